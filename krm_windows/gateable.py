@@ -1,0 +1,84 @@
+"""What a window may gate: one table, and the kinds that are refused with a reason.
+
+The group, the plural and the field are facts of each project's API; `applied` names the `status` fields by which a
+controller says that it has applied an object at least once.
+"""
+
+from dataclasses import dataclass
+
+SUSPEND = ("spec", "suspend")
+PAUSED = ("spec", "paused")
+
+KUSTOMIZE = "kustomize.toolkit.fluxcd.io"
+HELM = "helm.toolkit.fluxcd.io"
+SOURCE = "source.toolkit.fluxcd.io"
+IMAGE = "image.toolkit.fluxcd.io"
+FLEET = "fleet.cattle.io"
+
+
+@dataclass(frozen=True, slots=True)
+class Gateable:
+    """A kind whose reconciliation one boolean field stops."""
+
+    kind: str
+    group: str
+    resource: str
+    field: tuple[str, ...] = SUSPEND
+    applied: tuple[str, ...] = ()
+
+    @property
+    def is_source(self) -> bool:
+        """Whether gating it holds new revisions back while drift is still corrected."""
+        return self.group == SOURCE
+
+
+TABLE: tuple[Gateable, ...] = (
+    Gateable("Kustomization", KUSTOMIZE, "kustomizations", applied=("lastAppliedRevision",)),
+    Gateable("HelmRelease", HELM, "helmreleases", applied=("history",)),
+    Gateable("GitRepository", SOURCE, "gitrepositories", applied=("artifact",)),
+    Gateable("OCIRepository", SOURCE, "ocirepositories", applied=("artifact",)),
+    Gateable("Bucket", SOURCE, "buckets", applied=("artifact",)),
+    Gateable("HelmRepository", SOURCE, "helmrepositories", applied=("artifact",)),
+    Gateable("HelmChart", SOURCE, "helmcharts", applied=("artifact",)),
+    Gateable("ImageRepository", IMAGE, "imagerepositories"),
+    Gateable("ImagePolicy", IMAGE, "imagepolicies"),
+    Gateable("ImageUpdateAutomation", IMAGE, "imageupdateautomations"),
+    Gateable("GitRepo", FLEET, "gitrepos", PAUSED),
+    Gateable("Bundle", FLEET, "bundles", PAUSED),
+    Gateable("Cluster", "cluster.x-k8s.io", "clusters", PAUSED),
+    Gateable("SveltosCluster", "lib.projectsveltos.io", "sveltosclusters", PAUSED),
+    Gateable("CronJob", "batch", "cronjobs"),
+)
+
+_NO_FIELD = "it has no field that stops its reconciliation"
+_EVENTS = "its events would be dropped, not queued"
+
+REFUSED: dict[tuple[str, str], str] = {
+    ("ExternalArtifact", SOURCE): _NO_FIELD,
+    ("ArtifactGenerator", "source.extensions.fluxcd.io"): _NO_FIELD,
+    ("FluxInstance", "fluxcd.controlplane.io"): _NO_FIELD,
+    ("FluxReport", "fluxcd.controlplane.io"): _NO_FIELD,
+    ("ResourceSet", "fluxcd.controlplane.io"): _NO_FIELD,
+    ("ResourceSetInputProvider", "fluxcd.controlplane.io"): _NO_FIELD,
+    ("Alert", "notification.toolkit.fluxcd.io"): _EVENTS,
+    ("Provider", "notification.toolkit.fluxcd.io"): _EVENTS,
+    ("Receiver", "notification.toolkit.fluxcd.io"): _EVENTS,
+}
+
+
+def group_of(api_version: str) -> str:
+    """Return the group of an `apiVersion`, empty for the core group."""
+    group, slash, _ = api_version.partition("/")
+    return group if slash else ""
+
+
+def find(kind: str, api_version: str | None = None) -> Gateable | None:
+    """Return the table's row for a kind, of the group of `api_version` where one is given."""
+    group = None if api_version is None else group_of(api_version)
+    return next((row for row in TABLE if row.kind == kind and group in (None, row.group)), None)
+
+
+def refusal(kind: str, api_version: str | None = None) -> str | None:
+    """Return why a kind can never be gated, or None where nothing speaks against it."""
+    group = None if api_version is None else group_of(api_version)
+    return next((why for (k, g), why in REFUSED.items() if k == kind and group in (None, g)), None)
