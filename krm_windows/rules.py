@@ -1,0 +1,96 @@
+"""The one table of rules: every finding that a build can report, with its id, its severity and its page.
+
+A room adds its rules to its own section. The reference page is generated from this table.
+"""
+
+from dataclasses import dataclass
+
+from krm_windows.results import Field, File, ResourceRef, Result, Severity
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A thing that can be wrong: `id` in kebab-case, `summary` one sentence, `page` below `docs/`."""
+
+    id: str
+    severity: Severity
+    summary: str
+    page: str = "reference/rules.md"
+
+    def result(  # noqa: PLR0913 - one keyword for each part of a result
+        self,
+        message: str,
+        *,
+        path: str = "",
+        current: str | None = None,
+        proposed: str | None = None,
+        ref: ResourceRef | None = None,
+        file: File | None = None,
+    ) -> Result:
+        """Report that this rule fired, at the field `path` of the object `ref`, with the value found and the fix."""
+        return Result(
+            message=message,
+            severity=self.severity,
+            resource_ref=ref,
+            field=Field(path=path, current_value=current, proposed_value=proposed) if path else None,
+            file=file,
+            tags={"rule": self.id},
+        )
+
+
+def _error(name: str, summary: str) -> Rule:
+    return Rule(name, Severity.ERROR, summary)
+
+
+def _warning(name: str, summary: str) -> Rule:
+    return Rule(name, Severity.WARNING, summary)
+
+
+# The policy: the shape of the document.
+FIELD_UNKNOWN = _error("field-unknown", "A field is not part of the API.")
+FIELD_REQUIRED = _error("field-required", "A field that must be given is absent or empty.")
+FIELD_TYPE = _error("field-type", "A field holds another type than the API says.")
+FIELD_VALUE = _error("field-value", "A field holds a value that the API does not list.")
+KEY_DUPLICATE = _error("key-duplicate", "A mapping has one key twice.")
+NAME_SYNTAX = _error("name-syntax", "A name is no DNS label, or too long for what is made of it.")
+NOT_YET = _error("not-yet", "A field of the API that this release does not implement.")
+
+# The policy: its moments.
+MOMENT_SYNTAX = _error("moment-syntax", "A text is no moment.")
+MOMENT_SECONDS = _error("moment-seconds", "A moment is written with seconds, mostly because it was not quoted.")
+MOMENT_BLANK = _error("moment-blank", "A date and its time are separated by a blank.")
+MOMENT_ROLE = _error("moment-role", "A moment of a shape that this field does not take.")
+DURATION_SYNTAX = _error("duration-syntax", "A text is no duration.")
+CRON_SYNTAX = _error("cron-syntax", "A text is no schedule that a CronJob accepts.")
+CRON_EVERY = _error("cron-every", "`@every` counts from the start of a controller: it names no moment.")
+CRON_REBOOT = _error("cron-reboot", "`@reboot` names no moment.")
+CRON_ZONE = _error("cron-zone", "A schedule carries its own time zone.")
+CRON_FIELDS = _error("cron-fields", "A schedule has a field for seconds or years.")
+CRON_EXTENSION = _error("cron-extension", "A schedule uses `L`, `W`, `#`, `H` or `R`, which Kubernetes does not know.")
+CRON_SEVEN = _error("cron-seven", "A schedule calls Sunday 7; for Kubernetes it is 0.")
+CRON_WRAP = _error("cron-wrap", "A range of a schedule ends before it begins.")
+CRON_ODD = _error("cron-odd", "A schedule is accepted by Kubernetes but does not mean what it seems to.")
+CRON_NEVER = _error("cron-never", "A schedule never fires.")
+CRON_EITHER_DAY = _warning("cron-either-day", "A schedule restricts both day fields, which means either of them.")
+
+# The policy: windows, freezes, overrides.
+END_CHOICE = _error("end-choice", "A beginning needs exactly one of an end and a duration.")
+END_ONE_OFF = _error("end-one-off", "A one-off end needs a one-off beginning.")
+END_INSTANT = _error("end-instant", "A time of day cannot end what begins at an instant.")
+END_ORDER = _error("end-order", "An end is not after its beginning.")
+ENDS_MEET = _error("ends-meet", "A beginning and an end recur and can fall on one minute.")
+OUTSIDE_WINDOWS = _error("outside-windows", "`windows` and `outsideWindows` contradict each other.")
+STATE_HELD = _warning("state-held", "The policy is held by hand, so its windows have no effect.")
+
+# The policy: everything else.
+TIME_ZONE = _error("time-zone", "A time zone is not in the IANA database.")
+INTERVAL = _error("interval", "An interval does not divide an hour or a day evenly.")
+IMAGE_PINNED = _error("image-pinned", "An image has neither a fixed tag nor a digest.")
+TARGET_SELECTOR = _error("target-selector", "A target needs exactly one of `names` and `matchLabels`.")
+TARGET_DUPLICATE = _error("target-duplicate", "A target is named twice.")
+TARGET_KIND = _error("target-kind", "A target's kind is not known, and how to suspend it is not said.")
+CLUSTER_EMPTY_MAP = _error("cluster-empty-map", "A cluster's patch holds an empty map, which changes nothing.")
+CLUSTER_UNKNOWN = _error("cluster-unknown", "The policy has no such cluster.")
+
+
+RULES: tuple[Rule, ...] = tuple(value for value in tuple(vars().values()) if isinstance(value, Rule))
