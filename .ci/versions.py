@@ -1,0 +1,20 @@
+"""Print one entry of versions.toml for the shell: `versions.py tools.kustomize`; lists are printed one item a line."""
+
+import sys
+import tomllib
+from pathlib import Path
+
+VERSIONS = Path(__file__).resolve().parent.parent / "versions.toml"
+
+
+def entry(dotted: str) -> str | list[str]:
+    """Return the string or list of strings at a dotted path; raises KeyError where there is none."""
+    value = tomllib.loads(VERSIONS.read_text())
+    for key in dotted.split("."):
+        value = value[key]
+    return value
+
+
+if __name__ == "__main__":
+    found = entry(sys.argv[1])
+    print(found if isinstance(found, str) else "\n".join(found))
