@@ -1,0 +1,165 @@
+"""The cron grammar of Kubernetes: text to recurrence, exactly what robfig/cron v3's `ParseStandard` accepts.
+
+The oddities are part of it: empty list items count for nothing, `*-5` is a star, `+8` is 8, a `?` is a star, and
+Go's idea of blanks, digits and lower case holds, not Python's.
+"""
+
+import re
+from dataclasses import dataclass
+from datetime import timedelta
+
+from krm_windows.gate.recurrence import Recurrence
+from krm_windows.schedule import zones
+
+
+class CronError(ValueError):
+    """A text that `ParseStandard` refuses."""
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """What a schedule says: a recurrence, or a period for `@every`; `time_zone` is that of a `TZ=` prefix."""
+
+    recurrence: Recurrence | None
+    every: timedelta | None = None
+    time_zone: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Bounds:
+    """The least and the greatest value of a field, and the names it knows."""
+
+    low: int
+    high: int
+    names: tuple[str, ...] = ()
+
+    @property
+    def all(self) -> frozenset[int]:
+        return frozenset(range(self.low, self.high + 1))
+
+
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+WEEKDAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
+_MINUTE, _HOUR, _DAY = _Bounds(0, 59), _Bounds(0, 23), _Bounds(1, 31)
+_FIELDS = (_MINUTE, _HOUR, _DAY, _Bounds(1, 12, _MONTHS), _Bounds(0, 6, WEEKDAYS))
+_DESCRIPTORS = {
+    "@yearly": "0 0 1 1 *",
+    "@annually": "0 0 1 1 *",
+    "@monthly": "0 0 1 * *",
+    "@weekly": "0 0 * * 0",
+    "@daily": "0 0 * * *",
+    "@midnight": "0 0 * * *",
+    "@hourly": "0 * * * *",
+}
+
+# Go's `unicode.IsSpace`; Python's own idea of a blank adds the control characters 1C to 1F.
+_BLANK = "\t\n\v\f\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
+_WORD = re.compile(f"[^{_BLANK}]+")
+_TRIMMED = re.compile(f"[{_BLANK}]*(.*?)[{_BLANK}]*", re.DOTALL)
+_ZONE = re.compile(r"(?:CRON_)?TZ=([^ ]*)( .*)?", re.DOTALL)
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+_NANOSECONDS = dict.fromkeys(("us", "µs", "μs"), 10**3) | {
+    "ns": 1,
+    "ms": 10**6,
+    "s": 10**9,
+    "m": 60 * 10**9,
+    "h": 3600 * 10**9,
+}
+_DURATION_PART = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)")
+_LARGEST = 2**63 - 1
+
+
+def parse(text: str) -> Schedule:
+    """Read a schedule; raises `CronError` for what Kubernetes' parser refuses, and for nothing else."""
+    zone, spec = _zone(text)
+    if spec.startswith("@every "):
+        return Schedule(None, _duration(spec.removeprefix("@every ")), zone)
+    if spec.startswith("@") and spec not in _DESCRIPTORS:
+        raise CronError(f"unrecognized descriptor: {spec}")
+    return Schedule(_recurrence(_WORD.findall(_DESCRIPTORS.get(spec, spec))), None, zone)
+
+
+def _zone(text: str) -> tuple[str | None, str]:
+    prefix = _ZONE.fullmatch(text)
+    if not prefix:
+        return None, text
+    name, spec = prefix[1], _TRIMMED.fullmatch(prefix[2] or "")
+    if not spec or not prefix[2] or (name not in ("", "Local") and name not in zones.names()):
+        raise CronError(f"provided bad location {name}")
+    return name, spec[1]
+
+
+def _recurrence(fields: list[str]) -> Recurrence:
+    if len(fields) != len(_FIELDS):
+        raise CronError(f"expected exactly 5 fields, found {len(fields)}")
+    parsed = [_field(text, bounds) for text, bounds in zip(fields, _FIELDS, strict=True)]
+    minutes, hours, days, months, weekdays = (values for values, _ in parsed)
+    either = not any(star for _, star in (parsed[2], parsed[4]))
+    return Recurrence(minutes, hours, days, months, weekdays, either=either)
+
+
+def _field(text: str, bounds: _Bounds) -> tuple[frozenset[int], bool]:
+    """Read a list of ranges; the second value says whether one of them is a star."""
+    ranges = [_range(item, bounds) for item in text.split(",") if item]
+    return frozenset().union(*(values for values, _ in ranges)), any(star for _, star in ranges)
+
+
+def _range(item: str, bounds: _Bounds) -> tuple[range, bool]:
+    ends, *steps = item.split("/")
+    low, *highs = ends.split("-")
+    if low in ("*", "?"):
+        first, last, star = bounds.low, bounds.high, True
+    else:
+        first, last, star = *_ends(low, highs, bounds), False
+    step = _step(steps)
+    if steps and not highs:
+        last = bounds.high
+    if first < bounds.low or last > bounds.high or first > last:
+        raise CronError(f"{item} is not within {bounds.low} to {bounds.high}")
+    return range(first, last + 1, step), star and step == 1
+
+
+def _ends(low: str, highs: list[str], bounds: _Bounds) -> tuple[int, int]:
+    if len(highs) > 1:
+        raise CronError(f"too many hyphens: {'-'.join([low, *highs])}")
+    first = _number(low, bounds)
+    return first, _number(highs[0], bounds) if highs else first
+
+
+def _step(steps: list[str]) -> int:
+    if len(steps) > 1:
+        raise CronError(f"too many slashes: {'/'.join(steps)}")
+    step = _integer(steps[0]) if steps else 1
+    if step < 1:
+        raise CronError("step of range should be a positive number")
+    return step
+
+
+def _number(text: str, bounds: _Bounds) -> int:
+    # Go lowers a dotted capital I to a plain i, Python to two characters.
+    name = text.replace("İ", "i").lower()
+    return bounds.low + bounds.names.index(name) if name in bounds.names else _integer(text)
+
+
+def _integer(text: str) -> int:
+    if not _INTEGER.fullmatch(text) or not 0 <= int(text) <= _LARGEST:
+        raise CronError(f"failed to parse int from {text}")
+    return int(text)
+
+
+def _duration(text: str) -> timedelta:
+    """Read what Go's `time.ParseDuration` reads, rounded as `cron.Every` does: whole seconds, at least one."""
+    sign, digits = (-1, text[1:]) if text.startswith("-") else (1, text.removeprefix("+"))
+    parts = _DURATION_PART.findall(digits)
+    if digits != "0" and (not parts or "".join(map("".join, parts)) != digits):
+        raise CronError(f"failed to parse duration {text}")
+    nanoseconds = sum(_nanoseconds(number, unit) for number, unit in parts)
+    if nanoseconds > _LARGEST + (sign < 0):
+        raise CronError(f"failed to parse duration {text}")
+    return timedelta(seconds=max(1, sign * nanoseconds // 10**9))
+
+
+def _nanoseconds(number: str, unit: str) -> int:
+    whole, _, fraction = number.partition(".")
+    exact = int(whole + fraction) * _NANOSECONDS[unit]
+    return exact // int("1" + "0" * len(fraction))

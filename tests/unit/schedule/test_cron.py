@@ -1,0 +1,142 @@
+"""The cron grammar against the answers of robfig/cron v3, and the corners that its source shows."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from krm_windows.gate.recurrence import Recurrence
+from krm_windows.schedule import cron, zones
+
+Vector = dict[str, Any]
+
+FILE = Path(__file__).parents[2] / "fixtures/vectors/cron.jsonl"
+VECTORS: list[Vector] = [json.loads(line) for line in FILE.read_text(encoding="utf-8").splitlines()]
+FIVE_YEARS = timedelta(days=5 * 366)
+
+
+def runs(recurrence: Recurrence, start: datetime, count: int) -> list[str]:
+    """Give the next runs in UTC as the vectors write them: no run within five years of the last is none at all."""
+    found: list[str] = []
+    following = recurrence.after(start)
+    while following and following - start < FIVE_YEARS and len(found) < count:
+        found.append(f"{following:%Y-%m-%dT%H:%M:%SZ}")
+        start, following = following, recurrence.after(following)
+    return found or ["never"]
+
+
+def test_every_answer_is_there() -> None:
+    """The file is not cut short."""
+    assert len(VECTORS) == 572
+
+
+@pytest.mark.parametrize("vector", [v for v in VECTORS if "error" in v], ids=lambda v: repr(v["schedule"]))
+def test_refuses_what_the_reference_refuses(vector: Vector) -> None:
+    """A schedule that ParseStandard refuses is refused."""
+    with pytest.raises(cron.CronError):
+        cron.parse(vector["schedule"])
+
+
+@pytest.mark.parametrize("schedule", sorted({v["schedule"] for v in VECTORS if "next" in v}))
+def test_accepts_what_the_reference_accepts(schedule: str) -> None:
+    """A schedule that ParseStandard accepts is accepted."""
+    assert cron.parse(schedule) is not None
+
+
+@pytest.mark.parametrize(
+    "vector",
+    [v for v in VECTORS if "next" in v and v["timeZone"] in ("", "UTC") and v["schedule"][0] not in "@C"],
+    ids=lambda v: f"{v['schedule']} {v['from']}",
+)
+def test_fires_when_the_reference_fires(vector: Vector) -> None:
+    """In UTC, where no clock ever changes, the recurrence names the minutes at which the reference fires."""
+    recurrence = cron.parse(vector["schedule"]).recurrence
+    start = datetime.fromisoformat(vector["from"]).astimezone(UTC).replace(tzinfo=None)
+    assert recurrence is not None
+    assert runs(recurrence, start, len(vector["next"])) == vector["next"]
+
+
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ("* * * * *", Recurrence()),
+        ("0 8 * * *", Recurrence(frozenset({0}), frozenset({8}))),
+        ("0 8 ? * ?", Recurrence(frozenset({0}), frozenset({8}))),
+        ("+0 08 *-5 * *-x-y", Recurrence(frozenset({0}), frozenset({8}))),
+        ("0, ,8 * * *", Recurrence(frozenset({0}), frozenset({8}))),
+        ("0 8 1 * 1", Recurrence(frozenset({0}), frozenset({8}), frozenset({1}), weekdays=frozenset({1}), either=True)),
+        ("0 8 */1 * 1", Recurrence(frozenset({0}), frozenset({8}), weekdays=frozenset({1}))),
+        ("*/61 8-8 * JAN *", Recurrence(frozenset({0}), frozenset({8}), months=frozenset({1}))),
+        ("50/5 8 * * FRİ", Recurrence(frozenset({50, 55}), frozenset({8}), weekdays=frozenset({5}))),
+        ("0\u30008\x85*\u2003*\xa0*", Recurrence(frozenset({0}), frozenset({8}))),
+        ("@weekly", Recurrence(frozenset({0}), frozenset({0}), weekdays=frozenset({0}))),
+        ("@hourly", Recurrence(frozenset({0}))),
+    ],
+)
+def test_reads_the_oddities_as_the_reference_does(text: str, same: Recurrence) -> None:
+    """Signs, stars with tails, empty items, names in any case and Go's blanks mean what they mean in Go."""
+    assert cron.parse(text).recurrence == same
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0 8 * * *\x1c",
+        "0 8 * * 1/2/3",
+        "0 8 * * 1/0",
+        "0 8 * * 1/-1",
+        "0 8 * * 9223372036854775808",
+        "0 8 * * 1/9223372036854775808",
+        " @daily",
+        "@daily ",
+        "@every",
+        "@every 5",
+        "@every 5x",
+        "@every .",
+        "@every 1h ",
+        "@every 9999999h",
+        "TZ=Mars/Base 0 8 * * *",
+        "TZ=europe/berlin 0 8 * * *",
+        "TZ=UTC",
+        "TZ=UTC\t0 8 * * *",
+    ],
+)
+def test_refuses_what_go_refuses(text: str) -> None:
+    """What the vectors do not hold, read in the source: the parser's own refusals."""
+    with pytest.raises(cron.CronError):
+        cron.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "period"),
+    [
+        ("@every 90m", timedelta(minutes=90)),
+        ("@every 1h30m10.9s", timedelta(hours=1, minutes=30, seconds=10)),
+        ("@every .5h", timedelta(minutes=30)),
+        ("@every 5ms", timedelta(seconds=1)),
+        ("@every -5m", timedelta(seconds=1)),
+        ("@every 0", timedelta(seconds=1)),
+        ("TZ=UTC @every +2h", timedelta(hours=2)),
+    ],
+)
+def test_every_reads_go_durations(text: str, period: timedelta) -> None:
+    """`@every` takes a Go duration, in whole seconds and at least one."""
+    assert cron.parse(text).every == period
+
+
+@pytest.mark.parametrize(
+    ("text", "zone"),
+    [("TZ=Europe/Berlin 0 8 * * *", "Europe/Berlin"), ("CRON_TZ=UTC   @daily  ", "UTC"), ("TZ= 0 8 * * *", "")],
+)
+def test_a_zone_before_the_schedule_is_recognised(text: str, zone: str) -> None:
+    """`TZ=` and `CRON_TZ=` are part of the grammar."""
+    assert cron.parse(text).time_zone == zone
+
+
+def test_zones_come_from_the_package() -> None:
+    """A zone's rules are those of the tzdata package, and an unknown name is no zone."""
+    assert zones.zone("Europe/Berlin").key == "Europe/Berlin"
+    with pytest.raises(KeyError):
+        zones.zone("../zones")
