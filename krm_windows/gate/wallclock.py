@@ -1,0 +1,57 @@
+"""The wall clock that never runs backwards: in a repeated hour it stands still until it reaches new ground."""
+
+from bisect import bisect_left
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from io import BytesIO
+from pkgutil import get_data
+from zoneinfo import ZoneInfo
+
+_MINUTE = timedelta(minutes=1)
+
+
+@cache
+def zone(name: str) -> ZoneInfo:
+    """Give the IANA zone `name`; raise `LookupError` for an unknown one.
+
+    It comes from the `tzdata` package wherever that is installed, so that a build never reads the host's zones; else
+    (in the cluster) from the system.
+    """
+    try:
+        data = get_data("tzdata", f"zoneinfo/{name}")
+        return ZoneInfo.from_file(BytesIO(data), name) if data else ZoneInfo(name)
+    except (LookupError, OSError, ValueError) as error:
+        raise LookupError(f'unknown time zone "{name}"') from error
+
+
+def wall(instant: datetime, tz: ZoneInfo) -> datetime:
+    """Read the latest naive wall-clock minute that clocks in `tz` have shown up to the aware `instant`."""
+    utc = instant.astimezone(UTC)
+    local = utc.astimezone(tz)
+    if local.fold:
+        repeated = _offset(local.replace(fold=0)) - _offset(local)
+        change = _first(utc - repeated, utc, lambda minute: bool(minute.astimezone(tz).fold))
+        local = (change - _MINUTE).astimezone(tz)
+    return local.replace(tzinfo=None, fold=0, second=0, microsecond=0)
+
+
+def instant(wall_clock: datetime, tz: ZoneInfo) -> datetime:
+    """Find the first UTC instant at which the monotone wall clock of `tz` shows the naive `wall_clock` or later."""
+    local = wall_clock.replace(tzinfo=tz, fold=0)
+    utc = local.astimezone(UTC)
+    if utc.astimezone(tz).replace(tzinfo=None) == wall_clock:
+        return utc
+    missing = utc - local.replace(fold=1).astimezone(UTC)
+    return _first(utc - missing, utc, lambda minute: minute.astimezone(tz).replace(tzinfo=None) >= wall_clock)
+
+
+def _first(low: datetime, high: datetime, holds: Callable[[datetime], bool]) -> datetime:
+    """Find the first whole minute from `low` to `high` from which on `holds`."""
+    start = low.replace(second=0, microsecond=0)
+    minutes = range((high - start) // _MINUTE)
+    return start + bisect_left(minutes, True, key=lambda minute: holds(start + minute * _MINUTE)) * _MINUTE  # noqa: FBT003
+
+
+def _offset(local: datetime) -> timedelta:
+    return local.utcoffset() or timedelta(0)
