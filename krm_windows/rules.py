@@ -46,6 +46,10 @@ def _warning(name: str, summary: str) -> Rule:
     return Rule(name, Severity.WARNING, summary)
 
 
+def _info(name: str, summary: str) -> Rule:
+    return Rule(name, Severity.INFO, summary)
+
+
 # The policy: the shape of the document.
 FIELD_UNKNOWN = _error("field-unknown", "A field is not part of the API.")
 FIELD_REQUIRED = _error("field-required", "A field that must be given is absent or empty.")
@@ -91,6 +95,37 @@ TARGET_DUPLICATE = _error("target-duplicate", "A target is named twice.")
 TARGET_KIND = _error("target-kind", "A target's kind is not known, and how to suspend it is not said.")
 CLUSTER_EMPTY_MAP = _error("cluster-empty-map", "A cluster's patch holds an empty map, which changes nothing.")
 CLUSTER_UNKNOWN = _error("cluster-unknown", "The policy has no such cluster.")
+
+# The plan: what may be gated.
+TARGET_REFUSED = _error("target-refused", "A target's kind cannot be gated: nothing would be held back, or events lost.")
+TARGET_MISSING = _error("target-missing", "A target is not among the resources, though others of its kind are.")
+TARGET_UNSEEN = _warning("target-unseen", "A target is not among the resources; it may come from elsewhere.")
+TARGET_UNMATCHED = _error("target-unmatched", "`matchLabels` matches nothing that is visible.")
+TARGET_RENAMED = _warning("target-renamed", "A target was renamed by kustomize; names in Role and timetable are not.")
+CRONJOB_NO_DEADLINE = _warning("cronjob-no-deadline", "A gated CronJob has no deadline, so a missed run fires late.")
+SELF_LOCK = _error("self-lock", "A target delivers the policy, so no edit of the windows would arrive while closed.")
+SOURCE_SHARED = _error("source-shared", "A gated source also feeds what must stay live.")
+SOURCE_UPLINK = _info("source-uplink", "A gated source is fetched while the window is open, which takes the uplink.")
+WAIT_UNKNOWN = _error("wait-unknown", "`firstApply: Wait` on a kind whose status does not say that it was applied.")
+TIMEOUT_UNKNOWN = _error("timeout-unknown", "`closesEarly: auto` with a target whose timeout is not visible.")
+
+# The stream: what a transformer finds and changes.
+SUSPEND_FALSE = _warning("suspend-false", "`suspend: false` on a target in Git undoes every close; it is removed.")
+SUSPEND_TRUE = _error("suspend-true", "`suspend: true` on a target in Git is a person's decision.")
+WAIT_NOT_SUSPENDED = _warning("wait-not-suspended", "`firstApply: Wait` on a target that Git does not suspend.")
+TWO_POLICIES = _error("two-policies", "Two policies gate one target.")
+NAME_TAKEN = _error("name-taken", "An object that is not ours has a name of ours.")
+RENDER_READ_ONLY = _error("render-read-only", "`render` would have to change a file that it only looks at.")
+CONFIG_PATH = _warning("config-path", "An annotation on the policy narrows what kustomize hands to the function.")
+
+# The final stream: what `verify` finds.
+NOT_RUN = _error("not-run", "Nothing of the policy is in the output: the function was not run.")
+STALE = _error("stale", "The timetable in the output is not what the policy compiles to.")
+EMITTED_MISSING = _error("emitted-missing", "Something that the policy yields is missing from the output.")
+REFERENCE_BROKEN = _error("reference-broken", "A Job refers to an account or a ConfigMap that is not beside it.")
+RIGHTS_MISSING = _error("rights-missing", "No Role in a target's namespace lets the gate turn it.")
+RIGHTS_EXCESS = _error("rights-excess", "A Role of ours grants more than `get` and `patch` on the targets.")
+TARGET_SUSPEND = _error("target-suspend", "A target in the output says `suspend`, which the parent would bring back.")
 
 
 RULES: tuple[Rule, ...] = tuple(value for value in tuple(vars().values()) if isinstance(value, Rule))
