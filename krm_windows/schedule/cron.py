@@ -26,22 +26,25 @@ class Schedule:
 
 
 @dataclass(frozen=True, slots=True)
-class _Bounds:
+class Bounds:
     """The least and the greatest value of a field, and the names it knows."""
 
     low: int
     high: int
     names: tuple[str, ...] = ()
 
-    @property
-    def all(self) -> frozenset[int]:
-        return frozenset(range(self.low, self.high + 1))
+    def number(self, text: str) -> int | None:
+        """Return the number of a name of this field, or that a text of digits stands for, in bounds or not."""
+        name = text.lower()
+        if name in self.names:
+            return self.low + self.names.index(name)
+        digits = _INTEGER.fullmatch(text)
+        return int(digits[2]) if digits and not digits[1] else None
 
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 WEEKDAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
-_MINUTE, _HOUR, _DAY = _Bounds(0, 59), _Bounds(0, 23), _Bounds(1, 31)
-_FIELDS = (_MINUTE, _HOUR, _DAY, _Bounds(1, 12, _MONTHS), _Bounds(0, 6, WEEKDAYS))
+FIELDS = (Bounds(0, 59), Bounds(0, 23), Bounds(1, 31), Bounds(1, 12, _MONTHS), Bounds(0, 6, WEEKDAYS))
 _DESCRIPTORS = {
     "@yearly": "0 0 1 1 *",
     "@annually": "0 0 1 1 *",
@@ -57,7 +60,7 @@ _BLANK = "\t\n\v\f\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 _WORD = re.compile(f"[^{_BLANK}]+")
 _TRIMMED = re.compile(f"[{_BLANK}]*(.*?)[{_BLANK}]*", re.DOTALL)
 _ZONE = re.compile(r"(?:CRON_)?TZ=([^ ]*)( .*)?", re.DOTALL)
-_INTEGER = re.compile(r"[+-]?[0-9]+")
+_INTEGER = re.compile(r"([+-]?)0*([0-9]{1,19})")
 _NANOSECONDS = dict.fromkeys(("us", "µs", "μs"), 10**3) | {
     "ns": 1,
     "ms": 10**6,
@@ -65,7 +68,7 @@ _NANOSECONDS = dict.fromkeys(("us", "µs", "μs"), 10**3) | {
     "m": 60 * 10**9,
     "h": 3600 * 10**9,
 }
-_DURATION_PART = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)")
+_DURATION_PART = re.compile(r"(0*[0-9]{1,19}(?:\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)")
 _LARGEST = 2**63 - 1
 
 
@@ -90,21 +93,21 @@ def _zone(text: str) -> tuple[str | None, str]:
 
 
 def _recurrence(fields: list[str]) -> Recurrence:
-    if len(fields) != len(_FIELDS):
+    if len(fields) != len(FIELDS):
         raise CronError(f"expected exactly 5 fields, found {len(fields)}")
-    parsed = [_field(text, bounds) for text, bounds in zip(fields, _FIELDS, strict=True)]
+    parsed = [_field(text, bounds) for text, bounds in zip(fields, FIELDS, strict=True)]
     minutes, hours, days, months, weekdays = (values for values, _ in parsed)
     either = not any(star for _, star in (parsed[2], parsed[4]))
     return Recurrence(minutes, hours, days, months, weekdays, either=either)
 
 
-def _field(text: str, bounds: _Bounds) -> tuple[frozenset[int], bool]:
+def _field(text: str, bounds: Bounds) -> tuple[frozenset[int], bool]:
     """Read a list of ranges; the second value says whether one of them is a star."""
     ranges = [_range(item, bounds) for item in text.split(",") if item]
     return frozenset().union(*(values for values, _ in ranges)), any(star for _, star in ranges)
 
 
-def _range(item: str, bounds: _Bounds) -> tuple[range, bool]:
+def _range(item: str, bounds: Bounds) -> tuple[range, bool]:
     ends, *steps = item.split("/")
     low, *highs = ends.split("-")
     if low in ("*", "?"):
@@ -119,7 +122,7 @@ def _range(item: str, bounds: _Bounds) -> tuple[range, bool]:
     return range(first, last + 1, step), star and step == 1
 
 
-def _ends(low: str, highs: list[str], bounds: _Bounds) -> tuple[int, int]:
+def _ends(low: str, highs: list[str], bounds: Bounds) -> tuple[int, int]:
     if len(highs) > 1:
         raise CronError(f"too many hyphens: {'-'.join([low, *highs])}")
     first = _number(low, bounds)
@@ -135,16 +138,17 @@ def _step(steps: list[str]) -> int:
     return step
 
 
-def _number(text: str, bounds: _Bounds) -> int:
+def _number(text: str, bounds: Bounds) -> int:
     # Go lowers a dotted capital I to a plain i, Python to two characters.
-    name = text.replace("İ", "i").lower()
-    return bounds.low + bounds.names.index(name) if name in bounds.names else _integer(text)
+    number = bounds.number(text.replace("İ", "i"))
+    return _integer(text) if number is None else number
 
 
 def _integer(text: str) -> int:
-    if not _INTEGER.fullmatch(text) or not 0 <= int(text) <= _LARGEST:
+    digits = _INTEGER.fullmatch(text)
+    if not digits or not 0 <= int(digits[1] + digits[2]) <= _LARGEST:
         raise CronError(f"failed to parse int from {text}")
-    return int(text)
+    return int(digits[2])
 
 
 def _duration(text: str) -> timedelta:
@@ -161,5 +165,6 @@ def _duration(text: str) -> timedelta:
 
 def _nanoseconds(number: str, unit: str) -> int:
     whole, _, fraction = number.partition(".")
-    exact = int(whole + fraction) * _NANOSECONDS[unit]
-    return exact // int("1" + "0" * len(fraction))
+    precise = fraction[:18]
+    scale: int = 10 ** len(precise)
+    return int(whole.lstrip("0") + precise or "0") * _NANOSECONDS[unit] // scale

@@ -101,6 +101,8 @@ def test_reads_the_oddities_as_the_reference_does(text: str, same: Recurrence) -
         "TZ=europe/berlin 0 8 * * *",
         "TZ=UTC",
         "TZ=UTC\t0 8 * * *",
+        pytest.param("9" * 5000 + " 8 * * *", id="more digits than Python reads"),
+        pytest.param("@every " + "9" * 5000 + "h", id="a duration of more digits than Python reads"),
     ],
 )
 def test_refuses_what_go_refuses(text: str) -> None:

@@ -1,0 +1,1 @@
+"""The WindowPolicy: what a user wrote, read into a typed model, with every error in the user's words."""

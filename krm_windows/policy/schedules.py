@@ -1,0 +1,205 @@
+"""Cron schedules in a policy: what Kubernetes accepts, less what makes no window, each refusal with its fix."""
+
+import re
+from collections.abc import Callable
+
+from krm_windows import rules
+from krm_windows.gate.recurrence import EVERY_DAY, Recurrence
+from krm_windows.policy.trouble import Finding, Refused, closest
+from krm_windows.rules import Rule
+from krm_windows.schedule import cron
+
+DESCRIPTORS = ("@hourly", "@daily", "@midnight", "@weekly", "@monthly", "@yearly", "@annually")
+_EXAMPLE = 'must be a schedule of five fields such as "0 8 * * MON"'
+_FIELDS = 5
+_NAMES = re.compile(r"(?i)@\w+|sun|mon|tue|wed|thur?|fri|sat|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec")
+_FOREIGN = re.compile(r"(?i)#|(?<![a-z])(?:[LHR]|L?W)(?![a-z])")
+_RANGE = re.compile(r"(?i)(\d+|[a-z]{3})(?:-(\d+|[a-z]{3}))?")
+_ORDINALS = {"1": "1st", "2": "2nd", "3": "3rd", "4": "4th", "5": "5th"}
+_LONGEST_MONTHS = {2: 29, 4: 30, 6: 30, 9: 30, 11: 30}
+_WEEKS = {frozenset(range(first, first + 7)): nth for first, nth in ((1, "1st"), (8, "2nd"), (15, "3rd"), (22, "4th"))}
+
+
+def looks_like_one(text: str) -> bool:
+    """Whether a text is meant as a schedule, right or wrong."""
+    words = text.split()
+    return text.startswith(("@", "TZ=", "CRON_TZ=")) or len(words) >= _FIELDS or _bare(words)
+
+
+def _bare(words: list[str]) -> bool:
+    """Whether words without any time of day hold a star: fields, though not five."""
+    return len(words) > 1 and any("*" in word for word in words) and not any(":" in word for word in words)
+
+
+def parse(text: str) -> Recurrence:
+    """Read a schedule; raises `Refused` with the rule it breaks."""
+    for check in (_zone, _descriptor, _count, _extension, _turned):
+        if finding := check(text):
+            raise Refused(finding)
+    try:
+        recurrence = cron.parse(text).recurrence
+    except cron.CronError as error:
+        raise Refused(_refusal(rules.CRON_SYNTAX, f"{_EXAMPLE} ({error})", text)) from error
+    if finding := _odd(text) or _never(text, recurrence or Recurrence()):
+        raise Refused(finding)
+    return recurrence or Recurrence()
+
+
+def _refusal(rule: Rule, must: str, text: str, proposed: str | None = None) -> Finding:
+    return Finding(rule, must, text, proposed if proposed and _accepted(proposed) else None)
+
+
+def _accepted(text: str) -> bool:
+    try:
+        recurrence = cron.parse(text).recurrence
+    except cron.CronError:
+        return False
+    return recurrence is not None and not _odd(text)
+
+
+def _zone(text: str) -> Finding | None:
+    if not text.startswith(("TZ=", "CRON_TZ=")):
+        return None
+    rest = text.partition(" ")[2].strip()
+    return _refusal(rules.CRON_ZONE, "must name no time zone, which is the policy's `timeZone`", text, rest)
+
+
+def _descriptor(text: str) -> Finding | None:
+    if not text.startswith("@") or text in DESCRIPTORS:
+        return None
+    name = text.split()[0].lower()
+    if name == "@every":
+        return Finding(rules.CRON_EVERY, f"{_EXAMPLE}: `@every` counts from the start of the controller", text)
+    if name == "@reboot":
+        return Finding(rules.CRON_REBOOT, f"{_EXAMPLE}: nothing in a cluster reboots for it", text)
+    known = ", ".join(DESCRIPTORS)
+    return _refusal(rules.CRON_SYNTAX, f"must be one of {known}", text, closest(name, DESCRIPTORS))
+
+
+def _count(text: str) -> Finding | None:
+    fields = text.split()
+    if text.startswith("@") or len(fields) == _FIELDS:
+        return None
+    if len(fields) < _FIELDS:
+        return _refusal(rules.CRON_SYNTAX, f"{_EXAMPLE}, not {len(fields)}", text)
+    if len(fields) > _FIELDS + 2:
+        return _refusal(rules.CRON_SYNTAX, f"{_EXAMPLE}, not {len(fields)}", text)
+    with_year = len(fields) == _FIELDS + 1 and re.fullmatch(r"\d{4}.*", fields[-1])
+    kept = fields[:_FIELDS] if with_year else fields[1 : _FIELDS + 1]
+    must = f"{_EXAMPLE}, not {len(fields)}: a CronJob has no field for seconds or years"
+    return _refusal(rules.CRON_FIELDS, must, text, " ".join(kept))
+
+
+def _extension(text: str) -> Finding | None:
+    if not _FOREIGN.search(_NAMES.sub("", text)):
+        return None
+    must = "must not use `L`, `W`, `#`, `H` or `R`, which Kubernetes does not know"
+    return Finding(rules.CRON_EXTENSION, must, text, _as_nth(text))
+
+
+def _as_nth(text: str) -> str | None:
+    """Say `0 8 * * 5#2` and `0 8 * * 5L` as this grammar does."""
+    found = re.fullmatch(r"(?i)(\d{1,2}) (\d{1,2}) [*?] \* ([0-6]|sun|mon|tue|wed|thu|fri|sat)(?:#([1-5])|(l))", text)
+    if not found:
+        return None
+    minute, hour, day, nth, _ = found.groups()
+    name = cron.WEEKDAYS[int(day)] if day.isdigit() else day
+    return f"{_ORDINALS[nth] if nth else 'last'} {name.capitalize()} {int(hour):02}:{int(minute):02}"
+
+
+def _turned(text: str) -> Finding | None:
+    """Find ranges that run past the end of their field, and a Sunday called 7."""
+    if text.startswith("@"):
+        return None
+    fields = text.split()
+    turned = [_unturn(field, bounds) for field, bounds in zip(fields, cron.FIELDS, strict=True)]
+    if turned == fields:
+        return None
+    proposed = " ".join(turned)
+    if re.search(r"(?<![\d/])7", fields[-1]):
+        must = f"must call Sunday 0: write the weekday as `{turned[-1]}`"
+        return _refusal(rules.CRON_SEVEN, must, text, proposed)
+    ranges = " and ".join(f"`{new}`" for old, new in zip(fields, turned, strict=True) if old != new)
+    return _refusal(rules.CRON_WRAP, f"must have ranges that do not wrap: write {ranges}", text, proposed)
+
+
+def _unturn(field: str, bounds: cron.Bounds) -> str:
+    return ",".join(_unturned(item, bounds) for item in field.split(","))
+
+
+def _unturned(item: str, bounds: cron.Bounds) -> str:
+    """Write one item without a wrapping range or a 7; an item that has neither stays as it is."""
+    ends, slash, step = item.partition("/")
+    found = _RANGE.fullmatch(ends)
+    numbers = [bounds.number(text) for text in found.groups() if text] if found else []
+    first, last = (numbers[0], numbers[-1]) if numbers else (None, None)
+    if first is None or last is None:
+        return item
+    sunday = bounds is cron.FIELDS[-1] and 7 in numbers  # noqa: PLR2004 - the number other crons give to Sunday
+    if (first <= last and not sunday) or max(first, last) > bounds.high + sunday:
+        return item
+    return _wrapped(first, last, int(step) if slash and step.isdigit() else 1, bounds)
+
+
+def _wrapped(first: int, last: int, step: int, bounds: cron.Bounds) -> str:
+    size = bounds.high - bounds.low + 1
+    stop = last if first <= last else last + size
+    values = [(value - bounds.low) % size + bounds.low for value in range(first, stop + 1, max(step, 1))]
+    runs: list[list[int]] = []
+    for value in dict.fromkeys(values):
+        if runs and value == runs[-1][-1] + 1:
+            runs[-1].append(value)
+        else:
+            runs.append([value])
+    return "*" if len(set(values)) == size else ",".join(_run(run) for run in runs)
+
+
+def _run(run: list[int]) -> str:
+    return str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}"
+
+
+_ODD: tuple[tuple[str, Callable[[str], str]], ...] = (
+    (r"(?<![^\s,/-])\+\d", lambda text: text.replace("+", "")),
+    (r"(?<!\S),|,(?!\S)|,,", lambda text: " ".join(",".join(filter(None, f.split(","))) or "*" for f in text.split())),
+    (r"[*?]-", lambda text: re.sub(r"([*?])-[^\s,/]*", r"\1", text)),
+)
+
+
+def _odd(text: str) -> Finding | None:
+    """Find signs, empty list items and stars with a tail: accepted by Kubernetes, and not meant."""
+    for pattern, clean in _ODD:
+        if re.search(pattern, text):
+            must = "must have no signs, no empty list items and nothing after a star"
+            return _refusal(rules.CRON_ODD, must, text, clean(text))
+    return None
+
+
+def _never(text: str, recurrence: Recurrence) -> Finding | None:
+    if fires(recurrence):
+        return None
+    return Finding(rules.CRON_NEVER, "must fire at some time: no month that it allows has such a day", text)
+
+
+def fires(recurrence: Recurrence) -> bool:
+    """Whether a schedule ever fires: over the centuries every date falls on every day of the week."""
+    dated = any(min(recurrence.days, default=32) <= _LONGEST_MONTHS.get(month, 31) for month in recurrence.months)
+    days = dated or bool(recurrence.weekdays) if recurrence.either else dated and bool(recurrence.weekdays)
+    return bool(recurrence.minutes and recurrence.hours and recurrence.months) and days
+
+
+def caution(text: str, recurrence: Recurrence) -> Finding | None:
+    """Warn of a schedule that restricts both day fields: it fires where either of them matches."""
+    if not recurrence.either:
+        return None
+    must = "must restrict one of the two day fields: with both it fires on every day that matches either"
+    return Finding(rules.CRON_EITHER_DAY, must, text, _nth_meant(recurrence))
+
+
+def _nth_meant(recurrence: Recurrence) -> str | None:
+    """Guess the nth weekday that `0 8 8-14 * 2` is meant for."""
+    nth = _WEEKS.get(recurrence.days)
+    single = len(recurrence.weekdays) == len(recurrence.minutes) == len(recurrence.hours) == 1
+    if not nth or not single or recurrence.days == EVERY_DAY or len(recurrence.months) < 12:  # noqa: PLR2004 - a year
+        return None
+    (weekday,), (hour,), (minute,) = recurrence.weekdays, recurrence.hours, recurrence.minutes
+    return f"{nth} {cron.WEEKDAYS[weekday].capitalize()} {hour:02}:{minute:02}"

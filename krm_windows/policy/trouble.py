@@ -1,0 +1,54 @@
+"""What is wrong with one value of a policy: findings, before they know the object they are about."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from krm_windows.results import File, ResourceRef, Result
+from krm_windows.rules import Rule
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A rule that fired: `must` says what has to hold, `path` is relative to the value that was looked at."""
+
+    rule: Rule
+    must: str
+    current: str | None = None
+    proposed: str | None = None
+    path: str = ""
+
+    @property
+    def message(self) -> str:
+        """The finding in words: what must hold, what stands there, and the likely fix."""
+        got = "" if self.current is None else f', got "{self.current}"'
+        fix = "" if self.proposed is None else f'; did you mean "{self.proposed}"?'
+        return f"{self.must}{got}{fix}"
+
+    def result(self, path: str, ref: ResourceRef, file: File | None) -> Result:
+        """Report the finding at a path of an object."""
+        return self.rule.result(
+            self.message, path=path, current=self.current, proposed=self.proposed, ref=ref, file=file
+        )
+
+
+class Refused(ValueError):
+    """A value that rules refuse; pydantic takes it, as a `ValueError`, for a failed validation."""
+
+    def __init__(self, *findings: Finding) -> None:
+        super().__init__("; ".join(finding.message for finding in findings))
+        self.findings = findings
+
+
+def raise_for(findings: Iterable[Finding]) -> None:
+    """Raise `Refused` with all findings, if there are any."""
+    if found := tuple(findings):
+        raise Refused(*found)
+
+
+def closest(word: str, known: Iterable[str]) -> str | None:
+    """Return the known word that a mistyped one most likely stands for."""
+    from difflib import get_close_matches  # noqa: PLC0415 - needed in trouble only, and slow to import
+
+    spelled = {name.lower(): name for name in sorted(known)}
+    found = get_close_matches(word.lower(), spelled, n=1, cutoff=0.6)
+    return spelled[found[0]] if found else None
