@@ -8,10 +8,9 @@ VERSIONS = Path(__file__).resolve().parent.parent / "versions.toml"
 
 
 def entry(dotted: str) -> str | list[str]:
-    """Return the string or list of strings at a dotted path; raises KeyError where there is none."""
-    value = tomllib.loads(VERSIONS.read_text())
-    for key in dotted.split("."):
-        value = value[key]
+    """Return the string or list of strings at `table.key`; raises KeyError where there is none."""
+    table, _, key = dotted.partition(".")
+    value: str | list[str] = tomllib.loads(VERSIONS.read_text())[table][key]
     return value
 
 

@@ -1,0 +1,55 @@
+"""`make check`: run every check, say which passed, and show what those that did not have to say."""
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from checks import decisions, ids, pins, sizes, words
+
+ROOT = Path(__file__).resolve().parent.parent
+BIN = Path(sys.executable).parent
+
+SCRIPTS = [".ci/check.py", ".ci/demo.py", ".ci/tool_version.py", ".ci/versions.py", "bench/bench.py"]
+PROGRAMS: dict[str, list[str | Path]] = {
+    "lint": [BIN / "ruff", "check", "--quiet", "."],
+    "format": [BIN / "ruff", "format", "--quiet", "--check", "."],
+    "types": [BIN / "mypy", "--no-error-summary"],
+    "types of scripts": [BIN / "mypy", "--no-error-summary", "--config-file=", "--strict", *SCRIPTS],
+    "layers": [BIN / "lint-imports", "--no-cache"],
+    "generated files": [sys.executable, "-m", "krm_windows.policy.schema", "--check"],
+}
+RULES: dict[str, Callable[[], Iterator[str]]] = {
+    "what must hold": ids.problems,
+    "sizes": sizes.problems,
+    "words": words.problems,
+    "pins": pins.problems,
+    "decisions": decisions.problems,
+}
+
+
+def program(command: list[str | Path]) -> str | None:
+    """Run a program in the repository; return what it printed if it failed, else None."""
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    return (done.stdout + done.stderr).rstrip() if done.returncode != 0 else None
+
+
+def answers() -> Iterator[tuple[str, str | None]]:
+    """Yield each check's name and what is wrong, None where nothing is."""
+    for name, command in PROGRAMS.items():
+        yield name, program(command)
+    for name, problems in RULES.items():
+        yield name, "\n".join(problems()) or None
+
+
+def main() -> int:
+    """Print a line for each check; exit 1 if any failed."""
+    failed = 0
+    for name, trouble in answers():
+        failed += trouble is not None
+        print(f"ok      {name}" if trouble is None else f"FAILED  {name}\n{trouble}", flush=True)
+    return int(failed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,35 @@
+"""What is read in one sitting stays that small: functions, modules, the gate program, decisions."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+FUNCTION, MODULE, GATE = 40, 400, 600
+
+
+def functions(path: Path) -> Iterator[tuple[str, int]]:
+    """Yield each function of a module and how many lines it has, its decorators and docstring included."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            first = min(node.lineno, *(decorator.lineno for decorator in node.decorator_list), node.lineno)
+            yield node.name, (node.end_lineno or first) - first + 1
+
+
+def lines(path: Path) -> int:
+    """Return how many lines a file has."""
+    return len(path.read_text().splitlines())
+
+
+def problems() -> Iterator[str]:
+    """Yield a sentence for everything that has grown too long."""
+    for path in sorted((ROOT / "krm_windows").rglob("*.py")):
+        place = path.relative_to(ROOT)
+        if lines(path) > MODULE:
+            yield f"{place} has {lines(path)} lines, at most {MODULE} are allowed"
+        for name, length in functions(path):
+            if length > FUNCTION:
+                yield f"{place}: {name} has {length} lines, at most {FUNCTION} are allowed"
+    gate = sum(lines(path) for path in (ROOT / "krm_windows/gate").rglob("*.py"))
+    if gate > GATE:
+        yield f"krm_windows/gate has {gate} lines in all, at most {GATE} are allowed"

@@ -1,0 +1,56 @@
+# Every target sets up what it needs in .venv and .cache and touches nothing else.
+# What a machine lacks is named; `.ci/setup` installs it on Debian.
+
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/ready
+export PATH := $(CURDIR)/.cache/bin:$(PATH)
+# Python on every machine alike: no user site, no bytecode beside the sources, text is UTF-8.
+export PYTHONNOUSERSITE := 1
+export PYTHONUTF8 := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check bench image format generate clean
+
+help:
+	@echo 'make demo      build examples/no-deploy-friday and show its coming week'
+	@echo 'make test      run the tests; what a machine lacks is named and skipped'
+	@echo 'make check     lint, types, layers, generated files, rules of the house'
+	@echo 'make format    format the sources'
+	@echo 'make generate  write schema, function definition and field reference again'
+	@echo 'make bench     time and memory beside a minimal Go function'
+	@echo 'make image     the container image, with podman or docker'
+	@echo 'make clean     remove .venv and .cache'
+
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo 'krm-windows needs Python 3.11 or later: make PYTHON=python3.13 …'; exit 1; }
+	@$(PYTHON) -m venv .venv || { echo 'python3 lacks venv (Debian: apt install python3-venv)'; exit 1; }
+	@echo 'setting up .venv'
+	@$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	@touch $@
+
+demo: $(READY)
+	@$(BIN)/python .ci/demo.py
+
+test: $(READY)
+	@$(BIN)/python -m pytest --numprocesses auto --dist worksteal $(TESTS)
+
+check: $(READY)
+	@$(BIN)/python .ci/check.py
+
+format: $(READY)
+	@$(BIN)/ruff format --quiet .
+	@$(BIN)/ruff check --quiet --fix .
+
+generate: $(READY)
+	@$(BIN)/python -m krm_windows.policy.schema --write
+
+bench: $(READY)
+	@$(BIN)/python bench/bench.py
+
+image:
+	@bash .ci/image
+
+clean:
+	@chmod -R u+w .cache 2>/dev/null || true
+	@rm -rf .venv .cache
