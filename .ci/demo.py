@@ -10,6 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 FUNCTION = Path(sys.executable).with_name("krm-windows")
 EXAMPLE = Path("examples/no-deploy-friday")
+POLICY = EXAMPLE / "no-deploy-friday.yaml"
 
 
 def run(*command: str | Path, environment: dict[str, str] | None = None) -> None:
@@ -30,7 +31,7 @@ def build(folder: Path) -> None:
             run(*command, "--enable-alpha-plugins", EXAMPLE, environment=plugins)
             return
     print("engine: the embedded `krm-windows render` (there is neither kustomize nor kubectl)")
-    run(FUNCTION, "render", EXAMPLE / "policy.yaml", "-o", folder / "rendered")
+    run(FUNCTION, "render", POLICY, "-o", folder / "rendered")
     for path in sorted((folder / "rendered").rglob("*.yaml")):
         print(f"\n# {path.relative_to(folder / 'rendered')}\n{path.read_text()}", end="", flush=True)
 
@@ -40,7 +41,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         try:
             build(Path(folder))
-            run(FUNCTION, "calendar", EXAMPLE / "policy.yaml")
+            run(FUNCTION, "calendar", POLICY)
         except subprocess.CalledProcessError as failure:
             return failure.returncode
     return 0

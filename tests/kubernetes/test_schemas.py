@@ -1,0 +1,157 @@
+"""What is emitted is what Kubernetes takes: strict schemas of every release, and Pod Security restricted."""
+
+import copy
+import subprocess
+import sys
+import tomllib
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import kubernetes_validate
+import pytest
+import yaml
+from kubernetes_validate.utils import all_versions
+from packaging.version import Version
+
+ROOT = Path(__file__).resolve().parents[2]
+FUNCTION = Path(sys.executable).with_name("krm-windows")
+OLDEST = Version(tomllib.loads((ROOT / "versions.toml").read_text())["kubernetes"]["oldest"])
+RELEASES = [version for version in all_versions() if Version(version) >= OLDEST]
+POLICIES = sorted(
+    path.relative_to(ROOT)
+    for path in (ROOT / "examples").rglob("*.yaml")
+    if "kind: WindowPolicy\n" in path.read_text() and "\n  targets:" in path.read_text()
+)
+
+Object = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def emitted(tmp_path_factory: pytest.TempPathFactory) -> dict[Path, list[Object]]:
+    """The objects of every example's policy."""
+    return {policy: list(rendered(policy, tmp_path_factory.mktemp("rendered"))) for policy in POLICIES}
+
+
+def rendered(policy: Path, folder: Path) -> Iterator[Object]:
+    """Yield what `krm-windows render` writes for a policy, its kustomization left out."""
+    subprocess.run([FUNCTION, "render", ROOT / policy, "-o", folder], check=True, capture_output=True)
+    for path in sorted(folder.rglob("*.yaml")):
+        for found in yaml.load_all(path.read_text(), Loader=yaml.CSafeLoader):
+            if found["kind"] != "Kustomization":
+                yield found
+
+
+def test_there_are_examples() -> None:
+    """The releases and the examples that the other tests run over are there."""
+    assert len(POLICIES) >= 6
+    assert Version(RELEASES[0]).minor == OLDEST.minor
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_strict_schema(emitted: dict[Path, list[Object]], release: str) -> None:
+    """Every emitted object satisfies the release's schema, without a field that it does not know."""
+    for policy, objects in emitted.items():
+        assert objects, policy
+        for found in objects:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # the validator's own open files
+                kubernetes_validate.validate(found, release, strict=True)
+
+
+VOLUMES = {
+    "configMap",
+    "csi",
+    "downwardAPI",
+    "emptyDir",
+    "ephemeral",
+    "name",
+    "persistentVolumeClaim",
+    "projected",
+    "secret",
+}
+
+
+def breaches(pod: Object) -> Iterator[str]:
+    """Yield what the Pod Security Standards' restricted profile has against a Pod's spec."""
+    context = pod.get("securityContext", {})
+    yield from (name for name in ("hostNetwork", "hostPID", "hostIPC") if pod.get(name))
+    yield from (f"volume {key}" for volume in pod.get("volumes", []) for key in volume if key not in VOLUMES)
+    yield from (name for name in ("sysctls", "seLinuxOptions", "windowsOptions") if context.get(name))
+    for container in [*pod.get("initContainers", []), *pod["containers"]]:
+        yield from breaches_of_container({**context, **container.get("securityContext", {})}, container)
+
+
+def breaches_of_container(context: Object, container: Object) -> Iterator[str]:
+    """Yield what the profile has against a container, given its security context over its Pod's."""
+    if context.get("privileged") or context.get("allowPrivilegeEscalation") is not False:
+        yield "privilege escalation"
+    if context.get("runAsNonRoot") is not True or context.get("runAsUser") == 0:
+        yield "may run as root"
+    if context.get("seccompProfile", {}).get("type") not in {"RuntimeDefault", "Localhost"}:
+        yield "seccomp profile"
+    capabilities = context.get("capabilities", {})
+    if capabilities.get("drop") != ["ALL"] or set(capabilities.get("add", [])) - {"NET_BIND_SERVICE"}:
+        yield "capabilities"
+    if context.get("procMount", "Default") != "Default" or context.get("seLinuxOptions"):
+        yield "procMount or SELinux options"
+    if any("hostPort" in port for port in container.get("ports", [])):
+        yield "host port"
+
+
+def pods(objects: list[Object]) -> Iterator[Object]:
+    """Yield the Pod specs of Jobs and CronJobs."""
+    for found in objects:
+        if found["kind"] == "CronJob":
+            yield found["spec"]["jobTemplate"]["spec"]["template"]["spec"]
+        elif found["kind"] == "Job":
+            yield found["spec"]["template"]["spec"]
+
+
+@pytest.mark.parametrize("policy", POLICIES, ids=str)
+def test_pod_security_restricted(emitted: dict[Path, list[Object]], policy: Path) -> None:
+    """Every emitted Pod may run where Pod Security enforces restricted."""
+    found = list(pods(emitted[policy]))
+    assert found
+    for pod in found:
+        assert list(breaches(pod)) == []
+
+
+@pytest.mark.parametrize("policy", POLICIES, ids=str)
+def test_harder_than_restricted(emitted: dict[Path, list[Object]], policy: Path) -> None:
+    """Beyond the profile: a numeric user, a read-only root, limits, no shell, nothing that the kubelet would expand."""
+    for pod in pods(emitted[policy]):
+        for container in pod["containers"]:
+            context = {**pod.get("securityContext", {}), **container["securityContext"]}
+            assert context["runAsUser"] > 0
+            assert context["readOnlyRootFilesystem"] is True
+            assert container["resources"]["limits"]["memory"]
+            words = [*container["command"], *container.get("args", [])]
+            assert "sh" not in {Path(word).name for word in words}
+            assert not any("$" in word for word in words)
+
+
+def on_container(**fields: object) -> Callable[[Object], None]:
+    """Return an edit of the first container's security context."""
+    return lambda pod: pod["containers"][0].setdefault("securityContext", {}).update(fields)
+
+
+SOFTER: dict[str, Callable[[Object], None]] = {
+    "privileged": on_container(privileged=True),
+    "escalation": on_container(allowPrivilegeEscalation=True),
+    "root": on_container(runAsUser=0),
+    "unconfined": on_container(seccompProfile={"type": "Unconfined"}),
+    "capability": on_container(capabilities={"drop": ["ALL"], "add": ["SYS_ADMIN"]}),
+    "host network": lambda pod: pod.update(hostNetwork=True),
+    "host path": lambda pod: pod.setdefault("volumes", []).append({"name": "host", "hostPath": {"path": "/"}}),
+    "host port": lambda pod: pod["containers"][0].update(ports=[{"containerPort": 80, "hostPort": 80}]),
+}
+
+
+@pytest.mark.parametrize("soften", SOFTER.values(), ids=SOFTER)
+def test_the_check_itself(emitted: dict[Path, list[Object]], soften: Callable[[Object], None]) -> None:
+    """The check that the tests above rely on refuses a Pod that was softened in one place."""
+    pod = copy.deepcopy(next(pods(emitted[POLICIES[0]])))
+    soften(pod)
+    assert len(list(breaches(pod))) == 1

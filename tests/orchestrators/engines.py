@@ -1,0 +1,129 @@
+"""The ways in which orchestrators call the function, and the repository they are shown."""
+
+import os
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import yaml
+
+REPOSITORY = Path(__file__).with_name("repository")
+POLICY = (REPOSITORY / "policy.yaml").read_text()
+RESOURCES = {name: (REPOSITORY / name).read_text() for name in ("flux.yaml", "web.yaml")}
+KPTFILE = """\
+apiVersion: kpt.dev/v1
+kind: Kptfile
+metadata:
+  name: cluster # this one
+pipeline:
+  mutators:
+  - {function}
+    configPath: policy.yaml
+"""
+
+Objects = dict[tuple[str, str, str], dict[str, object]]
+
+
+@dataclass(frozen=True)
+class Engine:
+    """One program that builds kustomizations, and one way in which it starts the function."""
+
+    command: tuple[str | Path, ...]
+    annotation: str = ""
+    """The value of `config.kubernetes.io/function`; empty for the legacy plugin, which is found by kind."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+    def policy(self, text: str = POLICY) -> str:
+        """Return a policy's text as this engine needs it."""
+        return annotated(text, "config.kubernetes.io/function", self.annotation) if self.annotation else text
+
+    def build(self, folder: Path) -> subprocess.CompletedProcess[str]:
+        """Build a kustomization."""
+        return run(*self.command, "--enable-alpha-plugins", folder, environment=self.environment)
+
+
+@dataclass(frozen=True)
+class Kpt:
+    """kpt, and one way in which it starts the function."""
+
+    program: Path
+    kptfile: str
+    """How a Kptfile names the function."""
+    flags: tuple[str, ...]
+    """How `kpt fn eval` names it."""
+    permission: tuple[str, ...]
+    """What kpt needs to be told before it starts such a function."""
+
+    def render(self, folder: Path) -> subprocess.CompletedProcess[str]:
+        """Run the pipeline of a package."""
+        return self.fn("render", folder, *self.permission)
+
+    def fn(self, *arguments: str | Path, stdin: str = "") -> subprocess.CompletedProcess[str]:
+        """Run `kpt fn`."""
+        return run(self.program, "fn", *arguments, environment={"KPT_FN_RUNTIME": "podman"}, stdin=stdin)
+
+
+def run(
+    *command: str | Path, environment: Mapping[str, str] | None = None, stdin: str = "", folder: Path | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run a program to its end, whatever its exit code."""
+    everything = {**os.environ, **(environment or {})}
+    return subprocess.run(
+        command, input=stdin, cwd=folder, env=everything, capture_output=True, text=True, check=False, timeout=120
+    )
+
+
+def write(folder: Path, files: Mapping[str, str]) -> Path:
+    """Write files below a folder and return the folder."""
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return folder
+
+
+def read(folder: Path) -> dict[str, str]:
+    """Return the files below a folder, by their path in it."""
+    return {str(path.relative_to(folder)): path.read_text() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def package(folder: Path, kpt: Kpt, policy: str = POLICY) -> Path:
+    """Write the repository as a kpt package with the function in its pipeline."""
+    return write(folder, {"Kptfile": KPTFILE.format(function=kpt.kptfile), "policy.yaml": policy, **RESOURCES})
+
+
+def kustomization(*, slot: str = "transformers", entry: str = "policy.yaml", more: str = "") -> str:
+    """Return a kustomization of the repository's resources with an entry in one slot."""
+    resources = "".join(f"- {name}\n" for name in RESOURCES)
+    return f"resources:\n{resources}{slot}:\n- {entry}\n{more}"
+
+
+def annotated(policy: str, key: str, value: str) -> str:
+    """Return a policy's text with one more annotation."""
+    return policy.replace("  annotations:\n", f"  annotations:\n    {key}: {value!r}\n", 1)
+
+
+def objects(text: str) -> Objects:
+    """Return a stream's objects by kind, namespace and name."""
+    return {
+        (found["kind"], found["metadata"].get("namespace", ""), found["metadata"]["name"]): found
+        for found in yaml.load_all(text, Loader=yaml.CSafeLoader)
+        if found
+    }
+
+
+def ours(text: str) -> Objects:
+    """Return those objects of a stream that the function put there."""
+    return {key: found for key, found in objects(text).items() if "krm-windows.dev/policy" in labels(found)}
+
+
+def labels(found: Mapping[str, object]) -> Mapping[str, str]:
+    """Return an object's labels."""
+    metadata = found["metadata"]
+    return metadata.get("labels") or {} if isinstance(metadata, dict) else {}
+
+
+def kinds(found: Objects) -> set[str]:
+    """Return the kinds of objects."""
+    return {kind for kind, _, _ in found}

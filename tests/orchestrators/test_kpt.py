@@ -1,0 +1,105 @@
+"""kpt, for real: pipelines that write files in place, and the functions in a pipe."""
+
+import difflib
+from pathlib import Path
+
+from engines import POLICY, Kpt, ours, package, read, run
+
+
+def added_and_removed(before: dict[str, str], after: dict[str, str], name: str) -> list[str]:
+    """Return the changed lines of a file, each with `+` or `-` before it."""
+    lines = difflib.ndiff(before[name].splitlines(), after[name].splitlines())
+    return [line for line in lines if line[0] in "+-"]
+
+
+def test_K06_render_twice(kpt: Kpt, tmp_path: Path) -> None:
+    """The second render finds what the first wrote and changes no byte."""
+    folder = package(tmp_path, kpt)
+    first = kpt.render(folder)
+    assert first.returncode == 0, first.stderr
+    written = read(folder)
+    assert ours("---\n".join(text for name, text in written.items() if name != "Kptfile"))
+    second = kpt.render(folder)
+    assert second.returncode == 0, second.stderr
+    assert read(folder) == written
+
+
+def test_K06_emitted_files_lie_in_one_directory(kpt: Kpt, tmp_path: Path) -> None:
+    """What the function adds lies together, not scattered by namespace."""
+    folder = package(tmp_path, kpt)
+    before = read(folder)
+    assert kpt.render(folder).returncode == 0
+    added = {Path(name).parent for name in read(folder).keys() - before.keys()}
+    assert len(added) == 1
+    assert added != {Path()}
+
+
+def test_K06_policy_that_shrinks(kpt: Kpt, tmp_path: Path) -> None:
+    """What the policy no longer yields is gone after the next render, and nothing else is."""
+    more = POLICY.replace("  freezes:\n", "    sunday:\n      opens: Sun 01:00\n      duration: 2h\n  freezes:\n")
+    folder = package(tmp_path / "shrunk", kpt, more)
+    assert kpt.render(folder).returncode == 0
+    assert "open-sunday" in "".join(read(folder).values())
+    (folder / "policy.yaml").write_text(POLICY)
+    assert kpt.render(folder).returncode == 0
+    fresh = package(tmp_path / "fresh", kpt)
+    assert kpt.render(fresh).returncode == 0
+    assert read(folder) == read(fresh)
+
+
+def test_K02_failing_policy_under_kpt(kpt: Kpt, tmp_path: Path) -> None:
+    """kpt shows what is wrong with the policy, and writes nothing."""
+    folder = package(tmp_path, kpt, POLICY.replace("Mon 08:00", "Fry 08:00"))
+    before = read(folder)
+    done = kpt.render(folder)
+    assert done.returncode == 1
+    assert "[error]" in done.stderr
+    assert "spec.windows.working-week.opens" in done.stderr
+    assert read(folder) == before
+
+
+def test_T06_comments_stay_and_only_intended_lines_change(kpt: Kpt, tmp_path: Path) -> None:
+    """Head, line and foot comments stay; a target loses its `suspend: false` and gains one annotation."""
+    folder = package(tmp_path, kpt)
+    before = read(folder)
+    assert kpt.render(folder).returncode == 0
+    after = read(folder)
+    assert {name for name in before if before[name] != after[name]} == {"flux.yaml"}
+    governed = ["+   annotations:", "+     krm-windows.dev/governed-by: flux-system/office-hours"]
+    assert sorted(added_and_removed(before, after, "flux.yaml")) == sorted([*governed * 2, "-   suspend: false"])
+
+
+def test_K07_eval(kpt: Kpt, tmp_path: Path) -> None:
+    """`kpt fn eval` with a policy from outside the package yields what the pipeline yields."""
+    rendered, folder = package(tmp_path / "rendered", kpt), package(tmp_path / "package", kpt)
+    assert kpt.render(rendered).returncode == 0
+    done = kpt.fn("eval", folder, *kpt.flags, "--fn-config", folder / "policy.yaml")
+    assert done.returncode == 0, done.stderr
+    assert read(folder) == read(rendered)
+
+
+def test_K08_source_function_sink(kpt: Kpt, function: Path, tmp_path: Path) -> None:
+    """In a pipe between `kpt fn source` and `kpt fn sink` it yields what the pipeline yields."""
+    rendered, folder = package(tmp_path / "rendered", kpt), package(tmp_path / "package", kpt)
+    assert kpt.render(rendered).returncode == 0
+    source = kpt.fn("source", folder, "--fn-config", folder / "policy.yaml")
+    assert source.returncode == 0, source.stderr
+    transformed = run(function, stdin=source.stdout)
+    assert transformed.returncode == 0, transformed.stderr
+    sink = kpt.fn("sink", tmp_path / "sunk", stdin=transformed.stdout)
+    assert sink.returncode == 0, sink.stderr
+    sunk = read(tmp_path / "sunk")
+    wanted = read(rendered)
+    assert ours("---\n".join(sunk.values())) == ours("---\n".join(wanted.values()))
+    # kpt's sink drops the comment that ends a file.
+    wanted["flux.yaml"] = sunk["flux.yaml"]
+    assert sunk == wanted
+
+
+def test_P08_doc_asks_for_help(kpt: Kpt) -> None:
+    """`kpt fn doc` shows the function's own help."""
+    if kpt.flags[0] != "--image":
+        return
+    done = kpt.fn("doc", "--image", kpt.flags[1])
+    assert done.returncode == 0, done.stderr
+    assert "WindowPolicy" in done.stdout + done.stderr

@@ -1,0 +1,318 @@
+"""kubectl and kustomize, for real: every slot, every way to start the function."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from engines import (
+    POLICY,
+    RESOURCES,
+    Engine,
+    Objects,
+    annotated,
+    kinds,
+    kustomization,
+    objects,
+    ours,
+    run,
+    write,
+)
+
+WINDOWS = {"ConfigMap", "CronJob", "Job", "Role", "RoleBinding", "ServiceAccount"}
+FAILING = POLICY.replace("Mon 08:00", "Fry 08:00")
+COMPONENT = "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\ntransformers: [policy.yaml]\n"
+
+
+def repository(folder: Path, engine: Engine, policy: str = POLICY, **options: str) -> Path:
+    """Write the repository with the policy in a slot of its kustomization."""
+    files = {"policy.yaml": engine.policy(policy), "kustomization.yaml": kustomization(**options)}
+    return write(folder, {**RESOURCES, **files})
+
+
+def component(folder: Path, engine: Engine, policy: str = POLICY, layer: str = "") -> Path:
+    """Write the repository in a layer that takes the policy from a Component."""
+    write(folder, {"component/policy.yaml": engine.policy(policy), "component/kustomization.yaml": COMPONENT})
+    return write(folder / "layer", {**RESOURCES, "kustomization.yaml": kustomization_of("../component", layer)})
+
+
+def kustomization_of(entry: str, layer: str) -> str:
+    """Return a layer's kustomization that lists a Component."""
+    return kustomization(slot="components", entry=entry, more=layer)
+
+
+def verify(function: Path, rendered: str, folder: Path, policy: str = POLICY) -> "tuple[int, str]":
+    """Return what `krm-windows verify` says about a build's output."""
+    path = write(folder, {"verified/policy.yaml": policy}) / "verified/policy.yaml"
+    done = run(function, "verify", "-", "--policy", path, stdin=rendered)
+    return done.returncode, done.stderr
+
+
+def test_K01_no_network_nobody_read_only_no_home(
+    engine_of: Callable[[str], Engine], podman: Path, tmp_path: Path
+) -> None:
+    """The container that kubectl starts needs neither network, user, writable root nor HOME."""
+    engine = engine_of("kubectl-container")
+    hardened = f'shift\nexec {podman} run --read-only --read-only-tmpfs=false --unsetenv HOME "$@"\n'
+    docker = tmp_path / "bin/docker"
+    write(tmp_path, {"bin/docker": f'#!/bin/sh\necho "$@" >{tmp_path}/call\n{hardened}'})
+    docker.chmod(0o755)
+    path = f"{docker.parent}:{engine.environment['PATH']}"
+    built = Engine(engine.command, engine.annotation, {"PATH": path}).build(repository(tmp_path / "r", engine))
+    assert built.returncode == 0, built.stderr
+    assert kinds(ours(built.stdout)) == WINDOWS
+    call = (tmp_path / "call").read_text()
+    assert "--network none" in call
+    assert "--user nobody" in call
+
+
+def test_K01_as_transformer(engine: Engine, function: Path, tmp_path: Path) -> None:
+    """However it is started, the function adds the windows, edits the targets, and keeps the rest."""
+    built = engine.build(repository(tmp_path, engine))
+    assert built.returncode == 0, built.stderr
+    found = objects(built.stdout)
+    assert kinds(ours(built.stdout)) == WINDOWS
+    infra = found["Kustomization", "flux-system", "infra"]
+    assert "suspend" not in infra["spec"]
+    assert infra["metadata"]["annotations"] == {"krm-windows.dev/governed-by": "flux-system/office-hours"}
+    assert "annotations" not in found["Kustomization", "flux-system", "live"]["metadata"]
+    assert ("WindowPolicy", "flux-system", "office-hours") not in found
+    assert verify(function, built.stdout, tmp_path) == (0, "")
+
+
+def test_K02_failing_policy(engine: Engine, tmp_path: Path) -> None:
+    """A policy that fails fails the build, and the person who runs it reads why."""
+    built = engine.build(repository(tmp_path, engine, FAILING))
+    assert built.returncode == 1
+    assert built.stdout == ""
+    assert "spec.windows.working-week.opens" in built.stderr
+    assert "Fry 08:00" in built.stderr
+    assert "Traceback" not in built.stderr
+
+
+VALIDATE = annotated(POLICY, "krm-windows.dev/mode", "Validate")
+
+
+def test_K03_validator_passes(engine_of: Callable[[str], Engine], tmp_path: Path, way: str) -> None:
+    """As validator with the annotation it prints nothing, which is what kustomize takes for consent."""
+    engine = engine_of(way)
+    layer = write(
+        tmp_path,
+        {
+            "windows/policy.yaml": engine.policy(),
+            "windows/kustomization.yaml": kustomization(),
+            **{f"windows/{name}": text for name, text in RESOURCES.items()},
+            "validate.yaml": engine.policy(VALIDATE),
+            "kustomization.yaml": "resources: [windows]\nvalidators: [validate.yaml]\n",
+        },
+    )
+    validated, plain = engine.build(layer), engine.build(layer / "windows")
+    assert validated.returncode == 0, validated.stderr
+    assert validated.stdout == plain.stdout
+
+
+def test_K03_validator_finds_what_is_missing(engine_of: Callable[[str], Engine], tmp_path: Path, way: str) -> None:
+    """As validator it fails a build that lacks the windows."""
+    engine = engine_of(way)
+    built = engine.build(repository(tmp_path, engine, VALIDATE, slot="validators"))
+    assert built.returncode == 1
+    assert "shouldn't modify" not in built.stderr
+
+
+def test_K03_without_the_annotation_it_echoes(engine_of: Callable[[str], Engine], tmp_path: Path, way: str) -> None:
+    """Without the annotation it is a transformer, wherever it stands: kustomize refuses that in the validator slot."""
+    engine = engine_of(way)
+    built = engine.build(repository(tmp_path, engine, slot="validators"))
+    assert built.returncode == 1
+    assert "validator shouldn't modify the resource map" in built.stderr
+
+
+@pytest.fixture(params=["kubectl-container", "kustomize-container", "kustomize-exec", "kubectl-legacy"])
+def way(request: pytest.FixtureRequest) -> str:
+    """The ways that kustomize's validator slot has."""
+    return str(request.param)
+
+
+@pytest.mark.parametrize("program", ["kubectl", "kustomize"])
+def test_K04_exec_that_is_not_enabled_is_skipped(
+    engine_of: Callable[[str], Engine], function: Path, tmp_path: Path, program: str
+) -> None:
+    """kustomize skips an exec function that it was not told to run, with exit 0; `verify` sees that."""
+    silent = Engine(engine_of(f"{program}-legacy").command, f"exec: {{path: {function}}}")
+    built = silent.build(repository(tmp_path, silent))
+    assert built.returncode == 0
+    assert ours(built.stdout) == {}
+    code, words = verify(function, built.stdout, tmp_path)
+    assert code == 1
+    assert "office-hours" in words
+
+
+def test_K05_legacy_protocol(legacy: Engine, engine_of: Callable[[str], Engine], tmp_path: Path) -> None:
+    """The legacy plugin yields what the container yields."""
+    container = engine_of("kubectl-container")
+    by_plugin = legacy.build(repository(tmp_path / "legacy", legacy))
+    by_container = container.build(repository(tmp_path / "container", container))
+    assert by_plugin.stdout == by_container.stdout
+    assert by_plugin.returncode == 0, by_plugin.stderr
+
+
+@pytest.mark.parametrize("way", ["container", "exec"])
+def test_K09_kustomize_alone(engine_of: Callable[[str], Engine], tmp_path: Path, way: str) -> None:
+    """kustomize's own program runs it as container, as exec and from a Component, with one result."""
+    engine = engine_of(f"kustomize-{way}")
+    directly = engine.build(repository(tmp_path / "direct", engine))
+    through = engine.build(component(tmp_path, engine))
+    assert through.returncode == 0, through.stderr
+    assert through.stdout == directly.stdout
+
+
+ELSEWHERE = POLICY.replace(
+    "names: [infra, apps]", "names: [infra]\n  - kind: Kustomization\n    names: [team]\n    namespace: team"
+)
+TEAM = """\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata:
+  name: team
+  namespace: team
+spec:
+  interval: 10m
+  path: ./team
+  prune: true
+  sourceRef:
+    kind: GitRepository
+    name: fleet
+"""
+
+
+def test_K10_component_in_a_layer_with_a_namespace(legacy: Engine, function: Path, tmp_path: Path) -> None:
+    """A layer's namespace moves what a Component adds; where all targets live there, nothing is lost."""
+    built = legacy.build(component(tmp_path, legacy, layer="namespace: flux-system\n"))
+    assert built.returncode == 0, built.stderr
+    assert {namespace for _, namespace, _ in ours(built.stdout)} == {"flux-system"}
+    assert verify(function, built.stdout, tmp_path) == (0, "")
+
+
+def test_K10_component_with_two_target_namespaces(legacy: Engine, function: Path, tmp_path: Path) -> None:
+    """Rights for two namespaces stay two, and lie with their targets."""
+    folder = component(tmp_path, legacy, ELSEWHERE)
+    write(folder, {"team.yaml": TEAM, "kustomization.yaml": "resources: [team.yaml]\n" + later(folder)})
+    built = legacy.build(folder)
+    assert built.returncode == 0, built.stderr
+    roles = {(namespace, name) for kind, namespace, name in ours(built.stdout) if kind == "Role"}
+    assert {namespace for namespace, _ in roles} == {"flux-system", "team"}
+    assert len({name for _, name in roles}) == 2
+    assert verify(function, built.stdout, tmp_path, ELSEWHERE) == (0, "")
+
+
+def test_K10_component_whose_rights_are_moved_away(legacy: Engine, function: Path, tmp_path: Path) -> None:
+    """A layer's namespace moves both Roles into it, exit 0; `verify` says that a target has no rights."""
+    folder = component(tmp_path, legacy, ELSEWHERE, layer="namespace: flux-system\n")
+    write(folder, {"team.yaml": TEAM, "kustomization.yaml": "resources: [team.yaml]\n" + later(folder)})
+    built = legacy.build(folder)
+    assert built.returncode == 0, built.stderr
+    code, words = verify(function, built.stdout, tmp_path, ELSEWHERE)
+    assert code == 1
+    assert "team" in words
+
+
+def later(folder: Path) -> str:
+    """Return a kustomization's text without the heading of its first list."""
+    return (folder / "kustomization.yaml").read_text().removeprefix("resources:\n")
+
+
+def test_T05_prefixes_below_and_above_still_rename_references(engine: Engine, tmp_path: Path) -> None:
+    """References follow renamed objects through the function as they do without it."""
+    base = {**{f"base/{name}": text for name, text in RESOURCES.items()}}
+    base["base/kustomization.yaml"] = f"namePrefix: below-\nresources: [{', '.join(RESOURCES)}]\n"
+    middle = {"middle/policy.yaml": engine.policy(POLICY.replace("[infra, apps]", "[below-infra, below-apps]"))}
+    middle["middle/kustomization.yaml"] = "resources: [../base]\ntransformers: [policy.yaml]\n"
+    top = {"top/kustomization.yaml": "namePrefix: above-\nresources: [../middle]\n"}
+    built = engine.build(write(tmp_path, {**base, **middle, **top}) / "top")
+    assert built.returncode == 0, built.stderr
+    found = objects(built.stdout)
+    deployment = found["Deployment", "web", "above-below-web"]
+    container = deployment["spec"]["template"]["spec"]["containers"][0]
+    assert container["envFrom"] == [{"configMapRef": {"name": "above-below-settings"}}]
+
+
+PATCH = """\
+- target: {kind: WindowPolicy}
+  patch: |
+    apiVersion: krm-windows.dev/v1alpha1
+    kind: WindowPolicy
+    metadata: {name: office-hours}
+    spec:
+      timeZone: America/New_York
+      windows:
+        working-week: {closes: Wed 12:00}
+        sunday: {opens: Sun 01:00, duration: 2h}
+"""
+
+
+def test_C06_policy_patched_by_kustomize(engine: Engine, tmp_path: Path) -> None:
+    """A folder in the transformer slot may patch a policy: maps merge, so one window changes and another is added."""
+    files = {
+        "base/policy.yaml": engine.policy(),
+        "base/kustomization.yaml": "resources: [policy.yaml]\n",
+        "berlin/kustomization.yaml": f"resources: [../base]\npatches:\n{PATCH}",
+        "cluster/kustomization.yaml": kustomization(entry="../berlin"),
+        **{f"cluster/{name}": text for name, text in RESOURCES.items()},
+    }
+    built = engine.build(write(tmp_path, files) / "cluster")
+    assert built.returncode == 0, built.stderr
+    schedules = {
+        name: (found["spec"]["schedule"], found["spec"]["timeZone"])
+        for (kind, _, name), found in ours(built.stdout).items()
+        if kind == "CronJob"
+    }
+    assert schedules["office-hours-open-working-week"] == ("0 8 * * 1", "America/New_York")
+    assert schedules["office-hours-close-working-week"] == ("0 12 * * 3", "America/New_York")
+    assert schedules["office-hours-open-sunday"] == ("0 1 * * 0", "America/New_York")
+
+
+def test_G01_generator(engine: Engine, tmp_path: Path) -> None:
+    """In the generator slot it sees no resources, emits the windows, and does not emit its own policy."""
+    built = engine.build(repository(tmp_path, engine, slot="generators"))
+    assert built.returncode == 0, built.stderr
+    assert kinds(ours(built.stdout)) == WINDOWS
+    assert "WindowPolicy" not in kinds(objects(built.stdout))
+
+
+def test_G08_name_prefix_of_the_layer(legacy: Engine, tmp_path: Path) -> None:
+    """Under the layer's namePrefix all objects of ours still refer to each other by their new names."""
+    built = legacy.build(repository(tmp_path, legacy, slot="generators", more="namePrefix: eu-\n"))
+    assert built.returncode == 0, built.stderr
+    found = ours(built.stdout)
+    assert all(name.startswith("eu-") for _, _, name in found)
+    binding = next(item for (kind, _, _), item in found.items() if kind == "RoleBinding")
+    account = binding["subjects"][0]
+    assert ("ServiceAccount", account["namespace"], account["name"]) in found
+    assert ("Role", binding["metadata"]["namespace"], binding["roleRef"]["name"]) in found
+    for pod in pods(found):
+        assert pod["serviceAccountName"] == account["name"]
+        maps = [volume["configMap"]["name"] for volume in pod["volumes"] if "configMap" in volume]
+        assert maps
+        assert all(("ConfigMap", account["namespace"], name) in found for name in maps)
+
+
+def pods(found: Objects) -> "list[dict[str, object]]":
+    """Return the Pod specs of the Jobs and CronJobs."""
+    jobs = [item["spec"] for (kind, _, _), item in found.items() if kind == "Job"]
+    jobs += [item["spec"]["jobTemplate"]["spec"] for (kind, _, _), item in found.items() if kind == "CronJob"]
+    return [job["template"]["spec"] for job in jobs]
+
+
+def test_G09_one_result_in_every_slot(legacy: Engine, function: Path, tmp_path: Path) -> None:
+    """Transformer, generator, Component and `render` yield the same objects."""
+    transformer = legacy.build(repository(tmp_path / "transformer", legacy))
+    generator = legacy.build(repository(tmp_path / "generator", legacy, slot="generators"))
+    from_component = legacy.build(component(tmp_path, legacy))
+    policy = write(tmp_path, {"policy.yaml": POLICY}) / "policy.yaml"
+    rendered = run(function, "render", policy, "-o", tmp_path / "rendered")
+    assert rendered.returncode == 0, rendered.stderr
+    from_render = legacy.build(tmp_path / "rendered")
+    wanted = ours(transformer.stdout)
+    assert wanted
+    assert ours(generator.stdout) == wanted
+    assert ours(from_component.stdout) == wanted
+    assert ours(from_render.stdout) == wanted
