@@ -93,6 +93,7 @@ IMAGE_PINNED = _error("image-pinned", "An image has neither a fixed tag nor a di
 TARGET_SELECTOR = _error("target-selector", "A target needs exactly one of `names` and `matchLabels`.")
 TARGET_DUPLICATE = _error("target-duplicate", "A target is named twice.")
 TARGET_KIND = _error("target-kind", "A target's kind is not known, and how to suspend it is not said.")
+CRONJOB_SHARED = _error("cronjob-shared", "Two edges of the windows claim one CronJob.")
 CLUSTER_EMPTY_MAP = _error("cluster-empty-map", "A cluster's patch holds an empty map, which changes nothing.")
 CLUSTER_UNKNOWN = _error("cluster-unknown", "The policy has no such cluster.")
 

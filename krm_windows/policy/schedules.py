@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from krm_windows import rules
 from krm_windows.gate.recurrence import EVERY_DAY, Recurrence
-from krm_windows.policy.trouble import Finding, Refused, closest
+from krm_windows.policy.trouble import Finding, RefusedError, closest
 from krm_windows.rules import Rule
 from krm_windows.schedule import cron
 
@@ -32,16 +32,16 @@ def _bare(words: list[str]) -> bool:
 
 
 def parse(text: str) -> Recurrence:
-    """Read a schedule; raises `Refused` with the rule it breaks."""
+    """Read a schedule; raises `RefusedError` with the rule it breaks."""
     for check in (_zone, _descriptor, _count, _extension, _turned):
         if finding := check(text):
-            raise Refused(finding)
+            raise RefusedError(finding)
     try:
         recurrence = cron.parse(text).recurrence
     except cron.CronError as error:
-        raise Refused(_refusal(rules.CRON_SYNTAX, f"{_EXAMPLE} ({error})", text)) from error
+        raise RefusedError(_refusal(rules.CRON_SYNTAX, f"{_EXAMPLE} ({error})", text)) from error
     if finding := _odd(text) or _never(text, recurrence or Recurrence()):
-        raise Refused(finding)
+        raise RefusedError(finding)
     return recurrence or Recurrence()
 
 
@@ -67,7 +67,7 @@ def _zone(text: str) -> Finding | None:
 def _descriptor(text: str) -> Finding | None:
     if not text.startswith("@") or text in DESCRIPTORS:
         return None
-    name = text.split()[0].lower()
+    name = text.split(maxsplit=1)[0].lower()
     if name == "@every":
         return Finding(rules.CRON_EVERY, f"{_EXAMPLE}: `@every` counts from the start of the controller", text)
     if name == "@reboot":

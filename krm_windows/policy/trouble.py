@@ -31,7 +31,7 @@ class Finding:
         )
 
 
-class Refused(ValueError):
+class RefusedError(ValueError):
     """A value that rules refuse; pydantic takes it, as a `ValueError`, for a failed validation."""
 
     def __init__(self, *findings: Finding) -> None:
@@ -40,9 +40,9 @@ class Refused(ValueError):
 
 
 def raise_for(findings: Iterable[Finding]) -> None:
-    """Raise `Refused` with all findings, if there are any."""
+    """Raise `RefusedError` with all findings, if there are any."""
     if found := tuple(findings):
-        raise Refused(*found)
+        raise RefusedError(*found)
 
 
 def closest(word: str, known: Iterable[str]) -> str | None:

@@ -1,0 +1,101 @@
+"""What pydantic found wrong, in the user's words: a path, a rule, what must hold, the likely fix."""
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, get_args
+
+from pydantic import BaseModel, ValidationError
+
+from krm_windows import rules
+from krm_windows.policy.model import WindowPolicy
+from krm_windows.policy.trouble import Finding, RefusedError, closest
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
+# Fields and values of the API whose issue is not done yet.
+_LATER_FIELDS = frozenset({"spec.hooks", "spec.events", "spec.extras"})
+_LATER_VALUES = frozenset({("spec.actuator.type", "Kubectl")})
+_TYPES = {
+    "model_type": "a map",
+    "model_attributes_type": "a map",
+    "dict_type": "a map",
+    "mapping_type": "a map",
+    "tuple_type": "a list",
+    "list_type": "a list",
+}
+
+
+def findings(error: ValidationError) -> Iterator[Finding]:
+    """Yield every error of a failed validation, with paths from the object's root."""
+    for details in error.errors(include_url=False):
+        if details["type"] == "too_short" and details["input"]:
+            continue  # the list has entries, and each of them its own error
+        path = path_of(details["loc"])
+        refused = details.get("ctx", {}).get("error")
+        if isinstance(refused, RefusedError):
+            yield from (_below(path, finding) for finding in refused.findings)
+        else:
+            yield _finding(details, path)
+
+
+def path_of(loc: tuple[int | str, ...]) -> str:
+    """Write a location as a path: `spec.targets[0].kind`."""
+    path = ""
+    for part in loc:
+        if part == "[key]":
+            continue
+        path += f"[{part}]" if isinstance(part, int) else f".{part}"
+    return path.removeprefix(".")
+
+
+def _below(path: str, finding: Finding) -> Finding:
+    dot = "." if finding.path and not finding.path.startswith("[") else ""
+    return Finding(finding.rule, finding.must, finding.current, finding.proposed, f"{path}{dot}{finding.path}")
+
+
+def _finding(details: "ErrorDetails", path: str) -> Finding:
+    kind, given = details["type"], details["input"]
+    current = given if isinstance(given, str) else None
+    if kind == "extra_forbidden":
+        return _unknown(details["loc"], path)
+    if kind in ("missing", "too_short"):
+        must = "must be given" if kind == "missing" else "must not be empty"
+        return Finding(rules.FIELD_REQUIRED, must, path=path)
+    if kind == "literal_error":
+        return _other_value(details, path, current)
+    must = f"must be {_TYPES[kind]}" if kind in _TYPES else f"must be right: {details['msg']}"
+    return Finding(rules.FIELD_TYPE, must, current, path=path)
+
+
+def _other_value(details: "ErrorDetails", path: str, current: str | None) -> Finding:
+    options = re.findall(r"'([^']+)'", str(details.get("ctx", {}).get("expected")))
+    must = f"must be {' or '.join(', '.join(options).rsplit(', ', 1))}"
+    if (path, current) in _LATER_VALUES:
+        return Finding(rules.NOT_YET, f"{must}: this release cannot do anything else yet", current, path=path)
+    return Finding(rules.FIELD_VALUE, must, current, closest(current or "", options), path)
+
+
+def _unknown(loc: tuple[int | str, ...], path: str) -> Finding:
+    if path in _LATER_FIELDS:
+        return Finding(rules.NOT_YET, "must be left out: this release cannot do it yet", path=path)
+    name, known = str(loc[-1]), _fields_at(loc[:-1])
+    fix = closest(name, known)
+    must = "is no field of the API" + (f'; did you mean "{fix}"?' if fix else f"; known here: {', '.join(known)}")
+    return Finding(rules.FIELD_UNKNOWN, must, path=path)
+
+
+def _fields_at(loc: tuple[int | str, ...]) -> list[str]:
+    """Return the names of the fields of the model at a location."""
+    model: type[BaseModel] = WindowPolicy
+    for part in loc:
+        model = next((inner for name, inner in _models(model) if name == part), model)
+    return [field.alias or name for name, field in model.model_fields.items()]
+
+
+def _models(model: type[BaseModel]) -> Iterator[tuple[str, type[BaseModel]]]:
+    """Yield the fields of a model that hold models: one, a list or a map of them."""
+    for name, field in model.model_fields.items():
+        for inner in (field.annotation, *get_args(field.annotation)):
+            if isinstance(inner, type) and issubclass(inner, BaseModel):
+                yield field.alias or name, inner

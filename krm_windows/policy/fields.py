@@ -1,0 +1,175 @@
+"""The leaves of a policy: each a type that reads one text, and says in a JSON schema what it takes.
+
+Every scalar arrives as text, because kustomize hands over JSON and kpt the file as it was written: the two would make
+different values of one policy (`22:00`, `on`, dates).
+"""
+
+import re
+from collections.abc import Mapping
+from datetime import datetime, time, timedelta
+from functools import partial
+from typing import Annotated, Literal
+
+from pydantic import PlainValidator, WithJsonSchema
+
+from krm_windows import rules
+from krm_windows.gate.recurrence import Recurrence
+from krm_windows.policy import moments
+from krm_windows.policy.moments import Moment, Role, Value
+from krm_windows.policy.trouble import Finding, RefusedError, closest
+from krm_windows.schedule import zones
+
+LABEL = "[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"
+NAME = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
+INTERVALS: dict[str, timedelta] = {f"{n}m": timedelta(minutes=n) for n in (1, 2, 3, 5, 10, 15, 20, 30)} | {
+    f"{n}h": timedelta(hours=n) for n in (1, 2, 3, 4, 6, 8, 12, 24)
+}
+# A colon after the last slash begins the tag; one before it is the port of a registry.
+_PINNED = (
+    r"^([A-Za-z0-9_.-]+(:[0-9]+)?/)?([A-Za-z0-9_.-]+/)*[A-Za-z0-9_.-]+"
+    r"(:(?!latest$)[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}|(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?@sha256:[0-9a-f]{64})$"
+)
+_FIELD_PATH = r"^spec(\.[A-Za-z][A-Za-z0-9]*)+$"
+_GROUP_VERSION = rf"^({NAME}/)?v[a-z0-9]+$"
+_LENGTH = r"^(?=[0-9])([0-9]{1,4}d)?([0-9]{1,5}h)?([0-9]{1,7}m)?$"
+_NOTHING = {"pattern": "^[0dhm]*$"}
+_SPOKEN_FLAGS = {"yes": "true", "on": "true", "y": "true", "no": "false", "off": "false", "n": "false"}
+
+
+def text_of(value: object) -> str:
+    """Return the text of a scalar; raises `RefusedError` for anything else."""
+    if isinstance(value, str):
+        return value
+    kind = "a map" if isinstance(value, Mapping) else "a list" if isinstance(value, list) else "nothing"
+    raise RefusedError(Finding(rules.FIELD_TYPE, f"must be a text, not {kind}"))
+
+
+def _text(value: object) -> str:
+    text = text_of(value)
+    if not text.strip():
+        raise RefusedError(Finding(rules.FIELD_REQUIRED, "must not be empty"))
+    return text
+
+
+def _matching(value: object, *, pattern: str, must: str, longest: int) -> str:
+    text = text_of(value)
+    if len(text) > longest or not re.fullmatch(pattern, text, re.ASCII):
+        raise RefusedError(Finding(rules.NAME_SYNTAX, must, text, _as_label(text, pattern, longest)))
+    return text
+
+
+def _as_label(text: str, pattern: str, longest: int) -> str | None:
+    """Spell a name as Kubernetes does: lower case, everything that is no letter or digit a hyphen."""
+    candidate = re.sub(r"[^a-z0-9./]+", "-", text.lower()).strip("-")[:longest]
+    return candidate if candidate != text and re.fullmatch(pattern, candidate, re.ASCII) else None
+
+
+def _moment(value: object, role: Role) -> Moment[Value]:
+    return moments.parse(text_of(value), role)
+
+
+def _duration(value: object) -> timedelta:
+    length = moments.duration(text_of(value))
+    if not length:
+        raise RefusedError(Finding(rules.DURATION_SYNTAX, "must be longer than nothing", text_of(value)))
+    return length
+
+
+def _margin(value: object) -> timedelta | Literal["auto"]:
+    return "auto" if value == "auto" else moments.duration(text_of(value))
+
+
+def _interval(value: object) -> timedelta:
+    text = text_of(value)
+    if text in INTERVALS:
+        return INTERVALS[text]
+    must = f"must be one of {', '.join(INTERVALS)}, which divide an hour or a day"
+    try:
+        length = moments.duration(text)
+    except RefusedError:
+        raise RefusedError(Finding(rules.INTERVAL, must, text)) from None
+    below = [name for name, size in INTERVALS.items() if size <= length]
+    above = [name for name, size in INTERVALS.items() if size >= length]
+    near = " or ".join(dict.fromkeys([*below[-1:], *above[:1]]))
+    raise RefusedError(
+        Finding(rules.INTERVAL, f"{must}; the nearest is {near}", text, below[-1] if below else above[0])
+    )
+
+
+def _flag(value: object) -> bool:
+    text = text_of(value)
+    if text in ("true", "false"):
+        return text == "true"
+    raise RefusedError(Finding(rules.FIELD_VALUE, "must be true or false", text, _SPOKEN_FLAGS.get(text.lower())))
+
+
+def _time_zone(value: object) -> str:
+    text = text_of(value)
+    if text in zones.names():
+        return text
+    must = "must be an IANA time zone such as Europe/Berlin or Etc/UTC"
+    raise RefusedError(Finding(rules.TIME_ZONE, must, text, closest(text, zones.names()) if len(text) > 1 else None))
+
+
+def _image(value: object) -> str:
+    text = text_of(value)
+    if not re.fullmatch(_PINNED, text):
+        must = "must be pinned by a digest, or by a tag other than latest, so that every run is the same program"
+        raise RefusedError(Finding(rules.IMAGE_PINNED, must, text))
+    return text
+
+
+def _field_path(value: object) -> str:
+    text = text_of(value)
+    if not re.fullmatch(_FIELD_PATH, text):
+        must = "must be the path of a boolean field below spec, such as spec.suspend"
+        raise RefusedError(Finding(rules.FIELD_VALUE, must, text))
+    return text
+
+
+def _api_version(value: object) -> str:
+    text = text_of(value)
+    if not re.fullmatch(_GROUP_VERSION, text):
+        raise RefusedError(Finding(rules.FIELD_VALUE, "must be a group and a version such as batch/v1", text))
+    return text
+
+
+_TEXT: dict[str, object] = {"type": ["string", "number", "boolean"]}
+_MOMENT: dict[str, object] = {"type": "string", "minLength": 1}
+
+
+def _named(pattern: str, longest: int, must: str) -> tuple[PlainValidator, WithJsonSchema]:
+    """Give reader and schema of a name; a name of digits only need not be quoted."""
+    schema = {"type": ["string", "integer", "boolean"], "minimum": 0, "maxLength": longest, "pattern": f"^{pattern}$"}
+    return PlainValidator(partial(_matching, pattern=pattern, longest=longest, must=must)), WithJsonSchema(schema)
+
+
+def _at(role: Role) -> tuple[PlainValidator, WithJsonSchema]:
+    return PlainValidator(partial(_moment, role=role)), WithJsonSchema(_MOMENT)
+
+
+Text = Annotated[str, PlainValidator(_text), WithJsonSchema(_TEXT | {"pattern": r"\S"})]
+AnyText = Annotated[str, PlainValidator(text_of), WithJsonSchema(_TEXT)]
+Label = Annotated[str, *_named(LABEL, 63, "must be a DNS label: a-z, 0-9 and, between them, -, at most 63 characters")]
+Name = Annotated[str, *_named(NAME, 253, "must be a name as Kubernetes takes it: a-z, 0-9, - and .")]
+CronJobName = Annotated[str, *_named(NAME, 52, "must be a name as a CronJob has it: at most 52 of a-z, 0-9, - and .")]
+PolicyName = Annotated[str, *_named(f"{LABEL}/{NAME}", 317, "must be the namespace and name of a policy, as a/b")]
+Begin = Annotated[Moment[Recurrence | datetime], *_at(Role.BEGIN)]
+End = Annotated[Moment[Value], *_at(Role.END)]
+Once = Annotated[Moment[datetime], *_at(Role.ONCE)]
+OnceEnd = Annotated[Moment[datetime | time], *_at(Role.ONCE_END)]
+Deadline = Annotated[Moment[datetime], *_at(Role.DEADLINE)]
+Duration = Annotated[
+    timedelta, PlainValidator(_duration), WithJsonSchema({"type": "string", "pattern": _LENGTH, "not": _NOTHING})
+]
+Margin = Annotated[
+    timedelta | Literal["auto"],
+    PlainValidator(_margin),
+    WithJsonSchema({"type": "string", "pattern": f"^auto$|{_LENGTH}"}),
+]
+Interval = Annotated[timedelta, PlainValidator(_interval), WithJsonSchema({"enum": list(INTERVALS)})]
+Flag = Annotated[bool, PlainValidator(_flag), WithJsonSchema({"enum": [True, False, "true", "false"]})]
+TimeZone = Annotated[str, PlainValidator(_time_zone), WithJsonSchema(_MOMENT)]
+Image = Annotated[str, PlainValidator(_image), WithJsonSchema({"type": "string", "pattern": _PINNED})]
+FieldPath = Annotated[str, PlainValidator(_field_path), WithJsonSchema({"type": "string", "pattern": _FIELD_PATH})]
+ApiVersion = Annotated[str, PlainValidator(_api_version), WithJsonSchema({"type": "string", "pattern": _GROUP_VERSION})]

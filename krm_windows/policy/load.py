@@ -1,0 +1,174 @@
+"""Text to model: a WindowPolicy and its clusters read from nodes, with everything that is wrong in the user's words."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from pydantic import ValidationError
+
+from krm_windows import rules
+from krm_windows.gate.recurrence import Recurrence
+from krm_windows.krm.nodes import Mapping as Node
+from krm_windows.policy import clusters, errors, schedules, texts
+from krm_windows.policy.model import API_VERSION, KIND, WindowPolicy
+from krm_windows.policy.texts import Tree
+from krm_windows.policy.trouble import Finding, closest
+from krm_windows.results import File, ResourceRef, Result, sort
+from krm_windows.schedule import zones
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A policy as written: for no cluster in particular, for each of its clusters, and all that was found.
+
+    `policy` and the values of `clusters` are None where an error stands in their way. `results` are sorted.
+    """
+
+    policy: WindowPolicy | None
+    results: tuple[Result, ...]
+    ref: ResourceRef
+    file: File | None = None
+    build_for: str | None = None
+    clusters: Mapping[str, WindowPolicy | None] = field(default_factory=dict)
+
+    def for_cluster(self, name: str | None) -> tuple[WindowPolicy | None, tuple[Result, ...]]:
+        """Return the policy for a cluster, and all findings; `None` is the policy without `clusters`.
+
+        The policy of an unknown cluster is None, and an error names those that are known.
+        """
+        if name is None:
+            return self.policy, self.results
+        if name in self.clusters or name == self.build_for:
+            return self.clusters.get(name), self.results
+        unknown = _unknown_cluster(name, self.clusters, "spec.clusters").result("spec.clusters", self.ref, self.file)
+        return None, tuple(sort([*self.results, unknown]))
+
+
+def load(node: Node, *, file: File | None = None) -> Loaded:
+    """Read a policy; raises nothing, whatever the document holds."""
+    tree = texts.read(node)
+    root = tree if isinstance(tree, dict) else {}
+    policy, found = _validate(root)
+    findings = [*texts.doubled(node), *found]
+    versions: dict[str, WindowPolicy | None] = {}
+    for name, patch in _patches(root).items():
+        versions[name], wrong = _cluster(root, name, patch, frozenset(found))
+        findings += wrong
+    build_for = _text(root, "spec", "buildFor")
+    if build_for is not None and build_for not in versions:
+        findings.append(_unknown_cluster(build_for, versions, "spec.buildFor"))
+    ref = _ref(root)
+    results = sort(finding.result(finding.path, ref, file) for finding in findings)
+    return Loaded(policy, tuple(results), ref, file, build_for, versions)
+
+
+def _text(tree: Tree, *path: str) -> str | None:
+    """Return the text at a path, or None where there is none."""
+    for name in path:
+        tree = tree.get(name) if isinstance(tree, dict) else None
+    return tree if isinstance(tree, str) else None
+
+
+def _ref(root: Tree) -> ResourceRef:
+    return ResourceRef(
+        api_version=_text(root, "apiVersion") or API_VERSION,
+        kind=_text(root, "kind") or KIND,
+        name=_text(root, "metadata", "name") or "",
+        namespace=_text(root, "metadata", "namespace") or "",
+    )
+
+
+def _validate(root: dict[str, Tree]) -> tuple[WindowPolicy | None, tuple[Finding, ...]]:
+    """Read one version of the policy: the model, and all that is wrong or doubtful about it."""
+    tree = texts.present(root)
+    zone = _text(root, "spec", "timeZone")
+    context = {
+        "time_zone": zone if zone in zones.names() else None,
+        "namespace": _text(root, "metadata", "namespace"),
+    }
+    contradiction = tuple(_contradictions(tree))
+    try:
+        policy = WindowPolicy.model_validate(tree, context=context)
+    except ValidationError as error:
+        return None, (*errors.findings(error), *contradiction)
+    return None if contradiction else policy, (*contradiction, *_cautions(policy))
+
+
+def _contradictions(tree: Tree) -> Iterator[Finding]:
+    """Find `windows` and `outsideWindows` at odds; read from the texts, so that no other error hides it."""
+    spec = tree.get("spec") if isinstance(tree, dict) else None
+    if not isinstance(spec, dict):
+        return
+    outside, windows = spec.get("outsideWindows", "Closed"), spec.get("windows", {})
+    if outside == "Closed" and windows == {}:
+        must = (
+            "must be Open for a policy of freezes only, or `windows` must have an entry: this would be closed forever"
+        )
+        yield Finding(rules.OUTSIDE_WINDOWS, must, path="spec.outsideWindows")
+    if outside == "Open" and windows != {}:
+        must = "must be Closed, or `windows` must have no entry: outside of them this would be open all the same"
+        yield Finding(rules.OUTSIDE_WINDOWS, must, "Open", path="spec.outsideWindows")
+
+
+def _cautions(policy: WindowPolicy) -> Iterator[Finding]:
+    spec = policy.spec
+    if spec.state != "Scheduled":
+        must = "holds the policy by hand: no window, freeze or override has an effect"
+        yield Finding(rules.STATE_HELD, must, spec.state, path="spec.state")
+    edges = [(f"windows.{name}", {"opens": w.opens, "closes": w.closes}) for name, w in spec.windows.items()]
+    edges += [(f"freezes.{name}", {"starts": f.starts, "ends": f.ends}) for name, f in spec.freezes.items()]
+    for path, moments in edges:
+        for edge, moment in moments.items():
+            doubt = moment and isinstance(moment.value, Recurrence) and schedules.caution(moment.text, moment.value)
+            if doubt:
+                yield Finding(doubt.rule, doubt.must, doubt.current, doubt.proposed, f"spec.{path}.{edge}")
+
+
+def _patches(root: dict[str, Tree]) -> dict[str, Tree]:
+    spec = root.get("spec")
+    patches = spec.get("clusters") if isinstance(spec, dict) else None
+    return {name: patch for name, patch in patches.items() if patch is not None} if isinstance(patches, dict) else {}
+
+
+def _cluster(
+    root: dict[str, Tree], name: str, patch: Tree, known: frozenset[Finding]
+) -> tuple[WindowPolicy | None, list[Finding]]:
+    """Read the policy of one cluster; a finding that the policy has without its patch is not told again."""
+    path = f"spec.clusters.{name}"
+    if not isinstance(patch, dict):
+        return None, []
+    found = [*_misplaced(patch, path), *map(_emptied, clusters.empty_maps(patch, path))]
+    own = {key: value for key, value in patch.items() if key not in ("clusters", "buildFor")}
+    merged = {key: value for key, value in root.items() if key != "spec"}
+    spec = clusters.merge(root.get("spec"), {**own, "clusters": None, "buildFor": name})
+    policy, problems = _validate({**merged, "spec": spec})
+    found += [_attributed(finding, own, path) for finding in problems if finding not in known]
+    return policy, found
+
+
+def _misplaced(patch: dict[str, Tree], path: str) -> Iterator[Finding]:
+    for name in ("clusters", "buildFor"):
+        if name in patch:
+            yield Finding(rules.FIELD_UNKNOWN, "is no field of a cluster's patch", path=f"{path}.{name}")
+
+
+def _emptied(path: str) -> Finding:
+    must = (
+        "must not be an empty map, which changes nothing; kustomize drops a null that a patch adds, "
+        "so write what is to be removed as null into the policy's own file"
+    )
+    return Finding(rules.CLUSTER_EMPTY_MAP, must, path=path)
+
+
+def _attributed(finding: Finding, patch: Tree, path: str) -> Finding:
+    """Point a finding to the patch, where the patch has what it is about."""
+    below = finding.path.removeprefix("spec.")
+    place = f"{path}.{below}" if clusters.touches(patch, below) else path
+    must = finding.must if place != path else f"makes a policy that is wrong at {finding.path}: {finding.must}"
+    return Finding(finding.rule, must, finding.current, finding.proposed, place)
+
+
+def _unknown_cluster(name: str, known: Iterable[str], path: str) -> Finding:
+    names = sorted(known)
+    listed = ", ".join(names) if names else "none"
+    must = f"must be one of the policy's clusters ({listed})"
+    return Finding(rules.CLUSTER_UNKNOWN, must, name, closest(name, names), path)

@@ -1,0 +1,301 @@
+"""The API `krm-windows.dev/v1alpha1`, WindowPolicy: the one source of schema, function definition and field reference.
+
+A model is validated from a tree of texts (see `policy.load`), so every leaf reads its own text. What several fields say
+together is checked by the model that holds them; what the whole policy says, by `policy.load`.
+"""
+
+from collections.abc import Iterator, Mapping
+from datetime import timedelta
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, PlainValidator, ValidationInfo, field_validator, model_validator
+from pydantic.alias_generators import to_camel
+
+from krm_windows import gateable, rules
+from krm_windows.policy import fields, occurrences, phrases
+from krm_windows.policy.moments import Moment, Value
+from krm_windows.policy.trouble import Finding, RefusedError, closest, raise_for
+
+API_VERSION: Literal["krm-windows.dev/v1alpha1"] = "krm-windows.dev/v1alpha1"
+KIND: Literal["WindowPolicy"] = "WindowPolicy"
+IMAGE = "docker.io/library/python:3.13-alpine"
+
+
+class Part(BaseModel):
+    """A part of the API: frozen, in camelCase, without unknown fields; its validator is built on first use."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel, defer_build=True)
+
+
+class Metadata(Part):
+    """The object's metadata; labels, annotations and the rest are Kubernetes' own."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    name: fields.Name = Field(description="The policy's name; what is emitted is named after it.")
+    namespace: fields.Label = Field(description="Where the Jobs and the ServiceAccount live.")
+
+
+class TargetSelector(Part):
+    """Objects that the windows gate: of one kind, by name or by label."""
+
+    kind: fields.Text = Field(description="The kind, such as `Kustomization`.")
+    names: tuple[fields.Name, ...] | None = Field(default=None, min_length=1, description="The objects' names.")
+    match_labels: dict[fields.Text, fields.AnyText] | None = Field(
+        default=None, min_length=1, description="Labels that an object among the resources has to have, all of them."
+    )
+    namespace: fields.Label | None = Field(default=None, description="The objects' namespace; default: the policy's.")
+    api_version: fields.ApiVersion | None = Field(
+        default=None, description="Group and version, where two groups share a kind or the kind is not in the table."
+    )
+    resource: fields.Label | None = Field(
+        default=None, description="The plural in the API's path, for a kind that is not in the table."
+    )
+    suspend_field: fields.FieldPath | None = Field(
+        default=None, description="The field that stops reconciliation, for a kind that is not in the table."
+    )
+    must_exist: fields.Flag | None = Field(
+        default=None,
+        description="Whether a missing object is an error; default: if another of its kind and namespace is visible.",
+    )
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        raise_for(self._trouble())
+        return self
+
+    def _trouble(self) -> Iterator[Finding]:
+        if (self.names is None) == (self.match_labels is None):
+            yield Finding(rules.TARGET_SELECTOR, "must have exactly one of `names` and `matchLabels`")
+        if self._is_known() or (self.api_version and self.resource and self.suspend_field):
+            return
+        known = sorted(row.kind for row in gateable.TABLE)
+        must = "must be a kind of the table, or have `apiVersion`, `resource` and `suspendField` beside it"
+        yield Finding(rules.TARGET_KIND, must, self.kind, closest(self.kind, known), path="kind")
+
+    def _is_known(self) -> bool:
+        """Whether the table has a row for the kind, or says why there can be none."""
+        found = gateable.find(self.kind, self.api_version) or gateable.refusal(self.kind, self.api_version)
+        return found is not None
+
+
+class CronJobNames(Part):
+    """Names for a window's CronJobs; those that already stand among the resources are adopted."""
+
+    open: fields.CronJobName | None = Field(default=None, description="The CronJob that wakes at the opening edge.")
+    close: fields.CronJobName | None = Field(default=None, description="The CronJob that wakes at the closing edge.")
+
+
+class Window(Part):
+    """A time when changes may reach the cluster: at every `opens`, until `closes` or for `duration`."""
+
+    opens: fields.Begin = Field(description="The moment at which it opens.")
+    closes: fields.End | None = Field(default=None, description="The moment at which it closes; a date is included.")
+    duration: fields.Duration | None = Field(default=None, description="How long it is open, instead of `closes`.")
+    description: fields.AnyText = Field(default="", description="What the window is for, in words.")
+    cron_jobs: CronJobNames | None = Field(default=None, description="Names of the CronJobs to emit or adopt.")
+
+    @property
+    def ends(self) -> Value | timedelta:
+        """When an occurrence ends: a moment, or a length of time."""
+        return _value(self.closes, self.duration)
+
+    def words(self) -> str:
+        """Say in words when the window is open."""
+        return phrases.occurrence(self.opens, _end(self.closes, self.duration))
+
+    @model_validator(mode="after")
+    def _check(self, info: ValidationInfo) -> Self:
+        raise_for(_check_ends(self.opens, self.closes, self.duration, "closes", info))
+        return self
+
+
+class Freeze(Part):
+    """A time when nothing may reach the cluster, whatever the windows say."""
+
+    starts: fields.Begin = Field(description="The moment at which it begins.")
+    ends: fields.End | None = Field(default=None, description="The moment at which it ends; a date is included.")
+    duration: fields.Duration | None = Field(default=None, description="How long it lasts, instead of `ends`.")
+    reason: fields.Text = Field(description="Why; it stands in the annotation of everything that is kept shut.")
+
+    @property
+    def ends_at(self) -> Value | timedelta:
+        """When an occurrence ends: a moment, or a length of time."""
+        return _value(self.ends, self.duration)
+
+    def words(self) -> str:
+        """Say in words when the freeze holds."""
+        return phrases.occurrence(self.starts, _end(self.ends, self.duration))
+
+    @model_validator(mode="after")
+    def _check(self, info: ValidationInfo) -> Self:
+        raise_for(_check_ends(self.starts, self.ends, self.duration, "ends", info))
+        return self
+
+
+class Override(Part):
+    """An exception to everything but `state`: in Git, explained, and with an end."""
+
+    state: Literal["Open", "Closed"] = Field(description="What holds while it lasts; `Closed` wins over `Open`.")
+    starts: fields.Once | None = Field(default=None, description="The moment at which it begins; default: it has.")
+    ends: fields.OnceEnd = Field(
+        description="The moment at which it ends; a date is included, a time of day needs `starts`."
+    )
+    reason: fields.Text = Field(description="Why.")
+    requested_by: fields.Text | None = Field(default=None, description="Who asked for it.")
+    ticket: fields.Text | None = Field(default=None, description="Where it was asked for.")
+
+    @property
+    def ends_at(self) -> Value | timedelta:
+        """When it ends."""
+        return self.ends.value
+
+    def words(self) -> str:
+        """Say in words when the override holds."""
+        return phrases.occurrence(self.starts, self.ends)
+
+    @model_validator(mode="after")
+    def _check(self, info: ValidationInfo) -> Self:
+        if self.starts:
+            raise_for(occurrences.check(self.starts, self.ends, "ends", _zone(info)))
+        elif ":" in self.ends.text[:3]:
+            must = "must have a date, because without `starts` a time of day is relative to nothing"
+            raise RefusedError(Finding(rules.MOMENT_ROLE, must, self.ends.text, path="ends"))
+        return self
+
+
+class Actuator(Part):
+    """What turns the targets in the cluster."""
+
+    type: Literal["Gate"] = Field(default="Gate", description="`Gate`: a small program that looks what should hold.")
+    image: fields.Image = Field(default=IMAGE, description="The image it runs on, pinned: any Python from 3.11 on.")
+    image_pull_policy: Literal["Always", "IfNotPresent", "Never"] = Field(
+        default="IfNotPresent", description="When the image is pulled."
+    )
+    image_pull_secrets: tuple[fields.Name, ...] = Field(default=(), description="Names of Secrets to pull it with.")
+
+
+def _patch(value: object) -> Mapping[str, object]:
+    if isinstance(value, Mapping):
+        return value
+    raise RefusedError(Finding(rules.FIELD_TYPE, "must be a map, a merge patch on `spec`"))
+
+
+Patch = Annotated[Mapping[str, object], PlainValidator(_patch)]
+
+
+class Spec(Part):
+    """When changes may reach which objects."""
+
+    time_zone: fields.TimeZone = Field(description="The IANA time zone in which every moment is read.")
+    targets: tuple[TargetSelector, ...] = Field(min_length=1, description="The objects that are gated.")
+    windows: dict[fields.Label, Window] = Field(
+        default_factory=dict, description="When changes may reach the cluster: the union of all, by name."
+    )
+    freezes: dict[fields.Label, Freeze] = Field(
+        default_factory=dict, description="When they may not, whatever the windows say, by name."
+    )
+    overrides: dict[fields.Label, Override] = Field(
+        default_factory=dict, description="Dated exceptions to both, by name."
+    )
+    outside_windows: Literal["Closed", "Open"] = Field(
+        default="Closed", description="What holds where no window is; `Open` for a policy of freezes only."
+    )
+    state: Literal["Scheduled", "Open", "Closed"] = Field(
+        default="Scheduled", description="`Open` or `Closed` holds the policy by hand and outranks everything."
+    )
+    closes_early: fields.Margin = Field(
+        default=timedelta(0),
+        description="So long before an end nothing is started any more; `auto`: the targets' longest timeout.",
+    )
+    interval: fields.Interval = Field(
+        default=timedelta(minutes=15), description="How often the cluster looks between edges."
+    )
+    first_apply: Literal["Allow", "Wait"] = Field(
+        default="Allow", description="Whether a target that was never applied may be, while closed."
+    )
+    actuator: Actuator = Field(default_factory=Actuator, description="What turns the targets.")
+    former_names: tuple[fields.PolicyName, ...] = Field(
+        default=(), description="Names this policy had, as namespace/name: their marks count as its own."
+    )
+    released: tuple[TargetSelector, ...] = Field(
+        default=(), description="Former targets, only to be opened; remove them once they are."
+    )
+    adopt_until: fields.Deadline | None = Field(
+        default=None, description="Until then a suspension without a mark counts as ours; a date is included."
+    )
+    clusters: dict[fields.Label, Patch] = Field(
+        default_factory=dict, description="A merge patch (RFC 7386) on this `spec` for each cluster, by its name."
+    )
+    build_for: fields.Label | None = Field(
+        default=None, description="The cluster this build is for; absent: the policy without `clusters`."
+    )
+
+    @field_validator("targets", mode="after")
+    @classmethod
+    def _targets(cls, targets: tuple[TargetSelector, ...], info: ValidationInfo) -> tuple[TargetSelector, ...]:
+        raise_for(_repeated(targets, str((info.context or {}).get("namespace"))))
+        return targets
+
+    @field_validator("windows", mode="after")
+    @classmethod
+    def _windows(cls, windows: dict[str, Window]) -> dict[str, Window]:
+        raise_for(_shared_names(windows))
+        return windows
+
+
+class WindowPolicy(Part):
+    """When changes may reach a cluster, and what is held back until then."""
+
+    api_version: Literal["krm-windows.dev/v1alpha1"] = Field(description="The version of this API.")
+    kind: Literal["WindowPolicy"] = Field(description="The kind of this object.")
+    metadata: Metadata = Field(description="Name and namespace.")
+    spec: Spec = Field(description="What holds when.")
+
+
+def _zone(info: ValidationInfo) -> str | None:
+    """Return the policy's time zone, which `policy.load` reads first; None where it is wrong."""
+    zone = (info.context or {}).get("time_zone")
+    return zone if isinstance(zone, str) else None
+
+
+def _end(moment: Moment[Value] | None, duration: timedelta | None) -> Moment[Value] | timedelta:
+    return moment or duration or timedelta(0)
+
+
+def _value(moment: Moment[Value] | None, duration: timedelta | None) -> Value | timedelta:
+    return moment.value if moment else duration or timedelta(0)
+
+
+def _check_ends(
+    begins: Moment[Value], ends: Moment[Value] | None, duration: timedelta | None, name: str, info: ValidationInfo
+) -> Iterator[Finding]:
+    if (ends is None) == (duration is None):
+        yield Finding(rules.END_CHOICE, f"must have exactly one of `{name}` and `duration`")
+    elif ends is not None:
+        yield from occurrences.check(begins, ends, name, _zone(info))
+
+
+def _repeated(targets: tuple[TargetSelector, ...], namespace: str) -> Iterator[Finding]:
+    """Yield every name that stands twice for one kind and namespace."""
+    seen: set[tuple[str, str, str, str]] = set()
+    for i, target in enumerate(targets):
+        group = gateable.group_of(target.api_version) if target.api_version else ""
+        for j, name in enumerate(target.names or ()):
+            row = gateable.find(target.kind, target.api_version)
+            key = (row.group if row else group, target.kind, target.namespace or namespace, name)
+            if key in seen:
+                yield Finding(rules.TARGET_DUPLICATE, "must be named only once", name, path=f"[{i}].names[{j}]")
+            seen.add(key)
+
+
+def _shared_names(windows: Mapping[str, Window]) -> Iterator[Finding]:
+    """Yield every CronJob name that two edges claim."""
+    seen: set[str] = set()
+    for name, window in windows.items():
+        for edge, given in (window.cron_jobs.model_dump() if window.cron_jobs else {}).items():
+            if given in seen:
+                must = "must name a CronJob of its own for every edge"
+                yield Finding(rules.CRONJOB_SHARED, must, given, path=f"{name}.cronJobs.{edge}")
+            if given is not None:
+                seen.add(given)

@@ -1,0 +1,254 @@
+"""The grammar of moments: `opens`, `closes`, `starts` and `ends`, told apart by shape.
+
+Each shape has one pattern and one reader. A text that has no shape, or one that its field does not take, is refused
+with what must hold and, where it can be guessed, the text that was meant.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from enum import Enum
+from typing import Generic, TypeVar
+
+from krm_windows import rules
+from krm_windows.gate.recurrence import EVERY_WEEKDAY, Recurrence
+from krm_windows.policy import schedules
+from krm_windows.policy.trouble import Finding, RefusedError, closest
+from krm_windows.rules import Rule
+
+Value = Recurrence | datetime | time
+V_co = TypeVar("V_co", bound=Value, covariant=True)
+
+
+class Role(Enum):
+    """What a field takes: a beginning or an end that may recur, or one of a single occurrence."""
+
+    BEGIN = 'a moment such as "Mon 08:00" or "0 8 * * MON"'
+    END = 'a moment such as "Thu 17:00", "17:00" or "0 17 * * THU"'
+    ONCE = 'a date, or a date and time such as "2026-12-22T09:00"'
+    ONCE_END = 'a date, a date and time such as "2026-12-22T12:00", or a time such as "12:00"'
+    DEADLINE = 'a date, or a date and time such as "2026-12-31T12:00"'
+
+    @property
+    def recurs(self) -> bool:
+        """Whether a recurring moment may stand here."""
+        return self in (Role.BEGIN, Role.END)
+
+    @property
+    def ends(self) -> bool:
+        """Whether a date stands for its end, and `24:00` may be written."""
+        return self not in (Role.BEGIN, Role.ONCE)
+
+    @property
+    def takes_time(self) -> bool:
+        """Whether a time of day, relative to a beginning, may stand here."""
+        return self in (Role.END, Role.ONCE_END)
+
+
+@dataclass(frozen=True, slots=True)
+class Moment(Generic[V_co]):
+    """A moment as it was written, and what it means to the gate."""
+
+    text: str
+    value: V_co
+
+
+WEEKDAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
+ORDINALS = {"1st": 1, "2nd": 2, "3rd": 3, "4th": 4, "5th": 5, "last": -1}
+_NUMBERS = {name.lower()[:length]: i for i, name in enumerate(WEEKDAYS) for length in (3, len(name))}
+_YEARS = range(1970, 3000)
+_LONGEST = timedelta(days=366)
+_ONE_OFF = "must be {}: what recurs cannot stand here"
+
+_TIME = r"(?P<hour>\d{1,2}):(?P<minute>\d{2})"
+_DATE = r"(?P<date>\d{4}-\d{2}-\d{2})"
+_DURATION = re.compile(r"(?=\d)(?:(?P<days>\d{1,4})d)?(?:(?P<hours>\d{1,5})h)?(?:(?P<minutes>\d{1,7})m)?", re.ASCII)
+_SECONDS = re.compile(r"(.*?\d{1,2}:\d{2}):\d{2}(?:\.\d+)?(?: ?(?:Z|[+-]\d{2}:?\d{2}))?", re.ASCII)
+_BLANK = re.compile(rf"({_DATE})\s+(\S.*)", re.ASCII)
+
+
+def parse(text: str, role: Role) -> Moment[Value]:
+    """Read a moment; raises `RefusedError` with the rule that it breaks."""
+    shorter = text.removesuffix("T00:00:00Z") if re.fullmatch(rf"{_DATE}T00:00:00Z", text, re.ASCII) else text
+    if schedules.looks_like_one(shorter):
+        return Moment(text, _schedule(text, role))
+    _check_spelling(shorter)
+    words = " ".join(shorter.split())
+    for pattern, read in _SHAPES:
+        if found := pattern.fullmatch(words):
+            return Moment(shorter, read(found, role))
+    raise _refusal(rules.MOMENT_SYNTAX, f"must be {role.value}", text, _meant(text, role))
+
+
+def duration(text: str) -> timedelta:
+    """Read a duration in whole minutes, none included; raises `RefusedError`."""
+    found = _DURATION.fullmatch(text)
+    length = timedelta(**{unit: int(n) for unit, n in found.groupdict().items() if n}) if found else None
+    if length is None or length > _LONGEST:
+        must = 'must be a duration such as "90m", "4h", "1h30m" or "2d", at most 366 days'
+        raise _refusal(rules.DURATION_SYNTAX, must, text, _meant_duration(text))
+    return length
+
+
+def is_cron(moment: Moment[Value]) -> bool:
+    """Whether a moment is written as a cron schedule."""
+    return isinstance(moment.value, Recurrence) and schedules.looks_like_one(moment.text)
+
+
+def _refusal(rule: Rule, must: str, text: str, proposed: str | None = None) -> RefusedError:
+    return RefusedError(Finding(rule, must, text, proposed))
+
+
+def _check_spelling(text: str) -> None:
+    """Refuse seconds and blanks: signs of a date that was not quoted, and so was changed on its way here."""
+    if found := _SECONDS.fullmatch(text):
+        must = "must be written in quotes and without seconds (with Z or an offset only where an instant is meant)"
+        raise _refusal(rules.MOMENT_SECONDS, must, text, "T".join(found[1].split()) if "-" in found[1] else found[1])
+    if found := _BLANK.fullmatch(text):
+        must = "must have a T, not a blank, between a date and its time"
+        raise _refusal(rules.MOMENT_BLANK, must, text, f"{found[1]}T{found[3]}")
+
+
+def _date(found: re.Match[str], role: Role) -> datetime:
+    day = _day(found)
+    return datetime.combine(day, time()) + timedelta(days=role.ends)
+
+
+def _day(found: re.Match[str]) -> date:
+    try:
+        day = date.fromisoformat(found["date"])
+    except ValueError as error:
+        raise _refusal(rules.MOMENT_SYNTAX, "must be a day of the calendar", found.string) from error
+    if day.year not in _YEARS:
+        raise _refusal(rules.MOMENT_SYNTAX, f"must lie between {_YEARS[0]} and {_YEARS[-1]}", found.string)
+    return day
+
+
+def _date_time(found: re.Match[str], role: Role) -> datetime:
+    at = datetime.combine(_day(found), time()) + _since_midnight(found, role)
+    if not found["offset"]:
+        return at
+    hours, minutes = (int(found[name] or 0) for name in ("off_hour", "off_minute"))
+    if hours > 14 or minutes > 59:  # noqa: PLR2004 - no zone is further than 14 hours from UTC
+        raise _refusal(rules.MOMENT_SYNTAX, "must have an offset between -14:00 and +14:00", found.string)
+    offset = timedelta(hours=hours, minutes=minutes)
+    return (at + offset if found["offset"].startswith("-") else at - offset).replace(tzinfo=UTC)
+
+
+def _since_midnight(found: re.Match[str], role: Role) -> timedelta:
+    """Return the time of day as wall-clock minutes; one day for `24:00`, which only an end may be."""
+    hour, minute = int(found["hour"]), int(found["minute"])
+    if (hour, minute) == (24, 0) and not role.ends:
+        raise _refusal(
+            rules.MOMENT_ROLE, "must be 00:00 of the next day, as 24:00 can only end something", found.string
+        )
+    if minute > 59 or (hour > 23 and (hour, minute) != (24, 0)):  # noqa: PLR2004 - the clock's own bounds
+        raise _refusal(rules.MOMENT_SYNTAX, "must have a time from 00:00 to 23:59 (24:00 only as an end)", found.string)
+    return timedelta(hours=hour, minutes=minute)
+
+
+def _time_of_day(found: re.Match[str], role: Role) -> time:
+    if not role.takes_time:
+        must = f"must be {role.value}: a time alone can only be the end of something"
+        raise _refusal(rules.MOMENT_ROLE, must, found.string)
+    since = _since_midnight(found, role)
+    return time(since.seconds // 3600, since.seconds // 60 % 60)
+
+
+def _schedule(text: str, role: Role) -> Recurrence:
+    if not role.recurs:
+        raise _refusal(rules.MOMENT_ROLE, _ONE_OFF.format(role.value), text)
+    return schedules.parse(text)
+
+
+def _recurring(found: re.Match[str], role: Role) -> tuple[frozenset[int], frozenset[int], int]:
+    """Return minutes, hours and whole days to shift of a shape that recurs."""
+    if not role.recurs:
+        raise _refusal(rules.MOMENT_ROLE, _ONE_OFF.format(role.value), found.string)
+    since = _since_midnight(found, role)
+    hours, minutes = divmod(since.seconds // 60, 60)
+    return frozenset({minutes}), frozenset({hours}), since.days
+
+
+def _nth(found: re.Match[str], role: Role) -> Recurrence:
+    minutes, hours, shift = _recurring(found, role)
+    weekday = _NUMBERS[found["day"].lower()]
+    nth, days = ORDINALS[found["nth"].lower()], int(found["shift"] or 0)
+    if days > 27:  # noqa: PLR2004 - more would pass the next month's own
+        raise _refusal(rules.MOMENT_SYNTAX, "must be shifted by 0 to 27 days", found.string)
+    return Recurrence(minutes, hours, weekdays=frozenset({weekday}), nth=nth, shift=days + shift)
+
+
+def _weekdays(found: re.Match[str], role: Role) -> Recurrence:
+    minutes, hours, shift = _recurring(found, role)
+    named = frozenset().union(*(_days(item, found.string) for item in found["days"].lower().split(",")))
+    return Recurrence(minutes, hours, weekdays=frozenset((day + shift) % 7 for day in named))
+
+
+def _days(item: str, text: str) -> frozenset[int]:
+    if item == "daily":
+        return EVERY_WEEKDAY
+    first, dash, last = item.partition("-")
+    if dash and _NUMBERS[first] == _NUMBERS[last]:
+        raise _refusal(rules.MOMENT_SYNTAX, "must have ranges from one day to another", text)
+    length = (_NUMBERS[last] - _NUMBERS[first]) % 7 if dash else 0
+    return frozenset((_NUMBERS[first] + i) % 7 for i in range(length + 1))
+
+
+_WEEKDAY = "(?:" + "|".join(sorted(_NUMBERS, key=len, reverse=True)) + ")"
+_WEEKDAY_ITEM = f"{_WEEKDAY}(?:-{_WEEKDAY})?"
+_OFFSET = r"(?P<offset>Z|[+-](?P<off_hour>\d{2}):(?P<off_minute>\d{2}))?"
+_Reader = Callable[[re.Match[str], Role], Recurrence | datetime | time]
+_SHAPES: tuple[tuple[re.Pattern[str], _Reader], ...] = tuple(
+    (re.compile(pattern, flags | re.ASCII), read)
+    for pattern, flags, read in (
+        (_DATE, 0, _date),
+        (f"{_DATE}T{_TIME}{_OFFSET}", 0, _date_time),
+        (_TIME, 0, _time_of_day),
+        (
+            rf"(?P<nth>{'|'.join(ORDINALS)}) (?P<day>{_WEEKDAY})(?: \+(?P<shift>\d{{1,2}})d)? {_TIME}",
+            re.IGNORECASE,
+            _nth,
+        ),
+        (f"(?P<days>daily|{_WEEKDAY_ITEM}(?:,{_WEEKDAY_ITEM})*) {_TIME}", re.IGNORECASE, _weekdays),
+    )
+)
+
+
+def _meant(text: str, role: Role) -> str | None:
+    """Guess what was meant: mistyped words, blanks after commas, a time in another notation."""
+    known = {*ORDINALS, "daily", *(name[:3] for name in WEEKDAYS)}
+    spaced = re.sub(r"\s*([,-])\s*", r"\1", " ".join(text.split()))
+    clock = re.sub(r"\b(\d{1,2})[.h](\d{2})\b", r"\1:\2", spaced)
+    timed = re.sub(r"(?i)\b(\d{1,2})(?::(\d{2}))? ?([ap])m\b", _on_24_hours, clock)
+    candidate = re.sub(r"\b[A-Za-z]{2,}\b", lambda word: _known_word(word[0], known), timed)
+    return candidate if candidate != text and _readable(candidate, role) else None
+
+
+def _known_word(word: str, known: set[str]) -> str:
+    return word if word.lower() in _NUMBERS or word.lower() in known else closest(word, known) or word
+
+
+def _on_24_hours(found: re.Match[str]) -> str:
+    hour = int(found[1]) % 12 + 12 * (found[3] in "pP")
+    return f"{hour:02}:{found[2] or '00'}"
+
+
+def _readable(text: str, role: Role) -> bool:
+    """Whether a text is a moment of this role, without guessing any further."""
+    for pattern, read in _SHAPES:
+        if found := pattern.fullmatch(text):
+            try:
+                read(found, role)
+            except RefusedError:
+                return False
+            return True
+    return False
+
+
+def _meant_duration(text: str) -> str | None:
+    units = {"days": "d", "day": "d", "hours": "h", "hour": "h", "hrs": "h", "minutes": "m", "minute": "m", "min": "m"}
+    compact = re.sub(r"(?i)[a-z]+", lambda unit: units.get(unit[0].lower(), unit[0].lower()), "".join(text.split()))
+    candidate = f"{compact}m" if compact.isascii() and compact.isdigit() else compact
+    return candidate if candidate != text and _DURATION.fullmatch(candidate) else None

@@ -1,0 +1,49 @@
+"""From nodes to a tree of texts: maps, lists, texts and None, with every doubled key found."""
+
+from collections.abc import Iterator
+from typing import TypeAlias
+
+from krm_windows import rules
+from krm_windows.krm.nodes import Mapping, Node, Scalar, Sequence, value
+from krm_windows.policy.trouble import Finding
+
+Tree: TypeAlias = "str | dict[str, Tree] | list[Tree] | None"
+
+
+def read(node: Node) -> Tree:
+    """Take the text of every scalar; a plain null is None, a plain boolean `true` or `false` however it was spelt."""
+    if isinstance(node, Mapping):
+        return {key.text: read(entry) for key, entry in node.entries}
+    if isinstance(node, Sequence):
+        return [read(item) for item in node.items]
+    return _text(node)
+
+
+def _text(scalar: Scalar) -> str | None:
+    meaning = value(scalar)
+    if meaning is None:
+        return None
+    return str(meaning).lower() if isinstance(meaning, bool) else scalar.text
+
+
+def present(tree: Tree) -> Tree:
+    """Leave out every key whose value is null: it is absent."""
+    if isinstance(tree, dict):
+        return {name: present(entry) for name, entry in tree.items() if entry is not None}
+    return [present(item) for item in tree] if isinstance(tree, list) else tree
+
+
+def doubled(node: Node, path: str = "") -> Iterator[Finding]:
+    """Yield the keys that stand twice in one map: readers differ in which of the two they take."""
+    if isinstance(node, Sequence):
+        for i, item in enumerate(node.items):
+            yield from doubled(item, f"{path}[{i}]")
+    if not isinstance(node, Mapping):
+        return
+    seen: set[str] = set()
+    for key, entry in node.entries:
+        place = f"{path}.{key.text}".removeprefix(".")
+        if key.text in seen:
+            yield Finding(rules.KEY_DUPLICATE, f"must stand only once, and stands again in line {key.line}", path=place)
+        seen.add(key.text)
+        yield from doubled(entry, place)
