@@ -1,0 +1,222 @@
+"""The layout of a YAML text: every node with the place where it begins and ends, aliases as they stand.
+
+Built from the events of libyaml, the parser that kustomize's own was translated from: what is a line break, where a
+scalar ends and what is refused are the same there and here. Offsets count characters of the text.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol, cast
+
+import yaml
+
+from krm_windows.krm.errors import InputError
+from krm_windows.krm.nodes import Mapping, Node, Scalar, Sequence
+
+_STR = "tag:yaml.org,2002:str"
+_MERGE = "tag:yaml.org,2002:merge"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Spot:
+    """Where a node stands: from its tag or anchor to the last character of its content; `column` counts from 0."""
+
+    start: int
+    end: int
+    line: int
+    column: int
+    flow: bool
+    anchor: str | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Leaf(Spot):
+    """A scalar; `style` is one of `"`, `'`, `|`, `>` or empty for a plain one."""
+
+    text: str
+    style: str
+    tag: str | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pairs(Spot):
+    """A mapping; a merge key is still an entry like others."""
+
+    entries: tuple[tuple[Spot, Spot], ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Row(Spot):
+    """A sequence."""
+
+    items: tuple[Spot, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Alias(Spot):
+    """`*name`, and the node that it stands for."""
+
+    target: Spot
+
+
+class Mark(Protocol):
+    """A place in a text, all of it counted from 0."""
+
+    index: int
+    line: int
+    column: int
+
+
+def starts(event: yaml.Event) -> Mark:
+    """Give where an event begins, which libyaml always knows."""
+    return cast("Mark", event.start_mark)
+
+
+def ends(event: yaml.Event) -> Mark:
+    """Give where an event ends, which libyaml always knows."""
+    return cast("Mark", event.end_mark)
+
+
+def events(text: str | bytes) -> Iterator[yaml.Event]:
+    """Give libyaml's events; raises InputError with line and column where the text is no YAML."""
+    try:
+        yield from yaml.parse(text, Loader=yaml.CSafeLoader)
+    except yaml.MarkedYAMLError as error:
+        mark = cast("Mark | None", error.problem_mark)
+        message = error.problem or error.context or "not YAML"
+        raise InputError(message, mark.line + 1 if mark else 0, mark.column + 1 if mark else 0) from error
+    except yaml.YAMLError as error:
+        raise InputError(" ".join(str(error).split())) from error
+
+
+def read(text: str) -> Spot:
+    """Give the layout of the one document in `text`; raises InputError unless there is exactly one."""
+    stream = events(text)
+    next(stream)
+    if not isinstance(next(stream), yaml.DocumentStartEvent):
+        raise InputError("there is no document")
+    try:
+        root = _Reader(text, stream).spot(next(stream))
+    except RecursionError as error:
+        raise InputError("the document is nested too deeply") from error
+    next(stream)
+    if not isinstance(following := next(stream), yaml.StreamEndEvent):
+        raise InputError("there is a second document", starts(following).line + 1, 1)
+    return root
+
+
+class _Reader:
+    """Builds spots from events; knows the anchors seen so far, of which an alias means the latest."""
+
+    def __init__(self, text: str, stream: Iterator[yaml.Event]) -> None:
+        self.text = text
+        self.stream = stream
+        self.anchors: dict[str, Spot] = {}
+
+    def spot(self, event: yaml.Event) -> Spot:
+        """Read the node that `event` begins."""
+        if isinstance(event, yaml.AliasEvent):
+            return self._alias(event)
+        spot = self._node(event)
+        if spot.anchor:
+            self.anchors[spot.anchor] = spot
+        return spot
+
+    def _node(self, event: yaml.Event) -> Spot:
+        if isinstance(event, yaml.ScalarEvent):
+            return self._leaf(event)
+        if isinstance(event, yaml.MappingStartEvent):
+            return self._pairs(event)
+        return self._row(cast("yaml.SequenceStartEvent", event))
+
+    def _alias(self, event: yaml.AliasEvent) -> Spot:
+        start, end = starts(event), ends(event)
+        target = self.anchors.get(event.anchor or "")
+        if target is None:
+            raise InputError(f"*{event.anchor} has no anchor in this object", start.line + 1, start.column + 1)
+        return Alias(start.index, end.index, start.line + 1, start.column, flow=False, anchor=None, target=target)
+
+    def _leaf(self, event: yaml.ScalarEvent) -> Spot:
+        start, style = starts(event), event.style or ""
+        end = ends(event).index if style not in {"|", ">"} else self._block_end(start.index, ends(event).index)
+        tag = _STR if event.tag == "!" else event.tag
+        place = (start.index, end, start.line + 1, start.column)
+        return Leaf(*place, flow=False, anchor=event.anchor, text=event.value, style=style, tag=tag)
+
+    def _block_end(self, start: int, end: int) -> int:
+        """Leave out the blank lines behind a block scalar, but for one that keeps them (`+`)."""
+        header = self.text[start:end].splitlines()[0].split(" #")[0]
+        if header.endswith("+") or "+ " in header:
+            return end - 1 if self.text[end - 1 : end] in {"\n", "\r"} else end
+        return start + len(self.text[start:end].rstrip())
+
+    def _pairs(self, event: yaml.MappingStartEvent) -> Spot:
+        entries: list[tuple[Spot, Spot]] = []
+        while not isinstance(key := next(self.stream), yaml.MappingEndEvent):
+            entries.append((self.spot(key), self.spot(next(self.stream))))
+        start, flow = starts(event), bool(event.flow_style)
+        end = ends(key).index if flow or not entries else entries[-1][1].end
+        place = (start.index, end, start.line + 1, start.column)
+        return Pairs(*place, flow=flow, anchor=event.anchor, entries=tuple(entries))
+
+    def _row(self, event: yaml.SequenceStartEvent) -> Spot:
+        items: list[Spot] = []
+        while not isinstance(item := next(self.stream), yaml.SequenceEndEvent):
+            items.append(self.spot(item))
+        start, flow = starts(event), bool(event.flow_style)
+        end = ends(item).index if flow or not items else items[-1].end
+        place = (start.index, end, start.line + 1, start.column)
+        return Row(*place, flow=flow, anchor=event.anchor, items=tuple(items))
+
+
+def node(spot: Spot) -> Node:
+    """Give the node of a spot: aliases followed, merge keys merged; raises InputError where that cannot be."""
+    if isinstance(spot, Alias):
+        return node(spot.target)
+    place = (spot.line, spot.column + 1)
+    if isinstance(spot, Leaf):
+        return Scalar(spot.text, not spot.style, spot.tag, *place)
+    if isinstance(spot, Row):
+        return Sequence(tuple(node(item) for item in spot.items), *place)
+    assert isinstance(spot, Pairs)  # noqa: S101 - the four kinds of spots are all there are
+    return Mapping(_merged([(_key(key), entry) for key, entry in spot.entries]), *place)
+
+
+def _key(spot: Spot) -> Scalar:
+    key = node(spot)
+    if isinstance(key, Scalar):
+        return key
+    raise InputError("a key of a mapping must be a scalar", spot.line, spot.column + 1)
+
+
+def is_merge(key: Spot) -> bool:
+    """Say whether a key is the merge key of YAML 1.1, `<<`, which a quoted one is not."""
+    return isinstance(key, Leaf) and _merges(Scalar(key.text, not key.style, key.tag))
+
+
+def _merges(key: Scalar) -> bool:
+    return key.text == "<<" and (key.tag == _MERGE or (key.plain and key.tag is None))
+
+
+def _merged(entries: list[tuple[Scalar, Spot]]) -> tuple[tuple[Scalar, Node], ...]:
+    if not any(_merges(key) for key, _ in entries):
+        return tuple((key, node(entry)) for key, entry in entries)
+    seen = {key.text for key, _ in entries if not _merges(key)}
+    result: list[tuple[Scalar, Node]] = []
+    for key, entry in entries:
+        if not _merges(key):
+            result.append((key, node(entry)))
+            continue
+        for name, inherited in _inherited(key, node(entry)):
+            if name.text not in seen:
+                seen.add(name.text)
+                result.append((name, inherited))
+    return tuple(result)
+
+
+def _inherited(key: Scalar, source: Node) -> Iterator[tuple[Scalar, Node]]:
+    sources = source.items if isinstance(source, Sequence) else (source,)
+    for mapping in sources:
+        if not isinstance(mapping, Mapping):
+            raise InputError("only a mapping can be merged with <<", key.line, key.column)
+        yield from mapping.entries

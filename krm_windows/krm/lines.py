@@ -1,0 +1,60 @@
+"""Lines of a text, with the line breaks of YAML 1.1, which are those that libyaml sees."""
+
+import re
+from collections.abc import Iterable, Iterator
+
+BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
+
+_BREAKS = "\n\r\x85\u2028\u2029"
+_COMMENT = re.compile(f"(?:\r\n|[{_BREAKS}])( *)#[^{_BREAKS}]*")
+_TRIVIA = re.compile(rf"(?:\s|\ufeff|#[^{_BREAKS}]*)*")
+_PROPERTIES = re.compile(rf"(?:[!&]\S*(?:\s|#[^{_BREAKS}]*)+)*")
+
+
+def newline(text: str) -> str:
+    """Give the line break that a text uses: that of its first line."""
+    found = BREAK.search(text)
+    return "\r\n" if found and found.group() == "\r\n" else "\n"
+
+
+def start(text: str, place: int) -> int:
+    """Give where the line of `place` begins."""
+    return max(text.rfind(mark, 0, place) for mark in _BREAKS) + 1
+
+
+def end(text: str, place: int) -> int:
+    """Give where the line of `place` ends, before its break."""
+    found = BREAK.search(text, place)
+    return found.start() if found else len(text)
+
+
+def before(text: str, place: int) -> int:
+    """Give where the line above that of `place` ends, before its break; 0 on the first line."""
+    begin = start(text, place)
+    return begin - 2 if text[begin - 2 : begin] == "\r\n" else max(begin - 1, 0)
+
+
+def foot(text: str, place: int, column: int) -> int:
+    """Give the end of the line of `place`, or of the last comment right below it that is indented by `column`."""
+    last = end(text, place)
+    while (comment := _COMMENT.match(text, last)) and len(comment.group(1)) >= column:
+        last = comment.end()
+    return last
+
+
+def above(text: str, place: int) -> int:
+    """Give the end of the line above that of `place` and above the comments right above it."""
+    line = start(text, place)
+    while line and text[(up := start(text, before(text, line))) : line].lstrip(" ").startswith("#"):
+        line = up
+    return before(text, line)
+
+
+def dashes(text: str, begin: int, ends: Iterable[int]) -> Iterator[int]:
+    """Give the dashes of a block sequence that begins (with its properties) at `begin`; `ends` are its entries'."""
+    properties = _PROPERTIES.match(text, begin)
+    place = properties.end() if properties else begin
+    for entry in ends:
+        yield place
+        gap = _TRIVIA.match(text, entry)
+        place = gap.end() if gap else entry

@@ -1,0 +1,135 @@
+"""Nodes: a YAML document as a tree of text leaves, each with its place, and what those leaves mean.
+
+Nothing is converted on reading. `value` gives the meaning of a leaf by the core schema of YAML 1.2, in which `on`,
+`y`, `22:00` and `=` are strings; whoever needs the text as it was written takes `Scalar.text`.
+"""
+
+import re
+from collections.abc import Iterable
+from collections.abc import Mapping as MappingOf
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from krm_windows.krm.errors import InputError
+
+Value: TypeAlias = "str | int | float | bool | list[Value] | dict[str, Value] | None"
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """A leaf: its text, whether it stands plain (not quoted, no block), its tag; line and column count from 1."""
+
+    text: str
+    plain: bool = True
+    tag: str | None = None
+    line: int = field(default=0, compare=False)
+    column: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Mapping:
+    """Keys and values in their order; a key that was written twice is there twice, and `find` refuses it."""
+
+    entries: tuple[tuple[Scalar, "Node"], ...] = ()
+    line: int = field(default=0, compare=False)
+    column: int = field(default=0, compare=False)
+
+    def find(self, key: str) -> "Node | None":
+        """Give the value under `key`; raises InputError if the key stands there twice."""
+        found = [(name, node) for name, node in self.entries if name.text == key]
+        if len(found) > 1:
+            raise _duplicate(found[1][0])
+        return found[0][1] if found else None
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence:
+    """Nodes in their order."""
+
+    items: tuple["Node", ...] = ()
+    line: int = field(default=0, compare=False)
+    column: int = field(default=0, compare=False)
+
+
+Node: TypeAlias = Scalar | Mapping | Sequence
+
+_DIGITS = 4000  # Python refuses to read longer integers; they are no numbers to anybody else either
+_NULL = frozenset({"", "~", "null", "Null", "NULL"})
+_BOOL = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
+_INT = re.compile(r"[-+]?[0-9]+\Z")
+_RADIX = re.compile(r"0(?:o[0-7]+|x[0-9a-fA-F]+)\Z")
+_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z")
+_SPECIAL = re.compile(r"(?:([-+]?\.)(inf|Inf|INF)|\.(nan|NaN|NAN))\Z")
+_TAG = "tag:yaml.org,2002:"
+_TYPED = frozenset(_TAG + name for name in ("null", "bool", "int", "float"))
+
+
+def value(node: Node) -> Value:
+    """Give what a node means (core schema of YAML 1.2); raises InputError where a key stands twice."""
+    if isinstance(node, Scalar):
+        return _meaning(node)
+    if isinstance(node, Sequence):
+        return [value(item) for item in node.items]
+    meaning: dict[str, Value] = {}
+    for key, entry in node.entries:
+        if key.text in meaning:
+            raise _duplicate(key)
+        meaning[key.text] = value(entry)
+    return meaning
+
+
+def node_of(meaning: object) -> Node:
+    """Give a node without a place that means `meaning`: the reverse of `value`; raises TypeError for other types."""
+    if meaning is None:
+        return Scalar("null")
+    if isinstance(meaning, bool):
+        return Scalar("true" if meaning else "false")
+    if isinstance(meaning, int | float):
+        return Scalar(number(meaning))
+    if isinstance(meaning, str):
+        return Scalar(str(meaning), plain=False)
+    if isinstance(meaning, MappingOf):
+        return Mapping(tuple((Scalar(str(key), plain=False), node_of(entry)) for key, entry in meaning.items()))
+    if isinstance(meaning, Iterable):
+        return Sequence(tuple(node_of(item) for item in meaning))
+    raise TypeError(f"{type(meaning).__name__} has no YAML form")
+
+
+def number(meaning: float) -> str:
+    """Write a number so that YAML 1.1, YAML 1.2 and (but for infinities) JSON read the same one."""
+    if isinstance(meaning, int):
+        return int.__repr__(meaning)
+    text = repr(meaning)
+    if "n" in text:
+        return {"inf": ".inf", "-inf": "-.inf"}.get(text, ".nan")
+    mantissa, exponent, power = text.partition("e")
+    return text if "." in mantissa else f"{mantissa}.0{exponent}{power}"
+
+
+def _meaning(scalar: Scalar) -> Value:
+    if scalar.tag is None and not scalar.plain:
+        return scalar.text
+    if scalar.tag is not None and scalar.tag not in _TYPED:
+        return scalar.text
+    text = scalar.text
+    if text in _NULL:
+        return None
+    if text in _BOOL:
+        return _BOOL[text]
+    return _number(text)
+
+
+def _number(text: str) -> int | float | str:
+    if len(text) > _DIGITS:
+        return text
+    if _INT.match(text):
+        return int(text)
+    if _RADIX.match(text):
+        return int(text, 0)
+    if _FLOAT.match(text) or _SPECIAL.match(text):
+        return float(text.replace(".i", "i").replace(".I", "I").replace(".n", "n").replace(".N", "N"))
+    return text
+
+
+def _duplicate(key: Scalar) -> InputError:
+    return InputError(f"the key {key.text!r} stands twice in one mapping", key.line, key.column)

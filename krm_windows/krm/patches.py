@@ -1,0 +1,59 @@
+"""Patches of a text, and what the comparison of a layout with a value is made of."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from krm_windows.krm import layout, nodes
+from krm_windows.krm.layout import Spot
+from krm_windows.krm.nodes import Scalar, Value
+
+
+class NotMinimalError(Exception):
+    """A change that cannot be made at this node alone: a node around it has to be written as a whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """The characters from `start` to `end` become `text`."""
+
+    start: int
+    end: int
+    text: str
+
+
+def apply(text: str, patches: Iterable[Patch]) -> str:
+    """Make patches, those of one place in the order given."""
+    pieces, place = [], 0
+    for patch in sorted(patches, key=lambda patch: (patch.start, patch.end)):
+        pieces += [text[place : max(patch.start, place)], patch.text]
+        place = max(place, patch.end)
+    return "".join([*pieces, text[place:]])
+
+
+def meaning(spot: Spot) -> Value:
+    """Give the value of a spot."""
+    return nodes.value(layout.node(spot))
+
+
+def name_of(key: Spot) -> str:
+    """Give the text of a key."""
+    scalar = layout.node(key)
+    if not isinstance(scalar, Scalar):
+        raise NotMinimalError
+    return scalar.text
+
+
+def same(one: Value, other: Value) -> bool:
+    """Say whether values are equal and of equal types: 1, 1.0 and true are three."""
+    return canonical(one) == canonical(other)
+
+
+def canonical(value: Value) -> str:
+    """Give a text that is the same for the same values."""
+    return json.dumps(value, sort_keys=True)
+
+
+def removed_value(value: Value, names: set[str]) -> dict[str, Value]:
+    """Give the entries of a mapping that are not among `names`."""
+    return {name: entry for name, entry in value.items() if name not in names} if isinstance(value, dict) else {}

@@ -1,0 +1,145 @@
+"""The protocols: a ResourceList on standard input, or kustomize's exec plugin with a configuration file as argument.
+
+`run` is the one place where the exit code is computed, and the order in which things are said: first the output, then
+what is wrong. stdout is parsed before the exit code is looked at, so nothing else is ever written there; and whatever
+fails, it holds every item of the input.
+"""
+
+import traceback
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from enum import IntEnum
+from pathlib import Path
+from typing import BinaryIO, TextIO, TypeAlias
+
+from krm_windows.krm import layout, stream
+from krm_windows.krm.errors import ConfigurationError, InputError
+from krm_windows.krm.listings import Chunk
+from krm_windows.krm.resource_list import ResourceList
+from krm_windows.results import Result, Severity, sort
+
+Process: TypeAlias = Callable[[ResourceList], None]
+
+
+class ExitCode(IntEnum):
+    """What a function says to the orchestrator."""
+
+    FINE = 0
+    ERROR = 1
+    FAILURE = 2
+    CONFIGURATION = 3
+
+
+@dataclass(frozen=True)
+class Call:
+    """What one call was given: the bytes of standard input, the path of a configuration file, and its switches."""
+
+    data: bytes
+    config: str | None
+    strict: bool
+    debug: bool
+
+    def resources(self) -> ResourceList:
+        """Read the input afresh; raises InputError."""
+        if self.config is None:
+            return ResourceList.read(self.data)
+        try:
+            return stream.read(Path(self.config).read_bytes(), self.data)
+        except OSError as error:
+            raise InputError(f"{self.config}: {error.strerror}") from error
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What there is to write and to say."""
+
+    code: ExitCode
+    output: list[Chunk]
+    results: list[Result]
+
+
+def run(  # noqa: PLR0913 - the six things that a process is given
+    process: Process,
+    *,
+    argv: Sequence[str],
+    stdin: BinaryIO,
+    stdout: BinaryIO,
+    stderr: TextIO,
+    environ: Mapping[str, str],
+) -> int:
+    """Run a function once and return its exit code; `argv` is without the name of the program.
+
+    0: fine. 1: a result of severity error (with `--strict`: a warning too), or input that cannot be read; the items
+    are written as they came. 2: our own failure. 3: the configuration is not for this function.
+    """
+    switches, paths = _arguments(argv)
+    call = Call(stdin.read(), paths[0] if paths else None, "--strict" in switches, "--debug" in switches)
+    with redirect_stdout(stderr), redirect_stderr(stderr):
+        outcome = _outcome(process, call)
+    stdout.writelines(outcome.output)
+    stdout.flush()
+    loud = bool(environ.get("LOG_TO_STDERR")) or (call.strict and outcome.code != ExitCode.FINE)
+    _say(outcome.results, stderr, loud=loud)
+    return int(outcome.code)
+
+
+def _arguments(argv: Iterable[str]) -> tuple[set[str], list[str]]:
+    arguments = list(argv)
+    return {a for a in arguments if a.startswith("-")}, [a for a in arguments if not a.startswith("-")]
+
+
+def _outcome(process: Process, call: Call) -> Outcome:
+    """Process the input; on any failure give the items as they came."""
+    try:
+        resources = call.resources()
+        process(resources)
+        code = _code(resources.results, strict=call.strict)
+        if code is ExitCode.FINE:
+            return Outcome(code, resources.chunks(), sort(resources.results))
+        return _echo(call, code, resources.results, silent=resources.silent)
+    except Exception as error:  # noqa: BLE001 - the one place where an exception becomes an exit code
+        if call.debug:
+            traceback.print_exc()
+        code, message = _trouble(error)
+        return _echo(call, code, [Result(message=message, severity=Severity.ERROR)])
+
+
+def _code(results: Iterable[Result], *, strict: bool) -> ExitCode:
+    failing = {Severity.ERROR, Severity.WARNING} if strict else {Severity.ERROR}
+    return ExitCode.ERROR if any(result.severity in failing for result in results) else ExitCode.FINE
+
+
+def _trouble(error: Exception) -> tuple[ExitCode, str]:
+    """Say whose fault an exception is, and in one line what happened."""
+    if isinstance(error, InputError):
+        return ExitCode.ERROR, str(error)
+    if isinstance(error, ConfigurationError):
+        return ExitCode.CONFIGURATION, str(error)
+    what = " ".join(f"{type(error).__name__}: {error}".split())
+    return ExitCode.FAILURE, f"internal error: {what} (--debug shows where)"
+
+
+def _echo(call: Call, code: ExitCode, results: list[Result], *, silent: bool = False) -> Outcome:
+    """Give the input as it came, with results where it has a place for them; nothing if it is no YAML at all."""
+    try:
+        resources = call.resources()
+        resources.results, resources.silent = results, silent
+        return Outcome(code, resources.chunks(), sort(results))
+    except InputError:
+        return Outcome(code, [call.data] if _is_yaml(call.data) else [], sort(results))
+
+
+def _is_yaml(data: bytes) -> bool:
+    try:
+        return sum(1 for _ in layout.events(data.decode())) > 0
+    except (InputError, UnicodeDecodeError):
+        return False
+
+
+def _say(results: Iterable[Result], stderr: TextIO, *, loud: bool) -> None:
+    """Print errors, and if `loud` everything else too, one line each."""
+    for result in results:
+        if loud or result.severity is Severity.ERROR:
+            print(" ".join(str(result).split("\n")), file=stderr)
+    stderr.flush()

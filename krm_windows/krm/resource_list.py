@@ -1,0 +1,143 @@
+"""ResourceList: the items, the configuration and the results that an orchestrator and a function hand each other."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import BinaryIO, Protocol
+
+from krm_windows.krm import layout, listings
+from krm_windows.krm.errors import InputError
+from krm_windows.krm.kube_object import KubeObject
+from krm_windows.krm.listings import Chunk
+from krm_windows.krm.nodes import Scalar
+from krm_windows.krm.outline import Field, Listing, Outline, is_null, listing, trace
+from krm_windows.results import Result, sort
+
+API_VERSIONS = ("config.kubernetes.io/v1", "config.kubernetes.io/v1beta1")
+EMPTY = b"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\n"
+
+_WORD = re.compile(rb"[ \t]*([A-Za-z][\w./-]*)[ \t]*\r?\n?\Z")
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+
+
+class Frame(Protocol):
+    """What stands around the items: how they are written back."""
+
+    def chunks(self, items: list[KubeObject], results: list[Result]) -> Iterator[Chunk]:
+        """Give the output, piece by piece."""
+
+
+@dataclass(frozen=True)
+class Envelope:
+    """The document of a ResourceList around its items: every field of the top level as it came."""
+
+    data: bytes
+    outline: Outline
+
+    def chunks(self, items: list[KubeObject], results: list[Result]) -> Iterator[Chunk]:
+        """Give the document with these items, and with the results behind those that it had."""
+        view, place = memoryview(self.data), 0
+        for start, end, chunks in sorted(self._changes(items, results), key=lambda change: change[0]):
+            yield view[place:start]
+            yield from chunks
+            place = end
+        yield view[place:]
+
+    def _changes(self, items: list[KubeObject], results: list[Result]) -> Iterator[listings.Change]:
+        """Give the regions that are written anew: the lists, or the end where a list is missing."""
+        missing = []
+        if place := self.outline.find("items"):
+            yield self._change(place, self.outline.items, items)
+        else:
+            missing.append(("items", items))
+        additions = [KubeObject.from_value(result.value()) for result in results]
+        if (place := self.outline.find("results")) and additions:
+            yield from self._appended(place, additions)
+        elif additions:
+            missing.append(("results", additions))
+        yield self.outline.end, self.outline.end, listings.fields(self.data, self.outline, missing)
+
+    def _appended(self, place: Field, additions: list[KubeObject]) -> Iterator[listings.Change]:
+        """Give the results with ours behind them; a field that is no list is not ours to change."""
+        earlier = listing(self.data, place)
+        if earlier is not None:
+            yield self._change(place, earlier, [*listings.objects(self.data, earlier), *additions])
+
+    def _change(self, place: Field, earlier: Listing, items: list[KubeObject]) -> listings.Change:
+        chunks = listings.chunks(self.data, place, earlier, items, flow=self.outline.flow)
+        return place.start, place.end, chunks
+
+
+@dataclass
+class ResourceList:
+    """What a function is given, and what it changes in place.
+
+    `results` are those of this function: earlier ones stay in the text, and these are written behind them. A list that
+    is `silent` writes nothing at all, as a validator of kustomize must.
+    """
+
+    items: list[KubeObject] = field(default_factory=list)
+    function_config: KubeObject | None = None
+    results: list[Result] = field(default_factory=list)
+    silent: bool = False
+    frame: Frame = field(default_factory=lambda: Envelope(EMPTY, trace(EMPTY)), repr=False)
+
+    @classmethod
+    def read(cls, data: bytes) -> "ResourceList":
+        """Read a ResourceList; raises InputError where `data` is anything else."""
+        check_encoding(data)
+        if not data.strip():
+            raise InputError("the input is empty, where a ResourceList was expected")
+        found = trace(data)
+        _check_kind(data, found)
+        return cls(listings.objects(data, found.items), _config(data, found), frame=Envelope(data, found))
+
+    def chunks(self) -> list[Chunk]:
+        """Give the output as pieces; what nobody edited is what was read, byte for byte."""
+        return [] if self.silent else list(self.frame.chunks(self.items, sort(self.results)))
+
+    def write(self, stream: BinaryIO) -> None:
+        """Write everything, and flush."""
+        stream.writelines(self.chunks())
+        stream.flush()
+
+
+def check_encoding(data: bytes) -> None:
+    """Refuse what is not UTF-8; raises InputError with the line."""
+    if data.startswith(_UTF_16):
+        raise InputError("the input is UTF-16, where UTF-8 was expected", 1, 1)
+    if data.isascii():
+        return
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        start = data.rfind(b"\n", 0, error.start) + 1
+        line, column = data.count(b"\n", 0, error.start) + 1, error.start - start + 1
+        raise InputError(f"the input is not UTF-8: byte 0x{data[error.start]:02x}", line, column) from error
+
+
+def _check_kind(data: bytes, found: Outline) -> None:
+    """Refuse a document that is no ResourceList of a version we know."""
+    kind, version = _word(data, found.find("kind")), _word(data, found.find("apiVersion"))
+    if kind != "ResourceList" or version not in API_VERSIONS:
+        what = f"{version or 'of no apiVersion'}, {kind or 'of no kind'}"
+        raise InputError(f"the input is {what}, where {API_VERSIONS[0]}, ResourceList was expected")
+
+
+def _word(data: bytes, place: Field | None) -> str:
+    """Read a field that holds one word."""
+    if place is None:
+        return ""
+    text = data[place.start : place.end]
+    if plain := _WORD.match(text):
+        return plain.group(1).decode()
+    node = layout.node(layout.read(text.decode()))
+    return node.text if isinstance(node, Scalar) else ""
+
+
+def _config(data: bytes, found: Outline) -> KubeObject | None:
+    """Give functionConfig, None where it is absent or null."""
+    place = found.find("functionConfig")
+    if place is None or is_null(data, place):
+        return None
+    return KubeObject(data, place.start, place.end)

@@ -1,0 +1,49 @@
+"""A stream of documents: what the exec-plugin protocol of kustomize hands over, and what a file holds."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+from krm_windows.krm.kube_object import KubeObject
+from krm_windows.krm.listings import Chunk, framed, newline
+from krm_windows.krm.resource_list import ResourceList, check_encoding
+from krm_windows.results import Result
+
+_MARKER = re.compile(rb"(?:^|(?<=\n))---(?=[ \t\r\n]|\Z)")
+_NOTHING = re.compile(rb"(?:\xef\xbb\xbf)?(?:(?:---|\.\.\.)?[ \t]*(?:#[^\n]*)?(?:\r?\n|\Z))*\Z")
+
+
+@dataclass(frozen=True)
+class Documents:
+    """Objects as documents of one stream; results have no place in it."""
+
+    line_break: bytes = b"\n"
+
+    def chunks(self, items: list[KubeObject], results: list[Result]) -> Iterator[Chunk]:  # noqa: ARG002 - see above
+        """Give the documents with a marker between them."""
+        ended = True
+        for index, item in enumerate(items):
+            text = item.span if item.column is None else framed(item, None, self.line_break)
+            yield b"" if ended else self.line_break
+            yield b"---" + self.line_break if index and not text.startswith(b"---") else b""
+            yield text
+            ended = text.endswith(b"\n")
+
+
+def documents(data: bytes) -> list[KubeObject]:
+    """Give the objects of a stream, each with the marker and the comments above it; documents that are empty are none.
+
+    Raises InputError where `data` is not UTF-8; a document is read when it is looked at.
+    """
+    check_encoding(data)
+    bounds = [0, *(match.start() for match in _MARKER.finditer(data)), len(data)]
+    if bounds[1:2] != [len(data)] and _NOTHING.match(data[: bounds[1]]):
+        del bounds[1]
+    return [KubeObject(data, start, end) for start, end in pairwise(bounds) if not _NOTHING.match(data[start:end])]
+
+
+def read(config: bytes, data: bytes) -> ResourceList:
+    """Take a configuration and a stream as the ResourceList that they are to a function."""
+    check_encoding(config)
+    return ResourceList(documents(data), KubeObject.parse(config), frame=Documents(newline(data)))
