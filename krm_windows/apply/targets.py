@@ -1,0 +1,70 @@
+"""The gated objects in the stream: no `suspend` in Git that fights the window, and a note of who governs them."""
+
+from collections.abc import Iterable, Iterator
+
+from krm_windows import rules
+from krm_windows.emit.labels import GOVERNED_BY
+from krm_windows.gate.timetable import Target
+from krm_windows.inventory import Inventory, Resource
+from krm_windows.krm import KubeObject
+from krm_windows.plan.model import Plan
+from krm_windows.results import Result
+
+
+def check(plan: Plan, inventory: Inventory) -> Iterator[Result]:
+    """Yield what the gated objects of the stream say against this plan, and what will be changed in them."""
+    for target, resource in visible(plan.timetable.targets, inventory):
+        yield from _suspension(plan, target, resource)
+        yield from _governor(plan, resource)
+
+
+def edit(plan: Plan, inventory: Inventory) -> None:
+    """Remove `suspend: false` from the gated objects and write down which policy governs them."""
+    for target, resource in visible(plan.timetable.targets, inventory):
+        if resource.item.get(*target.field) is False:
+            resource.item.remove(*target.field)
+        if resource.item.annotations.get(GOVERNED_BY) != plan.policy:
+            resource.item.set_annotation(GOVERNED_BY, plan.policy)
+
+
+def release(plan: Plan, items: Iterable[KubeObject], inventory: Inventory) -> None:
+    """Remove the note from objects that this policy does not gate any more."""
+    gated = {id(resource.item) for _, resource in visible(plan.timetable.targets, inventory)}
+    for item in items:
+        if id(item) not in gated and item.mentions(GOVERNED_BY) and item.annotations.get(GOVERNED_BY) == plan.policy:
+            item.remove("metadata", "annotations", GOVERNED_BY)
+
+
+def visible(targets: Iterable[Target], inventory: Inventory) -> Iterator[tuple[Target, Resource]]:
+    """Yield each target that is in the stream, with its object."""
+    for target in targets:
+        resource = inventory.find(target.group, target.kind, target.namespace, target.name)
+        if resource is not None:
+            yield target, resource
+
+
+def _suspension(plan: Plan, target: Target, resource: Resource) -> Iterator[Result]:
+    path, suspended = ".".join(target.field), resource.item.get(*target.field)
+    waits = plan.timetable.first_apply == "Wait"
+    if suspended is False:
+        message = f"removed: it would undo every close of {plan.policy} at the next reconcile"
+        yield resource.result(rules.SUSPEND_FALSE, message, path=path, current="false")
+    elif suspended is True and not waits:
+        message = (
+            f"somebody suspended it in Git, so {plan.policy} could never open it; "
+            "remove the field, or set firstApply: Wait where it is meant for the first apply"
+        )
+        yield resource.result(rules.SUSPEND_TRUE, message, path=path, current="true")
+    elif suspended is not True and waits:
+        message = "must be true in Git for firstApply: Wait; without it the first apply does not wait"
+        yield resource.result(rules.WAIT_NOT_SUSPENDED, message, path=path, proposed="true")
+
+
+def _governor(plan: Plan, resource: Resource) -> Iterator[Result]:
+    governor = resource.item.annotations.get(GOVERNED_BY)
+    if governor not in (None, plan.policy):
+        message = (
+            f"is already gated by the policy {governor}; two policies on one target close it for each other, "
+            f"so remove it from {governor} or from {plan.policy}"
+        )
+        yield resource.result(rules.TWO_POLICIES, message, path=f"metadata.annotations.{GOVERNED_BY}", current=governor)

@@ -1,0 +1,165 @@
+"""Proof on a final stream: the function was run on it, and rights and targets are where they belong.
+
+A layer above may have moved, renamed or dropped what was emitted, and an exec function that is not enabled is skipped
+without a word (kustomize), so this looks at what would be applied.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import product
+
+from krm_windows import rules
+from krm_windows.apply import targets
+from krm_windows.emit import configmap, names
+from krm_windows.emit.labels import GOVERNED_BY, POLICY
+from krm_windows.gate.timetable import Target
+from krm_windows.inventory import Inventory, ref_of
+from krm_windows.krm import KubeObject
+from krm_windows.plan.model import Plan
+from krm_windows.plan.timetable import dump
+from krm_windows.results import Result
+
+VERBS = ["get", "patch"]
+
+
+@dataclass(frozen=True, slots=True)
+class Emitted:
+    """The objects of one policy that a stream holds."""
+
+    plan: Plan
+    items: tuple[KubeObject, ...]
+
+    def of(self, *kinds: str) -> list[KubeObject]:
+        """Return the objects of some kinds."""
+        return [item for item in self.items if item.kind in kinds]
+
+
+def verify(plan: Plan, items: Iterable[KubeObject], stream: Inventory) -> list[Result]:
+    """Return what is wrong with a stream that should hold the windows of this plan."""
+    label = names.policy_label(plan)
+    ours = tuple(item for item in items if item.mentions(label) and item.labels.get(POLICY) == label)
+    if not ours:
+        return [
+            rules.NOT_RUN.result(
+                f"the resources hold nothing of the policy {plan.policy}: the function was not run on them "
+                "(kustomize skips an exec function without --enable-exec, and kubectl always does)"
+            )
+        ]
+    emitted = Emitted(plan, ours)
+    checks = (_timetable, _wake_ups, _references, _rights)
+    return [*_targets(plan, stream), *(result for check in checks for result in check(emitted))]
+
+
+def _targets(plan: Plan, stream: Inventory) -> Iterator[Result]:
+    for target, resource in targets.visible(plan.timetable.targets, stream):
+        value, path = resource.item.get(*target.field), ".".join(target.field)
+        if value is False or (value is True and plan.timetable.first_apply != "Wait"):
+            message = "must not stand in what is applied: the parent's next reconcile would bring it back"
+            yield resource.result(rules.TARGET_SUSPEND, message, path=path, current=str(value).lower())
+        governor = resource.item.annotations.get(GOVERNED_BY)
+        if governor not in (None, plan.policy):
+            message = f"is gated by the policy {governor} too"
+            path = f"metadata.annotations.{GOVERNED_BY}"
+            yield resource.result(rules.TWO_POLICIES, message, path=path, current=governor)
+
+
+def _timetable(emitted: Emitted) -> Iterator[Result]:
+    """Compare the timetable that would be applied with the one this policy compiles to."""
+    wanted = dump(emitted.plan.timetable)
+    for item in emitted.of("ConfigMap"):
+        found = item.get("data", configmap.TIMETABLE)
+        if not isinstance(found, str) or _parsed(found) != wanted:
+            message = "is not what the policy compiles to: run the function again"
+            yield rules.STALE.result(message, path=f"data.{configmap.TIMETABLE}", ref=ref_of(item))
+    if not emitted.of("ConfigMap"):
+        yield rules.EMITTED_MISSING.result(f"the ConfigMap of the policy {emitted.plan.policy} is missing")
+
+
+def _parsed(text: str) -> object:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
+
+
+def _wake_ups(emitted: Emitted) -> Iterator[Result]:
+    """Look for a CronJob that is not suspended for every edge."""
+    found = {
+        (item.get("spec", "schedule"), item.get("spec", "timeZone"))
+        for item in emitted.of("CronJob")
+        if item.get("spec", "suspend") is not True
+    }
+    for look in emitted.plan.wake_ups:
+        if (look.schedule, look.time_zone) not in found:
+            yield rules.EMITTED_MISSING.result(
+                f'no active CronJob of the policy {emitted.plan.policy} has the schedule "{look.schedule}" '
+                f"in {look.time_zone} ({look.words})"
+            )
+
+
+def _references(emitted: Emitted) -> Iterator[Result]:
+    """Look for the account and the ConfigMap of every Job beside it."""
+    standing = {(item.kind, item.namespace, item.name) for item in emitted.items}
+    for item in emitted.of("CronJob", "Job"):
+        pod = ("spec", "jobTemplate", "spec") if item.kind == "CronJob" else ("spec",)
+        account = item.get(*pod, "template", "spec", "serviceAccountName")
+        program = item.get(*pod, "template", "spec", "volumes", 0, "configMap", "name")
+        for kind, name in (("ServiceAccount", account), ("ConfigMap", program)):
+            if (kind, item.namespace, name) not in standing:
+                yield rules.REFERENCE_BROKEN.result(
+                    f"refers to the {kind} {name!r}, which is not in {item.namespace}", ref=ref_of(item)
+                )
+
+
+def _rights(emitted: Emitted) -> Iterator[Result]:
+    """Prove that each target can be turned, and nothing else be touched."""
+    bound = [role for role in emitted.of("Role") if _bound(emitted, role)]
+    wanted = {*emitted.plan.timetable.targets, *emitted.plan.timetable.released}
+    for target in sorted(wanted, key=str):
+        if not any(role.namespace == target.namespace and _grants(role, target) for role in bound):
+            yield _misplaced(emitted, target)
+    named = {(target.group, target.resource, target.name) for target in wanted}
+    for role in emitted.of("Role"):
+        for verb_list, granted in _granted(role):
+            if verb_list != VERBS or granted not in named:
+                message = f"grants {verb_list} on {'/'.join(granted)}, more than get and patch on the targets"
+                yield rules.RIGHTS_EXCESS.result(message, ref=ref_of(role))
+
+
+def _bound(emitted: Emitted, role: KubeObject) -> bool:
+    accounts = {(item.namespace, item.name) for item in emitted.of("ServiceAccount")}
+    return any(
+        binding.namespace == role.namespace
+        and binding.get("roleRef", "name") == role.name
+        and (binding.get("subjects", 0, "namespace"), binding.get("subjects", 0, "name")) in accounts
+        for binding in emitted.of("RoleBinding")
+    )
+
+
+def _grants(role: KubeObject, target: Target) -> bool:
+    return any(granted == (target.group, target.resource, target.name) for _, granted in _granted(role))
+
+
+def _granted(role: KubeObject) -> Iterator[tuple[list[str], tuple[str, str, str]]]:
+    """Yield the verbs for each (group, resource, name) of a Role; a rule without names grants `*`."""
+    found = role.get("rules")
+    for i in range(len(found) if isinstance(found, list) else 0):
+        names = _texts(role, "rules", i, "resourceNames") or ["*"]
+        groups, resources = (_texts(role, "rules", i, field) for field in ("apiGroups", "resources"))
+        for granted in product(groups, resources, names):
+            yield _texts(role, "rules", i, "verbs"), granted
+
+
+def _texts(item: KubeObject, *path: str | int) -> list[str]:
+    found = item.get(*path)
+    return [str(text) for text in found] if isinstance(found, list) else []
+
+
+def _misplaced(emitted: Emitted, target: Target) -> Result:
+    elsewhere = sorted({role.namespace for role in emitted.of("Role") if _grants(role, target)})
+    found = f"; the Role for it lies in {', '.join(elsewhere)}, moved there by a layer above" if elsewhere else ""
+    return rules.RIGHTS_MISSING.result(
+        f"no bound Role in {target.namespace} lets the gate turn {target}{found}; run the function in the outermost "
+        "layer, or put no `namespace:` over its output"
+    )

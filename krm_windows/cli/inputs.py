@@ -1,0 +1,41 @@
+"""What the commands read: a policy from a file, resources from a directory or standard input."""
+
+import sys
+from pathlib import Path
+
+from krm_windows import workspace
+from krm_windows.inventory import INDEX, PATH
+from krm_windows.krm import InputError, KubeObject, documents
+
+STDIN = "-"
+
+
+def policy(path: str) -> KubeObject:
+    """Return the one WindowPolicy of a file; raises InputError where there is none, or more."""
+    found = [item for item in documents(_content(path)) if item.kind == "WindowPolicy"]
+    if len(found) != 1:
+        raise InputError(f"{path}: must hold exactly one WindowPolicy, found {len(found)}")
+    return found[0]
+
+
+def resources(path: str) -> list[KubeObject]:
+    """Return the objects of every YAML file below a directory, or of a stream on standard input."""
+    if path == STDIN:
+        return documents(_content(STDIN))
+    return [item for file in workspace.manifests(Path(path)) for item in _of_file(file)]
+
+
+def _of_file(file: Path) -> list[KubeObject]:
+    """Return the objects of one file, each saying where it came from."""
+    items = documents(_content(str(file)))
+    for index, item in enumerate(items):
+        item.set_annotation(PATH, str(file))
+        item.set_annotation(INDEX, str(index))
+    return items
+
+
+def _content(path: str) -> bytes:
+    try:
+        return sys.stdin.buffer.read() if path == STDIN else Path(path).read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}") from error

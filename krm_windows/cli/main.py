@@ -1,0 +1,97 @@
+"""The entry point: which command was asked for, and what its exceptions mean."""
+
+import argparse
+import importlib
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+
+from krm_windows import __version__
+from krm_windows.cli.exit_codes import ExitCode
+
+COMMANDS = {
+    "render": "write the windows of a policy as plain files",
+    "verify": "prove that a build's output holds the windows, rights and targets of a policy",
+    "calendar": "show when a policy will be open",
+    "schema": "print the JSON Schema, the KRMFunctionDefinition or the field reference",
+    "install": "install the legacy exec plugin of kustomize",
+}
+DESCRIPTION = """\
+A KRM function: without a command it reads a ResourceList on standard input and writes it back with the CronJobs,
+ServiceAccount, Roles and RoleBindings that open and close the reconciliation windows of the WindowPolicy in
+functionConfig. With the path of a configuration file as its only argument it is an exec plugin of kustomize."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        if _is_function(arguments):
+            return _function(arguments)
+        return _command(arguments)
+    except KeyboardInterrupt:
+        return ExitCode.INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has stopped: nothing is left to say, and Python's own flush at exit would complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return ExitCode.ERROR
+
+
+def _is_function(arguments: Sequence[str]) -> bool:
+    """Whether this is a call by an orchestrator: no command, and something on standard input."""
+    words = [argument for argument in arguments if not argument.startswith("-")]
+    if any(argument in ("-h", "--help", "--version") for argument in arguments):
+        return False
+    if not words:
+        return not sys.stdin.isatty()
+    return words[0] not in COMMANDS and len(words) == 1 and Path(words[0]).is_file()
+
+
+def _function(arguments: Sequence[str]) -> int:
+    module = importlib.import_module("krm_windows.cli.function")
+    return int(module.run(arguments))
+
+
+def _command(arguments: Sequence[str]) -> int:
+    parser = _parser(arguments)
+    if not arguments:
+        parser.print_help(sys.stderr)
+        return ExitCode.ERROR
+    parsed = parser.parse_args(arguments)
+    try:
+        return int(parsed.run(parsed))
+    except Exception as error:  # noqa: BLE001 - the one place where a command's failure becomes an exit code
+        return _failed(error, debug=parsed.debug)
+
+
+def _failed(error: Exception, *, debug: bool) -> ExitCode:
+    """Say in one line why a command failed: the user's input, or our own fault."""
+    from krm_windows.krm import InputError  # noqa: PLC0415 - `--help` and `--version` need none of it
+    from krm_windows.workspace import WorkspaceError  # noqa: PLC0415 - likewise
+
+    if debug:
+        traceback.print_exception(error)
+    if isinstance(error, InputError | WorkspaceError | OSError):
+        print(f"krm-windows: {error}", file=sys.stderr)
+        return ExitCode.ERROR
+    print(f"krm-windows: internal error: {type(error).__name__}: {error} (--debug shows where)", file=sys.stderr)
+    return ExitCode.FAILURE
+
+
+def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="krm-windows", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--version", action="version", version=f"krm-windows {__version__}")
+    parser.add_argument("--debug", action="store_true", help="show a traceback for our own failures")
+    parser.add_argument("--strict", action="store_true", help="as a function: exit 1 on warnings too")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    for name, summary in COMMANDS.items():
+        command = commands.add_parser(name, help=summary, description=summary)
+        if name in arguments:
+            module = importlib.import_module(f"krm_windows.cli.{name}")
+            module.options(command)
+            command.set_defaults(run=module.run)
+    return parser

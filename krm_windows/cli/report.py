@@ -1,0 +1,21 @@
+"""Results for a person: on standard error, one line each, and the exit code that they mean."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from krm_windows.cli.exit_codes import ExitCode
+from krm_windows.results import Result, Severity, sort
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of every command that reports results."""
+    parser.add_argument("--strict", action="store_true", help="exit 1 on warnings too")
+
+
+def show(results: Sequence[Result], *, strict: bool) -> ExitCode:
+    """Print results in their order and return what they mean."""
+    for result in sort(results):
+        print(result, file=sys.stderr)
+    failing = {Severity.ERROR, Severity.WARNING} if strict else {Severity.ERROR}
+    return ExitCode.ERROR if any(result.severity in failing for result in results) else ExitCode.FINE

@@ -1,0 +1,31 @@
+"""Labels and annotations of what is emitted."""
+
+from krm_windows.emit import names
+from krm_windows.plan.model import Plan
+
+POLICY = "krm-windows.dev/policy"
+WINDOW = "krm-windows.dev/window"
+GOVERNED_BY = "krm-windows.dev/governed-by"
+SUBSTITUTE = "kustomize.toolkit.fluxcd.io/substitute"
+FORCE = "kustomize.toolkit.fluxcd.io/force"
+
+
+def labels(plan: Plan) -> dict[str, str]:
+    """Return the labels that every emitted object and its Pods carry."""
+    return {
+        "app.kubernetes.io/component": "gate",
+        "app.kubernetes.io/instance": names.fit(plan.name, names.NAME_LIMIT),
+        "app.kubernetes.io/managed-by": "krm-windows",
+        "app.kubernetes.io/name": "krm-windows",
+        POLICY: names.policy_label(plan),
+    }
+
+
+def metadata(plan: Plan, name: str, namespace: str, annotations: dict[str, str] | None = None) -> dict[str, object]:
+    """Return an object's metadata. Flux must not substitute variables in code, so every object opts out."""
+    return {
+        "name": name,
+        "namespace": namespace,
+        "labels": labels(plan),
+        "annotations": dict(sorted({SUBSTITUTE: "disabled", **(annotations or {})}.items())),
+    }

@@ -1,0 +1,60 @@
+"""The names of what is emitted: stable, unique across policies, within the limits of Kubernetes.
+
+A CronJob's name is at most 52 characters, so that its Jobs' names fit 63 (k8s.io/api batch/v1); a label's value is at
+most 63 characters.
+"""
+
+import hashlib
+import re
+
+from krm_windows.plan.model import Plan
+from krm_windows.plan.wakeups import WakeUp
+
+CRON_JOB_LIMIT = 52
+NAME_LIMIT = 63
+
+# A policy whose own name looks like that of something emitted could collide with a shorter one: `a` with a window
+# `b-open-c`, `a-open-b` with a window `c`. Its names carry a hash.
+_AMBIGUOUS = re.compile(r"-(open|close|edge|look|now|gate)(-|$)")
+
+
+def digest(text: str, length: int = 8) -> str:
+    """Return the first hexadecimal digits of a text's SHA-256."""
+    return hashlib.sha256(text.encode()).hexdigest()[:length]
+
+
+def fit(name: str, limit: int) -> str:
+    """Return a name within a limit: a longer one is cut and ends in a hash of the whole."""
+    return name if len(name) <= limit else f"{name[: limit - 9].rstrip('-.')}-{digest(name)}"
+
+
+def cron_job(plan: Plan, look: WakeUp) -> str:
+    """Return the name of a wake-up's CronJob: the one the policy gives, or one made of policy and slug."""
+    return look.given or _made(plan, look.slug, CRON_JOB_LIMIT)
+
+
+def gate(plan: Plan) -> str:
+    """Return the name of the ConfigMap and the ServiceAccount, and of the Role beside them."""
+    return _made(plan, "gate", NAME_LIMIT)
+
+
+def role(plan: Plan, namespace: str) -> str:
+    """Return the name of the Role and RoleBinding for a namespace, still unique if all are moved into one."""
+    if namespace == plan.namespace:
+        return gate(plan)
+    return fit(f"{gate(plan)}-{namespace}-{digest(f'{plan.policy} {namespace}', 5)}", NAME_LIMIT)
+
+
+def now(plan: Plan, content: str) -> str:
+    """Return the name of the Job that looks as soon as it is applied; `content` is a digest of what it does."""
+    return _made(plan, f"now-{content}", NAME_LIMIT)
+
+
+def policy_label(plan: Plan) -> str:
+    """Return the value of the label by which a policy knows its own objects."""
+    return fit(f"{plan.namespace}.{plan.name}", NAME_LIMIT)
+
+
+def _made(plan: Plan, slug: str, limit: int) -> str:
+    mark = f"-{digest(plan.name, 5)}" if _AMBIGUOUS.search(plan.name) else ""
+    return fit(f"{plan.name}{mark}-{slug}", limit)

@@ -1,0 +1,45 @@
+"""The account the gate runs as, and the rights it has: `get` and `patch` on the targets by name."""
+
+from krm_windows.emit import names
+from krm_windows.emit.labels import metadata
+from krm_windows.plan.model import Plan, Rights
+
+RBAC = "rbac.authorization.k8s.io"
+
+
+def service_account(plan: Plan) -> dict[str, object]:
+    """Return the ServiceAccount."""
+    return {
+        "apiVersion": "v1",
+        "kind": "ServiceAccount",
+        "metadata": metadata(plan, names.gate(plan), plan.namespace),
+    }
+
+
+def role(plan: Plan, rights: Rights) -> dict[str, object]:
+    """Return the Role for one namespace: never `list`, never without names."""
+    return {
+        "apiVersion": f"{RBAC}/v1",
+        "kind": "Role",
+        "metadata": metadata(plan, names.role(plan, rights.namespace), rights.namespace),
+        "rules": [
+            {
+                "apiGroups": [grant.group],
+                "resources": [grant.resource],
+                "resourceNames": list(grant.names),
+                "verbs": ["get", "patch"],
+            }
+            for grant in rights.grants
+        ],
+    }
+
+
+def role_binding(plan: Plan, rights: Rights) -> dict[str, object]:
+    """Return the RoleBinding that gives the Role to the account."""
+    return {
+        "apiVersion": f"{RBAC}/v1",
+        "kind": "RoleBinding",
+        "metadata": metadata(plan, names.role(plan, rights.namespace), rights.namespace),
+        "roleRef": {"apiGroup": RBAC, "kind": "Role", "name": names.role(plan, rights.namespace)},
+        "subjects": [{"kind": "ServiceAccount", "name": names.gate(plan), "namespace": plan.namespace}],
+    }

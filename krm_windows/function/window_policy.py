@@ -1,0 +1,102 @@
+"""The function of the kind WindowPolicy: policy in, working windows out."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from krm_windows import apply, inventory, rules
+from krm_windows.checks import stream
+from krm_windows.inventory import Inventory, Resource, file_of, ref_of
+from krm_windows.krm import KubeObject, ResourceList
+from krm_windows.plan import compile_policy, kinds
+from krm_windows.plan.model import Plan
+from krm_windows.policy.load import load
+from krm_windows.policy.model import WindowPolicy
+from krm_windows.results import Result, Severity
+
+CONFIG_PATH = "config.kubernetes.io/path"
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A policy compiled against a stream: `plan` is None where an error stands among the results."""
+
+    plan: Plan | None
+    stream: Inventory
+    results: tuple[Result, ...]
+    adopted: tuple[Resource, ...] = ()
+
+
+def transform(resources: ResourceList) -> None:
+    """Put the windows of the policy in `functionConfig` into the stream; on an error nothing is changed."""
+    config = resources.function_config
+    if config is None:
+        raise TypeError("a WindowPolicy is dispatched by its functionConfig")
+    compiled = compiled_for(config, resources.items)
+    resources.results.extend(compiled.results)
+    if compiled.plan is not None:
+        apply.edit(compiled.plan, resources.items, compiled.stream)
+
+
+def validate(resources: ResourceList) -> None:
+    """Prove that the windows of the policy are in the stream, and leave it alone."""
+    config = resources.function_config
+    if config is None:
+        raise TypeError("a WindowPolicy is dispatched by its functionConfig")
+    resources.results.extend(verified(config, resources.items))
+
+
+def compiled_for(config: KubeObject, items: Sequence[KubeObject], cluster: str | None = None) -> Compiled:
+    """Load and compile a policy, and check it against the stream."""
+    policy, name, found = load_policy(config, cluster)
+    if policy is None:
+        return Compiled(None, Inventory((), visible=False), tuple(found))
+    seen = inventory.take(items, kinds(policy))
+    plan, planned = compile_policy(policy, name, seen)
+    results = [*found, *about(config, planned), *apply.check(plan, items, seen)]
+    return Compiled(None if failed(results) else plan, seen, tuple(results), apply.adopted(plan, items))
+
+
+def verified(config: KubeObject, items: Sequence[KubeObject], cluster: str | None = None) -> list[Result]:
+    """Return what is wrong with a final stream that should hold the windows of a policy."""
+    policy, name, found = load_policy(config, cluster)
+    if policy is None:
+        return found
+    seen = inventory.take(items, kinds(policy))
+    plan, planned = compile_policy(policy, name, seen)
+    return [*found, *about(config, planned), *about(config, stream.verify(plan, items, seen))]
+
+
+def load_policy(config: KubeObject, cluster: str | None = None) -> tuple[WindowPolicy | None, str | None, list[Result]]:
+    """Return the policy for a cluster (given, or its own `buildFor`), that cluster's name, and all findings."""
+    loaded = load(config.node, file=file_of(config))
+    name = loaded.build_for if cluster is None else cluster
+    policy, found = loaded.for_cluster(name)
+    results = [*found, *_narrowed(config)]
+    return (None if failed(results) else policy), name, results
+
+
+def failed(results: Sequence[Result]) -> bool:
+    """Whether an error stands among the results."""
+    return any(result.severity is Severity.ERROR for result in results)
+
+
+def about(config: KubeObject, results: Sequence[Result]) -> list[Result]:
+    """Return results with the policy as the object they are about, unless they name another."""
+    ref, file = ref_of(config), file_of(config)
+    return [
+        result if result.resource_ref else result.model_copy(update={"resource_ref": ref, "file": file})
+        for result in results
+    ]
+
+
+def _narrowed(config: KubeObject) -> list[Result]:
+    """Warn of a path on a policy that kustomize gives: it hands an exec function only the items below that path."""
+    annotations = config.annotations
+    if CONFIG_PATH not in annotations or inventory.PATH in annotations:
+        return []
+    found = rules.CONFIG_PATH.result(
+        "narrows what kustomize hands to the function to the files below it; remove the annotation",
+        path=f"metadata.annotations.{CONFIG_PATH}",
+        current=annotations[CONFIG_PATH],
+    )
+    return about(config, [found])

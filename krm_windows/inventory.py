@@ -1,0 +1,111 @@
+"""What a stream of items holds, as far as a policy needs to know it.
+
+Only items of the kinds that are asked for are looked into; all others stay the bytes they are.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from krm_windows.gateable import group_of
+from krm_windows.krm import KubeObject
+from krm_windows.results import File, ResourceRef, Result
+from krm_windows.rules import Rule
+
+PATH = "internal.config.kubernetes.io/path"
+INDEX = "internal.config.kubernetes.io/index"
+PREVIOUS_NAMES = "internal.config.kubernetes.io/previousNames"
+LOCAL_CONFIG = "config.kubernetes.io/local-config"
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """An item of the stream with its identity read: the item itself is there to be edited."""
+
+    item: KubeObject
+    api_version: str
+    kind: str
+    namespace: str
+    name: str
+
+    @property
+    def group(self) -> str:
+        """The API group, empty for the core group."""
+        return group_of(self.api_version)
+
+    @property
+    def ref(self) -> ResourceRef:
+        """The object as a result names it."""
+        return ref_of(self.item)
+
+    @property
+    def file(self) -> File | None:
+        """The file that an orchestrator read the object from, if it says so."""
+        return file_of(self.item)
+
+    @property
+    def previous_names(self) -> tuple[str, ...]:
+        """The names that kustomize gave the object before its present one, oldest first."""
+        names = self.item.annotations.get(PREVIOUS_NAMES, "")
+        return tuple(name for name in names.split(",") if name)
+
+    def result(
+        self, rule: Rule, message: str, *, path: str, current: str | None = None, proposed: str | None = None
+    ) -> Result:
+        """Report that a rule fired at a field of this object."""
+        return rule.result(message, path=path, current=current, proposed=proposed, ref=self.ref, file=self.file)
+
+    def text(self, *path: str) -> str:
+        """Return a string field, empty where it is absent or no string."""
+        value = self.item.get(*path)
+        return value if isinstance(value, str) else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Inventory:
+    """The items of a stream that matter; `visible` is false where no resources were given at all (a generator)."""
+
+    resources: tuple[Resource, ...]
+    visible: bool
+
+    def of(self, group: str, kind: str, namespace: str) -> list[Resource]:
+        """Return the objects of a kind in a namespace; one that has no namespace yet counts as in any."""
+        return [r for r in self.resources if (r.group, r.kind) == (group, kind) and r.namespace in ("", namespace)]
+
+    def find(self, group: str, kind: str, namespace: str, name: str) -> Resource | None:
+        """Return one object, the one that names its namespace first."""
+        found = [resource for resource in self.of(group, kind, namespace) if resource.name == name]
+        return max(found, key=lambda resource: resource.namespace, default=None)
+
+
+def ref_of(item: KubeObject) -> ResourceRef:
+    """Return an item as a result names it."""
+    return ResourceRef(api_version=item.api_version, kind=item.kind, name=item.name, namespace=item.namespace)
+
+
+def file_of(item: KubeObject) -> File | None:
+    """Return the file that an item's annotations name, and its index in it."""
+    annotations = item.annotations
+    path, index = annotations.get(PATH), annotations.get(INDEX, "0")
+    return File(path=path, index=int(index) if index.isdigit() else 0) if path else None
+
+
+def take(items: Iterable[KubeObject], kinds: Iterable[str]) -> Inventory:
+    """Look into the items of some kinds."""
+    wanted, every = frozenset(kinds), list(items)
+    resources = tuple(resource_of(item) for item in every if item.kind in wanted)
+    return Inventory(resources, visible=any(_is_resource(item) for item in every))
+
+
+def resource_of(item: KubeObject) -> Resource:
+    """Read the identity of an item."""
+    return Resource(item, item.api_version, item.kind, item.namespace, item.name)
+
+
+def _is_resource(item: KubeObject) -> bool:
+    """Whether an item is more than configuration of the build itself."""
+    return group_of(item.api_version) not in ("krm-windows.dev", "kpt.dev", "kustomize.config.k8s.io")
+
+
+def each(inventory: Inventory, group: str, kind: str) -> Iterator[Resource]:
+    """Yield the objects of a kind in every namespace."""
+    return (resource for resource in inventory.resources if (resource.group, resource.kind) == (group, kind))

@@ -1,0 +1,133 @@
+"""Policy to plan: targets resolved, moments into a timetable, wake-ups and rights worked out."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import timedelta
+
+from krm_windows import rules
+from krm_windows.gate.timetable import Rule, Target, Timetable
+from krm_windows.inventory import Inventory
+from krm_windows.plan import sources, targets, timeouts
+from krm_windows.plan.model import Plan, Runtime
+from krm_windows.plan.rights import rights
+from krm_windows.plan.targets import Selection
+from krm_windows.plan.wakeups import Given, Wording, wake_ups
+from krm_windows.policy import moments
+from krm_windows.policy.model import Spec, WindowPolicy
+from krm_windows.results import Result
+
+# What the checks of a plan look at beside the targets themselves: consumers of sources, and their timeouts.
+ALWAYS_READ = frozenset({"Kustomization", "HelmRelease"})
+
+
+def kinds(policy: WindowPolicy) -> frozenset[str]:
+    """Return the kinds of items that compiling this policy looks into."""
+    return ALWAYS_READ | {selector.kind for selector in policy.spec.targets}
+
+
+def compile_policy(policy: WindowPolicy, cluster: str | None, inventory: Inventory) -> tuple[Plan, list[Result]]:
+    """Compile a policy for one cluster; the plan is worth something only where no result is an error."""
+    spec, home = policy.spec, policy.metadata.namespace
+    selections = [
+        targets.select(selector, f"spec.targets[{i}]", home, inventory) for i, selector in enumerate(spec.targets)
+    ]
+    released = [
+        targets.select(selector, f"spec.released[{i}]", home, inventory) for i, selector in enumerate(spec.released)
+    ]
+    early, results = _closes_early(spec, selections, inventory)
+    results += [result for selection in selections for result in _check(spec, selection, inventory)]
+    timetable = _timetable(policy, cluster, early, _unique(selections), _unique(released))
+    plan = Plan(
+        name=policy.metadata.name,
+        namespace=home,
+        timetable=timetable,
+        wake_ups=wake_ups(timetable, _wording(spec), spec.interval),
+        rights=rights((*timetable.targets, *timetable.released)),
+        runtime=Runtime(spec.actuator.image, spec.actuator.image_pull_policy, tuple(spec.actuator.image_pull_secrets)),
+    )
+    return plan, results
+
+
+def _check(spec: Spec, selection: Selection, inventory: Inventory) -> Iterable[Result]:
+    yield from targets.check(selection, inventory)
+    yield from sources.check(selection, inventory)
+    if spec.first_apply == "Wait" and not selection.row.applied:
+        yield rules.WAIT_UNKNOWN.result(
+            f"cannot be Wait for {selection.row.kind}: its status does not say whether it was ever applied",
+            path="spec.firstApply",
+            current="Wait",
+        )
+
+
+def _closes_early(spec: Spec, selections: list[Selection], inventory: Inventory) -> tuple[timedelta, list[Result]]:
+    if isinstance(spec.closes_early, timedelta):
+        return spec.closes_early, []
+    return timeouts.longest(selections, inventory)
+
+
+def _unique(selections: list[Selection]) -> tuple[Target, ...]:
+    """Return the objects of all entries, sorted, each once."""
+    found = {
+        (target.group, target.resource, target.namespace, target.name): target
+        for selection in selections
+        for target in selection.targets()
+    }
+    return tuple(found[key] for key in sorted(found))
+
+
+def _timetable(
+    policy: WindowPolicy,
+    cluster: str | None,
+    early: timedelta,
+    gated: tuple[Target, ...],
+    released: tuple[Target, ...],
+) -> Timetable:
+    spec = policy.spec
+    return Timetable(
+        policy=f"{policy.metadata.namespace}/{policy.metadata.name}",
+        cluster=cluster,
+        time_zone=spec.time_zone,
+        outside_windows=spec.outside_windows,
+        state=spec.state,
+        closes_early=early,
+        first_apply=spec.first_apply,
+        adopt_until=spec.adopt_until.value if spec.adopt_until else None,
+        former_names=tuple(sorted(spec.former_names)),
+        windows=tuple(Rule(f"windows.{n}", w.opens.value, w.ends) for n, w in sorted(spec.windows.items())),
+        freezes=tuple(
+            Rule(f"freezes.{n}", f.starts.value, f.ends_at, f.reason) for n, f in sorted(spec.freezes.items())
+        ),
+        overrides=tuple(
+            Rule(f"overrides.{n}", o.starts.value if o.starts else None, o.ends_at, o.reason, o.state)
+            for n, o in sorted(spec.overrides.items())
+        ),
+        targets=gated,
+        released=released,
+    )
+
+
+def _wording(spec: Spec) -> Wording:
+    """Take from the policy what its CronJobs repeat: schedules as written, given names, the windows in words."""
+    schedules: dict[tuple[str, str], str] = {}
+    for name, window in spec.windows.items():
+        for edge, moment in (("opens", window.opens), ("closes", window.closes)):
+            if moment is not None and moments.is_cron(moment):
+                schedules[f"windows.{name}", edge] = moment.text
+    return Wording(
+        schedules=schedules,
+        given={
+            f"windows.{name}": Given(window.cron_jobs.open, window.cron_jobs.close)
+            for name, window in spec.windows.items()
+            if window.cron_jobs
+        },
+        words={
+            f"windows.{name}": f"{name}: {window.words()}, {spec.time_zone}" for name, window in spec.windows.items()
+        },
+    )
+
+
+def uninstall(plan: Plan) -> Plan:
+    """Return the plan that only lifts our marks and suspensions: no looks, every target released."""
+    held = plan.timetable
+    released = tuple(sorted({*held.targets, *held.released}, key=str))
+    return replace(plan, wake_ups=(), timetable=replace(held, state="Open", targets=(), released=released))

@@ -1,0 +1,71 @@
+"""Gating a source, or what delivers the policy: what would lock the windows themselves out."""
+
+from collections.abc import Iterator
+
+from krm_windows import gateable, rules
+from krm_windows.inventory import Inventory, Resource, each
+from krm_windows.plan.targets import Selection
+from krm_windows.results import Result
+
+CHANGE_CLASS = "krm-windows.dev/change-class"
+LIVE = "live"
+# `flux bootstrap` names the source and the Kustomization that deliver a cluster's own directory like their namespace.
+ROOT = ("flux-system", "flux-system")
+
+
+def check(selection: Selection, inventory: Inventory) -> Iterator[Result]:
+    """Yield an error for each gated object that delivers the policy itself or a live Kustomization."""
+    if selection.row.is_source:
+        for name in selection.names:
+            yield from _source(selection, name, inventory)
+        yield rules.SOURCE_UPLINK.result(
+            f"gates a source: the cluster needs its uplink while the window is open to fetch what {selection.row.kind} "
+            "names, and after a restart of source-controller there is no drift correction until the window opens",
+            path=selection.path,
+        )
+    elif selection.row.kind == "Kustomization" and selection.row.group == gateable.KUSTOMIZE:
+        yield from (_self_lock(selection, name) for name in selection.names if (selection.namespace, name) == ROOT)
+
+
+def users(selection: Selection, name: str, inventory: Inventory) -> Iterator[Resource]:
+    """Yield the visible Kustomizations and HelmReleases that a source feeds."""
+    for kustomization in each(inventory, gateable.KUSTOMIZE, "Kustomization"):
+        if _refers(kustomization, ("spec", "sourceRef"), selection, name):
+            yield kustomization
+    for release in each(inventory, gateable.HELM, "HelmRelease"):
+        paths = (("spec", "chart", "spec", "sourceRef"), ("spec", "chartRef"))
+        if any(_refers(release, path, selection, name) for path in paths):
+            yield release
+
+
+def _refers(resource: Resource, path: tuple[str, ...], selection: Selection, name: str) -> bool:
+    namespace = resource.text(*path, "namespace") or resource.namespace or selection.namespace
+    found = (resource.text(*path, "kind"), namespace, resource.text(*path, "name"))
+    return found == (selection.row.kind, selection.namespace, name)
+
+
+def _source(selection: Selection, name: str, inventory: Inventory) -> Iterator[Result]:
+    if selection.row.kind == "GitRepository" and (selection.namespace, name) == ROOT:
+        yield _shared(selection, name, "it delivers the cluster's own directory, the policy with it")
+        return
+    for user in users(selection, name, inventory):
+        if (user.namespace, user.name) == ROOT or user.item.annotations.get(CHANGE_CLASS) == LIVE:
+            yield _shared(selection, name, f"the live {user.kind} {user.namespace}/{user.name} uses it")
+
+
+def _shared(selection: Selection, name: str, reason: str) -> Result:
+    return rules.SOURCE_SHARED.result(
+        f"must not gate {selection.row.kind} {selection.namespace}/{name}: {reason}; "
+        f"declare a second {selection.row.kind} for the windowed class and gate that one",
+        path=selection.path,
+        current=name,
+    )
+
+
+def _self_lock(selection: Selection, name: str) -> Result:
+    return rules.SELF_LOCK.result(
+        f"must not gate Kustomization {selection.namespace}/{name}: it delivers the cluster's own directory, so while "
+        "closed no edit of the windows would arrive; gate the Kustomizations of apps and infrastructure instead",
+        path=selection.path,
+        current=name,
+    )

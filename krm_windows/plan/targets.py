@@ -1,0 +1,135 @@
+"""From what a policy says of its targets to the objects the gate turns, by name."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from krm_windows import gateable, rules
+from krm_windows.gate.timetable import Target
+from krm_windows.gateable import Gateable
+from krm_windows.inventory import Inventory, Resource
+from krm_windows.policy.model import TargetSelector
+from krm_windows.results import Result
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """One entry of `targets`: its path in the policy, its kind's row, and the names it stands for."""
+
+    path: str
+    selector: TargetSelector
+    row: Gateable
+    version: str | None
+    namespace: str
+    names: tuple[str, ...]
+
+    def targets(self) -> Iterator[Target]:
+        """Yield the objects as the gate addresses them."""
+        for name in self.names:
+            yield Target(
+                group=self.row.group,
+                version=self.version,
+                resource=self.row.resource,
+                kind=self.row.kind,
+                namespace=self.namespace,
+                name=name,
+                field=self.row.field,
+                applied=self.row.applied,
+            )
+
+    def seen(self, inventory: Inventory) -> Iterator[Resource]:
+        """Yield those of the objects that are in the stream."""
+        found = (inventory.find(self.row.group, self.row.kind, self.namespace, name) for name in self.names)
+        return (resource for resource in found if resource is not None)
+
+
+def select(selector: TargetSelector, path: str, namespace: str, inventory: Inventory) -> Selection:
+    """Resolve one entry; `namespace` is the policy's, the default."""
+    row = _row(selector)
+    where = selector.namespace or namespace
+    version = selector.api_version.rpartition("/")[2] if selector.api_version else None
+    names = tuple(selector.names or ())
+    if selector.match_labels:
+        names = tuple(sorted(r.name for r in inventory.of(row.group, row.kind, where) if _matches(r, selector)))
+    return Selection(path, selector, row, version, where, names)
+
+
+def _row(selector: TargetSelector) -> Gateable:
+    """Return the table's row, overridden by what the policy says of a kind that is not in it."""
+    known = gateable.find(selector.kind, selector.api_version)
+    if known is not None and selector.resource is None and selector.suspend_field is None:
+        return known
+    group = gateable.group_of(selector.api_version) if selector.api_version else known.group if known else ""
+    resource = selector.resource or (known.resource if known else "")
+    field = tuple(selector.suspend_field.split(".")) if selector.suspend_field else gateable.SUSPEND
+    return Gateable(selector.kind, group, resource, field, known.applied if known else ())
+
+
+def _matches(resource: Resource, selector: TargetSelector) -> bool:
+    return (selector.match_labels or {}).items() <= resource.item.labels.items()
+
+
+def check(selection: Selection, inventory: Inventory) -> Iterator[Result]:
+    """Yield what speaks against gating the objects of one entry."""
+    reason = gateable.refusal(selection.row.kind, selection.selector.api_version)
+    if reason:
+        yield rules.TARGET_REFUSED.result(
+            f"must be a kind that can be gated, got {selection.row.kind!r}: {reason}",
+            path=f"{selection.path}.kind",
+            current=selection.row.kind,
+        )
+        return
+    yield from _missing(selection, inventory)
+    for resource in selection.seen(inventory):
+        yield from _cautions(selection, resource)
+
+
+def _missing(selection: Selection, inventory: Inventory) -> Iterator[Result]:
+    selector, row = selection.selector, selection.row
+    if selector.match_labels:
+        if not selection.names:
+            yield _unmatched(selection, inventory)
+        return
+    others = inventory.of(row.group, row.kind, selection.namespace)
+    for i, name in enumerate(selection.names):
+        if selector.must_exist is False or inventory.find(row.group, row.kind, selection.namespace, name):
+            continue
+        rule = rules.TARGET_MISSING if others or selector.must_exist else rules.TARGET_UNSEEN
+        known = ", ".join(sorted(r.name for r in others))
+        yield rule.result(
+            f"there is no {row.kind} {selection.namespace}/{name} in the resources"
+            + (f"; there are: {known}" if known else "")
+            + ("" if selector.must_exist else "; mustExist says whether it has to be"),
+            path=f"{selection.path}.names[{i}]",
+            current=name,
+        )
+
+
+def _unmatched(selection: Selection, inventory: Inventory) -> Result:
+    wanted = ", ".join(f"{key}={value}" for key, value in sorted((selection.selector.match_labels or {}).items()))
+    seen = "no resources are visible here" if not inventory.visible else "none of the resources does"
+    return rules.TARGET_UNMATCHED.result(
+        f"must match at least one {selection.row.kind} in {selection.namespace}, and {seen}; "
+        "name the targets in `names`, or run the function where it sees them",
+        path=f"{selection.path}.matchLabels",
+        current=wanted,
+    )
+
+
+def _cautions(selection: Selection, resource: Resource) -> Iterator[Result]:
+    """Yield what is to be known of one visible target."""
+    renamed = [name for name in resource.previous_names if name != resource.name]
+    if renamed:
+        message = (
+            f"was renamed from {renamed[-1]!r} by the kustomization; a rename in a layer above does not reach the "
+            "names in the Role and the timetable, so run the function in the outermost layer"
+        )
+        yield resource.result(rules.TARGET_RENAMED, message, path="metadata.name", current=resource.name)
+    if selection.row.kind == "HelmRepository" and resource.text("spec", "type") == "oci":
+        message = (
+            "must not be of type oci: such a HelmRepository is never reconciled, so there is nothing to hold back; "
+            "gate the HelmRelease or an OCIRepository"
+        )
+        yield resource.result(rules.TARGET_REFUSED, message, path="spec.type", current="oci")
+    if selection.row.group == "batch" and resource.item.get("spec", "startingDeadlineSeconds") is None:
+        message = "has no starting deadline: a run missed while the window was closed fires when it opens"
+        yield resource.result(rules.CRONJOB_NO_DEADLINE, message, path="spec.startingDeadlineSeconds", proposed="300")

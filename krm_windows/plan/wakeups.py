@@ -1,0 +1,160 @@
+"""When the cluster has to look: the schedules that cover every edge of a timetable.
+
+With the actuator `Gate` a CronJob only decides when to look, so a schedule may fire too often but must never leave an
+edge of a window uncovered. Closing edges are moved ahead by `closesEarly`, counted on the wall clock.
+"""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime, time, timedelta
+
+from krm_windows.gate.recurrence import Recurrence
+from krm_windows.gate.timetable import Rule, Timetable
+from krm_windows.plan import covering
+from krm_windows.plan.covering import EVERY_DAY, Moment
+
+UTC = "Etc/UTC"
+HOUR = 60
+DAY = 24 * HOUR
+
+
+@dataclass(frozen=True, slots=True)
+class WakeUp:
+    """One CronJob: what its name says, when it fires, in which zone, and the windows in words."""
+
+    slug: str
+    schedule: str
+    time_zone: str
+    words: str
+    given: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """The names of CronJobs that the policy itself gives to a window's edges."""
+
+    open: str | None = None
+    close: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """What the policy says of each rule: its own cron schedules to keep, given names, and sentences."""
+
+    schedules: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    given: Mapping[str, Given] = field(default_factory=dict)
+    words: Mapping[str, str] = field(default_factory=dict)
+
+
+def wake_ups(timetable: Timetable, wording: Wording, interval: timedelta) -> tuple[WakeUp, ...]:
+    """Return every look of a timetable, sorted by name, equal schedules once."""
+    recurring = [each for rule in timetable.windows for each in _window(timetable, rule, wording)]
+    edges = _edges(timetable)
+    return _distinct([*recurring, *edges, _look(timetable, interval)])
+
+
+def _distinct(looks: Iterable[WakeUp]) -> tuple[WakeUp, ...]:
+    """Merge looks with one schedule, but never two whose names the policy gives."""
+    groups: dict[tuple[str, str], list[WakeUp]] = {}
+    for look in sorted(looks, key=lambda look: look.slug):
+        groups.setdefault((look.schedule, look.time_zone), []).append(look)
+    return tuple(sorted((look for group in groups.values() for look in _merged(group)), key=lambda look: look.slug))
+
+
+def _merged(group: list[WakeUp]) -> list[WakeUp]:
+    words = "; ".join(dict.fromkeys(look.words for look in group))
+    kept = [look for look in group if look.given] or group[:1]
+    return [replace(look, words=words) for look in kept]
+
+
+def _window(timetable: Timetable, rule: Rule, wording: Wording) -> Iterator[WakeUp]:
+    if not isinstance(rule.begins, Recurrence):
+        return
+    name, given = rule.name.partition(".")[2], wording.given.get(rule.name, Given())
+    words = wording.words.get(rule.name, name)
+    opens = wording.schedules.get((rule.name, "opens")) or covering.cover(rule.begins, covering.moments(rule.begins))
+    yield WakeUp(f"open-{name}", opens, timetable.time_zone, f"opens {words}", given.open)
+    as_written = None if timetable.closes_early else wording.schedules.get((rule.name, "closes"))
+    closes = as_written or _closing(rule.begins, rule.ends, timetable.closes_early)
+    yield WakeUp(f"close-{name}", closes, timetable.time_zone, f"closes {words}", given.close)
+
+
+def _closing(begins: Recurrence, ends: object, early: timedelta) -> str:
+    """Return the schedule that covers the ends of a recurring window, `early` ahead of them."""
+    back = -_minutes(early)
+    if isinstance(ends, Recurrence):
+        return covering.cover(ends, {moment.shifted(back) for moment in covering.moments(ends)})
+    if not isinstance(ends, time | timedelta):
+        raise TypeError(f"a recurring window has no end of type {type(ends).__name__}")
+    return covering.cover(begins, {covering.ends_of(m, ends).shifted(back) for m in covering.moments(begins)})
+
+
+def _edges(timetable: Timetable) -> Iterator[WakeUp]:
+    """Yield one daily look for each time of day at which something dated, or a freeze, begins or ends."""
+    found: dict[tuple[int, str], set[str]] = {}
+    for rule, minute, zone in _edge_minutes(timetable):
+        found.setdefault((minute, zone), set()).add(rule)
+    for (minute, zone), rules in sorted(found.items()):
+        slug = f"edge-{minute // HOUR:02}{minute % HOUR:02}{'z' if zone == UTC else ''}"
+        schedule = f"{minute % HOUR} {minute // HOUR} {' '.join(EVERY_DAY.fields())}"
+        yield WakeUp(
+            slug, schedule, UTC if zone == UTC else timetable.time_zone, f"edges of {', '.join(sorted(rules))}"
+        )
+
+
+def _edge_minutes(timetable: Timetable) -> Iterator[tuple[str, int, str]]:
+    dated = [rule for rule in timetable.windows if not isinstance(rule.begins, Recurrence)]
+    early = -_minutes(timetable.closes_early)
+    for rule, begin_shift, end_shift in (
+        *((rule, 0, early) for rule in dated),
+        *((rule, early, 0) for rule in timetable.freezes),
+        *((rule, early if rule.state == "Closed" else 0, 0) for rule in timetable.overrides),
+    ):
+        begins = _points(rule.begins)
+        yield from ((rule.name, m.shifted(begin_shift).minute, zone) for m, zone in begins)
+        yield from ((rule.name, m.shifted(end_shift).minute, zone) for m, zone in _ends(begins, rule.ends))
+
+
+def _points(point: object) -> list[tuple[Moment, str]]:
+    """Return the times of day of a point or a recurrence, each with the zone it is read in."""
+    if isinstance(point, Recurrence):
+        return [(moment, "") for moment in sorted(covering.moments(point))]
+    if isinstance(point, datetime):
+        return [(Moment(0, point.hour * HOUR + point.minute), UTC if point.tzinfo else "")]
+    return []
+
+
+def _ends(begins: list[tuple[Moment, str]], end: object) -> list[tuple[Moment, str]]:
+    if isinstance(end, time | timedelta):
+        return [(covering.ends_of(moment, end), zone) for moment, zone in begins]
+    return _points(end)
+
+
+def _look(timetable: Timetable, interval: timedelta) -> WakeUp:
+    """Return the regular look, its offset hashed so that a fleet does not wake in one second."""
+    every = _minutes(interval)
+    who = f"{timetable.policy}@{timetable.cluster or ''}"
+    offset = int.from_bytes(hashlib.sha256(who.encode()).digest()[:8]) % every
+    return WakeUp("look", _every(every, offset), UTC, f"looks every {_text(interval)}")
+
+
+def _every(every: int, offset: int) -> str:
+    """Return the schedule of a period that divides a day, in minutes, moved by `offset` minutes."""
+    hour, minute = divmod(offset, HOUR)
+    if every == 1:
+        return "* * * * *"
+    if every < HOUR:
+        return f"{minute}-59/{every} * * * *"
+    if every == HOUR:
+        return f"{minute} * * * *"
+    return f"{minute} {hour} * * *" if every == DAY else f"{minute} {hour}-23/{every // HOUR} * * *"
+
+
+def _minutes(span: timedelta) -> int:
+    return int(span.total_seconds()) // 60
+
+
+def _text(span: timedelta) -> str:
+    minutes = _minutes(span)
+    return f"{minutes} minutes" if minutes % HOUR else f"{minutes // HOUR} hours"

@@ -1,0 +1,5 @@
+"""Plans to files: what is committed where no plugin may run."""
+
+from krm_windows.tree.flat import files, header
+
+__all__ = ["files", "header"]

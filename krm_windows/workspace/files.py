@@ -1,0 +1,90 @@
+"""A directory of which some files are ours: told by their first line, replaced atomically, never another's.
+
+A file is written beside its place and renamed onto it, so that whoever reads sees the old or the new one (rename(2)).
+"""
+
+import difflib
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+
+class WorkspaceError(Exception):
+    """A file stands in the way, or a name leads out of the directory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A directory in which every file that begins with the line `header` is ours."""
+
+    path: Path
+    header: str
+
+    def stale(self, wanted: Mapping[str, bytes]) -> Iterator[str]:
+        """Yield the unified diff of each file that differs from what is wanted, in order of their names."""
+        for name in sorted({*wanted, *self._ours()}):
+            old, new = self._text(name), wanted.get(name, b"").decode()
+            yield from difflib.unified_diff(
+                old.splitlines(keepends=True), new.splitlines(keepends=True), f"a/{name}", f"b/{name}"
+            )
+
+    def write(self, wanted: Mapping[str, bytes]) -> None:
+        """Make our files be the wanted ones; raises WorkspaceError before anything is touched."""
+        for name in wanted:
+            self._claim(name)
+        self.path.mkdir(parents=True, exist_ok=True)
+        for name, content in sorted(wanted.items()):
+            if self._text(name).encode() != content:
+                _replace(self.path / name, content)
+        for name in self._ours():
+            if name not in wanted:
+                (self.path / name).unlink()
+
+    def _claim(self, name: str) -> None:
+        path = self.path / name
+        if Path(name).name != name or name in ("", ".", ".."):
+            raise WorkspaceError(f"{name!r} is no plain file name")
+        if (path.is_symlink() or path.exists()) and not self._is_ours(path):
+            raise WorkspaceError(f"{path} stands in the way: it was not written from this policy")
+
+    def _ours(self) -> list[str]:
+        if not self.path.is_dir():
+            return []
+        return sorted(path.name for path in self.path.iterdir() if self._is_ours(path))
+
+    def _is_ours(self, path: Path) -> bool:
+        if path.is_symlink() or not path.is_file():
+            return False
+        with path.open("rb") as file:
+            return file.readline().rstrip(b"\r\n") == self.header.encode()
+
+    def _text(self, name: str) -> str:
+        path = self.path / name
+        return path.read_bytes().decode(errors="replace") if self._is_ours(path) else ""
+
+
+def _replace(path: Path, content: bytes) -> None:
+    """Put content at a path in one step, with the rights a new file would have."""
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(temporary).chmod(0o644)
+        Path(temporary).replace(path)
+    except BaseException:
+        with suppress(FileNotFoundError):
+            Path(temporary).unlink()
+        raise
+
+
+def manifests(path: Path) -> Iterator[Path]:
+    """Yield the YAML files below a directory in order of their paths, or the file itself."""
+    if path.is_file():
+        yield path
+        return
+    yield from sorted(found for found in path.rglob("*") if found.suffix in (".yaml", ".yml") and found.is_file())
