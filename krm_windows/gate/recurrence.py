@@ -1,6 +1,5 @@
 """Recurring moments, compiled to sets of numbers: the cluster parses no grammar."""
 
-from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
@@ -31,11 +30,6 @@ class Recurrence:
     nth: int | None = None
     shift: int = 0
 
-    @cached_property
-    def times(self) -> tuple[time, ...]:
-        """The times of a day that matches, in order."""
-        return tuple(time(hour, minute) for hour in sorted(self.hours) for minute in sorted(self.minutes))
-
     def matches(self, day: date) -> bool:
         """Whether anything recurs on `day`."""
         named = day - timedelta(days=self.shift)
@@ -47,20 +41,16 @@ class Recurrence:
 
     def at_or_before(self, wall: datetime) -> datetime | None:
         """Find the last moment that is not after `wall`, at most nine years back."""
-        for day in self._days(wall.date(), -1):
-            count = bisect_right(self.times, wall.time()) if day == wall.date() else len(self.times)
-            if count:
-                return datetime.combine(day, self.times[count - 1])
-        return None
+        return next((moment for moment in self._moments(wall.date(), -1) if moment <= wall), None)
 
     def after(self, wall: datetime) -> datetime | None:
         """Find the first moment strictly after `wall`, at most nine years on."""
-        for day in self._days(wall.date(), 1):
-            count = bisect_right(self.times, wall.time()) if day == wall.date() else 0
-            if count < len(self.times):
-                return datetime.combine(day, self.times[count])
-        return None
+        return next((moment for moment in self._moments(wall.date(), 1) if moment > wall), None)
 
-    def _days(self, first: date, step: int) -> Iterator[date]:
-        days = (first + timedelta(days=step * distance) for distance in range(_SEARCHED_DAYS))
-        return filter(self.matches, days)
+    def _moments(self, start: date, step: int) -> Iterator[datetime]:
+        days = filter(self.matches, (start + timedelta(days=step * count) for count in range(_SEARCHED_DAYS)))
+        return (datetime.combine(day, moment) for day in days for moment in self._times[::step])
+
+    @cached_property
+    def _times(self) -> tuple[time, ...]:
+        return tuple(time(hour, minute) for hour in sorted(self.hours) for minute in sorted(self.minutes))

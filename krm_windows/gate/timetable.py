@@ -1,23 +1,16 @@
-"""The compiled policy as it travels to the cluster: a timetable, and its JSON form."""
+"""The compiled policy as it travels to the cluster: a timetable, read from its JSON form."""
 
 import json
 import re
-from collections.abc import Callable, Mapping
-from contextlib import suppress
-from dataclasses import dataclass, fields
+from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime, time, timedelta
-from typing import TypeVar
 
 from krm_windows.gate.recurrence import Recurrence
 
 FORMAT_VERSION = 1
-Begin = Recurrence | datetime | None
-End = Recurrence | datetime | time | timedelta
-_T = TypeVar("_T")
-
-
-class TimetableError(ValueError):
-    """The text is no timetable that this program can read."""
+_ADDRESS = {"group", "resource", "kind", "namespace", "name"}
+_MOMENTS = ("begins", "ends", "closesEarly", "adoptUntil")
 
 
 @dataclass(frozen=True)
@@ -30,8 +23,8 @@ class Rule:
     """
 
     name: str
-    begins: Begin
-    ends: End
+    begins: Recurrence | datetime | None
+    ends: Recurrence | datetime | time | timedelta
     reason: str = ""
     state: str | None = None
 
@@ -50,7 +43,7 @@ class Target:
     applied: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        """Name the target in logs: `Kustomization flux-system/apps`."""
+        """Name it as `Kustomization flux-system/apps`."""
         return f"{self.kind} {self.namespace}/{self.name}"
 
 
@@ -74,83 +67,35 @@ class Timetable:
     released: tuple[Target, ...] = ()
 
 
-def dump(timetable: Timetable) -> dict[str, object]:
-    """Give the JSON form, defaults left out; `load` reads it back."""
-    return {"formatVersion": FORMAT_VERSION, **_fields(timetable)}
-
-
 def load(text: str) -> Timetable:
-    """Read the JSON form; raise `TimetableError` for anything that `dump` did not write."""
-    try:
-        data = dict(json.loads(text))
-        version = data.pop("formatVersion", None)
-        timetable: Timetable | None = _record(Timetable, data) if version == FORMAT_VERSION else None
-    except (ValueError, TypeError, LookupError, AttributeError) as error:
-        raise TimetableError(f"unreadable timetable: {error!r}") from error
-    if timetable is None:
-        raise TimetableError(f"formatVersion {version!r} is unknown to this program, which reads {FORMAT_VERSION}")
+    """Read the JSON form; raise `ValueError`, `TypeError` or `LookupError` for any other text."""
+    version = json.loads(text)["formatVersion"]
+    if version != FORMAT_VERSION:
+        raise ValueError(f"formatVersion {version!r} is unknown to this program, which reads {FORMAT_VERSION}")
+    timetable: Timetable = json.loads(text, object_hook=_revive)
     return timetable
 
 
 def salvage(text: str) -> Timetable:
-    """Read what can still be named, to be closed, where `load` or a decision failed: the policy and its targets."""
+    """Read what can still be named where `load` or a decision failed, in order to close it: the policy, its targets."""
     data = json.loads(text)
-    known = {field.name for field in fields(Target)}
-    targets = []
-    for item in data["targets"]:
-        with suppress(AttributeError, TypeError):
-            targets.append(_record(Target, {key: value for key, value in item.items() if key in known}))
-    return Timetable(policy=str(data.get("policy")), time_zone="", first_apply="", targets=tuple(targets))
+    items = [item for item in data["targets"] if isinstance(item, dict) and item.keys() >= _ADDRESS]
+    targets = [{key: item[key] for key in (*_ADDRESS, "version", "field") if key in item} for item in items]
+    known = {"policy": str(data.get("policy")), "timeZone": "", "firstApply": "", "targets": targets}
+    return load(json.dumps({"formatVersion": FORMAT_VERSION, **known}))
 
 
-def _fields(item: Recurrence | Rule | Target | Timetable) -> dict[str, object]:
-    values = {field: getattr(item, field.name) for field in fields(item)}
-    changed = {field.name: _plain(value) for field, value in values.items() if value != field.default}
-    return {re.sub("_(.)", lambda letter: letter[1].upper(), name): value for name, value in changed.items()}
+def _revive(data: dict[str, object]) -> object:
+    """Make what the keys of a JSON object are those of."""
+    kinds = {"policy": Timetable, "begins": Rule, "resource": Target}
+    kind: Callable[..., object] = next((kinds[key] for key in kinds if key in data), Recurrence)
+    several = frozenset if kind is Recurrence else tuple
+    read = {key: several(value) if isinstance(value, list) else value for key, value in data.items()}
+    read |= {key: _moment(value) for key, value in read.items() if key in _MOMENTS and isinstance(value, str)}
+    return kind(**{re.sub("[A-Z]", r"_\g<0>", key).lower(): read[key] for key in read if key != "formatVersion"})
 
 
-def _plain(value: object) -> object:
-    match value:
-        case datetime() | time():
-            return value.isoformat(timespec="minutes").replace("+00:00", "Z")
-        case timedelta():
-            return (
-                f"PT{value // timedelta(seconds=1)}S" if value.seconds % 60 else f"PT{value // timedelta(minutes=1)}M"
-            )
-        case frozenset():
-            return sorted(value)
-        case tuple():
-            return [_plain(item) for item in value]
-        case Recurrence() | Rule() | Target():
-            return _fields(value)
-        case _:
-            return value
-
-
-def _record(make: Callable[..., _T], data: Mapping[str, object]) -> _T:
-    read = {key: _VALUES[key](value) if key in _VALUES else value for key, value in data.items()}
-    return make(
-        **{re.sub("[A-Z]", lambda capital: "_" + capital[0].lower(), key): value for key, value in read.items()}
-    )
-
-
-def _moment(value: object) -> Begin | End:
-    if value is None or isinstance(value, dict):
-        return value if value is None else _record(Recurrence, value)
-    text = str(value)
+def _moment(text: str) -> datetime | time | timedelta:
     if text.startswith("PT"):
-        return timedelta(**{{"M": "minutes", "S": "seconds"}[text[-1]]: int(text[2:-1])})
+        return timedelta(seconds=int(text[2:-1]))
     return datetime.fromisoformat(text) if "T" in text else time.fromisoformat(text)
-
-
-def _records(make: Callable[..., _T]) -> Callable[[list[dict[str, object]]], tuple[_T, ...]]:
-    return lambda items: tuple(_record(make, item) for item in items)
-
-
-_VALUES: dict[str, Callable[..., object]] = {
-    **dict.fromkeys(("minutes", "hours", "days", "months", "weekdays"), frozenset),
-    **dict.fromkeys(("begins", "ends", "closesEarly", "adoptUntil"), _moment),
-    **dict.fromkeys(("field", "applied", "formerNames"), tuple),
-    **dict.fromkeys(("windows", "freezes", "overrides"), _records(Rule)),
-    **dict.fromkeys(("targets", "released"), _records(Target)),
-}

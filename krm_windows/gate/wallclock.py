@@ -13,12 +13,8 @@ _MINUTE = timedelta(minutes=1)
 
 @cache
 def zone(name: str) -> ZoneInfo:
-    """Give the IANA zone `name`; raise `LookupError` for an unknown one.
-
-    It comes from the `tzdata` package wherever that is installed, so that a build never reads the host's zones; else
-    (in the cluster) from the system.
-    """
-    try:
+    """Give the IANA zone `name`; raise `LookupError` for an unknown one."""
+    try:  # the package wherever there is one, so that no build reads its host's zones; the system's in the cluster
         data = get_data("tzdata", f"zoneinfo/{name}")
         return ZoneInfo.from_file(BytesIO(data), name) if data else ZoneInfo(name)
     except (LookupError, OSError, ValueError) as error:
@@ -27,12 +23,11 @@ def zone(name: str) -> ZoneInfo:
 
 def wall(instant: datetime, tz: ZoneInfo) -> datetime:
     """Read the latest naive wall-clock minute that clocks in `tz` have shown up to the aware `instant`."""
-    utc = instant.astimezone(UTC)
-    local = utc.astimezone(tz)
+    local = instant.astimezone(UTC).astimezone(tz)
     if local.fold:
-        repeated = _offset(local.replace(fold=0)) - _offset(local)
-        change = _first(utc - repeated, utc, lambda minute: bool(minute.astimezone(tz).fold))
-        local = (change - _MINUTE).astimezone(tz)
+        shown_before = local.replace(fold=0).astimezone(UTC)
+        turned_back = _first_minute(shown_before, instant, lambda minute: bool(minute.astimezone(tz).fold))
+        local = (turned_back - _MINUTE).astimezone(tz)
     return local.replace(tzinfo=None, fold=0, second=0, microsecond=0)
 
 
@@ -42,16 +37,12 @@ def instant(wall_clock: datetime, tz: ZoneInfo) -> datetime:
     utc = local.astimezone(UTC)
     if utc.astimezone(tz).replace(tzinfo=None) == wall_clock:
         return utc
-    missing = utc - local.replace(fold=1).astimezone(UTC)
-    return _first(utc - missing, utc, lambda minute: minute.astimezone(tz).replace(tzinfo=None) >= wall_clock)
+    before = local.replace(fold=1).astimezone(UTC)
+    return _first_minute(before, utc, lambda minute: minute.astimezone(tz).replace(tzinfo=None) >= wall_clock)
 
 
-def _first(low: datetime, high: datetime, holds: Callable[[datetime], bool]) -> datetime:
-    """Find the first whole minute from `low` to `high` from which on `holds`."""
+def _first_minute(low: datetime, high: datetime, holds: Callable[[datetime], bool]) -> datetime:
+    """Find the whole minute from `low` to `high` from which on `holds`."""
     start = low.replace(second=0, microsecond=0)
     minutes = range((high - start) // _MINUTE)
     return start + bisect_left(minutes, True, key=lambda minute: holds(start + minute * _MINUTE)) * _MINUTE  # noqa: FBT003
-
-
-def _offset(local: datetime) -> timedelta:
-    return local.utcoffset() or timedelta(0)
