@@ -60,11 +60,12 @@ def test_K02_failing_policy_under_kpt(kpt: Kpt, tmp_path: Path) -> None:
 
 def test_T06_comments_stay_and_only_intended_lines_change(kpt: Kpt, tmp_path: Path) -> None:
     """Head, line and foot comments stay; a target loses its `suspend: false` and gains one annotation."""
-    folder = package(tmp_path, kpt)
-    before = read(folder)
+    echo = Kpt(kpt.program, "exec: cat", ("--exec", "cat"), ("--allow-exec",))
+    folder, untouched = package(tmp_path / "ours", kpt), package(tmp_path / "echo", echo)
     assert kpt.render(folder).returncode == 0
-    after = read(folder)
-    assert {name for name in before if before[name] != after[name]} == {"flux.yaml"}
+    assert echo.render(untouched).returncode == 0
+    before, after = read(untouched), read(folder)
+    assert {name for name in before if before[name] != after[name]} == {"Kptfile", "flux.yaml"}
     governed = ["+   annotations:", "+     krm-windows.dev/governed-by: flux-system/office-hours"]
     assert sorted(added_and_removed(before, after, "flux.yaml")) == sorted([*governed * 2, "-   suspend: false"])
 

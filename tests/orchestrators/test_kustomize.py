@@ -195,7 +195,7 @@ def test_K10_component_in_a_layer_with_a_namespace(legacy: Engine, function: Pat
 def test_K10_component_with_two_target_namespaces(legacy: Engine, function: Path, tmp_path: Path) -> None:
     """Rights for two namespaces stay two, and lie with their targets."""
     folder = component(tmp_path, legacy, ELSEWHERE)
-    write(folder, {"team.yaml": TEAM, "kustomization.yaml": "resources: [team.yaml]\n" + later(folder)})
+    write(folder, {"flux.yaml": f"{RESOURCES['flux.yaml']}---\n{TEAM}"})
     built = legacy.build(folder)
     assert built.returncode == 0, built.stderr
     roles = {(namespace, name) for kind, namespace, name in ours(built.stdout) if kind == "Role"}
@@ -207,17 +207,12 @@ def test_K10_component_with_two_target_namespaces(legacy: Engine, function: Path
 def test_K10_component_whose_rights_are_moved_away(legacy: Engine, function: Path, tmp_path: Path) -> None:
     """A layer's namespace moves both Roles into it, exit 0; `verify` says that a target has no rights."""
     folder = component(tmp_path, legacy, ELSEWHERE, layer="namespace: flux-system\n")
-    write(folder, {"team.yaml": TEAM, "kustomization.yaml": "resources: [team.yaml]\n" + later(folder)})
+    write(folder, {"flux.yaml": f"{RESOURCES['flux.yaml']}---\n{TEAM}"})
     built = legacy.build(folder)
     assert built.returncode == 0, built.stderr
     code, words = verify(function, built.stdout, tmp_path, ELSEWHERE)
     assert code == 1
     assert "team" in words
-
-
-def later(folder: Path) -> str:
-    """Return a kustomization's text without the heading of its first list."""
-    return (folder / "kustomization.yaml").read_text().removeprefix("resources:\n")
 
 
 def test_T05_prefixes_below_and_above_still_rename_references(engine: Engine, tmp_path: Path) -> None:
