@@ -135,7 +135,7 @@ def _api_version(value: object) -> str:
 
 
 _TEXT: dict[str, object] = {"type": ["string", "number", "boolean"]}
-_MOMENT: dict[str, object] = {"type": "string", "minLength": 1}
+_STRING: dict[str, object] = {"type": "string", "minLength": 1}
 
 
 def _named(pattern: str, longest: int, must: str) -> tuple[PlainValidator, WithJsonSchema]:
@@ -144,8 +144,8 @@ def _named(pattern: str, longest: int, must: str) -> tuple[PlainValidator, WithJ
     return PlainValidator(partial(_matching, pattern=pattern, longest=longest, must=must)), WithJsonSchema(schema)
 
 
-def _at(role: Role) -> tuple[PlainValidator, WithJsonSchema]:
-    return PlainValidator(partial(_moment, role=role)), WithJsonSchema(_MOMENT)
+def _at(role: Role, example: str) -> tuple[PlainValidator, WithJsonSchema]:
+    return PlainValidator(partial(_moment, role=role)), WithJsonSchema(_STRING | {"examples": [example]})
 
 
 Text = Annotated[str, PlainValidator(_text), WithJsonSchema(_TEXT | {"pattern": r"\S"})]
@@ -154,22 +154,24 @@ Label = Annotated[str, *_named(LABEL, 63, "must be a DNS label: a-z, 0-9 and, be
 Name = Annotated[str, *_named(NAME, 253, "must be a name as Kubernetes takes it: a-z, 0-9, - and .")]
 CronJobName = Annotated[str, *_named(NAME, 52, "must be a name as a CronJob has it: at most 52 of a-z, 0-9, - and .")]
 PolicyName = Annotated[str, *_named(f"{LABEL}/{NAME}", 317, "must be the namespace and name of a policy, as a/b")]
-Begin = Annotated[Moment[Recurrence | datetime], *_at(Role.BEGIN)]
-End = Annotated[Moment[Value], *_at(Role.END)]
-Once = Annotated[Moment[datetime], *_at(Role.ONCE)]
-OnceEnd = Annotated[Moment[datetime | time], *_at(Role.ONCE_END)]
-Deadline = Annotated[Moment[datetime], *_at(Role.DEADLINE)]
+Begin = Annotated[Moment[Recurrence | datetime], *_at(Role.BEGIN, "Mon 08:00")]
+End = Annotated[Moment[Value], *_at(Role.END, "Thu 17:00")]
+Once = Annotated[Moment[datetime], *_at(Role.ONCE, "2026-12-22T09:00")]
+OnceEnd = Annotated[Moment[datetime | time], *_at(Role.ONCE_END, "2026-12-22T12:00")]
+Deadline = Annotated[Moment[datetime], *_at(Role.DEADLINE, "2026-12-31")]
 Duration = Annotated[
-    timedelta, PlainValidator(_duration), WithJsonSchema({"type": "string", "pattern": _LENGTH, "not": _NOTHING})
+    timedelta,
+    PlainValidator(_duration),
+    WithJsonSchema({"type": "string", "pattern": _LENGTH, "not": _NOTHING, "examples": ["4h"]}),
 ]
 Margin = Annotated[
     timedelta | Literal["auto"],
     PlainValidator(_margin),
-    WithJsonSchema({"type": "string", "pattern": f"^auto$|{_LENGTH}"}),
+    WithJsonSchema({"type": "string", "pattern": f"^auto$|{_LENGTH}", "examples": ["10m"]}),
 ]
 Interval = Annotated[timedelta, PlainValidator(_interval), WithJsonSchema({"enum": list(INTERVALS)})]
 Flag = Annotated[bool, PlainValidator(_flag), WithJsonSchema({"enum": [True, False, "true", "false"]})]
-TimeZone = Annotated[str, PlainValidator(_time_zone), WithJsonSchema(_MOMENT)]
+TimeZone = Annotated[str, PlainValidator(_time_zone), WithJsonSchema(_STRING | {"examples": ["Europe/Berlin"]})]
 Image = Annotated[str, PlainValidator(_image), WithJsonSchema({"type": "string", "pattern": _PINNED})]
 FieldPath = Annotated[str, PlainValidator(_field_path), WithJsonSchema({"type": "string", "pattern": _FIELD_PATH})]
 ApiVersion = Annotated[str, PlainValidator(_api_version), WithJsonSchema({"type": "string", "pattern": _GROUP_VERSION})]

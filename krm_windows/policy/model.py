@@ -8,7 +8,17 @@ from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, PlainValidator, ValidationInfo, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    JsonValue,
+    PlainValidator,
+    ValidationInfo,
+    WithJsonSchema,
+    field_validator,
+    model_validator,
+)
 from pydantic.alias_generators import to_camel
 
 from krm_windows import gateable, rules
@@ -36,8 +46,27 @@ class Metadata(Part):
     namespace: fields.Label = Field(description="Where the Jobs and the ServiceAccount live.")
 
 
+def _one_of(*names: str) -> dict[str, JsonValue]:
+    """Say in a schema that exactly one of these fields is given."""
+    return {"oneOf": [{"required": [name]} for name in names]}
+
+
+_KINDS: list[JsonValue] = [*sorted({row.kind for row in gateable.TABLE} | {kind for kind, _ in gateable.REFUSED})]
+_UNKNOWN_KIND: dict[str, JsonValue] = {
+    "if": {"properties": {"kind": {"enum": _KINDS}}},
+    "else": {"required": ["apiVersion", "resource", "suspendField"]},
+}
+_NO_WINDOWS: dict[str, JsonValue] = {
+    "if": {"properties": {"outsideWindows": {"const": "Open"}}, "required": ["outsideWindows"]},
+    "then": {"properties": {"windows": {"maxProperties": 0}}},
+    "else": {"properties": {"windows": {"minProperties": 1}}, "required": ["windows"]},
+}
+
+
 class TargetSelector(Part):
     """Objects that the windows gate: of one kind, by name or by label."""
+
+    model_config = ConfigDict(json_schema_extra=_one_of("names", "matchLabels") | _UNKNOWN_KIND)
 
     kind: fields.Text = Field(description="The kind, such as `Kustomization`.")
     names: tuple[fields.Name, ...] | None = Field(default=None, min_length=1, description="The objects' names.")
@@ -89,6 +118,8 @@ class CronJobNames(Part):
 class Window(Part):
     """A time when changes may reach the cluster: at every `opens`, until `closes` or for `duration`."""
 
+    model_config = ConfigDict(json_schema_extra=_one_of("closes", "duration"))
+
     opens: fields.Begin = Field(description="The moment at which it opens.")
     closes: fields.End | None = Field(default=None, description="The moment at which it closes; a date is included.")
     duration: fields.Duration | None = Field(default=None, description="How long it is open, instead of `closes`.")
@@ -112,6 +143,8 @@ class Window(Part):
 
 class Freeze(Part):
     """A time when nothing may reach the cluster, whatever the windows say."""
+
+    model_config = ConfigDict(json_schema_extra=_one_of("ends", "duration"))
 
     starts: fields.Begin = Field(description="The moment at which it begins.")
     ends: fields.End | None = Field(default=None, description="The moment at which it ends; a date is included.")
@@ -181,11 +214,13 @@ def _patch(value: object) -> Mapping[str, object]:
     raise RefusedError(Finding(rules.FIELD_TYPE, "must be a map, a merge patch on `spec`"))
 
 
-Patch = Annotated[Mapping[str, object], PlainValidator(_patch)]
+Patch = Annotated[Mapping[str, object], PlainValidator(_patch), WithJsonSchema({"type": "object"})]
 
 
 class Spec(Part):
     """When changes may reach which objects."""
+
+    model_config = ConfigDict(json_schema_extra=_NO_WINDOWS)
 
     time_zone: fields.TimeZone = Field(description="The IANA time zone in which every moment is read.")
     targets: tuple[TargetSelector, ...] = Field(min_length=1, description="The objects that are gated.")
@@ -206,10 +241,13 @@ class Spec(Part):
     )
     closes_early: fields.Margin = Field(
         default=timedelta(0),
+        json_schema_extra={"default": "0m"},
         description="So long before an end nothing is started any more; `auto`: the targets' longest timeout.",
     )
     interval: fields.Interval = Field(
-        default=timedelta(minutes=15), description="How often the cluster looks between edges."
+        default=timedelta(minutes=15),
+        json_schema_extra={"default": "15m"},
+        description="How often the cluster looks between edges.",
     )
     first_apply: Literal["Allow", "Wait"] = Field(
         default="Allow", description="Whether a target that was never applied may be, while closed."
