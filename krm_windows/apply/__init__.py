@@ -1,31 +1,46 @@
 """A plan onto the items of a stream: a small module for each thing that is done to them."""
 
-from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
 
 from krm_windows import emit
 from krm_windows.apply import objects, place, targets
+from krm_windows.apply.objects import Standing
+from krm_windows.emit import Manifest
 from krm_windows.inventory import Inventory, Resource, resource_of
 from krm_windows.krm import KubeObject
 from krm_windows.plan.model import Plan
 from krm_windows.results import Result
 
 
-def check(plan: Plan, items: Iterable[KubeObject], inventory: Inventory) -> list[Result]:
-    """Return what the stream says against this plan; nothing is changed."""
-    found = objects.standing(plan, items)
-    return [*targets.check(plan, inventory), *objects.check(plan, emit.objects(plan), found)]
+@dataclass(frozen=True)
+class Application:
+    """A plan and the stream that it is to be put onto: first asked what stands against it, then made so."""
 
+    plan: Plan
+    items: list[KubeObject]
+    inventory: Inventory
 
-def adopted(plan: Plan, items: Iterable[KubeObject]) -> tuple[Resource, ...]:
-    """Return the CronJobs of others that the policy takes over by name."""
-    return tuple(resource_of(item) for item in objects.claimed(plan, objects.standing(plan, items)))
+    @cached_property
+    def _wanted(self) -> list[Manifest]:
+        return emit.objects(self.plan)
 
+    @cached_property
+    def _found(self) -> Standing:
+        return objects.standing(self.plan, self.items)
 
-def edit(plan: Plan, items: list[KubeObject], inventory: Inventory) -> None:
-    """Put the plan into the stream: its order stays, new objects come at the end."""
-    targets.edit(plan, inventory)
-    targets.release(plan, items, inventory)
-    kept = objects.edit(emit.objects(plan), objects.standing(plan, items), items)
-    known = {id(item) for item in items}
-    place.place(plan, [item for item in kept if id(item) not in known], items)
-    items[:] = kept
+    @property
+    def adopted(self) -> tuple[Resource, ...]:
+        """The CronJobs of others that the policy takes over by name."""
+        return tuple(map(resource_of, objects.claimed(self.plan, self._found)))
+
+    def check(self) -> list[Result]:
+        """Return what the stream says against the plan; nothing is changed."""
+        return [*targets.check(self.plan, self.inventory), *objects.check(self.plan, self._wanted, self._found)]
+
+    def edit(self) -> None:
+        """Put the plan into the stream: its order stays, new objects come at the end."""
+        targets.edit(self.plan, self.inventory)
+        targets.release(self.plan, self.items, self.inventory)
+        directory = place.directory(self.plan, self.items)
+        self.items[:] = objects.edit(self._wanted, self._found, self.items, directory)

@@ -3,20 +3,14 @@
 kpt scatters objects that have no path, and fails where two have the same path and index; kustomize strips both.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from dataclasses import dataclass
 from itertools import count
 
-from krm_windows.emit import names
+from krm_windows.emit import Manifest, identity, names
 from krm_windows.inventory import INDEX, PATH
 from krm_windows.krm import KubeObject
 from krm_windows.plan.model import Plan
-
-Manifest = dict[str, object]
-
-
-def directory(plan: Plan) -> str:
-    """Return the directory of a policy's objects, relative to the package."""
-    return names.policy_label(plan)
 
 
 def file_name(kind: str, name: str) -> str:
@@ -24,16 +18,24 @@ def file_name(kind: str, name: str) -> str:
     return f"{kind.lower()}_{name}.yaml"
 
 
-def place(plan: Plan, fresh: Iterable[KubeObject], items: Iterable[KubeObject]) -> None:
-    """Give new objects a path and an index that no item of the stream has."""
-    home = directory(plan)
-    taken = {(i.annotations.get(PATH), i.annotations.get(INDEX, "0")) for i in items if i.mentions(f"{home}/")}
-    for item in fresh:
-        path = f"{home}/{file_name(item.kind, item.name)}"
-        index = next(index for index in _indexes() if (path, index) not in taken)
-        item.set_annotation(INDEX, index)
-        item.set_annotation(PATH, path)
+@dataclass(frozen=True, slots=True)
+class Directory:
+    """The directory of a policy's objects, relative to the package, and the places in it that are taken."""
+
+    name: str
+    taken: frozenset[tuple[str, str]]
+
+    def place(self, manifest: Manifest) -> Manifest:
+        """Return a manifest with a path and an index that no item of the stream has."""
+        kind, _, name = identity(manifest)
+        path = f"{self.name}/{file_name(kind, name)}"
+        index = next(index for index in map(str, count()) if (path, index) not in self.taken)
+        annotations = {**manifest["metadata"]["annotations"], INDEX: index, PATH: path}
+        return {**manifest, "metadata": {**manifest["metadata"], "annotations": annotations}}
 
 
-def _indexes() -> Iterator[str]:
-    return map(str, count())
+def directory(plan: Plan, items: Iterable[KubeObject]) -> Directory:
+    """Return the directory of a policy's objects."""
+    home = names.policy_label(plan)
+    inside = [item.annotations for item in items if item.mentions(f"{home}/")]
+    return Directory(home, frozenset((found.get(PATH, ""), found.get(INDEX, "0")) for found in inside))

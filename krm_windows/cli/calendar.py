@@ -4,6 +4,7 @@ import argparse
 import sys
 from datetime import UTC, date, datetime
 
+from krm_windows import rules
 from krm_windows.cli import inputs, report
 from krm_windows.cli.exit_codes import ExitCode
 from krm_windows.function import window_policy
@@ -24,11 +25,15 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Print the calendar."""
-    policy, cluster, results = window_policy.load_policy(inputs.policy(arguments.policy), arguments.cluster)
+    config = inputs.policy(arguments.policy)
+    policy, cluster, results = window_policy.load_policy(config, arguments.cluster)
     code = report.show(results, strict=arguments.strict)
     if policy is None or code is not ExitCode.FINE:
         return code
-    plan, _ = compile_policy(policy, cluster, Inventory((), visible=False))
+    plan, planned = compile_policy(policy, cluster, Inventory((), visible=False))
+    unknown = [result for result in planned if result.tags.get("rule") == rules.TIMEOUT_UNKNOWN.id]
+    if unknown:
+        return report.show(window_policy.about(config, unknown), strict=arguments.strict)
     first = arguments.start or datetime.now(UTC).astimezone(zone(plan.timetable.time_zone)).date()
     page = calendar.days(plan.timetable, first, arguments.days)
     sys.stdout.write(text.render(page))

@@ -26,6 +26,8 @@ functionConfig. With the path of a configuration file as its only argument it is
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
+    # A plugin of pydantic that happens to be installed must not change what a build yields, nor take its time.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
         if _is_function(arguments):

@@ -45,10 +45,12 @@ def run(arguments: argparse.Namespace) -> ExitCode:
 def _plan(arguments: argparse.Namespace) -> tuple[Plan | None, Sequence[Result]]:
     config = inputs.policy(arguments.policy)
     items = inputs.resources(arguments.resources) if arguments.resources else []
-    compiled = window_policy.compiled_for(config, items, arguments.cluster)
+    compiled = window_policy.compile_onto(config, items, arguments.cluster)
     results = readonly.check(compiled.results, compiled.adopted)
-    plan = None if window_policy.failed(results) else compiled.plan
-    return (uninstall(plan) if plan and arguments.uninstall else plan), results
+    if compiled.application is None or window_policy.failed(results):
+        return None, results
+    plan = compiled.application.plan
+    return (uninstall(plan) if arguments.uninstall else plan), results
 
 
 def _compare(folder: workspace.Folder, files: dict[str, bytes]) -> ExitCode:

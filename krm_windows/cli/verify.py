@@ -18,4 +18,4 @@ def options(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Report what is wrong with the output."""
     config, items = inputs.policy(arguments.policy), inputs.resources(arguments.rendered)
-    return report.show(window_policy.verified(config, items, arguments.cluster), strict=arguments.strict)
+    return report.show(window_policy.verify(config, items, arguments.cluster), strict=arguments.strict)

@@ -3,17 +3,20 @@
 from krm_windows.emit.configmap import config_map
 from krm_windows.emit.cronjob import cron_job
 from krm_windows.emit.job import now
+from krm_windows.emit.manifest import Identity, Manifest, identity
 from krm_windows.emit.rbac import role, role_binding, service_account
 from krm_windows.plan.model import Plan
 
+__all__ = ["Identity", "Manifest", "identity", "objects"]
 
-def objects(plan: Plan) -> list[dict[str, object]]:
+
+def objects(plan: Plan) -> list[Manifest]:
     """Return everything a cluster needs for one policy, in the order in which it can be applied."""
     return [
         service_account(plan),
         *(role(plan, rights) for rights in plan.rights),
         *(role_binding(plan, rights) for rights in plan.rights),
         config_map(plan),
-        *(cron_job(plan, look) for look in plan.wake_ups),
+        *sorted((cron_job(plan, look) for look in plan.wake_ups), key=identity),
         now(plan),
     ]

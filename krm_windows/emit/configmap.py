@@ -2,11 +2,12 @@
 
 import json
 from functools import cache
-from importlib.resources import files
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
+from krm_windows import gate
 from krm_windows.emit import names
 from krm_windows.emit.labels import metadata
+from krm_windows.emit.manifest import Manifest
 from krm_windows.plan.model import Plan
 from krm_windows.plan.timetable import dump
 
@@ -20,7 +21,7 @@ _EMPTY = {"package.__init__.py": ""}
 _ENTRY = "from krm_windows.gate.__main__ import main\nraise SystemExit(main())\n"
 
 
-def config_map(plan: Plan) -> dict[str, object]:
+def config_map(plan: Plan) -> Manifest:
     """Return the ConfigMap that the gate's Pods mount."""
     return {
         "apiVersion": "v1",
@@ -38,9 +39,7 @@ def items() -> list[dict[str, str]]:
 @cache
 def program() -> dict[str, str]:
     """Return the source of each module of the gate by its key, the entry first."""
-    modules = sorted(
-        (file for file in files("krm_windows.gate").iterdir() if file.name.endswith(".py")), key=lambda file: file.name
-    )
+    modules = sorted(Path(gate.__file__).parent.glob("*.py"))
     return {ENTRY: _ENTRY, **_EMPTY, **{f"gate.{file.name}": file.read_text("utf-8") for file in modules}}
 
 

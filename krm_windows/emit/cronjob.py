@@ -3,6 +3,7 @@
 from krm_windows.emit import names
 from krm_windows.emit.job import job_spec
 from krm_windows.emit.labels import WINDOW, labels, metadata
+from krm_windows.emit.manifest import Manifest
 from krm_windows.plan.model import Plan
 from krm_windows.plan.wakeups import WakeUp
 
@@ -10,7 +11,7 @@ from krm_windows.plan.wakeups import WakeUp
 STARTING_DEADLINE_SECONDS = 300
 
 
-def cron_job(plan: Plan, look: WakeUp) -> dict[str, object]:
+def cron_job(plan: Plan, look: WakeUp) -> Manifest:
     """Return the CronJob of one wake-up. One finished Job is kept, so that its image stays on the node."""
     return {
         "apiVersion": "batch/v1",

@@ -5,6 +5,7 @@ import json
 
 from krm_windows.emit import configmap, names
 from krm_windows.emit.labels import FORCE, labels, metadata
+from krm_windows.emit.manifest import Manifest
 from krm_windows.plan.model import Plan
 
 MOUNT = "/gate"
@@ -14,7 +15,7 @@ ACTIVE_DEADLINE_SECONDS = 360
 BACKOFF_LIMIT = 2
 
 
-def now(plan: Plan) -> dict[str, object]:
+def now(plan: Plan) -> Manifest:
     """Return the Job that looks as soon as it is applied, named after all that it depends on."""
     spec = job_spec(plan, "--allow-missing")
     content = json.dumps([configmap.config_map(plan), spec], sort_keys=True)

@@ -1,6 +1,7 @@
 """Labels and annotations of what is emitted."""
 
 from krm_windows.emit import names
+from krm_windows.emit.manifest import Metadata
 from krm_windows.plan.model import Plan
 
 POLICY = "krm-windows.dev/policy"
@@ -21,7 +22,7 @@ def labels(plan: Plan) -> dict[str, str]:
     }
 
 
-def metadata(plan: Plan, name: str, namespace: str, annotations: dict[str, str] | None = None) -> dict[str, object]:
+def metadata(plan: Plan, name: str, namespace: str, annotations: dict[str, str] | None = None) -> Metadata:
     """Return an object's metadata. Flux must not substitute variables in code, so every object opts out."""
     return {
         "name": name,

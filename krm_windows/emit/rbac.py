@@ -2,12 +2,13 @@
 
 from krm_windows.emit import names
 from krm_windows.emit.labels import metadata
+from krm_windows.emit.manifest import Manifest
 from krm_windows.plan.model import Plan, Rights
 
 RBAC = "rbac.authorization.k8s.io"
 
 
-def service_account(plan: Plan) -> dict[str, object]:
+def service_account(plan: Plan) -> Manifest:
     """Return the ServiceAccount."""
     return {
         "apiVersion": "v1",
@@ -16,7 +17,7 @@ def service_account(plan: Plan) -> dict[str, object]:
     }
 
 
-def role(plan: Plan, rights: Rights) -> dict[str, object]:
+def role(plan: Plan, rights: Rights) -> Manifest:
     """Return the Role for one namespace: never `list`, never without names."""
     return {
         "apiVersion": f"{RBAC}/v1",
@@ -34,7 +35,7 @@ def role(plan: Plan, rights: Rights) -> dict[str, object]:
     }
 
 
-def role_binding(plan: Plan, rights: Rights) -> dict[str, object]:
+def role_binding(plan: Plan, rights: Rights) -> Manifest:
     """Return the RoleBinding that gives the Role to the account."""
     return {
         "apiVersion": f"{RBAC}/v1",

@@ -16,13 +16,7 @@ def process(resources: ResourceList) -> None:
     if (config.api_version, config.kind) != (API_VERSION, "WindowPolicy"):
         found = f"{config.api_version or '(no apiVersion)'} {config.kind or '(no kind)'}"
         raise ConfigurationError(f"functionConfig is {found}: expected a {API_VERSION} WindowPolicy")
-    if validates(resources):
-        window_policy.validate(resources)
+    if config.annotations.get(MODE) == VALIDATE:
+        window_policy.validate(resources, config)
     else:
-        window_policy.transform(resources)
-
-
-def validates(resources: ResourceList) -> bool:
-    """Whether the policy asks to be a validator, which kustomize wants to print nothing."""
-    config = resources.function_config
-    return config is not None and config.annotations.get(MODE) == VALIDATE
+        window_policy.transform(resources, config)

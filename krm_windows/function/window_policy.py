@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from krm_windows import apply, inventory, rules
+from krm_windows import inventory, rules
+from krm_windows.apply import Application
 from krm_windows.checks import stream
-from krm_windows.inventory import Inventory, Resource, file_of, ref_of
+from krm_windows.inventory import Resource, file_of, ref_of
 from krm_windows.krm import KubeObject, ResourceList
 from krm_windows.plan import compile_policy, kinds
-from krm_windows.plan.model import Plan
 from krm_windows.policy.load import load
 from krm_windows.policy.model import WindowPolicy
 from krm_windows.results import Result, Severity
@@ -18,52 +18,47 @@ CONFIG_PATH = "config.kubernetes.io/path"
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """A policy compiled against a stream: `plan` is None where an error stands among the results."""
+    """A policy compiled against a stream: `application` is None where an error stands among the results."""
 
-    plan: Plan | None
-    stream: Inventory
+    application: Application | None
+    adopted: tuple[Resource, ...]
     results: tuple[Result, ...]
-    adopted: tuple[Resource, ...] = ()
 
 
-def transform(resources: ResourceList) -> None:
-    """Put the windows of the policy in `functionConfig` into the stream; on an error nothing is changed."""
-    config = resources.function_config
-    if config is None:
-        raise TypeError("a WindowPolicy is dispatched by its functionConfig")
-    compiled = compiled_for(config, resources.items)
+def transform(resources: ResourceList, config: KubeObject) -> None:
+    """Put the windows of a policy into the stream; on an error nothing is changed."""
+    compiled = compile_onto(config, resources.items)
     resources.results.extend(compiled.results)
-    if compiled.plan is not None:
-        apply.edit(compiled.plan, resources.items, compiled.stream)
+    if compiled.application is not None:
+        compiled.application.edit()
 
 
-def validate(resources: ResourceList) -> None:
-    """Prove that the windows of the policy are in the stream, and leave it alone."""
-    config = resources.function_config
-    if config is None:
-        raise TypeError("a WindowPolicy is dispatched by its functionConfig")
-    resources.results.extend(verified(config, resources.items))
+def validate(resources: ResourceList, config: KubeObject) -> None:
+    """Prove that the windows of a policy are in the stream; kustomize wants a validator to print nothing."""
+    resources.silent = True
+    resources.results.extend(verify(config, resources.items))
 
 
-def compiled_for(config: KubeObject, items: Sequence[KubeObject], cluster: str | None = None) -> Compiled:
+def compile_onto(config: KubeObject, items: list[KubeObject], cluster: str | None = None) -> Compiled:
     """Load and compile a policy, and check it against the stream."""
     policy, name, found = load_policy(config, cluster)
     if policy is None:
-        return Compiled(None, Inventory((), visible=False), tuple(found))
+        return Compiled(None, (), tuple(found))
     seen = inventory.take(items, kinds(policy))
     plan, planned = compile_policy(policy, name, seen)
-    results = [*found, *about(config, planned), *apply.check(plan, items, seen)]
-    return Compiled(None if failed(results) else plan, seen, tuple(results), apply.adopted(plan, items))
+    application = Application(plan, items, seen)
+    results = (*found, *about(config, [*planned, *application.check()]))
+    return Compiled(None if failed(results) else application, application.adopted, results)
 
 
-def verified(config: KubeObject, items: Sequence[KubeObject], cluster: str | None = None) -> list[Result]:
+def verify(config: KubeObject, items: Sequence[KubeObject], cluster: str | None = None) -> list[Result]:
     """Return what is wrong with a final stream that should hold the windows of a policy."""
     policy, name, found = load_policy(config, cluster)
     if policy is None:
         return found
     seen = inventory.take(items, kinds(policy))
     plan, planned = compile_policy(policy, name, seen)
-    return [*found, *about(config, planned), *about(config, stream.verify(plan, items, seen))]
+    return [*found, *about(config, [*planned, *stream.verify(plan, items, seen)])]
 
 
 def load_policy(config: KubeObject, cluster: str | None = None) -> tuple[WindowPolicy | None, str | None, list[Result]]:

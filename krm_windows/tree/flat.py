@@ -15,8 +15,11 @@ def header(plan: Plan) -> str:
 
 def files(plan: Plan) -> dict[str, bytes]:
     """Return the content of each file by its name."""
-    objects = {_file_name(manifest): manifest for manifest in emit.objects(plan)}
-    kustomization: dict[str, object] = {
+    objects: dict[str, object] = {}
+    for manifest in emit.objects(plan):
+        kind, _, name = emit.identity(manifest)
+        objects[file_name(kind, name)] = manifest
+    kustomization = {
         "apiVersion": "kustomize.config.k8s.io/v1beta1",
         "kind": "Kustomization",
         "resources": list(objects),
@@ -24,12 +27,5 @@ def files(plan: Plan) -> dict[str, bytes]:
     return {name: _content(plan, value) for name, value in {**objects, KUSTOMIZATION: kustomization}.items()}
 
 
-def _file_name(manifest: dict[str, object]) -> str:
-    metadata = manifest["metadata"]
-    if not isinstance(metadata, dict):
-        raise TypeError("a manifest's metadata is a mapping")
-    return file_name(str(manifest["kind"]), str(metadata["name"]))
-
-
-def _content(plan: Plan, value: dict[str, object]) -> bytes:
+def _content(plan: Plan, value: object) -> bytes:
     return f"{header(plan)}\n{writer.render(value)}".encode()

@@ -1,0 +1,33 @@
+"""The shape of what is emitted: enough of Kubernetes' object for the rooms that put it somewhere."""
+
+from typing import NotRequired, TypedDict
+
+
+class Metadata(TypedDict):
+    """An emitted object's metadata."""
+
+    name: str
+    namespace: str
+    labels: dict[str, str]
+    annotations: dict[str, str]
+
+
+class Manifest(TypedDict):
+    """An emitted object; which of the fields behind `metadata` it has is said by its kind."""
+
+    apiVersion: str
+    kind: str
+    metadata: Metadata
+    data: NotRequired[dict[str, str]]
+    roleRef: NotRequired[dict[str, str]]
+    rules: NotRequired[list[dict[str, list[str]]]]
+    spec: NotRequired[dict[str, object]]
+    subjects: NotRequired[list[dict[str, str]]]
+
+
+Identity = tuple[str, str, str]
+
+
+def identity(manifest: Manifest) -> Identity:
+    """Return kind, namespace and name."""
+    return manifest["kind"], manifest["metadata"]["namespace"], manifest["metadata"]["name"]
