@@ -1,0 +1,52 @@
+"""Every rule that the policy itself can break has a document that breaks it, and one that nearly does."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from krm_windows.krm import KubeObject
+from krm_windows.policy.load import load
+from krm_windows.results import Severity
+from krm_windows.rules import RULES, Rule
+
+FIXTURES = Path(__file__).parents[2] / "fixtures/rules"
+MODULES = Path(__file__).parents[3] / "krm_windows/policy"
+NAMED = {name for module in MODULES.glob("*.py") for name in re.findall(r"rules\.([A-Z_]+)", module.read_text())}
+POLICY_RULES = [rule for rule in RULES if rule.id.replace("-", "_").upper() in NAMED]
+
+
+def fired(rule: Rule, name: str) -> list[str]:
+    """Load a document of a rule, and give the ids of the rules that it breaks."""
+    document = FIXTURES / rule.id / f"{name}.yaml"
+    return [result.tags["rule"] for result in load(KubeObject.parse(document.read_bytes()).node).results]
+
+
+@pytest.mark.parametrize("rule", POLICY_RULES, ids=lambda rule: rule.id)
+def test_a_rule_fires_alone(rule: Rule) -> None:
+    """The document breaks this rule; only a misspelt field lacks what it was meant to be, too."""
+    also = {"end-choice"} if rule.id == "field-unknown" else set()
+    assert set(fired(rule, "fires")) - also == {rule.id}
+
+
+@pytest.mark.parametrize("rule", POLICY_RULES, ids=lambda rule: rule.id)
+def test_a_rule_nearly_fires(rule: Rule) -> None:
+    """The smallest change makes the document right."""
+    assert fired(rule, "nearly") == []
+
+
+def test_ids_are_unique_and_kebab_case() -> None:
+    """An id is part of the API: people match on it."""
+    ids = [rule.id for rule in RULES]
+    assert len(ids) == len(set(ids))
+    assert all(re.fullmatch(r"[a-z]+(-[a-z]+)*", name) for name in ids)
+
+
+def test_constants_are_named_as_their_rules() -> None:
+    """Whoever reads an id in a result finds its constant in the code."""
+    assert {rule.id for rule in POLICY_RULES} == {name.lower().replace("_", "-") for name in NAMED}
+
+
+def test_severities_are_those_of_the_specification() -> None:
+    """The functions specification knows three."""
+    assert [str(severity) for severity in Severity] == ["error", "warning", "info"]
