@@ -1,0 +1,141 @@
+"""Calls of the function as an orchestrator makes them: in this process where only bytes matter, else as a program."""
+
+import difflib
+import os
+import subprocess
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from io import BytesIO, StringIO
+
+import yaml
+
+from krm_windows import function, krm
+
+V1, V1BETA1 = "config.kubernetes.io/v1", "config.kubernetes.io/v1beta1"
+HEAD = f"apiVersion: {V1}\nkind: ResourceList\n"
+
+POLICY = """\
+apiVersion: krm-windows.dev/v1alpha1
+kind: WindowPolicy
+metadata:
+  name: week
+  namespace: flux-system
+spec:
+  timeZone: Europe/Berlin
+  targets:
+  - kind: Kustomization
+    names: [apps]
+  windows:
+    office:
+      opens: Mon 08:00
+      closes: Thu 17:00
+"""
+
+APPS = """\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata:
+  name: apps
+  namespace: flux-system
+spec:
+  interval: 10m
+  path: ./apps
+  prune: true
+  sourceRef:
+    kind: GitRepository
+    name: fleet
+"""
+
+
+class TextLoader(yaml.CSafeLoader):
+    """Reads every scalar as the text that stands there, so that no YAML version has a say."""
+
+    yaml_implicit_resolvers = {}  # noqa: RUF012 - what PyYAML calls it
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a call left: the exit code, standard output, standard error."""
+
+    code: int
+    out: bytes
+    err: str
+
+    @property
+    def document(self) -> dict[str, object]:
+        """The ResourceList that was written."""
+        return yaml.load(self.out, TextLoader)  # noqa: S506 - a safe loader with fewer types
+
+    @property
+    def items(self) -> list[dict[str, object]]:
+        """The items that were written."""
+        return self.document["items"]
+
+    @property
+    def results(self) -> list[dict[str, object]]:
+        """The results that were written."""
+        return self.document.get("results", [])
+
+    @property
+    def rules(self) -> list[str]:
+        """The id of the rule behind each result, in their order."""
+        return [result["tags"]["rule"] for result in self.results]
+
+    def of(self, *kinds: str) -> list[dict[str, object]]:
+        """Return the items of some kinds."""
+        return [item for item in self.items if item["kind"] in kinds]
+
+    def named(self, kind: str, name: str) -> dict[str, object]:
+        """Return the one item of a kind with a name."""
+        [found] = [item for item in self.of(kind) if item["metadata"]["name"] == name]
+        return found
+
+
+def wire(*items: str, config: str = POLICY, head: str = HEAD, results: str = "") -> str:
+    """Write a ResourceList in the layout of kustomize, with each item's text as it is."""
+    listed = "".join(as_item(item) for item in items)
+    config = "functionConfig:\n" + indented(config) if config else ""
+    return f"{head}items:{'' if items else ' []'}\n{listed}{config}{results}"
+
+
+def as_item(text: str) -> str:
+    """Return a document as an entry of a list in block style."""
+    return "- " + indented(text)[2:]
+
+
+def indented(text: str) -> str:
+    """Return a text two columns to the right, its empty lines as they are."""
+    return "".join(f"  {line}" if line.strip() else line for line in text.splitlines(keepends=True))
+
+
+def call(data: str | bytes, *argv: str, **environ: str) -> Answer:
+    """Call the function in this process."""
+    stdin = BytesIO(data.encode() if isinstance(data, str) else data)
+    stdout, stderr = BytesIO(), StringIO()
+    code = krm.run(function.process, argv=argv, stdin=stdin, stdout=stdout, stderr=stderr, environ=environ)
+    return Answer(code, stdout.getvalue(), stderr.getvalue())
+
+
+def program(data: str | bytes, *argv: object, timeout: float = 60, **environ: str) -> Answer:
+    """Call `python -m krm_windows` as a program, with nothing in its environment but this and what Python needs."""
+    command = [sys.executable, "-m", "krm_windows", *map(str, argv)]
+    kept = {name: os.environ[name] for name in ("PATH", "COVERAGE_PROCESS_START") if name in os.environ}
+    stdin = data.encode() if isinstance(data, str) else data
+    done = subprocess.run(
+        command, input=stdin, capture_output=True, env={**kept, **environ}, timeout=timeout, check=False
+    )
+    return Answer(done.returncode, done.stdout, done.stderr.decode())
+
+
+def spec(**fields: str) -> str:
+    """Return the policy with fields of its spec added, or put in the place of those it has; a text is YAML."""
+    read = yaml.safe_load(POLICY)
+    read["spec"] |= {name: yaml.safe_load(text) for name, text in fields.items()}
+    return yaml.safe_dump(read, sort_keys=False)
+
+
+def lines_apart(before: bytes, after: bytes) -> Iterable[str]:
+    """Return the lines that only one of two texts has, in order, each with its sign."""
+    diff = difflib.unified_diff(before.decode().splitlines(), after.decode().splitlines(), lineterm="", n=0)
+    return [line for line in diff if not line.startswith(("---", "+++", "@@"))]

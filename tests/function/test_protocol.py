@@ -1,0 +1,246 @@
+"""Being called: by any orchestrator, with any ResourceList, in any environment, well or badly."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from collections.abc import Sequence
+
+import pytest
+import yaml
+from calls import APPS, HEAD, POLICY, V1BETA1, Answer, TextLoader, call, program, spec, wire
+
+from krm_windows import __version__
+
+OWN_FAILURE = """
+import os, sys, warnings
+from krm_windows import krm
+
+def process(resources):
+    {body}
+
+raise SystemExit(krm.run(process, argv=sys.argv[1:], stdin=sys.stdin.buffer, stdout=sys.stdout.buffer,
+                         stderr=sys.stderr, environ=os.environ))
+"""
+EARLIER = "results:\n- message: looked fine\n  severity: info\n"
+
+
+def with_process(body: str, data: str, *argv: str) -> Answer:
+    """Run a program whose function has another body."""
+    command = [sys.executable, "-W", "always", "-c", OWN_FAILURE.format(body=body), *argv]
+    done = subprocess.run(command, input=data.encode(), capture_output=True, timeout=60, check=False)
+    return Answer(done.returncode, done.stdout, done.stderr.decode())
+
+
+def test_P01_without_a_configuration() -> None:
+    """It is a configuration error that names the expected kind, and the items come back."""
+    answer = call(wire(APPS, config=""))
+    assert answer.code == 3
+    assert "expected a krm-windows.dev/v1alpha1 WindowPolicy" in answer.err
+    assert answer.out.startswith(wire(APPS, config="").encode())
+
+
+def test_P02_v1beta1() -> None:
+    """The older version of the list is accepted, and it is what comes out."""
+    answer = call(wire(APPS, head=HEAD.replace("/v1", "/v1beta1")))
+    assert answer.code == 0
+    assert answer.document["apiVersion"] == V1BETA1
+    assert "CronJob" in {item["kind"] for item in answer.items}
+
+
+@pytest.mark.parametrize("items", ["", "items:\n", "items: null\n", "items: ~\n", "items: []\n"])
+def test_P03_no_items(items: str) -> None:
+    """However a list of no items is written, the output has a list with ours."""
+    answer = call(wire().replace("items: []\n", items))
+    assert answer.code == 0
+    assert [item["kind"] for item in answer.items][:2] == ["ServiceAccount", "Role"]
+
+
+@pytest.mark.parametrize("items", ["", "items: null\n", "items: []\n"])
+def test_P03_no_items_and_none_added(items: str) -> None:
+    """Where the policy is wrong, a list of no items is still one that an orchestrator can read."""
+    answer = call(wire(config=spec(timeZone="Mars/Olympus")).replace("items: []\n", items))
+    assert answer.code == 1
+    assert (answer.document.get("items") or []) in ([], "null")
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_P04_json(indent: int | None) -> None:
+    """A list written as JSON is read like one in YAML, and yields the same objects."""
+    document = yaml.safe_load(wire(APPS))
+    answer = program(json.dumps(document, indent=indent))
+    assert (answer.code, answer.err) == (0, "")
+    assert answer.items == call(wire(APPS)).items
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        "\ufeff{}",
+        "---\n{}",
+        "{}...\n",
+        "\ufeff---\n{}...\n",
+        "# a comment first\n{}",
+        "%YAML 1.2\n---\n{}",
+    ],
+    ids=["byte order mark", "leading marker", "trailing marker", "all", "comment", "directive"],
+)
+def test_P05_frames(frame: str) -> None:
+    """What may stand around the one document of a stream stays where it was."""
+    before, after = frame.split("{}")
+    answer = call(frame.format(wire(APPS)))
+    assert (answer.code, answer.err) == (0, "")
+    assert answer.out.startswith(before.encode())
+    assert answer.out.endswith(after.encode())
+    assert answer.items == call(wire(APPS)).items
+
+
+def test_P05_line_ends_of_windows() -> None:
+    """Lines that end in CR LF are lines, and those of the items stay so."""
+    data = wire(APPS).replace("\n", "\r\n").encode()
+    answer = call(data)
+    assert (answer.code, answer.err) == (0, "")
+    kept = data.partition(b"functionConfig")[0].replace(b"  metadata:\r\n", b"")
+    assert [line for line in kept.splitlines() if line not in answer.out.splitlines()] == []
+    assert answer.items == call(wire(APPS)).items
+
+
+@pytest.mark.parametrize("locale", [{"LANG": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}, {"LC_ALL": "POSIX"}])
+def test_P05_utf8_whatever_the_locale(locale: dict[str, str]) -> None:
+    """Text is UTF-8 on the wire, whatever the environment thinks, and a message that quotes it is said all the same."""
+    apps = APPS.replace("./apps", "./Grüße-🚀")
+    fine = program(wire(apps), **locale)
+    assert fine.code == 0
+    assert "./Grüße-🚀".encode() in fine.out
+    wrong = program(wire(apps, config=spec(timeZone="Zürich")), **locale)
+    assert wrong.code == 1
+    assert "rich" in wrong.err
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"", "empty"),
+        (b"\n  \n", "empty"),
+        (b"a: [1\n", "line "),
+        (b"\xff\xfea\x00", "UTF-16"),
+        (b"a: \xe9\n", "not UTF-8"),
+        (b"kind: List\napiVersion: v1\nitems: []\n", "ResourceList was expected"),
+        (b"- a\n- b\n", ""),
+        (b"just words\n", ""),
+        (
+            wire(APPS).replace("config.kubernetes.io/v1", "config.kubernetes.io/v7").encode(),
+            "ResourceList was expected",
+        ),
+        (f"{wire(APPS)}---\n{wire(APPS)}".encode(), "document"),
+        (wire(APPS).replace("items:\n", "items: 7\nx:\n").encode(), "items"),
+    ],
+    ids=["empty", "blank", "no YAML", "UTF-16", "Latin 1", "a List", "list", "scalar", "version", "two", "items 7"],
+)
+def test_P06_what_is_no_resource_list(data: bytes, said: str) -> None:
+    """Anything else is refused in a line that says why."""
+    answer = program(data)
+    assert answer.code == 1
+    assert said in answer.err
+    assert len(answer.err.splitlines()) == 1
+    assert "Traceback" not in answer.err
+
+
+def test_P06_two_documents_are_given_back() -> None:
+    """What cannot be understood is not lost."""
+    data = f"{wire(APPS)}---\n{wire(APPS)}"
+    assert call(data).out == data.encode()
+
+
+def test_P07_a_terminal_as_stdin() -> None:
+    """A person who calls it without arguments sees how it is used, and gets the prompt back."""
+    ours, theirs = pty.openpty()
+    try:
+        command = [sys.executable, "-m", "krm_windows"]
+        done = subprocess.run(command, stdin=theirs, capture_output=True, text=True, timeout=60, check=False)
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    assert done.returncode != 0
+    assert done.stdout == ""
+    assert "usage: krm-windows" in done.stderr
+
+
+@pytest.mark.parametrize("stdin", ["", f"{HEAD}items: []\n"])
+def test_P08_help_and_version(stdin: str) -> None:
+    """Both are answered at once, whatever is on standard input."""
+    helped = program(stdin, "--help")
+    assert (helped.code, helped.err) == (0, "")
+    assert all(command in helped.out.decode() for command in ("render", "verify", "calendar", "schema", "install"))
+    assert program(stdin, "--version") == Answer(0, f"krm-windows {__version__}\n".encode(), "")
+
+
+def test_P09_what_is_not_ours_on_top() -> None:
+    """Fields that are not known, and the results of functions before, stay; ours come behind them."""
+    strange = "nextField:\n  with: [a, list]\n"
+    apps = f"{APPS}  suspend: false\n"
+    answer = call(wire(apps, results=EARLIER, head=HEAD + strange))
+    assert strange.encode() in answer.out
+    assert EARLIER.encode() in answer.out
+    assert [result["severity"] for result in answer.results] == ["info", "warning"]
+
+
+@pytest.mark.parametrize("body", ["print('stray')", "warnings.warn('stray')", "sys.stdout.write('stray\\n')"])
+def test_P10_stray_prints(body: str) -> None:
+    """What a library prints goes to standard error: standard output is read as YAML before anything else."""
+    answer = with_process(body, wire(APPS))
+    assert (answer.code, answer.out) == (0, wire(APPS).encode())
+    assert "stray" in answer.err
+
+
+def test_P11_our_own_failure() -> None:
+    """It is told from the user's by its code and said in one line, the traceback is there for who asks."""
+    answer = with_process("resources.items.clear(); raise ZeroDivisionError('oh\\nno')", wire(APPS))
+    assert answer.code == 2
+    assert answer.err == "[error] internal error: ZeroDivisionError: oh no (--debug shows where)\n"
+    assert answer.out.startswith(wire(APPS).encode())
+    more = with_process("raise ZeroDivisionError('oh')", wire(APPS), "--debug")
+    assert more.code == 2
+    assert "Traceback" in more.err
+    assert "in process" in more.err
+
+
+NOTHING: Sequence[str] = ()
+FAILURES = {
+    "wrong policy": (wire(APPS, config=spec(timeZone="Mars")), NOTHING, 1),
+    "no configuration": (wire(APPS, config=""), NOTHING, 3),
+    "another kind": (wire(APPS, config="apiVersion: v1\nkind: ConfigMap\n"), NOTHING, 3),
+    "configuration is a list": (wire(APPS, config="- a\n"), NOTHING, 1),
+    "configuration is a word": (wire(APPS).partition("functionConfig")[0] + "functionConfig: x\n", NOTHING, 1),
+    "a person's suspension": (wire(f"{APPS}  suspend: true\n"), NOTHING, 1),
+    "a warning under --strict": (wire(f"{APPS}  suspend: false\n"), ["--strict"], 1),
+    "a target that is a list": (wire(APPS.partition("metadata")[0] + "metadata: []\n"), NOTHING, 1),
+    "an item that is a word": (wire(APPS, "just-a-word\n"), NOTHING, 1),
+    "a key twice in a target": (wire(f"{APPS}  suspend: true\n  suspend: true\n"), NOTHING, 1),
+    "our key twice in a target": (wire(APPS.replace("  name: apps\n", "  name: apps\n  name: apps\n")), NOTHING, 1),
+}
+
+
+@pytest.mark.parametrize("failure", FAILURES)
+def test_P12_no_failure_loses_an_item(failure: str) -> None:
+    """Standard output parses and holds every item as it came, whatever went wrong."""
+    data, argv, code = FAILURES[failure]
+    answer = call(data, *argv)
+    assert answer.code == code, answer.err
+    items = data.partition("items:\n")[2].partition("functionConfig")[0]
+    assert items.encode() in answer.out
+    assert len(answer.items) >= 1
+
+
+def test_P13_what_we_write_is_plain() -> None:
+    """No anchor, no alias, no tag, in anything that was added or edited."""
+    answer = call(wire(f"{APPS}  suspend: false\n", config=spec(freezes="{y: {starts: '12-20', ends: '2'}}")))
+    assert answer.code == 1
+    fine = call(wire(f"{APPS}  suspend: false\n"))
+    for out in (answer.out, fine.out):
+        for event in yaml.parse(out, TextLoader):
+            assert not isinstance(event, yaml.AliasEvent)
+            assert getattr(event, "anchor", None) is None
+            assert getattr(event, "tag", None) is None
+    assert POLICY in "\n".join(line[2:] for line in fine.out.decode().split("\n"))
