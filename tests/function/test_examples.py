@@ -1,0 +1,93 @@
+"""Each example, copied elsewhere and built as it stands, yields what is checked in beside it."""
+
+import json
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+from golden import BUILDS, EXAMPLES, PIPELINE, Build, build, contents, render
+
+PLACE = ("internal.config.kubernetes.io/path", "internal.config.kubernetes.io/index")
+
+
+@pytest.fixture(scope="module")
+def plugin_home(function: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A plugin home into which the function was installed."""
+    home = tmp_path_factory.mktemp("plugins")
+    subprocess.run([function, "install", "--plugin-home", home], check=True, capture_output=True)
+    return home
+
+
+@pytest.mark.parametrize("engine", ["kubectl", "kustomize"])
+@pytest.mark.parametrize("case", BUILDS, ids=str)
+def test_builds_to_the_same_bytes(
+    case: Build, engine: str, tool: Callable[[str], Path], plugin_home: Path, tmp_path: Path
+) -> None:
+    """Both kustomizes print what is expected, byte for byte, wherever the example lies."""
+    copy = shutil.copytree(EXAMPLES / case.folder.split("/")[0], tmp_path / "copy")
+    done = build(tool(engine), copy.joinpath(*case.folder.split("/")[1:]), plugin_home)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == (EXAMPLES / case.expected).read_text()
+
+
+@pytest.mark.parametrize("case", [case for case in BUILDS if "/" not in case.folder], ids=str)
+def test_yields_the_same_objects_without_kustomize(case: Build, function: Path) -> None:
+    """The function alone, given the resources and the policy, yields the expected objects."""
+    folder = EXAMPLES / case.folder
+    kustomization = yaml.safe_load((folder / "kustomization.yaml").read_text())
+    [policy] = [found for name in kustomization["transformers"] for found in documents(folder / name)]
+    items = [found for name in kustomization["resources"] for found in documents(folder / name)]
+    wire = {"apiVersion": "config.kubernetes.io/v1", "kind": "ResourceList", "items": items, "functionConfig": policy}
+    done = subprocess.run([function], input=json.dumps(wire), capture_output=True, text=True, check=True)
+    got = [unplaced(item) for item in yaml.safe_load(done.stdout)["items"]]
+    assert sorted(got, key=identity) == sorted(documents(EXAMPLES / case.expected), key=identity)
+
+
+@pytest.mark.parametrize("way", ["exec", "image"])
+def test_the_kpt_package_renders_to_the_expected_files(
+    way: str, tool: Callable[[str], Path], function: Path, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    """`kpt fn render` writes the expected files and no others, and the second time it writes nothing."""
+    if way == "exec":
+        rendered = render(tool("kpt"), tmp_path / "package", f"exec: {function}", "--allow-exec")
+    else:
+        image = f"image: {request.getfixturevalue('image')}"
+        rendered = render(tool("kpt"), tmp_path / "package", image, "--image-pull-policy", "never")
+    assert rendered == contents(PIPELINE / "expected")
+
+
+def test_every_example_says_what_it_is() -> None:
+    """Each folder is a case of the tests, and has a README with an overview, how to run it, and what comes out."""
+    folders = {path.name for path in EXAMPLES.iterdir() if path.is_dir()}
+    assert folders == {case.folder.split("/")[0] for case in BUILDS} | {PIPELINE.name}
+    for folder in folders:
+        text = (EXAMPLES / folder / "README.md").read_text()
+        assert [line for line in text.splitlines() if line.startswith("## ")][:3] == [
+            "## Overview",
+            "## Run it",
+            "## Expected result",
+        ], folder
+
+
+def documents(path: Path) -> Iterator[dict[str, object]]:
+    """Yield the objects of a file, or of the kustomization in a directory."""
+    if path.is_dir():
+        for name in yaml.safe_load((path / "kustomization.yaml").read_text())["resources"]:
+            yield from documents(path / name)
+    else:
+        yield from yaml.safe_load_all(path.read_text())
+
+
+def unplaced(item: dict[str, object]) -> dict[str, object]:
+    """Return an object without the annotations that say where it shall be written."""
+    metadata = item["metadata"]
+    annotations = {key: value for key, value in metadata.get("annotations", {}).items() if key not in PLACE}
+    return {**item, "metadata": {**metadata, "annotations": annotations}} if annotations else item
+
+
+def identity(item: dict[str, object]) -> tuple[str, str]:
+    """Return what sorts objects of one namespace."""
+    return str(item["kind"]), str(item["metadata"]["name"])

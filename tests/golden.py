@@ -1,0 +1,116 @@
+"""The examples as golden cases: what is built, with what, and where the expected result lies.
+
+`python tests/golden.py` builds every example, with kubectl or kustomize and with kpt, and writes the expected results
+again. Read the diff before it is committed.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
+PIPELINE = EXAMPLES / "kpt-pipeline"
+PUBLISHED = "image: ghcr.io/krm-windows/krm-windows:0.1.0"
+FUNCTION = Path(sys.executable).with_name("krm-windows")
+ENGINES = {"kubectl": ("kustomize",), "kustomize": ("build",)}
+
+
+@dataclass(frozen=True)
+class Build:
+    """A kustomization and what it yields, both relative to `examples/`."""
+
+    folder: str
+    expected: str
+
+    def __str__(self) -> str:
+        """Return the folder, which is the name of the case."""
+        return self.folder
+
+
+BUILDS = (
+    Build("no-deploy-friday", "no-deploy-friday/expected.yaml"),
+    Build("every-ten-minutes", "every-ten-minutes/expected.yaml"),
+    Build("keep-correcting-drift", "keep-correcting-drift/expected.yaml"),
+    *(
+        Build(f"{example}/clusters/{cluster}", f"{example}/expected/{cluster}.yaml")
+        for example, clusters in {
+            "base-and-patches": ("berlin", "chicago", "singapore"),
+            "component": ("north", "south"),
+        }.items()
+        for cluster in clusters
+    ),
+)
+
+
+def build(engine: str | Path, folder: Path, plugin_home: Path) -> subprocess.CompletedProcess[str]:
+    """Build a kustomization with kubectl or kustomize and the function as their legacy plugin."""
+    command = [engine, *ENGINES[Path(engine).name], "--enable-alpha-plugins", folder]
+    environment = {**os.environ, "KUSTOMIZE_PLUGIN_HOME": str(plugin_home)}
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+
+def render(kpt: str | Path, package: Path, function: str, *flags: str) -> dict[str, str]:
+    """Run the pipeline of the package, copied to an empty place; return what is new or changed, by path in it.
+
+    `function` is how the Kptfile names the function instead of by the published image. It is run twice: the second time
+    must not change anything.
+    """
+    shutil.copytree(PIPELINE, package)
+    kptfile = package / "Kptfile"
+    kptfile.write_text(kptfile.read_text().replace(PUBLISHED, function))
+    before, after = contents(package), [once(kpt, package, flags), once(kpt, package, flags)]
+    if after[0] != after[1]:
+        raise AssertionError("the second run changed files")
+    return {path: text for path, text in after[0].items() if before.get(path) != text}
+
+
+def once(kpt: str | Path, package: Path, flags: tuple[str, ...]) -> dict[str, str]:
+    """Run the pipeline of a package and return its files."""
+    environment = {**os.environ, "KPT_FN_RUNTIME": "podman"}
+    subprocess.run([kpt, "fn", "render", package, *flags], env=environment, capture_output=True, text=True, check=True)
+    return contents(package)
+
+
+def contents(folder: Path) -> dict[str, str]:
+    """Return the text of every file below a folder, by its path in it."""
+    return {str(path.relative_to(folder)): path.read_text() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def write_builds(engine: str, home: Path) -> None:
+    """Write what is expected of every kustomization among the examples."""
+    subprocess.run([FUNCTION, "install", "--plugin-home", home], check=True, capture_output=True)
+    for case in BUILDS:
+        done = build(engine, EXAMPLES / case.folder, home)
+        if done.returncode != 0:
+            sys.exit(f"{case}: {done.stderr}")
+        expected = EXAMPLES / case.expected
+        expected.parent.mkdir(exist_ok=True)
+        expected.write_text(done.stdout)
+
+
+def write_package(kpt: str, folder: Path) -> None:
+    """Write what is expected of the kpt package."""
+    shutil.rmtree(PIPELINE / "expected", ignore_errors=True)
+    for path, text in render(kpt, folder, f"exec: {FUNCTION}", "--allow-exec").items():
+        expected = PIPELINE / "expected" / path
+        expected.parent.mkdir(parents=True, exist_ok=True)
+        expected.write_text(text)
+
+
+def main() -> int:
+    """Write what is expected, with the engines that are installed."""
+    engine, kpt = next(filter(None, map(shutil.which, ENGINES)), None), shutil.which("kpt")
+    with tempfile.TemporaryDirectory() as folder:
+        if engine:
+            write_builds(engine, Path(folder) / "plugins")
+        if kpt:
+            write_package(kpt, Path(folder) / "package")
+    return 0 if engine and kpt else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,84 @@
+"""The commands that documents show: run as written, from the root of the repository, in the order of the document.
+
+A ```console block holds commands after `$ ` and what they print. `…` stands for any text of a line, and alone on a
+line for any lines. `python tests/shown.py` runs them and writes what they print into the documents, keeping what still
+matches.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCUMENTS = (ROOT / "README.md", *sorted(ROOT.glob("examples/*/README.md")), *sorted(ROOT.glob("docs/how-to/*.md")))
+TOOLS = ("kubectl", "kustomize", "git")
+
+_BLOCK = re.compile(r"^```console\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
+_STEP = re.compile(r"^\$ (?P<command>(?:.*\\\n)*.*\n)(?P<shown>(?:(?!\$ ).*\n)*)", re.MULTILINE)
+_GAPS = {"…\n": "(?:.*\n)*?", "…": ".*?"}
+_MARK = "--8<-- end of a command --8<--\n"
+
+
+def commands(text: str) -> list[str]:
+    """Return the commands of a document."""
+    return [step["command"] for block in _BLOCK.finditer(text) for step in _STEP.finditer(block["body"])]
+
+
+def needs(text: str) -> set[str]:
+    """Return the tools that a document's commands start."""
+    return {tool for command in commands(text) for tool in TOOLS if re.search(rf"\b{tool}\b", command)}
+
+
+def run(text: str, folder: Path) -> list[str]:
+    """Run a document's commands in one shell, beside a copy of the examples; return what each printed."""
+    shutil.copytree(ROOT / "examples", folder / "examples")
+    path = f"{Path(sys.executable).parent}{os.pathsep}{ROOT / '.cache/bin'}{os.pathsep}{os.environ['PATH']}"
+    environment = {
+        **os.environ,
+        "PATH": path,
+        "HOME": str(folder),
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "LC_ALL": "C.UTF-8",
+    }
+    between = f"{{ code=$?; printf '%s' '{_MARK}'; (exit $code); }}\n"
+    script = "exec 2>&1\n" + "".join(f"{command}{between}" for command in commands(text))
+    done = subprocess.run(
+        ["bash", "-c", script], cwd=folder, env=environment, stdout=subprocess.PIPE, text=True, check=False
+    )
+    return done.stdout.split(_MARK)[:-1]
+
+
+def renewed(text: str, printed: list[str]) -> str:
+    """Return a document with what its commands printed, where that is not what it shows."""
+    outputs = iter(printed)
+    return _BLOCK.sub(
+        lambda block: f"```console\n{_STEP.sub(lambda step: _renewed(step, outputs), block['body'])}```", text
+    )
+
+
+def _renewed(step: re.Match[str], outputs: Iterator[str]) -> str:
+    printed = next(outputs)
+    return step[0] if _pattern(step["shown"]).fullmatch(printed) else f"$ {step['command']}{printed}"
+
+
+def _pattern(shown: str) -> re.Pattern[str]:
+    parts = re.split(r"(^…\n|…)", shown, flags=re.MULTILINE)
+    return re.compile("".join(_GAPS.get(part) or re.escape(part) for part in parts))
+
+
+def main() -> int:
+    """Write what the commands print into the documents."""
+    for document in DOCUMENTS:
+        text = document.read_text()
+        with tempfile.TemporaryDirectory() as folder:
+            document.write_text(renewed(text, run(text, Path(folder))))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
