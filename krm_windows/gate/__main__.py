@@ -90,7 +90,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _load(now: Callable[[], datetime]) -> tuple[Gate, bool]:
-    """Load the timetable beside the package; where it leads to no decision, whatever the reason, close what it names."""
+    """Load the timetable beside the package; where that leads to no decision, for any reason, close what it names."""
     text = (Path(__file__).parents[2] / "timetable.json").read_text(encoding="utf-8")
     try:
         timetable = load(text)

@@ -11,7 +11,7 @@ from time import monotonic
 
 from krm_windows.gate.timetable import Target
 
-_REQUEST_SECONDS, _ALL_SECONDS = 10.0, 120.0
+_LOOK = 12  # all requests of a look may take as long as so many that time out
 
 
 class ApiError(Exception):
@@ -25,12 +25,12 @@ class ApiError(Exception):
 class Cluster:
     """An API server, for one look. `account` is the folder of `token` and `ca.crt`, `skew` our clock less its, in s."""
 
-    def __init__(self, host: str, port: str, account: Path) -> None:
+    def __init__(self, host: str, port: str, account: Path, timeout: float = 10) -> None:
         self.skew: int | None = None
         self._address, self._token = (host, int(port)), (account / "token").read_text().strip()
         self._tls = ssl.create_default_context(cafile=account / "ca.crt")
         self._tls.verify_flags &= ~ssl.VERIFY_X509_STRICT  # on since Python 3.13; CAs of common distributions fail it
-        self._end = monotonic() + _ALL_SECONDS
+        self._timeout, self._end = timeout, monotonic() + _LOOK * timeout
         self._versions: dict[str, object] = {}
 
     def get(self, target: Target) -> object:
@@ -48,7 +48,7 @@ class Cluster:
         return f"{group}/{version}/namespaces/{target.namespace}/{target.resource}/{target.name}"
 
     def _ask(self, method: str, path: str, body: dict[str, object] | None = None) -> object:
-        seconds = min(_REQUEST_SECONDS, self._end - monotonic())
+        seconds = min(self._timeout, self._end - monotonic())
         if seconds <= 0:
             raise ApiError(0, f"no time left for {method} {path}")
         connection = HTTPSConnection(*self._address, timeout=seconds, context=self._tls)

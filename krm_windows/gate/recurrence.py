@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
-from functools import cached_property
 
 EVERY_MINUTE = frozenset(range(60))
 EVERY_HOUR = frozenset(range(24))
@@ -41,16 +40,15 @@ class Recurrence:
 
     def at_or_before(self, wall: datetime) -> datetime | None:
         """Find the last moment that is not after `wall`, at most nine years back."""
-        return next((moment for moment in self._moments(wall.date(), -1) if moment <= wall), None)
+        return next((moment for moment in self._moments(wall, -1) if moment <= wall), None)
 
     def after(self, wall: datetime) -> datetime | None:
         """Find the first moment strictly after `wall`, at most nine years on."""
-        return next((moment for moment in self._moments(wall.date(), 1) if moment > wall), None)
+        return next((moment for moment in self._moments(wall, 1) if moment > wall), None)
 
-    def _moments(self, start: date, step: int) -> Iterator[datetime]:
-        days = filter(self.matches, (start + timedelta(days=step * count) for count in range(_SEARCHED_DAYS)))
-        return (datetime.combine(day, moment) for day in days for moment in self._times[::step])
-
-    @cached_property
-    def _times(self) -> tuple[time, ...]:
-        return tuple(time(hour, minute) for hour in sorted(self.hours) for minute in sorted(self.minutes))
+    def _moments(self, wall: datetime, step: int) -> Iterator[datetime]:
+        """Give the moments from the hour of `wall` on, forwards or, with `step` -1, backwards."""
+        hours, minutes = sorted(self.hours)[::step], sorted(self.minutes)[::step]
+        days = filter(self.matches, (wall.date() + timedelta(days=step * count) for count in range(_SEARCHED_DAYS)))
+        near = ((day, hour) for day in days for hour in hours if day != wall.date() or hour * step >= wall.hour * step)
+        return (datetime.combine(day, time(hour, minute)) for day, hour in near for minute in minutes)

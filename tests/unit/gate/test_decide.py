@@ -1,0 +1,309 @@
+"""The evaluator: occurrences, precedence, the shortened edge, what changes next."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, time, timedelta
+from time import process_time
+
+import pytest
+
+from krm_windows.gate.decide import decide, timeline
+from krm_windows.gate.recurrence import Recurrence
+from krm_windows.gate.timetable import Rule, Timetable
+from krm_windows.gate.wallclock import zone
+
+
+def at(hour: int, minute: int = 0, *days: int) -> Recurrence:
+    """Every such time of day; on these weekdays only, if any are given."""
+    return Recurrence(minutes=frozenset({minute}), hours=frozenset({hour}), weekdays=frozenset(days or range(7)))
+
+
+WEEK = Rule("windows.week", at(8, 0, 1), at(17, 0, 4))
+NIGHT = Rule("windows.night", at(22, 0, 1, 2, 3, 4, 5), time(4))
+FREEZE = Rule("freezes.xmas", datetime(2026, 12, 20), datetime(2027, 1, 4), "Year-end")
+BERLIN = Timetable(policy="flux-system/p", time_zone="Europe/Berlin", windows=(WEEK,))
+
+
+def open_intervals(timetable: Timetable, start: datetime, days: int) -> list[tuple[str, str]]:
+    """The open intervals of some days from local midnight `start` on, as `dd hh:mm` in the timetable's zone."""
+    tz = zone(timetable.time_zone)
+    first = start.replace(tzinfo=tz)
+    segments = timeline(timetable, first, first + timedelta(days=days))
+    return [
+        (f"{segment.begins.astimezone(tz):%d %H:%M}", f"{segment.ends.astimezone(tz):%d %H:%M}")
+        for segment in segments
+        if segment.open
+    ]
+
+
+def windows(*rules: tuple[Recurrence | datetime, Recurrence | datetime | time | timedelta]) -> Timetable:
+    """A timetable of windows only."""
+    return replace(BERLIN, windows=tuple(Rule(f"windows.w{n}", *rule) for n, rule in enumerate(rules)))
+
+
+NOV_16 = datetime(2026, 11, 16)  # a Monday
+INSTANT = datetime(2026, 11, 16, 9, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("reason", "timetable", "want"),
+    [
+        ("from Monday to Thursday", BERLIN, [("16 08:00", "19 17:00")]),
+        ("the end is a time of day, past midnight", windows((at(22, 0, 1), time(4))), [("16 22:00", "17 04:00")]),
+        ("an end at its own beginning is a day later", windows((at(6, 0, 2), time(6))), [("17 06:00", "18 06:00")]),
+        ("24:00 is the next midnight", windows((at(22, 0, 1), time(0))), [("16 22:00", "17 00:00")]),
+        ("a duration", windows((at(22, 0, 3), timedelta(hours=4))), [("18 22:00", "19 02:00")]),
+        (
+            "longer than the gap to the next: one",
+            windows((at(8, 0, 1, 2), timedelta(hours=30))),
+            [("16 08:00", "18 14:00")],
+        ),
+        ("all begins before an end are one", windows((at(22, 0, 1, 2, 3), at(4, 0, 4))), [("16 22:00", "19 04:00")]),
+        (
+            "occurrences that touch are one",
+            windows((at(8, 0, 1), time(12)), (at(12, 0, 1), time(14))),
+            [("16 08:00", "16 14:00")],
+        ),
+        (
+            "windows overlap: a union",
+            windows((at(8, 0, 1), time(12)), (at(10, 0, 1), time(14))),
+            [("16 08:00", "16 14:00")],
+        ),
+        (
+            "two separate windows",
+            windows((at(8, 0, 1), time(9)), (at(10, 0, 1), time(11))),
+            [("16 08:00", "16 09:00"), ("16 10:00", "16 11:00")],
+        ),
+        (
+            "one-off, on the wall clock",
+            windows((datetime(2026, 11, 17, 20), datetime(2026, 11, 18))),
+            [("17 20:00", "18 00:00")],
+        ),
+        ("one-off instant with real time", windows((INSTANT, timedelta(minutes=90))), [("16 10:00", "16 11:30")]),
+        ("one-off with a recurring end", windows((datetime(2026, 11, 17), at(9, 0, 3))), [("17 00:00", "18 09:00")]),
+        ("instant with a recurring end", windows((INSTANT, at(10, 0))), [("16 10:00", "17 10:00")]),
+        ("an end before its beginning: never", windows((datetime(2026, 11, 17), datetime(2026, 11, 16))), []),
+        ("no windows", windows(), []),
+    ],
+)
+def test_occurrences(reason: str, timetable: Timetable, want: list[tuple[str, str]]) -> None:
+    """An occurrence begins at every beginning, ends at the first end after it, and merges with its neighbours."""
+    assert open_intervals(timetable, NOV_16, 6) == want, reason
+
+
+MARCH, OCTOBER = datetime(2026, 3, 28), datetime(2026, 10, 24)
+
+
+@pytest.mark.parametrize(
+    ("reason", "start", "rule", "want"),
+    [
+        (
+            "opens in the missing hour",
+            MARCH,
+            (at(2, 30), time(6)),
+            [("28 02:30", "28 06:00"), ("29 03:00", "29 06:00")],
+        ),
+        (
+            "closes in the missing hour",
+            MARCH,
+            (at(1), time(2, 30)),
+            [("28 01:00", "28 02:30"), ("29 01:00", "29 03:00")],
+        ),
+        ("lies in the missing hour", MARCH, (at(2), time(2, 45)), [("28 02:00", "28 02:45")]),
+        (
+            "opens in the repeated hour",
+            OCTOBER,
+            (at(2, 30), time(6)),
+            [("24 02:30", "24 06:00"), ("25 02:30", "25 06:00")],
+        ),
+        (
+            "closes in the repeated hour",
+            OCTOBER,
+            (at(1), time(2, 30)),
+            [("24 01:00", "24 02:30"), ("25 01:00", "25 02:30")],
+        ),
+        (
+            "lies in the repeated hour",
+            OCTOBER,
+            (at(2), time(2, 45)),
+            [("24 02:00", "24 02:45"), ("25 02:00", "25 02:45")],
+        ),
+        (
+            "a duration is wall-clock time",
+            OCTOBER,
+            (at(1), timedelta(hours=4)),
+            [("24 01:00", "24 05:00"), ("25 01:00", "25 05:00")],
+        ),
+    ],
+)
+def test_clock_changes(
+    reason: str, start: datetime, rule: tuple[Recurrence, time | timedelta], want: list[tuple[str, str]]
+) -> None:
+    """Same wall-clock ends every day; nothing is lost in March, nothing happens twice in October."""
+    assert open_intervals(windows(rule), start, 2) == want, reason
+
+
+def test_an_instant_never_goes_through_the_wall_clock() -> None:
+    """In the repeated hour the second 02:30 is another instant than the first."""
+    second = datetime(2026, 10, 25, 1, 30, tzinfo=UTC)
+    timetable = windows((second, timedelta(minutes=10)))
+    assert [
+        segment.begins for segment in timeline(timetable, second - timedelta(1), second + timedelta(1)) if segment.open
+    ] == [second]
+
+
+def test_half_open() -> None:
+    """Open at the beginning, closed at the end."""
+    tz = zone("Europe/Berlin")
+    edges = [datetime(2026, 11, 16, 8, tzinfo=tz), datetime(2026, 11, 19, 17, tzinfo=tz)]
+    second = timedelta(seconds=1)
+    assert [decide(BERLIN, edge + step).open for edge in edges for step in (-second, second * 0)] == [
+        False,
+        True,
+        True,
+        False,
+    ]
+
+
+OVERRIDE = Rule("overrides.fix", datetime(2026, 12, 22, 9), datetime(2026, 12, 22, 12), "Patch", "Open")
+SHUT = Rule("overrides.shut", None, datetime(2026, 12, 22, 10), "No", "Closed")
+DEC_22 = datetime(2026, 12, 22, 10, 30, tzinfo=UTC)  # 11:30 in Berlin
+EVERYTHING = replace(BERLIN, freezes=(FREEZE,), overrides=(OVERRIDE, SHUT))
+
+
+@pytest.mark.parametrize(
+    ("timetable", "when", "want", "rules", "reason"),
+    [
+        (BERLIN, DEC_22, True, ("windows.week",), "windows.week"),
+        (BERLIN, DEC_22 - timedelta(days=3), False, (), "no window is open"),
+        (replace(BERLIN, freezes=(FREEZE,)), DEC_22, False, ("freezes.xmas",), "freezes.xmas: Year-end"),
+        (EVERYTHING, DEC_22, True, ("overrides.fix",), "overrides.fix: Patch"),
+        (EVERYTHING, DEC_22 - timedelta(hours=2), False, ("overrides.shut",), "overrides.shut: No"),
+        (replace(EVERYTHING, state="Closed"), DEC_22, False, ("state",), "state"),
+        (replace(EVERYTHING, state="Open"), DEC_22 - timedelta(hours=2), True, ("state",), "state"),
+        (replace(BERLIN, windows=(), outside_windows="Open"), DEC_22, True, ("outsideWindows",), "outsideWindows"),
+        (
+            replace(EVERYTHING, windows=(), outside_windows="Open"),
+            DEC_22 + timedelta(hours=1),
+            False,
+            ("freezes.xmas",),
+            "freezes.xmas: Year-end",
+        ),
+        (
+            replace(BERLIN, windows=(WEEK, NIGHT)),
+            DEC_22 - timedelta(hours=10),
+            True,
+            ("windows.night", "windows.week"),
+            "windows.night; windows.week",
+        ),
+    ],
+)
+def test_precedence(timetable: Timetable, when: datetime, want: bool, rules: tuple[str, ...], reason: str) -> None:  # noqa: FBT001
+    """State, override Closed, override Open, freeze, window; the decision names what made it."""
+    decision = decide(timetable, when)
+    assert (decision.open, decision.rules, decision.reason) == (want, rules, reason)
+
+
+def overridden(rules: tuple[Rule, ...], day: int, hour: int) -> Timetable:
+    """An override that opens for twenty minutes, beside these windows."""
+    begins = datetime(2026, 11, day, hour)
+    override = replace(OVERRIDE, begins=begins, ends=begins + timedelta(minutes=20))
+    return replace(BERLIN, windows=rules, overrides=(override,))
+
+
+def test_a_freeze_cuts_a_window() -> None:
+    """The rest of a window that a freeze touches stays open."""
+    freeze = Rule("freezes.day", datetime(2026, 11, 17), datetime(2026, 11, 18))
+    assert open_intervals(replace(BERLIN, freezes=(freeze,)), NOV_16, 6) == [
+        ("16 08:00", "17 00:00"),
+        ("18 00:00", "19 17:00"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("reason", "timetable", "want"),
+    [
+        ("before a plain edge", BERLIN, [("16 08:00", "19 16:30")]),
+        ("a window that is shorter never opens", windows((at(8, 0, 1), timedelta(minutes=30))), []),
+        (
+            "a gap that another window fills is no edge",
+            windows((at(8, 0, 1), time(12)), (at(11, 0, 1), time(14))),
+            [("16 08:00", "16 13:30")],
+        ),
+        ("an override is open to its end", overridden((), 16, 9), [("16 09:00", "16 09:20")]),
+        (
+            "twenty minutes of an override that follows count as open",
+            overridden((WEEK,), 19, 17),
+            [("16 08:00", "19 16:50"), ("19 17:00", "19 17:20")],
+        ),
+        (
+            "before a freeze",
+            replace(BERLIN, freezes=(replace(FREEZE, begins=datetime(2026, 11, 18)),)),
+            [("16 08:00", "17 23:30")],
+        ),
+    ],
+)
+def test_closes_early(reason: str, timetable: Timetable, want: list[tuple[str, str]]) -> None:
+    """Open only if all of the next half hour is open by the rules, unless an override opens."""
+    assert open_intervals(replace(timetable, closes_early=timedelta(minutes=30)), NOV_16, 6) == want, reason
+
+
+def test_closes_early_is_real_time() -> None:
+    """Two hours before 04:00 when clocks go back at 03:00 is the second 02:00."""
+    timetable = replace(windows((at(22), time(4))), closes_early=timedelta(hours=2))
+    ends = [
+        segment.ends
+        for segment in timeline(
+            timetable, datetime(2026, 10, 24, 21, tzinfo=UTC), datetime(2026, 10, 25, 12, tzinfo=UTC)
+        )
+    ]
+    assert ends[0] == datetime(2026, 10, 25, 1, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("reason", "timetable", "since", "until"),
+    [
+        ("within a week", BERLIN, datetime(2026, 12, 21, 7), datetime(2026, 12, 24, 16)),
+        ("held by hand", replace(BERLIN, state="Open"), None, None),
+        (
+            "far past and future",
+            windows((datetime(2025, 12, 1), datetime(2029, 1, 1))),
+            datetime(2025, 11, 30, 23),
+            None,
+        ),
+        ("farther than 400 days", windows((datetime(2024, 12, 1), datetime(2029, 1, 1))), None, None),
+        ("always open, in pieces", windows((at(0), time(0))), None, None),
+    ],
+)
+def test_since_and_until(reason: str, timetable: Timetable, since: datetime | None, until: datetime | None) -> None:
+    """The change before and the next, within 400 days."""
+    decision = decide(timetable, DEC_22)
+    assert (decision.since, decision.until) == (_utc(since), _utc(until)), reason
+
+
+def _utc(moment: datetime | None) -> datetime | None:
+    return moment and moment.replace(tzinfo=UTC)
+
+
+def test_unknown_zone() -> None:
+    """There is no decision without the zone, not even where nothing depends on it."""
+    with pytest.raises(LookupError, match="Mars/Olympus"):
+        decide(replace(BERLIN, time_zone="Mars/Olympus", state="Open"), DEC_22)
+
+
+def test_a_year_is_cheap() -> None:
+    """A calendar of a year of a typical policy takes milliseconds; the bound leaves room for a slow machine."""
+    started = process_time()
+    segments = list(
+        timeline(
+            replace(EVERYTHING, windows=(WEEK, NIGHT)), NOV_16.replace(tzinfo=UTC), datetime(2027, 11, 16, tzinfo=UTC)
+        )
+    )
+    assert len(segments) > 250
+    assert process_time() - started < 0.5
+
+
+def test_many_begins_before_one_end_are_cheap() -> None:
+    """`* * * * *` to `Thu 17:00` is open for ever; saying so must not visit every minute of 400 days."""
+    started = process_time()
+    assert decide(windows((Recurrence(), at(17, 0, 4)), (Recurrence(), timedelta(hours=1))), DEC_22).until is None
+    assert process_time() - started < 2
