@@ -91,9 +91,7 @@ def _interval(value: object) -> timedelta:
     below = [name for name, size in INTERVALS.items() if size <= length]
     above = [name for name, size in INTERVALS.items() if size >= length]
     near = " or ".join(dict.fromkeys([*below[-1:], *above[:1]]))
-    raise RefusedError(
-        Finding(rules.INTERVAL, f"{must}; the nearest is {near}", text, below[-1] if below else above[0])
-    )
+    raise RefusedError(Finding(rules.INTERVAL, f"{must}; the nearest: {near}", text, below[-1] if below else above[0]))
 
 
 def _flag(value: object) -> bool:

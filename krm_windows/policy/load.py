@@ -160,9 +160,10 @@ def _emptied(path: str) -> Finding:
 
 
 def _attributed(finding: Finding, patch: Tree, path: str) -> Finding:
-    """Point a finding to the patch, where the patch has what it is about."""
+    """Point a finding to the patch, where the patch has what it is about, or a neighbour of it in one entry."""
     below = finding.path.removeprefix("spec.")
-    place = f"{path}.{below}" if clusters.touches(patch, below) else path
+    entry = below.rpartition(".")[0] if below.count(".") > 1 else below
+    place = f"{path}.{below}" if clusters.touches(patch, entry) else path
     must = finding.must if place != path else f"makes a policy that is wrong at {finding.path}: {finding.must}"
     return Finding(finding.rule, must, finding.current, finding.proposed, place)
 

@@ -56,10 +56,11 @@ _UNKNOWN_KIND: dict[str, JsonValue] = {
     "if": {"properties": {"kind": {"enum": _KINDS}}},
     "else": {"required": ["apiVersion", "resource", "suspendField"]},
 }
+_ONLY_NULL: dict[str, JsonValue] = {"additionalProperties": {"type": "null"}}
 _NO_WINDOWS: dict[str, JsonValue] = {
     "if": {"properties": {"outsideWindows": {"const": "Open"}}, "required": ["outsideWindows"]},
-    "then": {"properties": {"windows": {"maxProperties": 0}}},
-    "else": {"properties": {"windows": {"minProperties": 1}}, "required": ["windows"]},
+    "then": {"properties": {"windows": _ONLY_NULL}},
+    "else": {"properties": {"windows": {"not": _ONLY_NULL}}, "required": ["windows"]},
 }
 
 

@@ -68,10 +68,10 @@ def _days(recurrence: Recurrence) -> str:
     parts = [f"day {_list(sorted(recurrence.days))} of the month"] if dated else []
     if recurrence.weekdays != EVERY_WEEKDAY or (recurrence.either and not dated):
         parts.append(_weekdays(recurrence.weekdays))
-    months = (
-        "" if recurrence.months == EVERY_MONTH else f" in {_list(_MONTHS[m - 1] for m in sorted(recurrence.months))}"
-    )
-    return (f" {'or' if recurrence.either else 'and'} ".join(parts) or "daily") + months
+    days = (" or " if recurrence.either else " and ").join(parts) or ("daily" if _few(recurrence) else "")
+    if recurrence.months == EVERY_MONTH:
+        return days
+    return f"{days} in {_list(_MONTHS[month - 1] for month in sorted(recurrence.months))}".strip()
 
 
 def _weekdays(numbers: Collection[int]) -> str:

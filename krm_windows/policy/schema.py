@@ -21,6 +21,8 @@ SOURCE = "https://github.com/krm-windows/krm-windows"
 _IMAGE = f"ghcr.io/krm-windows/krm-windows:{__version__}"
 SUMMARY = "Reconciliation windows for GitOps: when changes may reach a cluster, as plain CronJobs and rights."
 GROUP, _, VERSION = API_VERSION.partition("/")
+# Keywords that hold for a value of any type, so for null too.
+_OF_ANY_TYPE = frozenset({"enum", "const", "not", "oneOf", "if"})
 # What an OpenAPI schema of apiextensions takes, as far as it is needed here.
 _STRUCTURAL = frozenset(
     {"type", "description", "properties", "additionalProperties", "items", "required", "enum", "default", "pattern"}
@@ -133,7 +135,10 @@ def _nullable(node: dict[str, Schema]) -> dict[str, Schema]:
             for key, value in properties.items()
         }
     if node.get("type") == "object" and isinstance(entry := node.get("additionalProperties"), dict):
-        result["additionalProperties"] = _or_null(_nullable(entry))
+        # A name counts only where something stands under it.
+        pattern = str(_dict(result.pop("propertyNames", None)).get("pattern"))
+        result["patternProperties"] = {pattern: _or_null(_nullable(entry))}
+        result["additionalProperties"] = {"type": "null"}
     if isinstance(items := node.get("items"), dict):
         result["items"] = _nullable(items)
     if isinstance(choices := node.get("oneOf"), list):
@@ -144,7 +149,7 @@ def _nullable(node: dict[str, Schema]) -> dict[str, Schema]:
 def _or_null(node: dict[str, Schema]) -> dict[str, Schema]:
     """Allow null beside a value, its description kept in front for editors."""
     kind = node.get("type")
-    if isinstance(kind, str | list) and not {"enum", "const", "not"} & node.keys():
+    if isinstance(kind, str | list) and not _OF_ANY_TYPE & node.keys():
         return {**node, "type": [*(kind if isinstance(kind, list) else [kind]), "null"]}
     bare: dict[str, Schema] = {key: value for key, value in node.items() if key not in ("description", "default")}
     said: dict[str, Schema] = {key: node[key] for key in ("description", "default") if key in node}

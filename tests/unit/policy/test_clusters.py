@@ -1,0 +1,129 @@
+"""One policy, many clusters: merge patches, and where their mistakes are shown."""
+
+import pytest
+
+from krm_windows.krm import KubeObject
+from krm_windows.policy import clusters
+from krm_windows.policy.load import Loaded, load
+from krm_windows.policy.texts import Tree
+
+BASE = """
+apiVersion: krm-windows.dev/v1alpha1
+kind: WindowPolicy
+metadata: {name: a, namespace: b}
+spec:
+  timeZone: Europe/Berlin
+  targets: [{kind: Kustomization, names: [apps]}]
+  windows:
+    week: {opens: Mon 08:00, closes: Thu 17:00}
+    night: {opens: daily 22:00, closes: "04:00"}
+  freezes: {x: {starts: "2026-12-20", ends: "2026-12-24", reason: r}}
+  clusters:
+"""
+
+
+def loaded(patch: str) -> Loaded:
+    """Load the base with the patches of its clusters, in flow style."""
+    return load(KubeObject.parse(f"{BASE}    {patch}\n".encode()).node)
+
+
+def found(patch: str) -> list[tuple[str, str]]:
+    """Give path and rule of every result."""
+    return [(result.field.path if result.field else "", result.tags["rule"]) for result in loaded(patch).results]
+
+
+@pytest.mark.parametrize(
+    ("target", "patch", "result"),
+    [
+        ({"a": "b"}, {"a": "c"}, {"a": "c"}),
+        ({"a": "b"}, {"b": "c"}, {"a": "b", "b": "c"}),
+        ({"a": "b"}, {"a": None}, {}),
+        ({"a": "b", "b": "c"}, {"a": None}, {"b": "c"}),
+        ({"a": ["b"]}, {"a": "c"}, {"a": "c"}),
+        ({"a": "c"}, {"a": ["b"]}, {"a": ["b"]}),
+        ({"a": {"b": "c"}}, {"a": {"b": "d", "c": None}}, {"a": {"b": "d"}}),
+        ({"a": [{"b": "c"}]}, {"a": ["1"]}, {"a": ["1"]}),
+        (["a", "b"], ["c", "d"], ["c", "d"]),
+        ({"a": "b"}, ["c"], ["c"]),
+        ({"a": "foo"}, None, None),
+        ({"a": "foo"}, "bar", "bar"),
+        ({"e": None}, {"a": "1"}, {"e": None, "a": "1"}),
+        (["1", "2"], {"a": "b", "c": None}, {"a": "b"}),
+        ({}, {"a": {"bb": {"ccc": None}}}, {"a": {"bb": {}}}),
+    ],
+)
+def test_the_cases_of_the_rfc(target: Tree, patch: Tree, result: Tree) -> None:
+    """RFC 7386, appendix A, with texts for its numbers."""
+    assert clusters.merge(target, patch) == result
+
+
+def test_a_cluster_changes_one_entry_and_keeps_the_others() -> None:
+    """A patch over a map merges; null removes; a list is replaced."""
+    policy, results = loaded("{edge: {windows: {week: {closes: Fri 12:00}, night: null}, freezes: null}}").for_cluster(
+        "edge"
+    )
+    assert results == ()
+    assert policy is not None
+    assert policy.spec.build_for == "edge"
+    assert list(policy.spec.windows) == ["week"]
+    assert policy.spec.windows["week"].words() == "Monday 08:00 to Friday 12:00"
+    assert policy.spec.freezes == {}
+
+
+def test_no_cluster_is_the_policy_without_patches() -> None:
+    """Absent `buildFor`, nothing of `clusters` counts."""
+    policy, results = loaded("{edge: {timeZone: Europe/Paris}}").for_cluster(None)
+    assert results == ()
+    assert policy is not None
+    assert policy.spec.time_zone == "Europe/Berlin"
+
+
+def test_an_unknown_cluster_is_an_error_that_names_the_known() -> None:
+    """A misspelt cluster never gets the policy without its patch."""
+    policy, (result,) = loaded("{edge-1: {interval: 5m}, edge-2: {interval: 10m}}").for_cluster("edge-3")
+    assert policy is None
+    assert result.message == (
+        'must be one of the policy\'s clusters (edge-1, edge-2), got "edge-3"; did you mean "edge-2"?'
+    )
+
+
+@pytest.mark.parametrize(
+    ("patch", "path", "rule"),
+    [
+        ("{e: {timeZone: Europe/Berln}}", "spec.clusters.e.timeZone", "time-zone"),
+        ("{e: {windows: {week: {opens: Mno 08:00}}}}", "spec.clusters.e.windows.week.opens", "moment-syntax"),
+        ("{e: {windows: {week: {duration: 4h}}}}", "spec.clusters.e.windows.week", "end-choice"),
+        ("{e: {freezes: {x: {starts: '2026-12-25'}}}}", "spec.clusters.e.freezes.x.ends", "end-order"),
+        ("{e: {windows: null}}", "spec.clusters.e", "outside-windows"),
+        ("{e: {freezes: {}}}", "spec.clusters.e.freezes", "cluster-empty-map"),
+        ("{e: {}}", "spec.clusters.e", "cluster-empty-map"),
+        ("{e: {window: {a: b}}}", "spec.clusters.e.window", "field-unknown"),
+        ("{e: {clusters: null}}", "spec.clusters.e.clusters", "field-unknown"),
+        ("{e: {buildFor: e}}", "spec.clusters.e.buildFor", "field-unknown"),
+        ("{e: [a]}", "spec.clusters.e", "field-type"),
+        ("{E: {interval: 5m}}", "spec.clusters.E", "name-syntax"),
+        (
+            "{e: {targets: [{kind: Kustomization, names: [a, a]}]}}",
+            "spec.clusters.e.targets[0].names[1]",
+            "target-duplicate",
+        ),
+        ("{e: {timeZone: null}}", "spec.clusters.e.timeZone", "field-required"),
+    ],
+)
+def test_a_mistake_is_shown_in_the_patch_that_makes_it(patch: str, path: str, rule: str) -> None:
+    """Every cluster's policy is read as a whole, and what the patch breaks is said of the patch."""
+    assert (path, rule) in found(patch)
+
+
+def test_a_mistake_of_the_policy_is_told_once() -> None:
+    """What is wrong without any patch is not repeated for every cluster."""
+    document = BASE.replace("Mon 08:00", "Mno 08:00") + "    {e: {interval: 5m}, f: {interval: 10m}}\n"
+    results = load(KubeObject.parse(document.encode()).node).results
+    assert [result.field.path for result in results if result.field] == ["spec.windows.week.opens"]
+
+
+def test_a_patch_can_mend_what_is_wrong_for_others() -> None:
+    """Each cluster has its own verdict."""
+    both = loaded("{e: {interval: 7m}, f: {interval: 10m}}")
+    assert both.clusters["e"] is None
+    assert both.clusters["f"] is not None

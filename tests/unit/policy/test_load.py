@@ -1,0 +1,266 @@
+"""Loading: text to model, and everything that is wrong, in words, at once."""
+
+from datetime import datetime, time, timedelta
+
+import pytest
+
+from krm_windows.gate.recurrence import Recurrence
+from krm_windows.krm import KubeObject
+from krm_windows.policy.load import Loaded, load
+from krm_windows.policy.model import IMAGE, WindowPolicy
+from krm_windows.results import File, Result
+
+HEAD = """
+apiVersion: krm-windows.dev/v1alpha1
+kind: WindowPolicy
+metadata:
+  name: no-deploy-friday
+  namespace: flux-system
+  labels: {team: platform}
+spec:
+"""
+SPEC = """
+  timeZone: Europe/Berlin
+  targets:
+    - kind: Kustomization
+      names: [infra, apps]
+  windows:
+    working-week:
+      opens: Mon 08:00
+      closes: Thu 17:00
+"""
+SUBJECT = "krm-windows.dev/v1alpha1/WindowPolicy/flux-system/no-deploy-friday"
+
+
+def loaded(document: str) -> Loaded:
+    """Load a document from its text."""
+    return load(KubeObject.parse(document.encode()).node)
+
+
+def lines(document: str) -> list[str]:
+    """Give the lines of all results, without the object they are about."""
+    return [str(result).replace(f"{SUBJECT} ", "") for result in loaded(document).results]
+
+
+def policy(document: str) -> WindowPolicy:
+    """Load a document that is right."""
+    found = loaded(document)
+    assert found.results == ()
+    assert found.policy is not None
+    return found.policy
+
+
+def test_a_policy_as_in_the_design() -> None:
+    """Every part arrives as what the gate takes."""
+    spec = policy(
+        HEAD
+        + SPEC
+        + """
+    nights: {opens: "Mon-Fri 22:00", duration: 4h, cronJobs: {open: night-open}}
+  freezes:
+    christmas: {starts: "2026-12-20", ends: "2027-01-03", reason: Year-end change freeze}
+  overrides:
+    cve: {state: Open, starts: "2026-12-22T09:00", ends: "12:00", reason: Patch, ticket: 4711, requestedBy: on-call}
+  closesEarly: 10m
+  adoptUntil: "2026-12-31"
+  formerNames: [flux-system/old]
+"""
+    ).spec
+    assert isinstance(spec.windows["working-week"].opens.value, Recurrence)
+    assert spec.windows["nights"].ends == timedelta(hours=4)
+    assert spec.windows["nights"].words() == "Monday to Friday 22:00 for 4 hours"
+    assert spec.freezes["christmas"].ends_at == datetime(2027, 1, 4)
+    assert spec.overrides["cve"].ends_at == time(12)
+    assert spec.overrides["cve"].ticket == "4711"
+    assert spec.adopt_until is not None
+    assert spec.adopt_until.value == datetime(2027, 1, 1)
+    assert spec.closes_early == timedelta(minutes=10)
+
+
+def test_defaults() -> None:
+    """What is left out has the documented default."""
+    spec = policy(HEAD + SPEC).spec
+    assert (spec.outside_windows, spec.state, spec.first_apply) == ("Closed", "Scheduled", "Allow")
+    assert (spec.closes_early, spec.interval) == (timedelta(0), timedelta(minutes=15))
+    assert (spec.actuator.type, spec.actuator.image, spec.actuator.image_pull_policy) == ("Gate", IMAGE, "IfNotPresent")
+
+
+def test_C03_every_spelling_of_time_and_date_is_one_model() -> None:
+    """What kustomize makes of a text and what kpt hands over as it stands are read alike."""
+    kpt = HEAD + SPEC + "  freezes: {x: {starts: 2026-12-20, ends: 2026-12-24, reason: x}}\n"
+    quoted = HEAD + SPEC + '  freezes: {x: {starts: "2026-12-20", ends: "2026-12-24", reason: x}}\n'
+    kustomize = HEAD + SPEC + '  freezes: {x: {starts: "2026-12-20T00:00:00Z", ends: "2026-12-24", reason: x}}\n'
+    assert policy(kpt) == policy(quoted) == policy(kustomize)
+    plain, text = (SPEC.replace("Thu 17:00", end) for end in ("22:00", '"22:00"'))
+    assert policy(HEAD + plain) == policy(HEAD + text)
+
+
+@pytest.mark.parametrize("flag", ["true", "True", '"true"', "TRUE"])
+def test_C04_booleans_and_numbers_as_text(flag: str) -> None:
+    """A setter writes them quoted, a person does not; names and words of digits are their text."""
+    names = SPEC.replace("names: [infra, apps]", f"names: [1, true]\n      mustExist: {flag}")
+    target = policy(HEAD + names + "  freezes: {2026: {starts: Mon 08:00, duration: 1h, reason: 2026}}\n").spec
+    assert target.targets[0].must_exist is True
+    assert target.targets[0].names == ("1", "true")
+    assert target.freezes["2026"].reason == "2026"
+
+
+def test_a_boolean_of_yaml_1_1_is_no_boolean() -> None:
+    """`on` is a text, and the fix is named."""
+    document = HEAD + SPEC.replace("names: [infra, apps]", "names: [infra]\n      mustExist: on")
+    assert lines(document) == [
+        '[error] spec.targets[0].mustExist: must be true or false, got "on"; did you mean "true"? (field-value)'
+    ]
+
+
+def test_null_is_absent() -> None:
+    """A null at any field that may be absent is the field left out."""
+    nothing = SPEC.replace("closes: Thu 17:00", "closes: Thu 17:00\n      duration: ~\n      cronJobs: null")
+    assert policy(HEAD + nothing + "  freezes:\n  interval: null\n") == policy(HEAD + SPEC)
+
+
+def test_a_line_reads_as_documented() -> None:
+    """Object, path, what must hold, what stands there, the fix, the rule."""
+    (result,) = loaded(HEAD + SPEC.replace("Mon 08:00", "Mno 08:00")).results
+    assert str(result) == (
+        f"[error] {SUBJECT} spec.windows.working-week.opens: "
+        'must be a moment such as "Mon 08:00" or "0 8 * * MON", got "Mno 08:00"; '
+        'did you mean "Mon 08:00"? (moment-syntax)'
+    )
+    assert result.field is not None
+    assert (result.field.current_value, result.field.proposed_value) == ("Mno 08:00", "Mon 08:00")
+
+
+def test_C02_all_problems_together_sorted() -> None:
+    """One run names every mistake, in the order of the paths, with suggestions."""
+    document = (
+        HEAD
+        + """
+  timezone: Europe/Berlin
+  timeZone: Europe/Berln
+  targets: [{kind: Kustomization, names: [a]}, apps, {kind: Kustomizaton, names: [b]}]
+  windows:
+    a: {opens: Mon 08:00, close: Thu 17:00}
+    B: {opens: Mon 08:00, closes: 1200}
+  freezes: {x: {starts: "2026-12-20", ends: "2026-12-19", reason: ""}}
+  overrides: {y: {state: open, ends: "12:00", reason: r}}
+  interval: 7m
+  hooks: {}
+"""
+    )
+    assert [line.partition(": ")[0].removeprefix("[error] ") for line in lines(document)] == [
+        "spec.freezes.x.reason",
+        "spec.hooks",
+        "spec.interval",
+        "spec.overrides.y.state",
+        "spec.targets[1]",
+        "spec.targets[2].kind",
+        "spec.timeZone",
+        "spec.timezone",
+        "spec.windows.B",
+        "spec.windows.B.closes",
+        "spec.windows.a.close",
+    ]
+    assert lines(document)[7] == (
+        '[error] spec.timezone: is no field of the API; did you mean "timeZone"? (field-unknown)'
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "line"),
+    [
+        ("  hooks: {}", "[error] spec.hooks: must be left out: this release cannot do it yet (not-yet)"),
+        ("  events: false", "[error] spec.events: must be left out: this release cannot do it yet (not-yet)"),
+        ("  extras: []", "[error] spec.extras: must be left out: this release cannot do it yet (not-yet)"),
+        (
+            "  actuator: {type: Kubectl}",
+            (
+                "[error] spec.actuator.type: must be Gate: this release cannot do anything else yet, "
+                'got "Kubectl" (not-yet)'
+            ),
+        ),
+        (
+            "  actuator: {image: python:latest}",
+            (
+                "[error] spec.actuator.image: must be pinned by a digest, or by a tag other than latest, so that every "
+                'run is the same program, got "python:latest" (image-pinned)'
+            ),
+        ),
+        (
+            "  interval: 45m",
+            (
+                "[error] spec.interval: must be one of 1m, 2m, 3m, 5m, 10m, 15m, 20m, 30m, 1h, 2h, 3h, 4h, 6h, 8h, "
+                "12h, 24h, which divide an hour or a day; the nearest: 30m or 1h, "
+                'got "45m"; did you mean "30m"? (interval)'
+            ),
+        ),
+        (
+            "  state: Closed",
+            (
+                "[warning] spec.state: holds the policy by hand: no window, freeze or override has an effect, "
+                'got "Closed" (state-held)'
+            ),
+        ),
+        (
+            "  overrides: {x: {state: Open, ends: '12:00', reason: r}}",
+            (
+                "[error] spec.overrides.x.ends: must have a date, because without `starts` a time of day is relative "
+                'to nothing, got "12:00" (moment-role)'
+            ),
+        ),
+        (
+            "  released: [{kind: Rollout, names: [a]}]",
+            (
+                "[error] spec.released[0].kind: must be a kind of the table, or have `apiVersion`, `resource` and "
+                '`suspendField` beside it, got "Rollout" (target-kind)'
+            ),
+        ),
+    ],
+)
+def test_one_mistake(change: str, line: str) -> None:
+    """Each is said so that the reader knows what to write."""
+    assert lines(f"{HEAD}{SPEC}{change}\n") == [line]
+
+
+@pytest.mark.parametrize("zone", ["", "Local", "Europe/Berln", "europe/berlin", "/etc/localtime", "../UTC", "CEST"])
+def test_a_time_zone_is_one_of_the_package(zone: str) -> None:
+    """The host's zones do not count, nor does any other spelling."""
+    document = HEAD + SPEC.replace("Europe/Berlin", f'"{zone}"')
+    assert [result.tags["rule"] for result in loaded(document).results] == ["time-zone"]
+
+
+@pytest.mark.parametrize(
+    "image",
+    [
+        "python:3.13-alpine",
+        "docker.io/library/python:3.13",
+        "localhost:5000/python:3",
+        f"python@sha256:{'0' * 64}",
+        f"r.example/a/b:latest@sha256:{'a' * 64}",
+    ],
+)
+def test_a_pinned_image(image: str) -> None:
+    """A tag that is not latest, or a digest."""
+    assert policy(f'{HEAD}{SPEC}  actuator: {{image: "{image}"}}\n').spec.actuator.image == image
+
+
+@pytest.mark.parametrize("image", ["python", "localhost:5000/python", "python:latest", "python@sha256:0", "a b:1", ""])
+def test_an_image_that_is_not_pinned(image: str) -> None:
+    """The port of a registry is no tag, and half a digest is none."""
+    found = loaded(f'{HEAD}{SPEC}  actuator: {{image: "{image}"}}\n').results
+    assert [result.tags["rule"] for result in found] == ["image-pinned"]
+
+
+@pytest.mark.parametrize("document", ["{}", "spec: 1", "spec: []", "metadata: x\nspec: {windows: [], targets: {}}"])
+def test_any_document_gives_results(document: str) -> None:
+    """Whatever stands there, loading says what is wrong and raises nothing."""
+    found = loaded(document)
+    assert found.policy is None
+    assert all(isinstance(result, Result) for result in found.results)
+
+
+def test_results_name_the_file() -> None:
+    """The file and the index that the orchestrator wrote down are in every result."""
+    file = File(path="clusters/a/policy.yaml", index=1)
+    found = load(KubeObject.parse((HEAD + SPEC + "  interval: 7m\n").encode()).node, file=file)
+    assert [result.file for result in found.results] == [file]

@@ -1,0 +1,237 @@
+"""The grammar of moments: every shape in every role."""
+
+from datetime import UTC, date, datetime, time, timedelta
+
+import pytest
+
+from krm_windows.gate.recurrence import Recurrence
+from krm_windows.policy import moments, occurrences, phrases
+from krm_windows.policy.moments import Role
+from krm_windows.policy.trouble import RefusedError
+
+
+def weekly(*days: int, at: str, nth: int | None = None, shift: int = 0) -> Recurrence:
+    """Give a recurrence on weekdays (0 is Sunday) at one time of day."""
+    hour, minute = map(int, at.split(":"))
+    return Recurrence(frozenset({minute}), frozenset({hour}), weekdays=frozenset(days), nth=nth, shift=shift)
+
+
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [
+        ("Mon 08:00", weekly(1, at="08:00")),
+        ("mon 8:00", weekly(1, at="08:00")),
+        ("MONDAY 08:00", weekly(1, at="08:00")),
+        ("Mon-Fri 22:00", weekly(1, 2, 3, 4, 5, at="22:00")),
+        ("Fri-Mon 08:00", weekly(5, 6, 0, 1, at="08:00")),
+        ("Mon,Wed 06:30", weekly(1, 3, at="06:30")),
+        ("Mon-Wed,friday 06:30", weekly(1, 2, 3, 5, at="06:30")),
+        ("daily 01:00", weekly(*range(7), at="01:00")),
+        ("2nd Tue 22:00", weekly(2, at="22:00", nth=2)),
+        ("last Sun 03:00", weekly(0, at="03:00", nth=-1)),
+        ("5TH Friday +27d 03:00", weekly(5, at="03:00", nth=5, shift=27)),
+        ("2nd Tue +2d 22:00", weekly(2, at="22:00", nth=2, shift=2)),
+        ("0 8 * * MON", weekly(1, at="08:00")),
+        ("@daily", weekly(*range(7), at="00:00")),
+        ("2026-12-20", datetime(2026, 12, 20)),
+        ("2026-12-20T00:00:00Z", datetime(2026, 12, 20)),
+        ("2026-12-24T20:00", datetime(2026, 12, 24, 20)),
+        ("2026-12-24T20:00Z", datetime(2026, 12, 24, 20, tzinfo=UTC)),
+        ("2026-12-24T20:00+05:45", datetime(2026, 12, 24, 14, 15, tzinfo=UTC)),
+        ("2026-12-24T20:00-09:30", datetime(2026, 12, 25, 5, 30, tzinfo=UTC)),
+    ],
+)
+def test_a_beginning(text: str, want: object) -> None:
+    """Every shape but a time of day begins something."""
+    assert moments.parse(text, Role.BEGIN).value == want
+
+
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [
+        ("Thu 17:00", weekly(4, at="17:00")),
+        ("Sat 24:00", weekly(0, at="00:00")),
+        ("Mon-Fri 24:00", weekly(2, 3, 4, 5, 6, at="00:00")),
+        ("last Fri 24:00", weekly(5, at="00:00", nth=-1, shift=1)),
+        ("2nd Tue +27d 24:00", weekly(2, at="00:00", nth=2, shift=28)),
+        ("04:00", time(4)),
+        ("4:00", time(4)),
+        ("24:00", time(0)),
+        ("2026-12-20", datetime(2026, 12, 21)),
+        ("2026-12-20T00:00:00Z", datetime(2026, 12, 21)),
+        ("2026-12-31T24:00", datetime(2027, 1, 1)),
+        ("2026-12-24T24:00Z", datetime(2026, 12, 25, tzinfo=UTC)),
+    ],
+)
+def test_an_end(text: str, want: object) -> None:
+    """A date as an end is included, and 24:00 is the next midnight."""
+    assert moments.parse(text, Role.END).value == want
+
+
+@pytest.mark.parametrize("text", ["Mon 08:00", "2nd Tue 22:00", "0 8 * * MON", "@daily"])
+@pytest.mark.parametrize("role", [Role.ONCE, Role.ONCE_END, Role.DEADLINE])
+def test_what_recurs_is_no_single_moment(text: str, role: Role) -> None:
+    """An override is one-off, and so is a deadline."""
+    assert refusal(text, role)[0] == "moment-role"
+
+
+@pytest.mark.parametrize("role", [Role.BEGIN, Role.ONCE, Role.DEADLINE])
+def test_a_time_alone_is_only_an_end(role: Role) -> None:
+    """A time of day is relative to a beginning of its own."""
+    assert refusal("08:00", role)[0] == "moment-role"
+
+
+@pytest.mark.parametrize("text", ["Mon 24:00", "2nd Tue 24:00", "2026-12-20T24:00"])
+def test_midnight_at_the_end_of_a_day_begins_nothing(text: str) -> None:
+    """24:00 is only an end: as a beginning it would be a day that is not named."""
+    assert refusal(text, Role.BEGIN)[0] == "moment-role"
+
+
+@pytest.mark.parametrize(
+    ("text", "rule", "proposed"),
+    [
+        ("Mno 08:00", "moment-syntax", "Mon 08:00"),
+        ("Tues 08:00", "moment-syntax", "Tue 08:00"),
+        ("Mon, Wed 08:00", "moment-syntax", "Mon,Wed 08:00"),
+        ("Mon 8am", "moment-syntax", "Mon 08:00"),
+        ("Mon 12:30 AM", "moment-syntax", "Mon 00:30"),
+        ("Mon 08.30", "moment-syntax", "Mon 08:30"),
+        ("secnd Tue 08:00", "moment-syntax", None),
+        ("1st Mon,Tue 08:00", "moment-syntax", None),
+        ("6th Mon 08:00", "moment-syntax", None),
+        ("2nd Tue +28d 08:00", "moment-syntax", None),
+        ("Mon-Mon 08:00", "moment-syntax", None),
+        ("Mon 25:00", "moment-syntax", None),
+        ("Mon 08:60", "moment-syntax", None),
+        ("Mon 24:01", "moment-syntax", None),
+        ("Mon", "moment-syntax", None),
+        ("", "moment-syntax", None),
+        ("2026-02-30", "moment-syntax", None),
+        ("9999-12-31", "moment-syntax", None),
+        ("2026-12-20T10:00+15:00", "moment-syntax", None),
+        ("2026-12-20T10:00z", "moment-syntax", None),
+        ("\uff12026-12-20", "moment-syntax", None),
+        ("2026-12-20T10:00:00Z", "moment-seconds", "2026-12-20T10:00"),
+        ("2026-12-20T10:00:00+01:00", "moment-seconds", "2026-12-20T10:00"),
+        ("2026-12-20T10:00:00.5", "moment-seconds", "2026-12-20T10:00"),
+        ("2026-12-20T00:00:00", "moment-seconds", "2026-12-20T00:00"),
+        ("2026-12-20 10:00:00", "moment-seconds", "2026-12-20T10:00"),
+        ("Mon 08:00:00", "moment-seconds", "Mon 08:00"),
+        ("2026-12-20 10:00", "moment-blank", "2026-12-20T10:00"),
+        ("0 8 * * 5#2", "cron-extension", "2nd Fri 08:00"),
+        ("30 22 * * 5L", "cron-extension", "last Fri 22:30"),
+        ("0 8 * * 5-7", "cron-seven", "0 8 * * 5-6,0"),
+        ("0 8 * * 1-7/2", "cron-seven", "0 8 * * 1,3,5,0"),
+        ("0 8 * * fri-mon", "cron-wrap", "0 8 * * 5-6,0-1"),
+        ("0 8 * nov-feb *", "cron-wrap", "0 8 * 11-12,1-2 *"),
+        ("0 8 * * 1 2027", "cron-fields", "0 8 * * 1"),
+        ("0 0 8 ? * MON *", "cron-fields", "0 8 ? * MON"),
+        ("@Daily", "cron-syntax", "@daily"),
+        ("* * * *", "cron-syntax", None),
+        ("1 2 3 4 5 6 7 8", "cron-syntax", None),
+        ("0 8 * * ,", "cron-odd", "0 8 * * *"),
+        ("0 8 *-5 * *", "cron-odd", "0 8 * * *"),
+        ("CRON_TZ=UTC +0 8 * * *", "cron-zone", None),
+    ],
+)
+def test_a_refusal_names_the_rule_and_the_likely_fix(text: str, rule: str, proposed: str | None) -> None:
+    """What is proposed would be accepted."""
+    assert refusal(text, Role.BEGIN) == (rule, proposed)
+    assert proposed is None or moments.parse(proposed, Role.BEGIN).text == proposed
+
+
+def refusal(text: str, role: Role) -> tuple[str, str | None]:
+    """Give the rule that refuses a text, and what it proposes."""
+    with pytest.raises(RefusedError) as caught:
+        moments.parse(text, role)
+    (finding,) = caught.value.findings
+    assert finding.current == text
+    return finding.rule.id, finding.proposed
+
+
+@pytest.mark.parametrize(
+    ("text", "minutes"), [("90m", 90), ("4h", 240), ("1h30m", 90), ("2d", 2880), ("1d12h", 2160), ("0m", 0)]
+)
+def test_a_duration(text: str, minutes: int) -> None:
+    """Days, hours and minutes, in this order, each once."""
+    assert moments.duration(text) == timedelta(minutes=minutes)
+
+
+@pytest.mark.parametrize("text", ["", "90", "30s", "1.5h", "4 hours", "-1h", "30m1h", "1h1h", "400d", "9999999h", "1w"])
+def test_no_duration(text: str) -> None:
+    """Anything else, and more than a year, is refused."""
+    with pytest.raises(RefusedError):
+        moments.duration(text)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "day"),
+    [
+        ("Mon 08:00", "Mon-Fri 08:00", date(2001, 1, 1)),
+        ("Mon 08:00", "Tue 08:00", None),
+        ("Mon 08:00", "Mon 08:01", None),
+        ("0 8 29 2 *", "Mon 08:00", date(2016, 2, 29)),
+        ("1st Mon 08:00", "2nd Tue +1d 08:00", None),
+        ("1st Tue +7d 08:00", "2nd Tue 08:00", date(2001, 1, 9)),
+        ("last Fri 08:00", "5th Fri 08:00", date(2001, 3, 30)),
+        ("0 8 1-7 * *", "1st Mon 08:00", date(2001, 1, 1)),
+        ("0 8 1-7 * *", "2nd Mon 08:00", None),
+    ],
+)
+def test_two_recurrences_meet(one: str, other: str, day: date | None) -> None:
+    """Where two moments can fall on one minute, the first such day from 2001 on is found."""
+    first, second = (moments.parse(text, Role.BEGIN).value for text in (one, other))
+    assert isinstance(first, Recurrence)
+    assert isinstance(second, Recurrence)
+    assert occurrences.meeting(first, second) == day
+
+
+@pytest.mark.parametrize(
+    ("begins", "ends", "ordered"),
+    [
+        ("2026-12-20", "2026-12-20", True),
+        ("2026-12-20T10:00", "2026-12-20T10:00", False),
+        ("2026-12-20T10:00Z", "2026-12-20T11:00", False),
+        ("2026-12-20T10:00Z", "2026-12-20T11:01", True),
+        ("2026-12-20T11:00", "2026-12-20T10:00Z", False),
+        ("2026-12-20T11:00", "2026-12-20T10:01Z", True),
+        ("2026-03-29T00:59Z", "2026-03-29T02:30", True),
+        ("2026-03-29T01:00Z", "2026-03-29T02:30", False),
+    ],
+)
+def test_an_end_comes_after_its_beginning(begins: str, ends: str, ordered: bool) -> None:  # noqa: FBT001 - a table
+    """An instant and a wall clock are compared in Berlin, the missing hour of March included."""
+    first, last = moments.parse(begins, Role.BEGIN), moments.parse(ends, Role.END)
+    assert [f.rule.id for f in occurrences.check(first, last, "ends", "Europe/Berlin")] == ["end-order"] * (not ordered)
+
+
+@pytest.mark.parametrize(
+    ("begins", "ends", "words"),
+    [
+        ("Mon 08:00", "Thu 17:00", "Monday 08:00 to Thursday 17:00"),
+        ("Mon-Fri 22:00", "04:00", "Monday to Friday 22:00 until 04:00"),
+        ("Sat,Sun 3:00", "24:00", "Saturday, Sunday 03:00 until 24:00"),
+        ("2nd Tue +2d 22:00", "17:00", "2 days after the 2nd Tuesday of the month 22:00 until 17:00"),
+        (
+            "1st Mon 8:00",
+            "last Fri 24:00",
+            "1st Monday of the month 08:00 to 1 day after the last Friday of the month 00:00",
+        ),
+        ("0,30 * * * *", "15,45 * * * *", "minute 0, 30 of every hour to minute 15, 45 of every hour"),
+        ("0 8 1 jan *", "@weekly", "day 1 of the month in January 08:00 to Sunday 00:00"),
+        ("0 8,20 1 * 1", "22:00", "day 1 of the month or Monday 08:00, 20:00 until 22:00"),
+        ("* 8-15 * * *", "22:00", "every minute of hour 8, 9, 10, 11, 12, 13, 14, 15 until 22:00"),
+        ("2026-12-20", "2027-01-03", "2026-12-20 to 2027-01-03"),
+        ("2026-12-20T10:00Z", "2027-01-03", "2026-12-20 10:00Z to 2027-01-03"),
+    ],
+)
+def test_words(begins: str, ends: str, words: str) -> None:
+    """A reviewer reads what a window means, not how it is written."""
+    assert phrases.occurrence(moments.parse(begins, Role.BEGIN), moments.parse(ends, Role.END)) == words
+
+
+def test_words_of_a_length() -> None:
+    """A duration is said in full."""
+    begins = moments.parse("Sun 03:00", Role.BEGIN)
+    assert phrases.occurrence(begins, timedelta(hours=25, minutes=1)) == "Sunday 03:00 for 1 day 1 hour 1 minute"
+    assert phrases.occurrence(None, moments.parse("2026-12-20", Role.END)) == "until 2026-12-20"

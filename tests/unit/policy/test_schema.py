@@ -1,0 +1,204 @@
+"""What is generated from the model: it is committed, and says what the model says."""
+
+import json
+import re
+from pathlib import Path
+
+import jsonschema
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from krm_windows.krm import KubeObject
+from krm_windows.krm.nodes import Mapping, node_of, value
+from krm_windows.policy import schema
+from krm_windows.policy.load import load
+from krm_windows.results import Result
+
+ROOT = Path(__file__).parents[3]
+EXAMPLES = sorted((ROOT / "function-config/examples").glob("*.yaml"))
+FIXTURES = sorted((ROOT / "tests/fixtures/rules").glob("*/*.yaml"))
+VALIDATOR = jsonschema.Draft202012Validator(schema.json_schema())
+
+# What is wrong with a text, or with one text beside another: more than a schema can say.
+BEYOND_A_SCHEMA = re.compile(
+    "moment-.*|cron-.*|cronjob-shared|duration-syntax|end-(one-off|instant|order)|ends-meet|time-zone"
+    "|target-(duplicate|kind)|cluster-unknown"
+)
+AFTER_A_MERGE = re.compile("field-required|end-choice|outside-windows")
+
+
+def test_generated_files_are_committed() -> None:
+    """Whoever changes the model generates anew."""
+    assert schema.stale(ROOT) == []
+
+
+def test_the_schema_is_one() -> None:
+    """It is valid against its own dialect, as is what it says of OpenAPI."""
+    jsonschema.Draft202012Validator.check_schema(schema.json_schema())
+    jsonschema.Draft202012Validator.check_schema(schema.open_api())
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_examples_are_right(path: Path) -> None:
+    """The examples satisfy schema and model, for every cluster they name."""
+    node = KubeObject.parse(path.read_bytes()).node
+    loaded = load(node)
+    assert loaded.results == ()
+    assert all(loaded.clusters.values())
+    VALIDATOR.validate(value(node))
+
+
+@pytest.mark.parametrize(
+    "fixture", sorted((ROOT / "tests/fixtures/rules").glob("*/*.yaml")), ids=lambda p: str(p.parent)
+)
+def test_fixtures_of_the_rules(fixture: Path) -> None:
+    """What the model takes the schema takes; what the schema refuses the model refuses."""
+    node = KubeObject.parse(fixture.read_bytes()).node
+    if node.find("kind") == node_of("ResourceList") or "key-duplicate" in str(fixture):
+        return
+    agree(node)
+
+
+def test_the_definition_is_structural() -> None:
+    """Every level of the OpenAPI schema has one type, as apiextensions demands."""
+    definition = yaml.safe_load(schema.definition_text())
+    assert_structural(definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"], "")
+
+
+def assert_structural(node: dict[str, object], path: str) -> None:
+    """Assert that a schema and all below it name their type, and say no more than OpenAPI can."""
+    assert isinstance(node.get("type"), str), path
+    for key in ("properties", "items", "additionalProperties"):
+        inner = node.get(key)
+        for name, below in inner.items() if key == "properties" and isinstance(inner, dict) else [(key, inner)]:
+            if isinstance(below, dict):
+                assert_structural(below, f"{path}.{name}")
+
+
+NAMES = st.sampled_from(["a", "b-1", "A", "a_b", "", "x" * 64, "7"])
+MOMENTS = st.sampled_from(
+    [
+        "Mon 08:00",
+        "Thu 17:00",
+        "2nd Tue +2d 22:00",
+        "0 8 * * MON",
+        "12:00",
+        "2026-12-20",
+        "2026-12-24T20:00Z",
+        "",
+        "Mno",
+        5,
+    ]
+)
+DURATIONS = st.sampled_from(["90m", "1h30m", "2d", "0m", "m", "", "4 hours", "400d", 90])
+TEXTS = st.sampled_from(["why", "", " ", 4711, True, [], {}])
+CHOICES = st.sampled_from(["Open", "Closed", "Scheduled", "open", "Allow", "Wait", True])
+
+
+def some(**fields: st.SearchStrategy[object]) -> st.SearchStrategy[dict[str, object]]:
+    """Draw a map with any of these fields, null among their values, and now and then an unknown one."""
+    unknown = {"unknown": st.just("x")}
+    values = {name: st.none() | drawn | drawn | drawn for name, drawn in fields.items()}
+    return st.fixed_dictionaries({}, optional=values) | st.fixed_dictionaries({}, optional=values | unknown)
+
+
+def full(**fields: st.SearchStrategy[object]) -> st.SearchStrategy[dict[str, object]]:
+    """Draw a map with all of these fields."""
+    return st.fixed_dictionaries(fields)
+
+
+def named(entry: st.SearchStrategy[object]) -> st.SearchStrategy[object]:
+    """Draw a map of entries by name."""
+    return st.dictionaries(NAMES, entry | entry | st.none(), max_size=2)
+
+
+WINDOWS = full(opens=MOMENTS, closes=MOMENTS) | some(
+    opens=MOMENTS,
+    closes=MOMENTS,
+    duration=DURATIONS,
+    description=TEXTS,
+    cronJobs=some(open=NAMES, close=NAMES),
+)
+FREEZES = full(starts=MOMENTS, duration=DURATIONS, reason=TEXTS) | some(starts=MOMENTS, ends=MOMENTS, reason=TEXTS)
+OVERRIDES = full(state=CHOICES, ends=MOMENTS, reason=TEXTS) | some(state=CHOICES, starts=MOMENTS, ticket=TEXTS)
+TARGETS = full(kind=st.sampled_from(["Kustomization", "CronJob"]), names=st.lists(NAMES, max_size=2)) | some(
+    kind=st.sampled_from(["Kustomization", "Alert", "Rollout", ""]),
+    names=st.lists(NAMES, max_size=2),
+    matchLabels=st.dictionaries(TEXTS.filter(lambda text: isinstance(text, str)), TEXTS, max_size=2),
+    namespace=NAMES,
+    apiVersion=st.sampled_from(["argoproj.io/v1alpha1", "v1", "x/y/z", ""]),
+    resource=NAMES,
+    suspendField=st.sampled_from(["spec.paused", "status.paused", ""]),
+    mustExist=st.sampled_from([True, False, "true", "yes", 1]),
+)
+SPECS = {
+    "windows": named(WINDOWS),
+    "freezes": named(FREEZES),
+    "overrides": named(OVERRIDES),
+    "outsideWindows": CHOICES,
+    "state": CHOICES,
+    "closesEarly": DURATIONS | st.just("auto"),
+    "interval": st.sampled_from(["5m", "7m", "60m", "1h", ""]),
+    "firstApply": CHOICES,
+    "actuator": some(
+        type=st.sampled_from(["Gate", "Kubectl"]),
+        image=st.sampled_from(["python:3.13", "python", "r:5000/p", f"p@sha256:{'0' * 64}", "p:latest", "a b:1"]),
+        imagePullPolicy=st.sampled_from(["Always", "always"]),
+        imagePullSecrets=st.lists(NAMES, max_size=1),
+    ),
+    "formerNames": st.lists(st.sampled_from(["a/b", "a", "a/b/c", "A/b"]), max_size=1),
+    "released": st.lists(TARGETS, max_size=1),
+    "adoptUntil": MOMENTS,
+}
+BASE = {
+    "timeZone": "Europe/Berlin",
+    "targets": [{"kind": "Kustomization", "names": ["apps"]}],
+    "windows": {"week": {"opens": "Mon 08:00", "closes": "Thu 17:00"}},
+}
+PATCHED = {name: SPECS[name] for name in ("windows", "state", "actuator")}
+REST = {
+    "timeZone": st.sampled_from(["Etc/UTC", "", 1]),
+    "targets": st.lists(TARGETS, max_size=2),
+    "clusters": named(some(timeZone=st.sampled_from(["Etc/UTC", ""]), **PATCHED)),
+}
+METADATA = st.just({"name": "a", "namespace": "b"}) | some(name=NAMES, namespace=NAMES, labels=some(a=TEXTS))
+
+
+@st.composite
+def policies(draw: st.DrawFn) -> dict[str, object]:
+    """Draw a policy that is right but for a field or two."""
+    changed = draw(st.lists(st.sampled_from([*SPECS, *REST]), max_size=2, unique=True))
+    spec = {**BASE, **{name: draw((SPECS | REST)[name]) for name in changed}}
+    api = {"apiVersion": "krm-windows.dev/v1alpha1", "kind": "WindowPolicy"}
+    return {**api, "metadata": draw(METADATA), "spec": spec}
+
+
+def beyond_a_schema(error: Result) -> bool:
+    """Whether only the model can know: a text, two texts together, or what a patch makes of the policy."""
+    patched = error.field is not None and error.field.path.startswith("spec.clusters.")
+    rule = error.tags["rule"]
+    return bool(BEYOND_A_SCHEMA.fullmatch(rule) or (patched and AFTER_A_MERGE.fullmatch(rule)))
+
+
+def agree(node: object) -> None:
+    """Assert that schema and model give one verdict, but for what only the model can know."""
+    assert isinstance(node, Mapping)
+    errors = [result for result in load(node).results if result.severity == "error"]
+    refused = [error.message for error in VALIDATOR.iter_errors(value(node))]
+    sayable = [error for error in errors if not beyond_a_schema(error)]
+    assert errors or not refused, (refused[:3], value(node))
+    assert refused or not sayable, ([str(error) for error in sayable], value(node))
+
+
+@given(policies())
+@settings(max_examples=300, deadline=None)
+def test_schema_and_model_accept_the_same(policy: dict[str, object]) -> None:
+    """Whatever stands in a policy, they agree on it as far as a schema can say it."""
+    agree(node_of(policy))
+
+
+def test_the_schema_is_json() -> None:
+    """What is written is what is used."""
+    assert json.loads(schema.json_schema_text()) == schema.json_schema()
