@@ -1,0 +1,145 @@
+"""What the function has to say, as results and on standard error."""
+
+from pathlib import Path
+
+import pytest
+from calls import APPS, POLICY, call, spec, wire
+from jsonschema import validate
+
+FIXTURES = sorted(Path(__file__).parents[1].glob("fixtures/rules/*/fires.yaml"))
+
+TEXT = {"type": "string", "minLength": 1}
+# The functions specification, `ResourceList.results`.
+RESULTS = {
+    "type": "array",
+    "minItems": 1,
+    "items": {
+        "type": "object",
+        "additionalProperties": False,
+        "required": ["message", "severity", "tags"],
+        "properties": {
+            "message": TEXT,
+            "severity": {"enum": ["error", "warning", "info"]},
+            "resourceRef": {
+                "type": "object",
+                "additionalProperties": False,
+                "required": ["apiVersion", "kind", "name"],
+                "properties": dict.fromkeys(("apiVersion", "kind", "name", "namespace"), TEXT),
+            },
+            "field": {
+                "type": "object",
+                "additionalProperties": False,
+                "required": ["path"],
+                "properties": {"path": TEXT, "currentValue": {"type": "string"}, "proposedValue": TEXT},
+            },
+            "file": {
+                "type": "object",
+                "additionalProperties": False,
+                "required": ["path"],
+                "properties": {"path": TEXT, "index": {"type": "string", "pattern": "^[0-9]+$"}},
+            },
+            "tags": {
+                "type": "object",
+                "required": ["rule"],
+                "properties": {"rule": {"type": "string", "pattern": "^[a-z]+(-[a-z]+)*$"}},
+                "additionalProperties": {"type": "string"},
+            },
+        },
+    },
+}
+PLACED = APPS.replace(
+    "metadata:\n",
+    "metadata:\n  annotations:\n    internal.config.kubernetes.io/path: clusters/x.yaml\n"
+    "    internal.config.kubernetes.io/index: '2'\n",
+)
+
+
+def document(path: Path) -> str:
+    """Return a rule's document as a ResourceList: that of a rule of the policy is the policy alone."""
+    text = path.read_text()
+    return text if text.startswith("apiVersion: config.kubernetes.io") else wire(APPS, config=text)
+
+
+@pytest.mark.parametrize("path", FIXTURES, ids=lambda path: path.parent.name)
+def test_R01_shape(path: Path) -> None:
+    """Whichever rule fires, its results have the specification's fields, types, a severity and the rule's id."""
+    answer = call(document(path), LOG_TO_STDERR="true")
+    validate(answer.results, RESULTS)
+    assert "internal error" not in answer.err
+    assert all("\n" not in result["message"] for result in answer.results)
+
+
+def test_R01_numbers_and_texts() -> None:
+    """An index is a number and a value that looks like another type is text, in the document as it stands."""
+    answer = call(wire(f"{PLACED}  suspend: false\n"))
+    assert b"\n    index: 2\n" in answer.out
+    assert b'\n    currentValue: "false"\n' in answer.out
+
+
+def test_R02_exit_codes() -> None:
+    """An error exits 1; a warning 0, and 1 under --strict, in which case nothing is changed."""
+    error, warning = wire(f"{APPS}  suspend: true\n"), wire(f"{APPS}  suspend: false\n")
+    assert call(error).code == 1
+    assert call(warning).code == 0
+    strict = call(warning, "--strict")
+    assert strict.code == 1
+    assert strict.out.startswith(warning.encode())
+    assert call(wire(APPS), "--strict").code == 0
+
+
+def test_R02_information_never_fails() -> None:
+    """What is only good to know exits 0 even under --strict."""
+    source = "apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\n"
+    source += "metadata: {name: windowed, namespace: flux-system}\nspec: {}\n"
+    config = spec(targets="[{kind: GitRepository, names: [windowed]}]")
+    answer = call(wire(source, config=config), "--strict")
+    assert (answer.code, answer.rules) == (0, ["source-uplink"])
+
+
+@pytest.mark.parametrize("environ", [{}, {"LOG_TO_STDERR": ""}, {"LOG_TO_STDERR": "true"}])
+def test_R03_standard_error(environ: dict[str, str]) -> None:
+    """Errors are always there, warnings only where the orchestrator asks for them, each in one line."""
+    loud = bool(environ.get("LOG_TO_STDERR"))
+    warning = call(wire(f"{APPS}  suspend: false\n"), **environ)
+    assert ("(suspend-false)" in warning.err) == loud
+    both = call(wire(f"{APPS}  suspend: true\n", config=POLICY.replace("[apps]", "[apps, web]")), **environ)
+    assert [line.partition(" ")[0] for line in both.err.splitlines()] == ["[error]", "[error]"]
+    held = call(wire(f"{APPS}  suspend: true\n", config=spec(state="Open")), **environ)
+    assert ("(state-held)" in held.err) == loud
+    assert "(suspend-true)" in held.err
+
+
+def test_R03_strict_says_what_fails() -> None:
+    """A warning that fails the build is said, asked for or not."""
+    assert "(suspend-false)" in call(wire(f"{APPS}  suspend: false\n"), "--strict").err
+
+
+def test_R04_the_object_and_its_file() -> None:
+    """A result names the object it is about, and the file that the object's annotations name."""
+    [found] = call(wire(f"{PLACED}  suspend: true\n")).results
+    kustomization = {"apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": "Kustomization"}
+    assert found["resourceRef"] == {**kustomization, "name": "apps", "namespace": "flux-system"}
+    assert found["file"] == {"path": "clusters/x.yaml", "index": "2"}
+    assert found["field"] == {"path": "spec.suspend", "currentValue": "true"}
+
+
+def test_R04_the_policy_and_its_file() -> None:
+    """So does one about the policy."""
+    config = spec(timeZone="Mars").replace(
+        "  name: week\n", "  name: week\n  annotations: {internal.config.kubernetes.io/path: p.yaml}\n"
+    )
+    [found] = call(wire(PLACED, config=config)).results
+    assert found["file"] == {"path": "p.yaml", "index": "0"}
+    assert found["resourceRef"]["kind"] == "WindowPolicy"
+
+
+def test_R04_order() -> None:
+    """Errors come first, then by object and field, whatever the order of the items."""
+    items = [
+        f"{APPS.replace('name: apps', f'name: a{n}')}  suspend: {flag}\n" for n, flag in ((1, "false"), (2, "true"))
+    ]
+    items.append(APPS.replace("name: apps", "name: a3") + "  suspend: true\n")
+    config = POLICY.replace("[apps]", "[a1, a2, a3, a10]")
+    answers = [call(wire(*order, config=config)) for order in (items, items[::-1])]
+    assert answers[0].results == answers[1].results
+    assert answers[0].rules == ["target-missing", "suspend-true", "suspend-true", "suspend-false"]
