@@ -118,11 +118,15 @@ def write(path: Path, resources: int) -> None:
         file.write(TAIL)
 
 
+ENVIRONMENT = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
+"""Without switches of Python's own, such as the one that forbids the bytecode that an installed package has."""
+
+
 def measure(command: Sequence[str | Path], stdin: Path) -> Run:
     """Run a program on a file. This process stays small: a child's peak counts what it was before `exec`."""
     with stdin.open("rb") as source, tempfile.TemporaryFile() as sink:
         start = time.perf_counter()
-        child = subprocess.Popen(command, stdin=source, stdout=sink)
+        child = subprocess.Popen(command, stdin=source, stdout=sink, env=ENVIRONMENT)
         _, status, usage = os.wait4(child.pid, 0)
         seconds = time.perf_counter() - start
         child.returncode = os.waitstatus_to_exitcode(status)
@@ -133,6 +137,8 @@ def measure(command: Sequence[str | Path], stdin: Path) -> Run:
 
 def compare(programs: Sequence[Sequence[str | Path]], stdin: Path, times: int) -> list[Run]:
     """Return the median run of each program; they take turns, so that all meet the same machine."""
+    for command in programs:
+        measure(command, stdin)  # once to warm the caches, and Python's bytecode
     rounds = [[measure(command, stdin) for command in programs] for _ in range(times)]
     return [
         Run(statistics.median(run.seconds for run in runs), statistics.median(run.memory for run in runs))
