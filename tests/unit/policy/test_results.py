@@ -24,7 +24,7 @@ def test_line(result: Result, line: str) -> None:
 
 def test_value() -> None:
     """The names and types are the specification's; what is absent is left out, an index of 0 is not."""
-    result = rules.INTERVAL.result("m", path="p", current="7m", ref=ResourceRef(apiVersion="v1", kind="K", name="n"))
+    result = rules.INTERVAL.result("m", path="p", current="7m", ref=ResourceRef(api_version="v1", kind="K", name="n"))
     placed = result.model_copy(update={"file": File(path="a.yaml")})
     assert placed.value() == {
         "message": "m",
