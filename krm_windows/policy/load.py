@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from krm_windows import rules
 from krm_windows.gate.recurrence import Recurrence
 from krm_windows.krm.nodes import Mapping as Node
-from krm_windows.policy import clusters, errors, schedules, texts
+from krm_windows.policy import clusters, errors, presence, schedules, texts
 from krm_windows.policy.model import API_VERSION, KIND, WindowPolicy
 from krm_windows.policy.texts import Tree
 from krm_windows.policy.trouble import Finding, closest
@@ -85,28 +85,12 @@ def _validate(root: dict[str, Tree]) -> tuple[WindowPolicy | None, tuple[Finding
         "time_zone": zone if zone in zones.names() else None,
         "namespace": _text(root, "metadata", "namespace"),
     }
-    contradiction = tuple(_contradictions(tree))
+    contradictions = tuple(presence.check(tree))
     try:
         policy = WindowPolicy.model_validate(tree, context=context)
     except ValidationError as error:
-        return None, (*errors.findings(error), *contradiction)
-    return None if contradiction else policy, (*contradiction, *_cautions(policy))
-
-
-def _contradictions(tree: Tree) -> Iterator[Finding]:
-    """Find `windows` and `outsideWindows` at odds; read from the texts, so that no other error hides it."""
-    spec = tree.get("spec") if isinstance(tree, dict) else None
-    if not isinstance(spec, dict):
-        return
-    outside, windows = spec.get("outsideWindows", "Closed"), spec.get("windows", {})
-    if outside == "Closed" and windows == {}:
-        must = (
-            "must be Open for a policy of freezes only, or `windows` must have an entry: this would be closed forever"
-        )
-        yield Finding(rules.OUTSIDE_WINDOWS, must, path="spec.outsideWindows")
-    if outside == "Open" and windows != {}:
-        must = "must be Closed, or `windows` must have no entry: outside of them this would be open all the same"
-        yield Finding(rules.OUTSIDE_WINDOWS, must, "Open", path="spec.outsideWindows")
+        return None, (*errors.findings(error), *contradictions)
+    return None if contradictions else policy, (*contradictions, *_cautions(policy))
 
 
 def _cautions(policy: WindowPolicy) -> Iterator[Finding]:

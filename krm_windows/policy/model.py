@@ -1,7 +1,7 @@
 """The API `krm-windows.dev/v1alpha1`, WindowPolicy: the one source of schema, function definition and field reference.
 
-A model is validated from a tree of texts (see `policy.load`), so every leaf reads its own text. What several fields say
-together is checked by the model that holds them; what the whole policy says, by `policy.load`.
+A model is validated from a tree of texts (see `policy.load`), so every leaf reads its own text, and a model what its
+moments mean together. Which fields may stand beside which is checked in `policy.presence`.
 """
 
 from collections.abc import Iterator, Mapping
@@ -24,7 +24,7 @@ from pydantic.alias_generators import to_camel
 from krm_windows import gateable, rules
 from krm_windows.policy import fields, occurrences, phrases
 from krm_windows.policy.moments import Moment, Value
-from krm_windows.policy.trouble import Finding, RefusedError, closest, raise_for
+from krm_windows.policy.trouble import Finding, RefusedError, raise_for
 
 API_VERSION: Literal["krm-windows.dev/v1alpha1"] = "krm-windows.dev/v1alpha1"
 KIND: Literal["WindowPolicy"] = "WindowPolicy"
@@ -89,25 +89,6 @@ class TargetSelector(Part):
         description="Whether a missing object is an error; default: if another of its kind and namespace is visible.",
     )
 
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        raise_for(self._trouble())
-        return self
-
-    def _trouble(self) -> Iterator[Finding]:
-        if (self.names is None) == (self.match_labels is None):
-            yield Finding(rules.TARGET_SELECTOR, "must have exactly one of `names` and `matchLabels`")
-        if self._is_known() or (self.api_version and self.resource and self.suspend_field):
-            return
-        known = sorted(row.kind for row in gateable.TABLE)
-        must = "must be a kind of the table, or have `apiVersion`, `resource` and `suspendField` beside it"
-        yield Finding(rules.TARGET_KIND, must, self.kind, closest(self.kind, known), path="kind")
-
-    def _is_known(self) -> bool:
-        """Whether the table has a row for the kind, or says why there can be none."""
-        found = gateable.find(self.kind, self.api_version) or gateable.refusal(self.kind, self.api_version)
-        return found is not None
-
 
 class CronJobNames(Part):
     """Names for a window's CronJobs; those that already stand among the resources are adopted."""
@@ -138,7 +119,7 @@ class Window(Part):
 
     @model_validator(mode="after")
     def _check(self, info: ValidationInfo) -> Self:
-        raise_for(_check_ends(self.opens, self.closes, self.duration, "closes", info))
+        _check_ends(self.opens, self.closes, "closes", info)
         return self
 
 
@@ -163,7 +144,7 @@ class Freeze(Part):
 
     @model_validator(mode="after")
     def _check(self, info: ValidationInfo) -> Self:
-        raise_for(_check_ends(self.starts, self.ends, self.duration, "ends", info))
+        _check_ends(self.starts, self.ends, "ends", info)
         return self
 
 
@@ -306,13 +287,9 @@ def _value(moment: Moment[Value] | None, duration: timedelta | None) -> Value | 
     return moment.value if moment else duration or timedelta(0)
 
 
-def _check_ends(
-    begins: Moment[Value], ends: Moment[Value] | None, duration: timedelta | None, name: str, info: ValidationInfo
-) -> Iterator[Finding]:
-    if (ends is None) == (duration is None):
-        yield Finding(rules.END_CHOICE, f"must have exactly one of `{name}` and `duration`")
-    elif ends is not None:
-        yield from occurrences.check(begins, ends, name, _zone(info))
+def _check_ends(begins: Moment[Value], ends: Moment[Value] | None, name: str, info: ValidationInfo) -> None:
+    if ends is not None:
+        raise_for(occurrences.check(begins, ends, name, _zone(info)))
 
 
 def _repeated(targets: tuple[TargetSelector, ...], namespace: str) -> Iterator[Finding]:

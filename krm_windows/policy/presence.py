@@ -1,0 +1,62 @@
+"""Which fields stand beside which: read from the texts, so that no mistake inside a field hides one between fields."""
+
+from collections.abc import Iterator
+
+from krm_windows import gateable, rules
+from krm_windows.policy.texts import Tree
+from krm_windows.policy.trouble import Finding, closest
+
+
+def check(tree: Tree) -> Iterator[Finding]:
+    """Yield every contradiction between the fields of a policy, with paths from the object's root."""
+    spec = _map(_map(tree).get("spec"))
+    if spec:
+        yield from _outside(spec)
+    for kind, end in (("windows", "closes"), ("freezes", "ends")):
+        for name, entry in _map(spec.get(kind)).items():
+            yield from _ends(entry, end, f"spec.{kind}.{name}")
+    for kind in ("targets", "released"):
+        targets = spec.get(kind)
+        for i, target in enumerate(targets if isinstance(targets, list) else ()):
+            yield from _target(target, f"spec.{kind}[{i}]")
+
+
+def _map(tree: Tree) -> dict[str, Tree]:
+    return tree if isinstance(tree, dict) else {}
+
+
+def _outside(spec: dict[str, Tree]) -> Iterator[Finding]:
+    outside, windows = spec.get("outsideWindows", "Closed"), spec.get("windows", {})
+    path = "spec.outsideWindows"
+    if outside == "Closed" and windows == {}:
+        must = (
+            "must be Open for a policy of freezes only, or `windows` must have an entry: this would be closed forever"
+        )
+        yield Finding(rules.OUTSIDE_WINDOWS, must, path=path)
+    if outside == "Open" and windows != {}:
+        must = "must be Closed, or `windows` must have no entry: outside of them this would be open all the same"
+        yield Finding(rules.OUTSIDE_WINDOWS, must, "Open", path=path)
+
+
+def _ends(entry: Tree, end: str, path: str) -> Iterator[Finding]:
+    if isinstance(entry, dict) and (end in entry) == ("duration" in entry):
+        yield Finding(rules.END_CHOICE, f"must have exactly one of `{end}` and `duration`", path=path)
+
+
+def _target(target: Tree, path: str) -> Iterator[Finding]:
+    if not isinstance(target, dict):
+        return
+    if ("names" in target) == ("matchLabels" in target):
+        yield Finding(rules.TARGET_SELECTOR, "must have exactly one of `names` and `matchLabels`", path=path)
+    kind, api_version = target.get("kind"), target.get("apiVersion")
+    if not isinstance(kind, str) or _is_known(kind, api_version if isinstance(api_version, str) else None):
+        return
+    if not {"apiVersion", "resource", "suspendField"} <= target.keys():
+        must = "must be a kind of the table, or have `apiVersion`, `resource` and `suspendField` beside it"
+        known = sorted(row.kind for row in gateable.TABLE)
+        yield Finding(rules.TARGET_KIND, must, kind, closest(kind, known), f"{path}.kind")
+
+
+def _is_known(kind: str, api_version: str | None) -> bool:
+    """Whether the table has a row for the kind, or says why there can be none."""
+    return gateable.find(kind, api_version) is not None or gateable.refusal(kind, api_version) is not None
