@@ -98,7 +98,7 @@ CLUSTER_EMPTY_MAP = _error("cluster-empty-map", "A cluster's patch holds an empt
 CLUSTER_UNKNOWN = _error("cluster-unknown", "The policy has no such cluster.")
 
 # The plan: what may be gated.
-TARGET_REFUSED = _error("target-refused", "A target's kind cannot be gated: nothing would be held back, or events lost.")
+TARGET_REFUSED = _error("target-refused", "A target's kind cannot be gated: nothing is held back, or events are lost.")
 TARGET_MISSING = _error("target-missing", "A target is not among the resources, though others of its kind are.")
 TARGET_UNSEEN = _warning("target-unseen", "A target is not among the resources; it may come from elsewhere.")
 TARGET_UNMATCHED = _error("target-unmatched", "`matchLabels` matches nothing that is visible.")

@@ -34,6 +34,15 @@ def test_generated_files_are_committed() -> None:
     assert schema.stale(ROOT) == []
 
 
+def test_a_stale_file_is_named(tmp_path: Path) -> None:
+    """What is missing or edited by hand is stale; what was just written is not."""
+    assert schema.stale(tmp_path) == list(schema.FILES)
+    schema.write(tmp_path)
+    assert schema.stale(tmp_path) == []
+    (tmp_path / "docs/reference/rules.md").write_text("edited")
+    assert schema.stale(tmp_path) == ["docs/reference/rules.md"]
+
+
 def test_the_schema_is_one() -> None:
     """It is valid against its own dialect, as is what it says of OpenAPI."""
     jsonschema.Draft202012Validator.check_schema(schema.json_schema())
