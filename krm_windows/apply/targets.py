@@ -32,7 +32,8 @@ def release(plan: Plan, items: Iterable[KubeObject], inventory: Inventory) -> No
     gated = {id(resource.item) for _, resource in visible(plan.timetable.targets, inventory)}
     for item in items:
         if id(item) not in gated and item.mentions(GOVERNED_BY) and item.annotations.get(GOVERNED_BY) == plan.policy:
-            item.remove("metadata", "annotations", GOVERNED_BY)
+            alone = item.annotations.keys() == {GOVERNED_BY}
+            item.remove(*("metadata", "annotations", GOVERNED_BY)[: 2 if alone else 3])
 
 
 def visible(targets: Iterable[Target], inventory: Inventory) -> Iterator[tuple[Target, Resource]]:
