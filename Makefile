@@ -5,9 +5,11 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 export PATH := $(CURDIR)/.cache/bin:$(PATH)
-# Python on every machine alike: no user site, no bytecode beside the sources, text is UTF-8.
+# Python on every machine alike: no packages of the user's own, text is UTF-8, bytecode and examples lie in the cache.
 export PYTHONNOUSERSITE := 1
 export PYTHONUTF8 := 1
+export PYTHONPYCACHEPREFIX := $(CURDIR)/.cache/bytecode
+export HYPOTHESIS_STORAGE_DIRECTORY := $(CURDIR)/.cache/hypothesis
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check bench image format generate clean

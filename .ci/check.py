@@ -11,11 +11,12 @@ ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
 
 SCRIPTS = [".ci/check.py", ".ci/demo.py", ".ci/tool_version.py", ".ci/versions.py", "bench/bench.py"]
+MYPY_ALONE = ["--no-error-summary", "--config-file=", "--cache-dir=.cache/mypy-scripts", "--strict"]
 PROGRAMS: dict[str, list[str | Path]] = {
     "lint": [BIN / "ruff", "check", "--quiet", "."],
     "format": [BIN / "ruff", "format", "--quiet", "--check", "."],
     "types": [BIN / "mypy", "--no-error-summary"],
-    "types of scripts": [BIN / "mypy", "--no-error-summary", "--config-file=", "--strict", *SCRIPTS],
+    "types of scripts": [BIN / "mypy", *MYPY_ALONE, *SCRIPTS],
     "layers": [BIN / "lint-imports", "--no-cache"],
     "generated files": [sys.executable, "-m", "krm_windows.policy.schema", "--check"],
 }

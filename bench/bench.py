@@ -118,8 +118,8 @@ def write(path: Path, resources: int) -> None:
         file.write(TAIL)
 
 
-ENVIRONMENT = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
-"""Without switches of Python's own, such as the one that forbids the bytecode that an installed package has."""
+ENVIRONMENT = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
+"""With the bytecode that an installed package has."""
 
 
 def measure(command: Sequence[str | Path], stdin: Path) -> Run:
