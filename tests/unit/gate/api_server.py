@@ -1,0 +1,207 @@
+"""A small API server over TLS: GET, PATCH and discovery as Kubernetes answers them, and faults on demand."""
+
+import json
+import ssl
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+
+TLS = Path(__file__).parent / "tls"
+TOKEN = "a-service-account-token"  # noqa: S105 - of the server below
+GROUP = "kustomize.toolkit.fluxcd.io"
+
+Json = dict[str, object]
+Fault = Callable[["Handler"], bool]
+"""Called before a request is answered; True if it answered itself."""
+
+
+@dataclass
+class Api:
+    """What the server holds, by path; what it was asked; and the faults to come, by method and path's end."""
+
+    objects: dict[str, Json] = field(default_factory=dict)
+    asked: list[str] = field(default_factory=list)
+    bodies: list[Json] = field(default_factory=list)
+    faults: dict[tuple[str, str], list[Fault]] = field(default_factory=dict)
+    version: int = 100
+
+    def add(self, name: str, spec: Json, *, annotations: Json | None = None, **more: object) -> None:
+        """Put the Kustomization `name` there."""
+        metadata: Json = {"name": name, "namespace": "flux-system", "creationTimestamp": "2020-01-01T00:00:00Z"}
+        if annotations is not None:
+            metadata["annotations"] = annotations
+        self.store(path_of(name), {"kind": "Kustomization", "metadata": metadata, "spec": spec, **more})
+
+    def object(self, name: str) -> Json:
+        """Give the Kustomization `name` as it is."""
+        return self.objects[path_of(name)]
+
+    def store(self, path: str, thing: Json) -> Json:
+        """Write an object, which makes a new resource version of it."""
+        self.version += 1
+        metadata = thing["metadata"]
+        assert isinstance(metadata, dict)
+        self.objects[path] = {**thing, "metadata": {**metadata, "resourceVersion": str(self.version)}}
+        return self.objects[path]
+
+    def fault(self, method: str, name: str, *faults: Fault) -> None:
+        """Let the next such requests, one after the other, meet these faults."""
+        self.faults.setdefault((method, name), []).extend(faults)
+
+    def writes(self) -> list[str]:
+        """Name, in order, what was asked to be patched."""
+        return [line.partition("?")[0].rpartition("/")[2] for line in self.asked if line.startswith("PATCH")]
+
+
+def path_of(name: str) -> str:
+    """Give the path of a Kustomization in the namespace of Flux."""
+    return f"/apis/{GROUP}/v1/namespaces/flux-system/kustomizations/{name}"
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers as the API server does; `do_GET` and `do_PATCH` are what http.server calls."""
+
+    api: Api
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        """Answer an object or the versions of a group."""
+        self._answer(None)
+
+    def do_PATCH(self) -> None:
+        """Merge a patch, if it was made for the version that stands."""
+        self._answer(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+
+    def reply(self, status: int, answer: Json) -> None:
+        """Send a JSON answer."""
+        content = json.dumps(answer).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def refuse(self, status: int, message: str) -> None:
+        """Send a `Status`, as for every refusal."""
+        self.reply(status, {"kind": "Status", "status": "Failure", "message": message, "code": status})
+
+    def log_message(self, *_: object) -> None:
+        """Keep quiet."""
+
+    def _answer(self, patch: Json | None) -> None:
+        path, _, query = self.path.partition("?")
+        self.api.asked.append(f"{self.command} {self.path}")
+        faults = self.api.faults.get((self.command, path.rpartition("/")[2]))
+        if faults and faults.pop(0)(self):
+            return
+        if self.headers["Authorization"] != f"Bearer {TOKEN}":
+            self.refuse(401, "Unauthorized")
+        elif path == f"/apis/{GROUP}":
+            self.reply(200, {"kind": "APIGroup", "preferredVersion": {"groupVersion": f"{GROUP}/v1", "version": "v1"}})
+        elif path not in self.api.objects:
+            self.refuse(404, f"{path.rpartition('/')[2]!r} not found")
+        elif patch is None:
+            self.reply(200, self.api.objects[path])
+        else:
+            self._patch(path, query, patch)
+
+    def _patch(self, path: str, query: str, patch: Json) -> None:
+        self.api.bodies.append(patch)
+        if self.headers["Content-Type"] != "application/merge-patch+json" or query != "fieldManager=krm-windows":
+            self.refuse(415, "not the patch that was agreed on")
+        elif _version(patch) != _version(self.api.objects[path]):
+            self.refuse(409, "the object has been modified; please apply your changes to the latest version")
+        else:
+            self.reply(200, self.api.store(path, _merged(self.api.objects[path], patch)))
+
+
+def _version(thing: Json) -> object:
+    metadata = thing["metadata"]
+    assert isinstance(metadata, dict)
+    return metadata["resourceVersion"]
+
+
+def _merged(thing: Json, patch: Json) -> Json:
+    """Merge as RFC 7386 says."""
+    merged = dict(thing)
+    for key, value in patch.items():
+        old = merged.get(key)
+        if isinstance(value, dict):
+            merged[key] = _merged(old if isinstance(old, dict) else {}, value)
+        elif value is None:
+            merged.pop(key, None)
+        else:
+            merged[key] = value
+    return merged
+
+
+def status(code: int) -> Fault:
+    """Refuse with this status."""
+
+    def answer(handler: Handler) -> bool:
+        handler.refuse(code, f"refused with {code}")
+        return True
+
+    return answer
+
+
+def edited(name: str, change: Json) -> Fault:
+    """Let somebody else change the object just before."""
+
+    def edit(handler: Handler) -> bool:
+        handler.api.store(path_of(name), _merged(handler.api.object(name), change))
+        return False
+
+    return edit
+
+
+def slow(seconds: float) -> Fault:
+    """Answer late."""
+
+    def wait(_: Handler) -> bool:
+        time.sleep(seconds)
+        return False
+
+    return wait
+
+
+def dropped(handler: Handler) -> bool:
+    """Close the connection without an answer."""
+    handler.close_connection = True
+    return True
+
+
+def ignored(handler: Handler) -> bool:
+    """Say yes and change nothing, as a webhook or a pruned field does."""
+    path = handler.path.partition("?")[0]
+    handler.reply(200, handler.api.store(path, handler.api.objects[path]))
+    return True
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, *_: object) -> None:
+        """Say nothing of clients that went away."""
+
+
+@contextmanager
+def serving(api: Api, certificate: str = "server.crt") -> Iterator[int]:
+    """Serve `api` on the port it gives."""
+    server = _Server(("127.0.0.1", 0), type("BoundHandler", (Handler,), {"api": api}))
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(TLS / certificate, TLS / "server.key")
+    server.socket = tls.wrap_socket(server.socket, server_side=True)
+    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    try:
+        yield server.server_port
+    finally:
+        server.shutdown()
+        thread.join()
+        with suppress(OSError):
+            server.server_close()

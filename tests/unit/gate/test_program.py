@@ -1,0 +1,420 @@
+"""The gate program against an API server: faults of every kind, and the program run as the cluster runs it."""
+
+import json
+import os
+import socket
+import ssl
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from importlib.resources import files
+from pathlib import Path
+from shutil import copy
+from time import monotonic
+
+import pytest
+from api_server import GROUP, TLS, TOKEN, Api, Handler, dropped, edited, ignored, serving, slow, status
+
+import krm_windows.gate
+from krm_windows.gate.__main__ import Gate
+from krm_windows.gate.decide import decide
+from krm_windows.gate.kubernetes import Cluster, dig
+from krm_windows.gate.target import HOLD, mark
+from krm_windows.gate.timetable import Rule, Target, Timetable
+from krm_windows.plan.timetable import dump
+
+NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
+SECOND = timedelta(seconds=1)
+OURS, THEIRS = mark("flux-system/p"), mark("flux-system/other")
+
+
+def kustomization(name: str) -> Target:
+    """A target as the compiler names it."""
+    return Target(
+        group=GROUP,
+        resource="kustomizations",
+        kind="Kustomization",
+        namespace="flux-system",
+        name=name,
+        applied=("lastAppliedRevision",),
+    )
+
+
+INFRA, APPS = kustomization("infra"), kustomization("apps")
+SHUT = Timetable(policy="flux-system/p", time_zone="UTC", targets=(INFRA, APPS))
+ALWAYS = replace(SHUT, outside_windows="Open")
+UNTIL_NOON = replace(SHUT, windows=(Rule("windows.morning", NOON - timedelta(hours=4), NOON),))
+
+
+@pytest.fixture
+def api() -> Api:
+    """Two Kustomizations that run and were applied."""
+    api = Api()
+    for name in ("infra", "apps"):
+        api.add(name, {"interval": "10m"}, status={"lastAppliedRevision": "main@sha1:1"})
+    return api
+
+
+@pytest.fixture
+def port(api: Api) -> Iterator[int]:
+    """The port at which it is served."""
+    with serving(api) as port:
+        yield port
+
+
+@pytest.fixture
+def account(tmp_path: Path) -> Path:
+    """A ServiceAccount's folder, as kubelet projects it."""
+    folder = tmp_path / "account"
+    folder.mkdir()
+    copy(TLS / "ca.crt", folder / "ca.crt")
+    (folder / "token").write_text(TOKEN)
+    return folder
+
+
+Look = Callable[..., bool]
+
+
+@pytest.fixture
+def look(port: int, account: Path) -> Look:
+    """One look of a timetable, at an hour before noon or when the clock says."""
+
+    def once(
+        timetable: Timetable, now: Callable[[], datetime] = lambda: NOON - timedelta(hours=1), *, missing: bool = False
+    ) -> bool:
+        gate = Gate(timetable, partial(decide, timetable), now)
+        return gate.look(Cluster("127.0.0.1", str(port), account, timeout=0.5), allow_missing=missing)
+
+    return once
+
+
+def state(api: Api, name: str) -> tuple[object, set[str]]:
+    """Whether it is suspended, and its annotations."""
+    annotations = dig(api.object(name), "metadata", "annotations")
+    return dig(api.object(name), "spec", "suspend"), set(annotations) if isinstance(annotations, dict) else set()
+
+
+def test_closes_and_opens(api: Api, look: Look) -> None:
+    """All targets; and a second look finds nothing left to do."""
+    assert look(SHUT)
+    assert [state(api, name) for name in ("infra", "apps")] == [(True, {OURS})] * 2
+    assert api.asked.count(f"GET /apis/{GROUP}") == 1
+    assert look(SHUT)
+    assert api.writes() == ["infra", "apps"]
+    assert look(ALWAYS)
+    assert [state(api, name) for name in ("infra", "apps")] == [(False, set())] * 2
+
+
+def test_patches_name_their_manager_and_what_differs(api: Api, look: Look) -> None:
+    """The field, the mark, the version read; nothing else."""
+    look(SHUT)
+    assert api.asked[-1].endswith("/kustomizations/apps?fieldManager=krm-windows")
+    assert api.bodies[-1] == {
+        "metadata": {
+            "resourceVersion": "102",
+            "annotations": {
+                OURS: json.dumps(
+                    {"policy": "flux-system/p", "reason": "no window is open", "since": None, "until": None}
+                )
+            },
+        },
+        "spec": {"suspend": True},
+    }
+
+
+def test_the_version_that_a_target_names(api: Api, look: Look) -> None:
+    """No discovery where it is not needed."""
+    assert look(replace(SHUT, targets=(replace(APPS, version="v1"),)))
+    assert f"GET /apis/{GROUP}" not in api.asked
+
+
+def test_a_conflict_is_routine(api: Api, look: Look) -> None:
+    """Flux wrote the status in between: read again, decide again, write."""
+    api.fault("PATCH", "apps", *[edited("apps", {"status": {"observedGeneration": n}}) for n in range(4)])
+    assert look(SHUT)
+    assert state(api, "apps") == (True, {OURS})
+    assert dig(api.object("apps"), "status", "observedGeneration") == 3
+    assert api.writes() == ["infra"] + ["apps"] * 5
+
+
+def test_five_tries(api: Api, look: Look) -> None:
+    """Then it is a failure."""
+    api.fault("PATCH", "infra", *[status(409)] * 5)
+    assert not look(SHUT)
+    assert api.writes() == ["infra"] * 5 + ["apps"]
+    assert state(api, "apps") == (True, {OURS})
+
+
+def test_a_person_suspends_in_between(api: Api, look: Look) -> None:
+    """After the conflict the object is judged anew: it is left alone."""
+    api.fault("PATCH", "apps", edited("apps", {"spec": {"suspend": True}}))
+    assert look(SHUT)
+    assert state(api, "apps") == (True, set())
+
+
+def test_a_hold_comes_in_between(api: Api, look: Look) -> None:
+    """A target that is held while it is about to be opened stays shut."""
+    look(SHUT)
+    api.fault("PATCH", "apps", edited("apps", {"metadata": {"annotations": {HOLD: "ann"}}}))
+    assert look(ALWAYS)
+    assert state(api, "apps") == (True, {OURS, HOLD})
+
+
+@pytest.mark.parametrize("fault", [status(403), status(404), status(500), slow(1.5), dropped])
+@pytest.mark.parametrize("method", ["GET", "PATCH"])
+def test_faults_of_one_target(
+    api: Api, look: Look, capsys: pytest.CaptureFixture[str], method: str, fault: Callable[..., bool]
+) -> None:
+    """It is named, the other is closed all the same, and the next look heals it."""
+    api.fault(method, "infra", fault)
+    assert not look(SHUT)
+    assert state(api, "apps") == (True, {OURS})
+    assert json.loads(capsys.readouterr().out.splitlines()[-1])["failed"] == ["Kustomization flux-system/infra"]
+    assert look(SHUT)
+    assert state(api, "infra") == (True, {OURS})
+
+
+def test_a_fault_in_discovery(api: Api, look: Look) -> None:
+    """Every target that needs it fails or finds it working again."""
+    api.fault("GET", GROUP, status(500))
+    assert not look(SHUT)
+    assert (state(api, "infra")[0], state(api, "apps")[0]) == (None, True)
+
+
+def test_an_answer_that_does_not_do_it(api: Api, look: Look) -> None:
+    """A patch that was accepted and ignored is no success."""
+    api.fault("PATCH", "apps", *[ignored] * 5)
+    assert not look(SHUT)
+
+
+def test_time_is_bounded(api: Api, look: Look) -> None:
+    """However many targets hang, a look ends: after as long as twelve requests may take."""
+    targets = tuple(kustomization(f"t{n}") for n in range(40))
+    for target in targets:
+        api.add(target.name, {})
+        api.fault("GET", target.name, slow(0.7))
+    started = monotonic()
+    assert not look(replace(SHUT, targets=targets))
+    assert monotonic() - started < 8
+
+
+def test_missing_targets(api: Api, look: Look) -> None:
+    """A failure; but none for the Job that runs as soon as the policy is applied."""
+    del api.objects[next(path for path in api.objects if path.endswith("infra"))]
+    assert not look(SHUT)
+    assert look(SHUT, missing=True)
+    assert look(replace(SHUT, targets=(APPS,), released=(INFRA,)))
+
+
+def test_marks_of_others_and_people(api: Api, look: Look) -> None:
+    """Another policy's mark keeps it shut, a person's suspension is no failure."""
+    api.add("infra", {"suspend": True}, annotations={OURS: "{}", THEIRS: "{}"})
+    api.add("apps", {"suspend": True}, status={"lastAppliedRevision": "main@sha1:1"})
+    assert look(ALWAYS)
+    assert state(api, "infra") == (True, {THEIRS})
+    assert state(api, "apps") == (True, set())
+
+
+def test_a_person_who_resumes_is_told(api: Api, look: Look, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is closed again, and the log says so."""
+    api.add("apps", {"suspend": False}, annotations={OURS: "{}"})
+    assert look(SHUT)
+    assert state(api, "apps") == (True, {OURS})
+    done = {"target": "Kustomization flux-system/apps", "done": "a person resumed it: closed"}
+    assert done in [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+def test_former_names_and_released_targets(api: Api, look: Look) -> None:
+    """Marks of a former name are ours; a released target is opened though the policy is closed."""
+    former = mark("flux-system/old")
+    api.add("infra", {"suspend": True}, annotations={former: "{}"})
+    api.add("apps", {"suspend": True}, annotations={former: "{}"}, status={"lastAppliedRevision": "main@sha1:1"})
+    assert look(replace(SHUT, targets=(INFRA,), released=(APPS,), former_names=("flux-system/old",)))
+    assert state(api, "infra") == (True, {OURS})
+    assert state(api, "apps") == (False, set())
+
+
+def test_a_target_that_was_never_applied(api: Api, look: Look) -> None:
+    """A new cluster can start."""
+    api.add("apps", {})
+    metadata = api.object("apps")["metadata"]
+    assert isinstance(metadata, dict)
+    metadata["creationTimestamp"] = "2026-11-20T10:30:00Z"
+    assert look(SHUT)
+    assert state(api, "apps") == (None, set())
+
+
+class Clock:
+    """A clock that stands still until something happens at the server."""
+
+    def __init__(self) -> None:
+        self.time = NOON - SECOND
+
+    def __call__(self) -> datetime:
+        """Tell the time."""
+        return self.time
+
+    def strikes(self, _: Handler) -> bool:
+        """Let it become noon, just before a request is answered."""
+        self.time = NOON
+        return False
+
+
+def test_the_edge_passes_while_reading(api: Api, look: Look) -> None:
+    """It was open when the look began: what counts is what is right when it would be written."""
+    look(SHUT)
+    clock = Clock()
+    api.fault("GET", "apps", clock.strikes)
+    assert look(replace(UNTIL_NOON, targets=(APPS,)), clock)
+    assert [dig(body, "spec", "suspend") for body in api.bodies[2:]] == [None]
+
+
+def test_the_edge_passes_in_a_conflict(api: Api, look: Look) -> None:
+    """After a conflict it is decided again."""
+    look(SHUT)
+    clock = Clock()
+    api.fault("PATCH", "apps", lambda handler: clock.strikes(handler) or edited("apps", {"status": {}})(handler))
+    assert look(replace(UNTIL_NOON, targets=(APPS,)), clock)
+    assert state(api, "apps") == (True, {OURS})
+    assert [dig(body, "spec", "suspend") for body in api.bodies[2:]] == [False, None]
+
+
+def test_the_edge_passes_while_writing(api: Api, look: Look) -> None:
+    """The window ends while the API server takes the patch: it is closed again at once."""
+    look(SHUT)
+    clock = Clock()
+    api.fault("PATCH", "apps", clock.strikes)
+    assert look(replace(UNTIL_NOON, targets=(APPS,)), clock)
+    assert [dig(body, "spec", "suspend") for body in api.bodies[2:]] == [False, True]
+
+
+@pytest.mark.parametrize(("certificate", "ca"), [("server.crt", "other-ca.crt"), ("elsewhere.crt", "ca.crt")])
+def test_an_api_server_that_cannot_prove_itself(api: Api, account: Path, certificate: str, ca: str) -> None:
+    """Of another CA, or with another name: it is told nothing, the token least of all."""
+    copy(TLS / ca, account / "ca.crt")
+    gate = Gate(SHUT, partial(decide, SHUT), lambda: NOON)
+    with serving(api, certificate) as port:
+        assert not gate.look(Cluster("127.0.0.1", str(port), account), allow_missing=True)
+    assert api.asked == []
+
+
+def test_certificates_of_common_distributions(account: Path, port: int) -> None:
+    """Theirs fail `VERIFY_X509_STRICT`, which Python 3.13 sets; the test's CA is one of them."""
+    strict = ssl.create_default_context(cafile=account / "ca.crt")
+    strict.verify_flags |= ssl.VERIFY_X509_STRICT
+    with socket.create_connection(("127.0.0.1", port)) as plain, pytest.raises(ssl.SSLCertVerificationError):
+        strict.wrap_socket(plain, server_hostname="127.0.0.1")
+    assert Cluster("127.0.0.1", str(port), account).get(APPS)
+
+
+Run = Callable[..., tuple[int, list[dict[str, object]]]]
+
+
+@pytest.fixture
+def run(tmp_path: Path, port: int, account: Path) -> Run:
+    """The program, laid out as the volume lays it out, by an interpreter that has nothing of ours installed."""
+    package = tmp_path / "gate" / "krm_windows" / "gate"
+    package.mkdir(parents=True)
+    for module in Path(krm_windows.gate.__path__[0]).glob("*.py"):
+        copy(module, package)
+    entry = "from krm_windows.gate.__main__ import main\nraise SystemExit(main())\n"
+    (tmp_path / "gate" / "__main__.py").write_text(entry)
+    (tmp_path / "gate" / "tzdata").symlink_to(str(files("tzdata")))
+    environment = os.environ | {
+        "KUBERNETES_SERVICE_HOST": "127.0.0.1",
+        "KUBERNETES_SERVICE_PORT": str(port),
+        "HTTPS_PROXY": "http://127.0.0.1:9",
+    }
+
+    def program(timetable: str, *flags: str) -> tuple[int, list[dict[str, object]]]:
+        (tmp_path / "gate" / "timetable.json").write_text(timetable)
+        python = getattr(sys, "_base_executable", sys.executable)
+        command = [python, "-I", "-Werror", str(tmp_path / "gate"), "--account", str(account), *flags]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=60)
+        return done.returncode, [json.loads(line) for line in done.stdout.splitlines()]
+
+    return program
+
+
+def text(timetable: Timetable) -> str:
+    """The timetable as it lies in the ConfigMap."""
+    return json.dumps(dump(timetable))
+
+
+def test_run_closes(api: Api, run: Run) -> None:
+    """One line says what is decided, one a target what was done, the last what failed and how far clocks are apart."""
+    code, log = run(text(SHUT))
+    assert code == 0
+    assert [state(api, name)[0] for name in ("infra", "apps")] == [True, True]
+    assert [list(line) for line in log] == [
+        ["time", "policy", "cluster", "open", "rules", "reason", "since", "until"],
+        ["target", "done"],
+        ["target", "done"],
+        ["failed", "skewSeconds"],
+    ]
+    skew = log[-1]["skewSeconds"]
+    assert isinstance(skew, int)
+    assert abs(skew) <= 5
+
+
+def test_run_fails(api: Api, run: Run) -> None:
+    """Exit 1 if any target is not as it should be."""
+    api.fault("PATCH", "infra", status(403))
+    assert run(text(SHUT))[0] == 1
+    api.objects.clear()
+    assert run(text(SHUT))[0] == 1
+    assert run(text(SHUT), "--allow-missing")[0] == 0
+
+
+def test_run_at_an_instant(api: Api, run: Run) -> None:
+    """It decides, prints, and asks the API nothing."""
+    morning = replace(UNTIL_NOON, time_zone="Europe/Berlin")
+    code, log = run(text(morning), "--at", "2026-11-20T09:00:00+01:00")
+    assert (code, len(log)) == (0, 1)
+    assert (log[0]["open"], log[0]["until"]) == (True, "2026-11-20T12:00:00+00:00")
+    assert run(text(replace(SHUT, time_zone="Mars/Olympus")), "--at", "2026-11-20T09:00:00Z")[0] == 1
+    assert run(text(SHUT), "--at", "2026-11-20T09:00:00")[0] == 1
+    assert api.asked == []
+
+
+def test_run_waits_for_a_near_edge(api: Api, run: Run) -> None:
+    """It closes what it may not leave open: looks at once, and again when the edge has come."""
+    edge = datetime.now(UTC).replace(microsecond=0) + 3 * SECOND
+    rule = Rule("windows.now", edge - timedelta(hours=1), timedelta(hours=1))
+    form = text(replace(SHUT, windows=(rule,))).replace(
+        f"{rule.begins:%Y-%m-%dT%H:%MZ}", f"{rule.begins:%Y-%m-%dT%H:%M:%SZ}"
+    )
+    code, log = run(form)
+    assert code == 0
+    assert [line["open"] for line in log if "open" in line] == [True, False]
+    assert datetime.now(UTC) >= edge
+    assert state(api, "apps") == (True, {OURS})
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        text(replace(ALWAYS, time_zone="Mars/Olympus")),
+        json.dumps(dump(ALWAYS) | {"formatVersion": 2}),
+        json.dumps(dump(ALWAYS) | {"freezes": "none"}),
+        json.dumps(dump(ALWAYS) | {"windows": [{}]}),
+        json.dumps({key: value for key, value in dump(ALWAYS).items() if key != "policy"}),
+    ],
+)
+def test_run_without_a_decision(api: Api, run: Run, broken: str) -> None:
+    """Never opens, closes what it can name, exits 1."""
+    api.add("infra", {"suspend": True}, annotations={OURS: "{}"})
+    code, log = run(broken)
+    assert code == 1
+    assert str(log[0]["reason"]).startswith("cannot be decided")
+    assert [state(api, name)[0] for name in ("infra", "apps")] == [True, True]
+
+
+@pytest.mark.parametrize("broken", ["", "[]", '{"formatVersion": 1}'])
+def test_run_with_nothing_to_name(api: Api, run: Run, broken: str) -> None:
+    """Exits 1, and touches nothing."""
+    assert run(broken)[0] == 1
+    assert api.asked == []

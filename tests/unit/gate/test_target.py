@@ -1,0 +1,177 @@
+"""Whose suspension is it: the table of 'wanted', 'found' and whose marks."""
+
+import json
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from krm_windows.gate.decide import Decision
+from krm_windows.gate.target import HOLD, mark, settle
+from krm_windows.gate.timetable import Target, Timetable
+
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+OPEN = Decision(open=True, rules=("windows.week",), reason="windows.week", since=None, until=None)
+CLOSED = Decision(open=False, rules=(), reason="no window is open", since=NOW - timedelta(hours=1), until=None)
+POLICY = Timetable(policy="flux-system/p", time_zone="UTC", former_names=("flux-system/old",))
+APPS = Target(
+    group="g", resource="rs", kind="K", namespace="n", name="apps", applied=("lastAppliedRevision", "history")
+)
+
+OURS, FORMER, OTHER = mark("flux-system/p"), mark("flux-system/old"), mark("flux-system/other")
+VALUE = json.dumps(
+    {"policy": "flux-system/p", "reason": "no window is open", "since": "2026-11-20T11:00:00+00:00", "until": None}
+)
+MARKED = {OURS: VALUE}
+STALE, OLD, THEIRS, HELD = {OURS: "{}"}, {FORMER: "{}"}, {OTHER: "{}"}, {HOLD: "ann, looking into it"}
+
+Notes = dict[str, str]
+Marks = dict[str, str | None]
+
+
+def found(notes: Notes, *, suspended: bool | None, age: timedelta = timedelta(days=9), applied: bool = True) -> object:
+    """An object as the API gives it."""
+    return {
+        "metadata": {
+            "resourceVersion": "7",
+            "creationTimestamp": (NOW - age).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "annotations": {"team": "blue", **notes},
+        },
+        "spec": {} if suspended is None else {"suspend": suspended},
+        "status": {"history": [{"digest": "sha256:1"}]} if applied else {"history": [], "conditions": []},
+    }
+
+
+def patch(marks: Marks, suspend: bool | None = None) -> dict[str, object]:  # noqa: FBT001
+    """The patch that is expected: nothing but what differs."""
+    metadata = {"resourceVersion": "7", "annotations": marks} if marks else {"resourceVersion": "7"}
+    return {"metadata": metadata} if suspend is None else {"metadata": metadata, "spec": {"suspend": suspend}}
+
+
+@pytest.mark.parametrize(
+    ("decision", "suspended", "notes", "want", "words"),
+    [
+        (CLOSED, None, {}, patch({**MARKED}, suspend=True), "closed"),
+        (CLOSED, False, {}, patch({**MARKED}, suspend=True), "closed"),
+        (CLOSED, False, MARKED, patch({}, suspend=True), "a person resumed it: closed"),
+        (CLOSED, False, STALE, patch({**MARKED}, suspend=True), "a person resumed it: closed"),
+        (CLOSED, False, HELD, patch({**MARKED}, suspend=True), "closed"),
+        (CLOSED, False, THEIRS, patch({**MARKED}, suspend=True), "closed"),
+        (CLOSED, True, MARKED, {}, ""),
+        (CLOSED, True, STALE, patch({**MARKED}), "mark updated"),
+        (CLOSED, True, OLD, patch({**MARKED, FORMER: None}), "mark updated"),
+        (CLOSED, True, MARKED | OLD, patch({FORMER: None}), "mark updated"),
+        (CLOSED, True, THEIRS, patch({**MARKED}), "mark updated"),
+        (CLOSED, True, {}, {}, "left closed by a person"),
+        (CLOSED, True, HELD, {}, "left closed by a person"),
+        (OPEN, None, {}, {}, ""),
+        (OPEN, False, {}, {}, ""),
+        (OPEN, False, MARKED, patch({OURS: None}), "a person resumed it: mark updated"),
+        (OPEN, False, OLD, patch({FORMER: None}), "a person resumed it: mark updated"),
+        (OPEN, False, THEIRS, {}, ""),
+        (OPEN, True, MARKED, patch({OURS: None}, suspend=False), "opened"),
+        (OPEN, True, OLD, patch({FORMER: None}, suspend=False), "opened"),
+        (OPEN, True, MARKED | THEIRS, patch({OURS: None}), "mark updated"),
+        (OPEN, True, THEIRS, {}, "left closed by another policy"),
+        (OPEN, True, {}, {}, "left closed by a person"),
+        (OPEN, True, MARKED | HELD, {}, "left closed, held: ann, looking into it"),
+        (OPEN, True, HELD, {}, "left closed, held: ann, looking into it"),
+    ],
+)
+def test_marks(decision: Decision, suspended: bool | None, notes: Notes, want: dict[str, object], words: str) -> None:  # noqa: FBT001
+    """Every cell of the table."""
+    assert settle(POLICY, APPS, found(notes, suspended=suspended), decision, NOW) == (want, words)
+
+
+ADOPTS = replace(POLICY, adopt_until=NOW + timedelta(days=1))
+WAITS = replace(POLICY, first_apply="Wait")
+
+
+@pytest.mark.parametrize(
+    ("reason", "policy", "decision", "thing", "want"),
+    [
+        ("unmarked counts as ours: opened", ADOPTS, OPEN, found({}, suspended=True), patch({}, suspend=False)),
+        ("unmarked counts as ours: marked", ADOPTS, CLOSED, found({}, suspended=True), patch({**MARKED})),
+        ("a mark is no unmarked suspension", ADOPTS, OPEN, found(THEIRS, suspended=True), {}),
+        ("a hold outranks adoption", ADOPTS, OPEN, found(HELD, suspended=True), {}),
+        ("the time is up", replace(POLICY, adopt_until=NOW), OPEN, found({}, suspended=True), {}),
+        (
+            "Wait, not applied: opened",
+            WAITS,
+            OPEN,
+            found({}, suspended=True, applied=False),
+            patch({}, suspend=False),
+        ),
+        ("Wait, not applied: marked", WAITS, CLOSED, found({}, suspended=True, applied=False), patch({**MARKED})),
+        ("Wait, applied: a person's", WAITS, OPEN, found({}, suspended=True), {}),
+        (
+            "Wait does not hold open",
+            WAITS,
+            CLOSED,
+            found({}, suspended=False, applied=False, age=timedelta(0)),
+            patch({**MARKED}, suspend=True),
+        ),
+    ],
+)
+def test_what_counts_as_ours(
+    reason: str, policy: Timetable, decision: Decision, thing: object, want: dict[str, object]
+) -> None:
+    """Taking over from hand-written jobs, and suspensions that Git carries for the first apply."""
+    assert settle(policy, APPS, thing, decision, NOW)[0] == want, reason
+
+
+YOUNG, OLDER = timedelta(minutes=59), timedelta(hours=1)
+
+
+@pytest.mark.parametrize(
+    ("reason", "target", "thing", "want"),
+    [
+        ("open until it was applied", APPS, found({}, suspended=False, applied=False, age=YOUNG), {}),
+        (
+            "for an hour",
+            APPS,
+            found({}, suspended=False, applied=False, age=OLDER),
+            patch({**MARKED}, suspend=True),
+        ),
+        ("applied", APPS, found({}, suspended=False, age=YOUNG), patch({**MARKED}, suspend=True)),
+        ("a person's suspension stays", APPS, found({}, suspended=True, applied=False, age=YOUNG), {}),
+        (
+            "our own is lifted",
+            APPS,
+            found(MARKED, suspended=True, applied=False, age=YOUNG),
+            patch({OURS: None}, suspend=False),
+        ),
+        ("a hold keeps shut", APPS, found(MARKED | HELD, suspended=True, applied=False, age=YOUNG), {}),
+        (
+            "a kind that does not tell",
+            replace(APPS, applied=()),
+            found({}, suspended=False, applied=False, age=YOUNG),
+            patch({**MARKED}, suspend=True),
+        ),
+    ],
+)
+def test_first_apply(reason: str, target: Target, thing: object, want: dict[str, object]) -> None:
+    """A new cluster can start, whatever the decision says."""
+    assert settle(POLICY, target, thing, CLOSED, NOW)[0] == want, reason
+
+
+def test_a_released_target_is_only_opened() -> None:
+    """Closed or not, our mark goes."""
+    released = replace(POLICY, released=(APPS,))
+    assert settle(released, APPS, found(MARKED, suspended=True), CLOSED, NOW) == (
+        patch({OURS: None}, suspend=False),
+        "opened",
+    )
+    assert settle(released, APPS, found({}, suspended=False), CLOSED, NOW) == ({}, "")
+
+
+def test_another_field() -> None:
+    """Some kinds are paused, and a custom one may keep its switch anywhere."""
+    deep = replace(APPS, field=("spec", "sync", "paused"))
+    thing = {"metadata": {"resourceVersion": "7"}, "spec": {"sync": {"interval": "1m"}}}
+    assert settle(POLICY, deep, thing, CLOSED, NOW)[0]["spec"] == {"sync": {"paused": True}}
+
+
+def test_marks_are_names() -> None:
+    """The annotation's name is API: a hash of `namespace/name`, as other policies, scripts and people know it."""
+    assert mark("flux-system/no-deploy-friday") == "closed-by.krm-windows.dev/e4b94ba4a9"

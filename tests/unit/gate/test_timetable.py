@@ -1,0 +1,111 @@
+"""The timetable's JSON form: what is written is read back, and nothing else is read."""
+
+import json
+from datetime import UTC, datetime, time, timedelta
+
+import pytest
+
+from krm_windows.gate.recurrence import Recurrence
+from krm_windows.gate.timetable import Rule, Target, Timetable, load, salvage
+from krm_windows.plan.timetable import dump
+
+APPS = Target(
+    group="kustomize.toolkit.fluxcd.io",
+    resource="kustomizations",
+    kind="Kustomization",
+    namespace="flux-system",
+    name="apps",
+    applied=("lastAppliedRevision", "history"),
+)
+CLUSTER = Target(
+    group="cluster.x-k8s.io",
+    version="v1beta1",
+    resource="clusters",
+    kind="Cluster",
+    namespace="capi",
+    name="edge",
+    field=("spec", "paused"),
+)
+FULL = Timetable(
+    policy="flux-system/no-deploy-friday",
+    time_zone="Europe/Berlin",
+    cluster="munich",
+    outside_windows="Open",
+    state="Closed",
+    closes_early=timedelta(minutes=9, seconds=30),
+    first_apply="Wait",
+    adopt_until=datetime(2026, 12, 1, tzinfo=UTC),
+    former_names=("flux-system/old",),
+    windows=(
+        Rule("windows.week", Recurrence(hours=frozenset({8}), weekdays=frozenset({1}), nth=-1, shift=2), time(17)),
+        Rule("windows.always", Recurrence(), Recurrence(days=frozenset({1}), either=True)),
+        Rule("windows.once", datetime(2026, 11, 16, 8), timedelta(minutes=90)),
+    ),
+    freezes=(Rule("freezes.xmas", datetime(2026, 12, 20), datetime(2027, 1, 4), "Year-end, Schöne Tage"),),
+    overrides=(Rule("overrides.fix", None, datetime(2026, 12, 22, 9, tzinfo=UTC), "Patch", "Open"),),
+    targets=(APPS, CLUSTER),
+    released=(APPS,),
+)
+
+
+@pytest.mark.parametrize("timetable", [FULL, Timetable(policy="a/b", time_zone="UTC")])
+def test_round_trip(timetable: Timetable) -> None:
+    """What is dumped is read back, equal."""
+    assert load(json.dumps(dump(timetable))) == timetable
+
+
+def test_the_form_is_small_and_plain() -> None:
+    """Defaults are left out; a reviewer can read the rest."""
+    week = Rule("windows.week", Recurrence(minutes=frozenset({0}), hours=frozenset({8})), time(17))
+    assert dump(Timetable(policy="a/b", time_zone="UTC", windows=(week,), targets=(CLUSTER,))) == {
+        "formatVersion": 1,
+        "policy": "a/b",
+        "timeZone": "UTC",
+        "windows": [{"name": "windows.week", "begins": {"minutes": [0], "hours": [8]}, "ends": "17:00"}],
+        "targets": [
+            {
+                "group": "cluster.x-k8s.io",
+                "version": "v1beta1",
+                "resource": "clusters",
+                "kind": "Cluster",
+                "namespace": "capi",
+                "name": "edge",
+                "field": ["spec", "paused"],
+            }
+        ],
+    }
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        "null",
+        "{}",
+        '{"formatVersion": 1}',
+        '{"formatVersion": 2, "policy": "a/b", "timeZone": "UTC"}',
+        '{"formatVersion": 1, "policy": "a/b", "timeZone": "UTC", "colour": "red"}',
+        '{"formatVersion": 1, "policy": "a/b", "timeZone": "UTC", "windows": [{"begins": {}}]}',
+        '{"formatVersion": 1, "policy": "a/b", "timeZone": "UTC", "adoptUntil": "soon"}',
+        '{"formatVersion": 1, "policy": "a/b", "timeZone": "UTC", "targets": [{"resource": "pods"}]}',
+    ],
+)
+def test_anything_else_is_refused(text: str) -> None:
+    """A field that is unknown or missing is never passed over."""
+    with pytest.raises((ValueError, TypeError, LookupError)):
+        load(text)
+
+
+def test_what_can_be_named_is_salvaged() -> None:
+    """From a later format: targets with fields that are not known yet, and others that cannot be addressed."""
+    later = dump(FULL) | {"formatVersion": 2, "windows": "somewhere else"}
+    targets = later["targets"]
+    assert isinstance(targets, list)
+    targets = [targets[0] | {"colour": "red"}, targets[1], {"selector": "all"}, "apps"]
+    saved = salvage(json.dumps(later | {"targets": targets}))
+    assert (saved.policy, saved.released, saved.first_apply) == ("flux-system/no-deploy-friday", (), "")
+    assert [(str(target), target.field) for target in saved.targets] == [
+        ("Kustomization flux-system/apps", ("spec", "suspend")),
+        ("Cluster capi/edge", ("spec", "paused")),
+    ]
