@@ -6,10 +6,11 @@ The names are those of the kpt function SDKs: a function is a `process(resource_
 from krm_windows.krm.errors import ConfigurationError, EditError, InputError
 from krm_windows.krm.kube_object import KubeObject
 from krm_windows.krm.nodes import Mapping, Node, Scalar, Sequence, Value, node_of, value
-from krm_windows.krm.protocols import ExitCode, run
+from krm_windows.krm.protocols import ExitCode, Process, run
 from krm_windows.krm.resource_list import ResourceList
 from krm_windows.krm.stream import documents
 from krm_windows.krm.writer import render
+from krm_windows.results import Result, Severity
 
 __all__ = [
     "ConfigurationError",
@@ -19,9 +20,12 @@ __all__ = [
     "KubeObject",
     "Mapping",
     "Node",
+    "Process",
     "ResourceList",
+    "Result",
     "Scalar",
     "Sequence",
+    "Severity",
     "Value",
     "documents",
     "node_of",

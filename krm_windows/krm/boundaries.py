@@ -103,7 +103,10 @@ def _shape(text: str, children: _Children, shift: int) -> Shape:
     root = children.root
     if root is None:
         raise InputError("the input is empty")
-    nodes = [(start + shift, end + shift) for start, end in children.nodes]
+    # The end of a block scalar is behind its last line break: what follows that break belongs to nobody yet.
+    nodes = [
+        (start + shift, end + shift - (text[end + shift - 1 : end + shift] == "\n")) for start, end in children.nodes
+    ]
     if not isinstance(root, yaml.CollectionStartEvent):
         return Shape("scalar", flow=False, column=0, end=0, spans=())
     flow, column = bool(root.flow_style), starts(root).column

@@ -3,13 +3,15 @@
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from krm_windows.krm import flow_difference, layout, lines, writer
 from krm_windows.krm.layout import Leaf, Pairs, Row, Spot
 from krm_windows.krm.nodes import Value
-from krm_windows.krm.patches import NotMinimalError, Patch, meaning, name_of, removed_value, same
+from krm_windows.krm.patches import NotMinimalError, Patch, meaning, name_of, same
 
-Entries = tuple[tuple[Spot, Spot], ...]
+Change: TypeAlias = tuple[Value, Value]
+Entries: TypeAlias = tuple[tuple[Spot, Spot], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,30 +40,31 @@ class Difference:
         """Give the patches for a document: an object, or a list with one entry, in which only the entry changes."""
         if isinstance(root, Row) and not root.flow and isinstance(wanted, list):
             slot = next(self._elements(root))
-            return self._of_node(root.items[0], wanted[0], slot, 0)
-        return self._of_node(root, wanted, None, 0)
+            return self._of_node(root.items[0], (meaning(root.items[0]), wanted[0]), slot, 0)
+        return self._of_node(root, (meaning(root), wanted), None, 0)
 
-    def _of_node(self, spot: Spot, wanted: Value, slot: Slot | None, level: int) -> list[Patch]:
+    def _of_node(self, spot: Spot, change: Change, slot: Slot | None, level: int) -> list[Patch]:
         """Give what has to change in a node; all of it where less would not do."""
-        if same(meaning(spot), wanted):
+        old, wanted = change
+        if same(old, wanted):
             return []
         try:
             if self.depth is None or level < self.depth:
-                return list(self._within(spot, wanted, level))
+                return list(self._within(spot, old, wanted, level))
         except NotMinimalError:
             pass
         return list(self._instead(spot, wanted, slot))
 
-    def _within(self, spot: Spot, wanted: Value, level: int) -> Iterable[Patch]:
+    def _within(self, spot: Spot, old: Value, wanted: Value, level: int) -> Iterable[Patch]:
         if spot.flow:
             return flow_difference.patches(self.text, spot, wanted)
-        if isinstance(spot, Pairs) and isinstance(wanted, dict) and wanted:
-            return self._pairs(spot, wanted, level)
-        if isinstance(spot, Row) and isinstance(wanted, list) and wanted:
-            return self._row(spot, wanted, level)
+        if isinstance(spot, Pairs) and isinstance(old, dict) and isinstance(wanted, dict) and wanted:
+            return self._pairs(spot, old, wanted, level)
+        if isinstance(spot, Row) and isinstance(old, list) and isinstance(wanted, list) and wanted:
+            return self._row(spot, old, wanted, level)
         raise NotMinimalError
 
-    def _pairs(self, spot: Pairs, wanted: dict[str, Value], level: int) -> Iterator[Patch]:
+    def _pairs(self, spot: Pairs, old: dict[str, Value], wanted: dict[str, Value], level: int) -> Iterator[Patch]:
         """Compare a mapping: entries in their place, new ones behind the last, removed ones with their lines."""
         column = self._column(spot.entries[0][0].start)
         kept = [name_of(key) in wanted or layout.is_merge(key) for key, _ in spot.entries]
@@ -69,18 +72,19 @@ class Difference:
             raise NotMinimalError
         for (key, entry), keep in zip(spot.entries, kept, strict=True):
             if keep and not layout.is_merge(key):
-                yield from self._of_node(entry, wanted[name_of(key)], self._value_slot(key, column), level + 1)
+                name = name_of(key)
+                yield from self._of_node(entry, (old[name], wanted[name]), self._value_slot(key, column), level + 1)
         yield from self._removed_entries(spot.entries, kept, column)
-        if added := _added(spot, wanted):
+        if added := _added(spot, old, wanted):
             yield self._insertion(lines.foot(self.text, spot.end, column), writer.lines(added), column)
 
-    def _row(self, spot: Row, wanted: list[Value], level: int) -> Iterator[Patch]:
+    def _row(self, spot: Row, old: list[Value], wanted: list[Value], level: int) -> Iterator[Patch]:
         """Compare a sequence: what is the same at both ends stays, the rest is compared in order."""
-        old, slots = [meaning(item) for item in spot.items], list(self._elements(spot))
+        slots = list(self._elements(spot))
         first, last = common_ends(old, wanted)
         middle, new = spot.items[first : len(old) - last], wanted[first : len(wanted) - last]
-        for item, entry, slot in zip(middle, new, slots[first:], strict=False):
-            yield from self._of_node(item, entry, slot, level + 1)
+        for item, slot, *change in zip(middle, slots[first:], old[first:], new, strict=False):
+            yield from self._of_node(item, (change[0], change[1]), slot, level + 1)
         for slot, item in list(zip(slots[first:], middle, strict=False))[len(new) :]:
             yield self._removed_lines(slot.after - 1, item.end, slot.column)
         if added := new[len(middle) :]:
@@ -181,10 +185,10 @@ def _in_style_of(spot: Spot, wanted: Value) -> str:
     return f" {writer.quote(wanted)}" if spot.style == '"' else ""
 
 
-def _added(spot: Pairs, wanted: dict[str, Value]) -> dict[str, Value]:
+def _added(spot: Pairs, old: dict[str, Value], wanted: dict[str, Value]) -> dict[str, Value]:
     """Give the entries to be written: those that neither stand there nor are merged with the value wanted."""
     explicit = {name_of(key) for key, _ in spot.entries if not layout.is_merge(key)}
-    inherited = removed_value(meaning(spot), explicit)
+    inherited = {name: entry for name, entry in old.items() if name not in explicit}
     if inherited.keys() - wanted.keys():
         raise NotMinimalError
     known = {name for name, entry in inherited.items() if same(entry, wanted[name])} | explicit

@@ -4,10 +4,11 @@ import re
 from collections.abc import Iterator
 
 from krm_windows.krm import layout, lines, writer
-from krm_windows.krm.layout import Pairs, Row, Spot
+from krm_windows.krm.layout import Leaf, Pairs, Row, Spot
 from krm_windows.krm.nodes import Value
 from krm_windows.krm.patches import NotMinimalError, Patch, meaning, name_of, same
 
+_WORD = re.compile(r"[\w./-]+\Z", re.ASCII)
 _COLON = re.compile(r"\s*:")
 
 
@@ -27,7 +28,17 @@ def _node(text: str, spot: Spot, wanted: Value) -> list[Patch]:
     try:
         return patches(text, spot, wanted)
     except NotMinimalError:
-        return [Patch(spot.start, spot.end, writer.flow(wanted))]
+        return [Patch(spot.start, spot.end, _written(spot, wanted))]
+
+
+def _written(spot: Spot, wanted: Value) -> str:
+    """Write a value; a word in place of a word without quotes has none either."""
+    bare = isinstance(spot, Leaf) and not spot.style and spot.text
+    return (
+        wanted
+        if bare and isinstance(wanted, str) and _WORD.match(wanted) and writer.is_plain(wanted)
+        else writer.flow(wanted)
+    )
 
 
 def _pairs(text: str, spot: Pairs, wanted: dict[str, Value]) -> Iterator[Patch]:

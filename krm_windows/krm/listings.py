@@ -15,8 +15,8 @@ Chunk: TypeAlias = bytes | memoryview
 Change: TypeAlias = tuple[int, int, Iterable[Chunk]]
 
 _EMPTY = re.compile(rb"[ \t]*(?:\[[ \t]*\]|null|~)?")
-_HEADING = re.compile(rb"(?:[ \t]*(?:#[^\n]*)?\n|---[^\n]*\n)*")
-_MARKER = re.compile(rb"(?:\xef\xbb\xbf)?---[ \t]*(?:#[^\n]*)?\r?\n")
+_HEADING = re.compile(rb"(?:[ \t]*(?:#[^\n]*)?\n)*")
+_MARKERS = re.compile(rb"(?m)\A\xef\xbb\xbf|^(?:---|\.\.\.)[ \t]*(?:#[^\n]*)?\r?(?:\n|\Z)|^---[ \t]+")
 
 
 def objects(data: bytes, listing: Listing) -> list[KubeObject]:
@@ -67,7 +67,7 @@ def framed(item: KubeObject, column: int | None, line_break: bytes) -> bytes:
     text = item.span
     if item.column == column and item.column is not None:
         return text
-    text = _MARKER.sub(b"", text, count=1) if item.column is None else _undashed(text, item.column + 2)
+    text = _MARKERS.sub(b"", text) if item.column is None else _undashed(text, item.column + 2)
     if column is not None:
         text = _dashed(text, column)
     return text if line_break == b"\n" or b"\r\n" in text else text.replace(b"\n", line_break)

@@ -74,14 +74,18 @@ _BOM = b"\xef\xbb\xbf"
 _BEGINS = rb"(?:(?<=[\s:?-][ \t].)|(?<=\n.))"
 _QUOTED = rb""""(?:[^"\\\n]|\\.)*"|'[^'\n]*'(?!')"""
 _ENTRY = rb"(?:[\w./-]+:[ ]+)?(?:%b|[^\[\]{}\"'\#,\n]*)" % _QUOTED
+_PROPERTY = rb"""BEGINS\S*(?:[ \t]+[!&]\S*)?[ \t]+["'\[{]"""
 _OPEN = re.compile(
     rb"""
       "BEGINS(?!(?:[^"\\\n]|\\.)*")
     | 'BEGINS(?!(?:[^'\n]|'')*'(?!'))
     | \[BEGINS(?!ENTRY(?:,[ ]*ENTRY)*\])
     | \{BEGINS(?!ENTRY(?:,[ ]*ENTRY)*\})
-    | [!&]BEGINS\S*(?:[ \t]+[!&]\S*)?[ \t]+["'\[{]
-    """.replace(b"BEGINS", _BEGINS).replace(b"ENTRY", _ENTRY),
+    | !PROPERTY
+    | &PROPERTY
+    """.replace(b"PROPERTY", _PROPERTY)
+    .replace(b"BEGINS", _BEGINS)
+    .replace(b"ENTRY", _ENTRY),
     re.VERBOSE,
 )
 
@@ -138,7 +142,7 @@ def scan(data: bytes) -> Outline | None:
     if data.count(b"\r") != data.count(b"\r\n") or (not data.isascii() and _FOREIGN_BREAK.search(data)):
         return None
     fields = _scanned_fields(data)
-    if not fields:
+    if len({field.name for field in fields}) < max(len(fields), 1):
         return None
     reaching = [match.start() for match in _OPEN.finditer(data)]
     end = fields[-1].end
@@ -234,8 +238,8 @@ def _head(data: bytes, start: int, floor: int, column: int) -> int:
     head = line = start
     below: int | None = None
     while (above := data.rfind(b"\n", floor, max(line - 1, floor)) + 1) > floor:
-        text = data[above:line].strip()
-        if text and not _is_comment(data, above, column):
+        text = data[above:line].lstrip()
+        if text and (text[:1] != b"#" or line - above - len(text) > column):
             break
         if text:
             head = above
@@ -243,10 +247,3 @@ def _head(data: bytes, start: int, floor: int, column: int) -> int:
             below = head
         line = above
     return below if below is not None and head == line else head
-
-
-def _is_comment(data: bytes, start: int, column: int) -> bool:
-    indent = 0
-    while data[start + indent : start + indent + 1] == b" ":
-        indent += 1
-    return indent <= column and data[start + indent : start + indent + 1] == b"#"

@@ -52,8 +52,3 @@ def same(one: Value, other: Value) -> bool:
 def canonical(value: Value) -> str:
     """Give a text that is the same for the same values."""
     return json.dumps(value, sort_keys=True)
-
-
-def removed_value(value: Value, names: set[str]) -> dict[str, Value]:
-    """Give the entries of a mapping that are not among `names`."""
-    return {name: entry for name, entry in value.items() if name not in names} if isinstance(value, dict) else {}

@@ -28,6 +28,7 @@ TEXT = """\
 
 
 def item(text: str = TEXT) -> krm.KubeObject:
+    """Read a text as the entry of a list."""
     data = text.encode()
     return krm.KubeObject(data, 0, len(data), column=0)
 
@@ -90,3 +91,85 @@ def test_an_entry_is_removed_with_its_line(path: tuple[str, ...], gone: str) -> 
     assert gone not in obj.span.decode()
     assert obj.kind == "Deployment"
     assert not obj.remove(*path)
+
+
+def test_an_anchored_value_can_be_edited_without_its_aliases() -> None:
+    """What an alias stood for is written out: it keeps the value that it had."""
+    obj = item("- base: &b {k: v} # c\n  same: *b\n  more:\n    <<: *b\n    x: y\n")
+    obj.set("w", "base", "k")
+    assert obj.get() == {"base": {"k": "w"}, "same": {"k": "v"}, "more": {"k": "v", "x": "y"}}
+    assert "&b {k: w} # c" in obj.span.decode()
+
+
+def test_an_anchor_that_another_object_refers_to_is_not_touched() -> None:
+    """An edit that could change a neighbour is refused."""
+    data = b"- a: &x 1\n- b: *x\n"
+    with pytest.raises(krm.EditError, match="refers to the anchor &x"):
+        krm.KubeObject(data, 0, 10, column=0).set(2, "a")
+
+
+def test_a_key_that_stands_twice_is_an_error_where_somebody_looks() -> None:
+    """The rest of the object can be read."""
+    obj = item("- kind: A\n  spec: {a: 1, a: 2}\n")
+    assert obj.kind == "A"
+    with pytest.raises(krm.InputError, match="line 2, column 16: the key 'a' stands twice"):
+        obj.get("spec", "a")
+
+
+@pytest.mark.parametrize(
+    ("before", "path", "content", "after"),
+    [
+        ("- a: b", ("c",), 1, "- a: b\n  c: 1"),
+        ("- a: b\r\n", ("c", "d"), "x\ny\n", "- a: b\r\n  c:\r\n    d: |\r\n      x\r\n      y\r\n"),
+        ("- a:\tb\t# c\n", ("a",), "d", "- a:\td\t# c\n"),
+        ("- a: # c\n  b: 1\n", ("a", "x"), "z", "- a: # c\n    x: z\n  b: 1\n"),
+        ("- a: {} # c\n", ("a", "x"), "z", "- a: # c\n    x: z\n"),
+        ("- a: # c\n    b: 1\n    # d\n  e: f\n", ("a",), None, "- a: null # c\n    # d\n  e: f\n"),
+        ("- a: 'it''s'\n", ("a",), "it's not", "- a: 'it''s not'\n"),
+        ('- a: "x"\n', ("a",), "y", '- a: "y"\n'),
+        ("- a: 'x'\n", ("a",), 1, "- a: 1\n"),
+        ("- a: |\n    x\n\n  b: 1\n", ("a",), "z", "- a: z\n\n  b: 1\n"),
+        ("- a: |+\n    x\n\n", ("b",), 1, "- a: |+\n    x\n\n  b: 1\n"),
+        ('- a: "x\n- y"\n  b: 1\n', ("b",), 2, '- a: "x\n- y"\n  b: 2\n'),
+        ("- a:\n  - x\n  # of y\n  - y\n", ("a",), ["y"], "- a:\n  # of y\n  - y\n"),
+        ("- a:\n  # of y\n  - y\n", ("a",), ["x", "y"], "- a:\n  - x\n  # of y\n  - y\n"),
+        ("- a: [x, y]\n", ("a",), ["x"], "- a: [x]\n"),
+        ("- a: 1 # c\n", ("a",), {"b": [1, {"c": 2}]}, "- a: # c\n    b:\n    - 1\n    - c: 2\n"),
+        ("- ? a\n  : b\n", ("a",), "c", "- a: c\n"),
+        ("- a: !!str 1\n", ("a",), "2", '- a: "2"\n'),
+        ("- 😀: é # 😀\n", ("😀",), "ü", '- 😀: "ü" # 😀\n'),
+    ],
+)
+def test_every_style_is_edited_in_its_place(
+    before: str, path: tuple[str | int, ...], content: object, after: str
+) -> None:
+    """Line breaks, comments and blank lines stay as they are."""
+    obj = item(before)
+    obj.set(content, *path)
+    assert obj.span.decode() == after
+
+
+def test_json_is_edited_as_json() -> None:
+    """An entry is added on a line of its own where the others have one."""
+    text = '{\n  "kind": "A",\n  "spec": {"x": [1, 2]}\n}\n'
+    obj = krm.KubeObject.parse(text.encode())
+    obj.set_annotation("a", "b")
+    obj.set([1, 2, 3], "spec", "x")
+    assert obj.remove("kind")
+    expected = '{\n  "spec": {"x": [1, 2, 3]},\n  "metadata": {"annotations": {"a": "b"}}\n}\n'
+    assert obj.span.decode() == expected
+
+
+def test_mentions_is_never_wrongly_false() -> None:
+    """A text that an escape or a fold could hide counts as mentioned."""
+    assert item().mentions("web")
+    assert not item().mentions("absent")
+    assert item('- a: "\\x77eb"\n').mentions("web")
+    assert item("- a: it\n    is\n").mentions("it is")
+
+
+def test_what_a_path_cannot_reach_is_an_error() -> None:
+    """A scalar has no entries; an index beyond the end is no place."""
+    for path in (("kind", "x"), ("spec", "args", 5), ("spec", "args", "x")):
+        with pytest.raises(krm.EditError):
+            item().set(1, *path)

@@ -1,0 +1,116 @@
+"""ResourceList: items leave as they came, wherever they stand and whatever is in them."""
+
+import io
+import random
+
+import pytest
+
+from krm_windows import krm
+
+HEAD = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n"
+AMBIGUOUS = ["1e3", "0o17", "12e03", "22:00", "on", "y", "=", "<<", "~", "012", ".5", "2024-01-01", "0x1F", "1_000"]
+
+
+def written(resources: krm.ResourceList) -> str:
+    """Return what a ResourceList writes."""
+    stream = io.BytesIO()
+    resources.write(stream)
+    return stream.getvalue().decode()
+
+
+@pytest.mark.parametrize(
+    "text", [*AMBIGUOUS, "190:20:30", "null", "99999999999999999999", "1.0", "{a: on}", "[no, 1.0]"]
+)
+def test_T02_texts_that_readers_disagree_about_stay(text: str) -> None:
+    """Quoted and plain, and when the line below is edited too."""
+    item = f"- kind: A\n  plain: {text}\n  quoted: '{text}'\n  last: x\n"
+    resources = krm.ResourceList.read((HEAD + item).encode())
+    assert written(resources) == HEAD + item
+    resources.items[0].set("y z", "last")
+    assert written(resources) == HEAD + item.replace("last: x", "last: y z")
+
+
+def test_T03_a_plain_equals_sign() -> None:
+    """YAML 1.1 has a type for it that no loader of PyYAML knows."""
+    text = HEAD + "- kind: CustomResourceDefinition\n  enum:\n  - =\n  - '!='\n  - =~\n"
+    resources = krm.ResourceList.read(text.encode())
+    assert written(resources) == text
+    assert resources.items[0].get("enum") == ["=", "!=", "=~"]
+
+
+def test_T06_comments_stay_with_their_items() -> None:
+    """Head, line and foot comments go with an item that goes, and stay with one that stays."""
+    items = [
+        "# a\n- a: 1 # a\n  # a\n# a\n\n",
+        "# b\n- b: 1\n# b\n\n",
+        "# c\n- c: 1\n",
+        "- d: 1\n\n",
+        "# e\n\n# e\n- e: 1\n",
+    ]
+    tail = "# config\nfunctionConfig:\n  kind: C\n"
+    resources = krm.ResourceList.read((HEAD + "".join(items) + tail).encode())
+    del resources.items[1]
+    assert written(resources) == HEAD + items[0] + "".join(items[2:]) + tail
+
+
+def test_T08_order_is_that_of_the_list() -> None:
+    """Items can change places; new ones stand where they are put."""
+    items = [f"  - kind: K{number}\n" for number in range(5)]
+    resources = krm.ResourceList.read((HEAD + "".join(items)).encode())
+    resources.items[:2] = resources.items[1::-1]
+    resources.items.insert(1, krm.KubeObject.from_value({"kind": "New"}))
+    assert written(resources) == HEAD + items[1] + "  - kind: New\n" + items[0] + "".join(items[2:])
+
+
+def test_T09_large_manifests_are_scanned_not_parsed() -> None:
+    """Fifty CRDs of 30 kB with prose in every style leave byte for byte."""
+    draw = random.Random(1)  # noqa: S311 - only to vary the text
+    words = ["the", "user's", '"quoted', "[0]", "e.g.:", "{x}", "- item", "#", "'a'", "it's", "a: b"]
+    crds = []
+    for number in range(50):
+        prose = "".join(f"        {' '.join(draw.choices(words, k=9))}\n" for _ in range(600))
+        crds.append(
+            f'- kind: CustomResourceDefinition # {number}\n  spec:\n    description: |-\n{prose}    enum: [a, "b"]\n'
+        )
+    text = HEAD + "".join(crds)
+    assert len(text) > 1_500_000
+    resources = krm.ResourceList.read(text.encode())
+    assert len(resources.items) == 50
+    assert {item.kind for item in resources.items} == {"CustomResourceDefinition"}
+    assert written(resources) == text
+
+
+@pytest.mark.parametrize(
+    "trap",
+    [
+        '"x\n- kind: B\n  y"',
+        "'x\nkind: B\n'",
+        "[a\n- b]",
+        "{a: b,\nitems: c}",
+        "!t 'x\n- y'",
+        "&a [\nkind: B,\n]",
+        "x\n    - kind: B",
+    ],
+)
+def test_what_looks_like_an_item_is_none(trap: str) -> None:
+    """Quoted texts and flow collections may reach over lines that look like structure."""
+    text = HEAD + f"- kind: A\n  trap: {trap}\n- kind: B\nfunctionConfig:\n  kind: C\n"
+    resources = krm.ResourceList.read(text.encode())
+    assert [item.kind for item in resources.items] == ["A", "B"]
+    assert written(resources) == text
+
+
+def test_an_object_of_a_file_can_become_an_item_and_back() -> None:
+    """Indentation changes, the meaning does not."""
+    document = "# head\n---\nkind: A\nspec: # s\n  text: |\n    a\n\n     ---\n  list:\n  - x\n"
+    resources = krm.ResourceList.read(HEAD.replace("items:", "items: []").encode())
+    resources.items += krm.documents(document.encode())
+    again = krm.ResourceList.read(written(resources).encode())
+    assert again.items[0].get() == krm.documents(document.encode())[0].get()
+    assert "# s" in written(again)
+
+
+def test_empty_documents_are_none() -> None:
+    """Markers and comments alone make no object."""
+    assert krm.documents(b"---\n# nothing\n---\n...\n") == []
+    assert [item.kind for item in krm.documents(b"# top\n---\nkind: A\n---\n---\nkind: B\n---\n")] == ["A", "B"]
