@@ -20,7 +20,8 @@ from krm_windows.schedule import zones
 class Loaded:
     """A policy as written: for no cluster in particular, for each of its clusters, and all that was found.
 
-    `policy` and the values of `clusters` are None where an error stands in their way. `results` are sorted.
+    `policy` and the values of `clusters` are None where an error stands in their way. `results` are sorted. `cured` are
+    those findings of the policy that the patch of a cluster puts right, such as a base without any windows.
     """
 
     policy: WindowPolicy | None
@@ -29,16 +30,19 @@ class Loaded:
     file: File | None = None
     build_for: str | None = None
     clusters: Mapping[str, WindowPolicy | None] = field(default_factory=dict)
+    cured: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     def for_cluster(self, name: str | None) -> tuple[WindowPolicy | None, tuple[Result, ...]]:
-        """Return the policy for a cluster, and all findings; `None` is the policy without `clusters`.
+        """Return the policy for a cluster, and all findings but those that its patch puts right.
 
-        The policy of an unknown cluster is None, and an error names those that are known.
+        `None` is the policy without `clusters`. The policy of an unknown cluster is None, and an error names those that
+        are known.
         """
         if name is None:
             return self.policy, self.results
         if name in self.clusters or name == self.build_for:
-            return self.clusters.get(name), self.results
+            cured = self.cured.get(name, frozenset())
+            return self.clusters.get(name), tuple(result for result in self.results if str(result) not in cured)
         unknown = _unknown_cluster(name, self.clusters, "spec.clusters").result("spec.clusters", self.ref, self.file)
         return None, tuple(sort([*self.results, unknown]))
 
@@ -49,16 +53,25 @@ def load(node: Node, *, file: File | None = None) -> Loaded:
     root = tree if isinstance(tree, dict) else {}
     policy, found = _validate(root)
     findings = [*texts.doubled(node), *found]
-    versions: dict[str, WindowPolicy | None] = {}
-    for name, patch in _patches(root).items():
-        versions[name], wrong = _cluster(root, name, patch, frozenset(found))
-        findings += wrong
+    versions = {name: _cluster(root, name, patch, frozenset(found)) for name, patch in _patches(root).items()}
+    findings += [finding for version in versions.values() for finding in version.findings]
     build_for = _text(root, "spec", "buildFor")
     if build_for is not None and build_for not in versions:
         findings.append(_unknown_cluster(build_for, versions, "spec.buildFor"))
     ref = _ref(root)
-    results = sort(finding.result(finding.path, ref, file) for finding in findings)
-    return Loaded(policy, tuple(results), ref, file, build_for, versions)
+
+    def results(of: Iterable[Finding]) -> list[Result]:
+        return sort(finding.result(finding.path, ref, file) for finding in of)
+
+    return Loaded(
+        policy,
+        tuple(results(findings)),
+        ref,
+        file,
+        build_for,
+        clusters={name: version.policy for name, version in versions.items()},
+        cured={name: frozenset(map(str, results(version.cured))) for name, version in versions.items()},
+    )
 
 
 def _text(tree: Tree, *path: str) -> str | None:
@@ -113,20 +126,27 @@ def _patches(root: dict[str, Tree]) -> dict[str, Tree]:
     return {name: patch for name, patch in patches.items() if patch is not None} if isinstance(patches, dict) else {}
 
 
-def _cluster(
-    root: dict[str, Tree], name: str, patch: Tree, known: frozenset[Finding]
-) -> tuple[WindowPolicy | None, list[Finding]]:
+@dataclass(frozen=True, slots=True)
+class _Version:
+    """The policy of one cluster, what its patch brings in, and what of the policy's own findings it puts right."""
+
+    policy: WindowPolicy | None
+    findings: tuple[Finding, ...] = ()
+    cured: frozenset[Finding] = frozenset()
+
+
+def _cluster(root: dict[str, Tree], name: str, patch: Tree, known: frozenset[Finding]) -> _Version:
     """Read the policy of one cluster; a finding that the policy has without its patch is not told again."""
     path = f"spec.clusters.{name}"
     if not isinstance(patch, dict):
-        return None, []
+        return _Version(None)
     found = [*_misplaced(patch, path), *map(_emptied, clusters.empty_maps(patch, path))]
     own = {key: value for key, value in patch.items() if key not in ("clusters", "buildFor")}
     merged = {key: value for key, value in root.items() if key != "spec"}
     spec = clusters.merge(root.get("spec"), {**own, "clusters": None, "buildFor": name})
     policy, problems = _validate({**merged, "spec": spec})
     found += [_attributed(finding, own, path) for finding in problems if finding not in known]
-    return policy, found
+    return _Version(policy, tuple(found), known.difference(problems))
 
 
 def _misplaced(patch: dict[str, Tree], path: str) -> Iterator[Finding]:

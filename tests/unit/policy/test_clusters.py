@@ -127,3 +127,13 @@ def test_a_patch_can_mend_what_is_wrong_for_others() -> None:
     both = loaded("{e: {interval: 7m}, f: {interval: 10m}}")
     assert both.clusters["e"] is None
     assert both.clusters["f"] is not None
+
+
+def test_a_base_that_only_its_clusters_complete() -> None:
+    """A base without windows is wrong by itself, but not for a cluster whose patch brings them."""
+    base = BASE.partition("  windows:")[0] + "  clusters: {east: {windows: {day: {opens: Mon 08:00, duration: 1h}}}}\n"
+    both = load(KubeObject.parse(base.encode()).node)
+    assert [result.tags["rule"] for result in both.for_cluster(None)[1]] == ["outside-windows"]
+    east, results = both.for_cluster("east")
+    assert east is not None
+    assert results == ()
