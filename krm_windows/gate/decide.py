@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.timetable import Rule, Timetable
-from krm_windows.gate.wallclock import instant, wall, zone
+from krm_windows.gate.wallclock import utc, wall, zone
 
 _DAY = timedelta(days=1)
 _FAR = 400 * _DAY
@@ -122,12 +122,12 @@ def _occurrences(rank: int, rule: Rule, tz: ZoneInfo, start: datetime) -> Iterat
     """
     if not isinstance(rule.begins, Recurrence):
         begin = rule.begins or _ALWAYS
-        yield _utc(begin, tz), _utc(_end(rule, begin, tz), tz), rank, rule.name
+        yield utc(begin, tz), utc(_end(rule, begin, tz), tz), rank, rule.name
         return
     moment = rule.begins.at_or_before(wall(start, tz)) or rule.begins.after(wall(start, tz))
     while moment is not None:
         end = _end(rule, moment, tz)
-        yield _utc(moment, tz), _utc(end, tz), rank, rule.name
+        yield utc(moment, tz), utc(end, tz), rank, rule.name
         last = rule.begins.at_or_before(end)
         moment = last if last and last > moment else rule.begins.after(moment)
 
@@ -144,7 +144,3 @@ def _end(rule: Rule, begin: datetime, tz: ZoneInfo) -> datetime:
             return end.after(wall(begin, tz) if begin.tzinfo else begin) or _NEVER
         case datetime():
             return end
-
-
-def _utc(moment: datetime, tz: ZoneInfo) -> datetime:
-    return moment if moment.tzinfo else instant(moment, tz)

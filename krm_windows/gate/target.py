@@ -9,6 +9,7 @@ from hashlib import sha256
 from krm_windows.gate.decide import Decision
 from krm_windows.gate.kubernetes import dig
 from krm_windows.gate.timetable import Target, Timetable
+from krm_windows.gate.wallclock import utc, zone
 
 HOLD = "krm-windows.dev/hold"
 _MARKS = "closed-by.krm-windows.dev/"
@@ -29,7 +30,8 @@ def settle(timetable: Timetable, target: Target, thing: object, decision: Decisi
     mine, others = notes.keys() & ours.keys(), [note for note in notes if note.startswith(_MARKS) and note not in ours]
     suspended = dig(thing, *target.field) is True
     new = bool(target.applied) and not any(dig(thing, "status", field) for field in target.applied)
-    adopts = (new and timetable.first_apply == "Wait") or (timetable.adopt_until and now < timetable.adopt_until)
+    until = timetable.adopt_until
+    adopts = (new and timetable.first_apply == "Wait") or (until and now < utc(until, zone(timetable.time_zone)))
     starts = new and timetable.first_apply == "Allow" and _is_young(thing, now)
     opens = decision.open or starts or target in timetable.released
     if suspended and opens and HOLD in notes:

@@ -41,6 +41,11 @@ def instant(wall_clock: datetime, tz: ZoneInfo) -> datetime:
     return _first_minute(before, utc, lambda minute: minute.astimezone(tz).replace(tzinfo=None) >= wall_clock)
 
 
+def utc(moment: datetime, tz: ZoneInfo) -> datetime:
+    """Turn a naive moment on the wall clock of `tz` into an instant; leave an aware one."""
+    return moment if moment.tzinfo else instant(moment, tz)
+
+
 def _first_minute(low: datetime, high: datetime, holds: Callable[[datetime], bool]) -> datetime:
     """Find the whole minute from `low` to `high` from which on `holds`."""
     start = low.replace(second=0, microsecond=0)

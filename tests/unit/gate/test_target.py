@@ -96,6 +96,20 @@ WAITS = replace(POLICY, first_apply="Wait")
         ("a hold outranks adoption", ADOPTS, OPEN, found(HELD, suspended=True), {}),
         ("the time is up", replace(POLICY, adopt_until=NOW), OPEN, found({}, suspended=True), {}),
         (
+            "the wall clock says the time is up",
+            replace(POLICY, time_zone="Europe/Berlin", adopt_until=datetime(2026, 11, 20, 13)),
+            OPEN,
+            found({}, suspended=True),
+            {},
+        ),
+        (
+            "the wall clock says there is a minute left",
+            replace(POLICY, time_zone="Europe/Berlin", adopt_until=datetime(2026, 11, 20, 13, 1)),
+            OPEN,
+            found({}, suspended=True),
+            patch({}, suspend=False),
+        ),
+        (
             "Wait, not applied: opened",
             WAITS,
             OPEN,
