@@ -67,6 +67,7 @@ class Handler(BaseHTTPRequestHandler):
 
     api: Api
     protocol_version = "HTTP/1.1"
+    wbufsize = -1  # an answer in one piece: no waiting for acknowledgements
 
     def do_GET(self) -> None:
         """Answer an object or the versions of a group."""
