@@ -27,7 +27,8 @@ class Cluster:
 
     def __init__(self, host: str, port: str, account: Path, timeout: float = 10) -> None:
         self.skew: int | None = None
-        self._address, self._token = (host.strip("[]"), int(port)), (account / "token").read_text().strip()
+        self._address = host.strip("[]"), int(port)
+        self._token = (account / "token").read_text().strip()
         self._tls = ssl.create_default_context(cafile=account / "ca.crt")
         self._tls.verify_flags &= ~ssl.VERIFY_X509_STRICT  # on since Python 3.13; CAs of common distributions fail it
         self._timeout, self._end = timeout, monotonic() + _LOOK * timeout
