@@ -56,7 +56,7 @@ def _suspension(plan: Plan, target: Target, resource: Resource) -> Iterator[Resu
             "remove the field, or set firstApply: Wait where it is meant for the first apply"
         )
         yield resource.result(rules.SUSPEND_TRUE, message, path=path, current="true")
-    elif suspended is not True and waits:
+    if suspended is not True and waits:
         message = "must be true in Git for firstApply: Wait; without it the first apply does not wait"
         yield resource.result(rules.WAIT_NOT_SUSPENDED, message, path=path, proposed="true")
 

@@ -108,7 +108,7 @@ def _references(emitted: Emitted) -> Iterator[Result]:
         for kind, name in (("ServiceAccount", account), ("ConfigMap", program)):
             if (kind, item.namespace, name) not in standing:
                 yield rules.REFERENCE_BROKEN.result(
-                    f"refers to the {kind} {name!r}, which is not in {item.namespace}", ref=ref_of(item)
+                    f'refers to the {kind} "{name}", which is not in {item.namespace}', ref=ref_of(item)
                 )
 
 

@@ -36,6 +36,7 @@ def compile_policy(policy: WindowPolicy, cluster: str | None, inventory: Invento
     ]
     early, results = _closes_early(spec, selections, inventory)
     results += [result for selection in selections for result in _check(spec, selection, inventory)]
+    results += _check_released(selections, released, inventory)
     timetable = _timetable(policy, cluster, early, _unique(selections), _unique(released))
     plan = Plan(
         name=policy.metadata.name,
@@ -59,6 +60,16 @@ def _check(spec: Spec, selection: Selection, inventory: Inventory) -> Iterable[R
         )
 
 
+def _check_released(selections: list[Selection], released: list[Selection], inventory: Inventory) -> Iterable[Result]:
+    gated = {_address(target) for selection in selections for target in selection.targets()}
+    for selection in released:
+        yield from targets.check_released(selection, inventory)
+        for target in selection.targets():
+            if _address(target) in gated:
+                message = f"must not release {target}, which `targets` gates: name it in one of the two"
+                yield rules.TARGET_DUPLICATE.result(message, path=selection.path, current=target.name)
+
+
 def _closes_early(spec: Spec, selections: list[Selection], inventory: Inventory) -> tuple[timedelta, list[Result]]:
     if isinstance(spec.closes_early, timedelta):
         return spec.closes_early, []
@@ -67,12 +78,12 @@ def _closes_early(spec: Spec, selections: list[Selection], inventory: Inventory)
 
 def _unique(selections: list[Selection]) -> tuple[Target, ...]:
     """Return the objects of all entries, sorted, each once."""
-    found = {
-        (target.group, target.resource, target.namespace, target.name): target
-        for selection in selections
-        for target in selection.targets()
-    }
-    return tuple(found[key] for key in sorted(found))
+    found = {_address(target): target for selection in selections for target in selection.targets()}
+    return tuple(found[address] for address in sorted(found))
+
+
+def _address(target: Target) -> tuple[str, str, str, str]:
+    return target.group, target.resource, target.namespace, target.name
 
 
 def _timetable(

@@ -70,24 +70,34 @@ def _matches(resource: Resource, selector: TargetSelector) -> bool:
 
 def check(selection: Selection, inventory: Inventory) -> Iterator[Result]:
     """Yield what speaks against gating the objects of one entry."""
-    reason = gateable.refusal(selection.row.kind, selection.selector.api_version)
-    if reason:
-        yield rules.TARGET_REFUSED.result(
-            f"must be a kind that can be gated, got {selection.row.kind!r}: {reason}",
-            path=f"{selection.path}.kind",
-            current=selection.row.kind,
-        )
+    if refused := list(_refused(selection)):
+        yield from refused
         return
     yield from _missing(selection, inventory)
     for resource in selection.seen(inventory):
         yield from _cautions(selection, resource)
 
 
+def check_released(selection: Selection, inventory: Inventory) -> Iterator[Result]:
+    """Yield what speaks against opening the objects of one entry for good; they need not be visible."""
+    yield from _refused(selection)
+    yield from _unmatched(selection, inventory)
+
+
+def _refused(selection: Selection) -> Iterator[Result]:
+    reason = gateable.refusal(selection.row.kind, selection.selector.api_version)
+    if reason:
+        yield rules.TARGET_REFUSED.result(
+            f'must be a kind that can be gated, got "{selection.row.kind}": {reason}',
+            path=f"{selection.path}.kind",
+            current=selection.row.kind,
+        )
+
+
 def _missing(selection: Selection, inventory: Inventory) -> Iterator[Result]:
     selector, row = selection.selector, selection.row
     if selector.match_labels:
-        if not selection.names:
-            yield _unmatched(selection, inventory)
+        yield from _unmatched(selection, inventory)
         return
     others = inventory.of(row.group, row.kind, selection.namespace)
     for i, name in enumerate(selection.names):
@@ -104,10 +114,12 @@ def _missing(selection: Selection, inventory: Inventory) -> Iterator[Result]:
         )
 
 
-def _unmatched(selection: Selection, inventory: Inventory) -> Result:
+def _unmatched(selection: Selection, inventory: Inventory) -> Iterator[Result]:
+    if selection.names:
+        return
     wanted = ", ".join(f"{key}={value}" for key, value in sorted((selection.selector.match_labels or {}).items()))
     seen = "no resources are visible here" if not inventory.visible else "none of the resources does"
-    return rules.TARGET_UNMATCHED.result(
+    yield rules.TARGET_UNMATCHED.result(
         f"must match at least one {selection.row.kind} in {selection.namespace}, and {seen}; "
         "name the targets in `names`, or run the function where it sees them",
         path=f"{selection.path}.matchLabels",
@@ -120,7 +132,7 @@ def _cautions(selection: Selection, resource: Resource) -> Iterator[Result]:
     renamed = [name for name in resource.previous_names if name != resource.name]
     if renamed:
         message = (
-            f"was renamed from {renamed[-1]!r} by the kustomization; a rename in a layer above does not reach the "
+            f'was renamed from "{renamed[-1]}" by the kustomization; a rename in a layer above does not reach the '
             "names in the Role and the timetable, so run the function in the outermost layer"
         )
         yield resource.result(rules.TARGET_RENAMED, message, path="metadata.name", current=resource.name)

@@ -157,4 +157,5 @@ def _minutes(span: timedelta) -> int:
 
 def _text(span: timedelta) -> str:
     minutes = _minutes(span)
-    return f"{minutes} minutes" if minutes % HOUR else f"{minutes // HOUR} hours"
+    number, unit = (minutes, "minute") if minutes % HOUR else (minutes // HOUR, "hour")
+    return unit if number == 1 else f"{number} {unit}s"

@@ -1,0 +1,67 @@
+"""The golden cases: `tests/fixtures/<case>/` holds input and config, and what comes of them: expected, errors.
+
+`input.yaml` are the items, `config.yaml` is the policy; `expected.yaml` are the items that come out, if they differ
+from the input; `errors.txt` is what is said, if anything. What all emitted objects share is left out of `expected`:
+the gate program, the Job and common labels, which have tests of their own.
+
+`python tests/function/cases.py` writes what comes out as what is expected. Read the diff before it is committed.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from calls import Answer, call, wire
+
+FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
+CASES = sorted(path.parent.name for path in FIXTURES.glob("*/config.yaml"))
+
+_SHARED = re.compile(
+    r"""
+      ^\ {2}"__main__\.py":\ \|\n (?:.*\n)*? (?=\ {2}timetable\.json:)         # the gate program
+    | ^\ {2}(?:suspend:\ false\n\ {2}concurrencyPolicy|activeDeadlineSeconds):.*\n (?:\ {2}.*\n)*  # the Job
+    | ^\ +(?:app\.kubernetes\.io/|kustomize\.toolkit\.fluxcd\.io/(?:substitute|force)).*\n  # labels of everything
+    """,
+    re.MULTILINE | re.VERBOSE,
+)
+_HASH = re.compile(r"(-now-)[0-9a-f]{10}\b")
+
+
+def outcome(case: str) -> dict[str, str]:
+    """Run a case and return the files that say what came of it."""
+    given = (FIXTURES / case / "input.yaml").read_text()
+    items = [text for text in re.split(r"^---\n", given, flags=re.MULTILINE) if text.strip()]
+    config = (FIXTURES / case / "config.yaml").read_text()
+    answer = call(wire(*items, config=config), LOG_TO_STDERR="true")
+    found = {"expected.yaml": shown(answer), "errors.txt": f"{answer.err}exit code {answer.code}\n"}
+    if answer.code:
+        del found["expected.yaml"]
+        if not answer.out.startswith(wire(*items, config=config).encode()):
+            raise AssertionError(f"{case}: an error, and yet something was changed")
+    if answer == Answer(0, answer.out, ""):
+        del found["errors.txt"]
+    return found
+
+
+def shown(answer: Answer) -> str:
+    """Return the items as documents, without what has tests of its own."""
+    listed = answer.out.decode().partition("items:\n")[2].partition("functionConfig:\n")[0]
+    documents = re.sub(r"^(?:  |- )", lambda mark: "---\n" if mark[0] == "- " else "", listed, flags=re.MULTILINE)
+    return _HASH.sub(r"\1<hash>", _SHARED.sub("", documents.removeprefix("---\n")))
+
+
+def main() -> None:
+    """Write what comes out as what is expected."""
+    for case in CASES:
+        found = outcome(case)
+        for name in ("expected.yaml", "errors.txt"):
+            path = FIXTURES / case / name
+            path.unlink(missing_ok=True)
+            if name in found:
+                path.write_text(found[name])
+
+
+if __name__ == "__main__":
+    main()
