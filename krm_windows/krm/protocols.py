@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import BinaryIO, TextIO, TypeAlias
 
 from krm_windows.krm import layout, stream
-from krm_windows.krm.errors import ConfigurationError, InputError
+from krm_windows.krm.errors import ConfigurationError, EditError, InputError
 from krm_windows.krm.listings import Chunk
 from krm_windows.krm.resource_list import ResourceList
 from krm_windows.results import Result, Severity, sort
@@ -70,8 +70,8 @@ def run(  # noqa: PLR0913 - the six things that a process is given
 ) -> int:
     """Run a function once and return its exit code; `argv` is without the name of the program.
 
-    0: fine. 1: a result of severity error (with `--strict`: a warning too), or input that cannot be read; the items
-    are written as they came. 2: our own failure. 3: the configuration is not for this function.
+    0: fine. 1: a result of severity error (with `--strict`: a warning too), or input that cannot be read or edited; the
+    items are written as they came. 2: our own failure. 3: the configuration is not for this function.
     """
     switches, paths = _arguments(argv)
     call = Call(stdin.read(), paths[0] if paths else None, "--strict" in switches, "--debug" in switches)
@@ -79,7 +79,9 @@ def run(  # noqa: PLR0913 - the six things that a process is given
         outcome = _outcome(process, call)
     stdout.writelines(outcome.output)
     stdout.flush()
-    loud = bool(environ.get("LOG_TO_STDERR")) or (call.strict and outcome.code != ExitCode.FINE)
+    loud = environ.get("LOG_TO_STDERR", "false") not in {"", "0", "false"} or (
+        call.strict and outcome.code != ExitCode.FINE
+    )
     _say(outcome.results, stderr, loud=loud)
     return int(outcome.code)
 
@@ -112,7 +114,7 @@ def _code(results: Iterable[Result], *, strict: bool) -> ExitCode:
 
 def _trouble(error: Exception) -> tuple[ExitCode, str]:
     """Say whose fault an exception is, and in one line what happened."""
-    if isinstance(error, InputError):
+    if isinstance(error, InputError | EditError):
         return ExitCode.ERROR, str(error)
     if isinstance(error, ConfigurationError):
         return ExitCode.CONFIGURATION, str(error)

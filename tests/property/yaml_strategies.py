@@ -120,7 +120,7 @@ class Page:
         quote = self.pick(['"', "'"])
         if kind < 9 and self.chance(3):
             middle = self.draw(st.lists(st.sampled_from(MISLEADING), min_size=1, max_size=3))
-            return [f"{quote}open", *middle, f"end{quote}" + self.comment()]
+            return [f"{quote}open", *middle, f"{self.pick(['', '  ', '    '])}end{quote}" + self.comment()]
         return [self.flow()]
 
     def flow(self) -> str:
