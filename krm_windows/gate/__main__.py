@@ -31,8 +31,7 @@ class Gate:
 
     def announce(self) -> Decision:
         """Log what should be now."""
-        now = self.now()
-        decision = self.decides(now)
+        decision = self.decides(now := self.now())
         _log(time=now, policy=self.timetable.policy, cluster=self.timetable.cluster, **asdict(decision))
         return decision
 

@@ -57,6 +57,5 @@ def _patch(target: Target, thing: object, marks: dict[str, str | None], suspend:
     version = {"resourceVersion": dig(thing, "metadata", "resourceVersion")}
     patch: dict[str, object] = {"metadata": {**version, "annotations": marks} if marks else version}
     if suspend is not None:
-        field = reduce(lambda inner, key: {key: inner}, reversed(target.field[1:]), suspend)
-        patch[target.field[0]] = field
+        patch[target.field[0]] = reduce(lambda inner, key: {key: inner}, reversed(target.field[1:]), suspend)
     return patch if marks or suspend is not None else {}
