@@ -83,11 +83,6 @@ def test_marks(decision: Decision, suspended: bool | None, notes: Notes, want: d
     assert settle(POLICY, APPS, found(notes, suspended=suspended), decision, NOW) == (want, words)
 
 
-def _until(hour: int, minute: int) -> Timetable:
-    """Adopt until then in Berlin, where it is 13:00 now."""
-    return replace(POLICY, time_zone="Europe/Berlin", adopt_until=datetime(2026, 11, 20, hour, minute))
-
-
 ADOPTS = replace(POLICY, adopt_until=NOW + timedelta(days=1))
 WAITS = replace(POLICY, first_apply="Wait")
 
