@@ -6,7 +6,7 @@ the one with fewer runs is taken.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 from functools import lru_cache
 from itertools import pairwise
@@ -75,6 +75,9 @@ def cover(recurrence: Recurrence, at: Iterable[Moment]) -> str:
 @lru_cache(maxsize=1024)
 def cover_days(recurrence: Recurrence, shifts: frozenset[int]) -> Days:
     """Return day fields that match each day of the recurrence moved by each of `shifts` days."""
+    if recurrence.either and (recurrence.days == MONTH or recurrence.weekdays == WEEK):
+        # Either of them is every day; written out, the full field would be a star, and the other one would decide.
+        recurrence = replace(recurrence, days=MONTH, weekdays=WEEK, either=False)
     if _plain(recurrence):
         return Days(MONTH, YEAR, frozenset((day + shift) % 7 for day in recurrence.weekdays for shift in shifts))
     if shifts == {0} and recurrence.nth is None and recurrence.shift == 0:

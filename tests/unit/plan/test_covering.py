@@ -26,6 +26,12 @@ FIFTH_TUESDAY = Recurrence(frozenset({0}), frozenset({22}), weekdays=frozenset({
         ("three days a month are rarer than weekly", FIFTH_TUESDAY, {Moment(0, 1320)}, "0 22 29-31 * *"),
         ("a fifth weekday may end next month", FIFTH_TUESDAY, {Moment(1, 120)}, "0 2 1,30,31 * *"),
         (
+            "either of a day and every weekday is every day",
+            Recurrence(frozenset({0}), frozenset({8}), days=frozenset({3}), either=True),
+            {Moment(0, 480)},
+            "0 8 * * *",
+        ),
+        (
             "runs of three are ranges",
             Recurrence(frozenset({0}), frozenset({1, 2, 3, 7})),
             {Moment(0, 60 * hour) for hour in (1, 2, 3, 7)},
