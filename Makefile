@@ -19,7 +19,7 @@ help:
 	@echo 'make test      run the tests; what a machine lacks is named and skipped'
 	@echo 'make check     lint, types, layers, generated files, rules of the house'
 	@echo 'make format    format the sources'
-	@echo 'make generate  write schema, function definition and field reference again'
+	@echo 'make generate  write schema, function definition, field reference and expected results again'
 	@echo 'make bench     time and memory beside a minimal Go function'
 	@echo 'make image     the container image, with podman or docker'
 	@echo 'make clean     remove .venv and .cache'
@@ -46,6 +46,7 @@ format: $(READY)
 
 generate: $(READY)
 	@$(BIN)/python -m krm_windows.policy.schema --write
+	@$(BIN)/python tests/golden.py
 
 bench: $(READY)
 	@$(BIN)/python bench/bench.py
