@@ -55,7 +55,8 @@ spec:
     assert all(
         line.startswith("[error] krm-windows.dev/v1alpha1/WindowPolicy/flux-system/week spec.") for line in lines
     )
-    assert lines == sorted(lines)
+    paths = [result["field"]["path"] for result in answer.results]
+    assert paths == sorted(paths)
     for path, hint in {
         "spec.timezone": 'did you mean "timeZone"',
         "spec.targets[0].name": 'did you mean "names"',

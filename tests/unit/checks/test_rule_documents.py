@@ -1,0 +1,57 @@
+"""Every rule has a document that breaks it and one that nearly does; those of plan and stream are ResourceLists."""
+
+import re
+from pathlib import Path
+
+import pytest
+from calls import call
+
+from krm_windows import rules
+from krm_windows.checks import readonly
+from krm_windows.function import window_policy
+from krm_windows.krm import ResourceList
+from krm_windows.rules import RULES, Rule
+
+FIXTURES = Path(__file__).parents[2] / "fixtures/rules"
+HEAD = "apiVersion: config.kubernetes.io/"
+# A gated source is always worth a word.
+BESIDE = {rules.SOURCE_SHARED.id: {rules.SOURCE_UPLINK.id}}
+
+
+def document(rule: Rule, name: str) -> str:
+    """Return the text of a document of a rule."""
+    return (FIXTURES / rule.id / f"{name}.yaml").read_text()
+
+
+# A fault of ours has no document: test_P11 fires it.
+DOCUMENTED = [rule for rule in RULES if rule is not rules.INTERNAL]
+STREAM_RULES = [rule for rule in DOCUMENTED if document(rule, "fires").startswith(HEAD)]
+
+
+def fired(rule: Rule, name: str) -> set[str]:
+    """Call the function on a document, or `render` where the rule is one of its own; give the rules that fired."""
+    if rule is not rules.RENDER_READ_ONLY:
+        said = call(document(rule, name), LOG_TO_STDERR="true").err
+        return set(re.findall(r"\(([a-z-]+)\)$", said, re.MULTILINE))
+    resources = ResourceList.read(document(rule, name).encode())
+    assert resources.function_config
+    compiled = window_policy.compile_onto(resources.function_config, resources.items)
+    return {result.tags["rule"] for result in readonly.check(compiled.results, compiled.adopted)}
+
+
+@pytest.mark.parametrize("rule", STREAM_RULES, ids=lambda rule: rule.id)
+def test_a_rule_fires_alone(rule: Rule) -> None:
+    """The document breaks this rule and no other."""
+    assert fired(rule, "fires") - BESIDE.get(rule.id, set()) == {rule.id}
+
+
+@pytest.mark.parametrize("rule", STREAM_RULES, ids=lambda rule: rule.id)
+def test_a_rule_nearly_fires(rule: Rule) -> None:
+    """The smallest change makes the document right."""
+    assert fired(rule, "nearly") - BESIDE.get(rule.id, set()) == set()
+
+
+def test_every_rule_has_both_documents_and_every_folder_a_rule() -> None:
+    """A rule without a document that fires it may be dead, a folder without a rule is."""
+    found = {path.name: {document.name for document in path.iterdir()} for path in FIXTURES.iterdir()}
+    assert found == {rule.id: {"fires.yaml", "nearly.yaml"} for rule in DOCUMENTED}
