@@ -198,7 +198,7 @@ def test_P11_our_own_failure() -> None:
     """It is told from the user's by its code and said in one line, the traceback is there for who asks."""
     answer = with_process("resources.items.clear(); raise ZeroDivisionError('oh\\nno')", wire(APPS))
     assert answer.code == 2
-    assert answer.err == "[error] internal error: ZeroDivisionError: oh no (--debug shows where)\n"
+    assert answer.err == "[error] internal error: ZeroDivisionError: oh no (--debug shows where) (internal)\n"
     assert answer.out.startswith(wire(APPS).encode())
     more = with_process("raise ZeroDivisionError('oh')", wire(APPS), "--debug")
     assert more.code == 2
