@@ -73,6 +73,12 @@ class Result(_Part):
         return self.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
+def fails(results: Iterable[Result], *, strict: bool = False) -> bool:
+    """Whether results fail a build: an error does, and with `strict` a warning too."""
+    failing = {Severity.ERROR, Severity.WARNING} if strict else {Severity.ERROR}
+    return any(result.severity in failing for result in results)
+
+
 _RANK = {severity: rank for rank, severity in enumerate(Severity)}
 
 

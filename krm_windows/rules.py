@@ -50,6 +50,12 @@ def _info(name: str, summary: str) -> Rule:
     return Rule(name, Severity.INFO, summary)
 
 
+# The wire.
+INPUT_UNREADABLE = _error("input-unreadable", "The input is no ResourceList, or an object in it is no YAML.")
+EDIT_REFUSED = _error("edit-refused", "An edit would change more than it was asked to, so it was not made.")
+CONFIGURATION = _error("configuration", "The functionConfig is absent, or of a kind that this function does not take.")
+INTERNAL = _error("internal", "A fault of this program.")
+
 # The policy: the shape of the document.
 FIELD_UNKNOWN = _error("field-unknown", "A field is not part of the API.")
 FIELD_REQUIRED = _error("field-required", "A field that must be given is absent or empty.")

@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime
 
 from krm_windows import rules
 from krm_windows.cli import inputs, report
-from krm_windows.cli.exit_codes import ExitCode
+from krm_windows.exit_codes import ExitCode
 from krm_windows.function import window_policy
 from krm_windows.gate.wallclock import zone
 from krm_windows.inventory import Inventory

@@ -5,7 +5,7 @@ import shlex
 import sys
 from pathlib import Path
 
-from krm_windows.cli.exit_codes import ExitCode
+from krm_windows.exit_codes import ExitCode
 
 PLACE = Path("krm-windows.dev/v1alpha1/windowpolicy/WindowPolicy")
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from krm_windows import __version__
-from krm_windows.cli.exit_codes import ExitCode
+from krm_windows.exit_codes import ExitCode
 
 COMMANDS = {
     "render": "write the windows of a policy as plain files",

@@ -8,11 +8,11 @@ from pathlib import Path
 from krm_windows import tree, workspace
 from krm_windows.checks import readonly
 from krm_windows.cli import inputs, report
-from krm_windows.cli.exit_codes import ExitCode
+from krm_windows.exit_codes import ExitCode
 from krm_windows.function import window_policy
 from krm_windows.plan import uninstall
 from krm_windows.plan.model import Plan
-from krm_windows.results import Result
+from krm_windows.results import Result, fails
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -47,7 +47,7 @@ def _plan(arguments: argparse.Namespace) -> tuple[Plan | None, Sequence[Result]]
     items = inputs.resources(arguments.resources) if arguments.resources else []
     compiled = window_policy.compile_onto(config, items, arguments.cluster)
     results = readonly.check(compiled.results, compiled.adopted)
-    if compiled.application is None or window_policy.failed(results):
+    if compiled.application is None or fails(results):
         return None, results
     plan = compiled.application.plan
     return (uninstall(plan) if arguments.uninstall else plan), results

@@ -4,8 +4,8 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from krm_windows.cli.exit_codes import ExitCode
-from krm_windows.results import Result, Severity, sort
+from krm_windows.exit_codes import ExitCode
+from krm_windows.results import Result, fails, sort
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -17,5 +17,4 @@ def show(results: Sequence[Result], *, strict: bool) -> ExitCode:
     """Print results in their order and return what they mean."""
     for result in sort(results):
         print(result, file=sys.stderr)
-    failing = {Severity.ERROR, Severity.WARNING} if strict else {Severity.ERROR}
-    return ExitCode.ERROR if any(result.severity in failing for result in results) else ExitCode.FINE
+    return ExitCode.ERROR if fails(results, strict=strict) else ExitCode.FINE

@@ -3,7 +3,7 @@
 import argparse
 import sys
 
-from krm_windows.cli.exit_codes import ExitCode
+from krm_windows.exit_codes import ExitCode
 from krm_windows.policy import schema
 
 FORMS = {

@@ -3,7 +3,7 @@
 import argparse
 
 from krm_windows.cli import inputs, report
-from krm_windows.cli.exit_codes import ExitCode
+from krm_windows.exit_codes import ExitCode
 from krm_windows.function import window_policy
 
 

@@ -11,7 +11,7 @@ from krm_windows.krm import KubeObject, ResourceList
 from krm_windows.plan import compile_policy, kinds
 from krm_windows.policy.load import load
 from krm_windows.policy.model import WindowPolicy
-from krm_windows.results import Result, Severity
+from krm_windows.results import Result, fails
 
 CONFIG_PATH = "config.kubernetes.io/path"
 
@@ -48,7 +48,7 @@ def compile_onto(config: KubeObject, items: list[KubeObject], cluster: str | Non
     plan, planned = compile_policy(policy, name, seen)
     application = Application(plan, items, seen)
     results = (*found, *about(config, [*planned, *application.check()]))
-    return Compiled(None if failed(results) else application, application.adopted, results)
+    return Compiled(None if fails(results) else application, application.adopted, results)
 
 
 def verify(config: KubeObject, items: Sequence[KubeObject], cluster: str | None = None) -> list[Result]:
@@ -67,12 +67,7 @@ def load_policy(config: KubeObject, cluster: str | None = None) -> tuple[WindowP
     name = loaded.build_for if cluster is None else cluster
     policy, found = loaded.for_cluster(name)
     results = [*found, *_narrowed(config)]
-    return (None if failed(results) else policy), name, results
-
-
-def failed(results: Sequence[Result]) -> bool:
-    """Whether an error stands among the results."""
-    return any(result.severity is Severity.ERROR for result in results)
+    return (None if fails(results) else policy), name, results
 
 
 def about(config: KubeObject, results: Sequence[Result]) -> list[Result]:

@@ -3,10 +3,11 @@
 The names are those of the kpt function SDKs: a function is a `process(resource_list)` handed to `run`.
 """
 
+from krm_windows.exit_codes import ExitCode
 from krm_windows.krm.errors import ConfigurationError, EditError, InputError
 from krm_windows.krm.kube_object import KubeObject
 from krm_windows.krm.nodes import Mapping, Node, Scalar, Sequence, Value, node_of, value
-from krm_windows.krm.protocols import ExitCode, Process, run
+from krm_windows.krm.protocols import Process, run
 from krm_windows.krm.resource_list import ResourceList
 from krm_windows.krm.stream import documents
 from krm_windows.krm.writer import render

@@ -9,26 +9,18 @@ import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
-from enum import IntEnum
 from pathlib import Path
 from typing import BinaryIO, TextIO, TypeAlias
 
+from krm_windows import rules
+from krm_windows.exit_codes import ExitCode
 from krm_windows.krm import layout, stream
 from krm_windows.krm.errors import ConfigurationError, EditError, InputError
 from krm_windows.krm.listings import Chunk
 from krm_windows.krm.resource_list import ResourceList
-from krm_windows.results import Result, Severity, sort
+from krm_windows.results import Result, Severity, fails, sort
 
 Process: TypeAlias = Callable[[ResourceList], None]
-
-
-class ExitCode(IntEnum):
-    """What a function says to the orchestrator."""
-
-    FINE = 0
-    ERROR = 1
-    FAILURE = 2
-    CONFIGURATION = 3
 
 
 @dataclass(frozen=True)
@@ -96,30 +88,26 @@ def _outcome(process: Process, call: Call) -> Outcome:
     try:
         resources = call.resources()
         process(resources)
-        code = _code(resources.results, strict=call.strict)
-        if code is ExitCode.FINE:
-            return Outcome(code, resources.chunks(), sort(resources.results))
-        return _echo(call, code, resources.results, silent=resources.silent)
+        if not fails(resources.results, strict=call.strict):
+            return Outcome(ExitCode.FINE, resources.chunks(), sort(resources.results))
+        return _echo(call, ExitCode.ERROR, resources.results, silent=resources.silent)
     except Exception as error:  # noqa: BLE001 - the one place where an exception becomes an exit code
         if call.debug:
             traceback.print_exc()
-        code, message = _trouble(error)
-        return _echo(call, code, [Result(message=message, severity=Severity.ERROR)])
+        code, result = _trouble(error)
+        return _echo(call, code, [result])
 
 
-def _code(results: Iterable[Result], *, strict: bool) -> ExitCode:
-    failing = {Severity.ERROR, Severity.WARNING} if strict else {Severity.ERROR}
-    return ExitCode.ERROR if any(result.severity in failing for result in results) else ExitCode.FINE
-
-
-def _trouble(error: Exception) -> tuple[ExitCode, str]:
+def _trouble(error: Exception) -> tuple[ExitCode, Result]:
     """Say whose fault an exception is, and in one line what happened."""
-    if isinstance(error, InputError | EditError):
-        return ExitCode.ERROR, str(error)
+    if isinstance(error, InputError):
+        return ExitCode.ERROR, rules.INPUT_UNREADABLE.result(str(error))
+    if isinstance(error, EditError):
+        return ExitCode.ERROR, rules.EDIT_REFUSED.result(str(error))
     if isinstance(error, ConfigurationError):
-        return ExitCode.CONFIGURATION, str(error)
+        return ExitCode.CONFIGURATION, rules.CONFIGURATION.result(str(error))
     what = " ".join(f"{type(error).__name__}: {error}".split())
-    return ExitCode.FAILURE, f"internal error: {what} (--debug shows where)"
+    return ExitCode.FAILURE, rules.INTERNAL.result(f"internal error: {what} (--debug shows where)")
 
 
 def _echo(call: Call, code: ExitCode, results: list[Result], *, silent: bool = False) -> Outcome:

@@ -1,0 +1,16 @@
+"""The exit codes of the function and of every command, in one table."""
+
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """What is said to whoever called: an orchestrator, a pipeline, a shell."""
+
+    FINE = 0
+    ERROR = 1
+    """A result of severity error (with `--strict` a warning), input that cannot be read, files that are stale."""
+    FAILURE = 2
+    """Our own failure."""
+    CONFIGURATION = 3
+    """The functionConfig is absent or of another kind."""
+    INTERRUPTED = 130
