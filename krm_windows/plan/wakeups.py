@@ -110,6 +110,8 @@ def _edge_minutes(timetable: Timetable) -> Iterator[tuple[str, int, str]]:
         *((rule, 0, early) for rule in dated),
         *((rule, early, 0) for rule in timetable.freezes),
         *((rule, early if rule.state == "Closed" else 0, 0) for rule in timetable.overrides),
+        # One that opens for less than `closesEarly` ends into what was closed already, so early ahead of it.
+        *((rule, 0, early) for rule in timetable.overrides if rule.state == "Open"),
     ):
         begins = _points(rule.begins)
         yield from ((rule.name, m.shifted(begin_shift).minute, zone) for m, zone in begins)

@@ -1,0 +1,195 @@
+"""Every edge of a timetable has a schedule that fires at it, and a CronJob's words and names say what it is for."""
+
+from datetime import UTC, datetime, time, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from krm_windows.gate.decide import timeline
+from krm_windows.gate.recurrence import Recurrence
+from krm_windows.gate.timetable import Rule, Timetable
+from krm_windows.plan.wakeups import Given, WakeUp, Wording, wake_ups
+from krm_windows.schedule import cron
+
+START, END = datetime(2027, 1, 1, tzinfo=UTC), datetime(2028, 1, 1, tzinfo=UTC)
+HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+QUARTER = timedelta(minutes=15)
+MONDAY = Recurrence(frozenset({0}), frozenset({8}), weekdays=frozenset({1}))
+THURSDAY = Recurrence(frozenset({0}), frozenset({17}), weekdays=frozenset({4}))
+
+MINUTES = st.frozensets(st.sampled_from((0, 5, 30, 59)), min_size=1, max_size=2)
+HOURS = st.frozensets(st.sampled_from((0, 1, 9, 22, 23)), min_size=1, max_size=2)
+WEEKDAYS = st.frozensets(st.integers(0, 6), min_size=1)
+DATES = st.datetimes(datetime(2027, 1, 1), datetime(2027, 12, 1)).map(lambda at: at.replace(second=0, microsecond=0))
+SPANS = st.integers(1, 3 * 24 * 60).map(lambda minutes: timedelta(minutes=minutes))
+TIMES = st.sampled_from((time(0), time(0, 10), time(4), time(23, 59)))
+
+
+@st.composite
+def recurrences(draw: st.DrawFn) -> Recurrence:
+    """Draw a recurrence of any of the shapes that the moments grammar has."""
+    times = (draw(MINUTES), draw(HOURS))
+    match draw(st.integers(0, 2)):
+        case 0:
+            return Recurrence(*times, weekdays=draw(WEEKDAYS))
+        case 1:
+            nth, day, shift = draw(st.sampled_from((1, 2, 5, -1))), draw(st.integers(0, 6)), draw(st.integers(0, 27))
+            return Recurrence(*times, weekdays=frozenset({day}), nth=nth, shift=shift)
+    days = draw(st.frozensets(st.integers(1, 31), min_size=1, max_size=3))
+    months = draw(st.just(frozenset(range(1, 13))) | st.frozensets(st.integers(1, 12), min_size=1))
+    weekdays = draw(st.just(frozenset(range(7))) | WEEKDAYS)
+    return Recurrence(*times, days=days, months=months, weekdays=weekdays, either=len(weekdays) < 7)
+
+
+@st.composite
+def rules(draw: st.DrawFn, kind: str, number: int) -> Rule:
+    """Draw a window, a freeze or an override."""
+    name = f"{kind}.r{number}"
+    begins = draw(DATES) if kind == "overrides" or draw(st.booleans()) else draw(recurrences())
+    if isinstance(begins, Recurrence):
+        return Rule(name, begins, draw(recurrences() | SPANS | TIMES), "r")
+    span = draw(SPANS)
+    state = draw(st.sampled_from(("Open", "Closed"))) if kind == "overrides" else None
+    if draw(st.booleans()):
+        instant = begins.replace(tzinfo=UTC)
+        return Rule(name, instant, draw(st.sampled_from((span, instant + span))), "r", state)
+    return Rule(name, begins, draw(st.sampled_from((span, begins + span)) | TIMES), "r", state)
+
+
+@st.composite
+def timetables(draw: st.DrawFn) -> Timetable:
+    """Draw a timetable with a few rules of each kind."""
+    several = {
+        kind: tuple(draw(rules(kind, number)) for number in range(draw(st.integers(0, most))))
+        for kind, most in {"windows": 3, "freezes": 2, "overrides": 2}.items()
+    }
+    return Timetable(
+        policy="flux-system/week",
+        time_zone=draw(st.sampled_from(("Europe/Berlin", "America/St_Johns", "Asia/Kolkata", "Etc/UTC"))),
+        outside_windows="Closed" if several["windows"] else "Open",
+        closes_early=draw(st.sampled_from((timedelta(0), timedelta(minutes=10), timedelta(minutes=95)))),
+        **several,
+    )
+
+
+def fires(look: WakeUp, at: datetime) -> bool:
+    """Whether a CronJob fires at an instant, the clock not having been changed nearby."""
+    schedule = cron.parse(look.schedule).recurrence
+    assert schedule
+    wall = at.astimezone(ZoneInfo(look.time_zone)).replace(tzinfo=None)
+    return schedule.at_or_before(wall) == wall
+
+
+def steady(zone: ZoneInfo, at: datetime) -> bool:
+    """Whether the clock keeps its distance to UTC around an instant."""
+    return len({(at + days * DAY).astimezone(zone).utcoffset() for days in (-4, 0, 1)}) == 1
+
+
+@example(
+    Timetable(
+        policy="flux-system/week",
+        time_zone="Etc/UTC",
+        outside_windows="Open",
+        closes_early=timedelta(minutes=10),
+        freezes=(Rule("freezes.f", datetime(2027, 2, 1), 2 * HOUR, "r"),),
+        overrides=(Rule("overrides.shorter-than-early", datetime(2027, 2, 1), QUARTER / 3, "r", "Open"),),
+    )
+)
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(timetables())
+def test_every_edge_is_covered(timetable: Timetable) -> None:
+    """Replay a year: wherever open turns to closed or back, a CronJob other than the regular look fires."""
+    looks = [look for look in wake_ups(timetable, Wording(), QUARTER) if look.slug != "look"]
+    zone = ZoneInfo(timetable.time_zone)
+    edges = [segment.begins for segment in timeline(timetable, START, END)][1:]
+    for edge in (edge for edge in edges[:400] if steady(zone, edge)):
+        assert any(fires(look, edge) for look in looks), (edge, looks)
+
+
+def looks_of(wording: Wording = Wording(), interval: timedelta = QUARTER, **fields: object) -> dict[str, WakeUp]:  # noqa: B008 - frozen
+    """Return the wake-ups of a timetable by their slugs."""
+    timetable = Timetable(policy="flux-system/week", time_zone="Europe/Berlin", **fields)
+    return {look.slug: look for look in wake_ups(timetable, wording, interval)}
+
+
+@pytest.mark.parametrize("minutes", [1, 2, 3, 5, 10, 15, 20, 30, 60, 120, 180, 240, 360, 480, 720, 1440])
+@pytest.mark.parametrize("cluster", [None, "north", "south"])
+def test_the_look_keeps_its_interval(minutes: int, cluster: str | None) -> None:
+    """From one look to the next it is always the interval, over midnight too, wherever the first one lies."""
+    look = looks_of(interval=timedelta(minutes=minutes), cluster=cluster)["look"]
+    schedule = cron.parse(look.schedule).recurrence
+    assert schedule
+    assert look.time_zone == "Etc/UTC"
+    at = schedule.after(datetime(2027, 1, 1))
+    for _ in range(50):
+        assert at
+        following = schedule.after(at)
+        assert following
+        assert following - at == timedelta(minutes=minutes)
+        at = following
+
+
+def test_a_fleet_does_not_look_in_one_minute() -> None:
+    """The minute depends on policy and cluster."""
+    assert len({looks_of(cluster=f"edge-{n}")["look"].schedule for n in range(100)}) == 15
+
+
+@pytest.mark.parametrize(
+    ("minutes", "words"),
+    [
+        (1, "looks every minute"),
+        (15, "looks every 15 minutes"),
+        (60, "looks every hour"),
+        (1440, "looks every 24 hours"),
+    ],
+)
+def test_the_look_in_words(minutes: int, words: str) -> None:
+    """A person who reads the annotation reads a sentence."""
+    assert looks_of(interval=timedelta(minutes=minutes))["look"].words == words
+
+
+def test_a_schedule_stays_as_its_author_wrote_it() -> None:
+    """What a reviewer wrote into the policy is what the diff shows; only an early close has another."""
+    window = (Rule("windows.w", MONDAY, THURSDAY),)
+    wording = Wording(schedules={("windows.w", "opens"): "0 8 * * MON", ("windows.w", "closes"): "0 17 * * THU"})
+    looks = looks_of(wording, windows=window)
+    assert (looks["open-w"].schedule, looks["close-w"].schedule) == ("0 8 * * MON", "0 17 * * THU")
+    early = looks_of(wording, windows=window, closes_early=QUARTER)
+    assert (early["open-w"].schedule, early["close-w"].schedule) == ("0 8 * * MON", "45 16 * * 4")
+
+
+def test_thirty_holidays_are_one_cron_job() -> None:
+    """Dates share the CronJob of their time of day."""
+    days = [datetime(2027, 1, 1) + n * 10 * DAY for n in range(30)]
+    looks = looks_of(freezes=tuple(Rule(f"freezes.f{n}", day, day + DAY, "r") for n, day in enumerate(days)))
+    assert set(looks) == {"edge-0000", "look"}
+    assert looks["edge-0000"].schedule == "0 0 * * *"
+
+
+def test_an_instant_is_looked_at_in_utc() -> None:
+    """It has no wall clock of its own, so its CronJob has none that could change."""
+    begins = datetime(2027, 7, 1, 8, 30, tzinfo=UTC)
+    looks = looks_of(freezes=(Rule("freezes.f", begins, 2 * HOUR, "r"),))
+    assert {(look.slug, look.schedule, look.time_zone) for look in looks.values() if look.slug != "look"} == {
+        ("edge-0830z", "30 8 * * *", "Etc/UTC"),
+        ("edge-1030z", "30 10 * * *", "Etc/UTC"),
+    }
+
+
+def test_equal_schedules_are_one_cron_job() -> None:
+    """The first name stands for all, and its words tell of all."""
+    windows = tuple(Rule(f"windows.{name}", MONDAY, THURSDAY) for name in ("b", "a"))
+    looks = looks_of(windows=windows)
+    assert set(looks) == {"open-a", "close-a", "look"}
+    assert looks["open-a"].words == "opens a; opens b"
+
+
+def test_given_names_are_always_there() -> None:
+    """A name that the policy gives is never merged away, and takes the place of one that we would have made."""
+    windows = tuple(Rule(f"windows.{name}", MONDAY, THURSDAY) for name in ("a", "b", "c"))
+    wording = Wording(given={"windows.b": Given(open="first"), "windows.c": Given(open="second")})
+    looks = wake_ups(Timetable(policy="p/q", time_zone="Etc/UTC", windows=windows), wording, QUARTER)
+    assert [look.given for look in looks if look.schedule == "0 8 * * 1"] == ["first", "second"]
+    assert [look.slug for look in looks if look.schedule == "0 17 * * 4"] == ["close-a"]
