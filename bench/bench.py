@@ -180,7 +180,7 @@ def main() -> None:
     for aim in AIMS:
         ratio = aim.ratio(*measured[aim.resources])
         verdict = "met" if ratio <= aim.limit else "MISSED"
-        print(f"{aim.resources:>6} resources: {aim.what} = {ratio:.2f}, aim {aim.limit}: {verdict}")
+        print(f"{aim.resources:>6} resources: {aim.what} = {ratio:.3f}, aim {aim.limit}: {verdict}")
 
 
 if __name__ == "__main__":
