@@ -12,7 +12,7 @@ STDIN = "-"
 
 def policy(path: str) -> KubeObject:
     """Return the one WindowPolicy of a file; raises InputError where there is none, or more."""
-    found = [item for item in documents(_content(path)) if item.kind == "WindowPolicy"]
+    found = [item for item in _objects(path) if item.kind == "WindowPolicy"]
     if len(found) != 1:
         raise InputError(f"{path}: must hold exactly one WindowPolicy, found {len(found)}")
     return found[0]
@@ -21,21 +21,28 @@ def policy(path: str) -> KubeObject:
 def resources(path: str) -> list[KubeObject]:
     """Return the objects of every YAML file below a directory, or of a stream on standard input."""
     if path == STDIN:
-        return documents(_content(STDIN))
-    return [item for file in workspace.manifests(Path(path)) for item in _of_file(file)]
+        return _objects(STDIN)
+    if not Path(path).exists():
+        raise InputError(f"{path}: no such file or directory")
+    return [item for file in workspace.manifests(Path(path)) for item in _of_file(str(file))]
 
 
-def _of_file(file: Path) -> list[KubeObject]:
+def _of_file(path: str) -> list[KubeObject]:
     """Return the objects of one file, each saying where it came from."""
-    items = documents(_content(str(file)))
+    items = _objects(path)
     for index, item in enumerate(items):
-        item.set_annotation(PATH, str(file))
+        item.set_annotation(PATH, path)
         item.set_annotation(INDEX, str(index))
     return items
 
 
-def _content(path: str) -> bytes:
+def _objects(path: str) -> list[KubeObject]:
+    """Return the documents that are objects: one without a kind, such as values for a chart, is none."""
     try:
-        return sys.stdin.buffer.read() if path == STDIN else Path(path).read_bytes()
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror}") from error
+        return [item for item in documents(_content(path)) if item.kind]
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error
+
+
+def _content(path: str) -> bytes:
+    return sys.stdin.buffer.read() if path == STDIN else Path(path).read_bytes()

@@ -58,10 +58,14 @@ def _function(arguments: Sequence[str]) -> int:
 
 def _command(arguments: Sequence[str]) -> int:
     parser = _parser(arguments)
-    if not arguments:
+    try:
+        parsed = parser.parse_args(arguments)
+    except SystemExit as end:
+        # For argparse a wrong call is 2, which is our own failure in the table of exit codes.
+        return ExitCode.ERROR if end.code else ExitCode.FINE
+    if "run" not in parsed:
         parser.print_help(sys.stderr)
         return ExitCode.ERROR
-    parsed = parser.parse_args(arguments)
     try:
         return int(parsed.run(parsed))
     except Exception as error:  # noqa: BLE001 - the one place where a command's failure becomes an exit code
@@ -70,12 +74,15 @@ def _command(arguments: Sequence[str]) -> int:
 
 def _failed(error: Exception, *, debug: bool) -> ExitCode:
     """Say in one line why a command failed: the user's input, or our own fault."""
-    from krm_windows.krm import InputError  # noqa: PLC0415 - `--help` and `--version` need none of it
+    from krm_windows.krm import EditError, InputError  # noqa: PLC0415 - `--help` and `--version` need none of it
     from krm_windows.workspace import WorkspaceError  # noqa: PLC0415 - likewise
 
     if debug:
         traceback.print_exception(error)
-    if isinstance(error, InputError | WorkspaceError | OSError):
+    if isinstance(error, OSError) and error.filename:
+        print(f"krm-windows: {error.filename}: {error.strerror}", file=sys.stderr)
+        return ExitCode.ERROR
+    if isinstance(error, InputError | EditError | WorkspaceError | OSError):
         print(f"krm-windows: {error}", file=sys.stderr)
         return ExitCode.ERROR
     print(f"krm-windows: internal error: {type(error).__name__}: {error} (--debug shows where)", file=sys.stderr)
@@ -87,13 +94,18 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
         prog="krm-windows", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--version", action="version", version=f"krm-windows {__version__}")
-    parser.add_argument("--debug", action="store_true", help="show a traceback for our own failures")
+    _debug(parser, default=False)
     parser.add_argument("--strict", action="store_true", help="as a function: exit 1 on warnings too")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     for name, summary in COMMANDS.items():
         command = commands.add_parser(name, help=summary, description=summary)
+        _debug(command, default=argparse.SUPPRESS)
         if name in arguments:
             module = importlib.import_module(f"krm_windows.cli.{name}")
             module.options(command)
             command.set_defaults(run=module.run)
     return parser
+
+
+def _debug(parser: argparse.ArgumentParser, *, default: object) -> None:
+    parser.add_argument("--debug", action="store_true", default=default, help="show a traceback for our own failures")

@@ -10,7 +10,8 @@ from krm_windows.results import Result, fails, sort
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Declare the options of every command that reports results."""
-    parser.add_argument("--strict", action="store_true", help="exit 1 on warnings too")
+    # Without a default of its own, one that stands before the command is not lost.
+    parser.add_argument("--strict", action="store_true", default=argparse.SUPPRESS, help="exit 1 on warnings too")
 
 
 def show(results: Sequence[Result], *, strict: bool) -> ExitCode:

@@ -1,0 +1,412 @@
+"""The commands: what they print and write, and with which code they end."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import yaml
+from calls import APPS, POLICY, call, program, spec, wire
+
+from krm_windows import __version__
+from krm_windows.cli import main
+
+ROOT = Path(__file__).resolve().parents[3]
+HEADER = "# Rendered by krm-windows from WindowPolicy flux-system/week: edit the policy, not this file.\n"
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+Run = Callable[..., Ended]
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run a command in a folder with a policy, `policy.yaml`, and what it gates, `resources/apps.yaml`."""
+    monkeypatch.chdir(tmp_path)
+    Path("policy.yaml").write_text(POLICY)
+    Path("resources").mkdir()
+    Path("resources/apps.yaml").write_text(APPS)
+
+    def command(*argv: object) -> Ended:
+        code = main([str(argument) for argument in argv])
+        return Ended(code, *capsys.readouterr())
+
+    return command
+
+
+def rendered(folder: str = "out") -> dict[str, dict[str, object]]:
+    """Return the rendered objects by the names of their files."""
+    return {path.name: yaml.safe_load(path.read_text()) for path in sorted(Path(folder).iterdir())}
+
+
+def names(folder: str = "out") -> list[str]:
+    """Return the names of the rendered files, without the hash of the Job."""
+    return sorted(name.partition("-now-")[0] for name in rendered(folder))
+
+
+# help, version, wrong calls
+
+
+def test_help(run: Run) -> None:
+    """It names every command, and each command explains itself."""
+    helped = run("--help")
+    assert (helped.code, helped.err) == (0, "")
+    for name in ("render", "verify", "calendar", "schema", "install"):
+        assert name in helped.out
+        assert run(name, "--help").out.startswith(f"usage: krm-windows {name} ")
+    assert run("--version").out == f"krm-windows {__version__}\n"
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["frobnicate"],
+        ["render"],
+        ["render", "policy.yaml"],
+        ["render", "policy.yaml", "-o", "out", "--no-such-option"],
+        ["calendar", "policy.yaml", "--from", "2026-02-30"],
+        ["calendar", "policy.yaml", "--days", "0"],
+        ["calendar", "policy.yaml", "--days", "9999"],
+        ["schema", "-o", "toml"],
+        ["install"],
+        ["one", "two"],
+    ],
+    ids=" ".join,
+)
+def test_a_wrong_call(run: Run, argv: list[str]) -> None:
+    """It is the caller's error, not a failure of ours, and is said on standard error."""
+    ended = run(*argv)
+    assert (ended.code, ended.out) == (1, "")
+    assert "usage: krm-windows" in ended.err
+
+
+@pytest.mark.parametrize("argv", [[], ["--strict"], ["--debug"]], ids=" ".join)
+def test_nothing_to_do_in_a_terminal(argv: list[str]) -> None:
+    """Without a command and without a stream there is help, whatever switches are given."""
+    ours, theirs = pty.openpty()
+    try:
+        command = [sys.executable, "-m", "krm_windows", *argv]
+        done = subprocess.run(command, stdin=theirs, capture_output=True, text=True, timeout=60, check=False)
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "COMMAND" in done.stderr
+    assert "internal error" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (["calendar", "nope.yaml"], "nope.yaml: No such file or directory"),
+        (["calendar", "resources"], "resources: Is a directory"),
+        (["calendar", "resources/apps.yaml"], "resources/apps.yaml: must hold exactly one WindowPolicy, found 0"),
+        (["calendar", "two.yaml"], "two.yaml: must hold exactly one WindowPolicy, found 2"),
+        (["calendar", "broken.yaml"], "broken.yaml: line 1, column "),
+        (["calendar", "latin.yaml"], "latin.yaml: line 1, column 4: the input is not UTF-8"),
+        (["render", "policy.yaml", "-o", "policy.yaml"], "policy.yaml: File exists"),
+        (["render", "policy.yaml", "-o", "policy.yaml/out"], "policy.yaml/out: Not a directory"),
+        (["render", "policy.yaml", "-o", "out", "--resources", "nope"], "nope: no such file or directory"),
+        (["render", "policy.yaml", "-o", "out", "--resources", "broken.yaml"], "broken.yaml: line 1, column "),
+        (["verify", "nope", "--policy", "policy.yaml"], "nope: no such file or directory"),
+        (["install", "--plugin-home", "policy.yaml"], "Not a directory"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_files_that_are_not_as_they_should_be(run: Run, argv: list[str], said: str) -> None:
+    """One line names the file and what is wrong with it."""
+    Path("two.yaml").write_text(f"{POLICY}---\n{POLICY}")
+    Path("broken.yaml").write_text("a: {{ .Values }}\n")
+    Path("latin.yaml").write_bytes(b"a: \xe9\n")
+    ended = run(*argv)
+    assert (ended.code, ended.out) == (1, "")
+    [line] = [line for line in ended.err.splitlines() if not line.startswith("[warning]")]
+    assert line.startswith("krm-windows: ")
+    assert said in line
+
+
+def test_our_own_failure(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has a code of its own, one line, and a traceback for who asks, before or behind the command."""
+    monkeypatch.delattr("krm_windows.tree.files")
+    ended = run("render", "policy.yaml", "-o", "out")
+    assert ended.code == 2
+    assert ended.err.splitlines()[-1].startswith("krm-windows: internal error: AttributeError: ")
+    assert "Traceback" not in ended.err
+    assert "Traceback" in run("--debug", "render", "policy.yaml", "-o", "out").err
+    assert "Traceback" in run("render", "policy.yaml", "-o", "out", "--debug").err
+
+
+def test_who_reads_no_further(run: Run) -> None:
+    """A pipe that is closed, as `| head` does, is no failure to talk about."""
+    assert run
+    command = f"{sys.executable} -m krm_windows schema | head -1"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60, check=True)
+    assert (done.stdout, done.stderr) == ("{\n", "")
+
+
+# render
+
+
+def test_render(run: Run) -> None:
+    """Every object has a file that says where it comes from, and a kustomization lists them all."""
+    ended = run("render", "policy.yaml", "-o", "out", "--resources", "resources")
+    assert ended == Ended(0, "", "")
+    assert names() == [
+        "configmap_week-gate.yaml",
+        "cronjob_week-close-office.yaml",
+        "cronjob_week-look.yaml",
+        "cronjob_week-open-office.yaml",
+        "job_week",
+        "kustomization.yaml",
+        "role_week-gate.yaml",
+        "rolebinding_week-gate.yaml",
+        "serviceaccount_week-gate.yaml",
+    ]
+    assert all(path.read_text().startswith(HEADER) for path in Path("out").iterdir())
+    assert sorted(rendered()["kustomization.yaml"]["resources"]) == sorted(set(rendered()) - {"kustomization.yaml"})
+    assert Path("resources/apps.yaml").read_text() == APPS
+
+
+def test_render_yields_what_the_function_adds(run: Run) -> None:
+    """The same objects, but for the annotations that say where an orchestrator shall write them."""
+    run("render", "policy.yaml", "-o", "out", "--resources", "resources")
+    place = ("internal.config.kubernetes.io/path", "internal.config.kubernetes.io/index")
+    added = yaml.safe_load(call(wire(APPS)).out)["items"][1:]
+    for item in added:
+        for key in place:
+            del item["metadata"]["annotations"][key]
+    got = [item for name, item in rendered().items() if name != "kustomization.yaml"]
+    assert sorted(got, key=str) == sorted(added, key=str)
+
+
+def test_render_without_resources(run: Run) -> None:
+    """What is not visible is warned about, which fails under --strict, before and behind the command."""
+    ended = run("render", "policy.yaml", "-o", "out")
+    assert ended.code == 0
+    assert "(target-unseen)" in ended.err
+    assert run("render", "policy.yaml", "-o", "strict", "--strict").code == 1
+    assert run("--strict", "render", "policy.yaml", "-o", "strict").code == 1
+    assert not Path("strict").exists()
+
+
+def test_render_again(run: Run) -> None:
+    """Nothing is written twice; what the policy no longer yields goes; what is not ours stays."""
+    run("render", "policy.yaml", "-o", "out", "--resources", "resources")
+    Path("out/README.md").write_text("ours? no\n")
+    before = {path: path.stat().st_ino for path in Path("out").iterdir()}
+    run("render", "policy.yaml", "-o", "out", "--resources", "resources")
+    assert {path: path.stat().st_ino for path in Path("out").iterdir()} == before
+    Path("policy.yaml").write_text(spec(windows="{night: {opens: 'daily 01:00', closes: '04:00'}}"))
+    run("render", "policy.yaml", "-o", "out", "--resources", "resources")
+    assert not Path("out/cronjob_week-open-office.yaml").exists()
+    assert Path("out/cronjob_week-open-night.yaml").exists()
+    assert Path("out/README.md").read_text() == "ours? no\n"
+
+
+def test_render_beside_the_resources(run: Run) -> None:
+    """The folder may lie below the resources: what was rendered before is ours."""
+    for _ in range(2):
+        assert run("render", "policy.yaml", "-o", "resources/windows", "--resources", "resources") == Ended(0, "", "")
+
+
+def test_render_over_files_of_others(run: Run) -> None:
+    """A file that stands in the way is named, and nothing is written."""
+    Path("out").mkdir()
+    Path("out/kustomization.yaml").write_text("resources: []\n")
+    ended = run("render", "policy.yaml", "-o", "out", "--resources", "resources")
+    assert ended.code == 1
+    assert "out/kustomization.yaml stands in the way" in ended.err
+    assert [path.name for path in Path("out").iterdir()] == ["kustomization.yaml"]
+
+
+def test_render_check(run: Run) -> None:
+    """It writes nothing, and exits 1 with a diff if the committed files are stale."""
+    render = ("render", "policy.yaml", "-o", "out", "--resources", "resources")
+    missing = run(*render, "--check")
+    assert missing.code == 1
+    assert "+++ b/cronjob_week-look.yaml\n" in missing.out
+    assert not Path("out").exists()
+    run(*render)
+    assert run(*render, "--check") == Ended(0, "", "")
+    Path("policy.yaml").write_text(POLICY.replace("Thu 17:00", "Thu 18:00"))
+    stale = run(*render, "--check")
+    assert stale.code == 1
+    assert '-  schedule: "0 17 * * 4"\n+  schedule: "0 18 * * 4"\n' in stale.out
+
+
+def test_render_edits_nothing(run: Run) -> None:
+    """`suspend: false` on a target is an error that names the file and the change."""
+    Path("resources/apps.yaml").write_text(f"{APPS}  suspend: false\n")
+    ended = run("render", "policy.yaml", "-o", "out", "--resources", "resources")
+    assert ended.code == 1
+    assert "remove this line in resources/apps.yaml" in ended.err
+    assert "(render-read-only)" in ended.err
+    assert not Path("out").exists()
+
+
+def test_render_adopts_nothing(run: Run) -> None:
+    """Nor does it take over a base: that is an error, too, and names the file."""
+    base = "apiVersion: batch/v1\nkind: CronJob\nmetadata: {name: open-window, namespace: flux-system}\nspec: {}\n"
+    Path("resources/base.yaml").write_text(base)
+    windows = "{w: {opens: Mon 08:00, closes: Thu 17:00, cronJobs: {open: open-window}}}"
+    Path("policy.yaml").write_text(spec(windows=windows))
+    ended = run("render", "policy.yaml", "-o", "out", "--resources", "resources")
+    assert ended.code == 1
+    assert "remove this CronJob in resources/base.yaml" in ended.err
+
+
+def test_render_for_a_cluster(run: Run) -> None:
+    """The cluster's own times; an unknown one is an error that names those that are known."""
+    Path("policy.yaml").write_text(spec(clusters="{north: {windows: {office: {opens: Mon 06:00}}}}"))
+    run("render", "policy.yaml", "-o", "out", "--cluster", "north")
+    assert rendered()["cronjob_week-open-office.yaml"]["spec"]["schedule"] == "0 6 * * 1"
+    run("render", "policy.yaml", "-o", "out")
+    assert rendered()["cronjob_week-open-office.yaml"]["spec"]["schedule"] == "0 8 * * 1"
+    unknown = run("render", "policy.yaml", "-o", "out", "--cluster", "nroth")
+    assert unknown.code == 1
+    assert 'did you mean "north"' in unknown.err
+
+
+def test_render_uninstall(run: Run) -> None:
+    """One Job, with the rights and the timetable to lift what is ours: no CronJob, every target released."""
+    run("render", "policy.yaml", "-o", "out")
+    ended = run("render", "policy.yaml", "-o", "out", "--uninstall")
+    assert ended.code == 0
+    kinds = sorted(item["kind"] for item in rendered().values())
+    assert kinds == ["ConfigMap", "Job", "Kustomization", "Role", "RoleBinding", "ServiceAccount"]
+    timetable = json.loads(rendered()["configmap_week-gate.yaml"]["data"]["timetable.json"])
+    assert timetable["state"] == "Open"
+    assert "targets" not in timetable
+    assert [target["name"] for target in timetable["released"]] == ["apps"]
+    assert rendered()["role_week-gate.yaml"]["rules"][0]["resourceNames"] == ["apps"]
+
+
+def test_render_a_policy_that_is_wrong(run: Run) -> None:
+    """Its errors are those of the function, and nothing is written."""
+    Path("policy.yaml").write_text(spec(timeZone="Mars"))
+    ended = run("render", "policy.yaml", "-o", "out")
+    assert ended.code == 1
+    assert "(time-zone)" in ended.err
+    assert not Path("out").exists()
+
+
+def test_render_from_standard_input(run: Run) -> None:
+    """A build's output can be piped in as the resources."""
+    assert run
+    answer = program(APPS, "render", Path("policy.yaml").absolute(), "-o", Path("out").absolute(), "--resources", "-")
+    assert (answer.code, answer.out, answer.err) == (0, b"", "")
+    assert Path("out/cronjob_week-look.yaml").exists()
+
+
+def test_values_of_a_chart_are_no_resources(run: Run) -> None:
+    """A file of a repository that holds no object does not matter."""
+    Path("resources/values.yaml").write_text("replicas: 3\n")
+    assert run("render", "policy.yaml", "-o", "out", "--resources", "resources") == Ended(0, "", "")
+
+
+# verify
+
+
+def test_verify(run: Run) -> None:
+    """What was rendered, with what it gates, is in order."""
+    run("render", "policy.yaml", "-o", "resources/windows", "--resources", "resources")
+    assert run("verify", "resources", "--policy", "policy.yaml") == Ended(0, "", "")
+
+
+def test_verify_finds_that_the_function_did_not_run(run: Run) -> None:
+    """Which kustomize does not tell."""
+    ended = run("verify", "resources/apps.yaml", "--policy", "policy.yaml")
+    assert ended.code == 1
+    assert "(not-run)" in ended.err
+
+
+def test_verify_for_a_cluster(run: Run) -> None:
+    """The output for one cluster is stale for another."""
+    Path("policy.yaml").write_text(spec(clusters="{north: {windows: {office: {opens: Mon 06:00}}}}"))
+    run("render", "policy.yaml", "-o", "resources/windows", "--resources", "resources", "--cluster", "north")
+    assert run("verify", "resources", "--policy", "policy.yaml", "--cluster", "north").code == 0
+    other = run("verify", "resources", "--policy", "policy.yaml")
+    assert other.code == 1
+    assert "(stale)" in other.err
+
+
+# calendar
+
+
+def test_calendar(run: Run) -> None:
+    """Each interval that is open, on the clock of the policy's zone."""
+    ended = run("calendar", "policy.yaml", "--from", "2026-11-23", "--days", "7")
+    assert (ended.code, ended.err) == (0, "")
+    assert "Europe/Berlin" in ended.out
+    [line] = [line for line in ended.out.splitlines() if "windows.office" in line]
+    assert "2026-11-23 08:00" in line
+    assert "2026-11-26 17:00" in line
+
+
+def test_calendar_from_today(run: Run) -> None:
+    """Without dates it is the coming week."""
+    ended = run("calendar", "policy.yaml")
+    assert ended.code == 0
+    assert "windows.office" in ended.out
+
+
+def test_calendar_needs_to_know_how_early_it_closes(run: Run) -> None:
+    """What depends on resources that are not visible is an error, not a guess."""
+    Path("policy.yaml").write_text(spec(closesEarly="auto"))
+    ended = run("calendar", "policy.yaml")
+    assert (ended.code, ended.out) == (1, "")
+    assert "(timeout-unknown)" in ended.err
+
+
+def test_calendar_says_what_else_there_is_to_say(run: Run) -> None:
+    """A policy that is held by hand is shown, with the warning."""
+    Path("policy.yaml").write_text(spec(state="Open"))
+    ended = run("calendar", "policy.yaml", "--from", "2026-11-23")
+    assert ended.code == 0
+    assert "(state-held)" in ended.err
+
+
+# schema, install
+
+
+@pytest.mark.parametrize(
+    ("form", "file"),
+    [
+        ("json", "function-config/windowpolicy.schema.json"),
+        ("definition", "function-config/windowpolicy.definition.yaml"),
+    ],
+)
+def test_schema(run: Run, form: str, file: str) -> None:
+    """What is printed is what is committed."""
+    assert run("schema", "-o", form) == Ended(0, (ROOT / file).read_text(), "")
+
+
+def test_schema_is_json_unless_asked(run: Run) -> None:
+    """The form that editors take."""
+    assert json.loads(run("schema").out)["$schema"].startswith("https://json-schema.org/")
+
+
+def test_install(run: Run) -> None:
+    """kustomize calls the plugin with a file and a stream, from any folder, whatever modules lie there."""
+    ended = run("install", "--plugin-home", "home")
+    plugin = Path("home/krm-windows.dev/v1alpha1/windowpolicy/WindowPolicy")
+    assert ended == Ended(0, f"{plugin}\n", "")
+    Path("krm_windows.py").write_text("raise SystemExit('not this one')\n")
+    Path("yaml.py").write_text("raise SystemExit('nor this one')\n")
+    done = subprocess.run([plugin.absolute(), "policy.yaml"], input=APPS, capture_output=True, text=True, check=True)
+    kinds = [item["kind"] for item in yaml.safe_load_all(done.stdout)]
+    assert kinds[:2] == ["Kustomization", "ServiceAccount"]
+    assert run("install", "--plugin-home", "home").code == 0
