@@ -47,7 +47,7 @@ def verify(plan: Plan, items: Iterable[KubeObject], stream: Inventory) -> list[R
             )
         ]
     emitted = Emitted(plan, ours)
-    checks = (_timetable, _wake_ups, _references, _rights)
+    checks = (_missing, _timetable, _wake_ups, _references, _rights)
     return [*_targets(plan, stream), *(result for check in checks for result in check(emitted))]
 
 
@@ -72,8 +72,13 @@ def _timetable(emitted: Emitted) -> Iterator[Result]:
         if not isinstance(found, str) or _parsed(found) != wanted:
             message = "is not what the policy compiles to: run the function again"
             yield rules.STALE.result(message, path=f"data.{configmap.TIMETABLE}", ref=ref_of(item))
-    if not emitted.of("ConfigMap"):
-        yield rules.EMITTED_MISSING.result(f"the ConfigMap of the policy {emitted.plan.policy} is missing")
+
+
+def _missing(emitted: Emitted) -> Iterator[Result]:
+    """Look for what no reference leads to, and for what every other object refers to."""
+    for kind in ("ConfigMap", "Job"):
+        if not emitted.of(kind):
+            yield rules.EMITTED_MISSING.result(f"the {kind} of the policy {emitted.plan.policy} is missing")
 
 
 def _parsed(text: str) -> object:
@@ -131,7 +136,7 @@ def _bound(emitted: Emitted, role: KubeObject) -> bool:
     accounts = {(item.namespace, item.name) for item in emitted.of("ServiceAccount")}
     return any(
         binding.namespace == role.namespace
-        and binding.get("roleRef", "name") == role.name
+        and (binding.get("roleRef", "kind"), binding.get("roleRef", "name")) == ("Role", role.name)
         and (binding.get("subjects", 0, "namespace"), binding.get("subjects", 0, "name")) in accounts
         for binding in emitted.of("RoleBinding")
     )

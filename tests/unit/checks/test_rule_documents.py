@@ -19,8 +19,9 @@ BESIDE = {rules.SOURCE_SHARED.id: {rules.SOURCE_UPLINK.id}}
 
 
 def document(rule: Rule, name: str) -> str:
-    """Return the text of a document of a rule."""
-    return (FIXTURES / rule.id / f"{name}.yaml").read_text()
+    """Return the text of a document of a rule, empty where there is none."""
+    path = FIXTURES / rule.id / f"{name}.yaml"
+    return path.read_text() if path.exists() else ""
 
 
 # A fault of ours has no document: test_P11 fires it.

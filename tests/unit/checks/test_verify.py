@@ -1,0 +1,155 @@
+"""What a layer above may do to the output of the function, and what `verify` says of it."""
+
+from collections.abc import Callable
+
+import pytest
+import yaml
+from calls import APPS, call, spec, wire
+
+from krm_windows.function import window_policy
+from krm_windows.krm import KubeObject
+
+Item = dict[str, dict]
+Layer = Callable[[list[Item]], object]
+
+WEB = APPS.replace("kustomize.toolkit.fluxcd.io/v1", "helm.toolkit.fluxcd.io/v2").replace(
+    "Kustomization", "HelmRelease"
+)
+WEB = WEB.replace("name: apps", "name: web").replace("namespace: flux-system", "namespace: shop")
+TARGETS = "[{kind: Kustomization, names: [apps]}, {kind: HelmRelease, names: [web], namespace: shop}]"
+CONFIG = spec(targets=TARGETS, released="[{kind: Kustomization, names: [old]}]")
+
+
+@pytest.fixture
+def items() -> list[Item]:
+    """What the function yields."""
+    answer = call(wire(APPS, WEB, config=CONFIG))
+    assert answer.code == 0, answer.err
+    return yaml.safe_load(answer.out)["items"]
+
+
+def found(items: list[Item], config: str = CONFIG) -> set[str]:
+    """Verify a stream and return the rules that fired."""
+    stream = [KubeObject.from_value(item) for item in items]
+    return {result.tags["rule"] for result in window_policy.verify(KubeObject.parse(config.encode()), stream)}
+
+
+def of(items: list[Item], *kinds: str) -> list[Item]:
+    """Return the items of some kinds."""
+    return [item for item in items if item["kind"] in kinds]
+
+
+def drop(kind: str) -> Layer:
+    """Remove every object of a kind."""
+    return lambda items: [items.remove(item) for item in of(items, kind)]
+
+
+def move(namespace: str) -> Layer:
+    """Do what `namespace:` of a kustomization does to everything it knows, as far as it touches what is ours."""
+
+    def layer(items: list[Item]) -> None:
+        for item in of(items, "ServiceAccount", "Role", "RoleBinding", "ConfigMap", "CronJob", "Job"):
+            item["metadata"]["namespace"] = namespace
+            for subject in item.get("subjects", []):
+                subject["namespace"] = namespace
+
+    return layer
+
+
+def prefix(items: list[Item]) -> None:
+    """Do what `namePrefix:` of a kustomization does, references included."""
+    for item in of(items, "ServiceAccount", "Role", "RoleBinding", "ConfigMap", "CronJob", "Job"):
+        item["metadata"]["name"] = f"north-{item['metadata']['name']}"
+        for subject in [*item.get("subjects", []), *([item["roleRef"]] if "roleRef" in item else [])]:
+            subject["name"] = f"north-{subject['name']}"
+    for pod in pods(items):
+        pod["serviceAccountName"] = f"north-{pod['serviceAccountName']}"
+        pod["volumes"][0]["configMap"]["name"] = f"north-{pod['volumes'][0]['configMap']['name']}"
+
+
+def pods(items: list[Item]) -> list[dict]:
+    """Return the Pod of every Job and CronJob."""
+    jobs = [item["spec"] for item in of(items, "Job")]
+    jobs += [item["spec"]["jobTemplate"]["spec"] for item in of(items, "CronJob")]
+    return [job["template"]["spec"] for job in jobs]
+
+
+def change(kind: str, *path: object, to: object) -> Layer:
+    """Set a field of every object of a kind."""
+
+    def layer(items: list[Item]) -> None:
+        for item in of(items, kind):
+            place = item
+            for step in path[:-1]:
+                place = place[step]
+            place[path[-1]] = to
+
+    return layer
+
+
+def widen(items: list[Item]) -> None:
+    """Add a rule to a Role."""
+    rule = {"apiGroups": [""], "resources": ["secrets"], "resourceNames": ["a"], "verbs": ["get", "patch"]}
+    of(items, "Role")[0]["rules"].append(rule)
+
+
+def unname(items: list[Item]) -> None:
+    """Let a Role speak of every object."""
+    del of(items, "Role")[0]["rules"][0]["resourceNames"]
+
+
+@pytest.mark.parametrize(
+    ("layer", "rules"),
+    [
+        (lambda _: None, set()),
+        (prefix, set()),
+        (drop("CronJob"), {"emitted-missing"}),
+        (drop("ConfigMap"), {"emitted-missing", "reference-broken"}),
+        (drop("Job"), {"emitted-missing"}),
+        (drop("ServiceAccount"), {"reference-broken", "rights-missing"}),
+        (drop("Role"), {"rights-missing"}),
+        (drop("RoleBinding"), {"rights-missing"}),
+        (move("flux-system"), {"rights-missing"}),
+        (move("edge"), {"rights-missing"}),
+        (change("CronJob", "spec", "suspend", to=True), {"emitted-missing"}),
+        (change("CronJob", "spec", "schedule", to="0 0 1 1 *"), {"emitted-missing"}),
+        (change("CronJob", "spec", "timeZone", to="Asia/Tokyo"), {"emitted-missing"}),
+        (change("ConfigMap", "data", "timetable.json", to="{}"), {"stale"}),
+        (change("ConfigMap", "data", "timetable.json", to="no JSON"), {"stale"}),
+        (change("ConfigMap", "data", to=None), {"stale"}),
+        (change("RoleBinding", "roleRef", "name", to="other"), {"rights-missing"}),
+        (change("RoleBinding", "roleRef", "kind", to="ClusterRole"), {"rights-missing"}),
+        (change("RoleBinding", "subjects", 0, "namespace", to="other"), {"rights-missing"}),
+        (widen, {"rights-excess"}),
+        (unname, {"rights-excess", "rights-missing"}),
+        (change("Role", "rules", 0, "verbs", to=["*"]), {"rights-excess"}),
+        (change("HelmRelease", "spec", "suspend", to=False), {"target-suspend"}),
+        (change("Kustomization", "spec", "suspend", to=True), {"target-suspend"}),
+        (
+            change("Kustomization", "metadata", "annotations", to={"krm-windows.dev/governed-by": "a/b"}),
+            {"two-policies"},
+        ),
+        (lambda items: items.__delitem__(slice(2, None)), {"not-run"}),
+        (drop("Kustomization"), {"target-unseen"}),
+    ],
+    ids=lambda value: "" if callable(value) else " ".join(sorted(value)) or "nothing",
+)
+def test_a_layer_above(items: list[Item], layer: Layer, rules: set[str]) -> None:
+    """What would not work in the cluster is found in the stream, and nothing else is."""
+    layer(items)
+    assert found(items) == rules
+
+
+def test_another_policy_than_the_one_that_was_built(items: list[Item]) -> None:
+    """An edit of the policy after the build is found, times and targets alike."""
+    assert found(items, CONFIG.replace("Thu 17:00", "Thu 18:00")) == {"stale", "emitted-missing"}
+    assert "rights-missing" in found(items, CONFIG.replace("- old", "- older"))
+    assert found(items, CONFIG.replace("name: week", "name: month")) == {"not-run", "two-policies"}
+
+
+def test_where_the_rights_went(items: list[Item]) -> None:
+    """The message names the namespace that a layer above moved the Role to."""
+    move("edge")(items)
+    stream = [KubeObject.from_value(item) for item in items]
+    said = [result.message for result in window_policy.verify(KubeObject.parse(CONFIG.encode()), stream)]
+    assert any("lies in edge, moved there by a layer above" in message for message in said)
