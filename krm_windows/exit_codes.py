@@ -13,4 +13,6 @@ class ExitCode(IntEnum):
     """Our own failure."""
     CONFIGURATION = 3
     """The functionConfig is absent or of another kind."""
+    CLOSED = 10
+    """`state --exit-code`: changes are held back."""
     INTERRUPTED = 130

@@ -1,53 +1,52 @@
-"""`krm-windows calendar`: when a policy will be open."""
+"""`krm-windows calendar`: when policies will be open."""
 
 import argparse
 import sys
-from datetime import UTC, date, datetime
+from collections.abc import Sequence
 
-from krm_windows import rules
-from krm_windows.cli import inputs, report
+from krm_windows.cli import previews, times
 from krm_windows.exit_codes import ExitCode
-from krm_windows.function import window_policy
+from krm_windows.function.previews import Choice
 from krm_windows.gate.wallclock import zone
-from krm_windows.inventory import Inventory
-from krm_windows.plan import compile_policy
-from krm_windows.preview import calendar, text
+from krm_windows.preview import records, text
+from krm_windows.preview.calendar import Calendar, calendars
 
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
-    parser.add_argument("policy", metavar="POLICY", help="the file of the WindowPolicy, or - for standard input")
-    parser.add_argument("--from", dest="start", type=_date, metavar="DATE", help="the first day (default: today)")
-    parser.add_argument("--days", type=_days, default=7, metavar="N", help="how many days (default: 7)")
-    parser.add_argument("--cluster", metavar="NAME", help="the cluster (default: the policy's buildFor)")
-    report.options(parser)
+    parser.add_argument("policy", metavar="POLICY", nargs="+", help="a file with a WindowPolicy, or - for stdin")
+    times.options(parser, days=7)
+    parser.add_argument("--all-clusters", action="store_true", help="every cluster that a policy names")
+    parser.add_argument("-o", "--output", choices=FORMATS, default="text", help="the form (default: text)")
+    previews.options(parser)
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Print the calendar."""
-    config = inputs.policy(arguments.policy)
-    policy, cluster, results = window_policy.load_policy(config, arguments.cluster)
-    code = report.show(results, strict=arguments.strict)
-    if policy is None or code is not ExitCode.FINE:
-        return code
-    plan, planned = compile_policy(policy, cluster, Inventory((), visible=False))
-    unknown = [result for result in planned if result.tags.get("rule") == rules.TIMEOUT_UNKNOWN.id]
-    if unknown:
-        return report.show(window_policy.about(config, unknown), strict=arguments.strict)
-    first = arguments.start or datetime.now(UTC).astimezone(zone(plan.timetable.time_zone)).date()
-    page = calendar.days(plan.timetable, first, arguments.days)
-    sys.stdout.write(text.render(page))
-    return ExitCode.FINE
+    choice = Choice(arguments.cluster, every=arguments.all_clusters)
+    versions, code = previews.load(arguments.policy, choice, arguments)
+    if versions:
+        timetables = [version.timetable for version in versions]
+        period = times.period(arguments, zone(timetables[0].time_zone))
+        FORMATS[arguments.output](calendars(timetables, period), arguments)
+    return code
 
 
-def _date(value: str) -> date:
-    try:
-        return date.fromisoformat(value)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"must be a date such as 2026-12-20, got {value!r}") from None
+def _text(every: Sequence[Calendar], _: argparse.Namespace) -> None:
+    page = text.render(every)
+    if not sys.stdout.isatty():
+        previews.show(page)
+        return
+    from rich.console import Console  # noqa: PLC0415 - takes long to import, and only a terminal needs it
+
+    from krm_windows.preview import color  # noqa: PLC0415 - likewise
+
+    Console().print(color.paint(page), soft_wrap=True, end="")
 
 
-def _days(value: str) -> int:
-    if not value.isdecimal() or not 0 < int(value) <= 3660:  # noqa: PLR2004 - ten years
-        raise argparse.ArgumentTypeError(f"must be a number of days from 1 to 3660, got {value!r}")
-    return int(value)
+def _json(every: Sequence[Calendar], arguments: argparse.Namespace) -> None:
+    several = arguments.all_clusters or len(arguments.policy) > 1
+    previews.show_json(records.calendars(every) if several else records.calendar(every[0]))
+
+
+FORMATS = {"text": _text, "json": _json}

@@ -14,7 +14,9 @@ from krm_windows.exit_codes import ExitCode
 COMMANDS = {
     "render": "write the windows of a policy as plain files",
     "verify": "prove that a build's output holds the windows, rights and targets of a policy",
-    "calendar": "show when a policy will be open",
+    "check": "audit what a policy comes to in the coming years",
+    "calendar": "show when policies will be open",
+    "state": "say whether a policy is open, by which rule, since when and until when",
     "schema": "print the JSON Schema, the KRMFunctionDefinition or the field reference",
     "install": "install the legacy exec plugin of kustomize",
 }
@@ -101,7 +103,7 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
         command = commands.add_parser(name, help=summary, description=summary)
         _debug(command, default=argparse.SUPPRESS)
         if name in arguments:
-            module = importlib.import_module(f"krm_windows.cli.{name}")
+            module = importlib.import_module(f"krm_windows.cli.{name.replace('-', '_')}")
             module.options(command)
             command.set_defaults(run=module.run)
     return parser

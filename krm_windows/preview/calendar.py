@@ -1,7 +1,9 @@
-"""A calendar: the open intervals of a timetable over a range of days."""
+"""Calendars: the open intervals of timetables over a range of days, and which of them are alike."""
 
-from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, time, timedelta
+from functools import cache
 from zoneinfo import ZoneInfo
 
 from krm_windows.gate import wallclock
@@ -10,25 +12,72 @@ from krm_windows.gate.timetable import Timetable
 
 
 @dataclass(frozen=True, slots=True)
-class Calendar:
-    """What is open in the half-open UTC interval [`begins`, `ends`) of a policy's days."""
+class Period:
+    """So many days: from midnight of a date on the wall clock of each policy, or of 24 hours from an aware instant."""
 
-    policy: str
-    cluster: str | None
-    zone: ZoneInfo
+    start: date | datetime
+    days: int
+
+    def bounds(self, zone: ZoneInfo) -> tuple[datetime, datetime]:
+        """Return the half-open UTC interval of these days in a zone."""
+        length = timedelta(days=self.days)
+        if isinstance(self.start, datetime):
+            begins = self.start.astimezone(UTC)
+            return begins, begins + length
+        return _midnight(self.start, zone), _midnight(self.start + length, zone)
+
+
+@dataclass(frozen=True, slots=True)
+class Calendar:
+    """When a timetable is open in the half-open UTC interval [`begins`, `ends`): `intervals`, maximal and in order."""
+
+    timetable: Timetable
     begins: datetime
     ends: datetime
     intervals: tuple[Segment, ...]
 
+    @property
+    def zone(self) -> ZoneInfo:
+        """The policy's time zone."""
+        return wallclock.zone(self.timetable.time_zone)
 
-def days(timetable: Timetable, first: date, count: int) -> Calendar:
-    """Return the calendar of `count` days of the wall clock, from midnight of `first` in the policy's zone."""
-    zone = wallclock.zone(timetable.time_zone)
-    begins, ends = (_midnight(day, zone) for day in (first, first + timedelta(days=count)))
-    intervals = tuple(segment for segment in timeline(timetable, begins, ends) if segment.open)
-    return Calendar(timetable.policy, timetable.cluster, zone, begins, ends, intervals)
+    @property
+    def name(self) -> str:
+        """The policy, and the cluster if it is for one: `flux-system/week on plant-7`."""
+        policy, cluster = self.timetable.policy, self.timetable.cluster
+        return f"{policy} on {cluster}" if cluster else policy
+
+
+def calendars(timetables: Iterable[Timetable], period: Period) -> tuple[Calendar, ...]:
+    """Return the calendar of each timetable; those that open alike are evaluated once."""
+    return tuple(_calendar(timetable, period) for timetable in timetables)
+
+
+def alike(every: Iterable[Calendar]) -> list[list[Calendar]]:
+    """Group calendars whose rules and days are the same, in the order of their first."""
+    groups: dict[tuple[Timetable, datetime, datetime], list[Calendar]] = {}
+    for calendar in every:
+        groups.setdefault((_rules(calendar.timetable), calendar.begins, calendar.ends), []).append(calendar)
+    return list(groups.values())
+
+
+def _calendar(timetable: Timetable, period: Period) -> Calendar:
+    begins, ends = period.bounds(wallclock.zone(timetable.time_zone))
+    return Calendar(timetable, begins, ends, _intervals(_rules(timetable), begins, ends))
+
+
+@cache
+def _intervals(timetable: Timetable, begins: datetime, ends: datetime) -> tuple[Segment, ...]:
+    return tuple(segment for segment in timeline(timetable, begins, ends) if segment.open)
+
+
+def _rules(timetable: Timetable) -> Timetable:
+    """Leave of a timetable what says when it is open."""
+    return replace(
+        timetable, policy="", cluster=None, first_apply="", adopt_until=None, former_names=(), targets=(), released=()
+    )
 
 
 def _midnight(day: date, zone: ZoneInfo) -> datetime:
     """Return the first instant of a day, which a clock change may move off 00:00."""
-    return wallclock.instant(datetime(day.year, day.month, day.day), zone).astimezone(UTC)  # noqa: DTZ001 - wall clock
+    return wallclock.instant(datetime.combine(day, time()), zone)

@@ -1,78 +1,116 @@
-"""A calendar as text: a week a line, two hours a character, then each open interval in full."""
+"""Calendars as text: a week a line, two hours a character, then each open interval in full."""
 
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from datetime import date, datetime, time, timedelta
+from itertools import pairwise
 
 from krm_windows.gate import wallclock
 from krm_windows.gate.decide import Segment
-from krm_windows.preview.calendar import Calendar
+from krm_windows.preview import clock, exceptions
+from krm_windows.preview.calendar import Calendar, alike
+from krm_windows.preview.clock import shown
 
 CELL = timedelta(hours=2)
 CELLS = 12
 WEEK = 7
-OPEN, PARTLY, CLOSED, OUTSIDE = "#", "+", ".", " "
+OPEN, PARTLY, CLOSED, SHUT, OUTSIDE = "#", "+", ".", "x", " "
+_WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+_EDGE = 22
+_FEW = 4
 
 
-def render(calendar: Calendar) -> str:
-    """Return the page; every line ends in a newline."""
-    return "".join(f"{line.rstrip()}\n" for line in _lines(calendar))
+def render(every: Sequence[Calendar]) -> str:
+    """Return a page for all that are alike, with an empty line between two pages; every line ends in a newline."""
+    return "\n".join("".join(f"{line.rstrip()}\n" for line in _lines(group)) for group in alike(every))
 
 
-def _lines(calendar: Calendar) -> Iterator[str]:
-    first, last = (_local(calendar, at).date() for at in (calendar.begins, calendar.ends))
-    name = f"{calendar.policy} on {calendar.cluster}" if calendar.cluster else calendar.policy
-    yield f"{name}, {calendar.zone.key}, {first} to {last - timedelta(days=1)}"
+def span(length: timedelta) -> str:
+    """Say a length of time in short: `3 d 9 h`."""
+    minutes = length // timedelta(minutes=1)
+    parts = ((minutes // 1440, "d"), (minutes // 60 % 24, "h"), (minutes % 60, "m"))
+    return " ".join(f"{number} {unit}" for number, unit in parts if number) or "0 m"
+
+
+def _lines(group: Sequence[Calendar]) -> Iterator[str]:
+    calendar = group[0]
+    first, last = _days(calendar)
+    yield f"{_names(group)}, {calendar.zone.key}, {first} to {last - timedelta(days=1)}"
     yield ""
-    yield " ".join(["          ", *(f"{day:<{CELLS}}" for day in ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"))])
+    yield " ".join(["          ", *(f"{day:<{CELLS}}" for day in _WEEKDAYS)])
     monday = first - timedelta(days=first.weekday())
     while monday < last:
         yield " ".join([str(monday), *(_day(calendar, monday + timedelta(days=day)) for day in range(WEEK))])
         monday += timedelta(days=WEEK)
-    yield f"{OPEN} open  {PARTLY} partly  {CLOSED} closed, {CELL // timedelta(hours=1)} hours each"
+    yield _legend(calendar)
     yield ""
+    yield from _changes(calendar)
     yield from _table(calendar)
+
+
+def _names(group: Sequence[Calendar]) -> str:
+    """Name all that are alike, but for those beyond a few."""
+    names, more = [calendar.name for calendar in group[:_FEW]], len(group) - _FEW
+    return ", ".join(names) + (f" and {more} more" if more > 0 else "")
+
+
+def _days(calendar: Calendar) -> tuple[date, date]:
+    """Return the first day, and the day after the last."""
+    begins, ends = (at.astimezone(calendar.zone) for at in (calendar.begins, calendar.ends))
+    return begins.date(), ends.date() + timedelta(days=ends.time() > time())
+
+
+def _legend(calendar: Calendar) -> str:
+    shut = f"  {SHUT} closed by a freeze or an override" if _closing(calendar) else ""
+    return f"{OPEN} open  {PARTLY} partly  {CLOSED} closed{shut}, {CELL // timedelta(hours=1)} hours each"
+
+
+def _closing(calendar: Calendar) -> list[exceptions.Span]:
+    every = exceptions.spans(calendar.timetable, calendar.begins, calendar.ends)
+    return [one for one in every if one.rule.state != "Open"]
 
 
 def _day(calendar: Calendar, day: date) -> str:
     midnight = datetime.combine(day, time())
-    return "".join(_cell(calendar, midnight + CELL * cell) for cell in range(CELLS))
+    edges = [wallclock.instant(midnight + CELL * cell, calendar.zone) for cell in range(CELLS + 1)]
+    return "".join(_cell(calendar, *cell) for cell in pairwise(edges))
 
 
-def _cell(calendar: Calendar, wall: datetime) -> str:
-    """Return the sign for one cell; one that a clock change swallows is closed."""
-    begins, ends = (wallclock.instant(at, calendar.zone) for at in (wall, wall + CELL))
+def _cell(calendar: Calendar, begins: datetime, ends: datetime) -> str:
+    """Return the sign for the time between two instants; what a clock change leaves empty is closed."""
     if begins < calendar.begins or ends > calendar.ends:
         return OUTSIDE
-    overlaps = (min(s.ends, ends) - max(s.begins, begins) for s in calendar.intervals if s.begins < ends)
-    covered = sum((overlap for overlap in overlaps if overlap > timedelta()), timedelta())
-    if not covered:
-        return CLOSED
-    return OPEN if covered == ends - begins else PARTLY
+    nearest = bisect_right(calendar.intervals, begins, key=lambda segment: segment.ends)
+    covered = timedelta()
+    for segment in calendar.intervals[nearest:]:
+        if segment.begins >= ends:
+            break
+        covered += min(segment.ends, ends) - max(segment.begins, begins)
+    if covered:
+        return OPEN if covered == ends - begins else PARTLY
+    return SHUT if any(one.begins < ends and one.ends > begins for one in _closing(calendar)) else CLOSED
+
+
+def _changes(calendar: Calendar) -> Iterator[str]:
+    """Yield a line for each clock change, and an empty one below them."""
+    found = clock.changes(calendar.zone, calendar.begins, calendar.ends)
+    yield from (clock.words(change, calendar.zone) for change in found)
+    if found:
+        yield ""
 
 
 def _table(calendar: Calendar) -> Iterator[str]:
     if not calendar.intervals:
         yield "never open in these days"
         return
-    yield f"{'opens':<22}{'closes':<22}{'open for':<12}by"
+    yield f"{'opens':<{_EDGE}}{'closes':<{_EDGE}}{'open for':<12}by"
     for segment in calendar.intervals:
-        opens, closes = _edge(calendar, segment.begins), _edge(calendar, segment.ends)
-        yield f"{opens:<22}{closes:<22}{_span(segment):<12}{', '.join(segment.rules)}"
+        yield _row(calendar, segment)
 
 
-def _edge(calendar: Calendar, at: datetime) -> str:
-    """Return an edge on the wall clock; one at the rim of the calendar is not an edge of the window."""
-    inside = calendar.begins < at < calendar.ends
-    return (
-        f"{_local(calendar, at):%a %Y-%m-%d %H:%M}" if inside else ("(before)" if at == calendar.begins else "(after)")
-    )
-
-
-def _span(segment: Segment) -> str:
-    minutes = (segment.ends - segment.begins) // timedelta(minutes=1)
-    parts = ((minutes // 1440, "d"), (minutes // 60 % 24, "h"), (minutes % 60, "m"))
-    return " ".join(f"{number} {unit}" for number, unit in parts if number) or "0 m"
-
-
-def _local(calendar: Calendar, at: datetime) -> datetime:
-    return at.astimezone(calendar.zone)
+def _row(calendar: Calendar, segment: Segment) -> str:
+    """Return the line of an interval; where it meets the rim of the calendar is no edge of a window."""
+    opens = shown(segment.begins, calendar.zone) if segment.begins > calendar.begins else "(before)"
+    closes = shown(segment.ends, calendar.zone) if segment.ends < calendar.ends else "(after)"
+    length = span(segment.ends - segment.begins)
+    return f"{opens:<{_EDGE - 1}} {closes:<{_EDGE - 1}} {length:<11} {', '.join(segment.rules)}"

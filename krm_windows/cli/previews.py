@@ -1,0 +1,37 @@
+"""What the commands that look at a policy share: which versions of it, and how the answer is printed."""
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+
+from krm_windows.cli import inputs, report
+from krm_windows.exit_codes import ExitCode
+from krm_windows.function.previews import Choice, Version, versions
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of every command that looks at a policy."""
+    parser.add_argument("--cluster", metavar="NAME", help="the cluster (default: the policy's buildFor)")
+    parser.add_argument("--resources", metavar="DIR", help="where `closesEarly: auto` finds the targets' timeouts")
+    report.options(parser)
+
+
+def load(paths: Sequence[str], choice: Choice, arguments: argparse.Namespace) -> tuple[list[Version], ExitCode]:
+    """Load the policies of some files; report what is wrong with any, and then return no version of any."""
+    items = inputs.resources(arguments.resources) if arguments.resources else []
+    loaded = [versions(inputs.policy(path), items, choice) for path in paths]
+    code = report.show([result for _, results in loaded for result in results], strict=arguments.strict)
+    return ([version for found, _ in loaded for version in found] if code is ExitCode.FINE else []), code
+
+
+def show(text: str) -> None:
+    """Print a page in UTF-8, with its line ends as they are, whatever the locale."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(text.encode())
+    sys.stdout.buffer.flush()
+
+
+def show_json(value: object) -> None:
+    """Print a value as JSON."""
+    show(f"{json.dumps(value, indent=2, ensure_ascii=False)}\n")

@@ -1,0 +1,33 @@
+"""`krm-windows state`: whether a policy is open, by which rule, since when and until when."""
+
+import argparse
+
+from krm_windows.cli import previews, times
+from krm_windows.exit_codes import ExitCode
+from krm_windows.function.previews import Choice
+from krm_windows.gate.decide import decide
+from krm_windows.gate.wallclock import zone
+from krm_windows.preview import records, sentences
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's options."""
+    parser.add_argument("policy", metavar="POLICY", help="the file of the WindowPolicy, or - for standard input")
+    parser.add_argument("--at", type=times.instant, metavar="INSTANT", help="the instant to decide for (default: now)")
+    parser.add_argument("-o", "--output", choices=("text", "json"), default="text", help="the form (default: text)")
+    parser.add_argument("--exit-code", action="store_true", help="exit 0 if open, 10 if closed")
+    previews.options(parser)
+
+
+def run(arguments: argparse.Namespace) -> ExitCode:
+    """Print what holds, decided as the gate decides it."""
+    versions, code = previews.load([arguments.policy], Choice(arguments.cluster), arguments)
+    if not versions:
+        return code
+    timetable = versions[0].timetable
+    decision = decide(timetable, arguments.at or times.now())
+    if arguments.output == "json":
+        previews.show_json(records.state(decision, zone(timetable.time_zone)))
+    else:
+        previews.show(sentences.state(timetable, decision))
+    return ExitCode.CLOSED if arguments.exit_code and not decision.open else ExitCode.FINE

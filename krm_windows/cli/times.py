@@ -1,0 +1,74 @@
+"""Dates, instants and numbers of days, as commands take them."""
+
+import argparse
+from datetime import UTC, date, datetime
+from typing import TypeVar
+from zoneinfo import ZoneInfo
+
+from krm_windows.preview.calendar import Period
+
+_YEARS = range(1970, 3000)
+_MOST_DAYS = 3660
+_Day = TypeVar("_Day", date, datetime)
+
+
+def options(parser: argparse.ArgumentParser, *, days: int) -> None:
+    """Declare the options of a command that looks at a range of days."""
+    parser.add_argument(
+        "--from",
+        dest="start",
+        type=day_or_instant,
+        metavar="DATE|INSTANT",
+        help="the first day, or an instant from which on a day is 24 hours (default: today)",
+    )
+    parser.add_argument(
+        "--days", type=number_of_days, default=days, metavar="N", help=f"how many days (default: {days})"
+    )
+
+
+def period(arguments: argparse.Namespace, zone: ZoneInfo) -> Period:
+    """Return the days asked for; without a beginning they begin today, in a zone."""
+    start = now().astimezone(zone).date() if arguments.start is None else arguments.start
+    return Period(start, arguments.days)
+
+
+def now() -> datetime:
+    """Read the clock."""
+    return datetime.now(UTC)
+
+
+def day_or_instant(text: str) -> date | datetime:
+    """Read `2026-12-20` or `2026-12-20T00:00Z`."""
+    try:
+        day = date.fromisoformat(text)
+    except ValueError:
+        return _instant(text, "a date such as 2026-12-20, or an instant such as 2026-12-20T00:00Z")
+    return _possible(day, text)
+
+
+def instant(text: str) -> datetime:
+    """Read an instant; a time without an offset is none."""
+    return _instant(text, "an instant such as 2026-12-20T00:00Z or 2026-12-20T01:00+01:00")
+
+
+def number_of_days(text: str) -> int:
+    """Read a number of days, ten years at most."""
+    if not (text.isascii() and text.isdecimal()) or not 0 < int(text) <= _MOST_DAYS:
+        raise argparse.ArgumentTypeError(f"must be a number of days from 1 to {_MOST_DAYS}, got {text!r}")
+    return int(text)
+
+
+def _instant(text: str, wanted: str) -> datetime:
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError:
+        at = None
+    if at is None or at.tzinfo is None:
+        raise argparse.ArgumentTypeError(f"must be {wanted}, got {text!r}")
+    return _possible(at, text).astimezone(UTC)
+
+
+def _possible(day: _Day, text: str) -> _Day:
+    if day.year not in _YEARS:
+        raise argparse.ArgumentTypeError(f"must lie between {_YEARS[0]} and {_YEARS[-1]}, got {text!r}")
+    return day

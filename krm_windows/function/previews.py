@@ -1,0 +1,60 @@
+"""Which versions of a policy a preview is about: one for a cluster, or one for each."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from krm_windows import inventory, rules
+from krm_windows.function.window_policy import about
+from krm_windows.gate.timetable import Timetable
+from krm_windows.inventory import file_of
+from krm_windows.krm import KubeObject
+from krm_windows.plan import compile_policy, kinds
+from krm_windows.policy.load import Loaded, load
+from krm_windows.policy.model import WindowPolicy
+from krm_windows.results import Result, fails
+
+# A preview is about time: what hangs on the resources is the build's matter, but for how early to close.
+_TIMELY = {rules.TIMEOUT_UNKNOWN.id}
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A policy as it holds for one cluster (or none in particular), and the timetable it compiles to."""
+
+    policy: WindowPolicy
+    timetable: Timetable
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The cluster that a preview is for (None: the policy's `buildFor`), or with `every` all the policy names."""
+
+    cluster: str | None = None
+    every: bool = False
+
+    def clusters(self, loaded: Loaded) -> list[str | None]:
+        """Return the clusters chosen of a policy; one without `clusters` is shown as it stands."""
+        if self.every and loaded.clusters:
+            return list(loaded.clusters)
+        return [loaded.build_for if self.cluster is None else self.cluster]
+
+
+def versions(config: KubeObject, items: list[KubeObject], choice: Choice) -> tuple[list[Version], list[Result]]:
+    """Load and compile a policy for the clusters chosen; there are none where an error stands among the results."""
+    loaded = load(config.node, file=file_of(config))
+    chosen = [(name, *loaded.for_cluster(name)) for name in choice.clusters(loaded)]
+    results = _once(result for _, _, found in chosen for result in found)
+    if fails(results):
+        return [], results
+    compiled = [_compile(policy, name, items) for name, policy, _ in chosen if policy]
+    results += about(config, _once(result for _, found in compiled for result in found))
+    return ([] if fails(results) else [version for version, _ in compiled]), results
+
+
+def _compile(policy: WindowPolicy, cluster: str | None, items: list[KubeObject]) -> tuple[Version, list[Result]]:
+    plan, results = compile_policy(policy, cluster, inventory.take(items, kinds(policy)))
+    return Version(policy, plan.timetable), [result for result in results if result.tags["rule"] in _TIMELY]
+
+
+def _once(results: Iterable[Result]) -> list[Result]:
+    return list({str(result): result for result in results}.values())

@@ -1,0 +1,23 @@
+"""The text calendar in colour, for a terminal: the one module that needs rich."""
+
+import re
+
+from rich.text import Text
+
+_STYLES = {r"#+": "green", r"\++": "yellow", r"x+": "red", r"(?<= )[.]+|(?<=[#+x])[.]+": "dim"}
+_WEEK = re.compile(r"\d{4}-\d{2}-\d{2} [ #+.x]+")
+
+
+def paint(page: str) -> Text:
+    """Return a page with its signs in colour; they can be told apart without it."""
+    painted = Text()
+    for line in page.splitlines(keepends=True):
+        painted.append_text(_week(line) if _WEEK.fullmatch(line.rstrip("\n")) else Text(line))
+    return painted
+
+
+def _week(line: str) -> Text:
+    text = Text(line)
+    for signs, style in _STYLES.items():
+        text.highlight_regex(signs, style)
+    return text

@@ -1,0 +1,51 @@
+"""What `-o json` says: values of plain types, with instants as RFC 3339 writes them."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+from krm_windows.gate.decide import Decision, Segment
+from krm_windows.preview.calendar import Calendar
+from krm_windows.preview.clock import stamp
+
+Record = dict[str, object]
+
+
+def calendar(of: Calendar) -> Record:
+    """Return a calendar; intervals are half open and clipped to the range."""
+    return {
+        "policy": of.timetable.policy,
+        "cluster": of.timetable.cluster,
+        "timeZone": of.zone.key,
+        "from": stamp(of.begins, of.zone),
+        "until": stamp(of.ends, of.zone),
+        "intervals": [_interval(segment, of.zone) for segment in of.intervals],
+    }
+
+
+def calendars(every: Sequence[Calendar]) -> list[Record]:
+    """Return several calendars."""
+    return [calendar(one) for one in every]
+
+
+def state(decision: Decision, zone: ZoneInfo) -> Record:
+    """Return what holds at an instant; `since` and `until` are None where they are more than 400 days away."""
+    return {
+        "open": decision.open,
+        "rule": ", ".join(decision.rules) or None,
+        "reason": decision.reason,
+        "since": _edge(decision.since, zone),
+        "until": _edge(decision.until, zone),
+    }
+
+
+def _interval(segment: Segment, zone: ZoneInfo) -> Record:
+    return {
+        "opens": stamp(segment.begins, zone),
+        "closes": stamp(segment.ends, zone),
+        "rules": list(segment.rules),
+    }
+
+
+def _edge(at: datetime | None, zone: ZoneInfo) -> str | None:
+    return stamp(at, zone) if at else None
