@@ -1,0 +1,85 @@
+"""The Job and its Pod: what it may not do, how it ends, and when its name changes."""
+
+from dataclasses import replace
+
+import pytest
+import yaml
+from calls import POLICY, call, wire
+
+from krm_windows.emit import configmap, job
+from krm_windows.gate.timetable import Timetable
+from krm_windows.plan.model import Plan, Runtime
+
+PLAN = Plan(
+    "week", "flux-system", Timetable(policy="flux-system/week", time_zone="Etc/UTC"), (), (), Runtime("i:1", "Always")
+)
+
+
+def pods() -> list[dict]:
+    """Return the spec of every Job that a policy yields."""
+    items = yaml.safe_load(call(wire(config=POLICY)).out)["items"]
+    specs = [item["spec"] for item in items if item["kind"] == "Job"]
+    return [*specs, *(item["spec"]["jobTemplate"]["spec"] for item in items if item["kind"] == "CronJob")]
+
+
+@pytest.mark.parametrize("spec", pods())
+def test_it_passes_pod_security_restricted(spec: dict) -> None:
+    """In full, by the standard's list, with a read-only root and an argv in place of a shell besides."""
+    pod = spec["template"]["spec"]
+    [container] = pod["containers"]
+    assert pod["securityContext"] == {
+        "runAsNonRoot": True,
+        "runAsUser": 65532,
+        "runAsGroup": 65532,
+        "seccompProfile": {"type": "RuntimeDefault"},
+    }
+    assert container["securityContext"] == {
+        "allowPrivilegeEscalation": False,
+        "capabilities": {"drop": ["ALL"]},
+        "readOnlyRootFilesystem": True,
+    }
+    assert not {"hostNetwork", "hostPID", "hostIPC"} & pod.keys()
+    assert container["command"][:3] == ["python3", "-I", "/gate"]
+    assert "$" not in "".join(container["command"])
+
+
+@pytest.mark.parametrize("spec", pods())
+def test_it_ends(spec: dict) -> None:
+    """Whatever happens: after a few tries, after some minutes, and a drained node is not one of the tries."""
+    assert 0 < spec["activeDeadlineSeconds"] < 900
+    assert 0 < spec["backoffLimit"] < 6
+    assert spec["template"]["spec"]["restartPolicy"] == "Never"
+    [rule] = spec["podFailurePolicy"]["rules"]
+    assert rule == {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}
+    assert "ttlSecondsAfterFinished" not in spec
+
+
+def test_only_the_job_of_an_edit_forgives_what_is_missing() -> None:
+    """A delivering Kustomization that waits for it is not blocked by targets that come later."""
+    commands = [spec["template"]["spec"]["containers"][0]["command"][3:] for spec in pods()]
+    assert commands == [["--allow-missing"], [], [], []]
+
+
+def test_every_key_of_the_volume_is_in_the_config_map() -> None:
+    """And lies at the path that the program imports it from."""
+    paths = {item["key"]: item["path"] for item in configmap.items()}
+    assert set(paths) == {*configmap.program(), "timetable.json"}
+    assert paths["__main__.py"] == "__main__.py"
+    assert paths["gate.decide.py"] == "krm_windows/gate/decide.py"
+    assert paths["package.__init__.py"] == "krm_windows/__init__.py"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        replace(PLAN, timetable=replace(PLAN.timetable, state="Open")),
+        replace(PLAN, runtime=Runtime("i:2", "Always")),
+        replace(PLAN, runtime=Runtime("i:1", "Never")),
+        replace(PLAN, runtime=Runtime("i:1", "Always", ("secret",))),
+    ],
+    ids=["timetable", "image", "pull policy", "pull secrets"],
+)
+def test_every_edit_is_looked_at(other: Plan) -> None:
+    """The name follows from all that the Job does, so that Flux makes a new one; it is the same for the same."""
+    assert job.now(PLAN)["metadata"]["name"] == job.now(replace(PLAN))["metadata"]["name"]
+    assert job.now(PLAN)["metadata"]["name"] != job.now(other)["metadata"]["name"]

@@ -1,0 +1,117 @@
+"""Names: within the limits of Kubernetes, stable, and one name for one thing."""
+
+import re
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from krm_windows import emit
+from krm_windows.emit import names
+from krm_windows.gate.recurrence import Recurrence
+from krm_windows.gate.timetable import Rule, Target, Timetable
+from krm_windows.plan.model import Plan, Runtime
+from krm_windows.plan.rights import rights
+from krm_windows.plan.wakeups import WakeUp, Wording, wake_ups
+
+DNS = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
+MONDAY = Recurrence(frozenset({0}), frozenset({8}), weekdays=frozenset({1}))
+INSTANT = datetime(2027, 1, 1, 8, tzinfo=UTC)
+
+
+def plan(
+    name: str, namespace: str = "flux-system", windows: tuple[str, ...] = ("w",), spaces: tuple[str, ...] = ()
+) -> Plan:
+    """Make a plan with windows of some names and a target in each namespace."""
+    targets = tuple(
+        Target(group="g.example.org", resource="things", kind="Thing", namespace=space, name="t") for space in spaces
+    )
+    timetable = Timetable(
+        policy=f"{namespace}/{name}",
+        time_zone="Europe/Berlin",
+        windows=tuple(
+            Rule(f"windows.{window}", MONDAY, timedelta(minutes=number)) for number, window in enumerate(windows, 1)
+        ),
+        freezes=(Rule("freezes.f", INSTANT, timedelta(hours=1), "r"),),
+        targets=targets,
+    )
+    looks = wake_ups(timetable, Wording(), timedelta(minutes=15))
+    return Plan(name, namespace, timetable, looks, rights(targets), Runtime("python:3.13", "IfNotPresent"))
+
+
+def all_names(one: Plan) -> list[tuple[str, str, str]]:
+    """Return kind, namespace and name of everything that is emitted."""
+    return list(map(emit.identity, emit.objects(one)))
+
+
+LABELS = st.from_regex(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?", fullmatch=True)
+WORDS = st.sampled_from(("a", "b", "open", "close", "edge", "look", "now", "gate", "0800", "0800z"))
+SPOKEN = st.lists(WORDS, min_size=1, max_size=5).map("-".join)
+POLICIES = st.tuples(LABELS | SPOKEN | SPOKEN.map(lambda name: name.replace("-", ".", 1)), LABELS | SPOKEN)
+WINDOWS = st.lists(LABELS | SPOKEN, min_size=1, max_size=3, unique=True).map(tuple)
+
+
+@given(POLICIES, WINDOWS, st.lists(LABELS | SPOKEN, max_size=3, unique=True).map(tuple))
+def test_names_are_valid_and_unique(who: tuple[str, str], windows: tuple[str, ...], spaces: tuple[str, ...]) -> None:
+    """Within one policy no two objects have one name, and Roles keep apart even if all are moved into one namespace."""
+    found = all_names(plan(*who, windows, spaces))
+    assert len(found) == len(set(found))
+    assert len({(kind, name) for kind, _, name in found}) == len(found)
+    for kind, _, name in found:
+        assert DNS.fullmatch(name)
+        assert len(name) <= (52 if kind == "CronJob" else 63)
+
+
+@given(POLICIES, POLICIES, WINDOWS, WINDOWS)
+def test_names_are_unique_across_policies(
+    one: tuple[str, str], other: tuple[str, str], windows: tuple[str, ...], others: tuple[str, ...]
+) -> None:
+    """Two policies of one namespace never yield one name."""
+    if one[0] != other[0]:
+        mine, theirs = (
+            set(all_names(plan(name, "ns", w, ("ns", "x")))) for name, w in ((one[0], windows), (other[0], others))
+        )
+        assert mine.isdisjoint(theirs)
+
+
+@given(POLICIES, POLICIES)
+def test_labels_are_unique_across_policies(one: tuple[str, str], other: tuple[str, str]) -> None:
+    """A policy knows its own objects by the label, so two never share it."""
+    labels = [names.policy_label(plan(*who)) for who in (one, other)]
+    assert all(len(label) <= 63 for label in labels)
+    assert (labels[0] == labels[1]) == (one == other)
+
+
+@pytest.mark.parametrize(
+    ("policy", "slug", "want"),
+    [
+        ("week", "open-office", "week-open-office"),
+        ("week", "edge-0000", "week-edge-0000"),
+        ("reopen", "look", "reopen-look"),
+        ("open-week", "look", "open-week-look"),
+        ("week-open", "look", "week-open-#-look"),
+        ("a-open-b", "open-c", "a-open-b-#-open-c"),
+        ("w" * 52, "look", "w" * 43 + "-#"),
+    ],
+)
+def test_cron_jobs(policy: str, slug: str, want: str) -> None:
+    """A reader finds policy and window in the name; what could be read in two ways, or is too long, has a hash."""
+    got = names.cron_job(plan(policy), WakeUp(slug, "* * * * *", "Etc/UTC", ""))
+    assert re.sub("[0-9a-f]{5}(?=-)|[0-9a-f]{8}$", "#", got) == want
+
+
+def test_a_given_name_is_taken_as_it_is() -> None:
+    """The policy knows best."""
+    look = WakeUp("open-w", "* * * * *", "Etc/UTC", "", given="the-name")
+    assert names.cron_job(plan("a-open-b"), look) == "the-name"
+
+
+def test_a_cut_name_is_stable_and_told_from_its_neighbours() -> None:
+    """Cut at the same place, two long names still differ, and neither ends in a dot or a dash before its hash."""
+    long = "x" * 42 + "-.-" + "y" * 20
+    cut = [names.fit(f"{long}{end}", 52) for end in ("a", "b")]
+    assert cut[0] != cut[1]
+    assert all(re.fullmatch(r"x{42}-[0-9a-f]{8}", name) for name in cut)
+    assert names.fit(long, 52) == names.fit(long, 52)
+    assert names.fit("x" * 52, 52) == "x" * 52

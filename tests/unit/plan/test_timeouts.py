@@ -1,0 +1,93 @@
+"""How long a target may go on after it is suspended, which is what `closesEarly: auto` stands for."""
+
+from datetime import timedelta
+
+import pytest
+from calls import APPS, call, spec, wire
+
+from krm_windows.plan.timeouts import go_duration
+
+SOURCE = (
+    "apiVersion: source.toolkit.fluxcd.io/v1\nkind: {}\nmetadata: {{name: {}, namespace: flux-system}}\nspec: {{}}\n"
+)
+RELEASE = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {{name: web, namespace: {}}}
+spec: {}
+"""
+MINUTE = timedelta(minutes=1)
+
+
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [
+        ("90s", timedelta(seconds=90)),
+        ("1h30m", timedelta(minutes=90)),
+        ("1.5h", timedelta(minutes=90)),
+        ("500ms", timedelta(milliseconds=500)),
+        ("10m0s", 10 * MINUTE),
+        ("0s", timedelta(0)),
+        ("", None),
+        ("10", None),
+        ("1d", None),
+        ("10m x", None),
+        ("m10", None),
+    ],
+)
+def test_go_duration(text: str, want: timedelta | None) -> None:
+    """A duration as Go writes it, and nothing else."""
+    assert go_duration(text) == want
+
+
+def early(kind: str, name: str, *items: str) -> str:
+    """Return what `auto` comes to for one target, as the timetable says it."""
+    answer = call(wire(*items, config=spec(targets=f"[{{kind: {kind}, names: [{name}]}}]", closesEarly="auto")))
+    if answer.code:
+        return ", ".join(answer.rules)
+    timetable = answer.of("ConfigMap")[0]["data"]["timetable.json"]
+    return timetable.partition('"closesEarly": "')[2].partition('"')[0]
+
+
+@pytest.mark.parametrize(
+    ("fields", "want"),
+    [
+        ("timeout: 3m", "PT180S"),
+        ("timeout: 200s", "PT240S"),
+        ("interval: 10m", "PT600S"),
+        ("interval: 20s", "PT60S"),
+        ("interval: 1h\n  timeout: 2m", "PT120S"),
+        ("path: ./apps", "timeout-unknown"),
+        ("interval: soon", "timeout-unknown"),
+    ],
+)
+def test_a_kustomization(fields: str, want: str) -> None:
+    """Its timeout, else its interval less 30 s, at least 30 s; in whole minutes, rounded up."""
+    assert early("Kustomization", "apps", f"{APPS.partition('spec:')[0]}spec:\n  {fields}\n") == want
+
+
+@pytest.mark.parametrize(("fields", "want"), [("{}", "PT300S"), ("{timeout: 12m}", "PT720S")])
+def test_a_helm_release(fields: str, want: str) -> None:
+    """Five minutes unless it says otherwise."""
+    assert early("HelmRelease", "web", RELEASE.format("flux-system", fields)) == want
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields", "want"),
+    [
+        ("HelmRepository", "{chart: {spec: {sourceRef: {kind: HelmRepository, name: s}}}}", "PT300S"),
+        ("OCIRepository", "{chartRef: {kind: OCIRepository, name: s}, timeout: 7m}", "PT420S"),
+        ("OCIRepository", "{chartRef: {kind: OCIRepository, name: other}}", "timeout-unknown"),
+        ("OCIRepository", "{chartRef: {kind: OCIRepository, name: s, namespace: shop}}", "timeout-unknown"),
+    ],
+)
+def test_a_source_has_the_timeout_of_what_it_feeds(kind: str, fields: str, want: str) -> None:
+    """It has no work of its own; without a visible consumer its timeout is not known."""
+    found = early(kind, "s", SOURCE.format(kind, "s"), RELEASE.format("flux-system", fields))
+    assert want in found
+
+
+def test_a_consumer_in_another_namespace() -> None:
+    """Its reference says the namespace of the source."""
+    fields = "{chartRef: {kind: OCIRepository, name: s, namespace: flux-system}, timeout: 9m}"
+    assert early("OCIRepository", "s", SOURCE.format("OCIRepository", "s"), RELEASE.format("shop", fields)) == "PT540S"
