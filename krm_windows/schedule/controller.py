@@ -117,8 +117,10 @@ def _next(units: tuple[_Unit, ...], time: _Time) -> datetime | None:
         if unit.matches(time.local):
             checked += 1
             continue
-        time = unit.step(time if begun else unit.begin(time))
-        begun = True
+        here = time if begun else unit.begin(time)
+        time, begun = unit.step(here), True
+        if time.utc <= here.utc:
+            return None  # before a day that a zone skipped, such as Samoa's in 2011, `Next` hangs
         if unit.comes_round(time.local):
             checked = 0
             if time.local.year > last_year:

@@ -1,0 +1,181 @@
+"""The controller model against the answers of robfig/cron v3, its faults, and croniter where the two agree."""
+
+import json
+from datetime import UTC, datetime
+from itertools import islice, pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from croniter import croniter
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from krm_windows.gate import wallclock
+from krm_windows.schedule import cron
+from krm_windows.schedule.controller import next_runs, runs
+from krm_windows.schedule.cron import CronError
+
+Vector = dict[str, Any]
+
+FILE = Path(__file__).parents[2] / "fixtures/vectors/cron.jsonl"
+VECTORS: list[Vector] = [json.loads(line) for line in FILE.read_text(encoding="utf-8").splitlines()]
+NOON = datetime(2026, 3, 6, 12, tzinfo=UTC)
+
+
+def answers(vector: Vector) -> list[datetime] | None:
+    """Give the runs of a vector as the model would; None for an error."""
+    if "error" in vector:
+        return None
+    return [datetime.fromisoformat(run) for run in vector["next"] if run != "never"]
+
+
+def modelled(vector: Vector) -> list[datetime] | None:
+    """Ask the model; None for an error."""
+    start = datetime.fromisoformat(vector["from"])
+    try:
+        return next_runs(vector["schedule"], vector["timeZone"], start, len(vector.get("next", "?")))
+    except CronError:
+        return None
+
+
+@pytest.mark.parametrize("vector", VECTORS, ids=lambda v: f"{v['schedule']!a} {v['timeZone']} {v['from'][:10]}")
+def test_fires_when_the_reference_fires(vector: Vector) -> None:
+    """Every answer of the reference, to the second; all of them in UTC."""
+    found = modelled(vector)
+    assert found == answers(vector)
+    assert all(run.tzinfo is UTC for run in found or ())
+
+
+@pytest.mark.parametrize(
+    ("reason", "zone", "schedule", "after", "want"),
+    [
+        ("a missing moment is skipped", "Europe/Berlin", "30 2 * * *", "2026-03-28T12:00", ["2026-03-30T00:30"]),
+        (
+            "a repeated moment happens twice",
+            "Europe/Berlin",
+            "30 2 * * *",
+            "2026-10-24T12:00",
+            ["2026-10-25T00:30", "2026-10-25T01:30"],
+        ),
+        ("a missing midnight is a missing day", "Africa/Cairo", "0 0 * * *", "2026-04-23T12:00", ["2026-04-24T21:00"]),
+        ("midnight in Beirut", "Asia/Beirut", "0 0 * * *", "2026-03-28T12:00", ["2026-03-29T21:00"]),
+        ("in the Azores", "Atlantic/Azores", "0 0 * * *", "2026-03-28T12:00", ["2026-03-30T00:00"]),
+        ("in Havana", "America/Havana", "0 0 * * *", "2026-03-07T12:00", ["2026-03-09T04:00"]),
+        ("in Santiago", "America/Santiago", "0 0 * * *", "2026-09-05T12:00", ["2026-09-07T03:00"]),
+        (
+            "a half-hour change at two delays the next day's midnight past it",
+            "Australia/Lord_Howe",
+            "@daily",
+            "2026-04-04T12:00",
+            ["2026-04-04T13:00", "2026-04-06T13:30"],
+        ),
+    ],
+)
+def test_faults_of_the_controller(reason: str, zone: str, schedule: str, after: str, want: list[str]) -> None:
+    """What the cluster does where a clock changes, which is seldom what was meant."""
+    found = next_runs(schedule, zone, datetime.fromisoformat(f"{after}Z"), max(1, len(want)))
+    assert [f"{run:%Y-%m-%dT%H:%M}" for run in found] == want, reason
+
+
+@pytest.mark.parametrize("schedule", ["0 8 30 2 *", "0 8 * * ,", ", * * * *", "0 , * * *", "0 0 1 , *"])
+def test_never(schedule: str) -> None:
+    """A schedule that names no moment has no runs, and that is known at once."""
+    assert next_runs(schedule, "Europe/Berlin", NOON, 1) == []
+
+
+def test_five_years_are_the_limit() -> None:
+    """Without a leap day in 2100, `Next` gives up, and what came before it is all there is."""
+    leap_days = next_runs("0 8 29 2 *", "", datetime(2090, 1, 1, tzinfo=UTC), 5)
+    assert leap_days == [datetime(2092, 2, 29, 8, tzinfo=UTC), datetime(2096, 2, 29, 8, tzinfo=UTC)]
+
+
+def test_a_day_that_a_zone_skipped_stops_everything() -> None:
+    """Stepping on to 30 December 2011, which Samoa did not have, the reference hangs; the model ends."""
+    assert next_runs("0 0 31 * *", "Pacific/Apia", datetime(2011, 12, 28, tzinfo=UTC), 1) == []
+
+
+@pytest.mark.parametrize(
+    ("schedule", "zone", "want"),
+    [
+        ("0 8 * * *", "", "2026-03-07T08:00"),
+        ("0 8 * * *", "UTC", "2026-03-07T08:00"),
+        ("0 8 * * *", "Asia/Tokyo", "2026-03-06T23:00"),
+        ("TZ=Asia/Tokyo 0 8 * * *", "", "2026-03-06T23:00"),
+        ("CRON_TZ=Asia/Tokyo 0 8 * * *", "Europe/Berlin", "2026-03-06T23:00"),
+        ("TZ= 0 8 * * *", "Asia/Tokyo", "2026-03-07T08:00"),
+        ("TZ=Local 0 8 * * *", "Asia/Tokyo", "2026-03-06T23:00"),
+    ],
+)
+def test_which_zone_counts(schedule: str, zone: str, want: str) -> None:
+    """A zone in the schedule outranks the one beside it; none is UTC, and `Local` is no zone of its own."""
+    assert next_runs(schedule, zone, NOON, 1) == [datetime.fromisoformat(f"{want}Z")]
+
+
+@pytest.mark.parametrize(("schedule", "zone"), [("0 8 * * 7", ""), ("0 8 * * *", "Mars/Base"), ("0 8 * * *", "Local")])
+def test_refusals_come_before_the_first_run(schedule: str, zone: str) -> None:
+    """The schedule and the zone are checked when one asks, not when one reads the answer."""
+    with pytest.raises(CronError):
+        runs(schedule, zone, NOON)
+
+
+@pytest.mark.parametrize(
+    ("schedule", "after", "want"),
+    [
+        ("@every 90m", "12:00:10.5", ["13:30:10", "15:00:10"]),
+        ("@every 1.9s", "12:00:00", ["12:00:01", "12:00:02"]),
+        ("* * * * *", "12:00:00", ["12:01:00", "12:02:00"]),
+        ("* * * * *", "12:00:59.9", ["12:01:00", "12:02:00"]),
+        ("*/15 * * * *", "12:15:30", ["12:30:00", "12:45:00"]),
+    ],
+)
+def test_runs_fall_on_whole_seconds(schedule: str, after: str, want: list[str]) -> None:
+    """A period is counted from the second that has begun, a schedule from the next one."""
+    found = next_runs(schedule, "Europe/Berlin", datetime.fromisoformat(f"2026-03-06T{after}Z"), 2)
+    assert found == [datetime.fromisoformat(f"2026-03-06T{run}Z") for run in want]
+
+
+def fields(low: int, high: int) -> st.SearchStrategy[str]:
+    """Draw a field that both grammars know: a star, a list, a range, a range with a step."""
+    numbers = st.integers(low, high)
+    ends = st.tuples(numbers, numbers).filter(lambda pair: pair[0] < pair[1]).map("{0[0]}-{0[1]}".format)
+    lists = st.lists(numbers, min_size=1, max_size=3, unique=True).map(lambda some: ",".join(map(str, some)))
+    return st.just("*") | lists | ends | st.builds("{}/{}".format, ends, st.integers(1, 5))
+
+
+SCHEDULES = st.builds("{} {} {} {} {}".format, fields(0, 59), fields(0, 23), fields(1, 28), fields(1, 12), fields(0, 6))
+MOMENTS = st.datetimes(datetime(2026, 1, 1), datetime(2031, 1, 1), timezones=st.just(UTC))
+
+
+@settings(max_examples=150, deadline=None)
+@given(SCHEDULES, MOMENTS, st.sampled_from(["UTC", "Asia/Kolkata", "Asia/Kathmandu", "Asia/Tokyo"]))
+def test_croniter_agrees(schedule: str, after: datetime, zone: str) -> None:
+    """Where grammars agree and no clock changes, an independent implementation gives the same runs."""
+    offset = after.astimezone(wallclock.zone(zone)).utcoffset()
+    assert offset is not None
+    naive = after.replace(tzinfo=None) + offset
+    other = croniter(schedule, naive, ret_type=datetime)
+    want = [(other.get_next() - offset).replace(tzinfo=UTC) for _ in range(5)]
+    assert next_runs(schedule, zone, after, 5) == want
+
+
+@settings(max_examples=60, deadline=None)
+@given(SCHEDULES, MOMENTS, st.sampled_from(["Europe/Berlin", "America/Havana", "Australia/Lord_Howe", "Africa/Cairo"]))
+def test_runs_are_a_chain(schedule: str, after: datetime, zone: str) -> None:
+    """Each run is later than the one before, and what follows from it is what followed anyway."""
+    found = list(islice(runs(schedule, zone, after), 6))
+    assert found[0] > after
+    assert all(later > earlier for earlier, later in pairwise(found))
+    assert next_runs(schedule, zone, found[0], 5) == found[1:]
+
+
+@settings(max_examples=60, deadline=None)
+@given(SCHEDULES, MOMENTS, st.sampled_from(["Europe/Berlin", "America/Havana", "Australia/Lord_Howe", "Africa/Cairo"]))
+def test_runs_match_the_schedule(schedule: str, after: datetime, zone: str) -> None:
+    """Faults skip and move runs, but none falls on a minute that the fields do not allow."""
+    recurrence = cron.parse(schedule).recurrence
+    assert recurrence is not None
+    for run in next_runs(schedule, zone, after, 6):
+        local = run.astimezone(wallclock.zone(zone))
+        assert (local.minute in recurrence.minutes, local.hour in recurrence.hours) == (True, True)
+        assert recurrence.matches(local.date())
