@@ -134,5 +134,20 @@ RIGHTS_MISSING = _error("rights-missing", "No Role in a target's namespace lets 
 RIGHTS_EXCESS = _error("rights-excess", "A Role of ours grants more than `get` and `patch` on the targets.")
 TARGET_SUSPEND = _error("target-suspend", "A target in the output says `suspend`, which the parent would bring back.")
 
+# The audit: what `check` finds in the coming years.
+WINDOW_NEVER_OPENS = _error("window-never-opens", "A window is never open in the audited years.")
+WINDOW_ALWAYS_OPEN = _warning("window-always-open", "A window, or all together, leave nothing closed.")
+WINDOW_UNEQUAL = _warning("window-unequal", "An occurrence is more than twice as long as the shortest of its window.")
+WINDOW_SHORT = _warning("window-short", "A window is shorter than the time between two looks and a Pod's start.")
+WINDOW_CLOSES_EARLY = _warning("window-closes-early", "`closesEarly` leaves nothing of an occurrence of a window.")
+WINDOW_OVER = _warning("window-over", "A dated window is over.")
+FREEZE_OVER = _warning("freeze-over", "A dated freeze is over.")
+OVERRIDE_OVER = _warning("override-over", "An override is over.")
+FREEZE_CUTS = _info("freeze-cuts", "A freeze takes a part of a window, and the rest stays open.")
+CLOSED_LONG = _warning("closed-long", "The policy is closed for more days in a row than `--max-closed` allows.")
+VANISHES = _warning("vanishes", "An occurrence lies wholly in an hour that a clock change skips.")
+EDGE_MISSING_HOUR = _warning("edge-missing-hour", "An edge falls into an hour that a clock change skips.")
+EDGE_REPEATED_HOUR = _warning("edge-repeated-hour", "An edge falls into an hour that a clock change repeats.")
+
 
 RULES: tuple[Rule, ...] = tuple(value for value in tuple(vars().values()) if isinstance(value, Rule))

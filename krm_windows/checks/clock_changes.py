@@ -1,0 +1,58 @@
+"""The clock changes of a time zone: hours of the wall clock that are skipped, and those that come twice."""
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
+
+_DAY = timedelta(days=1)
+_MINUTE = timedelta(minutes=1)
+
+
+@dataclass(frozen=True, slots=True)
+class ClockChange:
+    """A change of the offset from UTC, at the instant `at`."""
+
+    at: datetime
+    before: timedelta
+    after: timedelta
+
+    @property
+    def skips(self) -> bool:
+        """Whether clocks go forward: what lies between is missing. Else it comes twice."""
+        return self.after > self.before
+
+    @property
+    def begins(self) -> datetime:
+        """The first minute on the wall clock that is missing, or comes twice."""
+        return self._wall(min(self.before, self.after))
+
+    @property
+    def ends(self) -> datetime:
+        """The first minute on the wall clock after those."""
+        return self._wall(max(self.before, self.after))
+
+    def _wall(self, offset: timedelta) -> datetime:
+        return self.at.replace(tzinfo=None) + offset
+
+
+def clock_changes(zone: ZoneInfo, begins: datetime, ends: datetime) -> Iterator[ClockChange]:
+    """Yield the changes between two UTC instants, in order; two in one day count as one."""
+    day = begins
+    while day < ends:
+        if _offset(day, zone) != _offset(day + _DAY, zone):
+            at = _first_minute(day, zone)
+            yield ClockChange(at, _offset(at - _MINUTE, zone), _offset(at, zone))
+        day += _DAY
+
+
+def _first_minute(day: datetime, zone: ZoneInfo) -> datetime:
+    """Return the first instant after `day` that has another offset."""
+    minutes = range(1, _DAY // _MINUTE + 1)
+    found = bisect_left(minutes, True, key=lambda n: _offset(day + n * _MINUTE, zone) != _offset(day, zone))  # noqa: FBT003
+    return day + minutes[found] * _MINUTE
+
+
+def _offset(at: datetime, zone: ZoneInfo) -> timedelta:
+    return at.astimezone(zone).utcoffset() or timedelta()

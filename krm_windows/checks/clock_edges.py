@@ -1,0 +1,152 @@
+"""Edges that fall into a clock change: into an hour that is missing, or one that comes twice."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, time, timedelta
+
+from krm_windows import rules
+from krm_windows.checks import findings
+from krm_windows.checks.clock_changes import ClockChange
+from krm_windows.checks.facts import DAY, Facts
+from krm_windows.gate.recurrence import Recurrence
+from krm_windows.gate.timetable import Rule
+from krm_windows.results import Result
+
+_MINUTE = timedelta(minutes=1)
+_OPENING = {"windows": "opens"}
+_CLOSING = {"windows": "closes"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Hit:
+    """An edge, at the field `path` and the wall-clock `moment`, that falls into a change."""
+
+    path: str
+    moment: datetime
+    change: ClockChange
+
+
+def check(facts: Facts) -> Iterator[Result]:
+    """Yield what clock changes do to windows, freezes and overrides."""
+    held = facts.timetable
+    for rule in (*held.windows, *held.freezes, *held.overrides):
+        gone = [change for change in facts.changes if _vanishes(rule, change)]
+        if gone:
+            yield _vanished(rule, gone, facts)
+        hits = [hit for change in facts.changes if change not in gone for hit in _hits(rule, change)]
+        for path in dict.fromkeys(hit.path for hit in hits):
+            yield from _reported([hit for hit in hits if hit.path == path], facts)
+
+
+def _hits(rule: Rule, change: ClockChange) -> Iterator[_Hit]:
+    """Yield the first beginning and the first end of a rule that fall into a change."""
+    room, _, _ = rule.name.partition(".")
+    begins = next(iter(_begins(rule, change.begins, change.ends)), None)
+    if begins:
+        yield _Hit(f"{rule.name}.{_OPENING.get(room, 'starts')}", begins, change)
+    ends = next(iter(_ends(rule, change)), None)
+    if ends:
+        field = "duration" if isinstance(rule.ends, timedelta) else _CLOSING.get(room, "ends")
+        yield _Hit(f"{rule.name}.{field}", ends, change)
+
+
+def _begins(rule: Rule, first: datetime, last: datetime) -> Iterator[datetime]:
+    """Yield the wall-clock beginnings from `first` on and before `last`."""
+    if isinstance(rule.begins, Recurrence):
+        moment = rule.begins.after(first - _MINUTE)
+        while moment and moment < last:
+            yield moment
+            moment = rule.begins.after(moment)
+    elif rule.begins and not rule.begins.tzinfo and first <= rule.begins < last:
+        yield rule.begins
+
+
+def _ends(rule: Rule, change: ClockChange) -> Iterator[datetime]:
+    """Yield the wall-clock ends in a change."""
+    match rule.ends:
+        case timedelta() as length:
+            begins = _begins(rule, change.begins - length, change.ends - length)
+            yield from (moment + length for moment in begins)
+        case time() as clock:
+            days = dict.fromkeys((change.begins.date(), (change.ends - _MINUTE).date()))
+            yield from (end for end in (datetime.combine(day, clock) for day in days) if _closes(rule, end, change))
+        case Recurrence() as recurrence:
+            end = recurrence.after(change.begins - _MINUTE)
+            while end and end < change.ends:
+                if _is_end(rule, recurrence, end):
+                    yield end
+                end = recurrence.after(end)
+        case datetime() as end:
+            if not end.tzinfo and change.begins <= end < change.ends:
+                yield end
+
+
+def _closes(rule: Rule, end: datetime, change: ClockChange) -> bool:
+    """Whether a time of day falls into a change, and something that began in the day before ends by it."""
+    return change.begins <= end < change.ends and any(_begins(rule, end - DAY, end))
+
+
+def _is_end(rule: Rule, recurrence: Recurrence, end: datetime) -> bool:
+    """Whether anything is open for this end to close."""
+    begin = rule.begins.at_or_before(end - _MINUTE) if isinstance(rule.begins, Recurrence) else None
+    return begin is not None and recurrence.after(begin) == end
+
+
+def _vanishes(rule: Rule, change: ClockChange) -> bool:
+    """Whether an occurrence lies wholly in a missing hour, so that it does not exist."""
+    if not change.skips:
+        return False
+    ends = (_end_of(rule, begin) for begin in _begins(rule, change.begins, change.ends))
+    return any(end <= change.ends for end in ends if end)
+
+
+def _end_of(rule: Rule, begin: datetime) -> datetime | None:
+    """Return the wall-clock end of an occurrence; None where there is none, or it is an instant."""
+    match rule.ends:
+        case timedelta() as length:
+            return begin + length
+        case time() as clock:
+            same_day = datetime.combine(begin, clock)
+            return same_day if same_day > begin else same_day + DAY
+        case Recurrence() as recurrence:
+            return recurrence.after(begin)
+        case datetime() as end:
+            return None if end.tzinfo else end
+
+
+def _vanished(rule: Rule, changes: list[ClockChange], facts: Facts) -> Result:
+    first, last = changes[0], changes[-1]
+    message = (
+        f"does not exist on {first.begins:%a %Y-%m-%d}{findings.repeated(len(changes), last.begins)}: the clocks of "
+        f"{facts.timetable.time_zone} skip {_span(first)}, in which it lies; move it, or make it longer"
+    )
+    return findings.at(rules.VANISHES, rule.name, message, first.begins)
+
+
+def _reported(hits: Iterable[_Hit], facts: Facts) -> Iterator[Result]:
+    """Report the hits of one field: those in missing hours, and those in hours that come twice."""
+    missing = [hit for hit in hits if hit.change.skips]
+    doubled = [hit for hit in hits if not hit.change.skips]
+    zone = facts.timetable.time_zone
+    if missing:
+        first = missing[0]
+        message = (
+            f"falls on {first.moment:%H:%M} of {first.moment:%a %Y-%m-%d}{_more(missing)}, which the clocks of {zone} "
+            f"skip: there it happens at {first.change.ends:%H:%M}; take a time outside of {_span(first.change)}"
+        )
+        yield findings.at(rules.EDGE_MISSING_HOUR, first.path, message, first.moment)
+    if doubled:
+        first = doubled[0]
+        message = (
+            f"falls on {first.moment:%H:%M} of {first.moment:%a %Y-%m-%d}{_more(doubled)}, which the clocks of {zone} "
+            f"show twice: the first of the two counts; take a time outside of {_span(first.change)}"
+        )
+        yield findings.at(rules.EDGE_REPEATED_HOUR, first.path, message, first.moment)
+
+
+def _more(hits: list[_Hit]) -> str:
+    return findings.repeated(len(hits), hits[-1].moment)
+
+
+def _span(change: ClockChange) -> str:
+    return f"{change.begins:%H:%M} to {change.ends:%H:%M}"

@@ -1,0 +1,120 @@
+"""What keeps a policy closed: freezes that cut windows, rules that are over, and closures that last too long."""
+
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+
+from krm_windows import rules
+from krm_windows.checks import findings
+from krm_windows.checks.facts import DAY, Facts, Span, bare, is_open
+from krm_windows.gate.decide import Segment, timeline
+from krm_windows.gate.recurrence import Recurrence
+from krm_windows.gate.timetable import Rule
+from krm_windows.gate.wallclock import utc
+from krm_windows.results import Result
+
+_MINUTE = timedelta(minutes=1)
+_EVER = datetime.max.replace(tzinfo=UTC)
+_OVER = {"windows": rules.WINDOW_OVER, "freezes": rules.FREEZE_OVER, "overrides": rules.OVERRIDE_OVER}
+
+
+def check(facts: Facts, longest: timedelta) -> Iterator[Result]:
+    """Yield what is over, what is cut, and where the policy is closed for longer than `longest`."""
+    held = facts.timetable
+    for rule in (*held.windows, *held.freezes, *held.overrides):
+        yield from _over(facts, rule)
+    yield from _cuts(facts)
+    yield from _long(facts, longest)
+
+
+def _over(facts: Facts, rule: Rule) -> Iterator[Result]:
+    """Report what is dated and has ended before the audited years."""
+    if isinstance(rule.begins, Recurrence):
+        return
+    ends = _end(facts, rule)
+    if ends <= facts.years.begins:
+        check = _OVER[rule.name.partition(".")[0]]
+        when = facts.local(ends)
+        yield findings.at(check, rule.name, f"is over since {findings.moment(when)}: remove it, or renew it", when)
+
+
+def _end(facts: Facts, rule: Rule) -> datetime:
+    """Return the instant at which something dated ends."""
+    if isinstance(rule.ends, datetime) or not isinstance(rule.begins, datetime):
+        return utc(rule.ends, facts.zone) if isinstance(rule.ends, datetime) else _EVER
+    return next(timeline(bare(facts.timetable, rule), utc(rule.begins, facts.zone), _EVER)).ends
+
+
+def _cuts(facts: Facts) -> Iterator[Result]:
+    """Report for each freeze the first window of which it takes a part only."""
+    windows = bare(facts.timetable, *facts.timetable.windows)
+    told: set[str] = set()
+    for before, closed, after in _closures(facts.segments):
+        freezes = [name for name in closed.rules if name.startswith("freezes.") and name not in told]
+        rest = [
+            *([before] if freezes and before and is_open(windows, closed.begins) else []),
+            *([after] if freezes and after and is_open(windows, closed.ends - _MINUTE) else []),
+        ]
+        if rest:
+            told.update(freezes)
+            yield from (_cut(facts, name, closed, rest) for name in freezes)
+
+
+def _closures(segments: Iterable[Segment]) -> Iterator[tuple[Segment | None, Segment, Segment | None]]:
+    """Yield what is closed, with the open segments that it touches."""
+    around = [None, *segments, None]
+    for before, (segment, after) in zip(around, pairwise(around[1:]), strict=False):
+        if segment and not segment.open:
+            yield (
+                before if before and before.ends == segment.begins else None,
+                segment,
+                after if after and after.begins == segment.ends else None,
+            )
+
+
+def _cut(facts: Facts, name: str, closed: Segment, kept: list[Segment]) -> Result:
+    windows = ", ".join(dict.fromkeys(rule for segment in kept for rule in segment.rules))
+    rest = " and ".join(
+        f"from {findings.moment(facts.local(part.begins))} to {findings.moment(facts.local(part.ends))}"
+        for part in kept
+    )
+    message = (
+        f"cuts {windows}: the rest stays open, {rest}; let the freeze begin before the window and end after it, if "
+        "nothing of it is to be open"
+    )
+    return findings.at(rules.FREEZE_CUTS, name, message, facts.local(closed.begins))
+
+
+def _long(facts: Facts, longest: timedelta) -> Iterator[Result]:
+    """Report the longest closure, if it is too long."""
+    early = timeline(facts.timetable, facts.years.begins - longest, facts.years.begins)
+    closures = [
+        Span(part.begins, part.ends) for part in _whole([*early, *facts.segments]) if part.ends - part.begins > longest
+    ]
+    if not closures:
+        return
+    worst = max(closures, key=lambda span: span.length)
+    begins, ends = facts.local(worst.begins), facts.local(worst.ends)
+    until = "on" if worst.ends == facts.years.ends else f"to {findings.moment(ends)}"
+    others = f"; it is one of {len(closures)} such times" if len(closures) > 1 else ""
+    message = (
+        f"are closed from {findings.moment(begins)} {until}, {worst.length // DAY} days in a row, more than "
+        f"{longest // DAY}{others}: add a window, or raise --max-closed if this is meant"
+    )
+    yield findings.at(rules.CLOSED_LONG, "windows", message, begins)
+
+
+def _whole(segments: Iterable[Segment]) -> Iterator[Segment]:
+    """Yield what is closed; two closed segments that touch are one."""
+    held: Segment | None = None
+    for segment in segments:
+        if segment.open:
+            continue
+        if held and held.ends == segment.begins:
+            held = Segment(held.begins, segment.ends, open=False, rules=segment.rules)
+        else:
+            if held:
+                yield held
+            held = segment
+    if held:
+        yield held

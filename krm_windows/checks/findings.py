@@ -1,0 +1,22 @@
+"""What an audit has to say: a result at a field of the policy, with the date it is about."""
+
+from datetime import date, datetime
+
+from krm_windows.results import Result
+from krm_windows.rules import Rule
+
+
+def at(rule: Rule, path: str, message: str, on: date | None = None, *, proposed: str | None = None) -> Result:
+    """Report a rule at `path` below `spec`; the date goes into the tags, for machines to sort by."""
+    result = rule.result(message, path=f"spec.{path}", proposed=proposed)
+    return result if on is None else result.model_copy(update={"tags": {**result.tags, "date": f"{on:%Y-%m-%d}"}})
+
+
+def moment(at: datetime) -> str:
+    """Write a moment on the wall clock, with its weekday."""
+    return f"{at:%a %Y-%m-%d %H:%M}"
+
+
+def repeated(count: int, last: date) -> str:
+    """Say how often else something happens."""
+    return f" (and {count - 1} more times until {last:%Y-%m-%d})" if count > 1 else ""

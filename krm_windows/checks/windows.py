@@ -1,0 +1,95 @@
+"""Windows that do not do what they seem to: never or always open, uneven, or too short to be of use."""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from krm_windows import rules
+from krm_windows.checks import findings
+from krm_windows.checks.facts import Facts
+from krm_windows.gate.decide import timeline
+from krm_windows.gate.recurrence import Recurrence
+from krm_windows.gate.timetable import Rule
+from krm_windows.policy.phrases import duration
+from krm_windows.results import Result
+
+# How long a Pod takes until the program in it looks: scheduling, pulling from the node's cache, starting.
+START_UP = timedelta(seconds=60)
+
+
+def check(facts: Facts, interval: timedelta) -> Iterator[Result]:
+    """Yield what is to be said of each window alone, and of all together."""
+    windows = facts.timetable.windows
+    endless = [window for window in windows if _is_endless(facts, window)]
+    for window in windows:
+        yield from _never(facts, window)
+        yield from _always(facts, window) if window in endless else _lengths(facts, window, interval)
+    if windows and not endless and _is_endless(facts, *windows):
+        message = "leave no minute closed between them: shorten one, or remove the policy if it is to hold nothing back"
+        yield findings.at(rules.WINDOW_ALWAYS_OPEN, "windows", message, facts.first)
+
+
+def _is_endless(facts: Facts, *windows: Rule) -> bool:
+    return facts.occurrences(*windows) == (facts.looked_at(*windows),)
+
+
+def _always(facts: Facts, window: Rule) -> Iterator[Result]:
+    message = (
+        f"is open from {facts.first} on without an end: each occurrence lasts until the next; let it end earlier, or "
+        "remove the policy if it is to hold nothing back"
+    )
+    yield findings.at(rules.WINDOW_ALWAYS_OPEN, window.name, message, facts.first)
+
+
+def _never(facts: Facts, window: Rule) -> Iterator[Result]:
+    """Report a window that is not open once, unless it is over, or only begins after the audited years."""
+    if any(window.name in segment.rules for segment in facts.segments if segment.open):
+        return
+    occurrences = facts.occurrences(window)
+    if not occurrences and not isinstance(window.begins, Recurrence):
+        return
+    if all(each.length <= facts.timetable.closes_early for each in occurrences) and occurrences:
+        return  # which is said in `_lengths`
+    if not occurrences:
+        message = f"does not come once from {facts.first} to {facts.last}: change `opens`, or audit more years"
+        yield findings.at(rules.WINDOW_NEVER_OPENS, window.name, message, facts.first)
+        return
+    begins = facts.instant(occurrences[0].begins)
+    shut = ", ".join(next(timeline(facts.timetable, begins, begins + timedelta.resolution)).rules)
+    message = (
+        f"is never open from {facts.first} to {facts.last}; on {findings.moment(occurrences[0].begins)} "
+        f"{shut or 'a clock change'} keeps it shut: move it, or remove it"
+    )
+    yield findings.at(rules.WINDOW_NEVER_OPENS, window.name, message, occurrences[0].begins)
+
+
+def _lengths(facts: Facts, window: Rule, interval: timedelta) -> Iterator[Result]:
+    """Compare the occurrences of a window with each other and with what a look takes."""
+    occurrences = sorted(facts.complete(window), key=lambda each: each.length)
+    if not occurrences:
+        return
+    shortest, longest = occurrences[0], occurrences[-1]
+    early = facts.timetable.closes_early
+    if longest.length > 2 * shortest.length:
+        yield _unequal(window, longest.begins, longest.length, shortest.length)
+    if early and shortest.length <= early:
+        message = (
+            f"is {duration(shortest.length)} long on {findings.moment(shortest.begins)}, and closesEarly, "
+            f"{duration(early)}, leaves nothing of it: make the window longer, or closesEarly shorter"
+        )
+        yield findings.at(rules.WINDOW_CLOSES_EARLY, window.name, message, shortest.begins)
+    elif shortest.length - early < interval + START_UP:
+        message = (
+            f"is open for {duration(shortest.length - early)} only, on {findings.moment(shortest.begins)}: if the look "
+            f"at its beginning is lost, the next comes after {duration(interval)} and takes up to a minute to start; "
+            f"make the window longer than {duration(interval + START_UP)}, or `interval` shorter"
+        )
+        yield findings.at(rules.WINDOW_SHORT, window.name, message, shortest.begins)
+
+
+def _unequal(window: Rule, begins: datetime, length: timedelta, shortest: timedelta) -> Result:
+    message = (
+        f"is open for {duration(length)} from {findings.moment(begins)} on, more than twice the {duration(shortest)} "
+        "of its shortest occurrence; if that is not meant, end it by a time of day or a duration, which count from "
+        "its own beginning"
+    )
+    return findings.at(rules.WINDOW_UNEQUAL, window.name, message, begins)

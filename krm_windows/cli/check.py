@@ -1,0 +1,66 @@
+"""`krm-windows check`: what a reviewer should know of a policy before it is merged."""
+
+import argparse
+import sys
+from datetime import UTC, date, datetime, timedelta
+
+from krm_windows.checks.audit import MAX_CLOSED, YEARS, Scope
+from krm_windows.cli import inputs, report
+from krm_windows.exit_codes import ExitCode
+from krm_windows.function import audit
+from krm_windows.results import fails
+
+_DAY = timedelta(days=1)
+_MOST_YEARS = 20
+_CALENDAR = range(1970, 3000)
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's options."""
+    parser.add_argument("policy", metavar="POLICY", help="the file of the WindowPolicy, or - for standard input")
+    parser.add_argument("--from", dest="first", type=_date, metavar="DATE", help="the first day (default: today)")
+    parser.add_argument(
+        "--years", type=_years, default=YEARS, metavar="N", help=f"how many years are audited (default: {YEARS})"
+    )
+    parser.add_argument(
+        "--max-closed",
+        type=_days,
+        default=MAX_CLOSED,
+        metavar="DAYS",
+        help=f"how many days in a row may be closed (default: {MAX_CLOSED // _DAY})",
+    )
+    parser.add_argument("--cluster", metavar="NAME", help="the cluster (default: the policy's buildFor)")
+    parser.add_argument("--resources", metavar="DIR", help="where `closesEarly: auto` finds the targets' timeouts")
+    report.options(parser)
+
+
+def run(arguments: argparse.Namespace) -> ExitCode:
+    """Print the findings."""
+    config = inputs.policy(arguments.policy)
+    items = inputs.resources(arguments.resources) if arguments.resources else []
+    scope = Scope(arguments.first or datetime.now(UTC).date(), arguments.years, arguments.max_closed)
+    results = audit.findings(config, items, arguments.cluster, scope)
+    sys.stdout.writelines(f"{result}\n" for result in results)
+    return ExitCode.ERROR if fails(results, strict=arguments.strict) else ExitCode.FINE
+
+
+def _date(text: str) -> date:
+    try:
+        day = date.fromisoformat(text)
+    except ValueError:
+        day = date.max
+    if day.year not in _CALENDAR:
+        raise argparse.ArgumentTypeError(f"must be a date such as 2026-12-20, got {text!r}")
+    return day
+
+
+def _years(text: str) -> int:
+    if not (text.isascii() and text.isdecimal()) or not 0 < int(text) <= _MOST_YEARS:
+        raise argparse.ArgumentTypeError(f"must be a number of years from 1 to {_MOST_YEARS}, got {text!r}")
+    return int(text)
+
+
+def _days(text: str) -> timedelta:
+    if not (text.isascii() and text.isdecimal()) or not 0 < int(text) < 10**5:
+        raise argparse.ArgumentTypeError(f"must be a number of days from 1 to 99999, got {text!r}")
+    return timedelta(days=int(text))

@@ -1,0 +1,43 @@
+"""Every rule of the audit has a policy that breaks it, and one that nearly does, both audited from 2027 on."""
+
+import re
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from krm_windows.checks.audit import Scope
+from krm_windows.function import audit
+from krm_windows.krm import KubeObject
+from krm_windows.rules import RULES, Rule
+
+FIXTURES = Path(__file__).parents[2] / "fixtures/rules"
+CHECKS = Path(__file__).parents[3] / "krm_windows/checks"
+MODULES = ("windows.py", "closures.py", "clock_edges.py")
+NAMED = {name for module in MODULES for name in re.findall(r"rules\.([A-Z_]+)", (CHECKS / module).read_text())}
+AUDIT_RULES = [rule for rule in RULES if rule.id.replace("-", "_").upper() in NAMED]
+FROM_2027 = Scope(date(2027, 1, 1))
+
+
+def fired(rule: Rule, name: str) -> set[str]:
+    """Audit a document of a rule, and give the ids of the rules that it breaks."""
+    document = FIXTURES / rule.id / f"{name}.yaml"
+    results = audit.findings(KubeObject.parse(document.read_bytes()), [], None, FROM_2027)
+    return {result.tags["rule"] for result in results}
+
+
+@pytest.mark.parametrize("rule", AUDIT_RULES, ids=lambda rule: rule.id)
+def test_a_rule_fires_alone(rule: Rule) -> None:
+    """The policy breaks this rule and no other."""
+    assert fired(rule, "fires") == {rule.id}
+
+
+@pytest.mark.parametrize("rule", AUDIT_RULES, ids=lambda rule: rule.id)
+def test_a_rule_nearly_fires(rule: Rule) -> None:
+    """The smallest change makes the policy right."""
+    assert fired(rule, "nearly") == set()
+
+
+def test_constants_are_named_as_their_rules() -> None:
+    """Every rule that the audit names is in the table under its own id."""
+    assert {rule.id for rule in AUDIT_RULES} == {name.lower().replace("_", "-") for name in NAMED}
