@@ -38,7 +38,7 @@ def standing(plan: Plan, items: Iterable[KubeObject]) -> Standing:
 def _needles(plan: Plan) -> set[str]:
     """Return what an object of this plan cannot but mention: a cut name still begins like the policy's."""
     given = {look.given for look in plan.wake_ups if look.given}
-    return {plan.name[:40], names.policy_label(plan), *given}
+    return {plan.name[:40].rstrip("-."), names.policy_label(plan), *given}
 
 
 def check(plan: Plan, wanted: Iterable[Manifest], found: Standing) -> Iterator[Result]:

@@ -185,7 +185,7 @@ DNS = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?")
 LABEL = re.compile(r"([A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?)?")
 
 
-@pytest.mark.parametrize("name", ["w", "week.end", "a-open-b", "x" * 41, "x" * 63, f"{'y.' * 30}z", f"{'a-' * 26}b"])
+@pytest.mark.parametrize("name", ["w", "week.end", "a-open-b", "x" * 41, "x" * 253, f"{'y.' * 30}z", f"{'a-' * 26}b"])
 @pytest.mark.parametrize("window", ["w", "open-now", "z" * 63])
 @pytest.mark.parametrize("namespace", ["flux-system", "n" * 63])
 def test_G07_names_are_valid(name: str, window: str, namespace: str) -> None:
@@ -272,6 +272,14 @@ def test_G11_an_object_of_another_policy() -> None:
     assert other.code == 0
     renamed = listed(other, POLICY).replace("name: month-gate", "name: week-gate")
     assert "name-taken" in call(renamed).rules
+
+
+def test_G11_a_foreign_object_under_a_cut_name() -> None:
+    """A long name of ours is known where it is cut, even in the middle of dashes."""
+    config = POLICY.replace("name: week\n", f"name: {'x' * 37}------{'y' * 40}\n")
+    [cron_job] = [item for item in call(wire(APPS, config=config)).of("CronJob") if "opens" in str(item)]
+    foreign = f"apiVersion: batch/v1\nkind: CronJob\nmetadata:\n  name: {cron_job['metadata']['name']}\n"
+    assert call(wire(APPS, foreign, config=config)).rules == ["name-taken"]
 
 
 def test_G11_elsewhere_it_is_nobodys_business() -> None:
