@@ -25,20 +25,20 @@ class Standing:
 
 def standing(plan: Plan, items: Iterable[KubeObject]) -> Standing:
     """Find the objects of a plan among the items, looking only into those that could be."""
-    label, needles = names.policy_label(plan), _needles(plan)
+    own, needles = names.own_labels(plan), _needles(plan)
     ours: dict[Identity, KubeObject] = {}
     foreign: dict[Identity, KubeObject] = {}
     for item in items:
         if item.kind in KINDS and any(item.mentions(needle) for needle in needles):
             key = (item.kind, item.namespace or plan.namespace, item.name)
-            (ours if item.labels.get(POLICY) == label else foreign)[key] = item
+            (ours if item.labels.get(POLICY) in own else foreign)[key] = item
     return Standing(ours, foreign)
 
 
 def _needles(plan: Plan) -> set[str]:
     """Return what an object of this plan cannot but mention: a cut name still begins like the policy's."""
     given = {look.given for look in plan.wake_ups if look.given}
-    return {plan.name[:40].rstrip("-."), names.policy_label(plan), *given}
+    return {plan.name[:40].rstrip("-."), *names.own_labels(plan), *given}
 
 
 def check(plan: Plan, wanted: Iterable[Manifest], found: Standing) -> Iterator[Result]:

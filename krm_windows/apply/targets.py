@@ -31,7 +31,7 @@ def release(plan: Plan, items: Iterable[KubeObject], inventory: Inventory) -> No
     """Remove the note from objects that this policy does not gate any more."""
     gated = {id(resource.item) for _, resource in visible(plan.timetable.targets, inventory)}
     for item in items:
-        if id(item) not in gated and item.mentions(GOVERNED_BY) and item.annotations.get(GOVERNED_BY) == plan.policy:
+        if id(item) not in gated and item.mentions(GOVERNED_BY) and item.annotations.get(GOVERNED_BY) in plan.own_names:
             alone = item.annotations.keys() == {GOVERNED_BY}
             item.remove(*("metadata", "annotations", GOVERNED_BY)[: 2 if alone else 3])
 
@@ -63,7 +63,7 @@ def _suspension(plan: Plan, target: Target, resource: Resource) -> Iterator[Resu
 
 def _governor(plan: Plan, resource: Resource) -> Iterator[Result]:
     governor = resource.item.annotations.get(GOVERNED_BY)
-    if governor not in (None, plan.policy):
+    if governor not in (None, *plan.own_names):
         message = (
             f"is already gated by the policy {governor}; two policies on one target close it for each other, "
             f"so remove it from {governor} or from {plan.policy}"

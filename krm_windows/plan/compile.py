@@ -22,7 +22,7 @@ ALWAYS_READ = frozenset({"Kustomization", "HelmRelease"})
 
 def kinds(policy: WindowPolicy) -> frozenset[str]:
     """Return the kinds of items that compiling this policy looks into."""
-    return ALWAYS_READ | {selector.kind for selector in policy.spec.targets}
+    return ALWAYS_READ | {selector.kind for selector in (*policy.spec.targets, *policy.spec.released)}
 
 
 def compile_policy(policy: WindowPolicy, cluster: str | None, inventory: Inventory) -> tuple[Plan, list[Result]]:

@@ -47,3 +47,8 @@ class Plan:
     def policy(self) -> str:
         """The policy as annotations name it: `namespace/name`."""
         return f"{self.namespace}/{self.name}"
+
+    @property
+    def own_names(self) -> tuple[str, ...]:
+        """The policy's name and those it had before: what they left behind is ours."""
+        return self.policy, *self.timetable.former_names

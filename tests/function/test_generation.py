@@ -141,6 +141,17 @@ def test_G04_what_the_policy_no_longer_yields() -> None:
     assert as_item(stranger) in items_of(small)
 
 
+def test_G04_what_stood_under_a_former_name() -> None:
+    """A policy that was renamed takes over its targets and removes what it emitted before."""
+    infra = APPS.replace("name: apps", "name: infra")
+    both = spec(targets="[{kind: Kustomization, names: [apps, infra]}]", formerNames="[edge/night]")
+    old = both.replace("name: week\n", "name: day\n").replace("formerNames", "x-").partition("  x-")[0]
+    new = spec(formerNames="[edge/night, flux-system/day]")
+    later = again(call(wire(APPS, infra, config=old)), new)
+    assert (later.code, later.err) == (0, "")
+    assert items_of(later) == items_of(call(wire(APPS, infra, config=new)))
+
+
 def test_G05_places() -> None:
     """Each new object has a path in the policy's directory, and no two items have one path and index."""
     taken = f"metadata:\n  annotations: {{{PATH}: flux-system.week/role_week-gate.yaml, {INDEX}: '0'}}\n"
