@@ -156,7 +156,10 @@ def test_P10_stray_prints_and_warnings_go_to_stderr() -> None:
 def test_P11_our_own_failure_is_one_line() -> None:
     """Exit 2; with --debug there is a traceback before it."""
     answer = call(HEAD + ITEMS, lose)
-    assert (answer.code, answer.err) == (2, "[error] internal error: LookupError: no way (--debug shows where)\n")
+    assert (answer.code, answer.err) == (
+        2,
+        "[error] internal error: LookupError: no way (--debug shows where) (internal)\n",
+    )
     assert "Traceback" in call(HEAD + ITEMS, lose, "--debug").err
 
 

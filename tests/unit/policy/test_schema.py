@@ -18,7 +18,12 @@ from krm_windows.results import Result
 
 ROOT = Path(__file__).parents[3]
 EXAMPLES = sorted((ROOT / "function-config/examples").glob("*.yaml"))
-FIXTURES = sorted((ROOT / "tests/fixtures/rules").glob("*/*.yaml"))
+# Policies alone: the documents of other rules are ResourceLists, and a schema cannot see a key that stands twice.
+FIXTURES = [
+    path
+    for path in sorted((ROOT / "tests/fixtures/rules").glob("*/*.yaml"))
+    if "kind: ResourceList" not in path.read_text() and path.parent.name != "key-duplicate"
+]
 VALIDATOR = jsonschema.Draft202012Validator(schema.json_schema())
 
 # What is wrong with a text, or with one text beside another: more than a schema can say.
@@ -59,15 +64,10 @@ def test_examples_are_right(path: Path) -> None:
     VALIDATOR.validate(value(node))
 
 
-@pytest.mark.parametrize(
-    "fixture", sorted((ROOT / "tests/fixtures/rules").glob("*/*.yaml")), ids=lambda p: str(p.parent)
-)
+@pytest.mark.parametrize("fixture", FIXTURES, ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_fixtures_of_the_rules(fixture: Path) -> None:
     """What the model takes the schema takes; what the schema refuses the model refuses."""
-    node = KubeObject.parse(fixture.read_bytes()).node
-    if node.find("kind") == node_of("ResourceList") or "key-duplicate" in str(fixture):
-        return
-    agree(node)
+    agree(KubeObject.parse(fixture.read_bytes()).node)
 
 
 def test_the_definition_is_structural() -> None:
