@@ -1,6 +1,7 @@
 """`krm-windows calendar`: when policies will be open."""
 
 import argparse
+import importlib
 import sys
 from collections.abc import Sequence
 
@@ -49,4 +50,10 @@ def _json(every: Sequence[Calendar], arguments: argparse.Namespace) -> None:
     previews.show_json(records.calendars(every) if several else records.calendar(every[0]))
 
 
-FORMATS = {"text": _text, "json": _json}
+def _written(every: Sequence[Calendar], arguments: argparse.Namespace) -> None:
+    writer = importlib.import_module(f"krm_windows.preview.{arguments.output}")
+    previews.show(writer.render(every))
+
+
+# A writer is imported where it is asked for: some take longer to import than the calendar takes to make.
+FORMATS = {"text": _text, "json": _json, "html": _written, "svg": _written, "ics": _written}

@@ -1,0 +1,83 @@
+"""Calendars as iCalendar (RFC 5545): an event for each time that a policy is open, for the calendars people look at."""
+
+import hashlib
+import re
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+
+from krm_windows.gate.decide import Segment, decide
+from krm_windows.gate.timetable import Timetable
+from krm_windows.preview.calendar import Calendar
+
+_OCTETS = 75
+
+
+def render(every: Sequence[Calendar]) -> str:
+    """Return one calendar with the events of all.
+
+    Times are UTC, so that no reader needs to know a zone. An event that a rim of the range would cut is given in full,
+    so that it has the same UID and the same times whatever range is asked for.
+    """
+    lines = [
+        "BEGIN:VCALENDAR",
+        "VERSION:2.0",
+        "PRODID:-//krm-windows//calendar//EN",
+        "CALSCALE:GREGORIAN",
+        *(line for calendar in every for segment in calendar.intervals for line in _event(calendar, segment)),
+        "END:VCALENDAR",
+    ]
+    return "".join(f"{folded}\r\n" for line in lines for folded in _folded(line))
+
+
+def _event(calendar: Calendar, segment: Segment) -> Iterator[str]:
+    begins, ends = _whole(calendar, segment)
+    words = f"By {', '.join(segment.rules)}.\n{_targets(calendar.timetable)}"
+    yield "BEGIN:VEVENT"
+    yield f"UID:{_uid(calendar.timetable, begins)}"
+    yield f"DTSTAMP:{_stamp(calendar.begins)}"  # the range's beginning: the same call writes the same bytes
+    yield f"DTSTART:{_stamp(begins)}"
+    yield f"DTEND:{_stamp(ends)}"
+    yield f"SUMMARY:{_text(f'Open: {calendar.name}')}"
+    yield f"DESCRIPTION:{_text(words)}"
+    yield "TRANSP:TRANSPARENT"
+    yield "END:VEVENT"
+
+
+def _targets(timetable: Timetable) -> str:
+    return f"Changes may reach {', '.join(map(str, timetable.targets)) or 'what the policy selects by label'}."
+
+
+def _whole(calendar: Calendar, segment: Segment) -> tuple[datetime, datetime]:
+    """Return an interval as it is without the range, at most 400 days beyond it."""
+    begins, ends = segment.begins, segment.ends
+    if begins == calendar.begins:
+        begins = decide(calendar.timetable, begins).since or begins
+    if ends == calendar.ends:
+        ends = decide(calendar.timetable, segment.begins).until or ends
+    return begins, ends
+
+
+def _uid(timetable: Timetable, begins: datetime) -> str:
+    """Return a name that the event keeps as long as its policy, its cluster and its beginning are the same."""
+    identity = "\n".join((timetable.policy, timetable.cluster or "", _stamp(begins)))
+    return f"{hashlib.sha256(identity.encode()).hexdigest()[:32]}@krm-windows.dev"
+
+
+def _stamp(at: datetime) -> str:
+    return f"{at.astimezone(UTC):%Y%m%dT%H%M%SZ}"
+
+
+def _text(value: str) -> str:
+    """Escape a TEXT value (RFC 5545, 3.3.11)."""
+    return re.sub(r"([\\;,])", r"\\\1", value).replace("\n", "\\n")
+
+
+def _folded(line: str) -> Iterator[str]:
+    """Fold a line at 75 octets, between characters (RFC 5545, 3.1)."""
+    part = ""
+    for character in line:
+        if len(f"{part}{character}".encode()) > _OCTETS:
+            yield part
+            part = " "
+        part += character
+    yield part

@@ -1,0 +1,35 @@
+"""Elements of HTML and SVG, built as a tree so that every text is escaped."""
+
+from xml.etree import ElementTree as ET
+
+Element = ET.Element
+Child = Element | str
+
+
+def element(tag: str, *children: Child, **attributes: object) -> Element:
+    """Make an element; `class_` is written `class`, `font_size` `font-size`; an attribute that is None is left out."""
+    names = {name: name.rstrip("_").replace("_", "-") for name in attributes}
+    made = Element(tag, {names[name]: str(value) for name, value in attributes.items() if value is not None})
+    for child in children:
+        if isinstance(child, Element):
+            made.append(child)
+        elif len(made):
+            made[-1].tail = (made[-1].tail or "") + child
+        else:
+            made.text = (made.text or "") + child
+    return made
+
+
+def html(root: Element) -> str:
+    """Write a document of HTML."""
+    return f"<!DOCTYPE html>\n{ET.tostring(root, encoding='unicode', method='html')}\n"
+
+
+def xml(root: Element) -> str:
+    """Write a document of XML."""
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(root, encoding="unicode")}\n'
+
+
+def percent(fraction: float) -> str:
+    """Write a fraction as a percentage, exact to a hundredth of a pixel of any screen."""
+    return f"{100 * fraction:.4f}".rstrip("0").rstrip(".") + "%"

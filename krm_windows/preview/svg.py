@@ -1,0 +1,127 @@
+"""Calendars as a picture of SVG: what the page of HTML shows; a title on each part says its facts in words."""
+
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+from pkgutil import get_data
+
+from krm_windows.preview import markup
+from krm_windows.preview.calendar import Calendar
+from krm_windows.preview.markup import Element, element
+from krm_windows.preview.picture import KINDS, Band, Fact, Picture, Row, Tick, draw
+
+WIDTH, NAMES, MARGIN = 1200, 220, 12
+TRACK = WIDTH - NAMES - MARGIN
+_TITLE, _AXIS, _LANE, _OTHER_LANE, _GAP = 64, 34, 26, 17, 3
+_CHARACTER = 7
+_FULL_NAME = 27
+_NARROWEST = timedelta(hours=12)
+
+
+def render(every: Sequence[Calendar]) -> str:
+    """Return the picture."""
+    picture = draw(every)
+    drawn, height = _bands(picture)
+    style = (get_data(__package__ or "", "assets/calendar.svg.css") or b"").decode()
+    root = element(
+        "svg",
+        element("title", picture.title),
+        element("style", style),
+        _patterns(),
+        element("rect", class_="paper", width="100%", height="100%"),
+        element("text", picture.title, class_="title", x=MARGIN, y=24),
+        *_legend(),
+        *drawn,
+        xmlns="http://www.w3.org/2000/svg",
+        viewBox=f"0 0 {WIDTH} {height}",
+        width=WIDTH,
+        height=height,
+    )
+    return markup.xml(root)
+
+
+def _patterns() -> Element:
+    stripes = element("path", d="M-2 2 4 -4M-1 9 9 -1M4 10 10 4", class_="freeze-ink")
+    dots = element("circle", cx=3, cy=3, r=1, class_="opens-ink")
+    cross = element("path", d="M0 0 6 6M6 0 0 6", class_="closes-ink")
+    sizes = (("freeze", 8, stripes), ("override-open", 6, dots), ("override-closed", 6, cross))
+    return element("defs", *(_pattern(kind, size, ink) for kind, size, ink in sizes))
+
+
+def _pattern(kind: str, size: int, ink: Element) -> Element:
+    paper = element("rect", width=size, height=size, class_=f"{kind}-paper")
+    return element("pattern", paper, ink, id=kind, width=size, height=size, patternUnits="userSpaceOnUse")
+
+
+def _legend() -> Iterator[Element]:
+    x = float(MARGIN)
+    for kind, words in KINDS.items():
+        yield _shape(kind, x, 38, 22, 13)
+        yield element("text", words, x=x + 28, y=49)
+        x += 48 + _CHARACTER * len(words)
+
+
+def _bands(picture: Picture) -> tuple[list[Element], int]:
+    """Return the bands, one below the other, and the height of all."""
+    drawn: list[Element] = []
+    y = _TITLE
+    for band in picture.bands:
+        drawn.append(element("text", band.title, class_="band", x=MARGIN, y=y + 24))
+        drawn += (_tick(tick, band, y) for tick in band.ticks if band.ends - tick.at >= _NARROWEST)
+        y += _AXIS
+        for row in picture.rows:
+            height = _LANE + _OTHER_LANE * row.lanes_in(band)
+            drawn += _row(row, band, y, height)
+            y += height + _GAP
+        y += MARGIN
+    return drawn, y
+
+
+def _tick(tick: Tick, band: Band, y: int) -> Element:
+    x = _x((band.place(tick.at, tick.at) or (0, 0))[0]) + 2
+    kind = "tick major" if tick.major else "tick"
+    words = (element("tspan", tick.weekday, x=x, y=y + 16), element("tspan", tick.label, x=x, y=y + 29))
+    return element("text", *words, class_=kind)
+
+
+def _row(row: Row, band: Band, y: int, height: int) -> Iterator[Element]:
+    title = row.title if len(row.title) <= _FULL_NAME else f"{row.title[: _FULL_NAME - 1]}\N{HORIZONTAL ELLIPSIS}"
+    yield element("text", title, element("title", ", ".join(row.names)), class_="name", x=MARGIN, y=y + 17)
+    left, width = band.place(row.begins, row.ends) or (0, 0)
+    yield element("rect", class_="track", x=_x(left), y=y, width=_length(width), height=height)
+    for tick in band.ticks:
+        x = _x((band.place(tick.at, tick.at) or (0, 0))[0])
+        yield element("line", class_="major-line" if tick.major else "line", x1=x, x2=x, y1=y, y2=y + height)
+    for fact in row.facts:
+        if place := band.place(fact.begins, fact.ends):
+            yield _fact(fact, _x(place[0]), _length(place[1]), y, height)
+
+
+def _fact(fact: Fact, x: float, width: float, y: int, height: int) -> Element:
+    words = element("title", fact.words)
+    if fact.kind == "clock":
+        line = element("line", class_="clock", x1=x, x2=x, y1=y, y2=y + height)
+        return element("g", words, line, element("text", fact.label, class_="clock-label", x=x + 3, y=y + 9))
+    top, tall = (y + _LANE + _OTHER_LANE * (fact.lane - 1), _OTHER_LANE - 2) if fact.lane else (y + 2, _LANE - 4)
+    parts = [_shape(fact.kind, x, top, max(width, 2), tall)]
+    length = _CHARACTER * len(fact.label) + 6
+    if length < width:
+        if fact.lane:
+            parts.append(element("rect", class_="paper", x=x + 2, y=top + 1, width=length, height=tall - 2))
+        kind = "label" if fact.lane else "on-open"
+        parts.append(element("text", fact.label, class_=kind, x=x + 5, y=top + tall / 2 + 4))
+    return element("g", words, *parts)
+
+
+def _shape(kind: str, x: float, y: float, width: float, height: float) -> Element:
+    if kind == "clock":
+        return element("line", class_="clock", x1=x + 8, x2=x + 8, y1=y, y2=y + height)
+    fill = f"url(#{kind})" if kind != "open" else None
+    return element("rect", class_=kind, fill=fill, x=x, y=y, width=width, height=height, rx=2)
+
+
+def _x(fraction: float) -> float:
+    return round(NAMES + TRACK * fraction, 2)
+
+
+def _length(fraction: float) -> float:
+    return round(TRACK * fraction, 2)

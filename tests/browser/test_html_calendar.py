@@ -1,0 +1,188 @@
+"""The calendar as a page, looked at in a real browser."""
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+from calls import program, spec
+from selenium.webdriver import Chrome, Keys
+from selenium.webdriver.common.by import By
+
+DAYS = ("--all-clusters", "--from", "2027-03-08", "--days", "28")
+FREEZES = {"easter": {"starts": "2027-03-26", "ends": "2027-03-29", "reason": "Easter </script> & more"}}
+OVERRIDES = {
+    "cve": {"state": "Open", "starts": "2027-03-26T09:00", "ends": "2027-03-26T18:00", "reason": "Patch"},
+    "audit": {"state": "Closed", "starts": "2027-03-16", "ends": "2027-03-16", "reason": "Auditors"},
+}
+CLUSTERS: dict[str, object] = {
+    "north": {"interval": "30m"},
+    "south": {"interval": "10m"},
+    "west": {"timeZone": "America/New_York"},
+    "east": {"windows": {"office": None, "nightly": {"opens": "daily 22:00", "closes": "04:00"}}},
+}
+FLEET = spec(freezes=json.dumps(FREEZES), overrides=json.dumps(OVERRIDES), clusters=json.dumps(CLUSTERS))
+
+
+def calendar(policy: str, form: str, *days: str) -> str:
+    """What the command writes."""
+    answer = program(policy, "calendar", "-", "-o", form, *(days or DAYS))
+    assert answer.code == 0, answer.err
+    return answer.out.decode()
+
+
+@pytest.fixture
+def show(browser: Chrome, tmp_path: Path) -> Callable[..., Chrome]:
+    """Open the page of a policy."""
+
+    def opened(policy: str = FLEET, *days: str) -> Chrome:
+        (tmp_path / "calendar.html").write_text(calendar(policy, "html", *days))
+        browser.get((tmp_path / "calendar.html").as_uri())
+        return browser
+
+    return opened
+
+
+def focused(browser: Chrome) -> str:
+    """What has the focus, in words."""
+    return browser.switch_to.active_element.get_attribute("aria-label") or ""
+
+
+def press(browser: Chrome, *keys: str) -> str:
+    """Press keys, one after the other; return what has the focus then."""
+    for key in keys:
+        browser.switch_to.active_element.send_keys(key)
+    return focused(browser)
+
+
+def shown(browser: Chrome) -> dict[str, list[tuple[str, ...]]]:
+    """What the page says of each cluster: every open interval, and the rules behind it."""
+    script = """
+    return [...document.querySelectorAll('.words')].flatMap((section) => {
+      const listed = [...section.querySelectorAll('.names li')].map((item) => item.textContent);
+      const names = listed.length ? listed : section.querySelector('h3').firstChild.textContent.trim().split(', ');
+      const facts = [...section.querySelectorAll('tr.open')].map((row) => [
+        ...[...row.querySelectorAll('time')].map((time) => time.dateTime),
+        ...[...row.querySelectorAll('code')].map((rule) => rule.textContent)]);
+      return names.map((name) => [name, facts]);
+    });"""
+    return {name: [tuple(fact) for fact in facts] for name, facts in browser.execute_script(script)}
+
+
+@pytest.mark.parametrize("days", [DAYS, ("--all-clusters", "--from", "2026-10-20", "--days", "180")])
+def test_it_shows_what_json_says(show: Callable[..., Chrome], days: tuple[str, ...]) -> None:
+    """Every interval of every cluster, to the second, with its rules; and a bar in the picture for each."""
+    browser = show(FLEET, *days)
+    said = {
+        one["cluster"]: [(i["opens"], i["closes"], *i["rules"]) for i in one["intervals"]]
+        for one in json.loads(calendar(FLEET, "json", *days))
+    }
+    assert shown(browser) == said
+    pointed = browser.execute_script("return [...document.querySelectorAll('.bar.open')].map((bar) => bar.hash)")
+    listed = browser.execute_script(
+        "return [...document.querySelectorAll('.words tr.open')].map((row) => `#${row.id}`)"
+    )
+    assert set(pointed) == set(listed)
+
+
+def test_bars_lie_where_their_times_are(show: Callable[..., Chrome]) -> None:
+    """A bar's place and width are its share of the days, to half a pixel."""
+    browser = show(spec(), "--from", "2027-03-08", "--days", "7")
+    track = browser.find_element(By.CSS_SELECTOR, ".track").rect
+    bar = browser.find_element(By.CSS_SELECTOR, ".bar.open").rect
+    assert bar["x"] == pytest.approx(track["x"] + track["width"] * 8 / 168, abs=0.5)
+    assert bar["width"] == pytest.approx(track["width"] * 81 / 168, abs=0.5)
+
+
+def test_it_is_used_by_keyboard(show: Callable[..., Chrome]) -> None:
+    """The picture is one stop of Tab; arrows move in it, and every fact is told where the focus is."""
+    browser = show()
+    search = browser.find_element(By.ID, "search")
+    search.click()
+    first = press(browser, Keys.TAB, Keys.TAB)
+    assert first == "open Mon 2027-03-08 08:00 to Thu 2027-03-11 17:00 (3 d 9 h), by windows.office"
+    strip = "return getComputedStyle(document.activeElement, '::after')"
+    assert browser.execute_script(f"{strip}.content") == f'"{first}"'
+    assert browser.execute_script(f"{strip}.position") == "fixed"
+    assert press(browser, Keys.ARROW_RIGHT).startswith("open Mon 2027-03-15 08:00")
+    assert press(browser, Keys.ARROW_DOWN).startswith("open Mon 2027-03-15 08:00")
+    assert press(browser, Keys.HOME).startswith("open Mon 2027-03-08 08:00")
+    kinds = Counter(press(browser, Keys.ARROW_RIGHT).split(" ")[0] for _ in range(20))
+    assert {"open", "freeze", "override", "Sun"} <= kinds.keys()
+    assert press(browser, Keys.ARROW_UP, Keys.HOME).startswith("open Mon 2027-03-08 08:00")
+    press(browser, Keys.ENTER)
+    target = browser.find_element(By.CSS_SELECTOR, ":target")
+    assert target.text.startswith("open Mon 2027-03-08 08:00 Thu 2027-03-11 17:00")
+
+
+def test_freezes_and_overrides_differ_in_more_than_color(show: Callable[..., Chrome]) -> None:
+    """Each kind has a pattern of its own."""
+    browser = show()
+    kinds = ("open", "freeze", "override-open", "override-closed")
+    look = "return getComputedStyle(document.querySelector(arguments[0])).backgroundImage"
+    patterns = [browser.execute_script(look, f".bar.{kind}") for kind in kinds]
+    assert [pattern.count("gradient") for pattern in patterns] == [0, 1, 1, 2]
+    assert len({pattern.split("(")[0] for pattern in patterns}) == 3
+    assert "more" in browser.find_element(By.CSS_SELECTOR, ".bar.freeze").get_attribute("aria-label")
+
+
+def test_clock_changes_are_marked(show: Callable[..., Chrome]) -> None:
+    """Each row tells those of its own zone."""
+    marks = show().find_elements(By.CSS_SELECTOR, ".bar.clock")
+    assert [mark.get_attribute("aria-label") for mark in marks] == [
+        "Sun 2027-03-28 02:00: clocks go forward to 03:00 (Europe/Berlin)",
+        "Sun 2027-03-14 02:00: clocks go forward to 03:00 (America/New_York)",
+        "Sun 2027-03-28 02:00: clocks go forward to 03:00 (Europe/Berlin)",
+    ]
+
+
+@pytest.mark.parametrize("width", [320, 360, 768])
+def test_it_fits_a_phone(show: Callable[..., Chrome], browser: Chrome, width: int) -> None:
+    """Nothing is wider than the screen."""
+    screen = {"width": width, "height": 640, "deviceScaleFactor": 2, "mobile": True}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
+    show()
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+
+
+def test_it_follows_dark_mode_and_prints_on_white(show: Callable[..., Chrome], browser: Chrome) -> None:
+    """Whoever prints at night does not print black."""
+
+    def paper(media: str) -> str:
+        features = [{"name": "prefers-color-scheme", "value": "dark"}]
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media, "features": features})
+        return str(browser.execute_script("return getComputedStyle(document.body).backgroundColor"))
+
+    show()
+    assert (paper("screen"), paper("print")) == ("rgb(13, 17, 23)", "rgb(255, 255, 255)")
+
+
+def test_it_is_whole_without_scripts(show: Callable[..., Chrome], browser: Chrome) -> None:
+    """Every fact is there, and every bar can be reached by Tab."""
+    browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
+    show()
+    assert not browser.find_element(By.ID, "search").is_displayed()
+    assert press(browser, *[Keys.TAB] * 3).startswith("open Mon 2027-03-15 08:00")
+
+
+def test_it_loads_nothing(show: Callable[..., Chrome]) -> None:
+    """One file, and a policy of the page that allows no other."""
+    browser = show()
+    assert browser.execute_script("return performance.getEntriesByType('resource').length") == 0
+    refused = "return fetch('data:,x').then(() => 'loaded', () => 'refused')"
+    assert browser.execute_script(refused) == "refused"
+
+
+def test_a_thousand_clusters_stay_usable(show: Callable[..., Chrome]) -> None:
+    """Equal ones share a row, names are all there, and a search leaves what was asked for."""
+    kinds = ({"interval": "30m"}, {"windows": {"office": {"opens": "Tue 08:00"}}})
+    clusters = {f"plant-{i}": kinds[i % 2] for i in range(1000)}
+    browser = show(spec(clusters=yaml.safe_dump(clusters, sort_keys=False)), *DAYS)
+    rows = browser.find_elements(By.CSS_SELECTOR, "tr[data-row]")
+    titles = [row.find_element(By.TAG_NAME, "th").text for row in rows]
+    assert titles == ["plant-0 and 499 more", "plant-1 and 499 more"]
+    assert len(shown(browser)) == 1000
+    browser.find_element(By.ID, "search").send_keys("plant-993")
+    assert [row.is_displayed() for row in rows] == [False, True]

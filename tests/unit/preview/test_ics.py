@@ -1,0 +1,76 @@
+"""An iCalendar file says what the calendar says, to a reader that nobody here wrote."""
+
+from dataclasses import replace
+from datetime import UTC, date, datetime
+
+import icalendar
+import pytest
+
+from krm_windows.gate.recurrence import Recurrence
+from krm_windows.gate.timetable import Rule, Target, Timetable
+from krm_windows.preview import ics
+from krm_windows.preview.calendar import Period, calendars
+
+MONDAY = Recurrence(minutes=frozenset({0}), hours=frozenset({8}), weekdays=frozenset({1}))
+THURSDAY = Recurrence(minutes=frozenset({0}), hours=frozenset({17}), weekdays=frozenset({4}))
+TARGET = Target(
+    group="g", resource="kustomizations", kind="Kustomization", namespace="flux-system", name="äpfel;b,c\\d" * 9
+)
+WEEK = Timetable(
+    policy="flux-system/week",
+    cluster="plant-7",
+    time_zone="Europe/Berlin",
+    windows=(Rule("windows.office", MONDAY, THURSDAY),),
+    targets=(TARGET,),
+)
+
+
+def written(timetable: Timetable, start: date, days: int) -> str:
+    """The file for one timetable."""
+    return ics.render(calendars([timetable], Period(start, days)))
+
+
+def events(timetable: Timetable, start: date, days: int) -> list[icalendar.Event]:
+    """What a reader finds in it."""
+    return icalendar.Calendar.from_ical(written(timetable, start, days)).walk("VEVENT")
+
+
+def test_a_reader_finds_every_interval() -> None:
+    """Begin, end and words of each, over a clock change."""
+    found = events(WEEK, date(2026, 3, 23), 14)
+    assert [(event.start, event.end) for event in found] == [
+        (datetime(2026, 3, 23, 7, tzinfo=UTC), datetime(2026, 3, 26, 16, tzinfo=UTC)),
+        (datetime(2026, 3, 30, 6, tzinfo=UTC), datetime(2026, 4, 2, 15, tzinfo=UTC)),
+    ]
+    assert found[0]["SUMMARY"] == "Open: flux-system/week on plant-7"
+    assert found[0]["DESCRIPTION"] == f"By windows.office.\nChanges may reach {TARGET}."
+
+
+def test_lines_are_folded_and_end_as_they_must() -> None:
+    """RFC 5545, 3.1: CRLF, and at most 75 octets, never in the middle of a character."""
+    lines = written(WEEK, date(2026, 3, 23), 14).encode().split(b"\r\n")
+    assert lines.pop() == b""
+    assert all(len(line) <= 75 and b"\n" not in line for line in lines)
+    assert any(len(line) > 70 for line in lines)
+    assert all(line.decode() for line in lines)
+
+
+@pytest.mark.parametrize(("start", "days"), [(date(2026, 3, 24), 1), (date(2026, 3, 20), 30), (date(2026, 1, 1), 365)])
+def test_an_event_is_the_same_whatever_days_are_asked_for(start: date, days: int) -> None:
+    """Whoever imports two overlapping ranges has each event once, and whole."""
+    [whole] = events(WEEK, date(2026, 3, 23), 7)
+    [same] = [event for event in events(WEEK, start, days) if event["UID"] == whole["UID"]]
+    assert (same.start, same.end) == (whole.start, whole.end)
+
+
+def test_events_of_clusters_and_policies_differ() -> None:
+    """A UID is unique."""
+    others = (WEEK, replace(WEEK, cluster=None), replace(WEEK, policy="flux-system/other"))
+    found = [event["UID"] for one in others for event in events(one, date(2026, 3, 23), 70)]
+    assert len(set(found)) == len(found) == 30
+
+
+def test_what_never_closes_is_one_event() -> None:
+    """There is no true edge, so the range gives both."""
+    [event] = events(Timetable(policy="a/b", time_zone="UTC", outside_windows="Open"), date(2026, 3, 23), 7)
+    assert (event.start, event.end) == (datetime(2026, 3, 23, tzinfo=UTC), datetime(2026, 3, 30, tzinfo=UTC))
