@@ -116,6 +116,13 @@ SOURCE_UPLINK = _info("source-uplink", "A gated source is fetched while the wind
 WAIT_UNKNOWN = _error("wait-unknown", "`firstApply: Wait` on a kind whose status does not say that it was applied.")
 TIMEOUT_UNKNOWN = _error("timeout-unknown", "`closesEarly: auto` with a target whose timeout is not visible.")
 
+# The plan: what the edges of the actuator Kubectl can keep.
+KUBECTL_FIELD = _error("kubectl-field", "A field that the actuator `Kubectl` cannot keep; `Gate` does.")
+KUBECTL_UNION = _error("kubectl-union", "No schedules fire at exactly the edges of the windows; `Gate` needs none.")
+KUBECTL_DEADLINE = _error("kubectl-deadline", "Two edges are so close that a late Job of one would undo the other.")
+KUBECTL_CLOCK_CHANGE = _error("kubectl-clock-change", "A clock change skips, repeats or moves an edge that acts.")
+KUBECTL_LIFTS = _warning("kubectl-lifts", "The actuator `Kubectl` opens what a person suspended, too.")
+
 # The stream: what a transformer finds and changes.
 SUSPEND_FALSE = _warning("suspend-false", "`suspend: false` on a target in Git undoes every close; it is removed.")
 SUSPEND_TRUE = _error("suspend-true", "`suspend: true` on a target in Git is a person's decision.")

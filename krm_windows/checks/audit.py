@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from krm_windows.checks import clock_edges, closures, windows
+from krm_windows.checks import actuation, clock_edges, closures, windows
 from krm_windows.checks.facts import DAY, take
-from krm_windows.gate.timetable import Timetable
+from krm_windows.plan import AUDITED
+from krm_windows.plan.model import Plan
 from krm_windows.results import Result
 
 YEARS = 10
@@ -22,9 +23,11 @@ class Scope:
     max_closed: timedelta = MAX_CLOSED
 
 
-def audit(timetable: Timetable, interval: timedelta, scope: Scope) -> Iterator[Result]:
-    """Yield every finding on a timetable that is looked at every `interval`."""
-    facts = take(timetable, scope.first, scope.years)
-    yield from windows.check(facts, interval)
+def audit(plan: Plan, interval: timedelta, scope: Scope) -> Iterator[Result]:
+    """Yield every finding on a plan whose targets are looked at every `interval`, if anything looks at them."""
+    facts = take(plan.timetable, scope.first, scope.years)
+    yield from windows.check(facts, interval if plan.looks else None)
     yield from clock_edges.check(facts)
     yield from closures.check(facts, scope.max_closed)
+    # What a build refuses is refused here too, whatever years are asked for.
+    yield from actuation.check(plan, min(facts.years.begins, AUDITED[0]), max(facts.years.ends, AUDITED[1]))

@@ -13,8 +13,8 @@ from zoneinfo import ZoneInfo
 from krm_windows.checks.clock_changes import ClockChange, clock_changes
 from krm_windows.gate import wallclock
 from krm_windows.gate.decide import Segment, timeline
-from krm_windows.gate.recurrence import EVERY_DAY, EVERY_MONTH, Recurrence
 from krm_windows.gate.timetable import Rule, Timetable
+from krm_windows.plan.union import is_weekly
 
 DAY = timedelta(days=1)
 WEEK = 7 * DAY
@@ -146,17 +146,6 @@ def bare(timetable: Timetable, *rules: Rule) -> Timetable:
 def is_open(timetable: Timetable, at: datetime) -> bool:
     """Whether a timetable is open at an instant."""
     return next(timeline(timetable, at, at + timedelta.resolution)).open
-
-
-def is_weekly(rule: Rule) -> bool:
-    """Whether a rule is the same every week, clock changes aside."""
-    ends_weekly = not isinstance(rule.ends, Recurrence) or _by_weekday(rule.ends)
-    return isinstance(rule.begins, Recurrence) and _by_weekday(rule.begins) and ends_weekly
-
-
-def _by_weekday(recurrence: Recurrence) -> bool:
-    every_day = recurrence.days == EVERY_DAY and recurrence.months == EVERY_MONTH
-    return every_day and recurrence.nth is None and recurrence.shift == 0
 
 
 def _joined(spans: Iterable[Span], within: Span) -> Iterator[Span]:

@@ -11,7 +11,7 @@ from itertools import product
 
 from krm_windows import rules
 from krm_windows.apply import targets
-from krm_windows.emit import configmap, names
+from krm_windows.emit import configmap, kubectl, names
 from krm_windows.emit.labels import GOVERNED_BY, POLICY
 from krm_windows.gate.timetable import Target
 from krm_windows.inventory import Inventory, ref_of
@@ -65,7 +65,9 @@ def _targets(plan: Plan, stream: Inventory) -> Iterator[Result]:
 
 
 def _timetable(emitted: Emitted) -> Iterator[Result]:
-    """Compare the timetable that would be applied with the one this policy compiles to."""
+    """Compare the timetable that would be applied with the one this policy compiles to; `Kubectl` has none."""
+    if not emitted.plan.looks:
+        return
     wanted = dump(emitted.plan.timetable)
     for item in emitted.of("ConfigMap"):
         found = item.get("data", configmap.TIMETABLE)
@@ -89,18 +91,26 @@ def _parsed(text: str) -> object:
 
 
 def _wake_ups(emitted: Emitted) -> Iterator[Result]:
-    """Look for a CronJob that is not suspended for every edge."""
-    found = {
-        (item.get("spec", "schedule"), item.get("spec", "timeZone"))
+    """Look for a CronJob that is not suspended for every edge; one that acts has to do what the policy says."""
+    found = [
+        (item.get("spec", "schedule"), item.get("spec", "timeZone"), [] if emitted.plan.looks else _acts(item))
         for item in emitted.of("CronJob")
         if item.get("spec", "suspend") is not True
-    }
+    ]
     for look in emitted.plan.wake_ups:
-        if (look.schedule, look.time_zone) not in found:
+        acts = [] if look.suspends is None else kubectl.pod(emitted.plan, suspend=look.suspends).containers
+        if (look.schedule, look.time_zone, [act["args"] for act in acts]) not in found:
             yield rules.EMITTED_MISSING.result(
                 f'no active CronJob of the policy {emitted.plan.policy} has the schedule "{look.schedule}" '
-                f"in {look.time_zone} ({look.words})"
+                f"in {look.time_zone}{' and patches all targets' if acts else ''} ({look.words})"
             )
+
+
+def _acts(item: KubeObject) -> list[object]:
+    """Return the arguments of each container of a CronJob."""
+    containers = ("spec", "jobTemplate", "spec", "template", "spec", "containers")
+    count = item.get(*containers)
+    return [item.get(*containers, i, "args") for i in range(len(count) if isinstance(count, list) else 0)]
 
 
 def _references(emitted: Emitted) -> Iterator[Result]:
@@ -110,7 +120,8 @@ def _references(emitted: Emitted) -> Iterator[Result]:
         pod = ("spec", "jobTemplate", "spec") if item.kind == "CronJob" else ("spec",)
         account = item.get(*pod, "template", "spec", "serviceAccountName")
         program = item.get(*pod, "template", "spec", "volumes", 0, "configMap", "name")
-        for kind, name in (("ServiceAccount", account), ("ConfigMap", program)):
+        needed = [("ServiceAccount", account), *([("ConfigMap", program)] if emitted.plan.looks else [])]
+        for kind, name in needed:
             if (kind, item.namespace, name) not in standing:
                 yield rules.REFERENCE_BROKEN.result(
                     f'refers to the {kind} "{name}", which is not in {item.namespace}', ref=ref_of(item)

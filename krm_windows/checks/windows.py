@@ -16,8 +16,8 @@ from krm_windows.results import Result
 START_UP = timedelta(seconds=60)
 
 
-def check(facts: Facts, interval: timedelta) -> Iterator[Result]:
-    """Yield what is to be said of each window alone, and of all together."""
+def check(facts: Facts, interval: timedelta | None) -> Iterator[Result]:
+    """Yield what is to be said of each window alone, and of all together; `interval` is that between two looks."""
     windows = facts.timetable.windows
     endless = [window for window in windows if _is_endless(facts, window)]
     for window in windows:
@@ -62,7 +62,7 @@ def _never(facts: Facts, window: Rule) -> Iterator[Result]:
     yield findings.at(rules.WINDOW_NEVER_OPENS, window.name, message, occurrences[0].begins)
 
 
-def _lengths(facts: Facts, window: Rule, interval: timedelta) -> Iterator[Result]:
+def _lengths(facts: Facts, window: Rule, interval: timedelta | None) -> Iterator[Result]:
     """Compare the occurrences of a window with each other and with what a look takes."""
     occurrences = sorted(facts.complete(window), key=lambda each: each.length)
     if not occurrences:
@@ -77,7 +77,7 @@ def _lengths(facts: Facts, window: Rule, interval: timedelta) -> Iterator[Result
             f"{duration(early)}, leaves nothing of it: make the window longer, or closesEarly shorter"
         )
         yield findings.at(rules.WINDOW_CLOSES_EARLY, window.name, message, shortest.begins)
-    elif shortest.length - early < interval + START_UP:
+    elif interval and shortest.length - early < interval + START_UP:
         message = (
             f"is open for {duration(shortest.length - early)} only, on {findings.moment(shortest.begins)}: if the look "
             f"at its beginning is lost, the next comes after {duration(interval)} and takes up to a minute to start; "

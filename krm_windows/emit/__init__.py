@@ -1,8 +1,8 @@
 """Plan to objects: one literal for each kind, so that the source looks like the manifest."""
 
+from krm_windows.emit import now
 from krm_windows.emit.configmap import config_map
 from krm_windows.emit.cronjob import cron_job
-from krm_windows.emit.job import now
 from krm_windows.emit.manifest import Identity, Manifest, identity
 from krm_windows.emit.rbac import role, role_binding, service_account
 from krm_windows.plan.model import Plan
@@ -12,11 +12,13 @@ __all__ = ["Identity", "Manifest", "identity", "objects"]
 
 def objects(plan: Plan) -> list[Manifest]:
     """Return everything a cluster needs for one policy, in the order in which it can be applied."""
+    cron_jobs = sorted((cron_job(plan, look) for look in plan.wake_ups), key=identity)
     return [
         service_account(plan),
         *(role(plan, rights) for rights in plan.rights),
         *(role_binding(plan, rights) for rights in plan.rights),
-        config_map(plan),
-        *sorted((cron_job(plan, look) for look in plan.wake_ups), key=identity),
-        now(plan),
+        *([config_map(plan)] if plan.looks else []),
+        *cron_jobs,
+        *([now.look(plan)] if plan.looks else []),
+        *([now.lift(plan)] if not plan.looks and not cron_jobs else []),
     ]

@@ -1,46 +1,37 @@
-"""The Job that looks: its Pod runs the gate from the ConfigMap, and passes Pod Security *restricted*."""
+"""The Job: it ends by itself, and its Pod passes Pod Security *restricted*, whatever runs in it."""
 
-import hashlib
-import json
+from dataclasses import dataclass
 
-from krm_windows.emit import configmap, names
-from krm_windows.emit.labels import FORCE, labels, metadata
-from krm_windows.emit.manifest import Manifest
+from krm_windows.emit import names
+from krm_windows.emit.labels import labels
 from krm_windows.plan.model import Plan
 
-MOUNT = "/gate"
 USER = 65532
-# Two passes over the targets, each of at most 120 s, the wait for an edge between them, and the start of a Pod.
-ACTIVE_DEADLINE_SECONDS = 360
 BACKOFF_LIMIT = 2
 
 
-def now(plan: Plan) -> Manifest:
-    """Return the Job that looks as soon as it is applied, named after all that it depends on."""
-    spec = job_spec(plan, "--allow-missing")
-    content = json.dumps([configmap.config_map(plan), spec], sort_keys=True)
-    name = names.now(plan, hashlib.sha256(content.encode()).hexdigest()[:10])
-    return {
-        "apiVersion": "batch/v1",
-        "kind": "Job",
-        "metadata": metadata(plan, name, plan.namespace, {FORCE: "enabled"}),
-        "spec": spec,
-    }
+@dataclass(frozen=True, slots=True)
+class Pod:
+    """What runs in a Job, and how many seconds it may take."""
+
+    containers: list[dict[str, object]]
+    deadline: int
+    volumes: tuple[dict[str, object], ...] = ()
 
 
-def job_spec(plan: Plan, *flags: str) -> dict[str, object]:
-    """Return the Job's spec: it ends by itself, and a node that goes away does not count as a failure."""
+def job_spec(plan: Plan, pod: Pod) -> dict[str, object]:
+    """Return the Job's spec: a node that goes away does not count as a failure."""
     return {
-        "activeDeadlineSeconds": ACTIVE_DEADLINE_SECONDS,
+        "activeDeadlineSeconds": pod.deadline,
         "backoffLimit": BACKOFF_LIMIT,
         "podFailurePolicy": {
             "rules": [{"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}]
         },
-        "template": {"metadata": {"labels": labels(plan)}, "spec": _pod_spec(plan, flags)},
+        "template": {"metadata": {"labels": labels(plan)}, "spec": _pod_spec(plan, pod)},
     }
 
 
-def _pod_spec(plan: Plan, flags: tuple[str, ...]) -> dict[str, object]:
+def _pod_spec(plan: Plan, pod: Pod) -> dict[str, object]:
     secrets = {"imagePullSecrets": [{"name": name} for name in plan.runtime.pull_secrets]}
     return {
         "serviceAccountName": names.gate(plan),
@@ -54,22 +45,22 @@ def _pod_spec(plan: Plan, flags: tuple[str, ...]) -> dict[str, object]:
             "runAsGroup": USER,
             "seccompProfile": {"type": "RuntimeDefault"},
         },
-        "containers": [_container(plan, flags)],
-        "volumes": [{"name": "gate", "configMap": {"name": names.gate(plan), "items": configmap.items()}}],
+        "containers": pod.containers,
+        **({"volumes": list(pod.volumes)} if pod.volumes else {}),
     }
 
 
-def _container(plan: Plan, flags: tuple[str, ...]) -> dict[str, object]:
+def container(plan: Plan, name: str, program: dict[str, object]) -> dict[str, object]:
+    """Return a container that runs `program`, its `command` and what else belongs to it."""
     return {
-        "name": "gate",
+        "name": name,
         "image": plan.runtime.image,
         "imagePullPolicy": plan.runtime.pull_policy,
-        "command": ["python3", "-I", MOUNT, *flags],
+        **program,
         "resources": {"requests": {"cpu": "10m", "memory": "32Mi"}, "limits": {"memory": "128Mi"}},
         "securityContext": {
             "allowPrivilegeEscalation": False,
             "capabilities": {"drop": ["ALL"]},
             "readOnlyRootFilesystem": True,
         },
-        "volumeMounts": [{"name": "gate", "mountPath": MOUNT, "readOnly": True}],
     }

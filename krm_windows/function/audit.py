@@ -8,7 +8,12 @@ from krm_windows.plan import compile_policy, kinds
 from krm_windows.results import Result, fails, sort
 
 # What hangs on the resources beside a policy is the build's matter, but for what decides when it is open.
-_TIMELY = {rules.TIMEOUT_UNKNOWN.id}
+_TIMELY = {
+    rules.TIMEOUT_UNKNOWN.id,
+    rules.KUBECTL_LIFTS.id,
+    rules.KUBECTL_UNION.id,
+    rules.KUBECTL_DEADLINE.id,
+}
 
 
 def findings(config: KubeObject, items: list[KubeObject], cluster: str | None, scope: Scope) -> list[Result]:
@@ -18,5 +23,5 @@ def findings(config: KubeObject, items: list[KubeObject], cluster: str | None, s
         return sort(found)
     plan, planned = compile_policy(policy, name, inventory.take(items, kinds(policy)))
     timely = [result for result in planned if result.tags["rule"] in _TIMELY]
-    audited = [] if fails(timely) else list(audit(plan.timetable, policy.spec.interval, scope))
+    audited = [] if fails(timely) else list(audit(plan, policy.spec.interval, scope))
     return sort([*found, *about(config, [*timely, *audited])])

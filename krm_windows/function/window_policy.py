@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from krm_windows import inventory, rules
 from krm_windows.apply import Application
-from krm_windows.checks import stream
+from krm_windows.checks import actuation, stream
 from krm_windows.inventory import Resource, file_of, ref_of
 from krm_windows.krm import KubeObject, ResourceList
-from krm_windows.plan import compile_policy, kinds
+from krm_windows.plan import AUDITED, compile_policy, kinds
 from krm_windows.policy.load import load
 from krm_windows.policy.model import WindowPolicy
 from krm_windows.results import Result, fails
@@ -47,7 +47,8 @@ def compile_onto(config: KubeObject, items: list[KubeObject], cluster: str | Non
     seen = inventory.take(items, kinds(policy))
     plan, planned = compile_policy(policy, name, seen)
     application = Application(plan, items, seen)
-    results = (*found, *about(config, [*planned, *application.check()]))
+    faults = () if fails(planned) else actuation.check(plan, *AUDITED)
+    results = (*found, *about(config, [*planned, *faults, *application.check()]))
     return Compiled(None if fails(results) else application, application.adopted, results)
 
 

@@ -8,12 +8,13 @@ from krm_windows import rules
 from krm_windows.gate.timetable import Rule, Target, Timetable
 from krm_windows.inventory import Inventory
 from krm_windows.plan import sources, targets, timeouts
+from krm_windows.plan.edges import Edges, edges
 from krm_windows.plan.model import Plan, Runtime
 from krm_windows.plan.rights import rights
 from krm_windows.plan.targets import Selection
 from krm_windows.plan.wakeups import Given, Wording, wake_ups
 from krm_windows.policy import moments
-from krm_windows.policy.model import Spec, WindowPolicy
+from krm_windows.policy.model import Actuator, Spec, WindowPolicy
 from krm_windows.results import Result
 
 # What the checks of a plan look at beside the targets themselves: consumers of sources, and their timeouts.
@@ -38,15 +39,29 @@ def compile_policy(policy: WindowPolicy, cluster: str | None, inventory: Invento
     results += [result for selection in selections for result in _check(spec, selection, inventory)]
     results += _check_released(selections, released, inventory)
     timetable = _timetable(policy, cluster, early, _unique(selections), _unique(released))
+    found = _wake_ups(spec, timetable)
     plan = Plan(
         name=policy.metadata.name,
         namespace=home,
         timetable=timetable,
-        wake_ups=wake_ups(timetable, _wording(spec), spec.interval),
+        wake_ups=found.wake_ups,
         rights=rights((*timetable.targets, *timetable.released)),
-        runtime=Runtime(spec.actuator.image, spec.actuator.image_pull_policy, tuple(spec.actuator.image_pull_secrets)),
+        runtime=_runtime(spec.actuator, found.patience),
     )
-    return plan, results
+    return plan, [*results, *found.results]
+
+
+def _wake_ups(spec: Spec, timetable: Timetable) -> Edges:
+    """Return the CronJobs of the policy's actuator: those that act at edges, or those that look."""
+    wording = _wording(spec)
+    if spec.actuator.type == "Kubectl":
+        return edges(timetable, wording)
+    return Edges(wake_ups(timetable, wording, spec.interval))
+
+
+def _runtime(actuator: Actuator, patience: timedelta) -> Runtime:
+    pull_secrets = tuple(actuator.image_pull_secrets)
+    return Runtime(actuator.runs_on, actuator.image_pull_policy, pull_secrets, actuator.type, patience)
 
 
 def _check(spec: Spec, selection: Selection, inventory: Inventory) -> Iterable[Result]:

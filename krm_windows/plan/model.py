@@ -1,6 +1,8 @@
 """The plan: everything that is emitted for one policy and one cluster, before it becomes objects."""
 
 from dataclasses import dataclass
+from datetime import timedelta
+from typing import Literal
 
 from krm_windows.gate.timetable import Timetable
 from krm_windows.plan.wakeups import WakeUp
@@ -25,11 +27,16 @@ class Rights:
 
 @dataclass(frozen=True, slots=True)
 class Runtime:
-    """The image the gate runs on, and how it is pulled."""
+    """What runs in a Job, the image it runs on, and how that is pulled.
+
+    `patience`: with `Kubectl`, how long a Job may take to start, and then again to end.
+    """
 
     image: str
     pull_policy: str
     pull_secrets: tuple[str, ...] = ()
+    actuator: Literal["Gate", "Kubectl"] = "Gate"
+    patience: timedelta = timedelta()
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +49,11 @@ class Plan:
     wake_ups: tuple[WakeUp, ...]
     rights: tuple[Rights, ...]
     runtime: Runtime
+
+    @property
+    def looks(self) -> bool:
+        """Whether its Jobs look what should hold, as the actuator `Gate` does; else they act at the edges."""
+        return self.runtime.actuator == "Gate"
 
     @property
     def policy(self) -> str:

@@ -21,13 +21,19 @@ DAY = 24 * HOUR
 
 @dataclass(frozen=True, slots=True)
 class WakeUp:
-    """One CronJob: what its name says, when it fires, in which zone, and the windows in words."""
+    """One CronJob: what its name says, when it fires, in which zone, and the windows in words.
+
+    For the actuator `Kubectl`, `suspends` is what it writes, at the edge of the field `path` below `spec`; one that
+    only looks has neither.
+    """
 
     slug: str
     schedule: str
     time_zone: str
     words: str
     given: str | None = None
+    suspends: bool | None = None
+    path: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,8 @@ from krm_windows.policy.trouble import Finding, RefusedError, closest
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
-# Fields and values of the API whose issue is not done yet.
+# Fields of the API whose issue is not done yet.
 _LATER_FIELDS = frozenset({"spec.hooks", "spec.events", "spec.extras"})
-_LATER_VALUES = frozenset({("spec.actuator.type", "Kubectl")})
 _TYPES = {
     "model_type": "a map",
     "model_attributes_type": "a map",
@@ -71,8 +70,6 @@ def _finding(details: "ErrorDetails", path: str) -> Finding:
 def _other_value(details: "ErrorDetails", path: str, current: str | None) -> Finding:
     options = re.findall(r"'([^']+)'", str(details.get("ctx", {}).get("expected")))
     must = f"must be {' or '.join(', '.join(options).rsplit(', ', 1))}"
-    if (path, current) in _LATER_VALUES:
-        return Finding(rules.NOT_YET, f"{must}: this release cannot do anything else yet", current, path=path)
     return Finding(rules.FIELD_VALUE, must, current, closest(current or "", options), path)
 
 

@@ -28,7 +28,11 @@ from krm_windows.policy.trouble import Finding, RefusedError, raise_for
 
 API_VERSION: Literal["krm-windows.dev/v1alpha1"] = "krm-windows.dev/v1alpha1"
 KIND: Literal["WindowPolicy"] = "WindowPolicy"
-IMAGE = "docker.io/library/python:3.13-alpine"
+# The gate needs any Python from 3.11 on; flux-cli carries kubectl, and this is its newest release.
+IMAGES: Mapping[str, str] = {
+    "Gate": "docker.io/library/python:3.13-alpine",
+    "Kubectl": "ghcr.io/fluxcd/flux-cli:v2.9.5",
+}
 
 
 class Part(BaseModel):
@@ -182,12 +186,26 @@ class Override(Part):
 class Actuator(Part):
     """What turns the targets in the cluster."""
 
-    type: Literal["Gate"] = Field(default="Gate", description="`Gate`: a small program that looks what should hold.")
-    image: fields.Image = Field(default=IMAGE, description="The image it runs on, pinned: any Python from 3.11 on.")
+    type: Literal["Gate", "Kubectl"] = Field(
+        default="Gate",
+        description="`Gate`: a small program that looks what should hold. `Kubectl`: edges that act, and no program.",
+    )
+    image: fields.Image | None = Field(
+        default=None,
+        description=(
+            "The image it runs on, pinned: any Python from 3.11 on, for `Kubectl` any with kubectl; "
+            f"default: `{IMAGES['Gate']}`, for `Kubectl` `{IMAGES['Kubectl']}`."
+        ),
+    )
     image_pull_policy: Literal["Always", "IfNotPresent", "Never"] = Field(
         default="IfNotPresent", description="When the image is pulled."
     )
     image_pull_secrets: tuple[fields.Name, ...] = Field(default=(), description="Names of Secrets to pull it with.")
+
+    @property
+    def runs_on(self) -> str:
+        """The image: the one given, or the default of the type."""
+        return self.image or IMAGES[self.type]
 
 
 def _patch(value: object) -> Mapping[str, object]:

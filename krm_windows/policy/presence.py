@@ -6,12 +6,31 @@ from krm_windows import gateable, rules
 from krm_windows.policy.texts import Tree
 from krm_windows.policy.trouble import Finding, closest
 
+# What only a program in the cluster keeps, and those values that ask for nothing.
+_BEYOND_EDGES = (
+    "adoptUntil",
+    "closesEarly",
+    "events",
+    "firstApply",
+    "formerNames",
+    "freezes",
+    "hooks",
+    "interval",
+    "outsideWindows",
+    "overrides",
+    "released",
+    "state",
+)
+_NOTHING: tuple[Tree, ...] = ({}, [])
+_AS_WITHOUT = {"closesEarly": "0m", "outsideWindows": "Closed", "state": "Scheduled"}
+
 
 def check(tree: Tree) -> Iterator[Finding]:
     """Yield every contradiction between the fields of a policy, with paths from the object's root."""
     spec = _map(_map(tree).get("spec"))
     if spec:
         yield from _outside(spec)
+        yield from _beyond_edges(spec)
     for kind, end in (("windows", "closes"), ("freezes", "ends")):
         for name, entry in _map(spec.get(kind)).items():
             yield from _ends(entry, end, f"spec.{kind}.{name}")
@@ -36,6 +55,16 @@ def _outside(spec: dict[str, Tree]) -> Iterator[Finding]:
     if outside == "Open" and windows != {}:
         must = "must be Closed, or `windows` must have no entry: outside of them this would be open all the same"
         yield Finding(rules.OUTSIDE_WINDOWS, must, "Open", path=path)
+
+
+def _beyond_edges(spec: dict[str, Tree]) -> Iterator[Finding]:
+    """Yield what the actuator `Kubectl` cannot keep, as its CronJobs know nothing but edges."""
+    if _map(spec.get("actuator")).get("type") != "Kubectl":
+        return
+    for name in _BEYOND_EDGES:
+        if spec.get(name, _NOTHING[0]) not in (*_NOTHING, _AS_WITHOUT.get(name)):
+            must = "must be left out with the actuator Kubectl, which knows nothing but edges; or use the actuator Gate"
+            yield Finding(rules.KUBECTL_FIELD, must, path=f"spec.{name}")
 
 
 def _ends(entry: Tree, end: str, path: str) -> Iterator[Finding]:

@@ -14,8 +14,11 @@ from krm_windows.rules import RULES, Rule
 
 FIXTURES = Path(__file__).parents[2] / "fixtures/rules"
 HEAD = "apiVersion: config.kubernetes.io/"
-# A gated source is always worth a word.
-BESIDE = {rules.SOURCE_SHARED.id: {rules.SOURCE_UPLINK.id}}
+# A gated source is always worth a word, and so is the actuator Kubectl.
+BESIDE = {rules.SOURCE_SHARED.id: {rules.SOURCE_UPLINK.id}} | {
+    rule.id: {rules.KUBECTL_LIFTS.id}
+    for rule in (rules.KUBECTL_UNION, rules.KUBECTL_DEADLINE, rules.KUBECTL_CLOCK_CHANGE)
+}
 
 
 def document(rule: Rule, name: str) -> str:

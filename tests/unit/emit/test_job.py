@@ -6,7 +6,7 @@ import pytest
 import yaml
 from calls import POLICY, call, wire
 
-from krm_windows.emit import configmap, job
+from krm_windows.emit import configmap, now
 from krm_windows.gate.timetable import Timetable
 from krm_windows.plan.model import Plan, Runtime
 
@@ -81,5 +81,5 @@ def test_every_key_of_the_volume_is_in_the_config_map() -> None:
 )
 def test_every_edit_is_looked_at(other: Plan) -> None:
     """The name follows from all that the Job does, so that Flux makes a new one; it is the same for the same."""
-    assert job.now(PLAN)["metadata"]["name"] == job.now(replace(PLAN))["metadata"]["name"]
-    assert job.now(PLAN)["metadata"]["name"] != job.now(other)["metadata"]["name"]
+    assert now.look(PLAN)["metadata"]["name"] == now.look(replace(PLAN))["metadata"]["name"]
+    assert now.look(PLAN)["metadata"]["name"] != now.look(other)["metadata"]["name"]

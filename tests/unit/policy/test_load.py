@@ -7,7 +7,7 @@ import pytest
 from krm_windows.gate.recurrence import Recurrence
 from krm_windows.krm import KubeObject
 from krm_windows.policy.load import Loaded, load
-from krm_windows.policy.model import IMAGE, WindowPolicy
+from krm_windows.policy.model import IMAGES, WindowPolicy
 from krm_windows.results import File, Result
 
 HEAD = """
@@ -82,7 +82,8 @@ def test_defaults() -> None:
     spec = policy(HEAD + SPEC).spec
     assert (spec.outside_windows, spec.state, spec.first_apply) == ("Closed", "Scheduled", "Allow")
     assert (spec.closes_early, spec.interval) == (timedelta(0), timedelta(minutes=15))
-    assert (spec.actuator.type, spec.actuator.image, spec.actuator.image_pull_policy) == ("Gate", IMAGE, "IfNotPresent")
+    assert (spec.actuator.type, spec.actuator.runs_on) == ("Gate", IMAGES["Gate"])
+    assert spec.actuator.image_pull_policy == "IfNotPresent"
 
 
 def test_C03_every_spelling_of_time_and_date_is_one_model() -> None:
@@ -174,10 +175,14 @@ def test_C02_all_problems_together_sorted() -> None:
         ("  events: false", "[error] spec.events: must be left out: this release cannot do it yet (not-yet)"),
         ("  extras: []", "[error] spec.extras: must be left out: this release cannot do it yet (not-yet)"),
         (
-            "  actuator: {type: Kubectl}",
+            "  actuator: {type: Ansible}",
+            '[error] spec.actuator.type: must be Gate or Kubectl, got "Ansible" (field-value)',
+        ),
+        (
+            "  actuator: {type: Kubectl}\n  interval: 15m",
             (
-                "[error] spec.actuator.type: must be Gate: this release cannot do anything else yet, "
-                'got "Kubectl" (not-yet)'
+                "[error] spec.interval: must be left out with the actuator Kubectl, which knows nothing but edges; "
+                "or use the actuator Gate (kubectl-field)"
             ),
         ),
         (

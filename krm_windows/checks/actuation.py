@@ -1,0 +1,109 @@
+"""Edges that act, beside clock changes: whether the CronJob controller fires each of them once, and when it is meant.
+
+Away from clock changes a schedule fires as its fields say. Beside one the controller goes its own ways, and with the
+actuator `Kubectl` nothing looks again.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import pairwise
+from zoneinfo import ZoneInfo
+
+from krm_windows import rules
+from krm_windows.checks import findings
+from krm_windows.checks.clock_changes import ClockChange, clock_changes
+from krm_windows.gate import wallclock
+from krm_windows.gate.recurrence import Recurrence
+from krm_windows.plan.model import Plan
+from krm_windows.plan.wakeups import WakeUp
+from krm_windows.results import Result
+from krm_windows.schedule import controller, cron
+
+_AROUND = timedelta(days=2)
+
+
+@dataclass(frozen=True, slots=True)
+class _Fault:
+    """What the controller does to one edge: `meant` and `fired` are UTC instants, one of them may be absent."""
+
+    verb: str
+    meant: datetime | None
+    fired: datetime | None
+
+    @property
+    def at(self) -> datetime:
+        return self.meant or self.fired or datetime.max  # noqa: DTZ901 - one of the two is there
+
+
+def check(plan: Plan, begins: datetime, ends: datetime) -> Iterator[Result]:
+    """Yield each edge that the controller would not fire as meant between two UTC instants."""
+    zone = wallclock.zone(plan.timetable.time_zone)
+    changes = () if plan.looks else tuple(clock_changes(zone, begins, ends))
+    for wake_up in plan.wake_ups if changes else ():
+        faults = dict.fromkeys(fault for change in changes for fault in _faults(wake_up, change, zone))
+        for verb in dict.fromkeys(fault.verb for fault in faults):
+            yield _reported(wake_up, [fault for fault in faults if fault.verb == verb], zone)
+    yield from _hurried(plan, changes, zone)
+
+
+def _faults(wake_up: WakeUp, change: ClockChange, zone: ZoneInfo) -> Iterator[_Fault]:
+    """Compare what is meant with what the controller does, from the run before a change to the first one well after."""
+    meant = _meant(wake_up, change, zone)
+    fired = set(_until(controller.runs(wake_up.schedule, wake_up.time_zone, meant[0]), change.at + _AROUND))
+    lost, odd = sorted(set(meant[1:]) - fired), sorted(fired - set(meant))
+    for at, instead in zip(lost, odd, strict=False):
+        yield _Fault("moves", at, instead)
+    yield from (_Fault("skips", at, None) for at in lost[len(odd) :])
+    yield from (_Fault("repeats", None, at) for at in odd[len(lost) :])
+
+
+def _meant(wake_up: WakeUp, change: ClockChange, zone: ZoneInfo) -> list[datetime]:
+    """Return the instants of an edge from well before a change to well after it, by the wall clock of the gate."""
+    recurrence = cron.parse(wake_up.schedule).recurrence or Recurrence()
+    early = wallclock.wall(change.at - _AROUND, zone)
+    instants = (wallclock.instant(moment, zone) for moment in _moments(recurrence, early))
+    return list(_until(instants, change.at + _AROUND))
+
+
+def _moments(recurrence: Recurrence, early: datetime) -> Iterator[datetime]:
+    moment = recurrence.at_or_before(early) or recurrence.after(early)
+    while moment:
+        yield moment
+        moment = recurrence.after(moment)
+
+
+def _until(instants: Iterable[datetime], last: datetime) -> Iterator[datetime]:
+    """Yield instants up to the first one after `last`."""
+    for at in instants:
+        yield at
+        if at > last:
+            return
+
+
+def _reported(wake_up: WakeUp, faults: list[_Fault], zone: ZoneInfo) -> Result:
+    first, last = faults[0], faults[-1]
+    when, until = first.at.astimezone(zone), last.at.astimezone(zone)
+    instead = f" to {findings.moment(first.fired.astimezone(zone))}" if first.meant and first.fired else ""
+    message = (
+        f"cannot be kept: the CronJob controller {first.verb} the edge of {findings.moment(when)}{instead}"
+        f"{findings.repeated(len(faults), until)}, where the clocks of {zone.key} change; take another time, or use "
+        "the actuator Gate"
+    )
+    return findings.at(rules.KUBECTL_CLOCK_CHANGE, wake_up.path, message, when)
+
+
+def _hurried(plan: Plan, changes: Iterable[ClockChange], zone: ZoneInfo) -> Iterator[Result]:
+    """Report two edges between which a clock change leaves less time than a late Job takes."""
+    for change in changes:
+        edges = sorted({at for wake_up in plan.wake_ups for at in _meant(wake_up, change, zone)})
+        for edge, following in pairwise(edges):
+            if edge < change.at < following and following - edge <= 2 * plan.runtime.patience:
+                minutes = (following - edge) // timedelta(minutes=1)
+                when = edge.astimezone(zone)
+                message = (
+                    f"have edges at {findings.moment(when)} and {minutes} minutes later, as the clocks of {zone.key} "
+                    "change, and a Job that starts late would undo the next; use the actuator Gate"
+                )
+                yield findings.at(rules.KUBECTL_DEADLINE, "windows", message, when)
+                return

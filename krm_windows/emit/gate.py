@@ -1,0 +1,19 @@
+"""What the actuator `Gate` runs: the gate program from the ConfigMap, in one container."""
+
+from krm_windows.emit import configmap, names
+from krm_windows.emit.job import Pod, container
+from krm_windows.plan.model import Plan
+
+MOUNT = "/gate"
+# Two passes over the targets, each of at most 120 s, the wait for an edge between them, and the start of a Pod.
+ACTIVE_DEADLINE_SECONDS = 360
+# A wake-up missed while the controller was down is made good within this time; later ones are left to the next look.
+STARTING_DEADLINE_SECONDS = 300
+
+
+def pod(plan: Plan, *flags: str) -> Pod:
+    """Return the Pod that looks, with the gate's ConfigMap mounted."""
+    looking = container(plan, "gate", {"command": ["python3", "-I", MOUNT, *flags]})
+    looking["volumeMounts"] = [{"name": "gate", "mountPath": MOUNT, "readOnly": True}]
+    volume: dict[str, object] = {"name": "gate", "configMap": {"name": names.gate(plan), "items": configmap.items()}}
+    return Pod([looking], ACTIVE_DEADLINE_SECONDS, (volume,))

@@ -1,0 +1,32 @@
+"""The Job that runs as soon as it is applied."""
+
+import hashlib
+import json
+
+from krm_windows.emit import configmap, gate, kubectl, names
+from krm_windows.emit.job import job_spec
+from krm_windows.emit.labels import FORCE, metadata
+from krm_windows.emit.manifest import Manifest
+from krm_windows.plan.model import Plan
+
+
+def look(plan: Plan) -> Manifest:
+    """Return the Job that looks at once, named after all that it depends on."""
+    spec = job_spec(plan, gate.pod(plan, "--allow-missing"))
+    return _job(plan, spec, [configmap.config_map(plan), spec])
+
+
+def lift(plan: Plan) -> Manifest:
+    """Return the Job that opens all targets, where no edge will do it any more."""
+    spec = job_spec(plan, kubectl.pod(plan, suspend=False))
+    return _job(plan, spec, spec)
+
+
+def _job(plan: Plan, spec: dict[str, object], content: object) -> Manifest:
+    digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:10]
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": metadata(plan, names.now(plan, digest), plan.namespace, {FORCE: "enabled"}),
+        "spec": spec,
+    }

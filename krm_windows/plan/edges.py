@@ -1,0 +1,216 @@
+"""The edges of the actuator `Kubectl`: when a CronJob opens the targets, and when one closes them.
+
+Its CronJobs act, so an edge that lies inside another window must not fire: what is emitted are the edges of the union
+of all windows. If all windows are weekly, the union is worked out over a week; otherwise the windows' own edges have to
+be those of the union already. What no schedule of edges keeps is refused, with the advice to use `Gate`.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, time, timedelta
+from itertools import chain, takewhile
+
+from krm_windows import rules
+from krm_windows.gate.decide import timeline
+from krm_windows.gate.recurrence import Recurrence
+from krm_windows.gate.timetable import Rule, Timetable
+from krm_windows.plan import covering
+from krm_windows.plan import union as weekly
+from krm_windows.plan.wakeups import UTC as UTC_ZONE
+from krm_windows.plan.wakeups import Given, WakeUp, Wording
+from krm_windows.results import Result
+from krm_windows.schedule import controller
+
+# The ten calendar years for which a release proves the edges of `Kubectl`: a build reads no clock.
+AUDITED = (datetime(2026, 1, 1, tzinfo=UTC), datetime(2036, 1, 1, tzinfo=UTC))
+# How long the Job of an edge may take to start, and then again to end, so that it never outlasts the opposite edge.
+MOST_PATIENCE, LEAST_PATIENCE = timedelta(minutes=5), timedelta(minutes=1)
+GATE = "the actuator Gate keeps it"
+
+
+@dataclass(frozen=True, slots=True)
+class Edges:
+    """The CronJobs that act, how long each may take to start and then to end, and what speaks against them."""
+
+    wake_ups: tuple[WakeUp, ...] = ()
+    patience: timedelta = MOST_PATIENCE
+    results: tuple[Result, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Edge:
+    """Which end of every window is meant: its field, the verb in names, what is written."""
+
+    field: str
+    verb: str
+    suspends: bool
+
+    def given(self, names: Given) -> str | None:
+        return names.close if self.suspends else names.open
+
+    def value(self, window: Rule) -> object:
+        return window.ends if self.suspends else window.begins
+
+    def path(self, window: Rule) -> str:
+        return f"{window.name}.{'duration' if isinstance(self.value(window), timedelta) else self.field}"
+
+
+OPENS, CLOSES = _Edge("opens", "open", suspends=False), _Edge("closes", "close", suspends=True)
+
+
+def edges(timetable: Timetable, wording: Wording) -> Edges:
+    """Return the edges of a timetable's windows; they are worth something only where no result is an error."""
+    lifts = rules.KUBECTL_LIFTS.result(
+        "opens whatever is suspended, a person's suspension too, and does nothing between two edges, so an edit of the "
+        "windows has to wait for the next one; Gate lifts only its own suspensions, and looks at once",
+        path="spec.actuator.type",
+        current="Kubectl",
+    )
+    refused = tuple(chain.from_iterable(map(_refused, timetable.windows)))
+    if refused:
+        return Edges(results=(lifts, *refused))
+    found = (_weekly if all(map(weekly.is_weekly, timetable.windows)) else _as_they_are)(timetable, wording)
+    return replace(found, results=(lifts, *found.results))
+
+
+def _refused(window: Rule) -> Iterator[Result]:
+    """Refuse what no schedule says: a date has a year, and a weekday of the month takes both day fields."""
+    for name, value in (("opens", window.begins), ("closes", window.ends)):
+        path = f"{window.name}.{name}"
+        if isinstance(value, datetime):
+            yield _error(path, f"happens once, and a schedule has no year: {GATE}")
+        elif isinstance(value, Recurrence) and (value.nth is not None or value.shift):
+            yield _error(path, f"is an nth weekday, and a schedule with both day fields means either of them: {GATE}")
+
+
+def _weekly(timetable: Timetable, wording: Wording) -> Edges:
+    found = weekly.union(timetable.windows)
+    if not found.opens:
+        return Edges(results=(_error("windows", "leave no minute closed between them, so there is no edge to act at"),))
+    opening = _Writer(OPENS, timetable, wording, _begins)
+    closing = _Writer(CLOSES, timetable, wording, _ends)
+    parts = [*opening.write(found.opens), *closing.write(found.closes)]
+    wake_ups = tuple(sorted((part for part in parts if isinstance(part, WakeUp)), key=lambda each: each.slug))
+    results = [part for part in parts if isinstance(part, Result)]
+    if len({each.slug for each in wake_ups}) < len(wake_ups):
+        results.append(_error("windows", "have names by which their CronJobs cannot be told apart: rename one"))
+    return _patient(wake_ups, found.shortest, results)
+
+
+def _begins(window: Rule) -> frozenset[int]:
+    return frozenset(begin for begin, _ in weekly.occurrences(window))
+
+
+def _ends(window: Rule) -> frozenset[int]:
+    return frozenset(end % weekly.WEEK for _, end in weekly.occurrences(window))
+
+
+@dataclass(frozen=True, slots=True)
+class _Writer:
+    """Gives the edges of a weekly union to the windows whose they are; one that several share to the first by name."""
+
+    edge: _Edge
+    timetable: Timetable
+    wording: Wording
+    own: Callable[[Rule], frozenset[int]]
+
+    def write(self, wanted: frozenset[int]) -> Iterator[WakeUp | Result]:
+        left = wanted
+        for window in self.timetable.windows:
+            mine = self.own(window) & left
+            left -= mine
+            yield from self._of(window, mine)
+
+    def _of(self, window: Rule, mine: frozenset[int]) -> Iterator[WakeUp | Result]:
+        name, given = window.name.partition(".")[2], self.edge.given(self.wording.given.get(window.name, Given()))
+        lines = self._lines(window, mine)
+        if given and len(lines) != 1:
+            message = f"must be left out: the edges of this window are not one CronJob beside the others; or {GATE}"
+            yield _error(f"{window.name}.cronJobs.{self.edge.verb}", message, given)
+        slug = f"{self.edge.verb}-{name}"
+        for first, schedule in lines:
+            suffix = f"-{first // 60:02}{first % 60:02}" if len(lines) > 1 else ""
+            words = self._words(mine)
+            zone, path = self.timetable.time_zone, self.edge.path(window)
+            yield WakeUp(slug + suffix, schedule, zone, words, given, self.edge.suspends, path)
+
+    def _lines(self, window: Rule, mine: frozenset[int]) -> list[tuple[int, str]]:
+        """Return the schedules for the edges of one window: as written, where that is what fires at them."""
+        written = self.wording.schedules.get((window.name, self.edge.field))
+        value = self.edge.value(window)
+        if written and isinstance(value, Recurrence) and weekly.minutes(value) == mine:
+            return [(0, written)]
+        return sorted(weekly.schedules(mine))
+
+    def _words(self, mine: frozenset[int]) -> str:
+        shared = (window for window in self.timetable.windows if self.own(window) & mine)
+        return f"{self.edge.field} " + "; ".join(self.wording.words.get(each.name, each.name) for each in shared)
+
+
+def _as_they_are(timetable: Timetable, wording: Wording) -> Edges:
+    """Take the edges of windows that are not weekly, and prove that they are those of their union."""
+    parts = [part for window in timetable.windows for part in _own(timetable, window, wording)]
+    results = [part for part in parts if isinstance(part, Result)]
+    wake_ups = tuple(sorted((part for part in parts if isinstance(part, WakeUp)), key=lambda each: each.slug))
+    if results:
+        return Edges(results=tuple(results))
+    alone = replace(timetable, time_zone=UTC_ZONE)
+    segments = list(timeline(alone, *AUDITED))
+    for edge in (OPENS, CLOSES):
+        wanted = {segment.begins for segment in segments[1:] if segment.open is not edge.suspends}
+        odd = min(wanted ^ set(_runs(wake_ups, suspends=edge.suspends)), default=None)
+        if odd:
+            message = f"overlap or leave no time between them, as on {odd:%Y-%m-%d} at {odd:%H:%M}: {GATE}"
+            return Edges(results=(_error("windows", message),))
+    shortest = min((part.ends - part.begins for part in segments[1:-1]), default=AUDITED[1] - AUDITED[0])
+    return _patient(wake_ups, shortest, [])
+
+
+def _runs(wake_ups: tuple[WakeUp, ...], *, suspends: bool) -> Iterator[datetime]:
+    """Yield when schedules fire on a wall clock that never changes."""
+    first, last = AUDITED
+    for wake_up in wake_ups:
+        if wake_up.suspends is suspends:
+            runs = controller.runs(wake_up.schedule, "", first - timedelta(seconds=1))
+            yield from takewhile(lambda run: run < last, (run for run in runs if run > first))
+
+
+def _own(timetable: Timetable, window: Rule, wording: Wording) -> Iterator[WakeUp | Result]:
+    name, given = window.name.partition(".")[2], wording.given.get(window.name, Given())
+    for edge in (OPENS, CLOSES):
+        words = f"{edge.field} {wording.words.get(window.name, name)}"
+        schedule = wording.schedules.get((window.name, edge.field)) or _exact(window, edge)
+        if schedule is None:
+            message = f"is not on the day of its beginning, and the days of the month do not say on which: {GATE}"
+            yield _error(edge.path(window), message)
+            continue
+        slug = f"{edge.verb}-{name}"
+        zone, path = timetable.time_zone, edge.path(window)
+        yield WakeUp(slug, schedule, zone, words, edge.given(given), edge.suspends, path)
+
+
+def _exact(window: Rule, edge: _Edge) -> str | None:
+    """Return the schedule of one end of a window, None where no schedule fires at exactly these moments."""
+    value = edge.value(window)
+    if isinstance(value, Recurrence):
+        return covering.cover(value, covering.moments(value))
+    if not isinstance(window.begins, Recurrence) or not isinstance(value, time | timedelta):
+        return None
+    at = {covering.ends_of(begin, value) for begin in covering.moments(window.begins)}
+    hours, minutes = ({each.minute // 60 for each in at}, {each.minute % 60 for each in at})
+    if any(each.days for each in at) or len(hours) * len(minutes) != len(at):
+        return None
+    return covering.cover(window.begins, at)
+
+
+def _patient(wake_ups: tuple[WakeUp, ...], gap: timedelta, results: list[Result]) -> Edges:
+    """Share the shortest time between two edges between starting and ending."""
+    patience = min(MOST_PATIENCE, (gap - LEAST_PATIENCE) // 2)
+    if patience < LEAST_PATIENCE:
+        message = f"come within {gap // LEAST_PATIENCE} minutes, and a Job that starts late would undo the next: {GATE}"
+        results = [*results, rules.KUBECTL_DEADLINE.result(f"have edges that {message}", path="spec.windows")]
+    return Edges(wake_ups, patience, tuple(results))
+
+
+def _error(path: str, message: str, current: str | None = None) -> Result:
+    return rules.KUBECTL_UNION.result(message, path=f"spec.{path}", current=current)
