@@ -1,0 +1,70 @@
+"""Every change of a clock from 2011 to five years ahead, and the zones whose rules are the same in that time."""
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import cache
+from itertools import pairwise
+
+from oracle import DAY, minute, offset, utc, zone
+
+from krm_windows.schedule import zones
+
+FIRST, LAST = minute(datetime(2011, 1, 1)), minute(datetime(2032, 1, 1))
+# No zone has changed its clock twice within so few days since 2011.
+STEP = 4 * DAY
+
+
+@dataclass(frozen=True)
+class Change:
+    """The UTC minute at which clocks in a zone are put from one offset to another, in minutes ahead of UTC."""
+
+    zone: str
+    at: int
+    before: int
+    after: int
+
+    @property
+    def utc(self) -> datetime:
+        """The instant of the change."""
+        return utc(self.at)
+
+    @property
+    def wall(self) -> datetime:
+        """What clocks would have shown without the change: naive."""
+        return self.utc.replace(tzinfo=None) + timedelta(minutes=self.before)
+
+
+@dataclass(frozen=True)
+class Group:
+    """Zones whose clocks show the same, the first of which stands for all, and their changes."""
+
+    zones: tuple[str, ...]
+    changes: tuple[Change, ...]
+
+
+@cache
+def groups() -> list[Group]:
+    """Group all zones by what their clocks show."""
+    found: dict[tuple[tuple[int, ...], ...], list[str]] = {}
+    for name in sorted(zones.names()):
+        found.setdefault(tuple(_changes(name)), []).append(name)
+    return [Group(tuple(alike), tuple(Change(alike[0], *each) for each in key[1:])) for key, alike in found.items()]
+
+
+@cache
+def changes() -> list[Change]:
+    """List every change of every zone, once for zones that are alike."""
+    return [change for group in groups() for change in group.changes]
+
+
+def _changes(name: str) -> Iterator[tuple[int, ...]]:
+    """Give the first offset of a zone, then each change: when, from which offset and to which."""
+    tz = zone(name)
+    yield (offset(tz, FIRST),)
+    offsets = ((at, offset(tz, at)) for at in range(FIRST, LAST + STEP, STEP))
+    for (low, before), (high, after) in pairwise(offsets):
+        if before != after:
+            at = low + bisect_left(range(low, high), 1, key=lambda number: int(offset(tz, number) == after))
+            yield at, before, after

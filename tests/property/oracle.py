@@ -1,0 +1,204 @@
+"""An independent answer to when a policy is open, read off the design and off nothing else.
+
+It shares the timetable's classes with the evaluator and no line of its reasoning: it writes down what the wall clock
+shows at every single minute, paints every occurrence of many years onto the wall clock's minutes, and looks up the one
+in the other. Minutes are numbered from `EPOCH` on, the UTC ones and those of the wall clock alike.
+"""
+
+import calendar
+from bisect import bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from functools import cache, lru_cache
+from importlib.resources import files
+from itertools import accumulate
+from zoneinfo import ZoneInfo
+
+from krm_windows.gate.recurrence import Recurrence
+from krm_windows.gate.timetable import Rule, Timetable
+
+EPOCH = datetime(2001, 1, 1)
+MINUTE = timedelta(minutes=1)
+HOUR, DAY = 60, 1440
+DAYS = 40 * 366
+LAST = DAYS * DAY
+# No clock of these years was turned back by more than three hours, so two days tell what it has shown before.
+LEAD = 2 * DAY
+
+
+def minute(moment: datetime) -> int:
+    """Number a moment by its own clock, or an aware one in UTC."""
+    naive = moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment
+    return (naive - EPOCH) // MINUTE
+
+
+def utc(number: int) -> datetime:
+    """Give the UTC minute of this number."""
+    return (EPOCH + number * MINUTE).replace(tzinfo=UTC)
+
+
+@cache
+def zone(name: str) -> ZoneInfo:
+    """Read a zone of the tzdata package."""
+    with files("tzdata").joinpath("zoneinfo", *name.split("/")).open("rb") as data:
+        return ZoneInfo.from_file(data, name)
+
+
+def offset(tz: ZoneInfo, at: int) -> int:
+    """Give the minutes that clocks are ahead of UTC, at a UTC minute."""
+    now = EPOCH + at * MINUTE
+    return (tz.fromutc(now.replace(tzinfo=tz)).replace(tzinfo=None, fold=0) - now) // MINUTE
+
+
+@dataclass(frozen=True)
+class Walk:
+    """A walk through UTC minutes from `start` on: what the wall clock that never runs backwards shows at each."""
+
+    start: int
+    shown: list[int]
+
+
+@lru_cache(maxsize=4)
+def walk(name: str, start: int, count: int) -> Walk:
+    """Look at the clock at each of `count` minutes; it never shows less than it has shown."""
+    tz, begin = zone(name), start - LEAD
+    local: list[int] = []
+    for hour in range(begin, start + count, HOUR):
+        ahead = offset(tz, hour)
+        if offset(tz, hour + HOUR) == ahead:
+            local.extend(range(hour + ahead, hour + HOUR + ahead))
+        else:
+            local.extend(each + offset(tz, each) for each in range(hour, hour + HOUR))
+    return Walk(start, list(accumulate(local, max))[LEAD : LEAD + count])
+
+
+def names(recurrence: Recurrence, day: date) -> bool:
+    """Whether something recurs on a day."""
+    day -= timedelta(days=recurrence.shift)
+    on_day, on_weekday = day.day in recurrence.days, (day.weekday() + 1) % 7 in recurrence.weekdays
+    if recurrence.nth is not None:
+        weeks = calendar.monthcalendar(day.year, day.month)
+        alike = [week[day.weekday()] for week in weeks if week[day.weekday()]]
+        wanted = alike[-1] if recurrence.nth < 0 else [*alike, 0, 0][recurrence.nth - 1]
+        on_weekday = on_weekday and day.day == wanted
+    return day.month in recurrence.months and (on_day or on_weekday if recurrence.either else on_day and on_weekday)
+
+
+@lru_cache(maxsize=8)
+def moments(recurrence: Recurrence) -> list[int]:
+    """Write down every moment from the epoch to the horizon."""
+    times = sorted(hour * HOUR + minute for hour in recurrence.hours for minute in recurrence.minutes)
+    days = (EPOCH.date() + timedelta(days=number) for number in range(DAYS))
+    return [number * DAY + at for number, day in enumerate(days) if names(recurrence, day) for at in times]
+
+
+def first_after(recurrence: Recurrence, wall: int) -> int:
+    """Find the first moment after a minute of the wall clock; the horizon where there is none."""
+    every = moments(recurrence)
+    found = bisect_right(every, wall)
+    return every[found] if found < len(every) else LAST
+
+
+@lru_cache(maxsize=6)
+def painted(rule: Rule) -> bytes:
+    """Paint every occurrence of a recurring rule onto the minutes of the wall clock."""
+    assert isinstance(rule.begins, Recurrence)
+    paint, done = bytearray(LAST), 0
+    for begin in moments(rule.begins):
+        end = min(LAST, _recurring_end(rule, begin))
+        if end > done:
+            paint[max(begin, done) : end] = bytes([1]) * (end - max(begin, done))
+            done = end
+    return bytes(paint)
+
+
+def _recurring_end(rule: Rule, begin: int) -> int:
+    match rule.ends:
+        case Recurrence():
+            return first_after(rule.ends, begin)
+        case timedelta():
+            return begin + rule.ends // MINUTE
+        case time():
+            same_day = begin - begin % DAY + rule.ends.hour * HOUR + rule.ends.minute
+            return same_day if same_day > begin else same_day + DAY
+    raise AssertionError(rule)
+
+
+def active(rule: Rule, way: Walk, name: str) -> int:
+    """Say at which minutes of a walk a rule is in force: one byte a minute, the first one lowest."""
+    if isinstance(rule.begins, Recurrence):
+        return _packed(map(painted(rule).__getitem__, way.shown))
+    begun = [True] * len(way.shown) if rule.begins is None else _reached(rule.begins, way)
+    ended = _reached(_single_end(rule, name), way)
+    return _packed(on and not off for on, off in zip(begun, ended, strict=True))
+
+
+def _packed(states: Iterable[int]) -> int:
+    return int.from_bytes(bytes(states), "little")
+
+
+def _reached(moment: datetime, way: Walk) -> list[bool]:
+    """Say whether a moment has come: on the wall clock, or as an instant."""
+    clock = range(way.start, way.start + len(way.shown)) if moment.tzinfo else way.shown
+    at = minute(moment)
+    return [now >= at for now in clock]
+
+
+def _single_end(rule: Rule, name: str) -> datetime:
+    begin, end = rule.begins, rule.ends
+    assert not isinstance(begin, Recurrence)
+    if isinstance(end, datetime):
+        return end
+    assert begin is not None
+    if isinstance(end, timedelta):
+        return begin + end
+    shown = walk(name, minute(begin), 1).shown[0] if begin.tzinfo else minute(begin)
+    found = first_after(end, shown) if isinstance(end, Recurrence) else _recurring_end(rule, shown)
+    return EPOCH + found * MINUTE
+
+
+def by_rules(timetable: Timetable, way: Walk) -> int:
+    """Say when the rules open, minute by minute: the later in the list wins."""
+    every = _packed([1] * len(way.shown))
+    if timetable.state != "Scheduled":
+        return every if timetable.state == "Open" else 0
+    opened = every if timetable.outside_windows == "Open" else 0
+    for rules, opens in layers(timetable):
+        for rule in rules:
+            now = active(rule, way, timetable.time_zone)
+            opened = opened | now if opens else opened & ~now
+    return opened
+
+
+def layers(timetable: Timetable) -> list[tuple[list[Rule], bool]]:
+    """Order the rules from the weakest to the strongest, and say which of them open."""
+    opening, closing = ([each for each in timetable.overrides if each.state == state] for state in ("Open", "Closed"))
+    return [(list(timetable.windows), True), (list(timetable.freezes), False), (opening, True), (closing, False)]
+
+
+def states(timetable: Timetable, start: int, count: int) -> bytes:
+    """Say for each UTC minute whether the policy is open: 1, or 0.
+
+    It closes early so that all that lies ahead is open; as intervals are half open, at its very edge it is closed.
+    """
+    ahead = timetable.closes_early // MINUTE + 1
+    way = walk(timetable.time_zone, start, count + ahead)
+    opened = by_rules(timetable, way).to_bytes(count + ahead, "little")
+    if ahead == 1 or timetable.state == "Open":
+        return opened[:count]
+    only = Timetable(policy="", time_zone=timetable.time_zone, overrides=timetable.overrides)
+    overridden = by_rules(only, way).to_bytes(count + ahead, "little")
+    return bytes(overridden[at] or opened.find(0, at, at + ahead) < 0 for at in range(count))
+
+
+def deciding(timetable: Timetable, at: int) -> set[str]:
+    """Name the rules that decide at a minute, `closesEarly` left out."""
+    if timetable.state != "Scheduled":
+        return {"state"}
+    way = walk(timetable.time_zone, at, 1)
+    for rules, _ in reversed(layers(timetable)):
+        now = {rule.name for rule in rules if active(rule, way, timetable.time_zone)}
+        if now:
+            return now
+    return {"outsideWindows"} if timetable.outside_windows == "Open" else set()

@@ -1,0 +1,108 @@
+"""Laws around every change of every clock: the evaluator and an oracle that looks at each minute say the same."""
+
+from dataclasses import replace
+from datetime import timedelta
+from itertools import islice, pairwise
+
+import pytest
+from changes import Change, changes, groups
+from oracle import DAY, HOUR, MINUTE, deciding, minute, states, utc, walk
+from shapes import SHAPES, plan
+
+from krm_windows.gate import wallclock
+from krm_windows.gate.decide import decide, timeline
+from krm_windows.gate.timetable import Timetable
+from krm_windows.schedule import zones
+
+# Three days around a change. Every change meets three of the shapes, and each shape changes of all kinds of zones.
+BEFORE, MINUTES = DAY + DAY // 2, 3 * DAY
+STRIDE = len(SHAPES) // 3
+RULED_BY_MARGIN = {"closesEarly"}
+
+
+def around(change: Change, shape: str) -> tuple[Timetable, int]:
+    """Give the timetable of a shape at a change, and the minute at which the three days begin."""
+    return plan(shape, change).timetable, change.at - BEFORE
+
+
+def met_by(shape: str, stride: int) -> list[Change]:
+    """Choose changes for a shape, one in `stride`, others for each shape."""
+    return changes()[list(SHAPES).index(shape) % stride :: stride]
+
+
+def written(timetable: Timetable, start: int, count: int) -> bytes:
+    """Ask the evaluator for a timeline and write it down by minutes; it must be a partition into maximal parts."""
+    segments = list(timeline(timetable, utc(start), utc(start + count)))
+    edges = [utc(start), *(segment.ends for segment in segments)]
+    assert edges == [*(segment.begins for segment in segments), utc(start + count)]
+    assert all(one.open != other.open for one, other in pairwise(segments))
+    marks = [-((utc(start) - edge) // MINUTE) for edge in edges]
+    return b"".join(bytes([s.open]) * (b - a) for s, (a, b) in zip(segments, pairwise(marks), strict=True))
+
+
+def test_no_change_is_left_out() -> None:
+    """Every zone is in a group, and every change, those of half an hour and of a day among them, meets some shape."""
+    assert sorted(name for group in groups() for name in group.zones) == sorted(zones.names())
+    assert {change.after - change.before for change in changes()} >= {60, -60, 30, -30, 1440, 180, -180}
+    assert {change for shape in SHAPES for change in met_by(shape, STRIDE)} == set(changes())
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_every_minute(shape: str) -> None:
+    """Three days around each change, the timeline is what a look at each minute finds."""
+    for change in met_by(shape, STRIDE):
+        timetable, start = around(change, shape)
+        assert written(timetable, start, MINUTES) == states(timetable, start, MINUTES), change
+
+
+@pytest.mark.parametrize("seconds", [30, 90, 1785])
+def test_a_margin_of_seconds(seconds: int) -> None:
+    """A margin taken from a timeout need not be whole minutes: it opens no minute that is not open throughout."""
+    for change, shape in zip(changes()[seconds % 7 :: 60], SHAPES, strict=False):
+        timetable, start = around(change, shape)
+        timetable = replace(timetable, closes_early=timedelta(seconds=seconds))
+        assert written(timetable, start, MINUTES) == states(timetable, start, MINUTES), change
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_decisions_at_every_edge(shape: str) -> None:
+    """Half open: at an edge the new state holds, one tick before it the old one; `since` and `until` are the edges."""
+    for change in met_by(shape, STRIDE * 9):
+        timetable, start = around(change, shape)
+        segments = list(timeline(timetable, utc(start), utc(start + MINUTES)))
+        for earlier, later in pairwise(segments[:6]):
+            before, now = decide(timetable, later.begins - timedelta.resolution), decide(timetable, later.begins)
+            assert (before.open, before.until) == (earlier.open, later.begins)
+            assert (now.open, now.since) == (later.open, later.begins)
+            assert later is segments[-1] or now.until == later.ends
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_rules_that_decide(shape: str) -> None:
+    """The rules of a decision are those of the strongest kind in force, all of them and no other."""
+    for change in met_by(shape, STRIDE * 3):
+        timetable, start = around(change, shape)
+        for segment in islice(timeline(timetable, utc(start), utc(start + MINUTES)), 8):
+            decision = decide(timetable, segment.begins)
+            assert set(decision.rules) <= set(segment.rules)
+            if set(decision.rules) != RULED_BY_MARGIN:
+                assert set(decision.rules) == deciding(timetable, minute(segment.begins))
+
+
+def test_the_wall_clock_at_every_minute() -> None:
+    """From an hour before a change until it has long caught up: the latest that was ever shown."""
+    for change in changes():
+        tz, start = wallclock.zone(change.zone), change.at - HOUR
+        for at, shown in enumerate(walk(change.zone, start, 5 * HOUR).shown, start):
+            assert minute(wallclock.wall(utc(at), tz)) == shown, change
+
+
+def test_instants_of_every_wall_clock_minute() -> None:
+    """The instant of a wall-clock minute is the first at which the clock shows it or a later one."""
+    for change in changes():
+        tz, start = wallclock.zone(change.zone), change.at - HOUR
+        shown = walk(change.zone, start, 5 * HOUR).shown
+        for at, (before, now) in enumerate(pairwise(shown), start + 1):
+            for wall in range(before + 1, now + 1):
+                naive = utc(wall).replace(tzinfo=None)
+                assert minute(wallclock.instant(naive, tz)) == at, (change, naive)
