@@ -30,17 +30,32 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     # A plugin of pydantic that happens to be installed must not change what a build yields, nor take its time.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+    _open_streams()
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
-        if _is_function(arguments):
-            return _function(arguments)
-        return _command(arguments)
+        code = _function(arguments) if _is_function(arguments) else _command(arguments)
+        sys.stdout.flush()
     except KeyboardInterrupt:
         return ExitCode.INTERRUPTED
-    except BrokenPipeError:
-        # Whoever read our output has stopped: nothing is left to say, and Python's own flush at exit would complain.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return ExitCode.ERROR
+    except OSError as error:
+        return _unwritten(error)
+    return code
+
+
+def _open_streams() -> None:
+    """Put nothing in the place of a stream that the caller has closed, which is None in Python."""
+    for name, mode in {"stdin": "r", "stdout": "w", "stderr": "w"}.items():
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115 - until the end
+
+
+def _unwritten(error: OSError) -> ExitCode:
+    """Say that the output could not be written, unless whoever read it has stopped: then nobody wants to know."""
+    if not isinstance(error, BrokenPipeError):
+        print(f"krm-windows: the output cannot be written: {error.strerror}", file=sys.stderr)
+    # What is left would be written again when Python ends, and fail again.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return ExitCode.ERROR
 
 
 def _is_function(arguments: Sequence[str]) -> bool:
@@ -70,7 +85,9 @@ def _command(arguments: Sequence[str]) -> int:
         return ExitCode.ERROR
     try:
         return int(parsed.run(parsed))
-    except Exception as error:  # noqa: BLE001 - the one place where a command's failure becomes an exit code
+    except Exception as error:
+        if isinstance(error, OSError) and not error.filename:
+            raise
         return _failed(error, debug=parsed.debug)
 
 
@@ -81,10 +98,10 @@ def _failed(error: Exception, *, debug: bool) -> ExitCode:
 
     if debug:
         traceback.print_exception(error)
-    if isinstance(error, OSError) and error.filename:
+    if isinstance(error, OSError):
         print(f"krm-windows: {error.filename}: {error.strerror}", file=sys.stderr)
         return ExitCode.ERROR
-    if isinstance(error, InputError | EditError | WorkspaceError | OSError):
+    if isinstance(error, InputError | EditError | WorkspaceError):
         print(f"krm-windows: {error}", file=sys.stderr)
         return ExitCode.ERROR
     print(f"krm-windows: internal error: {type(error).__name__}: {error} (--debug shows where)", file=sys.stderr)
