@@ -47,6 +47,7 @@ format: $(READY)
 generate: $(READY)
 	@$(BIN)/python -m krm_windows.policy.schema --write
 	@$(BIN)/python tests/golden.py
+	@$(BIN)/python tests/shown.py
 
 bench: $(READY)
 	@$(BIN)/python bench/bench.py

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from krm_windows import tree, workspace
+from krm_windows import rules, tree, workspace
 from krm_windows.checks import readonly
 from krm_windows.cli import inputs, report
 from krm_windows.exit_codes import ExitCode
@@ -47,6 +47,8 @@ def _plan(arguments: argparse.Namespace) -> tuple[Plan | None, Sequence[Result]]
     items = inputs.resources(arguments.resources) if arguments.resources else []
     compiled = window_policy.compile_onto(config, items, arguments.cluster)
     results = readonly.check(compiled.results, compiled.adopted)
+    if arguments.uninstall:  # whoever cleans up names the targets, seen or not
+        results = [result for result in results if result.tags.get("rule") != rules.TARGET_UNSEEN.id]
     if compiled.application is None or fails(results):
         return None, results
     plan = compiled.application.plan

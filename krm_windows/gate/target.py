@@ -41,6 +41,7 @@ def settle(timetable: Timetable, target: Target, thing: object, decision: Decisi
     if not opens:
         reasons = {key: asdict(decision)[key] for key in ("reason", "since", "until")}
         ours[mark(timetable.policy)] = json.dumps({"policy": timetable.policy, **reasons}, default=datetime.isoformat)
+        ours |= {} if suspended else dict.fromkeys(others)  # stale on what nobody closes: their policies are gone
     marks = {note: value for note, value in ours.items() if notes.get(note) != value}
     suspend = not opens or (suspended and bool(others))
     words = "mark updated" if suspend == suspended else "closed" if suspend else "opened"

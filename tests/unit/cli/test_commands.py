@@ -275,7 +275,7 @@ def test_render_for_a_cluster(run: Run) -> None:
 def test_render_uninstall(run: Run) -> None:
     """One Job, with the rights and the timetable to lift what is ours: no CronJob, every target released."""
     run("render", "policy.yaml", "-o", "out")
-    ended = run("render", "policy.yaml", "-o", "out", "--uninstall")
+    ended = run("render", "policy.yaml", "-o", "out", "--uninstall", "--strict")
     assert ended.code == 0
     kinds = sorted(item["kind"] for item in rendered().values())
     assert kinds == ["ConfigMap", "Job", "Kustomization", "Role", "RoleBinding", "ServiceAccount"]

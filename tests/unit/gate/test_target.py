@@ -56,7 +56,7 @@ def patch(marks: Marks, suspend: bool | None = None) -> dict[str, object]:  # no
         (CLOSED, False, MARKED, patch({}, suspend=True), "a person resumed it: closed"),
         (CLOSED, False, STALE, patch({**MARKED}, suspend=True), "a person resumed it: closed"),
         (CLOSED, False, HELD, patch({**MARKED}, suspend=True), "closed"),
-        (CLOSED, False, THEIRS, patch({**MARKED}, suspend=True), "closed"),
+        (CLOSED, False, THEIRS, patch({**MARKED, OTHER: None}, suspend=True), "closed"),
         (CLOSED, True, MARKED, {}, ""),
         (CLOSED, True, STALE, patch({**MARKED}), "mark updated"),
         (CLOSED, True, OLD, patch({**MARKED, FORMER: None}), "mark updated"),
