@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 from krm_windows.checks import actuation, clock_edges, closures, windows
-from krm_windows.checks.facts import DAY, take
+from krm_windows.checks.facts import DAY, later, take
 from krm_windows.plan import AUDITED
 from krm_windows.plan.model import Plan
 from krm_windows.results import Result
@@ -21,6 +21,11 @@ class Scope:
     first: date
     years: int = YEARS
     max_closed: timedelta = MAX_CLOSED
+
+    @property
+    def last(self) -> date:
+        """The last day that is audited."""
+        return later(self.first, self.years) - DAY
 
 
 def audit(plan: Plan, interval: timedelta, scope: Scope) -> Iterator[Result]:

@@ -1,11 +1,12 @@
 """`krm-windows check`: what a reviewer should know of a policy before it is merged."""
 
 import argparse
-import sys
-from datetime import UTC, date, datetime, timedelta
+from dataclasses import replace
+from datetime import date, timedelta
 
 from krm_windows.checks.audit import MAX_CLOSED, YEARS, Scope
-from krm_windows.cli import inputs, report
+from krm_windows.checks.formats import FORMATS
+from krm_windows.cli import inputs, previews, report, times
 from krm_windows.exit_codes import ExitCode
 from krm_windows.function import audit
 from krm_windows.results import fails
@@ -31,6 +32,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--cluster", metavar="NAME", help="the cluster (default: the policy's buildFor)")
     parser.add_argument("--resources", metavar="DIR", help="where `closesEarly: auto` finds the targets' timeouts")
+    parser.add_argument("-o", "--output", choices=FORMATS, default="text", help="the form (default: text)")
     report.options(parser)
 
 
@@ -38,10 +40,12 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     """Print the findings."""
     config = inputs.policy(arguments.policy)
     items = inputs.resources(arguments.resources) if arguments.resources else []
-    scope = Scope(arguments.first or datetime.now(UTC).date(), arguments.years, arguments.max_closed)
-    results = audit.findings(config, items, arguments.cluster, scope)
-    sys.stdout.writelines(f"{result}\n" for result in results)
-    return ExitCode.ERROR if fails(results, strict=arguments.strict) else ExitCode.FINE
+    scope = Scope(arguments.first or times.now().date(), arguments.years, arguments.max_closed)
+    found = audit.report(config, items, arguments.cluster, scope)
+    if arguments.policy != inputs.STDIN:
+        found = replace(found, file=arguments.policy)
+    previews.show(FORMATS[arguments.output](found))
+    return ExitCode.ERROR if fails(found.results, strict=arguments.strict) else ExitCode.FINE
 
 
 def _date(text: str) -> date:

@@ -2,9 +2,11 @@
 
 from krm_windows import inventory, rules
 from krm_windows.checks.audit import Scope, audit
+from krm_windows.checks.report import Report
 from krm_windows.function.window_policy import about, load_policy
 from krm_windows.krm import KubeObject
 from krm_windows.plan import compile_policy, kinds
+from krm_windows.policy.model import WindowPolicy
 from krm_windows.results import Result, fails, sort
 
 # What hangs on the resources beside a policy is the build's matter, but for what decides when it is open.
@@ -16,12 +18,21 @@ _TIMELY = {
 }
 
 
-def findings(config: KubeObject, items: list[KubeObject], cluster: str | None, scope: Scope) -> list[Result]:
+def report(config: KubeObject, items: list[KubeObject], cluster: str | None, scope: Scope) -> Report:
     """Return all that is to be said of a policy, sorted; one that is wrong is not audited."""
     policy, name, found = load_policy(config, cluster)
-    if policy is None:
-        return sort(found)
-    plan, planned = compile_policy(policy, name, inventory.take(items, kinds(policy)))
+    results = found if policy is None else [*found, *about(config, _audited(policy, name, items, scope))]
+    return Report(
+        policy=f"{config.namespace}/{config.name}",
+        cluster=name,
+        first=scope.first,
+        last=scope.last,
+        results=tuple(sort(results)),
+        item=config,
+    )
+
+
+def _audited(policy: WindowPolicy, cluster: str | None, items: list[KubeObject], scope: Scope) -> list[Result]:
+    plan, planned = compile_policy(policy, cluster, inventory.take(items, kinds(policy)))
     timely = [result for result in planned if result.tags["rule"] in _TIMELY]
-    audited = [] if fails(timely) else list(audit(plan, policy.spec.interval, scope))
-    return sort([*found, *about(config, [*timely, *audited])])
+    return timely if fails(timely) else [*timely, *audit(plan, policy.spec.interval, scope)]

@@ -22,8 +22,8 @@ FROM_2027 = Scope(date(2027, 1, 1))
 def fired(rule: Rule, name: str) -> set[str]:
     """Audit a document of a rule, and give the ids of the rules that it breaks."""
     document = FIXTURES / rule.id / f"{name}.yaml"
-    results = audit.findings(KubeObject.parse(document.read_bytes()), [], None, FROM_2027)
-    return {result.tags["rule"] for result in results}
+    report = audit.report(KubeObject.parse(document.read_bytes()), [], None, FROM_2027)
+    return {result.tags["rule"] for result in report.results}
 
 
 @pytest.mark.parametrize("rule", AUDIT_RULES, ids=lambda rule: rule.id)

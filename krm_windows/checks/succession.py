@@ -1,0 +1,27 @@
+"""What a change of a policy must not forget: what the older version may have closed, and nobody would open again."""
+
+from collections.abc import Iterator
+
+from krm_windows import rules
+from krm_windows.gate.timetable import Target, Timetable
+from krm_windows.results import Result
+
+
+def check(old: Timetable, new: Timetable) -> Iterator[Result]:
+    """Yield what a newer timetable leaves shut of an older one; where that was held open, nothing is."""
+    if old.state == "Open":
+        return
+    if old.policy not in (new.policy, *new.former_names):
+        message = (
+            f'must have "{old.policy}", as the policy was called: what was closed under that name would stay closed'
+        )
+        yield rules.FORMER_NAME.result(message, path="spec.formerNames", proposed=old.policy)
+    kept = {_address(target) for target in (*new.targets, *new.released)}
+    for target in old.targets:
+        if _address(target) not in kept:
+            message = f"must have {target}, which is gated no longer: if it is closed now, it would stay closed"
+            yield rules.TARGET_DROPPED.result(message, path="spec.released", proposed=target.name)
+
+
+def _address(target: Target) -> tuple[str, str, str, str]:
+    return target.group, target.resource, target.namespace, target.name

