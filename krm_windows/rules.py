@@ -110,7 +110,7 @@ TARGET_UNSEEN = _warning("target-unseen", "A target is not among the resources; 
 TARGET_UNMATCHED = _error("target-unmatched", "`matchLabels` matches nothing that is visible.")
 TARGET_RENAMED = _warning("target-renamed", "A target was renamed by kustomize; names in Role and timetable are not.")
 CRONJOB_NO_DEADLINE = _warning("cronjob-no-deadline", "A gated CronJob has no deadline, so a missed run fires late.")
-SELF_LOCK = _error("self-lock", "A target delivers the policy, so no edit of the windows would arrive while closed.")
+SELF_LOCK = _error("self-lock", "A target delivers the policy or wakes its gate, so the windows would lock themselves out.")
 SOURCE_SHARED = _error("source-shared", "A gated source also feeds what must stay live.")
 SOURCE_UPLINK = _info("source-uplink", "A gated source is fetched while the window is open, which takes the uplink.")
 WAIT_UNKNOWN = _error("wait-unknown", "`firstApply: Wait` on a kind whose status does not say that it was applied.")
@@ -155,6 +155,10 @@ CLOSED_LONG = _warning("closed-long", "The policy is closed for more days in a r
 VANISHES = _warning("vanishes", "An occurrence lies wholly in an hour that a clock change skips.")
 EDGE_MISSING_HOUR = _warning("edge-missing-hour", "An edge falls into an hour that a clock change skips.")
 EDGE_REPEATED_HOUR = _warning("edge-repeated-hour", "An edge falls into an hour that a clock change repeats.")
+
+# A change: what `diff` finds between an older policy and a newer one.
+FORMER_NAME = _error("former-name", "A policy was renamed, and `formerNames` does not say how it was called.")
+TARGET_DROPPED = _error("target-dropped", "A target is gated no longer, and `released` does not have it opened.")
 
 
 RULES: tuple[Rule, ...] = tuple(value for value in tuple(vars().values()) if isinstance(value, Rule))

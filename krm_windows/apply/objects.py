@@ -41,8 +41,9 @@ def _needles(plan: Plan) -> set[str]:
     return {plan.name[:40].rstrip("-."), *names.own_labels(plan), *given}
 
 
-def check(plan: Plan, wanted: Iterable[Manifest], found: Standing) -> Iterator[Result]:
+def check(plan: Plan, wanted: Sequence[Manifest], found: Standing) -> Iterator[Result]:
     """Yield an error for each foreign object under a name of ours that the policy does not claim."""
+    yield from _own_targets(plan, wanted)
     adopted = {id(item) for item in claimed(plan, found)}
     taken = (found.foreign[key] for key in map(identity, wanted) if key in found.foreign)
     for item in taken:
@@ -54,6 +55,18 @@ def check(plan: Plan, wanted: Iterable[Manifest], found: Standing) -> Iterator[R
                 current=item.name,
                 ref=ref_of(item),
                 file=file_of(item),
+            )
+
+
+def _own_targets(plan: Plan, wanted: Iterable[Manifest]) -> Iterator[Result]:
+    """Yield an error for each CronJob of a policy that it gates itself."""
+    own = set(map(identity, wanted))
+    for target in plan.timetable.targets:
+        if target.group == "batch" and (target.kind, target.namespace, target.name) in own:
+            yield rules.SELF_LOCK.result(
+                f"must not gate {target}, one of its own: suspended at a close, it could not wake the gate to open",
+                path="spec.targets",
+                current=target.name,
             )
 
 
