@@ -39,10 +39,11 @@ def _of_file(path: str) -> list[KubeObject]:
 def _objects(path: str) -> list[KubeObject]:
     """Return the documents that are objects: one without a kind, such as values for a chart, is none."""
     try:
-        return [item for item in documents(_content(path)) if item.kind]
+        return [item for item in documents(content(path)) if item.kind]
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
 
 
-def _content(path: str) -> bytes:
+def content(path: str) -> bytes:
+    """Return what a file holds, or standard input."""
     return sys.stdin.buffer.read() if path == STDIN else Path(path).read_bytes()

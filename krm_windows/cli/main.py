@@ -17,6 +17,10 @@ COMMANDS = {
     "check": "audit what a policy comes to in the coming years",
     "calendar": "show when policies will be open",
     "state": "say whether a policy is open, by which rule, since when and until when",
+    "explain": "say in plain words what a policy means",
+    "diff": "show which hours open and which close through a change of a policy",
+    "holidays": "print a country's public holidays as freezes",
+    "import-ics": "print the events of a company calendar as freezes",
     "schema": "print the JSON Schema, the KRMFunctionDefinition or the field reference",
     "install": "install the legacy exec plugin of kustomize",
 }

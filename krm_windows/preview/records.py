@@ -7,6 +7,7 @@ from zoneinfo import ZoneInfo
 from krm_windows.gate.decide import Decision, Segment
 from krm_windows.preview.calendar import Calendar
 from krm_windows.preview.clock import stamp
+from krm_windows.preview.difference import Change, Difference
 
 Record = dict[str, object]
 
@@ -28,6 +29,19 @@ def calendars(every: Sequence[Calendar]) -> list[Record]:
     return [calendar(one) for one in every]
 
 
+def difference(of: Difference) -> Record:
+    """Return what opens and what closes through a change, with the rules that decided before, and those that do now."""
+    return {
+        "policy": of.policy,
+        "cluster": of.cluster,
+        "timeZone": of.zone.key,
+        "from": stamp(of.begins, of.zone),
+        "until": stamp(of.ends, of.zone),
+        "opens": [_change(change, of.zone) for change in of.changes if change.opens],
+        "closes": [_change(change, of.zone) for change in of.changes if not change.opens],
+    }
+
+
 def state(decision: Decision, zone: ZoneInfo) -> Record:
     """Return what holds at an instant; `since` and `until` are None where they are more than 400 days away."""
     return {
@@ -44,6 +58,15 @@ def _interval(segment: Segment, zone: ZoneInfo) -> Record:
         "opens": stamp(segment.begins, zone),
         "closes": stamp(segment.ends, zone),
         "rules": list(segment.rules),
+    }
+
+
+def _change(change: Change, zone: ZoneInfo) -> Record:
+    return {
+        "from": stamp(change.begins, zone),
+        "until": stamp(change.ends, zone),
+        "rules": list(change.now),
+        "instead": list(change.was),
     }
 
 

@@ -1,0 +1,46 @@
+"""`krm-windows diff`: which hours open and which close through a change of a policy."""
+
+import argparse
+from collections.abc import Sequence
+
+from krm_windows.cli import inputs, previews, report, times
+from krm_windows.exit_codes import ExitCode
+from krm_windows.function.previews import Source, successions
+from krm_windows.gate.wallclock import zone
+from krm_windows.preview import changes, records
+from krm_windows.preview.difference import Difference, compare
+from krm_windows.results import Result, sort
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's options."""
+    parser.add_argument("old", metavar="OLD", help="the file of the WindowPolicy as it was, or - for standard input")
+    parser.add_argument("new", metavar="NEW", help="the file of the WindowPolicy as it is to be")
+    times.options(parser, days=28)
+    parser.add_argument(
+        "-o", "--output", choices=("text", "json", "markdown"), default="text", help="the form (default: text)"
+    )
+    previews.options(parser, cluster="default: every cluster that either policy names")
+
+
+def run(arguments: argparse.Namespace) -> ExitCode:
+    """Print the difference, and what the change has forgotten."""
+    items = previews.resources(arguments)
+    old, new = (Source(inputs.policy(path), items) for path in (arguments.old, arguments.new))
+    pairs, results = successions(old, new, arguments.cluster)
+    if pairs:
+        period = times.period(arguments, zone(pairs[0].new.timetable.time_zone))
+        every = [compare(pair.old.timetable, pair.new.timetable, period) for pair in pairs]
+        _show(every, results, arguments)
+    return report.show(results, strict=arguments.strict)
+
+
+def _show(every: Sequence[Difference], results: Sequence[Result], arguments: argparse.Namespace) -> None:
+    if arguments.output == "text":
+        previews.show(changes.text(every))
+    elif arguments.output == "markdown":
+        previews.show(changes.markdown(every, sort(results)))
+    else:
+        several = arguments.cluster is None and every[0].cluster is not None
+        found = [records.difference(one) for one in every]
+        previews.show_json(found if several else found[0])

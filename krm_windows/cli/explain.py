@@ -1,0 +1,22 @@
+"""`krm-windows explain`: a policy in plain words."""
+
+import argparse
+
+from krm_windows.cli import previews
+from krm_windows.exit_codes import ExitCode
+from krm_windows.function.previews import Choice
+from krm_windows.preview import explanation
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's options."""
+    parser.add_argument("policy", metavar="POLICY", help="the file of the WindowPolicy, or - for standard input")
+    previews.options(parser)
+
+
+def run(arguments: argparse.Namespace) -> ExitCode:
+    """Print the explanation."""
+    versions, code = previews.load([arguments.policy], Choice(arguments.cluster), arguments)
+    for version in versions:
+        previews.show(explanation.render(version.policy, version.timetable))
+    return code

@@ -1,0 +1,29 @@
+"""`krm-windows holidays`: a country's public holidays as freezes to paste."""
+
+import argparse
+
+from krm_windows.cli import previews, years
+from krm_windows.exit_codes import ExitCode
+from krm_windows.krm import InputError
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's options."""
+    parser.add_argument("country", metavar="COUNTRY", help="the ISO 3166 code, such as DE")
+    parser.add_argument("--subdivision", metavar="S", help="a state, province or canton, such as BY")
+    parser.add_argument("--language", metavar="L", default="en_US", help="of the reasons (default: en_US)")
+    years.options(parser)
+
+
+def run(arguments: argparse.Namespace) -> ExitCode:
+    """Print the field `freezes`."""
+    try:
+        from krm_windows.freezes import entries, public  # noqa: PLC0415 - the package is an extra
+    except ModuleNotFoundError as error:
+        raise InputError("`holidays` needs a package more: pip install 'krm-windows[holidays]'") from error
+    try:
+        place = (arguments.country, arguments.subdivision, years.chosen(arguments), arguments.language)
+        previews.show(entries.render(public.entries(*place)))
+    except public.UnknownPlaceError as error:
+        raise InputError(str(error)) from error
+    return ExitCode.FINE

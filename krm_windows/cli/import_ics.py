@@ -1,0 +1,27 @@
+"""`krm-windows import-ics`: the events of a company calendar as freezes to paste."""
+
+import argparse
+
+from krm_windows.cli import inputs, previews, years
+from krm_windows.exit_codes import ExitCode
+from krm_windows.krm import InputError
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's options."""
+    parser.add_argument("file", metavar="FILE", help="a calendar (RFC 5545), or - for standard input")
+    years.options(parser)
+
+
+def run(arguments: argparse.Namespace) -> ExitCode:
+    """Print the field `freezes`."""
+    try:
+        from krm_windows.freezes import company, entries  # noqa: PLC0415 - the packages are an extra
+    except ModuleNotFoundError as error:
+        raise InputError("`import-ics` needs two packages more: pip install 'krm-windows[ics]'") from error
+    content = inputs.content(arguments.file)
+    try:
+        previews.show(entries.render(company.entries(content, years.chosen(arguments))))
+    except ValueError as error:
+        raise InputError(f"{arguments.file}: is no calendar: {error}") from error
+    return ExitCode.FINE

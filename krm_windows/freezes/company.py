@@ -1,0 +1,29 @@
+"""The events of a company's calendar (RFC 5545), read with the packages of the extra `ics`."""
+
+from collections.abc import Iterator, Sequence
+from datetime import date, datetime, timedelta
+
+import icalendar
+import recurring_ical_events  # type: ignore[import-untyped]
+
+from krm_windows.freezes.entries import Entry
+
+_DAY, _MINUTE = timedelta(days=1), timedelta(minutes=1)
+
+
+def entries(content: bytes, years: Sequence[int]) -> Iterator[Entry]:
+    """Yield the events that begin in some years, repeated ones each time; raises ValueError for what is no calendar."""
+    calendar = icalendar.Calendar.from_ical(content)
+    begin, end = date(min(years), 1, 1), date(max(years) + 1, 1, 1)
+    for event in recurring_ical_events.of(calendar).between(begin, end):
+        starts, ends = event.start, event.end
+        if starts.year in years and ends > starts and str(event.get("STATUS", "")) != "CANCELLED":
+            yield Entry(*_within(starts, ends), str(event.get("SUMMARY", "")).strip() or "Company calendar")
+
+
+def _within(starts: date, ends: date) -> tuple[date, date]:
+    """Return whole days with the last one included (in iCalendar it is not), or times of whole minutes around all."""
+    if isinstance(starts, datetime) and isinstance(ends, datetime):
+        up = -ends.second % 60
+        return starts.replace(second=0, microsecond=0), (ends + timedelta(seconds=up)).replace(microsecond=0)
+    return starts, ends - _DAY

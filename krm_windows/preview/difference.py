@@ -1,0 +1,78 @@
+"""What a change of a policy changes: the hours that open through it, and those that close."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from itertools import pairwise
+from zoneinfo import ZoneInfo
+
+from krm_windows.gate import wallclock
+from krm_windows.gate.decide import Segment, timeline
+from krm_windows.gate.timetable import Timetable
+from krm_windows.preview.calendar import Period
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """The UTC interval [`begins`, `ends`) that opens or closes; `was` and `now` are the rules that decided it."""
+
+    begins: datetime
+    ends: datetime
+    opens: bool
+    was: tuple[str, ...]
+    now: tuple[str, ...]
+
+    @property
+    def reason(self) -> str:
+        """Say which rules make the difference."""
+        was, now = ", ".join(self.was), ", ".join(self.now)
+        if was and now:
+            return f"{now} instead of {was}"
+        return now or f"no longer {was}"
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The changes of a policy for one cluster (None: for none in particular), within [`begins`, `ends`), in order."""
+
+    policy: str
+    cluster: str | None
+    zone: ZoneInfo
+    begins: datetime
+    ends: datetime
+    changes: tuple[Change, ...]
+
+    def length(self, *, opens: bool) -> timedelta:
+        """Return how much opens, or closes, in all."""
+        return sum((change.ends - change.begins for change in self.changes if change.opens is opens), timedelta())
+
+
+def compare(old: Timetable, new: Timetable, period: Period) -> Difference:
+    """Compare two timetables, over days of the newer one's time zone."""
+    zone = wallclock.zone(new.time_zone)
+    begins, ends = period.bounds(zone)
+    return Difference(new.policy, new.cluster, zone, begins, ends, tuple(_changes(old, new, begins, ends)))
+
+
+def alike(every: Sequence[Difference]) -> list[list[Difference]]:
+    """Group the differences of clusters that are the same, in the order of their first."""
+    groups: dict[Difference, list[Difference]] = {}
+    for one in every:
+        groups.setdefault(replace(one, cluster=None), []).append(one)
+    return list(groups.values())
+
+
+def _changes(old: Timetable, new: Timetable, begins: datetime, ends: datetime) -> Iterator[Change]:
+    """Sweep over the edges of both: between one and the next, neither changes."""
+    lines = [list(timeline(timetable, begins, ends)) for timetable in (old, new)]
+    edges = sorted({begins, ends, *(segment.begins for line in lines for segment in line)})
+    for start, end in pairwise(edges):
+        was, now = (_during(timetable, start, end) for timetable in (old, new))
+        if was.open != now.open:
+            yield Change(start, end, now.open, was.rules, now.rules)
+
+
+def _during(timetable: Timetable, begins: datetime, ends: datetime) -> Segment:
+    """Return the one segment of an interval without edges, with the rules of just this time."""
+    [segment] = timeline(timetable, begins, ends)
+    return segment

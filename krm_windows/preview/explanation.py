@@ -1,0 +1,140 @@
+"""A policy in plain words: a sentence for each rule, every moment as it is resolved, and what wins over what."""
+
+from collections.abc import Collection, Iterator
+from datetime import datetime, time, timedelta
+from zoneinfo import ZoneInfo
+
+from krm_windows.gate import wallclock
+from krm_windows.gate.recurrence import EVERY_DAY, EVERY_HOUR, EVERY_MINUTE, EVERY_MONTH, EVERY_WEEKDAY, Recurrence
+from krm_windows.gate.timetable import Timetable
+from krm_windows.policy import phrases
+from krm_windows.policy.model import Freeze, Override, Spec, Window, WindowPolicy
+from krm_windows.policy.moments import ORDINALS, WEEKDAYS, Moment, Value
+from krm_windows.preview.clock import shown, stamp
+
+_CLOCKS = """\
+When clocks go forward, a moment in the missing hour happens at its end. When they go back, the repeated hour counts as
+time that has passed: what held before it holds until clocks reach new ground."""
+
+
+def render(policy: WindowPolicy, timetable: Timetable) -> str:
+    """Return the page; every line ends in a newline."""
+    return "".join(f"{line}\n" for line in _lines(policy.spec, timetable))
+
+
+def _lines(spec: Spec, timetable: Timetable) -> Iterator[str]:
+    zone = wallclock.zone(timetable.time_zone)
+    name = f"{timetable.policy} on {timetable.cluster}" if timetable.cluster else timetable.policy
+    targets = ", ".join(map(str, timetable.targets)) or "what its targets select by label"
+    yield f"{name} says when changes may reach {targets}."
+    yield f"Its moments are those of clocks in {spec.time_zone}."
+    yield ""
+    yield from (line for name, window in sorted(spec.windows.items()) for line in _window(name, window, zone))
+    yield from (line for name, freeze in sorted(spec.freezes.items()) for line in _freeze(name, freeze, zone))
+    yield from (line for name, override in sorted(spec.overrides.items()) for line in _override(name, override, zone))
+    yield "What wins, from the top:"
+    yield from (f"  {place}. {words}" for place, words in enumerate(_order(timetable), 1))
+    yield from _margin(timetable)
+    yield ""
+    yield from _CLOCKS.splitlines()
+
+
+def _window(name: str, window: Window, zone: ZoneInfo) -> Iterator[str]:
+    yield f"windows.{name}: changes may reach them {window.words()}."
+    if window.description:
+        yield f"  {window.description}"
+    yield from _resolved("opens", window.opens, zone)
+    yield from _end("closes", window.closes, window.duration, window.opens, zone)
+    yield ""
+
+
+def _freeze(name: str, freeze: Freeze, zone: ZoneInfo) -> Iterator[str]:
+    yield f"freezes.{name}: nothing may reach them {freeze.words()}, whatever the windows say."
+    yield f"  {freeze.reason}"
+    yield from _resolved("starts", freeze.starts, zone)
+    yield from _end("ends", freeze.ends, freeze.duration, freeze.starts, zone)
+    yield ""
+
+
+def _override(name: str, override: Override, zone: ZoneInfo) -> Iterator[str]:
+    may = "changes may" if override.state == "Open" else "nothing may"
+    yield f"overrides.{name}: {may} reach them {override.words()}, whatever windows and freezes say."
+    asked = (("asked for by", override.requested_by), ("see", override.ticket))
+    yield f"  {', '.join([override.reason, *(f'{words} {value}' for words, value in asked if value)])}"
+    yield from _resolved("starts", override.starts, zone) if override.starts else ()
+    yield from _end("ends", override.ends, None, override.starts, zone)
+    yield ""
+
+
+def _resolved(field: str, moment: Moment[Value], zone: ZoneInfo) -> Iterator[str]:
+    yield f"  {field:<8} {moment.text:<20} {_words(moment.value, zone)}"
+
+
+def _end(
+    field: str, moment: Moment[Value] | None, length: timedelta | None, begins: Moment[Value] | None, zone: ZoneInfo
+) -> Iterator[str]:
+    """Yield what an end comes to: a moment, or a length of time from the beginning."""
+    if moment is not None:
+        yield from _resolved(field, moment, zone)
+        return
+    instant = begins is not None and isinstance(begins.value, datetime) and begins.value.tzinfo is not None
+    counted = "in real time" if instant else "on the clock"
+    yield f"  duration {phrases.duration(length or timedelta()):<20} after its own beginning, counted {counted}"
+
+
+def _words(value: Value, zone: ZoneInfo) -> str:
+    match value:
+        case Recurrence():
+            return _fields(value)
+        case time():
+            return f"the first {value:%H:%M} after its own beginning"
+    at = wallclock.utc(value, zone)
+    return f"{shown(at, zone)}, the instant {stamp(at, ZoneInfo('UTC')).replace('+00:00', 'Z')}"
+
+
+def _fields(recurrence: Recurrence) -> str:
+    """Say a recurrence field by field, as the cluster has it."""
+    nth = next((f"{name} " for name, number in ORDINALS.items() if number == recurrence.nth), "")
+    weekdays = [f"{nth}{WEEKDAYS[day]}" for day in sorted(recurrence.weekdays)]
+    days = [
+        part
+        for part in (
+            _field("day", recurrence.days, EVERY_DAY),
+            f"weekday {', '.join(weekdays)}" if recurrence.weekdays != EVERY_WEEKDAY else "",
+        )
+        if part
+    ]
+    parts = (
+        _field("minute", recurrence.minutes, EVERY_MINUTE) or "every minute",
+        _field("hour", recurrence.hours, EVERY_HOUR) or "every hour",
+        (" or " if recurrence.either else "; ").join(days) or "every day",
+        _field("month", recurrence.months, EVERY_MONTH),
+        f"{recurrence.shift} days later" if recurrence.shift else "",
+    )
+    return "; ".join(part for part in parts if part)
+
+
+def _field(name: str, numbers: Collection[int], every: Collection[int]) -> str:
+    return "" if numbers == every else f"{name} {', '.join(map(str, sorted(numbers)))}"
+
+
+def _order(timetable: Timetable) -> Iterator[str]:
+    """Yield what decides, the strongest first; what the policy does not have is left out."""
+    states = {rule.state for rule in timetable.overrides}
+    if timetable.state != "Scheduled":
+        yield f"state: {timetable.state}, held by hand, so that nothing below has an effect"
+    if "Closed" in states:
+        yield "overrides that close"
+    if "Open" in states:
+        yield "overrides that open"
+    if timetable.freezes:
+        yield "freezes: they cut what they touch of a window, and the rest stays open"
+    if timetable.windows:
+        yield "windows: open while any of them is"
+    yield f"outside of all these: {timetable.outside_windows.lower()}"
+
+
+def _margin(timetable: Timetable) -> Iterator[str]:
+    if timetable.closes_early:
+        length = phrases.duration(timetable.closes_early)
+        yield f"What is open closes {length} early, so that what runs ends inside; what an override opens does not."

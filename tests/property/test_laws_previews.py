@@ -1,0 +1,106 @@
+"""What is previewed is what the cluster does: `state`, `calendar` and the gate program give one answer."""
+
+import json
+import subprocess
+import sys
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from changes import Change, changes
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracle import minute
+from shapes import SHAPES, plan
+
+from krm_windows.emit import configmap
+from krm_windows.gate import timetable
+from krm_windows.gate.decide import decide
+from krm_windows.gate.wallclock import zone
+from krm_windows.plan.model import Plan
+from krm_windows.preview import records
+from krm_windows.preview.calendar import Period, calendars
+
+FIRST, YEARS = datetime(2026, 1, 1, tzinfo=UTC), timedelta(days=3652)
+PLANS = st.builds(plan, st.sampled_from(sorted(SHAPES)), st.sampled_from(changes()))
+INSTANTS = st.builds(lambda minutes: FIRST + timedelta(minutes=minutes), st.integers(0, YEARS // timedelta(minutes=1)))
+
+
+def near(change: Change, hours: int) -> datetime:
+    """An instant some hours from a change."""
+    return change.utc + timedelta(hours=hours)
+
+
+def state(compiled: Plan, at: datetime) -> dict[str, object]:
+    """What `state -o json` says."""
+    return records.state(decide(compiled.timetable, at), zone(compiled.timetable.time_zone))
+
+
+def emitted(compiled: Plan) -> str:
+    """The timetable as it travels to the cluster."""
+    return configmap.config_map(compiled)["data"][configmap.TIMETABLE]
+
+
+@given(PLANS, INSTANTS)
+@settings(deadline=None, max_examples=300)
+def test_state_is_what_the_gate_decides(compiled: Plan, at: datetime) -> None:
+    """On the emitted text, for any instant of ten years."""
+    decision = decide(timetable.load(emitted(compiled)), at)
+    said = state(compiled, at)
+    assert (said["open"], said["reason"], said["rule"]) == (
+        decision.open,
+        decision.reason,
+        ", ".join(decision.rules) or None,
+    )
+    for edge, words in ((decision.since, said["since"]), (decision.until, said["until"])):
+        assert (edge and edge.timestamp()) == (words and datetime.fromisoformat(str(words)).timestamp())
+
+
+@given(st.sampled_from(sorted(SHAPES)), st.sampled_from(changes()), st.integers(-40, 40), st.integers(1, 9))
+@settings(deadline=None, max_examples=200)
+def test_the_calendar_is_what_state_says(shape: str, change: Change, hours: int, days: int) -> None:
+    """At the rims, at each edge and a minute before it, around changes of the clock."""
+    compiled = plan(shape, change)
+    tz = zone(compiled.timetable.time_zone)
+    for start in (near(change, hours), near(change, hours).astimezone(tz).date()):
+        [calendar] = calendars([compiled.timetable], Period(start, days))
+        record = records.calendar(calendar)
+        intervals = [
+            (datetime.fromisoformat(i["opens"]), datetime.fromisoformat(i["closes"])) for i in record["intervals"]
+        ]
+        edges = [calendar.begins, *(edge for interval in intervals for edge in interval)]
+        looks = {look for edge in edges for look in (edge, edge - timedelta(minutes=1))}
+        for look in (look for look in looks if calendar.begins <= look < calendar.ends):
+            assert state(compiled, look)["open"] is any(opens <= look < closes for opens, closes in intervals)
+
+
+@given(PLANS, st.dates(date(2011, 1, 1), date(2031, 1, 1)), st.integers(1, 60), st.integers(1, 60))
+@settings(deadline=None, max_examples=100)
+def test_two_ranges_are_one(compiled: Plan, first: date, days: int, more: int) -> None:
+    """Where one range ends, the next begins; what is open over the seam is one interval in the whole."""
+    table = compiled.timetable
+    spans = (Period(first, days), Period(first + timedelta(days=days), more), Period(first, days + more))
+    (one,), (two,), (both,) = (calendars([table], span) for span in spans)
+    assert (one.begins, one.ends, two.ends) == (both.begins, two.begins, both.ends)
+    edges = sorted(edge for calendar in (one, two) for s in calendar.intervals for edge in (s.begins, s.ends))
+    seam = [edge for edge in edges if edges.count(edge) == 1]
+    assert seam == [edge for s in both.intervals for edge in (s.begins, s.ends)]
+
+
+@pytest.mark.parametrize("shape", ["nights", "every rank", "closes early, dated", "second Tuesday"])
+def test_state_is_what_the_program_prints(shape: str, tmp_path: Path) -> None:
+    """The program, run as the cluster runs it, at instants around a change of the clock and away from it."""
+    change = Change("Europe/Berlin", minute(datetime(2027, 3, 28, 1)), 60, 120)
+    compiled = plan(shape, change)
+    data, listed = configmap.config_map(compiled)["data"], configmap.items()
+    for item in listed:
+        (tmp_path / item["path"]).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / item["path"]).write_text(data[item["key"]])
+    for at in (near(change, -3), change.utc, near(change, 1), near(change, 30), near(change, 24 * 1000)):
+        command = [sys.executable, "-I", str(tmp_path), "--at", at.isoformat()]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        logged, said = json.loads(done.stdout), state(compiled, at)
+        assert (logged["open"], logged["reason"]) == (said["open"], said["reason"])
+        for edge in ("since", "until"):
+            moments = [each[edge] and datetime.fromisoformat(each[edge]) for each in (logged, said)]
+            assert moments[0] == moments[1]

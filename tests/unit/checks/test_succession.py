@@ -1,0 +1,44 @@
+"""What a change of a policy must not forget: each rule has two documents, the older policy and the newer."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from krm_windows import rules
+from krm_windows.checks import succession
+from krm_windows.function.previews import Source, successions
+from krm_windows.gate.timetable import Target, Timetable
+from krm_windows.krm import documents
+from krm_windows.rules import Rule
+
+FIXTURES = Path(__file__).parents[2] / "fixtures/rules"
+RULES = [rules.FORMER_NAME, rules.TARGET_DROPPED]
+
+
+def fired(rule: Rule, name: str) -> list[str]:
+    """Compare the two policies of a document, and give the ids of the rules that the change breaks."""
+    old, new = documents((FIXTURES / rule.id / f"{name}.yaml").read_bytes())
+    _, results = successions(Source(old, []), Source(new, []), None)
+    return [result.tags["rule"] for result in results]
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+def test_a_rule_fires_alone(rule: Rule) -> None:
+    """The change breaks this rule and no other."""
+    assert fired(rule, "fires") == [rule.id]
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+def test_a_rule_nearly_fires(rule: Rule) -> None:
+    """The smallest addition makes the change right."""
+    assert fired(rule, "nearly") == []
+
+
+def test_what_was_held_open_leaves_nothing_shut() -> None:
+    """`state: Open` is what one sets before removing a policy."""
+    target = Target(group="g", resource="things", kind="Thing", namespace="default", name="one")
+    old = Timetable(policy="default/old", time_zone="UTC", targets=(target,))
+    new = Timetable(policy="default/new", time_zone="UTC")
+    assert len(list(succession.check(old, new))) == 2
+    assert not list(succession.check(replace(old, state="Open"), new))

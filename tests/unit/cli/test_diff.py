@@ -1,0 +1,133 @@
+"""`krm-windows diff` and `explain`, as a user calls them."""
+
+import json
+from pathlib import Path
+
+import pytest
+from calls import POLICY, spec
+
+from krm_windows.cli import main
+
+DAYS = ("--from", "2026-12-14", "--days", "7")
+
+
+def diff(old: str, new: str, folder: Path, *arguments: str, code: int = 0) -> None:
+    """Compare two policies."""
+    (folder / "old.yaml").write_text(old)
+    (folder / "new.yaml").write_text(new)
+    assert main(["diff", str(folder / "old.yaml"), str(folder / "new.yaml"), *DAYS, *arguments]) == code
+
+
+def test_json_says_what_opens_and_what_closes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Hours that open, hours that close, and the rules that decide now and did before."""
+    freezes = '{audit: {starts: "2026-12-15T12:00", ends: "2026-12-16", reason: r}}'
+    diff(
+        POLICY, spec(windows="{office: {opens: Mon 08:00, closes: Thu 19:00}}", freezes=freezes), tmp_path, "-o", "json"
+    )
+    assert json.loads(capsys.readouterr().out) == {
+        "policy": "flux-system/week",
+        "cluster": None,
+        "timeZone": "Europe/Berlin",
+        "from": "2026-12-14T00:00:00+01:00",
+        "until": "2026-12-21T00:00:00+01:00",
+        "opens": [
+            {
+                "from": "2026-12-17T17:00:00+01:00",
+                "until": "2026-12-17T19:00:00+01:00",
+                "rules": ["windows.office"],
+                "instead": [],
+            }
+        ],
+        "closes": [
+            {
+                "from": "2026-12-15T12:00:00+01:00",
+                "until": "2026-12-17T00:00:00+01:00",
+                "rules": ["freezes.audit"],
+                "instead": ["windows.office"],
+            }
+        ],
+    }
+
+
+def test_text_and_markdown_say_it_to_people(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A table, in whichever form."""
+    new = spec(windows="{office: {opens: Tue 08:00, closes: Thu 17:00}}")
+    diff(POLICY, new, tmp_path)
+    assert capsys.readouterr().out == (
+        "flux-system/week, 2026-12-14 to 2026-12-20 (Europe/Berlin): closes 1 d\n"
+        "        from                  until                 for  by\n"
+        "closes  Mon 2026-12-14 08:00  Tue 2026-12-15 08:00  1 d  no longer windows.office\n"
+    )
+    diff(POLICY, new, tmp_path, "-o", "markdown")
+    assert capsys.readouterr().out == (
+        "### flux-system/week: what this change opens and closes\n"
+        "\n"
+        "2026-12-14 to 2026-12-20 (Europe/Berlin): closes 1 d\n"
+        "\n"
+        "|  | from | until | for | by |\n"
+        "|---|---|---|---|---|\n"
+        "| **closes** | Mon 2026-12-14 08:00 | Tue 2026-12-15 08:00 | 1 d | no longer windows.office |\n"
+    )
+
+
+def test_what_was_forgotten_is_demanded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The difference is shown all the same, and Markdown carries the demand into the pull request."""
+    diff(POLICY, POLICY.replace("[apps]", "[infra]"), tmp_path, "-o", "markdown", code=1)
+    seen = capsys.readouterr()
+    assert "nothing opens or closes" in seen.out
+    assert "- **error**: spec.released: must have Kustomization flux-system/apps" in seen.out
+    assert "(target-dropped)" in seen.err
+
+
+def test_clusters_are_compared_with_what_they_had(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A cluster that gets a patch of its own had none before; what is alike is shown once."""
+    new = spec(clusters="{a: {interval: 10m}, b: {interval: 10m}, c: {windows: {office: {closes: Wed 17:00}}}}")
+    diff(POLICY, new, tmp_path)
+    assert [line for line in capsys.readouterr().out.splitlines() if line.startswith("flux-system")] == [
+        "flux-system/week on a, b, 2026-12-14 to 2026-12-20 (Europe/Berlin): nothing opens or closes",
+        "flux-system/week on c, 2026-12-14 to 2026-12-20 (Europe/Berlin): closes 1 d",
+    ]
+    diff(new, POLICY, tmp_path, "--cluster", "c", "-o", "json")
+    [opened] = json.loads(capsys.readouterr().out)["opens"]
+    assert opened["until"] == "2026-12-17T17:00:00+01:00"
+
+
+def test_a_wrong_policy_is_told_and_nothing_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """On either side."""
+    wrong = POLICY.replace("Mon 08:00", "Mno 08:00")
+    for pair in ((wrong, POLICY), (POLICY, wrong)):
+        diff(*pair, tmp_path, code=1)
+        seen = capsys.readouterr()
+        assert (seen.out, "moment-syntax" in seen.err) == ("", True)
+    diff(POLICY, POLICY, tmp_path, "--cluster", "nowhere", code=1)
+    assert "cluster-unknown" in capsys.readouterr().err
+
+
+def test_a_policy_is_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A sentence for each rule, each moment resolved, and what wins."""
+    windows = "{office: {opens: '0 8 1 * MON', duration: 90m}, patch: {opens: 2nd Tue +2d 22:00, closes: '04:00'}}"
+    freezes = '{end: {starts: "2026-12-20", ends: "2027-01-03", reason: Year end}}'
+    overrides = '{fix: {state: Open, ends: "2026-12-24T12:00Z", reason: Patch, requestedBy: Ada, ticket: 7}}'
+    (tmp_path / "policy.yaml").write_text(
+        spec(windows=windows, freezes=freezes, overrides=overrides, closesEarly="10m").replace("'7'", "7")
+    )
+    assert main(["explain", str(tmp_path / "policy.yaml")]) == 0
+    said = capsys.readouterr().out
+    assert "flux-system/week says when changes may reach Kustomization flux-system/apps.\n" in said
+    for line in (
+        "windows.office: changes may reach them day 1 of the month or Monday 08:00 for 1 hour 30 minutes.",
+        "  opens    0 8 1 * MON          minute 0; hour 8; day 1 or weekday Monday",
+        "  duration 1 hour 30 minutes    after its own beginning, counted on the clock",
+        "  opens    2nd Tue +2d 22:00    minute 0; hour 22; weekday 2nd Tuesday; 2 days later",
+        "  closes   04:00                the first 04:00 after its own beginning",
+        "freezes.end: nothing may reach them 2026-12-20 to 2027-01-03, whatever the windows say.",
+        "  ends     2027-01-03           Mon 2027-01-04 00:00, the instant 2027-01-03T23:00:00Z",
+        "overrides.fix: changes may reach them until 2026-12-24 12:00Z, whatever windows and freezes say.",
+        "  Patch, asked for by Ada, see 7",
+        "  1. overrides that open",
+        "  2. freezes: they cut what they touch of a window, and the rest stays open",
+        "  3. windows: open while any of them is",
+        "  4. outside of all these: closed",
+        "What is open closes 10 minutes early, so that what runs ends inside; what an override opens does not.",
+    ):
+        assert line in said.splitlines()

@@ -1,0 +1,155 @@
+"""Freezes made of public holidays and of company calendars are those of a policy."""
+
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+
+import pytest
+import yaml
+from calls import spec
+
+from krm_windows.cli import main
+from krm_windows.freezes.entries import Entry, render
+from krm_windows.krm import KubeObject
+from krm_windows.policy.load import load
+
+EVENTS = """\
+BEGIN:VCALENDAR
+VERSION:2.0
+PRODID:-//tests//EN
+BEGIN:VEVENT
+UID:1
+DTSTAMP:20260101T000000Z
+DTSTART;VALUE=DATE:20261224
+DTEND;VALUE=DATE:20270102
+SUMMARY:Betriebsferien\\, Straße
+RRULE:FREQ=YEARLY
+END:VEVENT
+BEGIN:VEVENT
+UID:2
+DTSTAMP:20260101T000000Z
+DTSTART;TZID=Europe/Berlin:20270301T200000
+DTEND;TZID=Europe/Berlin:20270302T060030
+SUMMARY:Inventory: "all"
+END:VEVENT
+BEGIN:VEVENT
+UID:3
+DTSTAMP:20260101T000000Z
+DTSTART:20270401T200000
+DURATION:PT2H
+END:VEVENT
+BEGIN:VEVENT
+UID:4
+DTSTAMP:20260101T000000Z
+DTSTART;VALUE=DATE:20270501
+SUMMARY:Called off
+STATUS:CANCELLED
+END:VEVENT
+BEGIN:VEVENT
+UID:5
+DTSTAMP:20260101T000000Z
+DTSTART:20270601T120000Z
+SUMMARY:A reminder without a length
+END:VEVENT
+END:VCALENDAR
+"""
+
+
+def freezes(text: str) -> dict[str, dict[str, str]]:
+    """Paste what was printed into a policy, which must be right, and return the freezes."""
+    printed = yaml.safe_load(text)["freezes"]
+    loaded = load(KubeObject.parse(spec(freezes=yaml.safe_dump(printed)).encode()).node)
+    assert loaded.results == ()
+    return printed
+
+
+def test_a_companys_calendar_becomes_freezes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Days with the last one included, times as instants or on the policy's clock, what repeats each year."""
+    (tmp_path / "company.ics").write_text(EVENTS.replace("\n", "\r\n"))
+    assert main(["import-ics", str(tmp_path / "company.ics"), "--years", "2026-2027"]) == 0
+    assert freezes(capsys.readouterr().out) == {
+        "betriebsferien-strasse-2026": {
+            "starts": "2026-12-24",
+            "ends": "2027-01-01",
+            "reason": "Betriebsferien, Straße",
+        },
+        "inventory-all-2027": {
+            "starts": "2027-03-01T20:00+01:00",
+            "ends": "2027-03-02T06:01+01:00",
+            "reason": 'Inventory: "all"',
+        },
+        "company-calendar-2027": {
+            "starts": "2027-04-01T20:00",
+            "ends": "2027-04-01T22:00",
+            "reason": "Company calendar",
+        },
+        "betriebsferien-strasse-2027": {
+            "starts": "2027-12-24",
+            "ends": "2028-01-01",
+            "reason": "Betriebsferien, Straße",
+        },
+    }
+
+
+def test_public_holidays_become_freezes(capsys: pytest.CaptureFixture[str]) -> None:
+    """Those of a subdivision are more than those of its country."""
+    assert main(["holidays", "DE", "--years", "2027"]) == 0
+    country = freezes(capsys.readouterr().out)
+    assert main(["holidays", "DE", "--subdivision", "BY", "--years", "2027"]) == 0
+    bavaria = freezes(capsys.readouterr().out)
+    assert country["good-friday-2027"] == {"starts": "2027-03-26", "ends": "2027-03-26", "reason": "Good Friday"}
+    assert bavaria.keys() - country.keys() == {"epiphany-2027", "corpus-christi-2027", "all-saints-day-2027"}
+
+
+@pytest.mark.parametrize(("country", "more"), [("JP", ()), ("CN", ("--language", "zh_CN")), ("US", ())])
+def test_holidays_of_any_language_have_names(
+    country: str, more: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A name is a DNS label whatever the reason is written in."""
+    assert main(["holidays", country, "--years", "2027-2029", *more]) == 0
+    assert len(freezes(capsys.readouterr().out)) > 10
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        ("holidays", "XX", "--years", "2027"),
+        ("holidays", "DE", "--subdivision", "XX", "--years", "2027"),
+        ("holidays", "DE", "--years", "2029-2027"),
+        ("holidays", "DE", "--years", "27"),
+        ("import-ics", "nowhere.ics"),
+    ],
+)
+def test_what_is_not_known_is_refused(call: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    """In one line, with exit code 1."""
+    assert main(call) == 1
+    assert capsys.readouterr().out == ""
+
+
+def test_what_is_no_calendar_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The file is named."""
+    (tmp_path / "x.ics").write_text("no calendar\n")
+    assert main(["import-ics", str(tmp_path / "x.ics"), "--years", "2027"]) == 1
+    assert "x.ics: is no calendar" in capsys.readouterr().err
+
+
+def test_days_of_one_reason_in_a_row_are_one_entry() -> None:
+    """Each day once, and names are unique."""
+    day = date(2027, 5, 1)
+    feast = [Entry(day + timedelta(days=i), day + timedelta(days=i), "Feast") for i in (0, 1, 2, 1, 9)]
+    assert freezes(render(feast)) == {
+        "feast-2027": {"starts": "2027-05-01", "ends": "2027-05-03", "reason": "Feast"},
+        "feast-2027-2": {"starts": "2027-05-10", "ends": "2027-05-10", "reason": "Feast"},
+    }
+
+
+def test_a_long_or_strange_reason_still_has_a_name() -> None:
+    """At most 63 characters, and never none."""
+    at = datetime(2027, 5, 1, 12, tzinfo=UTC)
+    named = freezes(render([Entry(at, at + timedelta(hours=1), reason) for reason in ("word " * 40, "元日")]))
+    assert sorted(map(len, named)) == [len("holiday-2027"), 59]
+    assert "holiday-2027" in named
+
+
+def test_nothing_is_nothing() -> None:
+    """No entries are no field."""
+    assert render([]) == ""
