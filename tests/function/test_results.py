@@ -9,7 +9,9 @@ from jsonschema import validate
 from krm_windows import function
 from krm_windows.krm import ResourceList
 
-FIXTURES = sorted(Path(__file__).parents[1].glob("fixtures/rules/*/fires.yaml"))
+DOCUMENTS = sorted(Path(__file__).parents[1].glob("fixtures/rules/*/fires.yaml"))
+# Two policies are a change, which `diff` is about.
+FIXTURES = [path for path in DOCUMENTS if "\n---\n" not in path.read_text()]
 
 TEXT = {"type": "string", "minLength": 1}
 # The functions specification, `ResourceList.results`.
