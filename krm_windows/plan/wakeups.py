@@ -112,12 +112,15 @@ def _edges(timetable: Timetable) -> Iterator[WakeUp]:
 def _edge_minutes(timetable: Timetable) -> Iterator[tuple[str, int, str]]:
     dated = [rule for rule in timetable.windows if not isinstance(rule.begins, Recurrence)]
     early = -_minutes(timetable.closes_early)
+    held_open = any(rule.state == "Open" for rule in timetable.overrides)
     for rule, begin_shift, end_shift in (
         *((rule, 0, early) for rule in dated),
         *((rule, early, 0) for rule in timetable.freezes),
         *((rule, early if rule.state == "Closed" else 0, 0) for rule in timetable.overrides),
         # One that opens for less than `closesEarly` ends into what was closed already, so early ahead of it.
         *((rule, 0, early) for rule in timetable.overrides if rule.state == "Open"),
+        # And what one holds open is not closed ahead of another that closes.
+        *((rule, 0, 0) for rule in timetable.overrides if rule.state == "Closed" and held_open),
     ):
         begins = _points(rule.begins)
         yield from ((rule.name, m.shifted(begin_shift).minute, zone) for m, zone in begins)

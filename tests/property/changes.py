@@ -59,6 +59,12 @@ def changes() -> list[Change]:
     return [change for group in groups() for change in group.changes]
 
 
+@cache
+def of(name: str) -> list[Change]:
+    """List the changes of one zone."""
+    return [Change(name, *each) for each in list(_changes(name))[1:]]
+
+
 def _changes(name: str) -> Iterator[tuple[int, ...]]:
     """Give the first offset of a zone, then each change: when, from which offset and to which."""
     tz = zone(name)
