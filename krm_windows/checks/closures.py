@@ -15,6 +15,8 @@ from krm_windows.results import Result
 
 _MINUTE = timedelta(minutes=1)
 _EVER = datetime.max.replace(tzinfo=UTC)
+_WINDOWS = ("windows", "are closed", "add a window")
+_FREEZES = ("freezes", "keep it closed", "end one earlier")
 _OVER = {"windows": rules.WINDOW_OVER, "freezes": rules.FREEZE_OVER, "overrides": rules.OVERRIDE_OVER}
 
 
@@ -97,11 +99,12 @@ def _long(facts: Facts, longest: timedelta) -> Iterator[Result]:
     begins, ends = facts.local(worst.begins), facts.local(worst.ends)
     until = "on" if worst.ends == facts.years.ends else f"to {findings.moment(ends)}"
     others = f"; it is one of {len(closures)} such times" if len(closures) > 1 else ""
+    path, verb, fix = _WINDOWS if facts.timetable.windows else _FREEZES
     message = (
-        f"are closed from {findings.moment(begins)} {until}, {worst.length // DAY} days in a row, more than "
-        f"{longest // DAY}{others}: add a window, or raise --max-closed if this is meant"
+        f"{verb} from {findings.moment(begins)} {until}, {worst.length // DAY} days in a row, more than "
+        f"{longest // DAY}{others}: {fix}, or raise --max-closed if this is meant"
     )
-    yield findings.at(rules.CLOSED_LONG, "windows", message, begins)
+    yield findings.at(rules.CLOSED_LONG, path, message, begins)
 
 
 def _whole(segments: Iterable[Segment]) -> Iterator[Segment]:

@@ -65,7 +65,7 @@ def _targets(plan: Plan, stream: Inventory) -> Iterator[Result]:
 
 
 def _timetable(emitted: Emitted) -> Iterator[Result]:
-    """Compare the timetable that would be applied with the one this policy compiles to; `Kubectl` has none."""
+    """Compare the ConfigMap that would be applied with what this policy compiles to; `Kubectl` has none."""
     if not emitted.plan.looks:
         return
     wanted = dump(emitted.plan.timetable)
@@ -74,11 +74,15 @@ def _timetable(emitted: Emitted) -> Iterator[Result]:
         if not isinstance(found, str) or _parsed(found) != wanted:
             message = "is not what the policy compiles to: run the function again"
             yield rules.STALE.result(message, path=f"data.{configmap.TIMETABLE}", ref=ref_of(item))
+        other = [key for key, source in configmap.program().items() if item.get("data", key) != source]
+        if other:
+            message = f"is the gate of another release ({', '.join(other)} differ): run the function again"
+            yield rules.STALE.result(message, path="data", ref=ref_of(item))
 
 
 def _missing(emitted: Emitted) -> Iterator[Result]:
-    """Look for what no reference leads to, and for what every other object refers to."""
-    for kind in ("ConfigMap", "Job"):
+    """Look for what no reference leads to, and for what every other object refers to; `Kubectl` needs neither."""
+    for kind in ("ConfigMap", "Job") if emitted.plan.looks else ():
         if not emitted.of(kind):
             yield rules.EMITTED_MISSING.result(f"the {kind} of the policy {emitted.plan.policy} is missing")
 

@@ -1,0 +1,163 @@
+"""The audit: the facts it judges by are those of the evaluator, and its findings name the day."""
+
+import time
+from datetime import date, timedelta
+
+import pytest
+from calls import POLICY
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from krm_windows.checks.audit import Scope
+from krm_windows.checks.facts import DAY, Facts, take
+from krm_windows.function import audit
+from krm_windows.gate.decide import timeline
+from krm_windows.inventory import Inventory
+from krm_windows.krm import KubeObject
+from krm_windows.plan import compile_policy
+from krm_windows.policy.load import load
+
+HEAD = POLICY[: POLICY.index("  windows:")]
+FIRST = date(2027, 1, 1)
+WEEK = "  windows: {w: {opens: Mon 08:00, closes: Thu 17:00}}"
+WINDOWS = (
+    "a: {opens: Mon 08:00, closes: Thu 17:00}",
+    "b: {opens: Sun 02:30, duration: 30m}",
+    "c: {opens: last Fri 22:00, duration: 6h}",
+    "d: {opens: '2027-05-01', duration: 3d}",
+    "e: {opens: 0 8 1 */3 *, closes: '17:00'}",
+    "f: {opens: daily 23:00, closes: '01:00'}",
+)
+FREEZES = (
+    "x: {starts: '2027-12-20', ends: '2028-02-10', reason: r}",
+    "y: {starts: Tue 00:00, duration: 1d, reason: r}",
+    "z: {starts: 1st Mon 00:00, duration: 8d, reason: r}",
+)
+OVERRIDES = (
+    "o: {state: Closed, starts: '2027-06-01', ends: '2027-08-01', reason: r}",
+    "p: {state: Open, starts: '2027-01-05T10:00', ends: '12:00', reason: r}",
+)
+
+
+def some(entries: tuple[str, ...], least: int = 0) -> st.SearchStrategy[str]:
+    """Draw some entries of a map."""
+    return st.sets(st.sampled_from(entries), min_size=least).map(lambda chosen: f"{{{', '.join(sorted(chosen))}}}")
+
+
+def facts(fields: str, years: int = 2) -> Facts:
+    """Compile a policy and take its facts from 2027 on."""
+    policy = load(KubeObject.parse(f"{HEAD}{fields}\n".encode()).node).policy
+    assert policy
+    plan, _ = compile_policy(policy, None, Inventory((), visible=False))
+    return take(plan.timetable, FIRST, years)
+
+
+def found(fields: str, scope: Scope = Scope(FIRST)) -> list[str]:  # noqa: B008 - it is frozen
+    """Audit a policy; return rule, path and message of each finding."""
+    report = audit.report(KubeObject.parse(f"{HEAD}{fields}\n".encode()), [], None, scope)
+    return [f"{each.tags['rule']} {each.field.path if each.field else ''}: {each.message}" for each in report.results]
+
+
+@settings(deadline=None, max_examples=25)
+@given(some(WINDOWS, least=1), some(FREEZES), some(OVERRIDES), st.sampled_from(["0m", "1h"]))
+def test_leaving_out_ordinary_weeks_hides_nothing(windows: str, freezes: str, overrides: str, early: str) -> None:
+    """The longest closure and the windows that open are those of all the years, looked at in full."""
+    held = facts(f"  windows: {windows}\n  freezes: {freezes}\n  overrides: {overrides}\n  closesEarly: {early}")
+    whole = list(timeline(held.timetable, held.years.begins, held.years.ends))
+    longest = max((each.ends - each.begins for each in whole if not each.open), default=timedelta())
+    seen = max((each.ends - each.begins for each in held.segments if not each.open), default=timedelta())
+    assert seen == longest or max(seen, longest) < 8 * DAY
+    assert {rule for each in held.segments if each.open for rule in each.rules} == {
+        rule for each in whole if each.open for rule in each.rules
+    }
+
+
+def test_ten_years_take_less_than_a_second() -> None:
+    """Of a policy with two windows a day, thirty holidays and clock changes."""
+    holidays = ", ".join(
+        f"h{n}: {{starts: '20{27 + n % 10}-{1 + n % 12:02}-11', duration: 1d, reason: r}}" for n in range(30)
+    )
+    windows = "{a: {opens: Mon-Fri 08:00, closes: '12:00'}, b: {opens: Mon-Fri 13:00, closes: '17:00'}}"
+    before = time.process_time()
+    assert not [line for line in found(f"  windows: {windows}\n  freezes: {{{holidays}}}") if "freeze" not in line]
+    assert time.process_time() - before < 1
+
+
+@pytest.mark.parametrize(
+    ("fields", "line"),
+    [
+        (
+            "  windows: {w: {opens: daily 00:00, closes: '24:00'}}",
+            "window-always-open spec.windows.w: is open from 2027-01-01 on without an end",
+        ),
+        (
+            "  windows: {a: {opens: daily 00:00, closes: '12:00'}, b: {opens: daily 12:00, closes: '24:00'}}",
+            "window-always-open spec.windows: leave no minute closed between them",
+        ),
+        (
+            "  windows: {w: {opens: 0 8 29 2 *, duration: 4h}}",
+            "closed-long spec.windows: are closed from Tue 2028-02-29 12:00 to Sun 2032-02-29 08:00, 1460 days ",
+        ),
+        (
+            "  windows: {w: {opens: '2027-03-01', duration: 4h}}",
+            "closed-long spec.windows: are closed from Mon 2027-03-01 04:00 on, 3593 days in a row",
+        ),
+        (
+            "  windows: {w: {opens: daily 10:00, duration: 6m}}\n  interval: 5m\n  closesEarly: 1m",
+            "window-short spec.windows.w: is open for 5 minutes only",
+        ),
+        (
+            f"{WEEK}\n  freezes: {{f: {{starts: Wed 12:00, duration: 4h, reason: r}}}}",
+            (
+                "freeze-cuts spec.freezes.f: cuts windows.w: the rest stays open, from Mon 2027-01-04 08:00 "
+                "to Wed 2027-01-06 12:00 and from Wed 2027-01-06 16:00 to Thu 2027-01-07 17:00"
+            ),
+        ),
+        (
+            "  windows: {w: {opens: Sun 02:15, closes: Sun 02:45}}",
+            "vanishes spec.windows.w: does not exist on Sun 2027-03-28 (and 9 more times until 2036-03-30)",
+        ),
+        (
+            "  outsideWindows: Open\n  freezes: {f: {starts: '2027-03-28T02:30', ends: '2027-04-01', reason: r}}",
+            (
+                "edge-missing-hour spec.freezes.f.starts: falls on 02:30 of Sun 2027-03-28, which the clocks of "
+                "Europe/Berlin skip: there it happens at 03:00; take a time outside of 02:00 to 03:00"
+            ),
+        ),
+        (
+            "  outsideWindows: Open\n  freezes: {f: {starts: '2027-03-01', ends: '2027-04-30', reason: r}}",
+            "closed-long spec.freezes: keep it closed from Mon 2027-03-01 00:00 to Sat 2027-05-01 00:00, 60 days",
+        ),
+        (
+            f"{WEEK}\n  overrides: {{o: {{state: Open, ends: '2026-12-31', reason: r}}}}",
+            "override-over spec.overrides.o: is over since Fri 2027-01-01 00:00: remove it, or renew it",
+        ),
+    ],
+)
+def test_a_finding_names_field_date_and_fix(fields: str, line: str) -> None:
+    """So that whoever reads it need not look further."""
+    assert any(each.startswith(line) for each in found(fields)), found(fields)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        # Nested in one opening: no shorter occurrence of its own.
+        "  windows: {w: {opens: Mon-Wed 08:00, closes: Thu 17:00}}",
+        # A week off is no long closure, and a freeze that takes whole windows cuts none.
+        f"{WEEK}\n  freezes: {{f: {{starts: '2027-03-05', ends: '2027-03-14', reason: r}}}}",
+        # Held by hand is said at every build; the schedule behind it is as good as before.
+        "  windows: {w: {opens: '2050-01-01', duration: 4h}, v: {opens: Mon 08:00, closes: Thu 17:00}}",
+        # What is over by an instant is told by that; what is to come is not over.
+        "  outsideWindows: Open\n  freezes: {f: {starts: '2027-01-01T00:00Z', duration: 4h, reason: r}}",
+    ],
+)
+def test_nothing_to_say(fields: str) -> None:
+    """What is as it seems is no finding."""
+    assert found(fields) == []
+
+
+def test_a_closure_that_began_before_is_seen_whole() -> None:
+    """The audit may begin in the middle of it."""
+    frozen = f"{WEEK}\n  freezes: {{f: {{starts: '2026-12-01', ends: '2027-01-10', reason: r}}}}"
+    assert [line.partition(" ")[0] for line in found(frozen)] == ["closed-long"]

@@ -1,0 +1,201 @@
+"""The edges of the actuator Kubectl: exactly those of the union, in turn, or refused."""
+
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise, takewhile
+
+import pytest
+from calls import POLICY
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from krm_windows.gate.decide import timeline
+from krm_windows.gate.recurrence import Recurrence
+from krm_windows.gate.timetable import Rule, Timetable
+from krm_windows.inventory import Inventory
+from krm_windows.krm import KubeObject
+from krm_windows.plan import compile_policy
+from krm_windows.plan.edges import Edges, edges
+from krm_windows.plan.wakeups import Given, WakeUp, Wording
+from krm_windows.policy.load import load
+from krm_windows.rules import KUBECTL_DEADLINE, KUBECTL_LIFTS, KUBECTL_UNION, TARGET_UNSEEN
+from krm_windows.schedule import controller
+
+FIRST = datetime(2027, 1, 3, tzinfo=UTC)  # a Sunday
+LAST = FIRST + timedelta(days=28)
+TIMES = st.sampled_from([0, 7, 300, 480, 719, 1020, 1439])
+DAYS = st.sets(st.integers(0, 6), min_size=1)
+
+
+def at(clock: int, days: frozenset[int]) -> Recurrence:
+    """Make a weekly recurrence at one time of day."""
+    return Recurrence(frozenset({clock % 60}), frozenset({clock // 60}), weekdays=days)
+
+
+@st.composite
+def windows(draw: st.DrawFn) -> tuple[Rule, ...]:
+    """Draw weekly windows that end in each of the three ways, at times that often meet."""
+    drawn = []
+    for number in range(draw(st.integers(1, 4))):
+        begins = at(draw(TIMES), frozenset(draw(DAYS)))
+        lengths = st.sampled_from([30, 300, 1440, 3000]).map(lambda minutes: timedelta(minutes=minutes))
+        clocks = TIMES.map(lambda clock: datetime(1, 1, 1, clock // 60, clock % 60).time())
+        closing = st.builds(at, TIMES, DAYS.map(frozenset))
+        ends = draw(st.one_of(lengths, clocks, closing))
+        assume(ends != begins)
+        drawn.append(Rule(f"windows.w{number}", begins, ends))
+    return tuple(drawn)
+
+
+def timetable(*rules: Rule) -> Timetable:
+    """Make a timetable in a zone without clock changes."""
+    return Timetable(policy="a/b", time_zone="Etc/UTC", windows=rules)
+
+
+def fired(wake_ups: tuple[WakeUp, ...]) -> list[tuple[datetime, bool]]:
+    """Return when the controller would fire in four weeks, and what is written then."""
+    runs = (
+        (run, bool(each.suspends))
+        for each in wake_ups
+        for run in takewhile(lambda run: run < LAST, controller.runs(each.schedule, each.time_zone, FIRST))
+    )
+    return sorted(runs)
+
+
+@given(windows())
+def test_they_are_the_edges_of_the_union(rules: tuple[Rule, ...]) -> None:
+    """As the evaluator of the cluster has them: none missing, none inside another window, none twice, in turn."""
+    held = timetable(*rules)
+    segments = list(timeline(held, FIRST, LAST))
+    found = edges(held, Wording())
+    if len(segments) == 1:
+        assert ids(found) == [KUBECTL_LIFTS.id, KUBECTL_UNION.id]
+        return
+    wanted = [(segment.begins, not segment.open) for segment in segments[1:]]
+    got = [edge for edge in fired(found.wake_ups) if edge[0] > FIRST]
+    assert got == wanted
+    assert all(one != other for (_, one), (_, other) in pairwise(got))
+
+
+@given(windows())
+def test_a_late_job_never_meets_the_next_edge(rules: tuple[Rule, ...]) -> None:
+    """It starts and ends before, or the policy is refused."""
+    found = edges(timetable(*rules), Wording())
+    times = [when for when, _ in fired(found.wake_ups)]
+    if KUBECTL_DEADLINE.id not in ids(found):
+        assert found.patience >= timedelta(minutes=1)
+        assert all(after - before > 2 * found.patience for before, after in pairwise(times))
+
+
+def ids(found: Edges) -> list[str]:
+    """Return the rules that fired."""
+    return [result.tags["rule"] for result in found.results]
+
+
+def compiled(windows: str) -> tuple[list[tuple[str, str, str | None]], list[str]]:
+    """Compile a policy with some windows; return name, schedule and given name of each edge, and what is said."""
+    policy = POLICY[: POLICY.index("  windows:")] + f"  actuator: {{type: Kubectl}}\n  windows: {windows}\n"
+    loaded = load(KubeObject.parse(policy.encode()).node).policy
+    assert loaded
+    plan, results = compile_policy(loaded, None, Inventory((), visible=False))
+    said = [
+        f"{each.field.path}: {each.message}" for each in results if each.field and each.tags["rule"] != TARGET_UNSEEN.id
+    ]
+    return [(each.slug, each.schedule, each.given) for each in plan.wake_ups], said
+
+
+@pytest.mark.parametrize(
+    ("windows", "wanted"),
+    [
+        ("{w: {opens: Mon 08:00, closes: Thu 17:00}}", {"open-w": "0 8 * * 1", "close-w": "0 17 * * 4"}),
+        (
+            "{w: {opens: 0 8 * * MON-FRI, closes: 0 17 * * MON-FRI}}",
+            {"open-w": "0 8 * * MON-FRI", "close-w": "0 17 * * MON-FRI"},
+        ),
+        # A close that finds nothing open is no edge.
+        ("{w: {opens: Mon 08:00, closes: daily 17:00}}", {"open-w": "0 8 * * 1", "close-w": "0 17 * * 1"}),
+        # An opening inside what is open is none either.
+        ("{w: {opens: Mon-Wed 08:00, closes: Thu 17:00}}", {"open-w": "0 8 * * 1", "close-w": "0 17 * * 4"}),
+        # Two that touch have one edge at each end.
+        (
+            "{a: {opens: daily 08:00, closes: '12:00'}, b: {opens: daily 12:00, closes: '17:00'}}",
+            {"open-a": "0 8 * * *", "close-b": "0 17 * * *"},
+        ),
+        # Two that begin together: the first by name has the edge.
+        (
+            "{a: {opens: Mon 08:00, closes: '12:00'}, b: {opens: Mon 08:00, closes: '17:00'}}",
+            {"open-a": "0 8 * * 1", "close-b": "0 17 * * 1"},
+        ),
+        # What no single schedule says takes several.
+        (
+            "{w: {opens: '0,30 8,10 * * 1', duration: 45m}}",
+            {"open-w": "0 8,10 * * 1", "close-w": "15 9,11 * * 1"},
+        ),
+        (
+            "{a: {opens: daily 08:00, closes: '09:00'}, b: {opens: Mon 08:30, closes: '10:30'}}",
+            {"open-a": "0 8 * * *", "close-a": "0 9 * * 0,2-6", "close-b": "30 10 * * 1"},
+        ),
+        ("{w: {opens: 0 8 1 * *, closes: '17:00'}}", {"open-w": "0 8 1 * *", "close-w": "0 17 1 * *"}),
+        ("{w: {opens: 0 22 15 * *, closes: 0 4 16 * *}}", {"open-w": "0 22 15 * *", "close-w": "0 4 16 * *"}),
+    ],
+)
+def test_schedules(windows: str, wanted: dict[str, str]) -> None:
+    """A reviewer reads the times of the policy, and as few of them as there are edges."""
+    got, _ = compiled(windows)
+    assert {slug: schedule for slug, schedule, _ in got} == wanted
+
+
+def test_an_edge_at_two_times_of_day_is_two_cron_jobs() -> None:
+    """Their names tell the time."""
+    got, _ = compiled("{w: {opens: '15 8,20 * * *', closes: '30 9,22 * * *'}, x: {opens: Mon 09:00, closes: '12:45'}}")
+    assert got == [
+        ("close-w-0930", "30 9 * * 0,2-6", None),
+        ("close-w-2230", "30 22 * * *", None),
+        ("close-x", "45 12 * * 1", None),
+        ("open-w", "15 8,20 * * *", None),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("windows", "path", "words"),
+    [
+        ("{w: {opens: 2nd Tue 22:00, duration: 4h}}", "windows.w.opens", "is an nth weekday"),
+        ("{w: {opens: Tue 22:00, closes: last Fri 04:00}}", "windows.w.closes", "is an nth weekday"),
+        ("{w: {opens: '2027-01-01', duration: 4h}}", "windows.w.opens", "happens once"),
+        ("{w: {opens: daily 00:00, closes: '24:00'}}", "windows", "leave no minute closed"),
+        ("{w: {opens: 0 8 1 * *, duration: 2d}}", "windows.w.duration", "is not on the day of its beginning"),
+        (
+            "{w: {opens: 0 8 1 * *, closes: '17:00'}, x: {opens: Mon 16:00, closes: '18:00'}}",
+            "windows",
+            "overlap or leave no time between them, as on 2026-06-01",
+        ),
+        (
+            "{a: {opens: Mon 08:00, closes: '17:00'}, b: {opens: Mon 09:00, closes: '10:00', cronJobs: {open: b}}}",
+            "windows.b.cronJobs.open",
+            "must be left out",
+        ),
+        ("{a: {opens: daily 08:00, closes: '08:02'}}", "windows", "come within 2 minutes"),
+    ],
+)
+def test_refusals(windows: str, path: str, words: str) -> None:
+    """Each names the actuator Gate, which can."""
+    _, said = compiled(windows)
+    [line] = [each for each in said if not each.startswith("spec.actuator")]
+    assert line.startswith(f"spec.{path}: ")
+    assert words in line
+    assert "Gate" in line or "leave no minute closed" in line
+
+
+def test_names_that_cannot_be_told_apart() -> None:
+    """Two CronJobs of one name would be one."""
+    both = (
+        "a: {opens: '0 8,20 * * *', duration: 1h}, b: {opens: Mon 08:30, closes: '10:00'}, "
+        "a-0900: {opens: Mon 22:30, closes: '23:30'}"
+    )
+    assert any("cannot be told apart" in line for line in compiled(f"{{{both}}}")[1])
+
+
+def test_given_names_are_kept() -> None:
+    """Those of hand-written CronJobs, which are adopted."""
+    names = Wording(given={"windows.w": Given("infra-open", "infra-close")})
+    rule = Rule("windows.w", at(480, frozenset({1})), timedelta(hours=4))
+    assert [each.given for each in edges(timetable(rule), names).wake_ups] == ["infra-close", "infra-open"]
