@@ -55,15 +55,22 @@ class KubeObject:
 
     @property
     def node(self) -> Mapping:
-        """The object's mapping; raises InputError if the text is none."""
+        """The object's mapping; raises InputError, with the place in the whole input, if the text is none."""
         if self._node is None:
-            root = layout.node(layout.read(self._decoded()))
-            if self.column is not None and isinstance(root, Sequence):
-                root = root.items[0]
-            if not isinstance(root, Mapping):
-                raise InputError("an object must be a mapping", root.line, root.column)
-            self._node = root
+            try:
+                self._node = self._read()
+            except InputError as error:
+                above = self.source.count(b"\n", 0, self.start) if error.line else 0
+                raise InputError(error.message, error.line + above, error.column) from error
         return self._node
+
+    def _read(self) -> Mapping:
+        root = layout.node(layout.read(self._decoded()))
+        if self.column is not None and isinstance(root, Sequence):
+            root = root.items[0]
+        if not isinstance(root, Mapping):
+            raise InputError("an object must be a mapping", root.line, root.column)
+        return root
 
     @property
     def api_version(self) -> str:
