@@ -34,6 +34,7 @@ class Build:
 BUILDS = (
     Build("no-deploy-friday", "no-deploy-friday/expected.yaml"),
     Build("every-ten-minutes", "every-ten-minutes/expected.yaml"),
+    Build("edges-only", "edges-only/expected.yaml"),
     Build("keep-correcting-drift", "keep-correcting-drift/expected.yaml"),
     *(
         Build(f"{example}/clusters/{cluster}", f"{example}/expected/{cluster}.yaml")
