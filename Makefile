@@ -12,11 +12,12 @@ export PYTHONPYCACHEPREFIX := $(CURDIR)/.cache/bytecode
 export HYPOTHESIS_STORAGE_DIRECTORY := $(CURDIR)/.cache/hypothesis
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench image format generate clean
+.PHONY: help demo test laws-full check bench image format generate clean
 
 help:
 	@echo 'make demo      build examples/no-deploy-friday and show its coming week'
 	@echo 'make test      run the tests; what a machine lacks is named and skipped'
+	@echo 'make laws-full walk ten years of all zones minute by minute, which takes an hour'
 	@echo 'make check     lint, types, layers, generated files, rules of the house'
 	@echo 'make format    format the sources'
 	@echo 'make generate  write schema, function definition, field reference and expected results again'
@@ -36,6 +37,9 @@ demo: $(READY)
 
 test: $(READY)
 	@$(BIN)/python -m pytest --numprocesses auto --dist worksteal $(TESTS)
+
+laws-full: $(READY)
+	@$(BIN)/python tests/property/laws_full.py
 
 check: $(READY)
 	@$(BIN)/python .ci/check.py

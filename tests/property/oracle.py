@@ -59,7 +59,7 @@ class Walk:
     shown: list[int]
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=12)
 def walk(name: str, start: int, count: int) -> Walk:
     """Look at the clock at each of `count` minutes; it never shows less than it has shown."""
     tz, begin = zone(name), start - LEAD
