@@ -3,7 +3,7 @@
 Only items of the kinds that are asked for are looked into; all others stay the bytes they are.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from krm_windows.gateable import group_of
@@ -87,6 +87,17 @@ def file_of(item: KubeObject) -> File | None:
     annotations = item.annotations
     path, index = annotations.get(PATH), annotations.get(INDEX, "0")
     return File(path=path, index=int(index) if index.isdigit() else 0) if path else None
+
+
+def about(config: KubeObject, results: Sequence[Result]) -> list[Result]:
+    """Return results with the policy as the object they are about, unless they name another."""
+    if not results:
+        return []
+    ref, file = ref_of(config), file_of(config)
+    return [
+        result if result.resource_ref else result.model_copy(update={"resource_ref": ref, "file": file})
+        for result in results
+    ]
 
 
 def take(items: Iterable[KubeObject], kinds: Iterable[str]) -> Inventory:

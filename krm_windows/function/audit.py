@@ -1,11 +1,18 @@
-"""A policy audited: loaded and compiled for a cluster, and looked at over the coming years."""
+"""A policy audited: loaded and compiled for clusters, and looked at over the coming years."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import timedelta
 
 from krm_windows import inventory, rules
 from krm_windows.checks.audit import Scope, audit
 from krm_windows.checks.report import Report
-from krm_windows.function.window_policy import about, load_policy
+from krm_windows.function.previews import Choice
+from krm_windows.inventory import about, file_of
 from krm_windows.krm import KubeObject
 from krm_windows.plan import compile_policy, kinds
+from krm_windows.plan.model import Plan
+from krm_windows.policy.load import load
 from krm_windows.policy.model import WindowPolicy
 from krm_windows.results import Result, fails, sort
 
@@ -18,21 +25,46 @@ _TIMELY = {
 }
 
 
-def report(config: KubeObject, items: list[KubeObject], cluster: str | None, scope: Scope) -> Report:
-    """Return all that is to be said of a policy, sorted; one that is wrong is not audited."""
-    policy, name, found = load_policy(config, cluster)
-    results = found if policy is None else [*found, *about(config, _audited(policy, name, items, scope))]
-    return Report(
-        policy=f"{config.namespace}/{config.name}",
-        cluster=name,
-        first=scope.first,
-        last=scope.last,
-        results=tuple(sort(results)),
-        item=config,
-    )
+@dataclass(frozen=True, slots=True)
+class _Version:
+    """A policy as some clusters have it: the plan but for their names (None where it is wrong), and what was said."""
+
+    plan: Plan | None
+    interval: timedelta
+    results: tuple[Result, ...]
+
+    def findings(self, scope: Scope) -> Iterable[Result]:
+        return audit(self.plan, self.interval, scope) if self.plan else ()
 
 
-def _audited(policy: WindowPolicy, cluster: str | None, items: list[KubeObject], scope: Scope) -> list[Result]:
-    plan, planned = compile_policy(policy, cluster, inventory.take(items, kinds(policy)))
-    timely = [result for result in planned if result.tags["rule"] in _TIMELY]
-    return timely if fails(timely) else [*timely, *audit(plan, policy.spec.interval, scope)]
+def reports(config: KubeObject, items: list[KubeObject], choice: Choice, scope: Scope) -> list[Report]:
+    """Return all that is to be said of a policy for the clusters chosen: a report for those that have it alike.
+
+    A policy that is wrong is not audited.
+    """
+    loaded = load(config.node, file=file_of(config))
+    clusters: dict[str, tuple[_Version, list[str]]] = {}
+    for name in choice.clusters(loaded):
+        version = _version(config, items, *loaded.for_cluster(name))
+        clusters.setdefault(repr(version), (version, []))[1].extend([name] if name else [])
+    return [
+        Report(
+            policy=f"{config.namespace}/{config.name}",
+            clusters=tuple(names),
+            first=scope.first,
+            last=scope.last,
+            results=tuple(sort([*version.results, *about(config, list(version.findings(scope)))])),
+            item=config,
+        )
+        for version, names in clusters.values()
+    ]
+
+
+def _version(
+    config: KubeObject, items: list[KubeObject], policy: WindowPolicy | None, found: tuple[Result, ...]
+) -> _Version:
+    if policy is None or fails(found):
+        return _Version(None, timedelta(), found)
+    plan, planned = compile_policy(policy, None, inventory.take(items, kinds(policy)))
+    timely = about(config, [result for result in planned if result.tags["rule"] in _TIMELY])
+    return _Version(None if fails(timely) else plan, policy.spec.interval, (*found, *timely))

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 
 from krm_windows import inventory, rules
 from krm_windows.checks import succession
-from krm_windows.function.window_policy import about
 from krm_windows.gate.timetable import Timetable
-from krm_windows.inventory import file_of
+from krm_windows.inventory import about, file_of
 from krm_windows.krm import KubeObject
 from krm_windows.plan import compile_policy, kinds
 from krm_windows.policy.load import Loaded, load

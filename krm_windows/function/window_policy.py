@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from krm_windows import inventory, rules
 from krm_windows.apply import Application
 from krm_windows.checks import actuation, stream
-from krm_windows.inventory import Resource, file_of, ref_of
+from krm_windows.inventory import Resource, about, file_of
 from krm_windows.krm import KubeObject, ResourceList
 from krm_windows.plan import AUDITED, compile_policy, kinds
 from krm_windows.policy.load import load
@@ -69,15 +69,6 @@ def load_policy(config: KubeObject, cluster: str | None = None) -> tuple[WindowP
     policy, found = loaded.for_cluster(name)
     results = [*found, *_narrowed(config)]
     return (None if fails(results) else policy), name, results
-
-
-def about(config: KubeObject, results: Sequence[Result]) -> list[Result]:
-    """Return results with the policy as the object they are about, unless they name another."""
-    ref, file = ref_of(config), file_of(config)
-    return [
-        result if result.resource_ref else result.model_copy(update={"resource_ref": ref, "file": file})
-        for result in results
-    ]
 
 
 def _narrowed(config: KubeObject) -> list[Result]:

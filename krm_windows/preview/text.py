@@ -3,7 +3,10 @@
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime, time, timedelta
-from itertools import pairwise
+from functools import cache
+from itertools import count, islice, pairwise
+from operator import attrgetter
+from zoneinfo import ZoneInfo
 
 from krm_windows.gate import wallclock
 from krm_windows.gate.decide import Segment
@@ -18,6 +21,7 @@ OPEN, PARTLY, CLOSED, SHUT, OUTSIDE = "#", "+", ".", "x", " "
 _WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _EDGE = 22
 _FEW = 4
+_ends = attrgetter("ends")
 
 
 def render(every: Sequence[Calendar]) -> str:
@@ -35,14 +39,17 @@ def span(length: timedelta) -> str:
 def _lines(group: Sequence[Calendar]) -> Iterator[str]:
     calendar = group[0]
     first, last = _days(calendar)
+    closing = _closing(calendar)
     yield f"{_names(group)}, {calendar.zone.key}, {first} to {last - timedelta(days=1)}"
     yield ""
     yield " ".join(["          ", *(f"{day:<{CELLS}}" for day in _WEEKDAYS)])
-    monday = first - timedelta(days=first.weekday())
-    while monday < last:
-        yield " ".join([str(monday), *(_day(calendar, monday + timedelta(days=day)) for day in range(WEEK))])
-        monday += timedelta(days=WEEK)
-    yield _legend(calendar)
+    for monday in (first - timedelta(days=first.weekday()) + timedelta(days=WEEK) * week for week in count()):
+        if monday >= last:
+            break
+        days = (_day(calendar, closing, monday + timedelta(days=day)) for day in range(WEEK))
+        yield " ".join([str(monday), *days])
+    shut = f"  {SHUT} closed by a freeze or an override" if closing else ""
+    yield f"{OPEN} open  {PARTLY} partly  {CLOSED} closed{shut}, {CELL // timedelta(hours=1)} hours each"
     yield ""
     yield from _changes(calendar)
     yield from _table(calendar)
@@ -60,35 +67,35 @@ def _days(calendar: Calendar) -> tuple[date, date]:
     return begins.date(), ends.date() + timedelta(days=ends.time() > time())
 
 
-def _legend(calendar: Calendar) -> str:
-    shut = f"  {SHUT} closed by a freeze or an override" if _closing(calendar) else ""
-    return f"{OPEN} open  {PARTLY} partly  {CLOSED} closed{shut}, {CELL // timedelta(hours=1)} hours each"
-
-
 def _closing(calendar: Calendar) -> list[exceptions.Span]:
     every = exceptions.spans(calendar.timetable, calendar.begins, calendar.ends)
     return [one for one in every if one.rule.state != "Open"]
 
 
-def _day(calendar: Calendar, day: date) -> str:
+def _day(calendar: Calendar, closing: Sequence[exceptions.Span], day: date) -> str:
+    return "".join(_cell(calendar, closing, *cell) for cell in pairwise(_edges(calendar.zone, day)))
+
+
+@cache
+def _edges(zone: ZoneInfo, day: date) -> list[datetime]:
+    """Return the instants between which the signs of a day lie."""
     midnight = datetime.combine(day, time())
-    edges = [wallclock.instant(midnight + CELL * cell, calendar.zone) for cell in range(CELLS + 1)]
-    return "".join(_cell(calendar, *cell) for cell in pairwise(edges))
+    return [wallclock.instant(midnight + CELL * cell, zone) for cell in range(CELLS + 1)]
 
 
-def _cell(calendar: Calendar, begins: datetime, ends: datetime) -> str:
+def _cell(calendar: Calendar, closing: Sequence[exceptions.Span], begins: datetime, ends: datetime) -> str:
     """Return the sign for the time between two instants; what a clock change leaves empty is closed."""
     if begins < calendar.begins or ends > calendar.ends:
         return OUTSIDE
-    nearest = bisect_right(calendar.intervals, begins, key=lambda segment: segment.ends)
+    nearest = bisect_right(calendar.intervals, begins, key=_ends)
     covered = timedelta()
-    for segment in calendar.intervals[nearest:]:
+    for segment in islice(calendar.intervals, nearest, None):
         if segment.begins >= ends:
             break
         covered += min(segment.ends, ends) - max(segment.begins, begins)
     if covered:
         return OPEN if covered == ends - begins else PARTLY
-    return SHUT if any(one.begins < ends and one.ends > begins for one in _closing(calendar)) else CLOSED
+    return SHUT if any(one.begins < ends and one.ends > begins for one in closing) else CLOSED
 
 
 def _changes(calendar: Calendar) -> Iterator[str]:
