@@ -7,20 +7,30 @@ from datetime import date
 from krm_windows.krm import KubeObject, Mapping, Sequence
 from krm_windows.results import Result
 
+_FEW = 5
 _STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What was found on `policy` from `first` to `last`; `file` is where it stands, None for a stream."""
+    """What was found on `policy` from `first` to `last`; `file` is where it stands, None for a stream.
+
+    `clusters` are those that have it alike; there are none where it is audited as it stands.
+    """
 
     policy: str
-    cluster: str | None
+    clusters: tuple[str, ...]
     first: date
     last: date
     results: tuple[Result, ...]
     item: KubeObject
     file: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The policy, and the clusters: the first few of them."""
+        named = [*self.clusters[:_FEW], *([f"{len(self.clusters) - _FEW} more"] if len(self.clusters) > _FEW else [])]
+        return f"{self.policy} on {', '.join(named)}" if named else self.policy
 
     def line(self, result: Result) -> int:
         """Return the line of the file that a result is about: of its field, or of the nearest that holds it."""

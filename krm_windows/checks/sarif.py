@@ -1,6 +1,7 @@
 """Reports as SARIF, the format of code scanners (OASIS, Static Analysis Results Interchange Format, 2.1.0)."""
 
 import hashlib
+from collections.abc import Sequence
 from pathlib import PurePath
 from urllib.parse import quote
 
@@ -14,9 +15,9 @@ SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sar
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 
 
-def log(report: Report) -> dict[str, object]:
+def log(reports: Sequence[Report]) -> dict[str, object]:
     """Return a log of one run; only rules that fired are described."""
-    fired = {result.tags["rule"] for result in report.results}
+    fired = {result.tags["rule"] for report in reports for result in report.results}
     rules = [rule for rule in RULES if rule.id in fired]
     order = {rule.id: index for index, rule in enumerate(rules)}
     return {
@@ -33,7 +34,7 @@ def log(report: Report) -> dict[str, object]:
                     }
                 },
                 "columnKind": "unicodeCodePoints",
-                "results": [_result(report, result, order) for result in report.results],
+                "results": [_result(report, result, order) for report in reports for result in report.results],
             }
         ],
     }
@@ -53,12 +54,12 @@ def _result(report: Report, result: Result, order: dict[str, int]) -> dict[str, 
     field = result.field.path if result.field else ""
     about = f"{report.policy} {field}".rstrip()
     # By this a code scanner knows a finding again after lines have moved.
-    identity = hashlib.sha256(f"{about} {report.cluster or ''} {name}".encode()).hexdigest()
+    identity = hashlib.sha256(f"{about} {' '.join(report.clusters)} {name}".encode()).hexdigest()
     return {
         "ruleId": name,
         "ruleIndex": order[name],
         "level": _LEVELS[result.severity],
-        "message": {"text": f"{field}: {result.message}" if field else result.message},
+        "message": {"text": f"{report.name}: {f'{field}: ' if field else ''}{result.message}"},
         "locations": [{**_place(report, result), "logicalLocations": [{"fullyQualifiedName": about}]}],
         "partialFingerprints": {"policyFieldAndRule/v1": identity},
         "properties": {key: value for key, value in result.tags.items() if key != "rule"},

@@ -5,10 +5,11 @@ from dataclasses import replace
 from datetime import date, timedelta
 
 from krm_windows.checks.audit import MAX_CLOSED, YEARS, Scope
-from krm_windows.checks.formats import FORMATS
+from krm_windows.checks.formats import FORMATS, FORMATS_OF_EVERY
 from krm_windows.cli import inputs, previews, report, times
 from krm_windows.exit_codes import ExitCode
 from krm_windows.function import audit
+from krm_windows.function.previews import Choice
 from krm_windows.results import fails
 
 _DAY = timedelta(days=1)
@@ -31,6 +32,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         help=f"how many days in a row may be closed (default: {MAX_CLOSED // _DAY})",
     )
     parser.add_argument("--cluster", metavar="NAME", help="the cluster (default: the policy's buildFor)")
+    parser.add_argument("--all-clusters", action="store_true", help="every cluster that the policy names")
     parser.add_argument("--resources", metavar="DIR", help="where `closesEarly: auto` finds the targets' timeouts")
     parser.add_argument("-o", "--output", choices=FORMATS, default="text", help="the form (default: text)")
     report.options(parser)
@@ -41,11 +43,12 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     config = inputs.policy(arguments.policy)
     items = inputs.resources(arguments.resources) if arguments.resources else []
     scope = Scope(arguments.first or times.now().date(), arguments.years, arguments.max_closed)
-    found = audit.report(config, items, arguments.cluster, scope)
-    if arguments.policy != inputs.STDIN:
-        found = replace(found, file=arguments.policy)
-    previews.show(FORMATS[arguments.output](found))
-    return ExitCode.ERROR if fails(found.results, strict=arguments.strict) else ExitCode.FINE
+    choice = Choice(arguments.cluster, every=arguments.all_clusters)
+    file = None if arguments.policy == inputs.STDIN else arguments.policy
+    found = [replace(each, file=file) for each in audit.reports(config, items, choice, scope)]
+    previews.show((FORMATS_OF_EVERY if arguments.all_clusters else FORMATS)[arguments.output](found))
+    failed = fails([result for each in found for result in each.results], strict=arguments.strict)
+    return ExitCode.ERROR if failed else ExitCode.FINE
 
 
 def _date(text: str) -> date:

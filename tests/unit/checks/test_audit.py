@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from krm_windows.checks.audit import Scope
 from krm_windows.checks.facts import DAY, Facts, take
 from krm_windows.function import audit
+from krm_windows.function.previews import Choice
 from krm_windows.gate.decide import timeline
 from krm_windows.inventory import Inventory
 from krm_windows.krm import KubeObject
@@ -54,7 +55,7 @@ def facts(fields: str, years: int = 2) -> Facts:
 
 def found(fields: str, scope: Scope = Scope(FIRST)) -> list[str]:  # noqa: B008 - it is frozen
     """Audit a policy; return rule, path and message of each finding."""
-    report = audit.report(KubeObject.parse(f"{HEAD}{fields}\n".encode()), [], None, scope)
+    [report] = audit.reports(KubeObject.parse(f"{HEAD}{fields}\n".encode()), [], Choice(), scope)
     return [f"{each.tags['rule']} {each.field.path if each.field else ''}: {each.message}" for each in report.results]
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from krm_windows.checks.audit import Scope
 from krm_windows.function import audit
+from krm_windows.function.previews import Choice
 from krm_windows.krm import KubeObject
 from krm_windows.rules import RULES, Rule
 
@@ -22,7 +23,7 @@ FROM_2027 = Scope(date(2027, 1, 1))
 def fired(rule: Rule, name: str) -> set[str]:
     """Audit a document of a rule, and give the ids of the rules that it breaks."""
     document = FIXTURES / rule.id / f"{name}.yaml"
-    report = audit.report(KubeObject.parse(document.read_bytes()), [], None, FROM_2027)
+    [report] = audit.reports(KubeObject.parse(document.read_bytes()), [], Choice(), FROM_2027)
     return {result.tags["rule"] for result in report.results}
 
 

@@ -67,7 +67,7 @@ def test_json_says_what_was_audited(policy: str, capsys: pytest.CaptureFixture[s
     found = json.loads(printed(capsys, policy, *FROM, "-o", "json"))
     assert {name: value for name, value in found.items() if name != "results"} == {
         "policy": "flux-system/week",
-        "cluster": None,
+        "clusters": [],
         "from": "2027-01-01",
         "until": "2036-12-31",
     }
@@ -133,6 +133,29 @@ def test_a_cluster_is_audited_as_it_is_built(policy: str, capsys: pytest.Capture
     assert printed(capsys, policy, *FROM, "--cluster", "north") == (
         "flux-system/week on north, 2027-01-01 to 2036-12-31: nothing to say\n"
     )
+
+
+def test_clusters_that_have_it_alike_are_one_report(policy: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Told once, and the others apart."""
+    short = "{freezes: {summer: {ends: '2027-07-10'}}}"
+    clusters = f"{{north: {{interval: 30m}}, south: {short}, east: {{interval: 30m}}, west: {short}}}"
+    Path(policy).write_text(spec(freezes=FREEZE, clusters=clusters))
+    found = json.loads(printed(capsys, policy, *FROM, "--all-clusters", "-o", "json"))
+    assert [each["clusters"] for each in found] == [["north", "east"], ["south", "west"]]
+    lines = printed(capsys, policy, *FROM, "--all-clusters").splitlines()
+    assert [line.partition(" ")[0] for line in lines] == ["[warning]", "flux-system/week", "flux-system/week"]
+    assert lines[1:] == [
+        "flux-system/week on north, east, 2027-01-01 to 2036-12-31: 1 warning",
+        "flux-system/week on south, west, 2027-01-01 to 2036-12-31: nothing to say",
+    ]
+
+
+def test_many_clusters_are_counted(policy: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A line stays a line."""
+    clusters = ", ".join(f"c{number}: {{interval: 30m}}" for number in range(1000))
+    Path(policy).write_text(spec(clusters=f"{{{clusters}}}"))
+    out = printed(capsys, policy, *FROM, "--all-clusters")
+    assert out.startswith("flux-system/week on c0, c1, c2, c3, c4, 995 more, 2027-01-01 to ")
 
 
 def test_resources_tell_how_early_to_close(policy: str, capsys: pytest.CaptureFixture[str]) -> None:
