@@ -1,9 +1,37 @@
 """Edges that act beside clock changes: what the CronJob controller does to them is what the build refuses."""
 
 import json
+from datetime import UTC, datetime
+from itertools import takewhile
 
 import pytest
 from calls import APPS, POLICY, Answer, call, wire
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from krm_windows import rules
+from krm_windows.checks import actuation
+from krm_windows.gate.decide import timeline
+from krm_windows.inventory import Inventory
+from krm_windows.krm import KubeObject
+from krm_windows.plan import compile_policy
+from krm_windows.plan.model import Plan
+from krm_windows.policy.load import load
+from krm_windows.results import fails
+from krm_windows.schedule import controller
+
+YEARS = (datetime(2027, 1, 1, tzinfo=UTC), datetime(2029, 1, 1, tzinfo=UTC))
+FAULTY = (
+    "Africa/Cairo",
+    "America/Havana",
+    "America/Santiago",
+    "Asia/Beirut",
+    "Asia/Gaza",
+    "Atlantic/Azores",
+    "Australia/Lord_Howe",
+    "Europe/Berlin",
+    "Africa/Casablanca",
+)
 
 
 def built(zone: str, opens: str, closes: str) -> list[str]:
@@ -65,3 +93,35 @@ def test_a_clock_change_may_bring_two_edges_close() -> None:
     """An hour and a bit on the wall clock are minutes, and a Job that starts late would undo the next edge."""
     [line] = built("Europe/Berlin", "Sun 03:03", "Sun 01:57")
     assert line.startswith("spec.windows: have edges at Sun 2026-03-29 01:57 and 6 minutes later")
+
+
+def window(opens: str, ends: str, zone: str) -> Plan | None:
+    """Compile a policy with one window and edges that act; None where they are refused for another reason."""
+    head = POLICY[: POLICY.index("  windows:")].replace("Europe/Berlin", zone)
+    text = f"{head}  actuator: {{type: Kubectl}}\n  windows: {{w: {{opens: {opens}, {ends}}}}}\n"
+    policy = load(KubeObject.parse(text.encode()).node).policy
+    plan, results = compile_policy(policy, None, Inventory((), visible=False)) if policy else (None, [])
+    return None if fails(results) else plan
+
+
+@settings(max_examples=60)
+@given(
+    st.sampled_from(FAULTY),
+    st.sampled_from(["daily", "Sun", "Fri", "Sat", "Mon-Fri"]),
+    st.sampled_from([0, 1, 2, 3, 8, 23]),
+    st.sampled_from(["duration: 30m", "duration: 5h", "closes: '02:20'", "closes: '17:05'"]),
+)
+def test_a_fault_is_told_if_and_only_if_there_is_one(zone: str, days: str, hour: int, ends: str) -> None:
+    """Over two years, firing by firing: what the controller does is what the evaluator says, or it is refused."""
+    plan = window(f"{days} {hour:02}:15", ends, zone)
+    assume(plan is not None)
+    assert plan
+    meant = [(each.begins, not each.open) for each in timeline(plan.timetable, *YEARS)][1:]
+    fired = sorted(
+        (run, each.suspends)
+        for each in plan.wake_ups
+        for run in takewhile(lambda run: run < YEARS[1], controller.runs(each.schedule, zone, YEARS[0]))
+        if run > YEARS[0]
+    )
+    told = [each for each in actuation.check(plan, *YEARS) if each.tags["rule"] == rules.KUBECTL_CLOCK_CHANGE.id]
+    assert bool(told) == (meant != fired)
