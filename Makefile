@@ -17,7 +17,7 @@ export HYPOTHESIS_STORAGE_DIRECTORY := $(CURDIR)/.cache/hypothesis
 help:
 	@echo 'make demo      build examples/no-deploy-friday and show its coming week'
 	@echo 'make test      run the tests; what a machine lacks is named and skipped'
-	@echo 'make laws-full walk ten years of all zones minute by minute, which takes an hour'
+	@echo 'make laws-full walk ten years of all zones minute by minute, which takes half an hour'
 	@echo 'make check     lint, types, layers, generated files, rules of the house'
 	@echo 'make format    format the sources'
 	@echo 'make generate  write schema, function definition, field reference and expected results again'

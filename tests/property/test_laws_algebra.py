@@ -1,0 +1,179 @@
+"""Laws of the rules among themselves: union, freeze, override, state, closing early, and what lies outside windows.
+
+All are equations between sets of instants, and the sets are timelines, cut around a change of a clock.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime, timedelta
+from itertools import pairwise
+
+from changes import Change, changes
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracle import utc
+from shapes import SHAPES, plan
+
+from krm_windows.gate import wallclock
+from krm_windows.gate.decide import decide, timeline
+from krm_windows.gate.timetable import Rule, Timetable
+
+MINUTE = timedelta(minutes=1)
+Edges = list[datetime]
+
+
+def opened(timetable: Timetable, change: Change) -> Edges:
+    """Give the edges of a policy around a change: at each the state turns, and it begins closed."""
+    start, until = utc(change.at - 2 * 1440), utc(change.at + 2 * 1440)
+    parts = [segment for segment in timeline(timetable, start, until) if segment.open]
+    return [edge for part in parts for edge in (part.begins, part.ends)]
+
+
+def holds(edges: Edges, at: datetime) -> bool:
+    """Whether an instant lies in a set: half open, so an edge belongs to what it begins."""
+    return sum(edge <= at for edge in edges) % 2 == 1
+
+
+def combined(one: Edges, other: Edges, rule: Callable[[bool, bool], bool]) -> Edges:
+    """Combine two sets instant by instant: between two edges of either nothing changes."""
+    kept: Edges = []
+    for edge in sorted({*one, *other}):
+        if rule(holds(one, edge), holds(other, edge)) != (len(kept) % 2 == 1):
+            kept.append(edge)
+    return kept
+
+
+def ruled(timetable: Timetable, windows: tuple[Rule, ...] = (), freezes: tuple[Rule, ...] = ()) -> Timetable:
+    """Keep the zone of a timetable, and only these rules."""
+    return Timetable(policy=timetable.policy, time_zone=timetable.time_zone, windows=windows, freezes=freezes)
+
+
+def renamed(prefix: str, rules: tuple[Rule, ...], state: str | None = None) -> tuple[Rule, ...]:
+    """Make rules of one kind rules of another."""
+    return tuple(replace(rule, name=f"{prefix}.{number}", state=state) for number, rule in enumerate(rules))
+
+
+@st.composite
+def policies(draw: st.DrawFn, count: int) -> tuple[Change, list[Timetable]]:
+    """Draw a change of a clock, and policies for its zone, each a set of windows and nothing else."""
+    change = draw(st.sampled_from(changes()))
+    drawn = [plan(draw(st.sampled_from(list(SHAPES))), change).timetable for _ in range(count)]
+    return change, [ruled(each, windows=renamed("windows", _all(each))) for each in drawn]
+
+
+def _all(timetable: Timetable) -> tuple[Rule, ...]:
+    """Take every rule that has a beginning, whatever its kind."""
+    every = (*timetable.windows, *timetable.freezes, *timetable.overrides)
+    return tuple(rule for rule in every if rule.begins is not None)
+
+
+law = settings(max_examples=60, deadline=None)
+
+
+@law
+@given(policies(2))
+def test_windows_are_a_union(drawn: tuple[Change, list[Timetable]]) -> None:
+    """Of two sets of windows: open where one is or the other, in whatever order, and twice is once."""
+    change, (one, other) = drawn
+    both = opened(ruled(one, windows=one.windows + renamed("windows.v", other.windows)), change)
+    assert both == combined(opened(one, change), opened(other, change), lambda a, b: a or b)
+    assert both == opened(ruled(one, windows=renamed("windows.v", other.windows) + one.windows), change)
+    assert opened(ruled(one, windows=one.windows + one.windows), change) == opened(one, change)
+
+
+@law
+@given(policies(2))
+def test_a_freeze_cuts(drawn: tuple[Change, list[Timetable]]) -> None:
+    """What it covers is closed, and what is left of a window stays open."""
+    change, (one, frozen) = drawn
+    cut = replace(one, freezes=renamed("freezes", frozen.windows))
+    assert opened(cut, change) == combined(opened(one, change), opened(frozen, change), lambda a, b: a and not b)
+
+
+@law
+@given(policies(1))
+def test_outside_windows_is_the_complement(drawn: tuple[Change, list[Timetable]]) -> None:
+    """Freezes of a policy that is open otherwise leave open exactly what the same windows would leave closed."""
+    change, (one,) = drawn
+    freezes = replace(ruled(one, freezes=renamed("freezes", one.windows)), outside_windows="Open")
+    always = opened(replace(one, state="Open"), change)
+    assert opened(freezes, change) == combined(always, opened(one, change), lambda a, b: a and not b)
+
+
+@law
+@given(policies(3))
+def test_overrides_outrank_freezes_and_windows(drawn: tuple[Change, list[Timetable]]) -> None:
+    """One that opens opens what is frozen; one that closes closes even that."""
+    change, (one, opening, closing) = drawn
+    frozen = replace(one, freezes=renamed("freezes", closing.windows))
+    opens = renamed("overrides.o", opening.windows, "Open")
+    closes = renamed("overrides.c", closing.windows, "Closed")
+    first = combined(opened(frozen, change), opened(opening, change), lambda a, b: a or b)
+    assert opened(replace(frozen, overrides=opens), change) == first
+    both = combined(first, opened(closing, change), lambda a, b: a and not b)
+    assert opened(replace(frozen, overrides=opens + closes), change) == both
+    assert opened(replace(frozen, overrides=closes + opens), change) == both
+
+
+@law
+@given(policies(2), st.sampled_from([timedelta(0), timedelta(hours=1)]))
+def test_state_outranks_everything(drawn: tuple[Change, list[Timetable]], early: timedelta) -> None:
+    """Held open it is open throughout, held shut never, whatever else is said."""
+    change, (one, other) = drawn
+    full = replace(one, closes_early=early, overrides=renamed("overrides", other.windows, "Closed"))
+    assert opened(replace(full, state="Open"), change) == [utc(change.at - 2 * 1440), utc(change.at + 2 * 1440)]
+    assert opened(replace(full, state="Closed"), change) == []
+
+
+@law
+@given(policies(2), st.integers(0, 400), st.integers(0, 400))
+def test_closing_early_moves_the_ends(drawn: tuple[Change, list[Timetable]], one: int, more: int) -> None:
+    """Every open interval ends earlier by so much real time, or is none; and margins add up."""
+    change, (policy, frozen) = drawn
+    policy = replace(policy, freezes=renamed("freezes", frozen.windows))
+
+    until = utc(change.at + 2 * 1440)
+    whole = list(timeline(policy, utc(change.at - 2 * 1440), until + MINUTE * 800))
+    for margin in (MINUTE * one, MINUTE * (one + more)):
+        parts = [(part.begins, min(part.ends - margin, until)) for part in whole if part.open]
+        left = [edge for part in parts if part[0] < part[1] for edge in part]
+        assert opened(replace(policy, closes_early=margin), change) == left
+
+
+@law
+@given(policies(2), st.integers(1, 300))
+def test_an_override_opens_to_its_very_end(drawn: tuple[Change, list[Timetable]], margin: int) -> None:
+    """What an override opens is not closed early; beside it, the margin looks through it."""
+    change, (one, opening) = drawn
+    overridden = replace(one, overrides=renamed("overrides", opening.windows, "Open"))
+    early = replace(overridden, closes_early=margin * MINUTE)
+    union = ruled(one, windows=one.windows + renamed("windows.o", opening.windows))
+    shortened = opened(replace(union, closes_early=margin * MINUTE), change)
+    assert opened(early, change) == combined(shortened, opened(opening, change), lambda a, b: a or b)
+
+
+@law
+@given(policies(1), st.integers(-2000, 2000), st.integers(0, 400))
+def test_being_open_is_lying_in_an_interval(drawn: tuple[Change, list[Timetable]], minutes: int, margin: int) -> None:
+    """The list of intervals and the question at an instant give one answer, at every edge too."""
+    change, (one,) = drawn
+    policy = replace(one, closes_early=margin * MINUTE)
+    edges = opened(policy, change)
+    start, until = utc(change.at - 2 * 1440), utc(change.at + 2 * 1440)
+    for at in (utc(change.at + minutes), *(edge for edge in edges[:4] if start < edge < until)):
+        assert decide(policy, at).open == holds(edges, at)
+        assert decide(policy, at - timedelta.resolution).open == holds(edges, at - timedelta.resolution)
+
+
+@law
+@given(st.deferred(lambda: st.sampled_from(changes())), st.lists(st.integers(-3000, 3000), min_size=2, max_size=8))
+def test_moments_and_instants_keep_their_order(change: Change, minutes: list[int]) -> None:
+    """A later moment on the wall clock is no earlier instant, and at a later instant the clock shows no less."""
+    tz = wallclock.zone(change.zone)
+    moments = [change.wall + number * MINUTE for number in sorted(minutes)]
+    instants = [change.utc + number * MINUTE for number in sorted(minutes)]
+    assert all(wallclock.instant(a, tz) <= wallclock.instant(b, tz) for a, b in pairwise(moments))
+    assert all(wallclock.wall(a, tz) <= wallclock.wall(b, tz) for a, b in pairwise(instants))
+    for moment in moments:
+        assert wallclock.wall(wallclock.instant(moment, tz), tz) >= moment
+        assert wallclock.wall(wallclock.instant(moment, tz) - MINUTE, tz) < moment
