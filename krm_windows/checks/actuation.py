@@ -4,7 +4,7 @@ Away from clock changes a schedule fires as its fields say. Beside one the contr
 actuator `Kubectl` nothing looks again.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -36,26 +36,50 @@ class _Fault:
         return self.meant or self.fired or datetime.max  # noqa: DTZ901 - one of the two is there
 
 
+@dataclass(frozen=True, slots=True)
+class _Runs:
+    """When an edge is `meant` and when it is `fired`, from before a clock change to well after it."""
+
+    wake_up: WakeUp
+    meant: tuple[datetime, ...]
+    fired: frozenset[datetime]
+
+    def faults(self, spared: Collection[datetime]) -> Iterator[_Fault]:
+        """Compare the two but for some instants."""
+        lost = sorted(set(self.meant[1:]) - self.fired - set(spared))
+        odd = sorted(self.fired - set(self.meant))
+        yield from (_Fault("moves", at, instead) for at, instead in zip(lost, odd, strict=False))
+        yield from (_Fault("skips", at, None) for at in lost[len(odd) :])
+        yield from (_Fault("repeats", None, at) for at in odd[len(lost) :])
+
+
 def check(plan: Plan, begins: datetime, ends: datetime) -> Iterator[Result]:
     """Yield each edge that the controller would not fire as meant between two UTC instants."""
+    if plan.looks:
+        return
     zone = wallclock.zone(plan.timetable.time_zone)
-    changes = () if plan.looks else tuple(clock_changes(zone, begins, ends))
-    for wake_up in plan.wake_ups if changes else ():
-        faults = dict.fromkeys(fault for change in changes for fault in _faults(wake_up, change, zone))
+    changes = tuple(clock_changes(zone, begins, ends))
+    every = [[_runs(wake_up, change, zone) for wake_up in plan.wake_ups] for change in changes]
+    for number, wake_up in enumerate(plan.wake_ups):
+        faults = dict.fromkeys(fault for runs in every for fault in runs[number].faults(_vanished(runs)))
         for verb in dict.fromkeys(fault.verb for fault in faults):
             yield _reported(wake_up, [fault for fault in faults if fault.verb == verb], zone)
     yield from _hurried(plan, changes, zone)
 
 
-def _faults(wake_up: WakeUp, change: ClockChange, zone: ZoneInfo) -> Iterator[_Fault]:
-    """Compare what is meant with what the controller does, from the run before a change to the first one well after."""
+def _runs(wake_up: WakeUp, change: ClockChange, zone: ZoneInfo) -> _Runs:
     meant = _meant(wake_up, change, zone)
-    fired = set(_until(controller.runs(wake_up.schedule, wake_up.time_zone, meant[0]), change.at + _AROUND))
-    lost, odd = sorted(set(meant[1:]) - fired), sorted(fired - set(meant))
-    for at, instead in zip(lost, odd, strict=False):
-        yield _Fault("moves", at, instead)
-    yield from (_Fault("skips", at, None) for at in lost[len(odd) :])
-    yield from (_Fault("repeats", None, at) for at in odd[len(lost) :])
+    fired = _until(controller.runs(wake_up.schedule, wake_up.time_zone, meant[0]), change.at + _AROUND)
+    return _Runs(wake_up, tuple(meant), frozenset(fired))
+
+
+def _vanished(every: Iterable[_Runs]) -> set[datetime]:
+    """Return the instants at which something opens and closes at once, in a missing hour, and nothing fires."""
+    runs = list(every)
+    opening, closing = (
+        {at for each in runs if each.wake_up.suspends is side for at in each.meant} for side in (False, True)
+    )
+    return (opening & closing).difference(*(each.fired for each in runs))
 
 
 def _meant(wake_up: WakeUp, change: ClockChange, zone: ZoneInfo) -> list[datetime]:
