@@ -1,5 +1,6 @@
 """Every rule has a document that breaks it and one that nearly does; those of plan and stream are ResourceLists."""
 
+import json
 import re
 from pathlib import Path
 
@@ -8,11 +9,13 @@ from calls import call
 
 from krm_windows import rules
 from krm_windows.checks import readonly
+from krm_windows.emit import configmap
 from krm_windows.function import window_policy
 from krm_windows.krm import ResourceList
 from krm_windows.rules import RULES, Rule
 
 FIXTURES = Path(__file__).parents[2] / "fixtures/rules"
+PROGRAM = "".join(f"    {key}: {json.dumps(source)}\n" for key, source in configmap.program().items())
 HEAD = "apiVersion: config.kubernetes.io/"
 # A gated source is always worth a word, and so is the actuator Kubectl.
 BESIDE = {rules.SOURCE_SHARED.id: {rules.SOURCE_UPLINK.id}} | {
@@ -22,9 +25,10 @@ BESIDE = {rules.SOURCE_SHARED.id: {rules.SOURCE_UPLINK.id}} | {
 
 
 def document(rule: Rule, name: str) -> str:
-    """Return the text of a document of a rule, empty where there is none."""
+    """Return the text of a document of a rule, with the gate program beside a timetable; empty where there is none."""
     path = FIXTURES / rule.id / f"{name}.yaml"
-    return path.read_text() if path.exists() else ""
+    text = path.read_text() if path.exists() else ""
+    return text.replace("  data:\n    timetable.json:", f"  data:\n{PROGRAM}    timetable.json:")
 
 
 # A fault of ours has no document: test_P11 fires it.
