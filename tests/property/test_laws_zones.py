@@ -49,10 +49,11 @@ def test_no_change_is_left_out() -> None:
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_every_minute(shape: str) -> None:
-    """Three days around each change, the timeline is what a look at each minute finds."""
+    """Three days around each change, the timeline is what a look at each minute finds; so is one that begins in it."""
     for change in met_by(shape, STRIDE):
         timetable, start = around(change, shape)
-        assert written(timetable, start, MINUTES) == states(timetable, start, MINUTES), change
+        for first, count in ((start, MINUTES), (change.at - 15, HOUR), (change.at + 15, HOUR)):
+            assert written(timetable, first, count) == states(timetable, first, count), change
 
 
 @pytest.mark.parametrize("seconds", [30, 90, 1785])
