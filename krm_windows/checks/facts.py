@@ -31,6 +31,11 @@ class Span:
     ends: datetime
 
     @property
+    def edges(self) -> tuple[datetime, datetime]:
+        """Its beginning and its end."""
+        return self.begins, self.ends
+
+    @property
     def length(self) -> timedelta:
         """How long it is."""
         return self.ends - self.begins

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from krm_windows import rules
 from krm_windows.checks import findings
-from krm_windows.checks.facts import Facts
+from krm_windows.checks.facts import Facts, Span
 from krm_windows.gate.decide import timeline
 from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.timetable import Rule
@@ -14,6 +14,7 @@ from krm_windows.results import Result
 
 # How long a Pod takes until the program in it looks: scheduling, pulling from the node's cache, starting.
 START_UP = timedelta(seconds=60)
+_MINUTE = timedelta(minutes=1)
 
 
 def check(facts: Facts, interval: timedelta | None) -> Iterator[Result]:
@@ -53,8 +54,10 @@ def _never(facts: Facts, window: Rule) -> Iterator[Result]:
         message = f"does not come once from {facts.first} to {facts.last}: change `opens`, or audit more years"
         yield findings.at(rules.WINDOW_NEVER_OPENS, window.name, message, facts.first)
         return
-    begins = facts.instant(occurrences[0].begins)
-    shut = ", ".join(next(timeline(facts.timetable, begins, begins + timedelta.resolution)).rules)
+    parts = [part for each in occurrences for part in timeline(facts.timetable, *map(facts.instant, each.edges))]
+    if any(part.open for part in parts):
+        return  # by an override, which is told in its place
+    shut = ", ".join(parts[0].rules) if parts else ""
     message = (
         f"is never open from {facts.first} to {facts.last}; on {findings.moment(occurrences[0].begins)} "
         f"{shut or 'a clock change'} keeps it shut: move it, or remove it"
@@ -68,22 +71,34 @@ def _lengths(facts: Facts, window: Rule, interval: timedelta | None) -> Iterator
     if not occurrences:
         return
     shortest, longest = occurrences[0], occurrences[-1]
-    early = facts.timetable.closes_early
+    early, least = facts.timetable.closes_early, interval + START_UP if interval else timedelta()
     if longest.length > 2 * shortest.length:
         yield _unequal(window, longest.begins, longest.length, shortest.length)
-    if early and shortest.length <= early:
-        message = (
-            f"is {duration(shortest.length)} long on {findings.moment(shortest.begins)}, and closesEarly, "
-            f"{duration(early)}, leaves nothing of it: make the window longer, or closesEarly shorter"
-        )
-        yield findings.at(rules.WINDOW_CLOSES_EARLY, window.name, message, shortest.begins)
-    elif interval and shortest.length - early < interval + START_UP:
-        message = (
-            f"is open for {duration(shortest.length - early)} only, on {findings.moment(shortest.begins)}: if the look "
-            f"at its beginning is lost, the next comes after {duration(interval)} and takes up to a minute to start; "
-            f"make the window longer than {duration(interval + START_UP)}, or `interval` shorter"
-        )
-        yield findings.at(rules.WINDOW_SHORT, window.name, message, shortest.begins)
+    if shortest.length - early < max(least, _MINUTE) and not _is_prolonged(facts, shortest, early + least):
+        yield _early(window, shortest, early) if shortest.length <= early else _short(window, shortest, early, least)
+
+
+def _is_prolonged(facts: Facts, occurrence: Span, least: timedelta) -> bool:
+    """Whether other windows go on where this one begins or ends, so that all of them together are long enough."""
+    whole = facts.occurrences(*facts.timetable.windows)
+    return any(each.begins <= occurrence.begins < each.ends and each.length >= least for each in whole)
+
+
+def _early(window: Rule, shortest: Span, early: timedelta) -> Result:
+    message = (
+        f"is {duration(shortest.length)} long on {findings.moment(shortest.begins)}, and closesEarly, "
+        f"{duration(early)}, leaves nothing of it: make the window longer, or closesEarly shorter"
+    )
+    return findings.at(rules.WINDOW_CLOSES_EARLY, window.name, message, shortest.begins)
+
+
+def _short(window: Rule, shortest: Span, early: timedelta, least: timedelta) -> Result:
+    message = (
+        f"is open for {duration(shortest.length - early)} only, on {findings.moment(shortest.begins)}: if the look at "
+        f"its beginning is lost, the next comes after {duration(least - START_UP)} and takes up to a minute to start; "
+        f"make the window at least {duration(least)} long, or `interval` shorter"
+    )
+    return findings.at(rules.WINDOW_SHORT, window.name, message, shortest.begins)
 
 
 def _unequal(window: Rule, begins: datetime, length: timedelta, shortest: timedelta) -> Result:
