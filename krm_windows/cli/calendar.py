@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 from krm_windows.cli import previews, times
 from krm_windows.exit_codes import ExitCode
-from krm_windows.function.previews import Choice
 from krm_windows.gate.wallclock import zone
-from krm_windows.preview import records, text
+from krm_windows.preview import records
 from krm_windows.preview.calendar import Calendar, calendars
+from krm_windows.preview.versions import Choice
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -33,11 +33,21 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     return code
 
 
-def _text(every: Sequence[Calendar], _: argparse.Namespace) -> None:
-    page = text.render(every)
-    if not sys.stdout.isatty():
+def _json(every: Sequence[Calendar], arguments: argparse.Namespace) -> None:
+    several = arguments.all_clusters or len(arguments.policy) > 1
+    previews.show_json(records.calendars(every) if several else records.calendar(every[0]))
+
+
+def _written(every: Sequence[Calendar], arguments: argparse.Namespace) -> None:
+    """Print what a writer returns; it is imported only now, as some take longer than the calendar."""
+    page = importlib.import_module(f"krm_windows.preview.{arguments.output}").render(every)
+    if arguments.output == "text" and sys.stdout.isatty():
+        _painted(page)
+    else:
         previews.show(page)
-        return
+
+
+def _painted(page: str) -> None:
     from rich.console import Console  # noqa: PLC0415 - takes long to import, and only a terminal needs it
 
     from krm_windows.preview import color  # noqa: PLC0415 - likewise
@@ -45,15 +55,4 @@ def _text(every: Sequence[Calendar], _: argparse.Namespace) -> None:
     Console().print(color.paint(page), soft_wrap=True, end="")
 
 
-def _json(every: Sequence[Calendar], arguments: argparse.Namespace) -> None:
-    several = arguments.all_clusters or len(arguments.policy) > 1
-    previews.show_json(records.calendars(every) if several else records.calendar(every[0]))
-
-
-def _written(every: Sequence[Calendar], arguments: argparse.Namespace) -> None:
-    writer = importlib.import_module(f"krm_windows.preview.{arguments.output}")
-    previews.show(writer.render(every))
-
-
-# A writer is imported where it is asked for: some take longer to import than the calendar takes to make.
-FORMATS = {"text": _text, "json": _json, "html": _written, "svg": _written, "ics": _written}
+FORMATS = {"text": _written, "json": _json, "html": _written, "svg": _written, "ics": _written}

@@ -9,7 +9,7 @@ from krm_windows.checks.formats import FORMATS, FORMATS_OF_EVERY
 from krm_windows.cli import inputs, previews, report, times
 from krm_windows.exit_codes import ExitCode
 from krm_windows.function import audit
-from krm_windows.function.previews import Choice
+from krm_windows.preview.versions import Choice
 from krm_windows.results import fails
 
 _DAY = timedelta(days=1)

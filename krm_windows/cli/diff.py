@@ -5,10 +5,10 @@ from collections.abc import Sequence
 
 from krm_windows.cli import inputs, previews, report, times
 from krm_windows.exit_codes import ExitCode
-from krm_windows.function.previews import Source, successions
 from krm_windows.gate.wallclock import zone
 from krm_windows.preview import changes, records
 from krm_windows.preview.difference import Difference, compare
+from krm_windows.preview.versions import Source, successions
 from krm_windows.results import Result, sort
 
 

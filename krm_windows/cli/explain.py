@@ -4,8 +4,8 @@ import argparse
 
 from krm_windows.cli import previews
 from krm_windows.exit_codes import ExitCode
-from krm_windows.function.previews import Choice
 from krm_windows.preview import explanation
+from krm_windows.preview.versions import Choice
 
 
 def options(parser: argparse.ArgumentParser) -> None:

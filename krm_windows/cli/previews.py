@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from krm_windows.cli import inputs, report
 from krm_windows.exit_codes import ExitCode
-from krm_windows.function.previews import Choice, Source, Version
 from krm_windows.krm import KubeObject
+from krm_windows.preview.versions import Choice, Source, Version
 
 
 def options(parser: argparse.ArgumentParser, *, cluster: str = "default: the policy's buildFor") -> None:

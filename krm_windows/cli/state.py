@@ -4,10 +4,10 @@ import argparse
 
 from krm_windows.cli import previews, times
 from krm_windows.exit_codes import ExitCode
-from krm_windows.function.previews import Choice
 from krm_windows.gate.decide import decide
 from krm_windows.gate.wallclock import zone
 from krm_windows.preview import records, sentences
+from krm_windows.preview.versions import Choice
 
 
 def options(parser: argparse.ArgumentParser) -> None:

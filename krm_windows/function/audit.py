@@ -7,13 +7,13 @@ from datetime import timedelta
 from krm_windows import inventory, rules
 from krm_windows.checks.audit import Scope, audit
 from krm_windows.checks.report import Report
-from krm_windows.function.previews import Choice
 from krm_windows.inventory import about, file_of
 from krm_windows.krm import KubeObject
 from krm_windows.plan import compile_policy, kinds
 from krm_windows.plan.model import Plan
 from krm_windows.policy.load import load
 from krm_windows.policy.model import WindowPolicy
+from krm_windows.preview.versions import Choice
 from krm_windows.results import Result, fails, sort
 
 # What hangs on the resources beside a policy is the build's matter, but for what decides when it is open.

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from krm_windows.checks.audit import Scope
 from krm_windows.checks.facts import DAY, Facts, take
 from krm_windows.function import audit
-from krm_windows.function.previews import Choice
 from krm_windows.gate.decide import timeline
 from krm_windows.inventory import Inventory
 from krm_windows.krm import KubeObject
 from krm_windows.plan import compile_policy
 from krm_windows.policy.load import load
+from krm_windows.preview.versions import Choice
 
 HEAD = POLICY[: POLICY.index("  windows:")]
 FIRST = date(2027, 1, 1)
@@ -149,6 +149,13 @@ def test_a_finding_names_field_date_and_fix(fields: str, line: str) -> None:
         f"{WEEK}\n  freezes: {{f: {{starts: '2027-03-05', ends: '2027-03-14', reason: r}}}}",
         # Held by hand is said at every build; the schedule behind it is as good as before.
         "  windows: {w: {opens: '2050-01-01', duration: 4h}, v: {opens: Mon 08:00, closes: Thu 17:00}}",
+        # A short one that prolongs another, with time left before the end.
+        f"{WEEK[:-1]}, v: {{opens: Thu 17:00, duration: 5m}}}}\n  closesEarly: 10m",
+        # Open all the same, by an override.
+        (
+            f"{WEEK[:-1]}, v: {{opens: '2027-03-06', duration: 1d}}}}\n"
+            "  overrides: {o: {state: Open, starts: '2027-03-06', ends: '2027-03-06', reason: r}}"
+        ),
         # What is over by an instant is told by that; what is to come is not over.
         "  outsideWindows: Open\n  freezes: {f: {starts: '2027-01-01T00:00Z', duration: 4h, reason: r}}",
     ],

@@ -8,8 +8,8 @@ import pytest
 
 from krm_windows.checks.audit import Scope
 from krm_windows.function import audit
-from krm_windows.function.previews import Choice
 from krm_windows.krm import KubeObject
+from krm_windows.preview.versions import Choice
 from krm_windows.rules import RULES, Rule
 
 FIXTURES = Path(__file__).parents[2] / "fixtures/rules"
