@@ -3,7 +3,7 @@
 import json
 import subprocess
 import sys
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
 
 import pytest
@@ -16,7 +16,7 @@ from shapes import SHAPES, plan
 from krm_windows.emit import configmap
 from krm_windows.gate import timetable
 from krm_windows.gate.decide import decide
-from krm_windows.gate.wallclock import zone
+from krm_windows.gate.wallclock import wall, zone
 from krm_windows.plan.model import Plan
 from krm_windows.preview import records
 from krm_windows.preview.calendar import Period, calendars
@@ -104,3 +104,13 @@ def test_state_is_what_the_program_prints(shape: str, tmp_path: Path) -> None:
         for edge in ("since", "until"):
             moments = [each[edge] and datetime.fromisoformat(each[edge]) for each in (logged, said)]
             assert moments[0] == moments[1]
+
+
+@pytest.mark.parametrize("later", [-1, 0, 1, 2])
+def test_days_begin_when_the_clock_shows_midnight(later: int) -> None:
+    """Around every change: not a minute earlier, and at once where that midnight is left out."""
+    for change in changes():
+        tz, day = zone(change.zone), change.wall.date() + timedelta(days=later)
+        begins, _ = Period(day, 1).bounds(tz)
+        midnight = datetime.combine(day, time())
+        assert wall(begins, tz) >= midnight > wall(begins - timedelta(minutes=1), tz), change
