@@ -1,10 +1,28 @@
 """What a change of a policy must not forget: what the older version may have closed, and nobody would open again."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from krm_windows import rules
+from krm_windows.emit import configmap
+from krm_windows.gate import timetable
 from krm_windows.gate.timetable import Target, Timetable
+from krm_windows.krm import KubeObject
 from krm_windows.results import Result
+
+
+def forgotten(rendered: Iterable[bytes], new: Timetable) -> list[Result]:
+    """Return what a newer timetable leaves shut of the one among rendered manifests, if there is one."""
+    old = (_timetable(KubeObject.parse(manifest)) for manifest in rendered)
+    return [result for found in old if found is not None for result in check(found, new)]
+
+
+def _timetable(manifest: KubeObject) -> Timetable | None:
+    """Read the timetable of a gate's ConfigMap; None where there is none, or none that this release can read."""
+    text = manifest.get("data", configmap.TIMETABLE) if manifest.kind == "ConfigMap" else None
+    try:
+        return timetable.load(text) if isinstance(text, str) else None
+    except (ValueError, TypeError, LookupError):
+        return None
 
 
 def check(old: Timetable, new: Timetable) -> Iterator[Result]:

@@ -2,14 +2,16 @@
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from krm_windows import rules, tree, workspace
-from krm_windows.checks import readonly
+from krm_windows.checks import readonly, succession
 from krm_windows.cli import inputs, report
 from krm_windows.exit_codes import ExitCode
 from krm_windows.function import window_policy
+from krm_windows.inventory import about
+from krm_windows.krm import KubeObject
 from krm_windows.plan import uninstall
 from krm_windows.plan.model import Plan
 from krm_windows.results import Result, fails
@@ -30,20 +32,33 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Render, or compare with what was rendered before."""
-    plan, results = _plan(arguments)
-    code = report.show(results, strict=arguments.strict)
-    if plan is None or code is not ExitCode.FINE:
+    config = inputs.policy(arguments.policy)
+    plan, results = _plan(config, arguments)
+    if plan is None:
+        return report.show(results, strict=arguments.strict)
+    forgotten = succession.forgotten(_older(arguments.output), plan.timetable)
+    code = report.show([*results, *about(config, forgotten)], strict=arguments.strict)
+    if code is not ExitCode.FINE:
         return code
-    folder = workspace.Folder(arguments.output, tree.header(plan))
-    files = tree.files(plan)
+    folder, files = _folder(plan, arguments.output), tree.files(plan)
     if arguments.check:
         return _compare(folder, files)
     folder.write(files)
     return ExitCode.FINE
 
 
-def _plan(arguments: argparse.Namespace) -> tuple[Plan | None, Sequence[Result]]:
-    config = inputs.policy(arguments.policy)
+def _older(path: Path) -> Iterable[bytes]:
+    """Return what was rendered into a directory before, from whichever policy."""
+    return workspace.Folder(path, frozenset(filter(tree.is_header, workspace.first_lines(path)))).read().values()
+
+
+def _folder(plan: Plan, path: Path) -> workspace.Folder:
+    """Return the directory, in which what was rendered under a former name is the policy's own too."""
+    policies = (plan.policy, *plan.timetable.former_names)
+    return workspace.Folder(path, frozenset(map(tree.header, policies)))
+
+
+def _plan(config: KubeObject, arguments: argparse.Namespace) -> tuple[Plan | None, Sequence[Result]]:
     items = inputs.resources(arguments.resources) if arguments.resources else []
     compiled = window_policy.compile_onto(config, items, arguments.cluster)
     results = readonly.check(compiled.results, compiled.adopted)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pkgutil import get_data
 
-from krm_windows.preview import markup
+from krm_windows.preview import crowd, markup
 from krm_windows.preview.calendar import Calendar
 from krm_windows.preview.clock import shown, stamp
 from krm_windows.preview.markup import Child, Element, element, percent
@@ -103,7 +103,7 @@ def _grid(band: Band) -> str:
 
 def _row(row: Row, number: int, band: Band) -> Element:
     name = element("th", element("a", row.title, href=f"#r{number}"), scope="row", role="rowheader")
-    facts = (_bar(fact, f"r{number}-{i}", band) for i, fact in enumerate(row.facts))
+    facts = (_bar(fact, f"r{number}-{i}", band) for i, fact in crowd.bars(row, band))
     children = [bar for bar in facts if bar is not None]
     children[:0] = _outside(row, band)
     track = element("td", *children, class_="track", role="cell", style=f"--lanes:{row.lanes_in(band)}")

@@ -13,6 +13,7 @@ from krm_windows.preview.text import span
 
 KINDS = {
     "open": "open",
+    "often": "opens and closes often",
     "freeze": "freeze",
     "override-open": "override that opens",
     "override-closed": "override that closes",
@@ -29,8 +30,8 @@ _QUARTER = timedelta(hours=6)
 class Fact:
     """One thing in a row during the UTC interval [`begins`, `ends`), an instant if it is a clock change.
 
-    `kind` is `open`, `freeze`, `override-open`, `override-closed` or `clock`; lane 0 is what results, others what was
-    asked for. `rules` are paths in the spec; `reason` is the user's.
+    `kind` is `open` (`often` where many are drawn as one), `freeze`, `override-open`, `override-closed` or `clock`;
+    lane 0 is what results, others what was asked for. `rules` are paths in the spec; `reason` is the user's.
     """
 
     kind: str

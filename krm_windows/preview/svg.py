@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from pkgutil import get_data
 
-from krm_windows.preview import markup
+from krm_windows.preview import crowd, markup
 from krm_windows.preview.calendar import Calendar
 from krm_windows.preview.markup import Element, element
 from krm_windows.preview.picture import KINDS, Band, Fact, Picture, Row, Tick, draw
@@ -43,7 +43,8 @@ def _patterns() -> Element:
     stripes = element("path", d="M-2 2 4 -4M-1 9 9 -1M4 10 10 4", class_="freeze-ink")
     dots = element("circle", cx=3, cy=3, r=1, class_="opens-ink")
     cross = element("path", d="M0 0 6 6M6 0 0 6", class_="closes-ink")
-    sizes = (("freeze", 8, stripes), ("override-open", 6, dots), ("override-closed", 6, cross))
+    bars = element("path", d="M1.5 0V6", class_="often-ink")
+    sizes = (("often", 6, bars), ("freeze", 8, stripes), ("override-open", 6, dots), ("override-closed", 6, cross))
     return element("defs", *(_pattern(kind, size, ink) for kind, size, ink in sizes))
 
 
@@ -91,7 +92,7 @@ def _row(row: Row, band: Band, y: int, height: int) -> Iterator[Element]:
     for tick in band.ticks:
         x = _x((band.place(tick.at, tick.at) or (0, 0))[0])
         yield element("line", class_="major-line" if tick.major else "line", x1=x, x2=x, y1=y, y2=y + height)
-    for fact in row.facts:
+    for _, fact in crowd.bars(row, band):
         if place := band.place(fact.begins, fact.ends):
             yield _fact(fact, _x(place[0]), _length(place[1]), y, height)
 
@@ -105,9 +106,9 @@ def _fact(fact: Fact, x: float, width: float, y: int, height: int) -> Element:
     parts = [_shape(fact.kind, x, top, max(width, 2), tall)]
     length = _CHARACTER * len(fact.label) + 6
     if length < width:
-        if fact.lane:
+        if fact.kind != "open":
             parts.append(element("rect", class_="paper", x=x + 2, y=top + 1, width=length, height=tall - 2))
-        kind = "label" if fact.lane else "on-open"
+        kind = "on-open" if fact.kind == "open" else "label"
         parts.append(element("text", fact.label, class_=kind, x=x + 5, y=top + tall / 2 + 4))
     return element("g", words, *parts)
 

@@ -8,9 +8,17 @@ from krm_windows.plan.model import Plan
 KUSTOMIZATION = "kustomization.yaml"
 
 
-def header(plan: Plan) -> str:
-    """Return the first line of every file, by which they are told from others."""
-    return f"# Rendered by krm-windows from WindowPolicy {plan.policy}: edit the policy, not this file."
+_HEADER = "# Rendered by krm-windows from WindowPolicy "
+
+
+def header(policy: str) -> str:
+    """Return the first line of every file of a policy (`namespace/name`), by which they are told from others."""
+    return f"{_HEADER}{policy}: edit the policy, not this file."
+
+
+def is_header(line: str) -> bool:
+    """Whether a file that begins with this line was rendered from some policy."""
+    return line.startswith(_HEADER)
 
 
 def files(plan: Plan) -> dict[str, bytes]:
@@ -28,4 +36,4 @@ def files(plan: Plan) -> dict[str, bytes]:
 
 
 def _content(plan: Plan, value: object) -> bytes:
-    return f"{header(plan)}\n{writer.render(value)}".encode()
+    return f"{header(plan.policy)}\n{writer.render(value)}".encode()

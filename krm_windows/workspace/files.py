@@ -18,10 +18,14 @@ class WorkspaceError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """A directory in which every file that begins with the line `header` is ours."""
+    """A directory in which every file that begins with one of the lines `headers` is ours."""
 
     path: Path
-    header: str
+    headers: frozenset[str]
+
+    def read(self) -> dict[str, bytes]:
+        """Return the content of our files by name."""
+        return {name: (self.path / name).read_bytes() for name in self._ours()}
 
     def stale(self, wanted: Mapping[str, bytes]) -> Iterator[str]:
         """Yield the unified diff of each file that differs from what is wanted, in order of their names."""
@@ -56,14 +60,25 @@ class Folder:
         return sorted(path.name for path in self.path.iterdir() if self._is_ours(path))
 
     def _is_ours(self, path: Path) -> bool:
-        if path.is_symlink() or not path.is_file():
-            return False
-        with path.open("rb") as file:
-            return file.readline().rstrip(b"\r\n") == self.header.encode()
+        return _first_line(path) in self.headers
 
     def _text(self, name: str) -> str:
         path = self.path / name
         return path.read_bytes().decode(errors="replace") if self._is_ours(path) else ""
+
+
+def first_lines(path: Path) -> frozenset[str]:
+    """Return the first line of every file in a directory, none where there is no directory."""
+    found = map(_first_line, path.iterdir() if path.is_dir() else ())
+    return frozenset(line for line in found if line is not None)
+
+
+def _first_line(path: Path) -> str | None:
+    """Return the first line of a file; None for anything that is no plain file."""
+    if path.is_symlink() or not path.is_file():
+        return None
+    with path.open("rb") as file:
+        return file.readline().rstrip(b"\r\n").decode(errors="replace")
 
 
 def _replace(path: Path, content: bytes) -> None:

@@ -402,3 +402,28 @@ def test_install(run: Run) -> None:
     kinds = [item["kind"] for item in yaml.safe_load_all(done.stdout)]
     assert kinds[:2] == ["Kustomization", "ServiceAccount"]
     assert run("install", "--plugin-home", "home").code == 0
+
+
+def test_render_a_renamed_policy(run: Run) -> None:
+    """What was closed under the old name would stay closed: `formerNames` is demanded, and takes the files over."""
+    run("render", "policy.yaml", "-o", "out")
+    renamed = Path("policy.yaml").read_text().replace("name: week", "name: working-week")
+    Path("policy.yaml").write_text(renamed)
+    refused = run("render", "policy.yaml", "-o", "out")
+    assert (refused.code, "(former-name)" in refused.err) == (1, True)
+    assert "cronjob_week-look.yaml" in names()
+    Path("policy.yaml").write_text(renamed.replace("spec:\n", "spec:\n  formerNames: [flux-system/week]\n"))
+    assert run("render", "policy.yaml", "-o", "out").code == 0
+    assert all("working-week" in name for name in names() if name != "kustomization.yaml")
+
+
+def test_render_without_a_target_that_was_gated(run: Run) -> None:
+    """A target that is dropped while closed would stay closed, so it has to be released first."""
+    two = [{"kind": "Kustomization", "names": ["apps", "infra"]}]
+    Path("policy.yaml").write_text(spec(targets=json.dumps(two)))
+    run("render", "policy.yaml", "-o", "out")
+    Path("policy.yaml").write_text(spec())
+    dropped = run("render", "policy.yaml", "-o", "out")
+    assert (dropped.code, "(target-dropped)" in dropped.err) == (1, True)
+    Path("policy.yaml").write_text(spec(released=json.dumps([{"kind": "Kustomization", "names": ["infra"]}])))
+    assert run("render", "policy.yaml", "-o", "out").code == 0

@@ -1,13 +1,13 @@
 """What pictures show: rows of what is alike, bands of time, lanes for what was asked for."""
 
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from xml.etree import ElementTree as ET
 
 import pytest
 
 from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.timetable import Rule, Timetable
-from krm_windows.preview import svg
+from krm_windows.preview import crowd, svg
 from krm_windows.preview.calendar import Calendar, Period, calendars
 from krm_windows.preview.picture import Picture, draw
 
@@ -93,3 +93,21 @@ def test_svg_tells_every_fact() -> None:
     titles = {title.text for title in root.iter("{http://www.w3.org/2000/svg}title")}
     [row] = draw(every).rows
     assert {fact.words for fact in row.facts} | {"<a> & b"} <= titles
+
+
+EVERY_TEN = Rule("windows.tens", Recurrence(minutes=frozenset(range(0, 60, 10))), timedelta(minutes=5))
+
+
+@pytest.mark.parametrize(
+    ("days", "drawn_bars"),
+    [(28, ["often"]), (1, ["open"] * 144)],
+    ids=["too fine for a month", "seen one by one on a day"],
+)
+def test_windows_too_fine_to_see(days: int, drawn_bars: list[str]) -> None:
+    """Many short windows are never one block of "open": a bar of its own kind stands for them, and says how many."""
+    tens = Timetable(policy="flux-system/tens", time_zone="UTC", windows=(EVERY_TEN,))
+    picture = drawn(tens, days=days)
+    bars = list(crowd.bars(picture.rows[0], picture.bands[0]))
+    assert [fact.kind for _, fact in bars] == drawn_bars
+    if days > 1:
+        assert bars[0][1].words.startswith("opens 4032 times within 27 d 23 h 55 m, for 14 d in all, by windows.tens")

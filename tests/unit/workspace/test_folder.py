@@ -14,7 +14,7 @@ WANTED = {"a.yaml": b"# ours\na: 1\n", "b.yaml": b"# ours\nb: 2\n"}
 @pytest.fixture
 def folder(tmp_path: Path) -> Folder:
     """A folder that does not exist yet."""
-    return Folder(tmp_path / "deep/windows", HEADER)
+    return Folder(tmp_path / "deep/windows", frozenset({HEADER}))
 
 
 def contents(path: Path) -> dict[str, bytes]:

@@ -1,0 +1,49 @@
+"""Windows too short and too close to be drawn one by one: one bar says how often it opens, and is no plain "open"."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import timedelta
+
+from krm_windows.preview.picture import Band, Fact, Row
+from krm_windows.preview.text import span
+
+# Of the width of a band: about three pixels of a desk's screen, the least that is seen.
+_FINEST = 1 / 300
+
+
+def bars(row: Row, band: Band) -> Iterator[tuple[int, Fact]]:
+    """Yield what of a row is drawn in a band, each with the number of the (first) fact that it stands for."""
+    finest = (band.ends - band.begins) * _FINEST
+    crowd: list[tuple[int, Fact]] = []
+    for numbered in enumerate(row.facts):
+        if band.place(numbered[1].begins, numbered[1].ends) is None:
+            continue
+        if numbered[1].kind != "open":
+            yield numbered
+            continue
+        if crowd and not _touch(crowd[-1][1], numbered[1], finest):
+            yield from _merged(crowd)
+            crowd = []
+        crowd.append(numbered)
+    yield from _merged(crowd)
+
+
+def _touch(one: Fact, following: Fact, finest: timedelta) -> bool:
+    """Whether two windows, and the gap between them, are all narrower than can be seen."""
+    lengths = (one.ends - one.begins, following.begins - one.ends, following.ends - following.begins)
+    return all(length < finest for length in lengths)
+
+
+def _merged(crowd: Sequence[tuple[int, Fact]]) -> Iterator[tuple[int, Fact]]:
+    if len(crowd) < 2:  # noqa: PLR2004 - one is no crowd
+        yield from crowd
+        return
+    (number, first), (_, last) = crowd[0], crowd[-1]
+    together = sum((fact.ends - fact.begins for _, fact in crowd), timedelta())
+    rules = tuple(dict.fromkeys(rule for _, fact in crowd for rule in fact.rules))
+    words = (
+        f"opens {len(crowd)} times within {span(last.ends - first.begins)}, for {span(together)} in all, "
+        f"by {', '.join(rules)}; the first: {first.words}"
+    )
+    label = f"{len(crowd)} \N{MULTIPLICATION SIGN} {first.label}"
+    yield number, replace(first, kind="often", ends=last.ends, rules=rules, label=label, words=words)
