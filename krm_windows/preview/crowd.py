@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
+from operator import itemgetter
 
 from krm_windows.preview.picture import Band, Fact, Row
 from krm_windows.preview.text import span
@@ -11,20 +12,24 @@ from krm_windows.preview.text import span
 _FINEST = 1 / 300
 
 
-def bars(row: Row, band: Band) -> Iterator[tuple[int, Fact]]:
-    """Yield what of a row is drawn in a band, each with the number of the (first) fact that it stands for."""
+def bars(row: Row, band: Band) -> list[tuple[int, Fact]]:
+    """Return what of a row is drawn in a band, in order, each with the number of the first fact it stands for."""
+    return sorted(_bars(row, band), key=itemgetter(0))
+
+
+def _bars(row: Row, band: Band) -> Iterator[tuple[int, Fact]]:
     finest = (band.ends - band.begins) * _FINEST
     crowd: list[tuple[int, Fact]] = []
-    for numbered in enumerate(row.facts):
-        if band.place(numbered[1].begins, numbered[1].ends) is None:
+    for number, fact in enumerate(row.facts):
+        if band.place(fact.begins, fact.ends) is None:
             continue
-        if numbered[1].kind != "open":
-            yield numbered
+        if fact.kind != "open":
+            yield number, fact
             continue
-        if crowd and not _touch(crowd[-1][1], numbered[1], finest):
+        if crowd and not _touch(crowd[-1][1], fact, finest):
             yield from _merged(crowd)
             crowd = []
-        crowd.append(numbered)
+        crowd.append((number, fact))
     yield from _merged(crowd)
 
 

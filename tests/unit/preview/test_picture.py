@@ -107,7 +107,15 @@ def test_windows_too_fine_to_see(days: int, drawn_bars: list[str]) -> None:
     """Many short windows are never one block of "open": a bar of its own kind stands for them, and says how many."""
     tens = Timetable(policy="flux-system/tens", time_zone="UTC", windows=(EVERY_TEN,))
     picture = drawn(tens, days=days)
-    bars = list(crowd.bars(picture.rows[0], picture.bands[0]))
+    bars = crowd.bars(picture.rows[0], picture.bands[0])
     assert [fact.kind for _, fact in bars] == drawn_bars
     if days > 1:
         assert bars[0][1].words.startswith("opens 4032 times within 27 d 23 h 55 m, for 14 d in all, by windows.tens")
+
+
+def test_bars_keep_the_order_of_what_begins() -> None:
+    """Whoever moves by keyboard meets everything in the order of time."""
+    picture = drawn(timetable())
+    assert [number for number, _ in crowd.bars(picture.rows[0], picture.bands[0])] == list(
+        range(len(picture.rows[0].facts))
+    )
