@@ -1,0 +1,46 @@
+"""A story's scene: its own namespace and repository in the cluster that `make e2e` brings up."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from lab.api import Api
+from lab.places import ADMIN
+from telling import Story, forget, repository
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Declare the marks of stories."""
+    config.addinivalue_line("markers", "disruptive: stops what other stories need, and runs alone")
+
+
+@pytest.fixture(scope="session")
+def api() -> Api:
+    """The cluster's API, as the administrator; skips where no cluster is up."""
+    if not ADMIN.exists() or Api.unreachable():
+        pytest.skip("no cluster is up (make e2e brings one up)")
+    return Api()
+
+
+@pytest.fixture
+def story(api: Api, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Story]:
+    """A namespace that enforces Pod Security *restricted*, and an empty repository for it."""
+    yield from scene(api, request.node.name.removeprefix("test_"), tmp_path / "tree")
+
+
+@pytest.fixture
+def neighbour(api: Api, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Story]:
+    """A second scene, for stories of two namespaces."""
+    yield from scene(api, f"{request.node.name.removeprefix('test_')}-2", tmp_path / "neighbour")
+
+
+def scene(api: Api, title: str, tree: Path) -> Iterator[Story]:
+    """Make namespace and repository; both are named after the story, and forgotten after it."""
+    name = re.sub(r"[^a-z0-9]+", "-", title.lower())[:40].strip("-")
+    enforce = {"pod-security.kubernetes.io/enforce": "restricted"}
+    api.create("namespaces", None, {"metadata": {"name": name, "labels": enforce}})
+    repository(name, tree)
+    told = Story(api, name, tree)
+    yield told
+    forget(told)

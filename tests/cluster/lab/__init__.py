@@ -1,0 +1,1 @@
+"""A Kubernetes cluster with Flux on one machine, built from published modules, gone without a trace."""

@@ -1,0 +1,86 @@
+"""`python -m lab COMMAND`: `build`, `up`, `down`, `run PROGRAM…` inside, `test [OPTION]…`, or `all` of it."""
+
+import os
+import subprocess
+import sys
+import time
+
+from lab import build, control_plane, flux, images, jobs, machine, node, pki
+from lab.places import ADMIN, BIN, LOGS, ROOT
+from lab.processes import LabError, start
+
+_TESTS = ROOT / "tests/cluster"
+
+
+def up() -> None:
+    """Make the machine, and every component inside it."""
+    began = time.monotonic()
+    machine.create()
+    subprocess.run(machine.inside(sys.executable, "-m", "lab", "inside"), check=True)
+    print(f"lab: the cluster is up after {time.monotonic() - began:.0f} s; logs are in {LOGS}", flush=True)
+
+
+def inside() -> None:
+    """Bring the components up; runs inside the machine."""
+    machine.furnish()
+    pki.make()
+    for part in (control_plane, node, flux):
+        began = time.monotonic()
+        part.up()
+        print(f"lab: {part.__name__.rpartition('.')[2]} up after {time.monotonic() - began:.0f} s", flush=True)
+    start("job-logs", [sys.executable, "-m", "lab", "keep-logs"])
+
+
+def run(*command: str) -> int:
+    """Run a program inside, kubectl and KUBECONFIG set for it; return its exit code."""
+    environment = {**os.environ, "KUBECONFIG": str(ADMIN), "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
+    return subprocess.run(machine.inside(*command), env=environment, check=False).returncode
+
+
+def test(*options: str) -> int:
+    """Run the stories: first those that may run side by side, then those that break what the others need."""
+    side_by_side = ["-m", "not disruptive", "--numprocesses", os.environ.get("STORIES", "16"), "--dist", "load"]
+    pytest = [sys.executable, "-m", "pytest", str(_TESTS), "--override-ini=addopts=-ra --import-mode=importlib"]
+    codes = [run(*pytest, *side_by_side, *options), run(*pytest, "-m", "disruptive", *options)]
+    return max(code for code in codes if code != NOTHING_COLLECTED)
+
+
+NOTHING_COLLECTED = 5
+
+
+def all_of_it(*options: str) -> int:
+    """Build, bring up, test, take down."""
+    build.build()
+    images.build()
+    up()
+    try:
+        return test(*options)
+    finally:
+        machine.destroy()
+        print(f"lab: the logs of components and Jobs are in {LOGS}", flush=True)
+
+
+def main(command: str, *arguments: str) -> int:
+    """Do what is asked; the exit code is that of what was run, 1 where the lab itself failed."""
+    os.environ["PYTHONPATH"] = os.pathsep.join([str(_TESTS), str(ROOT)])
+    commands = {
+        "build": lambda: (build.build(), images.build()),
+        "up": up,
+        "inside": inside,
+        "hold": machine.hold,
+        "keep-logs": jobs.keep,
+        "down": machine.destroy,
+        "run": lambda: run(*arguments),
+        "test": lambda: test(*arguments),
+        "all": lambda: all_of_it(*arguments),
+    }
+    try:
+        answer = commands[command]()
+    except (LabError, subprocess.CalledProcessError) as error:
+        print(f"lab: {error}", file=sys.stderr)
+        return 1
+    return answer if isinstance(answer, int) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

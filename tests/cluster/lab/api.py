@@ -1,0 +1,115 @@
+"""The API server, asked directly: objects are plain mappings, addressed by a kind's plural, a namespace and a name."""
+
+import http.client
+import json
+import socket
+import ssl
+import threading
+import urllib.parse
+from http import HTTPStatus
+from typing import Any
+
+from lab.places import API, API_PORT, PKI
+
+Object = dict[str, Any]
+
+# Where the kinds of the stories live; what is not here is in a group that is named in full.
+GROUPS = {
+    **dict.fromkeys(("configmaps", "namespaces", "pods", "serviceaccounts", "secrets", "events"), "api/v1"),
+    **dict.fromkeys(("cronjobs", "jobs"), "apis/batch/v1"),
+    **dict.fromkeys(("roles", "rolebindings", "clusterroles"), "apis/rbac.authorization.k8s.io/v1"),
+    "kustomizations": "apis/kustomize.toolkit.fluxcd.io/v1",
+    "gitrepositories": "apis/source.toolkit.fluxcd.io/v1",
+    "selfsubjectrulesreviews": "apis/authorization.k8s.io/v1",
+    "customresourcedefinitions": "apis/apiextensions.k8s.io/v1",
+}
+
+
+class ApiError(Exception):
+    """The API server refused: `status` is its HTTP status."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(f"{status}: {message}")
+        self.status = status
+
+
+class Api:
+    """One caller: the administrator, or whoever a bearer token belongs to. Connections are kept, one a thread."""
+
+    def __init__(self, token: str | None = None) -> None:
+        self._tls = ssl.create_default_context(cafile=PKI / "ca.crt")
+        if token is None:
+            self._tls.load_cert_chain(PKI / "admin.crt", PKI / "admin.key")
+        self._headers = {"Authorization": f"Bearer {token}"} if token else {}
+        self._kept = threading.local()
+
+    @staticmethod
+    def unreachable() -> bool:
+        """Say whether nobody listens: this process is not in the cluster's network, or there is no cluster."""
+        with socket.socket() as probe:
+            return probe.connect_ex((API, API_PORT)) != 0
+
+    def get(self, plural: str, namespace: str, name: str) -> Object:
+        """Return an object; raise `ApiError`."""
+        return self.ask("GET", path(plural, namespace, name))
+
+    def find(self, plural: str, namespace: str, name: str) -> Object | None:
+        """Return an object, None where there is none."""
+        try:
+            return self.get(plural, namespace, name)
+        except ApiError as error:
+            if error.status != HTTPStatus.NOT_FOUND:
+                raise
+            return None
+
+    def items(self, plural: str, namespace: str | None = None, **query: str) -> list[Object]:
+        """Return all objects of a kind, of one namespace or of all."""
+        items: list[Object] = self.ask("GET", f"{path(plural, namespace)}?{urllib.parse.urlencode(query)}")["items"]
+        return items
+
+    def create(self, plural: str, namespace: str | None, body: Object) -> Object:
+        """Create an object."""
+        return self.ask("POST", path(plural, namespace), body)
+
+    def patch(self, plural: str, namespace: str, name: str, body: Object, manager: str = "story") -> Object:
+        """Apply a JSON merge patch as the given field manager; `name/status` is a subresource."""
+        return self.ask("PATCH", f"{path(plural, namespace, name)}?fieldManager={manager}", body)
+
+    def delete(self, plural: str, namespace: str | None, name: str) -> None:
+        """Delete an object, what it owns in the background."""
+        self.ask("DELETE", f"{path(plural, namespace, name)}?propagationPolicy=Background")
+
+    def ask(self, method: str, where: str, body: Object | None = None) -> Object:
+        """Send a request and return the answer; raise `ApiError` for a refusal, `OSError` where nobody answers."""
+        patch = method == "PATCH"
+        headers = {**self._headers, "Content-Type": f"application/{'merge-patch+json' if patch else 'json'}"}
+        text = json.dumps(body) if body is not None else None
+        for last in (False, True):
+            connection = self._connection()
+            try:
+                connection.request(method, f"/{where}", text, headers)
+                response = connection.getresponse()
+                answer = json.loads(response.read())
+                break
+            except (OSError, http.client.HTTPException) as error:
+                connection.close()
+                if last:
+                    raise OSError(f"no answer to {method} {where}: {error!r}") from error
+        if response.status >= HTTPStatus.BAD_REQUEST:
+            raise ApiError(response.status, answer.get("message", ""))
+        found: Object = answer
+        return found
+
+    def _connection(self) -> http.client.HTTPSConnection:
+        kept: http.client.HTTPSConnection | None = getattr(self._kept, "connection", None)
+        if kept is None:
+            kept = self._kept.connection = http.client.HTTPSConnection(API, API_PORT, timeout=20, context=self._tls)
+        return kept
+
+
+def path(plural: str, namespace: str | None = None, name: str | None = None) -> str:
+    """Return the path of a kind, in a namespace or not, or of one object; `plural` may be `group/version/plural`."""
+    group, _, short = plural.rpartition("/")
+    root = f"apis/{group}" if group else GROUPS[plural]
+    inside = f"/namespaces/{namespace}" if namespace else ""
+    return f"{root}{inside}/{short}" + (f"/{name}" if name else "")

@@ -1,0 +1,55 @@
+"""The components: built from Go modules that are pinned by go.mod and go.sum, one after the other, and kept."""
+
+import os
+import subprocess
+import time
+
+from lab.places import BIN, GO, PINS
+from lab.processes import run
+
+_VERSION = PINS["cluster"]["kubernetes"]
+_STAMP = {
+    f"k8s.io/{module}.{name}": value
+    for module in ("component-base/version", "client-go/pkg/version")
+    for name, value in {
+        "gitVersion": f"v{_VERSION}",
+        "gitMajor": _VERSION.split(".")[0],
+        "gitMinor": _VERSION.split(".")[1],
+    }.items()
+}
+KUBERNETES = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kubectl")
+PROGRAMS = {
+    **{name: ("kubernetes", f"k8s.io/kubernetes/cmd/{name}", _VERSION) for name in KUBERNETES},
+    "kustomize-controller": (
+        "kustomize-controller",
+        "github.com/fluxcd/kustomize-controller",
+        PINS["cluster"]["kustomize-controller"],
+    ),
+    "pause": ("pause", ".", "1"),
+}
+
+
+def build() -> None:
+    """Build every program that is not there yet at its pinned version, and say so."""
+    for name, (module, package, version) in PROGRAMS.items():
+        stamp = BIN / f".{name}-{version}"
+        if not stamp.exists():
+            _build(name, module, package)
+            stamp.touch()
+
+
+def _build(name: str, module: str, package: str) -> None:
+    print(f"lab: building {name}", end="", flush=True)
+    began = time.monotonic()
+    BIN.mkdir(parents=True, exist_ok=True)
+    flags = " ".join(["-s", "-w", *(f"-X {key}={value}" for key, value in _STAMP.items())])
+    command = ["go", "build", "-mod=readonly", "-trimpath", "-buildvcs=false", "-p=2", "-ldflags", flags]
+    environment = {**os.environ, "CGO_ENABLED": "0", "GOFLAGS": ""}
+    subprocess.run([*command, "-o", BIN / name, package], cwd=GO / module, env=environment, check=True)
+    print(f", {time.monotonic() - began:.0f} s", flush=True)
+
+
+def module_folder(module: str, version: str) -> str:
+    """Return the folder of a Go module's sources, brought to the module cache if it is not there."""
+    answer = run("go", "mod", "download", "-json", f"{module}@v{version.removeprefix('v')}", cwd="/")
+    return next(line.split('"')[3] for line in answer.splitlines() if '"Dir"' in line)

@@ -1,0 +1,93 @@
+"""etcd and Kubernetes' own control plane, each component a process that a story may stop and start again."""
+
+from lab.places import ADMIN, API, API_PORT, BIN, NODE, PKI, RUN, SERVICES
+from lab.processes import answers, start, until
+
+_ETCD, _PEER = "http://127.0.0.1:2379", "http://127.0.0.1:2380"
+_READY = answers(BIN / "kubectl", "--kubeconfig", ADMIN, "get", "--raw", "/readyz")
+
+
+def up() -> None:
+    """Start all of it, and return once namespaces get their service account."""
+    etcd()
+    api_server()
+    controller_manager()
+    scheduler()
+    account = answers(BIN / "kubectl", "--kubeconfig", ADMIN, "get", "serviceaccount", "default", "-n", "default")
+    until("the default service account", account, 60)
+
+
+def etcd() -> None:
+    """Start etcd; its data need not survive the machine, so it never waits for the disk."""
+    listen = ["--listen-client-urls", _ETCD, "--advertise-client-urls", _ETCD, "--listen-peer-urls", _PEER]
+    peers = ["--initial-advertise-peer-urls", _PEER, "--initial-cluster", f"lab={_PEER}"]
+    start("etcd", ["etcd", "--name", "lab", "--data-dir", RUN / "etcd", "--unsafe-no-fsync", *listen, *peers])
+    until("etcd", answers("curl", "-fsS", f"{_ETCD}/health"), 30)
+
+
+def api_server() -> None:
+    """Start the API server, with RBAC and the usual admission, and return once it is ready."""
+    flags = {
+        "etcd-servers": _ETCD,
+        "bind-address": "0.0.0.0",  # noqa: S104 - within the lab's own network
+        "secure-port": API_PORT,
+        "advertise-address": NODE,
+        "endpoint-reconciler-type": "none",
+        "authorization-mode": "Node,RBAC",
+        "anonymous-auth": "false",
+        "client-ca-file": PKI / "ca.crt",
+        "tls-cert-file": PKI / "apiserver.crt",
+        "tls-private-key-file": PKI / "apiserver.key",
+        "service-account-issuer": "https://kubernetes.default.svc",
+        "service-account-key-file": PKI / "accounts.pub",
+        "service-account-signing-key-file": PKI / "accounts.key",
+        "service-cluster-ip-range": SERVICES,
+        "kubelet-certificate-authority": PKI / "ca.crt",
+        "kubelet-client-certificate": PKI / "admin.crt",
+        "kubelet-client-key": PKI / "admin.key",
+        "kubelet-preferred-address-types": "InternalIP",
+        "allow-privileged": "true",
+        "audit-policy-file": RUN / "audit.yaml",
+        "audit-log-path": RUN / "audit.log",
+    }
+    _audit()
+    start("kube-apiserver", [BIN / "kube-apiserver", *_flags(flags)])
+    until("the API server", _READY, 60)
+
+
+def controller_manager() -> None:
+    """Start the controllers, those of CronJobs and Jobs among them."""
+    own = RUN / "controller-manager.kubeconfig"
+    flags = {
+        "kubeconfig": own,
+        "authentication-kubeconfig": own,
+        "authorization-kubeconfig": own,
+        "bind-address": API,
+        "leader-elect": "false",
+        "use-service-account-credentials": "true",
+        "service-account-private-key-file": PKI / "accounts.key",
+        "root-ca-file": PKI / "ca.crt",
+    }
+    start("kube-controller-manager", [BIN / "kube-controller-manager", *_flags(flags)])
+
+
+def scheduler() -> None:
+    """Start the scheduler."""
+    own = RUN / "scheduler.kubeconfig"
+    flags = {"kubeconfig": own, "authentication-kubeconfig": own, "authorization-kubeconfig": own}
+    start(
+        "kube-scheduler",
+        [BIN / "kube-scheduler", *_flags({**flags, "bind-address": API, "leader-elect": "false"})],
+    )
+
+
+def _audit() -> None:
+    """Have the API server note every request of a service account that a policy's Jobs run as."""
+    quiet = '{level: None, userGroups: ["system:serviceaccounts:kube-system"]}'
+    noted = '{level: Metadata, userGroups: ["system:serviceaccounts"], omitStages: [RequestReceived]}'
+    rules = "".join(f"- {rule}\n" for rule in (quiet, noted, "{level: None}"))
+    (RUN / "audit.yaml").write_text(f"apiVersion: audit.k8s.io/v1\nkind: Policy\nrules:\n{rules}")
+
+
+def _flags(flags: dict[str, object]) -> list[str]:
+    return [f"--{name}={value}" for name, value in flags.items()]

@@ -1,0 +1,3 @@
+module krm-windows.dev/cluster/pause
+
+go 1.24

@@ -1,0 +1,55 @@
+"""The images that Pods run, as archives for containerd: no registry is asked when the cluster is up."""
+
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from krm_windows.policy.model import IMAGES as NAMED
+from lab.places import BIN, IMAGES, PINS
+from lab.processes import run
+
+PAUSE = "docker.io/library/pause:lab"
+ARCHIVES = {"gate": NAMED["Gate"], "kubectl": NAMED["Kubectl"], "pause": PAUSE}
+
+
+def build() -> None:
+    """Make every archive that is not there yet."""
+    IMAGES.mkdir(parents=True, exist_ok=True)
+    for name, tag in ARCHIVES.items():
+        if not archive(name).exists():
+            print(f"lab: making the image {tag}", flush=True)
+            {"gate": _gate, "kubectl": _program, "pause": _program}[name](name, tag)
+
+
+def archive(name: str) -> Path:
+    """Return where the archive of an image lies; its name carries what it is made of."""
+    made_of = f"{ARCHIVES[name]}-{PINS['cluster']['kubernetes']}" if name == "kubectl" else ARCHIVES[name]
+    return IMAGES / f"{made_of.replace('/', '_').replace(':', '_')}.tar"
+
+
+def _gate(name: str, tag: str) -> None:
+    """Give the function's base image, which carries Python and tzdata, the name of the gate's."""
+    run("podman", "tag", PINS["image"]["base"], tag)
+    _save(name, tag)
+
+
+def _program(name: str, tag: str) -> None:
+    """Make an image of one static program, found on its PATH."""
+    with tempfile.TemporaryDirectory() as folder:
+        tree = Path(folder, "tree/bin")
+        tree.mkdir(parents=True)
+        shutil.copy(BIN / name, tree / name)
+        tar = Path(folder, "tree.tar")
+        run("tar", "--directory", tree.parent, "--create", "--file", tar, ".")
+        changes = ["--change", "ENV PATH=/bin", *(["--change", 'ENTRYPOINT ["/bin/pause"]'] if name == "pause" else [])]
+        run("podman", "import", "--quiet", *changes, tar, tag)
+    _save(name, tag)
+
+
+def _save(name: str, tag: str) -> None:
+    unfinished = archive(name).with_suffix(".part")
+    unfinished.unlink(missing_ok=True)
+    subprocess.run(["podman", "save", "--quiet", "--format", "docker-archive", "-o", unfinished, tag], check=True)
+    unfinished.rename(archive(name))
+    run("podman", "untag", tag)

@@ -1,0 +1,26 @@
+"""Keeps the log of every container that ran: links it under `logs/jobs` before the kubelet removes it with its Pod."""
+
+import time
+from pathlib import Path
+
+from lab.places import LOGS
+
+
+def keep() -> None:
+    """Link what is new, once a second, for ever."""
+    kept = LOGS / "jobs"
+    kept.mkdir(exist_ok=True)
+    while True:
+        for log in (LOGS / "pods").glob("*/*/*.log"):
+            _link(log, kept)
+        time.sleep(1)
+
+
+def _link(log: Path, kept: Path) -> None:
+    namespace, pod, _ = log.parts[-3].split("_")
+    link = kept / f"{namespace}_{pod}_{log.parts[-2]}_{log.name}"
+    if not link.exists():
+        try:
+            link.hardlink_to(log)
+        except FileNotFoundError:
+            return

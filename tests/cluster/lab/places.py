@@ -1,0 +1,23 @@
+"""Where the lab keeps things: everything under `.cache/e2e`, all that belongs to one run under `run`."""
+
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+CACHE = ROOT / ".cache/e2e"
+BIN = CACHE / "bin"
+IMAGES = CACHE / "images"
+RUN = CACHE / "run"
+LOGS = CACHE / "logs"
+PIDS = RUN / "pids"
+PKI = RUN / "pki"
+GIT = RUN / "git"
+GO = Path(__file__).resolve().parent / "go"
+
+ADMIN = RUN / "admin.kubeconfig"
+API, API_PORT = "127.0.0.1", 6443
+GIT_PORT, ARTIFACT_PORT = 9418, 9790
+NODE = "10.99.0.1"
+SERVICES, API_SERVICE = "10.96.0.0/16", "10.96.0.1"
+
+PINS = tomllib.loads((ROOT / "versions.toml").read_text())

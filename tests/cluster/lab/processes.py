@@ -1,0 +1,69 @@
+"""Processes of the lab: each is started with a log and a recorded id, and ended by that id alone."""
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from lab.places import LOGS, PIDS
+
+Command = Sequence[str | Path]
+
+
+class LabError(Exception):
+    """The lab cannot do what it was asked; the message says what a person can look at."""
+
+
+def run(*command: str | Path, **options: object) -> str:
+    """Run a command to its end and return what it printed; raise `LabError` with its complaint."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False, **options)  # type: ignore[call-overload]
+    if done.returncode != 0:
+        raise LabError(f"{' '.join(map(str, command))}: {(done.stderr or done.stdout).strip()[-2000:]}")
+    output: str = done.stdout
+    return output
+
+
+def start(name: str, command: Command, environment: Mapping[str, str] | None = None) -> None:
+    """Start a process that lasts, its output in `logs/NAME.log`, its command remembered for `restart`."""
+    LOGS.mkdir(parents=True, exist_ok=True)
+    PIDS.mkdir(parents=True, exist_ok=True)
+    with (LOGS / f"{name}.log").open("ab") as log:
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
+            env={**os.environ, **(environment or {})},
+        )  # fmt: skip
+    (PIDS / name).write_text(str(process.pid))
+
+
+def stop(name: str, patience: float = 30) -> None:
+    """End the process of that name: asked first, then killed."""
+    pid = int((PIDS / name).read_text())
+    os.kill(pid, signal.SIGTERM)
+    try:
+        until(f"{name} ended", lambda: not alive(pid), patience)
+    except LabError:
+        os.kill(pid, signal.SIGKILL)
+
+
+def alive(pid: int) -> bool:
+    """Say whether a process runs; one that only waits to be reaped does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def until(what: str, holds: Callable[[], bool], seconds: float) -> None:
+    """Wait until something holds; raise `LabError` when it does not within so many seconds."""
+    end = time.monotonic() + seconds
+    while not holds():
+        if time.monotonic() > end:
+            raise LabError(f"not within {seconds:.0f} s: {what} (see {LOGS})")
+        time.sleep(0.2)
+
+
+def answers(*command: str | Path) -> Callable[[], bool]:
+    """Return a question that holds once a command succeeds."""
+    return lambda: subprocess.run(command, capture_output=True, check=False).returncode == 0

@@ -1,0 +1,318 @@
+"""The words in which stories are told: a namespace, a Git repository that Flux delivers into it, and waiting."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from http import HTTPStatus
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import yaml
+from lab.api import Api, ApiError, Object
+from lab.places import ADMIN, ARTIFACT_PORT, BIN, GIT, GIT_PORT, LOGS
+
+from krm_windows.gate.target import mark
+
+__all__ = ["ARTIFACT_PORT", "Object", "Story", "Window", "daily", "minute"]
+
+FUNCTION = Path(sys.executable).with_name("krm-windows")
+ZONE = ZoneInfo("Europe/Berlin")
+PARENT, APPS = "fleet", "apps"
+INTERVAL = 15  # seconds between two reconciles of every Kustomization
+SOURCE_INTERVAL = 4
+Spec = dict[str, object]
+AUTHOR = {f"GIT_{role}_{key}": "story" for role in ("AUTHOR", "COMMITTER") for key in ("NAME", "EMAIL")}
+
+
+@dataclass(frozen=True)
+class Window:
+    """A window that opens and closes at full minutes, every day."""
+
+    opens: datetime
+    closes: datetime
+
+    @property
+    def spec(self) -> Spec:
+        """The policy's entry."""
+        return {"opens": daily(self.opens), "closes": daily(self.closes)}
+
+
+def minute(after: float = 0) -> datetime:
+    """Return the first full minute that is at least so many seconds away."""
+    ahead = datetime.now(UTC) + timedelta(seconds=after)
+    return ahead.replace(second=0, microsecond=0) + timedelta(minutes=1)
+
+
+def daily(instant: datetime) -> str:
+    """Write an instant as a moment of every day."""
+    return f"daily {instant.astimezone(ZONE):%H:%M}"
+
+
+def wall(instant: datetime) -> str:
+    """Write an instant as date and time on the wall clock."""
+    return f"{instant.astimezone(ZONE):%Y-%m-%dT%H:%M}"
+
+
+def window(after: float = 45, length: int = 1) -> Window:
+    """Return a window that opens at least `after` seconds from now, for so many minutes."""
+    opens = minute(after)
+    return Window(opens, opens + timedelta(minutes=length))
+
+
+def far_window() -> Window:
+    """Return a window that opens in twelve hours: until then it is closed."""
+    return window(12 * 3600, 5)
+
+
+def sleep_until(instant: datetime) -> None:
+    """Sleep until an instant is past."""
+    time.sleep(max((instant - datetime.now(UTC)).total_seconds(), 0))
+
+
+def eventually(what: str, holds: Callable[[], bool], within: float = 60) -> float:
+    """Wait until something holds, and return after how many seconds it did; fail when it does not in time."""
+    began = time.monotonic()
+    while not holds():
+        assert time.monotonic() - began < within, f"not within {within:.0f} s: {what}"
+        time.sleep(0.4)
+    return time.monotonic() - began
+
+
+def throughout(seconds: float, what: str, holds: Callable[[], bool]) -> None:
+    """Watch that something holds all the time."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        assert holds(), f"no longer: {what}"
+        time.sleep(0.4)
+
+
+@dataclass(frozen=True)
+class Story:
+    """One story's part of the cluster: the namespace of its name, and the repository that Flux delivers into it.
+
+    `cluster/` of the repository is delivered by the Kustomization `fleet`, live. It holds the Kustomization `apps`,
+    which delivers `apps/`, a ConfigMap with a version; and the windows, rendered from `windows.yaml`.
+    """
+
+    api: Api
+    name: str
+    tree: Path
+    listed: list[str] = field(default_factory=list)
+
+    # What is in Git
+
+    def write(self, path: str, content: object) -> None:
+        """Write a file: text as it is, anything else as YAML."""
+        target = self.tree / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        several = isinstance(content, list)
+        text = (
+            yaml.safe_dump_all(content) if several else content if isinstance(content, str) else yaml.safe_dump(content)
+        )
+        target.write_text(text)
+
+    def include(self, *names: str) -> None:
+        """Make these the resources of `cluster/`, besides those that it lists."""
+        self.listed.extend(name for name in names if name not in self.listed)
+        self.write("cluster/kustomization.yaml", {"resources": self.listed})
+
+    def leave_out(self, name: str) -> None:
+        """Take a resource out of `cluster/`."""
+        self.listed.remove(name)
+        self.include()
+
+    def commit(self, message: str) -> None:
+        """Commit everything and push it; Flux sees it within a few seconds."""
+        for command in (
+            ["add", "--all"],
+            ["commit", "--quiet", "--message", message],
+            ["push", "--quiet", "origin", "main"],
+        ):
+            done = subprocess.run(
+                ["git", *command],
+                cwd=self.tree,
+                capture_output=True,
+                text=True,
+                check=False,
+                env={**os.environ, **AUTHOR},
+            )
+            assert done.returncode == 0, f"git {command}: {done.stdout}{done.stderr}"
+
+    def release(self, version: str) -> None:
+        """Commit another version of the application."""
+        self.write_version(version)
+        self.commit(f"Release {version}")
+
+    def write_version(self, version: str) -> None:
+        """Write the application's version, without committing it."""
+        self.write("apps/app.yaml", _config_map("app", {"version": version}))
+
+    def policy(self, spec: Spec, *, name: str = "windows", commit: bool = True, options: tuple[str, ...] = ()) -> None:
+        """Write a policy and what it yields, list it, and commit it."""
+        text = self.policy_text(spec, name)
+        self.write(f"{name}.yaml", text)
+        self.render(f"{name}.yaml", f"cluster/{name}", "--resources", "cluster", *options)
+        self.include(name)
+        if commit:
+            self.commit(f"Set {name}")
+
+    def policy_text(self, spec: Spec, name: str = "windows") -> str:
+        """Return a WindowPolicy; its targets are the Kustomization `apps` unless the spec says otherwise."""
+        whole: Spec = {
+            "timeZone": str(ZONE),
+            "interval": "30m",
+            "targets": [{"kind": "Kustomization", "names": [APPS]}],
+        }
+        meta = {"name": name, "namespace": self.name}
+        document = {"apiVersion": "krm-windows.dev/v1alpha1", "kind": "WindowPolicy", "metadata": meta}
+        return yaml.safe_dump({**document, "spec": {**whole, **spec}})
+
+    def render(self, policy: str, output: str, *options: str) -> subprocess.CompletedProcess[str]:
+        """Run `krm-windows render` in the repository, as CI does."""
+        command = [FUNCTION, "render", policy, "-o", output, *options]
+        done = subprocess.run(command, cwd=self.tree, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return done
+
+    # What is in the cluster
+
+    def begin(self, *, apply: bool = True, **apps: object) -> None:
+        """Set the scene: the application's first version, delivered by `apps`, which `fleet` delivers."""
+        self.write_version("1")
+        self.write("cluster/apps.yaml", self.kustomization(APPS, "./apps", **apps))
+        self.include("apps.yaml")
+        self.commit("Begin")
+        self.api.create("gitrepositories", self.name, self.source(PARENT))
+        self.api.create("kustomizations", self.name, self.kustomization(PARENT, "./cluster"))
+        if apply:
+            self.eventually_applied("1")
+
+    def source(self, name: str) -> Object:
+        """Return a GitRepository of the story's repository."""
+        spec = {
+            "interval": f"{SOURCE_INTERVAL}s",
+            "url": f"http://127.0.0.1:{GIT_PORT}/{self.name}.git",
+            "ref": {"branch": "main"},
+        }
+        return self.object("source.toolkit.fluxcd.io/v1", "GitRepository", name, spec=spec)
+
+    def kustomization(self, name: str, path: str, **more: object) -> Object:
+        """Return a Flux Kustomization that delivers a folder of the repository into the story's namespace."""
+        spec = {
+            "interval": f"{INTERVAL}s",
+            "retryInterval": "5s",
+            "path": path,
+            "prune": True,
+            "targetNamespace": self.name,
+            "sourceRef": {"kind": "GitRepository", "name": PARENT},
+            **more,
+        }
+        return self.object("kustomize.toolkit.fluxcd.io/v1", "Kustomization", name, spec=spec)
+
+    def object(self, api_version: str, kind: str, name: str, **rest: object) -> Object:
+        """Return an object of the story's namespace."""
+        meta = {"name": name, "namespace": self.name}
+        return {"apiVersion": api_version, "kind": kind, "metadata": meta, **rest}
+
+    def target(self, name: str = APPS, plural: str = "kustomizations") -> Object:
+        """Return a target as it is now."""
+        return self.api.get(plural, self.name, name)
+
+    def suspended(self, name: str = APPS, plural: str = "kustomizations") -> bool:
+        """Say whether a target is suspended, by whomever."""
+        return self.target(name, plural)["spec"].get("suspend", False) is True
+
+    def marked(self, policy: str = "windows", name: str = APPS, plural: str = "kustomizations") -> bool:
+        """Say whether a target carries the mark of a policy of this namespace."""
+        return mark(f"{self.name}/{policy}") in self.target(name, plural)["metadata"].get("annotations", {})
+
+    def closed(self, policy: str = "windows") -> bool:
+        """Say whether `apps` is suspended and carries the policy's mark."""
+        return self.suspended() and self.marked(policy)
+
+    def open(self, policy: str = "windows") -> bool:
+        """Say whether `apps` is not suspended and carries no mark."""
+        return not self.suspended() and not self.marked(policy)
+
+    def version(self, name: str = "app") -> str | None:
+        """Return the application's version in the cluster, None before the first."""
+        found = self.api.find("configmaps", self.name, name)
+        return found["data"].get("version") if found else None
+
+    def eventually_applied(self, version: str, within: float = 60) -> float:
+        """Wait until a version of the application is in the cluster."""
+        return eventually(f"version {version} is applied", lambda: self.version() == version, within)
+
+    def eventually_closed(self, within: float = 60) -> float:
+        """Wait until the policy has closed `apps`."""
+        return eventually("apps is closed", self.closed, within)
+
+    def eventually_open(self, within: float = 60) -> float:
+        """Wait until the policy has opened `apps`."""
+        return eventually("apps is open", self.open, within)
+
+    def delivered(self) -> bool:
+        """Say whether `fleet` has applied the newest commit."""
+        head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=self.tree, capture_output=True, text=True, check=True)
+        parent = self.api.get("kustomizations", self.name, PARENT)
+        return head.stdout.strip() in parent.get("status", {}).get("lastAppliedRevision", "")
+
+    def eventually_delivered(self, within: float = 60) -> float:
+        """Wait until `fleet` has applied the newest commit."""
+        return eventually("the commit is delivered", self.delivered, within)
+
+    def waits(self, version: str, intervals: float = 2.2) -> None:
+        """Watch that the application stays at a version through several reconcile intervals."""
+        throughout(intervals * INTERVAL, f"version {version} stays", lambda: self.version() == version)
+
+    def kubectl(self, *arguments: str) -> str:
+        """Run kubectl in the namespace, as the administrator, and return what it printed."""
+        command = [BIN / "kubectl", "--kubeconfig", ADMIN, "--namespace", self.name, *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def log(self, pods: str = "*") -> list[Object]:
+        """Return every line that the namespace's Jobs logged, as far as it is JSON; kept though Pods are gone."""
+        found = []
+        for path in sorted((LOGS / "jobs").glob(f"{self.name}_{pods}_*")):
+            for line in path.read_text().splitlines():
+                text = line.split(" ", 3)[3]
+                found += [json.loads(text)] if text.startswith("{") else []
+        return found
+
+    def says(self, words: str) -> bool:
+        """Say whether a Job logged these words about a target."""
+        return any(words in str(line.get("done") or line.get("left") or line.get("error")) for line in self.log())
+
+
+def forget(story: Story) -> None:
+    """Remove the story's namespace; nothing waits for it."""
+    try:
+        for kind in ("kustomizations", "gitrepositories", "cronjobs", "jobs"):
+            for found in story.api.items(kind, story.name):
+                story.api.delete(kind, story.name, found["metadata"]["name"])
+        story.api.delete("namespaces", None, story.name)
+    except ApiError as error:
+        if error.status not in (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT):
+            raise
+
+
+def repository(name: str, tree: Path) -> None:
+    """Make the bare repository that the lab serves, and a work tree of it."""
+    bare = GIT / f"{name}.git"
+    for command in (
+        ["git", "init", "--quiet", "--bare", "--initial-branch=main", bare],
+        ["git", "init", "--quiet", "--initial-branch=main", tree],
+        ["git", "-C", tree, "remote", "add", "origin", bare],
+    ):
+        subprocess.run(command, check=True)
+
+
+def _config_map(name: str, data: dict[str, str]) -> Object:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}

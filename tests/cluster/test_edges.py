@@ -1,0 +1,110 @@
+"""Lost, late and doubled edges heal, and no stale decision opens what has been closed since."""
+
+import os
+import signal
+from datetime import timedelta
+from pathlib import Path
+from threading import Event, Thread
+
+from telling import APPS, Story, Window, eventually, far_window, minute, sleep_until, throughout, window
+
+
+def test_an_open_job_that_starts_late_does_not_open(story: Story) -> None:
+    """A Job of the opening CronJob that runs when it is closed finds it closed, and leaves it so."""
+    story.begin()
+    story.policy({"windows": {"later": far_window().spec}})
+    story.eventually_closed()
+    story.kubectl("create", "job", "late", "--from=cronjob/windows-open-later")
+    story.kubectl("wait", "--for=condition=Complete", "job/late", "--timeout=60s")
+    assert story.closed()
+
+
+def test_both_edges_in_one_minute(story: Story) -> None:
+    """One window closes in the minute in which the next opens: their Jobs run together, and it stays open."""
+    story.begin()
+    first = window(after=40)
+    second = Window(first.closes, first.closes + timedelta(minutes=1))
+    story.policy({"windows": {"first": first.spec, "second": second.spec}})
+    story.eventually_closed()
+    sleep_until(first.opens)
+    story.eventually_open(within=30)
+    sleep_until(first.closes - timedelta(seconds=3))
+    throughout((second.closes - minute(-120)).total_seconds() % 50 + 10, "apps stays open", story.open)
+    sleep_until(second.closes)
+    story.eventually_closed(within=30)
+
+
+def test_a_job_that_is_killed_is_made_good(story: Story) -> None:
+    """The Pod of an edge's Job is deleted while it waits for the edge; another does its work."""
+    story.begin()
+    opening = window(after=45)
+    story.policy({"windows": {"next": opening.spec}})
+    story.eventually_closed()
+    sleep_until(opening.opens - timedelta(seconds=25))
+    story.kubectl("create", "job", "early", "--from=cronjob/windows-open-next")
+    eventually("its Pod runs", lambda: any(pod["status"]["phase"] == "Running" for pod in pods_of(story, "early")))
+    for pod in pods_of(story, "early"):
+        story.api.delete("pods", story.name, pod["metadata"]["name"])
+    sleep_until(opening.opens)
+    story.eventually_open(within=30)
+    story.kubectl("wait", "--for=condition=Complete", "job/early", "--timeout=90s")
+
+
+def test_a_slow_look_does_not_open_after_the_close(story: Story) -> None:
+    """Looks that start while it is open are stopped before they write; they go on after the close, and open nothing."""
+    story.begin()
+    opening = window(after=45)
+    story.policy({"windows": {"next": opening.spec}})
+    story.eventually_closed()
+    caught, done = list[int](), Event()
+    hunter = Thread(target=stop_looks, args=(story, caught, done), daemon=True)
+    sleep_until(opening.opens - timedelta(seconds=1))
+    hunter.start()
+    sleep_until(opening.closes - timedelta(seconds=2))
+    done.set()
+    hunter.join()
+    assert caught
+    assert story.closed(), "no look got through"
+    sleep_until(opening.closes + timedelta(seconds=3))
+    for pid in caught:
+        os.kill(pid, signal.SIGCONT)
+    eventually("they all end", lambda: not any(Path(f"/proc/{pid}").exists() for pid in caught), within=90)
+    assert story.closed()
+    assert not story.says("opened")
+
+
+def stop_looks(story: Story, caught: list[int], done: Event) -> None:
+    """Stop every gate of the story as soon as its process is there, before it can ask anything."""
+    accounts = story.name.encode()
+    while not done.wait(0.002):
+        for folder in Path("/proc").glob("[0-9]*"):
+            pid = int(folder.name)
+            if pid not in caught and is_gate(folder, accounts):
+                os.kill(pid, signal.SIGSTOP)
+                caught.append(pid)
+
+
+def is_gate(process: Path, story: bytes) -> bool:
+    """Say whether a process is a look of the story: its host name is its Pod's, its command the gate's."""
+    try:
+        if process.joinpath("cmdline").read_bytes() != b"python3\0-I\0/gate\0":
+            return False
+        mounts = process.joinpath("root/var/run/secrets/kubernetes.io/serviceaccount/namespace")
+        return mounts.read_bytes() == story
+    except OSError:
+        return False
+
+
+def pods_of(story: Story, job: str) -> list[dict[str, dict[str, str]]]:
+    """Return the Pods of a Job."""
+    return story.api.items("pods", story.name, labelSelector=f"batch.kubernetes.io/job-name={job}")
+
+
+def test_a_target_that_is_missing_is_named(story: Story) -> None:
+    """A look fails and names a target that does not exist; the others are made what they should be."""
+    story.begin()
+    targets = [{"kind": "Kustomization", "names": [APPS, "absent"], "mustExist": False}]
+    story.policy({"targets": targets, "windows": {"later": far_window().spec}})
+    story.eventually_closed()
+    story.kubectl("create", "job", "look", "--from=cronjob/windows-look")
+    eventually("the log names it", lambda: any("absent" in str(line.get("failed")) for line in story.log("look-*")), 60)

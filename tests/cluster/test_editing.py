@@ -1,0 +1,71 @@
+"""The windows stay editable: an edit is in force as soon as it is applied, also while closed."""
+
+from telling import Story, far_window, minute, throughout, wall
+
+
+def test_an_edit_while_closed_is_in_force_at_once(story: Story) -> None:
+    """Twelve hours before the next edge, a window that is open now opens within two minutes of its commit."""
+    story.begin()
+    story.policy({"windows": {"later": far_window().spec}})
+    story.eventually_closed()
+    story.release("2")
+    story.policy({"windows": {"later": far_window().spec, "now": {"opens": "daily 00:00", "closes": "24:00"}}})
+    story.eventually_open(within=120)
+    story.eventually_applied("2")
+    story.policy({"windows": {"later": far_window().spec}})
+    story.eventually_closed(within=120)
+
+
+def test_the_layout_that_locks_itself(story: Story) -> None:
+    """Windows that are delivered by their own target wait for the window that they edit: hence the finding."""
+    story.write("apps/kustomization.yaml", {"resources": ["app.yaml"]})
+    story.begin()
+    story.write("windows.yaml", story.policy_text({"windows": {"later": far_window().spec}}))
+    story.render("windows.yaml", "apps/windows")
+    story.write("apps/kustomization.yaml", {"resources": ["app.yaml", "windows"]})
+    story.commit("Deliver the windows by what they gate")
+    story.eventually_closed()
+    story.write("windows.yaml", story.policy_text({"state": "Open", "windows": {"later": far_window().spec}}))
+    story.render("windows.yaml", "apps/windows")
+    story.commit("Open it, in vain")
+    throughout(60, "apps stays closed", story.closed)
+
+
+def test_an_override_opens_and_expires(story: Story) -> None:
+    """Committed while closed it opens at once, and at its end it closes by itself."""
+    story.begin()
+    story.policy({"windows": {"later": far_window().spec}})
+    story.eventually_closed()
+    ends = minute(60)
+    urgent = {"state": "Open", "ends": wall(ends), "reason": "Patch the ingress"}
+    story.policy({"windows": {"later": far_window().spec}, "overrides": {"urgent": urgent}})
+    story.eventually_open(within=50)
+    story.eventually_closed(within=150)
+    assert story.says("closed")
+
+
+def test_a_freeze_closes_and_ends(story: Story) -> None:
+    """Committed while open it closes at its beginning, says why, and at its end it opens by itself."""
+    story.begin()
+    starts, ends = minute(35), minute(95)
+    freeze = {"starts": wall(starts), "ends": wall(ends), "reason": "Year-end change freeze"}
+    story.policy({"outsideWindows": "Open", "freezes": {"soon": freeze}})
+    story.eventually_delivered()
+    assert story.open()
+    story.eventually_closed(within=120)
+    assert "Year-end change freeze" in str(story.target()["metadata"]["annotations"])
+    story.eventually_open(within=120)
+
+
+def test_state_holds_by_hand(story: Story) -> None:
+    """`state` outranks the windows, in both directions, and `Scheduled` gives the word back to them."""
+    story.begin()
+    always = {"always": {"opens": "daily 00:00", "closes": "24:00"}}
+    story.policy({"state": "Closed", "windows": always})
+    story.eventually_closed()
+    story.policy({"state": "Scheduled", "windows": always})
+    story.eventually_open()
+    story.policy({"windows": {"later": far_window().spec}})
+    story.eventually_closed()
+    story.policy({"state": "Open", "windows": {"later": far_window().spec}})
+    story.eventually_open()

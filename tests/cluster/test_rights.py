@@ -1,0 +1,132 @@
+"""Least privilege, as the API server sees it: it is asked with the token of the emitted account itself."""
+
+from collections.abc import Callable
+from itertools import chain
+
+import pytest
+from lab.api import Api, ApiError, Object
+from lab.places import RUN
+from telling import APPS, PARENT, Story, eventually, far_window
+
+KUSTOMIZE = "kustomize.toolkit.fluxcd.io"
+# What every service account may ask, by Kubernetes' own default roles.
+DEFAULT = {"selfsubjectaccessreviews", "selfsubjectreviews", "selfsubjectrulesreviews", "clustertrustbundles"}
+
+
+@pytest.fixture
+def account(story: Story) -> Api:
+    """The API as the policy's account may use it, the policy being closed."""
+    story.begin()
+    story.policy({"windows": {"later": far_window().spec}})
+    story.eventually_closed()
+    request: Object = {"spec": {"expirationSeconds": 3600}}
+    answer = story.api.ask("POST", f"api/v1/namespaces/{story.name}/serviceaccounts/windows-gate/token", request)
+    return Api(answer["status"]["token"])
+
+
+def test_the_rights_are_the_expected_ones(story: Story, account: Api) -> None:
+    """SelfSubjectRulesReview in every namespace: `get` and `patch` on the target by name, in its namespace only."""
+    for found in story.api.items("namespaces"):
+        namespace = found["metadata"]["name"]
+        expected = [([KUSTOMIZE], ["kustomizations"], [APPS], ["get", "patch"])] if namespace == story.name else []
+        assert granted(account, namespace) == expected, namespace
+
+
+def granted(account: Api, namespace: str) -> list[tuple[list[str], ...]]:
+    """Return the rules that hold for an account in a namespace, but for those that every account has."""
+    review = account.create("selfsubjectrulesreviews", None, {"spec": {"namespace": namespace}})
+    assert not review["status"]["incomplete"]
+    return [
+        (rule["apiGroups"], rule["resources"], rule.get("resourceNames", []), rule["verbs"])
+        for rule in review["status"]["resourceRules"]
+        if not set(rule["resources"]) <= DEFAULT
+    ]
+
+
+def attempts(namespace: str) -> dict[str, Callable[[Api], object]]:
+    """Return what the account must not do, in words and as a deed."""
+    patch: Object = {"metadata": {"annotations": {"tried": "yes"}}}
+    token: Object = {"spec": {}}
+    job = {"metadata": {"name": "tried"}, "spec": {"template": {"spec": {"containers": [], "restartPolicy": "Never"}}}}
+    return {
+        "list the targets' kind": lambda api: api.items("kustomizations", namespace),
+        "list it everywhere": lambda api: api.items("kustomizations"),
+        "read the neighbour": lambda api: api.get("kustomizations", namespace, PARENT),
+        "patch the neighbour": lambda api: api.patch("kustomizations", namespace, PARENT, patch),
+        "delete the target": lambda api: api.delete("kustomizations", namespace, APPS),
+        "create a target": lambda api: api.create("kustomizations", namespace, {"metadata": {"name": "tried"}}),
+        "write its status": lambda api: api.patch("kustomizations", namespace, f"{APPS}/status", {"status": {}}),
+        "read the source": lambda api: api.get("gitrepositories", namespace, PARENT),
+        "patch the source": lambda api: api.patch("gitrepositories", namespace, PARENT, patch),
+        "list secrets": lambda api: api.items("secrets", namespace),
+        "read a secret": lambda api: api.get("secrets", namespace, "any"),
+        "read its own ConfigMap": lambda api: api.get("configmaps", namespace, "windows-gate"),
+        "patch its own ConfigMap": lambda api: api.patch("configmaps", namespace, "windows-gate", patch),
+        "patch its own CronJob": lambda api: api.patch("cronjobs", namespace, "windows-look", patch),
+        "create a Job": lambda api: api.create("jobs", namespace, job),
+        "list Pods": lambda api: api.items("pods", namespace),
+        "patch its own Role": lambda api: api.patch("roles", namespace, "windows-gate", patch),
+        "patch its own binding": lambda api: api.patch("rolebindings", namespace, "windows-gate", patch),
+        "make itself a token": lambda api: api.ask(
+            "POST", f"api/v1/namespaces/{namespace}/serviceaccounts/windows-gate/token", token
+        ),
+        "read a target elsewhere": lambda api: api.get("kustomizations", "flux-system", APPS),
+        "list namespaces": lambda api: api.items("namespaces"),
+    }
+
+
+def test_everything_else_is_refused(story: Story, account: Api) -> None:
+    """Twenty-one things that the account might be misused for, each refused with 403."""
+    for words, deed in attempts(story.name).items():
+        with pytest.raises(ApiError) as refusal:
+            deed(account)
+        assert refusal.value.status == 403, f"{words}: {refusal.value}"
+
+
+def test_it_may_do_what_it_is_for(story: Story, account: Api) -> None:
+    """It reads and patches its target."""
+    assert account.get("kustomizations", story.name, APPS)["spec"]["suspend"] is True
+    account.patch("kustomizations", story.name, APPS, {"metadata": {"annotations": {"tried": "yes"}}})
+
+
+def test_every_request_of_a_look_is_noted(story: Story) -> None:
+    """The API server's audit log has all that a look asks: the version of the group, and a GET and a PATCH a target.
+
+    The machine that the cluster runs on has no way out, so a look that needed anything else would fail.
+    """
+    story.begin()
+    story.policy({"windows": {"later": far_window().spec}})
+    story.eventually_closed()
+    account = f'"username":"system:serviceaccount:{story.name}:windows-gate"'
+    asked = [line for line in (RUN / "audit.log").read_text().splitlines() if account in line]
+    target = f"/apis/{KUSTOMIZE}/v1/namespaces/{story.name}/kustomizations/{APPS}"
+    expected = [f'"requestURI":"/apis/{KUSTOMIZE}"', f'"requestURI":"{target}"', f'"requestURI":"{target}?']
+    assert all(any(words in line for words in expected) for line in asked)
+    assert len(asked) >= len(expected)
+
+
+def test_pod_security_restricted_admits_every_pod(story: Story) -> None:
+    """The namespace enforces it, and every CronJob's Job gets its Pod through, without so much as a warning."""
+    story.begin()
+    opened = {
+        "windows": {"later": far_window().spec},
+        "freezes": {"day": {"starts": "2030-01-01", "ends": "2030-01-01", "reason": "x"}},
+    }
+    story.policy(opened)
+    story.eventually_closed()
+    names = [found["metadata"]["name"] for found in story.api.items("cronjobs", story.name)]
+    assert len(names) == 4
+    for name in names:
+        answer = story.kubectl("create", "job", f"try-{name}"[:52], f"--from=cronjob/{name}")
+        assert "created" in answer
+    tried = [f"try-{name}"[:52] for name in names]
+    eventually("all are complete", lambda: all(succeeded(story, name) for name in tried), within=90)
+    warnings = [
+        event["message"] for event in story.api.items("events", story.name) if "PodSecurity" in event["message"]
+    ]
+    assert list(chain(warnings)) == []
+
+
+def succeeded(story: Story, job: str) -> bool:
+    """Say whether a Job is done and was well."""
+    return bool(story.api.get("jobs", story.name, job).get("status", {}).get("succeeded"))
