@@ -36,6 +36,8 @@ def build() -> None:
         if not stamp.exists():
             _build(name, module, package)
             stamp.touch()
+    for module, pin in PINS["cluster"]["definitions"].items():
+        module_folder(module, pin["version"])
 
 
 def _build(name: str, module: str, package: str) -> None:
