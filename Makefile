@@ -12,12 +12,13 @@ export PYTHONPYCACHEPREFIX := $(CURDIR)/.cache/bytecode
 export HYPOTHESIS_STORAGE_DIRECTORY := $(CURDIR)/.cache/hypothesis
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test laws-full check bench image format generate clean
+.PHONY: help demo test laws-full e2e cluster-up cluster-down check bench image format generate clean
 
 help:
 	@echo 'make demo      build examples/no-deploy-friday and show its coming week'
 	@echo 'make test      run the tests; what a machine lacks is named and skipped'
 	@echo 'make laws-full walk ten years of all zones minute by minute, which takes half an hour'
+	@echo 'make e2e       tell the stories of tests/cluster on a real control plane and Flux (as root)'
 	@echo 'make check     lint, types, layers, generated files, rules of the house'
 	@echo 'make format    format the sources'
 	@echo 'make generate  write schema, function definition, field reference and expected results again'
@@ -40,6 +41,19 @@ test: $(READY)
 
 laws-full: $(READY)
 	@$(BIN)/python tests/property/laws_full.py
+
+# `make e2e STORIES='-k person'` tells some of them.
+LAB = PYTHONPATH=tests/cluster:. $(BIN)/python -m lab
+
+e2e: $(READY)
+	@$(LAB) all $(STORIES)
+
+cluster-up: $(READY)
+	@$(LAB) build
+	@$(LAB) up
+
+cluster-down: $(READY)
+	@$(LAB) down
 
 check: $(READY)
 	@$(BIN)/python .ci/check.py

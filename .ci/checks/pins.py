@@ -17,8 +17,18 @@ def problems() -> Iterator[str]:
     kubectl = "v0." + pins["tools"]["kubectl"].removeprefix("1.")
     if f"k8s.io/kubectl {kubectl}\n" not in (ROOT / ".ci/kubectl/go.mod").read_text():
         yield f".ci/kubectl/go.mod: k8s.io/kubectl is not {kubectl}"
+    for module, pin in _modules(pins["cluster"]).items():
+        if f"\t{pin} // indirect\n" not in (ROOT / f"tests/cluster/lab/go/{module}/go.mod").read_text():
+            yield f"tests/cluster/lab/go/{module}/go.mod: {pin} is not there"
     if f"## {_version()}" not in (ROOT / "CHANGELOG.md").read_text():
         yield f"CHANGELOG.md: has no heading for {_version()}"
+
+
+def _modules(cluster: dict[str, str]) -> dict[str, str]:
+    return {
+        "kubernetes": f"k8s.io/kubernetes v{cluster['kubernetes']}",
+        "kustomize-controller": f"github.com/fluxcd/kustomize-controller v{cluster['kustomize-controller']}",
+    }
 
 
 def _version() -> str:

@@ -1,6 +1,7 @@
 """A story's scene: its own namespace and repository in the cluster that `make e2e` brings up."""
 
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,8 +11,14 @@ from lab.places import ADMIN
 from telling import Story, forget, repository
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the stories that take longest, so that none of them is left for the end."""
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Declare the marks of stories."""
+    config.addinivalue_line("markers", "long: takes more than two minutes, so it is begun first")
     config.addinivalue_line("markers", "disruptive: stops what other stories need, and runs alone")
 
 
@@ -36,8 +43,11 @@ def neighbour(api: Api, request: pytest.FixtureRequest, tmp_path: Path) -> Itera
 
 
 def scene(api: Api, title: str, tree: Path) -> Iterator[Story]:
-    """Make namespace and repository; both are named after the story, and forgotten after it."""
-    name = re.sub(r"[^a-z0-9]+", "-", title.lower())[:40].strip("-")
+    """Make namespace and repository; both are named after the story, and forgotten after it.
+
+    The name is cut, and unique, so that stories can be told again in the same cluster.
+    """
+    name = f"{re.sub(r'[^a-z0-9]+', '-', title.lower())[:34].strip('-')}-{time.time_ns() // 10**6 % 10**5:05}"
     enforce = {"pod-security.kubernetes.io/enforce": "restricted"}
     api.create("namespaces", None, {"metadata": {"name": name, "labels": enforce}})
     repository(name, tree)

@@ -152,11 +152,10 @@ class Story:
         """Write the application's version, without committing it."""
         self.write("apps/app.yaml", _config_map("app", {"version": version}))
 
-    def policy(self, spec: Spec, *, name: str = "windows", commit: bool = True, options: tuple[str, ...] = ()) -> None:
+    def policy(self, spec: Spec, *options: str, name: str = "windows", commit: bool = True) -> None:
         """Write a policy and what it yields, list it, and commit it."""
-        text = self.policy_text(spec, name)
-        self.write(f"{name}.yaml", text)
-        self.render(f"{name}.yaml", f"cluster/{name}", "--resources", "cluster", *options)
+        self.write(f"{name}.yaml", self.policy_text(spec, name))
+        self.render(f"{name}.yaml", f"cluster/{name}", *options)
         self.include(name)
         if commit:
             self.commit(f"Set {name}")
@@ -188,7 +187,7 @@ class Story:
         self.include("apps.yaml")
         self.commit("Begin")
         self.api.create("gitrepositories", self.name, self.source(PARENT))
-        self.api.create("kustomizations", self.name, self.kustomization(PARENT, "./cluster"))
+        self.api.create("kustomizations", self.name, self.kustomization(PARENT, "./cluster", targetNamespace=None))
         if apply:
             self.eventually_applied("1")
 

@@ -2,10 +2,13 @@
 
 import os
 import signal
+import time
 from datetime import timedelta
 from pathlib import Path
 from threading import Event, Thread
 
+import pytest
+from lab.places import LOGS
 from telling import APPS, Story, Window, eventually, far_window, minute, sleep_until, throughout, window
 
 
@@ -50,21 +53,24 @@ def test_a_job_that_is_killed_is_made_good(story: Story) -> None:
     story.kubectl("wait", "--for=condition=Complete", "job/early", "--timeout=90s")
 
 
+@pytest.mark.long
 def test_a_slow_look_does_not_open_after_the_close(story: Story) -> None:
-    """Looks that start while it is open are stopped before they write; they go on after the close, and open nothing."""
+    """A look that decided while it was open is stopped before it writes; after the close it goes on in vain."""
     story.begin()
-    opening = window(after=45)
+    opening = window(after=75)
     story.policy({"windows": {"next": opening.spec}})
     story.eventually_closed()
     caught, done = list[int](), Event()
     hunter = Thread(target=stop_looks, args=(story, caught, done), daemon=True)
+    # The Job that looked at once is done: it would have waited for an edge less than a minute ahead.
     sleep_until(opening.opens - timedelta(seconds=1))
     hunter.start()
-    sleep_until(opening.closes - timedelta(seconds=2))
+    sleep_until(opening.closes - timedelta(seconds=5))
     done.set()
     hunter.join()
     assert caught
-    assert story.closed(), "no look got through"
+    assert has_decided(story)
+    assert story.closed(), "a look got through"
     sleep_until(opening.closes + timedelta(seconds=3))
     for pid in caught:
         os.kill(pid, signal.SIGCONT)
@@ -74,23 +80,36 @@ def test_a_slow_look_does_not_open_after_the_close(story: Story) -> None:
 
 
 def stop_looks(story: Story, caught: list[int], done: Event) -> None:
-    """Stop every gate of the story as soon as its process is there, before it can ask anything."""
-    accounts = story.name.encode()
+    """Stop every look of the story when it has said that it is open, before it can make it so."""
+    os.setpriority(os.PRIO_PROCESS, 0, -10)
     while not done.wait(0.002):
         for folder in Path("/proc").glob("[0-9]*"):
             pid = int(folder.name)
-            if pid not in caught and is_gate(folder, accounts):
+            if pid not in caught and is_look(folder, story.name):
                 os.kill(pid, signal.SIGSTOP)
                 caught.append(pid)
+                step(story, pid, done)
 
 
-def is_gate(process: Path, story: bytes) -> bool:
-    """Say whether a process is a look of the story: its host name is its Pod's, its command the gate's."""
+def step(story: Story, pid: int, done: Event) -> None:
+    """Let a look go on, a millisecond at a time, until it has said what it decided."""
+    while not has_decided(story) and not done.wait(0.05):
+        os.kill(pid, signal.SIGCONT)
+        time.sleep(0.001)
+        os.kill(pid, signal.SIGSTOP)
+
+
+def has_decided(story: Story) -> bool:
+    """Say whether a look of the story has logged that it is open."""
+    return any('"open": true' in log.read_text() for log in (LOGS / "pods").glob(f"{story.name}_*/gate/*.log"))
+
+
+def is_look(process: Path, namespace: str) -> bool:
+    """Say whether a process is the gate, in a Pod of the namespace."""
     try:
         if process.joinpath("cmdline").read_bytes() != b"python3\0-I\0/gate\0":
             return False
-        mounts = process.joinpath("root/var/run/secrets/kubernetes.io/serviceaccount/namespace")
-        return mounts.read_bytes() == story
+        return process.joinpath("root/run/secrets/kubernetes.io/serviceaccount/namespace").read_text() == namespace
     except OSError:
         return False
 

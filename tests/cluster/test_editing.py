@@ -1,5 +1,6 @@
 """The windows stay editable: an edit is in force as soon as it is applied, also while closed."""
 
+import pytest
 from telling import Story, far_window, minute, throughout, wall
 
 
@@ -16,6 +17,7 @@ def test_an_edit_while_closed_is_in_force_at_once(story: Story) -> None:
     story.eventually_closed(within=120)
 
 
+@pytest.mark.long
 def test_the_layout_that_locks_itself(story: Story) -> None:
     """Windows that are delivered by their own target wait for the window that they edit: hence the finding."""
     story.write("apps/kustomization.yaml", {"resources": ["app.yaml"]})
@@ -31,6 +33,7 @@ def test_the_layout_that_locks_itself(story: Story) -> None:
     throughout(60, "apps stays closed", story.closed)
 
 
+@pytest.mark.long
 def test_an_override_opens_and_expires(story: Story) -> None:
     """Committed while closed it opens at once, and at its end it closes by itself."""
     story.begin()
@@ -44,6 +47,7 @@ def test_an_override_opens_and_expires(story: Story) -> None:
     assert story.says("closed")
 
 
+@pytest.mark.long
 def test_a_freeze_closes_and_ends(story: Story) -> None:
     """Committed while open it closes at its beginning, says why, and at its end it opens by itself."""
     story.begin()

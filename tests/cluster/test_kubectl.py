@@ -1,12 +1,14 @@
 """The actuator `Kubectl`: the main story with the real kubectl and no program of ours in the cluster."""
 
+import pytest
 from telling import Story, eventually, sleep_until, window
 
 
+@pytest.mark.long
 def test_kubectl_opens_and_closes(story: Story) -> None:
     """The edges patch, as a manager that the parent does not take back; between them nothing looks."""
     story.begin()
-    opening = window(after=75, length=3)
+    opening = window(after=50, length=3)
     story.policy({"actuator": {"type": "Kubectl"}, "interval": None, "windows": {"next": opening.spec}})
     story.eventually_delivered()
     story.kubectl("create", "job", "close", "--from=cronjob/windows-close-next")

@@ -1,10 +1,12 @@
 """The main story: a commit waits for the window, is applied by it with no hand, and the next one waits again."""
 
+import pytest
 from telling import APPS, INTERVAL, Story, eventually, sleep_until, throughout, window
 
 WINDOWED = "windowed"
 
 
+@pytest.mark.long
 def test_a_commit_waits_for_the_window(story: Story) -> None:
     """A Kustomization: closed through several intervals, applied when it opens, closed again for the next commit."""
     story.begin()
@@ -41,6 +43,7 @@ def test_the_log_of_a_look_says_what_it_did(story: Story) -> None:
     assert '"done": "closed"' in shown
 
 
+@pytest.mark.long
 def test_new_revisions_wait_while_drift_is_corrected(story: Story) -> None:
     """A GitRepository: what somebody deletes comes back while closed, and the commit waits all the same."""
     story.write("cluster/source.yaml", story.source(WINDOWED))

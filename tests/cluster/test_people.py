@@ -1,16 +1,18 @@
 """People and windows: what a person decided stays, and nobody opens by mistake."""
 
+import pytest
 from telling import APPS, PARENT, Story, eventually, far_window, sleep_until, throughout, window
 
 HOLD = "krm-windows.dev/hold"
 
 
+@pytest.mark.long
 def test_a_suspension_by_a_person_survives_windows(story: Story) -> None:
     """Two windows open and close over it; it is said in the log, and never lifted."""
     story.begin()
     suspended = {"spec": {"suspend": True}}
     story.api.patch("kustomizations", story.name, APPS, suspended, manager="flux")
-    first, second = window(after=40), window(after=160)
+    first, second = window(after=25), window(after=145)
     story.policy({"windows": {"first": first.spec, "second": second.spec}})
     throughout(60, "apps stays suspended, unmarked", lambda: story.suspended() and not story.marked())
     sleep_until(second.closes)
@@ -18,6 +20,7 @@ def test_a_suspension_by_a_person_survives_windows(story: Story) -> None:
     assert story.says("left closed by a person")
 
 
+@pytest.mark.long
 def test_a_hold_set_while_closed_is_kept(story: Story) -> None:
     """It stays shut through a window, and opens in the next look after the hold is gone."""
     story.begin()

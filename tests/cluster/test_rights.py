@@ -1,7 +1,6 @@
 """Least privilege, as the API server sees it: it is asked with the token of the emitted account itself."""
 
-from collections.abc import Callable
-from itertools import chain
+from collections.abc import Callable, Iterator
 
 import pytest
 from lab.api import Api, ApiError, Object
@@ -14,14 +13,15 @@ DEFAULT = {"selfsubjectaccessreviews", "selfsubjectreviews", "selfsubjectrulesre
 
 
 @pytest.fixture
-def account(story: Story) -> Api:
+def account(story: Story) -> Iterator[Api]:
     """The API as the policy's account may use it, the policy being closed."""
     story.begin()
     story.policy({"windows": {"later": far_window().spec}})
     story.eventually_closed()
     request: Object = {"spec": {"expirationSeconds": 3600}}
     answer = story.api.ask("POST", f"api/v1/namespaces/{story.name}/serviceaccounts/windows-gate/token", request)
-    return Api(answer["status"]["token"])
+    yield (as_account := Api(answer["status"]["token"]))
+    as_account.close()
 
 
 def test_the_rights_are_the_expected_ones(story: Story, account: Api) -> None:
@@ -124,7 +124,7 @@ def test_pod_security_restricted_admits_every_pod(story: Story) -> None:
     warnings = [
         event["message"] for event in story.api.items("events", story.name) if "PodSecurity" in event["message"]
     ]
-    assert list(chain(warnings)) == []
+    assert warnings == []
 
 
 def succeeded(story: Story, job: str) -> bool:

@@ -78,7 +78,7 @@ def test_render_uninstall_lifts_marks_and_suspensions(story: Story) -> None:
     story.begin()
     story.policy(CLOSED)
     story.eventually_closed()
-    story.policy(CLOSED, options=("--uninstall",))
+    story.policy(CLOSED, "--uninstall")
     story.eventually_open()
     eventually("the CronJobs are gone", lambda: not story.api.items("cronjobs", story.name))
     story.leave_out("windows")

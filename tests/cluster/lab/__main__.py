@@ -39,7 +39,14 @@ def run(*command: str) -> int:
 
 def test(*options: str) -> int:
     """Run the stories: first those that may run side by side, then those that break what the others need."""
-    side_by_side = ["-m", "not disruptive", "--numprocesses", os.environ.get("STORIES", "16"), "--dist", "load"]
+    side_by_side = [
+        "-m",
+        "not disruptive",
+        "--numprocesses",
+        os.environ.get("STORIES_AT_ONCE", "24"),
+        "--dist",
+        "worksteal",
+    ]
     pytest = [sys.executable, "-m", "pytest", str(_TESTS), "--override-ini=addopts=-ra --import-mode=importlib"]
     codes = [run(*pytest, *side_by_side, *options), run(*pytest, "-m", "disruptive", *options)]
     return max(code for code in codes if code != NOTHING_COLLECTED)

@@ -43,6 +43,10 @@ class Api:
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._kept = threading.local()
 
+    def close(self) -> None:
+        """Close this thread's connection."""
+        self._connection().close()
+
     @staticmethod
     def unreachable() -> bool:
         """Say whether nobody listens: this process is not in the cluster's network, or there is no cluster."""
@@ -83,21 +87,21 @@ class Api:
         """Send a request and return the answer; raise `ApiError` for a refusal, `OSError` where nobody answers."""
         patch = method == "PATCH"
         headers = {**self._headers, "Content-Type": f"application/{'merge-patch+json' if patch else 'json'}"}
-        text = json.dumps(body) if body is not None else None
+        sent = json.dumps(body) if body is not None else None
         for last in (False, True):
             connection = self._connection()
             try:
-                connection.request(method, f"/{where}", text, headers)
+                connection.request(method, f"/{where}", sent, headers)
                 response = connection.getresponse()
-                answer = json.loads(response.read())
+                text = response.read().decode()
                 break
             except (OSError, http.client.HTTPException) as error:
                 connection.close()
                 if last:
                     raise OSError(f"no answer to {method} {where}: {error!r}") from error
         if response.status >= HTTPStatus.BAD_REQUEST:
-            raise ApiError(response.status, answer.get("message", ""))
-        found: Object = answer
+            raise ApiError(response.status, text)
+        found: Object = json.loads(text)
         return found
 
     def _connection(self) -> http.client.HTTPSConnection:
