@@ -12,7 +12,7 @@ export PYTHONPYCACHEPREFIX := $(CURDIR)/.cache/bytecode
 export HYPOTHESIS_STORAGE_DIRECTORY := $(CURDIR)/.cache/hypothesis
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test laws-full e2e cluster-up cluster-down check bench image format generate clean
+.PHONY: help demo test laws-full e2e cluster-up cluster-down check bench-cluster bench image format generate clean
 
 help:
 	@echo 'make demo      build examples/no-deploy-friday and show its coming week'
@@ -23,6 +23,7 @@ help:
 	@echo 'make format    format the sources'
 	@echo 'make generate  write schema, function definition, field reference and expected results again'
 	@echo 'make bench     time and memory beside a minimal Go function'
+	@echo 'make bench-cluster  edge to patched, and what a look costs, on the cluster of make e2e'
 	@echo 'make image     the container image, with podman or docker'
 	@echo 'make clean     remove .venv and .cache'
 
@@ -51,6 +52,9 @@ e2e: $(READY)
 cluster-up: $(READY)
 	@$(LAB) build
 	@$(LAB) up
+
+bench-cluster: $(READY)
+	@$(LAB) measure
 
 cluster-down: $(READY)
 	@$(LAB) down

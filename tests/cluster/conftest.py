@@ -23,11 +23,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.fixture(scope="session")
-def api() -> Api:
+def api() -> Iterator[Api]:
     """The cluster's API, as the administrator; skips where no cluster is up."""
     if not ADMIN.exists() or Api.unreachable():
         pytest.skip("no cluster is up (make e2e brings one up)")
-    return Api()
+    yield (administrator := Api())
+    administrator.close()
 
 
 @pytest.fixture

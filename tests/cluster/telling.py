@@ -69,6 +69,11 @@ def far_window() -> Window:
     return window(12 * 3600, 5)
 
 
+def since(instant: datetime) -> float:
+    """Return how many seconds ago an instant was."""
+    return (datetime.now(UTC) - instant).total_seconds()
+
+
 def sleep_until(instant: datetime) -> None:
     """Sleep until an instant is past."""
     time.sleep(max((instant - datetime.now(UTC)).total_seconds(), 0))
@@ -81,6 +86,12 @@ def eventually(what: str, holds: Callable[[], bool], within: float = 60) -> floa
         assert time.monotonic() - began < within, f"not within {within:.0f} s: {what}"
         time.sleep(0.4)
     return time.monotonic() - began
+
+
+def note(figure: str, seconds: float) -> None:
+    """Keep a figure that a story measured, for the end of the run and for docs/explanation/guarantees.md."""
+    with (LOGS / "figures.txt").open("a") as figures:
+        figures.write(f"{seconds:6.1f} s  {figure}\n")
 
 
 def throughout(seconds: float, what: str, holds: Callable[[], bool]) -> None:

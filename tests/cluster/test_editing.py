@@ -1,7 +1,7 @@
 """The windows stay editable: an edit is in force as soon as it is applied, also while closed."""
 
 import pytest
-from telling import Story, far_window, minute, throughout, wall
+from telling import Story, far_window, minute, note, throughout, wall
 
 
 def test_an_edit_while_closed_is_in_force_at_once(story: Story) -> None:
@@ -11,7 +11,7 @@ def test_an_edit_while_closed_is_in_force_at_once(story: Story) -> None:
     story.eventually_closed()
     story.release("2")
     story.policy({"windows": {"later": far_window().spec, "now": {"opens": "daily 00:00", "closes": "24:00"}}})
-    story.eventually_open(within=120)
+    note("from the commit of an edit to its effect", story.eventually_open(within=120))
     story.eventually_applied("2")
     story.policy({"windows": {"later": far_window().spec}})
     story.eventually_closed(within=120)

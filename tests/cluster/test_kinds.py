@@ -3,10 +3,8 @@
 Where no Go module carries the kind's CRD, a minimal one of our own with the one field stands in for it.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
-from types import MappingProxyType
 
 from lab.api import ApiError, Object
 from telling import Spec, Story, eventually
@@ -16,21 +14,19 @@ from krm_windows.gateable import TABLE
 
 SOURCE, HELM, IMAGE = "source.toolkit.fluxcd.io", "helm.toolkit.fluxcd.io", "image.toolkit.fluxcd.io"
 
-NOTHING: Mapping[str, object] = MappingProxyType({})
-
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind that may be gated: a spec that its CRD takes, the field that stops it, a status that says it was applied."""
+    """A kind that may be gated: a spec its CRD takes, the field that stops it, a status of one that was applied."""
 
     name: str
     plural: str
     group: str
     version: str
-    spec: Mapping[str, object] = NOTHING
+    spec: Spec | None = None
     stops: str = "suspend"
     own: bool = False
-    status: Mapping[str, object] = NOTHING
+    status: Spec | None = None
 
     @property
     def where(self) -> str:
@@ -105,10 +101,10 @@ def create(story: Story, kind: Kind) -> None:
         except ApiError as error:
             if error.status != HTTPStatus.CONFLICT:
                 raise
-    body = story.object(f"{kind.group}/{kind.version}", kind.name, "it", spec=dict(kind.spec))
+    body = story.object(f"{kind.group}/{kind.version}", kind.name, "it", spec=kind.spec or {})
     eventually("the object is created", lambda: _created(story, kind, body))
     if kind.status:
-        story.api.patch(kind.where, story.name, "it/status", {"status": dict(kind.status)})
+        story.api.patch(kind.where, story.name, "it/status", {"status": kind.status})
 
 
 def _created(story: Story, kind: Kind, body: Object) -> bool:

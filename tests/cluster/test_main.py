@@ -1,7 +1,7 @@
 """The main story: a commit waits for the window, is applied by it with no hand, and the next one waits again."""
 
 import pytest
-from telling import APPS, INTERVAL, Story, eventually, sleep_until, throughout, window
+from telling import APPS, INTERVAL, Story, eventually, note, since, sleep_until, throughout, window
 
 WINDOWED = "windowed"
 
@@ -18,8 +18,10 @@ def test_a_commit_waits_for_the_window(story: Story) -> None:
     sleep_until(opening.opens)
     story.eventually_open(within=30)
     story.eventually_applied("2", within=20)
+    note("from the edge to the waiting commit applied, all stories side by side", since(opening.opens))
     sleep_until(opening.closes)
     story.eventually_closed(within=30)
+    note("from the edge to closed, all stories side by side", since(opening.closes))
     story.release("3")
     story.waits("2")
 

@@ -1,7 +1,7 @@
 """People and windows: what a person decided stays, and nobody opens by mistake."""
 
 import pytest
-from telling import APPS, PARENT, Story, eventually, far_window, sleep_until, throughout, window
+from telling import APPS, PARENT, Story, eventually, far_window, note, sleep_until, throughout, window
 
 HOLD = "krm-windows.dev/hold"
 
@@ -42,7 +42,7 @@ def test_a_resume_while_closed_is_closed_again(story: Story) -> None:
     story.policy({"interval": "1m", "windows": {"later": far_window().spec}})
     story.eventually_closed()
     story.api.patch("kustomizations", story.name, APPS, {"spec": {"suspend": False}}, manager="flux")
-    story.eventually_closed(within=100)
+    note("open where closed was wanted: resumed by a person, interval 1m", story.eventually_closed(within=100))
     assert story.says("a person resumed it: closed")
 
 

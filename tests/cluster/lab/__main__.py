@@ -1,9 +1,10 @@
-"""`python -m lab COMMAND`: `build`, `up`, `down`, `run PROGRAM…` inside, `test [OPTION]…`, or `all` of it."""
+"""`python -m lab COMMAND`: `build`, `up`, `down`, `run PROGRAM…` inside, `test [OPTION]…`, `all` of it, `measure`."""
 
 import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 
 from lab import build, control_plane, flux, images, jobs, machine, node, pki
 from lab.places import ADMIN, BIN, LOGS, ROOT
@@ -55,15 +56,22 @@ def test(*options: str) -> int:
 NOTHING_COLLECTED = 5
 
 
-def all_of_it(*options: str) -> int:
-    """Build, bring up, test, take down."""
+def measure(*_: str) -> int:
+    """Measure edges and looks."""
+    return run(sys.executable, "-m", "measure")
+
+
+def all_of_it(task: Callable[..., int], *options: str) -> int:
+    """Build, bring up, do the task, take down."""
     build.build()
     images.build()
     up()
     try:
-        return test(*options)
+        return task(*options)
     finally:
         machine.destroy()
+        figures = LOGS / "figures.txt"
+        print(figures.read_text() if figures.exists() else "", end="")
         print(f"lab: the logs of components and Jobs are in {LOGS}", flush=True)
 
 
@@ -79,7 +87,8 @@ def main(command: str, *arguments: str) -> int:
         "down": machine.destroy,
         "run": lambda: run(*arguments),
         "test": lambda: test(*arguments),
-        "all": lambda: all_of_it(*arguments),
+        "all": lambda: all_of_it(test, *arguments),
+        "measure": lambda: all_of_it(measure),
     }
     try:
         answer = commands[command]()
