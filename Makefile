@@ -18,7 +18,7 @@ help:
 	@echo 'make demo      build examples/no-deploy-friday and show its coming week'
 	@echo 'make test      run the tests; what a machine lacks is named and skipped'
 	@echo 'make laws-full walk ten years of all zones minute by minute, which takes half an hour'
-	@echo 'make e2e       tell the stories of tests/cluster on a real control plane and Flux (as root)'
+	@echo 'make e2e       tell the stories of tests/cluster on a real control plane and Flux (as root, after .ci/setup cluster)'
 	@echo 'make check     lint, types, layers, generated files, rules of the house'
 	@echo 'make format    format the sources'
 	@echo 'make generate  write schema, function definition, field reference and expected results again'
@@ -38,7 +38,7 @@ demo: $(READY)
 	@$(BIN)/python .ci/demo.py
 
 test: $(READY)
-	@$(BIN)/python -m pytest --numprocesses auto --dist worksteal $(TESTS)
+	@$(BIN)/python -m pytest --numprocesses auto --dist worksteal --ignore tests/cluster $(TESTS)
 
 laws-full: $(READY)
 	@$(BIN)/python tests/property/laws_full.py

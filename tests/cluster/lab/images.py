@@ -52,4 +52,4 @@ def _save(name: str, tag: str) -> None:
     unfinished.unlink(missing_ok=True)
     subprocess.run(["podman", "save", "--quiet", "--format", "docker-archive", "-o", unfinished, tag], check=True)
     unfinished.rename(archive(name))
-    run("podman", "untag", tag)
+    run("podman", "untag", tag, tag)  # the image may have other names, which stay
