@@ -24,8 +24,8 @@ def zone(name: str) -> ZoneInfo:
 def wall(instant: datetime, tz: ZoneInfo) -> datetime:
     """Read the latest naive wall-clock minute that clocks in `tz` have shown up to the aware `instant`."""
     local = instant.astimezone(UTC).astimezone(tz)
-    if local.fold:
-        shown_before = local.replace(fold=0).astimezone(UTC)
+    shown_before = local.replace(fold=0).astimezone(UTC)
+    if local.fold and shown_before.astimezone(tz) == local:  # zoneinfo marks an hour in Nuuk that was never repeated
         turned_back = _first_minute(shown_before, instant, lambda minute: bool(minute.astimezone(tz).fold))
         local = (turned_back - _MINUTE).astimezone(tz)
     return local.replace(tzinfo=None, fold=0, second=0, microsecond=0)

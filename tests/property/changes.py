@@ -36,6 +36,10 @@ class Change:
         return self.utc.replace(tzinfo=None) + timedelta(minutes=self.before)
 
 
+# The night on which Nuuk's new rules began: no clock changed, though zoneinfo marks the hour after as a repeated one.
+ONLY_RULES = Change("America/Nuuk", minute(datetime(2023, 10, 29, 1)), -120, -120)
+
+
 @dataclass(frozen=True)
 class Group:
     """Zones whose clocks show the same, the first of which stands for all, and their changes."""
@@ -55,8 +59,8 @@ def groups() -> list[Group]:
 
 @cache
 def changes() -> list[Change]:
-    """List every change of every zone, once for zones that are alike."""
-    return [change for group in groups() for change in group.changes]
+    """List every change of every zone, once for zones that are alike; and `ONLY_RULES`."""
+    return [*(change for group in groups() for change in group.changes), ONLY_RULES]
 
 
 @cache

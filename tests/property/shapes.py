@@ -107,7 +107,7 @@ DATED = {
     " c: {state: Closed, starts: $at, ends: $since, reason: r}}",
 }
 SHAPES = RECURRING | DATED
-INSTANTS = {"before": -90, "at": 0, "since": 105}
+INSTANTS = {"before": -150, "at": 0, "since": 105}
 
 
 def plan(shape: str, change: Change) -> Plan:
