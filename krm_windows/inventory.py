@@ -4,7 +4,7 @@ Only items of the kinds that are asked for are looked into; all others stay the 
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from krm_windows.gateable import group_of
 from krm_windows.krm import KubeObject
@@ -94,10 +94,7 @@ def about(config: KubeObject, results: Sequence[Result]) -> list[Result]:
     if not results:
         return []
     ref, file = ref_of(config), file_of(config)
-    return [
-        result if result.resource_ref else result.model_copy(update={"resource_ref": ref, "file": file})
-        for result in results
-    ]
+    return [result if result.resource_ref else replace(result, resource_ref=ref, file=file) for result in results]
 
 
 def take(items: Iterable[KubeObject], kinds: Iterable[str]) -> Inventory:

@@ -1,12 +1,10 @@
 """What a function has to say: results as the KRM functions specification writes them, their order and their line."""
 
-import operator
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
+from dataclasses import field as attribute
 from enum import StrEnum
-
-from pydantic import BaseModel, ConfigDict
-from pydantic import Field as Default
 
 
 class Severity(StrEnum):
@@ -17,49 +15,61 @@ class Severity(StrEnum):
     INFO = "info"
 
 
-class _Part(BaseModel):
-    """A frozen value under the specification's camelCase names, built on first use: most runs have no results."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, defer_build=True)
-
-
-class ResourceRef(_Part):
+@dataclass(frozen=True, kw_only=True)
+class ResourceRef:
     """The object a result is about."""
 
-    api_version: str = Default(alias="apiVersion")
+    api_version: str
     kind: str
     name: str
-    namespace: str = Default(default="", exclude_if=operator.not_)
+    namespace: str = ""
 
     def __str__(self) -> str:
         """Give `apiVersion/kind/namespace/name`, without the namespace of an object that has none."""
         return "/".join(part for part in (self.api_version, self.kind, self.namespace, self.name) if part)
 
+    def value(self) -> dict[str, object]:
+        """Give the mapping under the specification's names."""
+        space = {"namespace": self.namespace} if self.namespace else {}
+        return {"apiVersion": self.api_version, "kind": self.kind, "name": self.name, **space}
 
-class Field(_Part):
+
+@dataclass(frozen=True, kw_only=True)
+class Field:
     """The field a result is about, as a path from the object's root: `spec.targets[0].kind`."""
 
     path: str
-    current_value: str | None = Default(default=None, alias="currentValue")
-    proposed_value: str | None = Default(default=None, alias="proposedValue")
+    current_value: str | None = None
+    proposed_value: str | None = None
+
+    def value(self) -> dict[str, object]:
+        """Give the mapping under the specification's names."""
+        values = {"path": self.path, "currentValue": self.current_value, "proposedValue": self.proposed_value}
+        return {name: value for name, value in values.items() if value is not None}
 
 
-class File(_Part):
+@dataclass(frozen=True, kw_only=True)
+class File:
     """The file an object came from, and its index among the documents of that file."""
 
     path: str
     index: int = 0
 
+    def value(self) -> dict[str, object]:
+        """Give the mapping under the specification's names."""
+        return {"path": self.path, "index": self.index}
 
-class Result(_Part):
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
     """One finding; `tags["rule"]` is the id of the rule that found it (functions-spec, `ResourceList.results`)."""
 
     message: str
     severity: Severity
-    resource_ref: ResourceRef | None = Default(default=None, alias="resourceRef")
+    resource_ref: ResourceRef | None = None
     field: Field | None = None
     file: File | None = None
-    tags: dict[str, str] = Default(default_factory=dict, exclude_if=operator.not_)
+    tags: dict[str, str] = attribute(default_factory=dict)
 
     def __str__(self) -> str:
         """Give the line for stderr: severity, object, field, message, rule id."""
@@ -70,7 +80,13 @@ class Result(_Part):
 
     def value(self) -> dict[str, object]:
         """Give the mapping that belongs into `results` of a ResourceList: what is absent or empty is left out."""
-        return self.model_dump(mode="json", by_alias=True, exclude_none=True)
+        parts = {"resourceRef": self.resource_ref, "field": self.field, "file": self.file}
+        return {
+            "message": self.message,
+            "severity": str(self.severity),
+            **{name: part.value() for name, part in parts.items() if part is not None},
+            **({"tags": dict(self.tags)} if self.tags else {}),
+        }
 
 
 def fails(results: Iterable[Result], *, strict: bool = False) -> bool:

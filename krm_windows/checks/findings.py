@@ -1,5 +1,6 @@
 """What an audit has to say: a result at a field of the policy, with the date it is about."""
 
+from dataclasses import replace
 from datetime import date, datetime
 
 from krm_windows.results import Result
@@ -9,7 +10,7 @@ from krm_windows.rules import Rule
 def at(rule: Rule, path: str, message: str, on: date | None = None, *, proposed: str | None = None) -> Result:
     """Report a rule at `path` below `spec`; the date goes into the tags, for machines to sort by."""
     result = rule.result(message, path=f"spec.{path}", proposed=proposed)
-    return result if on is None else result.model_copy(update={"tags": {**result.tags, "date": f"{on:%Y-%m-%d}"}})
+    return result if on is None else replace(result, tags={**result.tags, "date": f"{on:%Y-%m-%d}"})
 
 
 def moment(at: datetime) -> str:

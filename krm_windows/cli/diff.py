@@ -8,7 +8,8 @@ from krm_windows.exit_codes import ExitCode
 from krm_windows.gate.wallclock import zone
 from krm_windows.preview import changes, records
 from krm_windows.preview.difference import Difference, compare
-from krm_windows.preview.versions import Source, successions
+from krm_windows.preview.successions import successions
+from krm_windows.preview.versions import Source
 from krm_windows.results import Result, sort
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping as MappingOf
 from functools import lru_cache
 
-from krm_windows.krm import edits, layout, writer
+from krm_windows.krm import layout, writer
 from krm_windows.krm.errors import EditError, InputError
 from krm_windows.krm.nodes import Mapping, Node, Scalar, Sequence, Value, value
 
@@ -133,12 +133,16 @@ class KubeObject:
 
         Raises EditError where the path leads through something that is no mapping or list.
         """
+        from krm_windows.krm import edits  # noqa: PLC0415 - most objects are only read
+
         self._become(edits.set_value(self._editable(), self._path(path), content))
 
     def remove(self, *path: str | int) -> bool:
         """Remove the entry at `path`; say whether there was one."""
         if self.node_at(*path) is None:
             return False
+        from krm_windows.krm import edits  # noqa: PLC0415 - likewise
+
         self._become(edits.remove(self._editable(), self._path(path)))
         return True
 

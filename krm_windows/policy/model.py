@@ -252,7 +252,7 @@ class Spec(Part):
     first_apply: Literal["Allow", "Wait"] = Field(
         default="Allow", description="Whether a target that was never applied may be, while closed."
     )
-    actuator: Actuator = Field(default_factory=Actuator, description="What turns the targets.")
+    actuator: Actuator = Field(default_factory=Actuator.model_construct, description="What turns the targets.")
     former_names: tuple[fields.PolicyName, ...] = Field(
         default=(), description="Names this policy had, as namespace/name: their marks count as its own."
     )

@@ -9,7 +9,8 @@ from krm_windows import rules
 from krm_windows.checks import succession
 from krm_windows.gate.timetable import Target, Timetable
 from krm_windows.krm import documents
-from krm_windows.preview.versions import Source, successions
+from krm_windows.preview.successions import successions
+from krm_windows.preview.versions import Source
 from krm_windows.rules import Rule
 
 FIXTURES = Path(__file__).parents[2] / "fixtures/rules"

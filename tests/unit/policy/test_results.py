@@ -1,5 +1,7 @@
 """Results: the specification's value, the line on stderr, the order."""
 
+from dataclasses import replace
+
 import pytest
 
 from krm_windows import rules
@@ -25,7 +27,7 @@ def test_line(result: Result, line: str) -> None:
 def test_value() -> None:
     """The names and types are the specification's; what is absent is left out, an index of 0 is not."""
     result = rules.INTERVAL.result("m", path="p", current="7m", ref=ResourceRef(api_version="v1", kind="K", name="n"))
-    placed = result.model_copy(update={"file": File(path="a.yaml")})
+    placed = replace(result, file=File(path="a.yaml"))
     assert placed.value() == {
         "message": "m",
         "severity": "error",
