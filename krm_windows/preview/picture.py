@@ -190,16 +190,15 @@ def _band(title: str, begins: datetime, ends: datetime, zone: ZoneInfo) -> Band:
 
 
 def _ticks(begins: datetime, ends: datetime, zone: ZoneInfo) -> Iterator[Tick]:
-    """Yield every day that begins in an interval; in a short one every quarter of a day."""
+    """Yield every day that begins in an interval, in a short one every quarter; the last has words if there is room."""
     step = _QUARTER if ends - begins <= _HOURLY * _DAY else _DAY
     wall = datetime.combine(begins.astimezone(zone).date(), time())
     while (at := wallclock.instant(wall, zone)) < ends:
         if at >= begins:
             midnight = wall.time() == time()
             label = (f"{wall:%d}" if step == _DAY else f"{wall:%a %d}") if midnight else f"{wall:%H:%M}"
-            yield Tick(
-                at.astimezone(UTC), label, f"{wall:%a}", major=midnight and (step != _DAY or wall.weekday() == 0)
-            )
+            words = (label, f"{wall:%a}") if ends - at >= step / 2 else ("", "")
+            yield Tick(at.astimezone(UTC), *words, major=midnight and (step != _DAY or wall.weekday() == 0))
         wall += step
 
 

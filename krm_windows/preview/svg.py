@@ -1,7 +1,6 @@
 """Calendars as a picture of SVG: what the page of HTML shows; a title on each part says its facts in words."""
 
 from collections.abc import Iterator, Sequence
-from datetime import timedelta
 from pkgutil import get_data
 
 from krm_windows.preview import crowd, markup
@@ -14,7 +13,6 @@ TRACK = WIDTH - NAMES - MARGIN
 _TITLE, _AXIS, _LANE, _OTHER_LANE, _GAP = 64, 34, 26, 17, 3
 _CHARACTER = 7
 _FULL_NAME = 27
-_NARROWEST = timedelta(hours=12)
 
 
 def render(every: Sequence[Calendar]) -> str:
@@ -67,7 +65,7 @@ def _bands(picture: Picture) -> tuple[list[Element], int]:
     y = _TITLE
     for band in picture.bands:
         drawn.append(element("text", band.title, class_="band", x=MARGIN, y=y + 24))
-        drawn += (_tick(tick, band, y) for tick in band.ticks if band.ends - tick.at >= _NARROWEST)
+        drawn += (_tick(tick, band, y) for tick in band.ticks if tick.label)
         y += _AXIS
         for row in picture.rows:
             height = _LANE + _OTHER_LANE * row.lanes_in(band)
