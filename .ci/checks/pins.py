@@ -17,6 +17,9 @@ def problems() -> Iterator[str]:
     kubectl = "v0." + pins["tools"]["kubectl"].removeprefix("1.")
     if f"k8s.io/kubectl {kubectl}\n" not in (ROOT / ".ci/kubectl/go.mod").read_text():
         yield f".ci/kubectl/go.mod: k8s.io/kubectl is not {kubectl}"
+    prometheus = f"github.com/prometheus/prometheus v{pins['tools']['promtool']}"
+    if prometheus not in (ROOT / ".ci/promtool/go.mod").read_text():
+        yield f".ci/promtool/go.mod: {prometheus} is not there"
     for module, pin in _modules(pins["cluster"]).items():
         if f"\t{pin} // indirect\n" not in (ROOT / f"tests/cluster/lab/go/{module}/go.mod").read_text():
             yield f"tests/cluster/lab/go/{module}/go.mod: {pin} is not there"

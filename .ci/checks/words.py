@@ -19,6 +19,7 @@ EXEMPT = {
     "LICENSE",
     ".ci/checks/words.py",
     ".ci/kubectl/go.sum",
+    ".ci/promtool/go.sum",
     "bench/framework/go.sum",
     "tests/cluster/lab/go/kubernetes/go.sum",
     "tests/cluster/lab/go/kustomize-controller/go.sum",

@@ -12,7 +12,8 @@ from krm_windows.krm import KubeObject
 from krm_windows.plan.model import Plan
 from krm_windows.results import Result
 
-KINDS = frozenset({"ServiceAccount", "Role", "RoleBinding", "ConfigMap", "CronJob", "Job"})
+KINDS_OF_CLUSTERS = frozenset({"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"})
+KINDS = KINDS_OF_CLUSTERS | {"ServiceAccount", "Role", "RoleBinding", "ConfigMap", "CronJob", "Job", "PrometheusRule"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,8 @@ def standing(plan: Plan, items: Iterable[KubeObject]) -> Standing:
     foreign: dict[Identity, KubeObject] = {}
     for item in items:
         if item.kind in KINDS and any(item.mentions(needle) for needle in needles):
-            key = (item.kind, item.namespace or plan.namespace, item.name)
+            namespace = "" if item.kind in KINDS_OF_CLUSTERS else item.namespace or plan.namespace
+            key = (item.kind, namespace, item.name)
             (ours if item.labels.get(POLICY) in own else foreign)[key] = item
     return Standing(ours, foreign)
 

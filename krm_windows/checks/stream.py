@@ -11,7 +11,7 @@ from itertools import product
 
 from krm_windows import rules
 from krm_windows.apply import targets
-from krm_windows.emit import configmap, kubectl, names
+from krm_windows.emit import Manifest, configmap, extras, kubectl, names, state_metrics
 from krm_windows.emit.labels import GOVERNED_BY, POLICY
 from krm_windows.gate.timetable import Target
 from krm_windows.inventory import Inventory, ref_of
@@ -34,6 +34,10 @@ class Emitted:
         """Return the objects of some kinds."""
         return [item for item in self.items if item.kind in kinds]
 
+    def programs(self) -> list[KubeObject]:
+        """Return the ConfigMaps of the gate; that for kube-state-metrics is none."""
+        return [item for item in self.of("ConfigMap") if item.get("data", state_metrics.KEY) is None]
+
 
 def verify(plan: Plan, items: Iterable[KubeObject], stream: Inventory) -> list[Result]:
     """Return what is wrong with a stream that should hold the windows of this plan."""
@@ -47,7 +51,7 @@ def verify(plan: Plan, items: Iterable[KubeObject], stream: Inventory) -> list[R
             )
         ]
     emitted = Emitted(plan, ours)
-    checks = (_missing, _timetable, _wake_ups, _references, _rights)
+    checks = (_missing, _timetable, _wake_ups, _references, _rights, _extras)
     return [*_targets(plan, stream), *(result for check in checks for result in check(emitted))]
 
 
@@ -69,7 +73,7 @@ def _timetable(emitted: Emitted) -> Iterator[Result]:
     if not emitted.plan.looks:
         return
     wanted = dump(emitted.plan.timetable)
-    for item in emitted.of("ConfigMap"):
+    for item in emitted.programs():
         found = item.get("data", configmap.TIMETABLE)
         if not isinstance(found, str) or _parsed(found) != wanted:
             message = "is not what the policy compiles to: run the function again"
@@ -82,8 +86,8 @@ def _timetable(emitted: Emitted) -> Iterator[Result]:
 
 def _missing(emitted: Emitted) -> Iterator[Result]:
     """Look for what no reference leads to, and for what every other object refers to; `Kubectl` needs neither."""
-    for kind in ("ConfigMap", "Job") if emitted.plan.looks else ():
-        if not emitted.of(kind):
+    for kind, found in {"ConfigMap": emitted.programs(), "Job": emitted.of("Job")}.items():
+        if emitted.plan.looks and not found:
             yield rules.EMITTED_MISSING.result(f"the {kind} of the policy {emitted.plan.policy} is missing")
 
 
@@ -130,6 +134,29 @@ def _references(emitted: Emitted) -> Iterator[Result]:
                 yield rules.REFERENCE_BROKEN.result(
                     f'refers to the {kind} "{name}", which is not in {item.namespace}', ref=ref_of(item)
                 )
+
+
+def _extras(emitted: Emitted) -> Iterator[Result]:
+    """Look for what the policy asks for besides, word for word: it names accounts and CronJobs inside of texts."""
+    wanted = extras(emitted.plan)
+    for manifest in wanted:
+        if not any(_says(item, manifest) for item in emitted.of(manifest["kind"])):
+            message = f"the {manifest['kind']} of the policy {emitted.plan.policy} is missing, or not what it yields"
+            yield rules.EMITTED_MISSING.result(message)
+    named = [("ServiceAccount", names.gate(emitted.plan))]
+    named += [("CronJob", names.cron_job(emitted.plan, look)) for look in emitted.plan.wake_ups]
+    standing = {(item.kind, item.name) for item in emitted.items}
+    for kind, name in named if wanted else ():
+        if (kind, name) not in standing:
+            yield rules.REFERENCE_BROKEN.result(
+                f'`extras` names the {kind} "{name}" where no layer above can rename it, and there is none; run the '
+                "function in the outermost layer"
+            )
+
+
+def _says(item: KubeObject, manifest: Manifest) -> bool:
+    """Whether an object says what a manifest does, but for its metadata."""
+    return all(item.get(key) == value for key, value in manifest.items() if key != "metadata")
 
 
 def _rights(emitted: Emitted) -> Iterator[Result]:

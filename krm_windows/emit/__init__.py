@@ -1,13 +1,13 @@
 """Plan to objects: one literal for each kind, so that the source looks like the manifest."""
 
-from krm_windows.emit import now
+from krm_windows.emit import admission, alerts, now, state_metrics
 from krm_windows.emit.configmap import config_map
 from krm_windows.emit.cronjob import cron_job
 from krm_windows.emit.manifest import Identity, Manifest, identity
 from krm_windows.emit.rbac import role, role_binding, service_account
 from krm_windows.plan.model import Plan
 
-__all__ = ["Identity", "Manifest", "identity", "objects"]
+__all__ = ["Identity", "Manifest", "extras", "identity", "objects"]
 
 
 def objects(plan: Plan) -> list[Manifest]:
@@ -19,6 +19,17 @@ def objects(plan: Plan) -> list[Manifest]:
         *(role_binding(plan, rights) for rights in plan.rights),
         *([config_map(plan)] if plan.looks else []),
         *cron_jobs,
+        *extras(plan),
         *([now.look(plan)] if plan.looks else []),
         *([now.lift(plan)] if not plan.looks and not cron_jobs else []),
     ]
+
+
+def extras(plan: Plan) -> list[Manifest]:
+    """Return what the policy asks for besides."""
+    emitters = {
+        "AdmissionPolicy": admission.objects,
+        "PrometheusRule": alerts.objects,
+        "StateMetrics": state_metrics.objects,
+    }
+    return [manifest for name, objects_of in emitters.items() if name in plan.extras for manifest in objects_of(plan)]

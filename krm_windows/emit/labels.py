@@ -30,3 +30,8 @@ def metadata(plan: Plan, name: str, namespace: str, annotations: dict[str, str] 
         "labels": labels(plan),
         "annotations": dict(sorted({SUBSTITUTE: "disabled", **(annotations or {})}.items())),
     }
+
+
+def cluster_metadata(plan: Plan, name: str) -> Metadata:
+    """Return the metadata of an object of the whole cluster."""
+    return {"name": name, "labels": labels(plan), "annotations": {SUBSTITUTE: "disabled"}}

@@ -4,10 +4,10 @@ from typing import NotRequired, TypedDict
 
 
 class Metadata(TypedDict):
-    """An emitted object's metadata."""
+    """An emitted object's metadata; an object of the whole cluster has no namespace."""
 
     name: str
-    namespace: str
+    namespace: NotRequired[str]
     labels: dict[str, str]
     annotations: dict[str, str]
 
@@ -29,5 +29,5 @@ Identity = tuple[str, str, str]
 
 
 def identity(manifest: Manifest) -> Identity:
-    """Return kind, namespace and name."""
-    return manifest["kind"], manifest["metadata"]["namespace"], manifest["metadata"]["name"]
+    """Return kind, namespace (empty for an object of the whole cluster) and name."""
+    return manifest["kind"], manifest["metadata"].get("namespace", ""), manifest["metadata"]["name"]

@@ -7,6 +7,7 @@ most 63 characters.
 import hashlib
 import re
 
+from krm_windows import gateable
 from krm_windows.plan.model import Plan
 from krm_windows.plan.wakeups import WakeUp
 
@@ -43,6 +44,17 @@ def role(plan: Plan, namespace: str) -> str:
     if namespace == plan.namespace:
         return gate(plan)
     return fit(f"{gate(plan)}-{namespace}-{digest(f'{plan.policy} {namespace}', 5)}", NAME_LIMIT)
+
+
+def admission(plan: Plan, fields: tuple[tuple[str, ...], ...]) -> str:
+    """Return the name of the admission policy of what these fields turn: no other policy of the cluster has it."""
+    mark = "" if fields == (gateable.SUSPEND,) else f"-{digest(' '.join('.'.join(field) for field in fields), 5)}"
+    return f"{plan.namespace}.{gate(plan)}{mark}"
+
+
+def state_metrics(plan: Plan) -> str:
+    """Return the name of the ConfigMap for kube-state-metrics."""
+    return _made(plan, "state-metrics", NAME_LIMIT)
 
 
 def now(plan: Plan, content: str) -> str:

@@ -47,6 +47,8 @@ def compile_policy(policy: WindowPolicy, cluster: str | None, inventory: Invento
         wake_ups=found.wake_ups,
         rights=rights((*timetable.targets, *timetable.released)),
         runtime=_runtime(spec.actuator, found.patience),
+        interval=spec.interval,
+        extras=frozenset(spec.extras),
     )
     return plan, [*results, *found.results]
 
@@ -153,7 +155,9 @@ def _wording(spec: Spec) -> Wording:
 
 
 def uninstall(plan: Plan) -> Plan:
-    """Return the plan that only lifts our marks and suspensions: no looks, every target released."""
+    """Return the plan that only lifts our marks and suspensions: no looks, nothing besides, every target released."""
     held = plan.timetable
     released = tuple(sorted({*held.targets, *held.released}, key=str))
-    return replace(plan, wake_ups=(), timetable=replace(held, state="Open", targets=(), released=released))
+    return replace(
+        plan, wake_ups=(), extras=frozenset(), timetable=replace(held, state="Open", targets=(), released=released)
+    )

@@ -41,7 +41,7 @@ class Runtime:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """One policy, compiled for one cluster."""
+    """One policy, compiled for one cluster: `interval` lies between two looks, `extras` are named as in the policy."""
 
     name: str
     namespace: str
@@ -49,6 +49,8 @@ class Plan:
     wake_ups: tuple[WakeUp, ...]
     rights: tuple[Rights, ...]
     runtime: Runtime
+    interval: timedelta = timedelta(minutes=15)
+    extras: frozenset[str] = frozenset()
 
     @property
     def looks(self) -> bool:

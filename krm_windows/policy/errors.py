@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 # Fields of the API whose issue is not done yet.
-_LATER_FIELDS = frozenset({"spec.hooks", "spec.events", "spec.extras"})
+_LATER_FIELDS = frozenset({"spec.hooks", "spec.events"})
 _TYPES = {
     "model_type": "a map",
     "model_attributes_type": "a map",

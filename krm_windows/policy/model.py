@@ -262,6 +262,11 @@ class Spec(Part):
     adopt_until: fields.Deadline | None = Field(
         default=None, description="Until then a suspension without a mark counts as ours; a date is included."
     )
+    extras: tuple[Literal["AdmissionPolicy", "PrometheusRule", "StateMetrics"], ...] = Field(
+        default=(),
+        description="What is emitted besides: `AdmissionPolicy` holds the gate's account to the field that it turns, "
+        "`PrometheusRule` alerts, `StateMetrics` tells kube-state-metrics about the targets.",
+    )
     clusters: dict[fields.Label, Patch] = Field(
         default_factory=dict, description="A merge patch (RFC 7386) on this `spec` for each cluster, by its name."
     )

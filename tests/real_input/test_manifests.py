@@ -5,14 +5,12 @@ import os
 import re
 import subprocess
 import sys
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from modules import MODULES, files
 
-ROOT = Path(__file__).resolve().parents[2]
-MODULES = tomllib.loads((ROOT / "versions.toml").read_text())["manifests"]
 FUNCTION = Path(sys.executable).with_name("krm-windows")
 
 POLICY = """\
@@ -41,21 +39,6 @@ def manifests(tool: Callable[[str], Path]) -> dict[str, list[Path]]:
     """The files of each module, downloaded into the cache of this repository once."""
     go = tool("go")
     return {name: files(go, name) for name in MODULES}
-
-
-def files(go: Path, module: str) -> list[Path]:
-    """Return a module's manifests."""
-    places = {"GOMODCACHE": str(ROOT / ".cache/go/modules"), "GOFLAGS": "-modcacherw"}
-    done = subprocess.run(
-        [go, "mod", "download", "-json", f"{module}@{MODULES[module]['version']}"],
-        cwd="/",
-        env={**os.environ, **places},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    folder = Path(json.loads(done.stdout)["Dir"])
-    return [path for part in MODULES[module]["folders"] for path in sorted((folder / part).glob("*.yaml"))]
 
 
 def documents(path: Path) -> list[str]:

@@ -173,7 +173,13 @@ def test_C02_all_problems_together_sorted() -> None:
     [
         ("  hooks: {}", "[error] spec.hooks: must be left out: this release cannot do it yet (not-yet)"),
         ("  events: false", "[error] spec.events: must be left out: this release cannot do it yet (not-yet)"),
-        ("  extras: []", "[error] spec.extras: must be left out: this release cannot do it yet (not-yet)"),
+        (
+            "  extras: [AdmisionPolicy]",
+            (
+                "[error] spec.extras[0]: must be AdmissionPolicy, PrometheusRule or StateMetrics, "
+                'got "AdmisionPolicy"; did you mean "AdmissionPolicy"? (field-value)'
+            ),
+        ),
         (
             "  actuator: {type: Ansible}",
             '[error] spec.actuator.type: must be Gate or Kubectl, got "Ansible" (field-value)',

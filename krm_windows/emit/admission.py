@@ -1,0 +1,135 @@
+"""The admission policy: what RBAC cannot say, that the gate's account may change one field of its targets alone.
+
+It judges requests of this account only. Besides the field the account may write its marks; what the API server itself
+writes on every change (managedFields, resourceVersion, generation) is nobody's matter. Keys are compared with `in` and
+`[]`, as an object is a plain map to CEL at run time (k8s.io/apiserver, plugin/policy/validating), of whatever kind.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from krm_windows.emit import names
+from krm_windows.emit.labels import cluster_metadata
+from krm_windows.emit.manifest import Manifest
+from krm_windows.gate.target import mark
+from krm_windows.plan.model import Plan
+
+API_VERSION = "admissionregistration.k8s.io/v1"
+POLICY, BINDING = "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"
+
+_MARKS = f"{mark('').partition('/')[0]}/"
+# Compared on its own, and what the API server writes.
+_METADATA = ["annotations", "generation", "managedFields", "resourceVersion"]
+_METADATA_PATH, _ANNOTATIONS_PATH = ("metadata",), ("metadata", "annotations")
+Path = tuple[str, ...]
+Resource = tuple[str, str]
+
+
+def objects(plan: Plan) -> list[Manifest]:
+    """Return a policy and its binding for all resources that are turned by the same field."""
+    return [
+        manifest
+        for fields, resources in sorted(_turned(plan).items())
+        for manifest in (_policy(plan, fields, resources), _binding(plan, fields))
+    ]
+
+
+def account(plan: Plan) -> str:
+    """Return the expression that holds for requests of the policy's account."""
+    return f"request.userInfo.username == 'system:serviceaccount:{plan.namespace}:{names.gate(plan)}'"
+
+
+def _turned(plan: Plan) -> dict[tuple[Path, ...], list[Resource]]:
+    """Return the resources by the fields that turn them: one, unless a policy names two for one kind."""
+    fields: dict[Resource, set[Path]] = {}
+    for target in (*plan.timetable.targets, *plan.timetable.released):
+        fields.setdefault((target.group, target.resource), set()).add(target.field)
+    resources: dict[tuple[Path, ...], list[Resource]] = {}
+    for resource, found in sorted(fields.items()):
+        resources.setdefault(tuple(sorted(found)), []).append(resource)
+    return resources
+
+
+def _policy(plan: Plan, fields: tuple[Path, ...], resources: Iterable[Resource]) -> Manifest:
+    turned = " and ".join(".".join(field) for field in fields)
+    message = f"the gate of {plan.policy} may change nothing here but {turned} and its own annotations"
+    steps = _steps(fields)
+    paths = (_METADATA_PATH, _ANNOTATIONS_PATH, *(path for path in steps if path))
+    return {
+        "apiVersion": API_VERSION,
+        "kind": POLICY,
+        "metadata": cluster_metadata(plan, names.admission(plan, fields)),
+        "spec": {
+            "failurePolicy": "Fail",
+            "matchConstraints": {"resourceRules": [_rule(*resource) for resource in resources]},
+            "matchConditions": [{"name": "gate-account", "expression": account(plan)}],
+            "variables": [*_wholes(), *(variable for path in paths for variable in _parts(path))],
+            "validations": [
+                {"expression": words, "message": message, "reason": "Forbidden"} for words in _unchanged(steps)
+            ],
+        },
+    }
+
+
+def _binding(plan: Plan, fields: tuple[Path, ...]) -> Manifest:
+    name = names.admission(plan, fields)
+    return {
+        "apiVersion": API_VERSION,
+        "kind": BINDING,
+        "metadata": cluster_metadata(plan, name),
+        "spec": {"policyName": name, "validationActions": ["Deny"]},
+    }
+
+
+def _rule(group: str, resource: str) -> dict[str, list[str]]:
+    """Return a rule for a resource, whatever the objects' names: rights that are too wide are held, too."""
+    return {
+        "apiGroups": [group],
+        "apiVersions": ["*"],
+        "operations": ["UPDATE", "DELETE"],
+        "resources": [resource, f"{resource}/*"],
+    }
+
+
+def _steps(fields: Iterable[Path]) -> dict[Path, list[str]]:
+    """Return the path of every map above the fields, parents first, with the keys in it that lead to them."""
+    steps: dict[Path, set[str]] = {}
+    for field in fields:
+        for depth, key in enumerate(field):
+            steps.setdefault(field[:depth], set()).add(key)
+    return {path: sorted(keys) for path, keys in sorted(steps.items())}
+
+
+def _wholes() -> Iterator[dict[str, str]]:
+    """Yield the variables that hold the object before and after the request, empty where there is none."""
+    for side, given in (("before", "oldObject"), ("after", "object")):
+        yield {"name": side, "expression": f"{given} == null ? dyn({{}}) : dyn({given})"}
+
+
+def _parts(path: Path) -> Iterator[dict[str, str]]:
+    """Yield the variables that hold a map inside of it, before and after."""
+    for side in ("before", "after"):
+        above, key = f"variables.{_variable(side, path[:-1])}", path[-1]
+        yield {
+            "name": _variable(side, path),
+            "expression": f"'{key}' in {above} ? {above}['{key}'] : dyn({{}})",
+        }
+
+
+def _variable(side: str, path: Path) -> str:
+    return "_".join((side, *path))
+
+
+def _unchanged(steps: dict[Path, list[str]]) -> Iterator[str]:
+    """Yield for each map that its keys are as before, but for those that are compared on their own, or may change."""
+    yield _same(_METADATA_PATH, f"key in {_METADATA}")
+    yield _same(_ANNOTATIONS_PATH, f"key.startsWith('{_MARKS}')")
+    for path, keys in steps.items():
+        yield _same(path, f"key in {keys if path else ['metadata', *keys]}")
+
+
+def _same(path: Path, but_for: str) -> str:
+    before, after = (f"variables.{_variable(side, path)}" for side in ("before", "after"))
+    return (
+        f"{before}.all(key, {but_for} || key in {after}) && "
+        f"{after}.all(key, {but_for} || (key in {before} && {before}[key] == {after}[key]))"
+    )

@@ -1,0 +1,134 @@
+"""The alerts: rules for Prometheus over what kube-state-metrics says of the policy's CronJobs and Jobs.
+
+PromQL knows no time zones, so no rule works out when a window is open. The gate does: its Job succeeds only where
+every target is as it should be (but for those left to a person). So a target that is not as it should be, and a cluster
+in which nobody looks, are the same to see: no look has succeeded. Metrics: kube-state-metrics, docs/metrics/workload.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from krm_windows.emit import gate, names, state_metrics
+from krm_windows.emit.labels import metadata
+from krm_windows.emit.manifest import Manifest
+from krm_windows.plan.model import Plan
+from krm_windows.plan.wakeups import WakeUp
+
+_SUCCESS = "krm_windows:last_successful_look:timestamp_seconds"
+_FAILURE = "krm_windows:last_failed_look:timestamp_seconds"
+# So long after an edge, or after a look was due, a look that was late may still end well.
+_PATIENCE = gate.STARTING_DEADLINE_SECONDS + gate.ACTIVE_DEADLINE_SECONDS
+# What the Jobs at an edge are for, told by the beginning of their CronJob's slug.
+_EDGES = {
+    "open-": ("KrmWindowsNotOpened", "a window of {policy} opened, and no look has succeeded since"),
+    "close-": ("KrmWindowsNotClosed", "a window of {policy} closed, and no look has succeeded since"),
+    "edge-": ("KrmWindowsEdgeMissed", "a dated rule of {policy} began or ended, and no look has succeeded since"),
+}
+Rule = dict[str, object]
+
+
+def objects(plan: Plan) -> list[Manifest]:
+    """Return the PrometheusRule."""
+    return [
+        {
+            "apiVersion": "monitoring.coreos.com/v1",
+            "kind": "PrometheusRule",
+            "metadata": metadata(plan, names.gate(plan), plan.namespace),
+            "spec": {"groups": [{"name": f"krm-windows.{names.policy_label(plan)}", "rules": list(_rules(plan))}]},
+        }
+    ]
+
+
+def _rules(plan: Plan) -> Iterator[Rule]:
+    jobs = f'namespace="{plan.namespace}",job_name=~"{_jobs(plan)}"'
+    failed = f'kube_job_failed{{{jobs},condition="true"}} == 1'
+    succeeded = f"kube_cronjob_status_last_successful_time{_cron_jobs(plan, plan.wake_ups)}"
+    yield _record(plan, _SUCCESS, succeeded)
+    yield _record(plan, _FAILURE, f"kube_job_status_start_time{{{jobs}}} and on (namespace, job_name) {failed}")
+    if plan.looks:
+        yield _overdue(plan)
+    yield _failing(plan)
+    yield from _edges(plan)
+    if plan.looks and "StateMetrics" in plan.extras:
+        yield _reopened(plan)
+
+
+def _record(plan: Plan, name: str, expression: str) -> Rule:
+    return {"record": name, "labels": {"policy": plan.policy}, "expr": f"max by (namespace) ({expression})"}
+
+
+def _overdue(plan: Plan) -> Rule:
+    """Alert where no look of any CronJob has succeeded for two intervals, or none ever since they were created."""
+    seconds = int((2 * plan.interval).total_seconds())
+    created = f"max by (namespace) (kube_cronjob_created{_cron_jobs(plan, plan.wake_ups)})"
+    return _alert(
+        plan,
+        "KrmWindowsNotAsWanted",
+        f"time() - ({_recorded(plan, _SUCCESS)} or on (namespace) {created}) > {seconds}",
+        gate.ACTIVE_DEADLINE_SECONDS,
+        "no look of {policy} has succeeded for two intervals: a target is not in its wanted state, or nobody looks",
+    )
+
+
+def _failing(plan: Plan) -> Rule:
+    """Alert where a Job has failed that began after the last look that succeeded."""
+    failed, succeeded = (_recorded(plan, name) for name in (_FAILURE, _SUCCESS))
+    return _alert(
+        plan,
+        "KrmWindowsGateFailing",
+        f"{failed} unless on (namespace) ({succeeded} > on (namespace) {failed})",
+        0,
+        "a Job of {policy} failed, and none has succeeded since: its log names the targets",
+    )
+
+
+def _edges(plan: Plan) -> Iterator[Rule]:
+    """Yield an alert for each sort of edge: one is past, and no look of any CronJob has succeeded since."""
+    for slug, (name, words) in _EDGES.items():
+        looks = [look for look in plan.wake_ups if look.slug.startswith(slug)]
+        if looks:
+            which = _cron_jobs(plan, looks)
+            missed = f"kube_cronjob_next_schedule_time{which} < time() - {_PATIENCE}"
+            taken = f"kube_cronjob_status_last_schedule_time{which} < time() - {_PATIENCE}"
+            edges = f"max by (namespace) ({missed} or {taken})"
+            yield _alert(plan, name, f"{edges} > on (namespace) {_recorded(plan, _SUCCESS)}", 0, words)
+
+
+def _reopened(plan: Plan) -> Rule:
+    """Alert where a target carries our mark and is not suspended for two intervals: the gate does not close it."""
+    kinds = "customresource_group, customresource_kind, target_namespace, target_name"
+    marked = f'{state_metrics.MARK}{{policy="{plan.policy}"}}'
+    return _alert(
+        plan,
+        "KrmWindowsReopened",
+        f"max by ({kinds}) ({state_metrics.SUSPENDED} == 0 and on ({kinds}) {marked})",
+        int((2 * plan.interval).total_seconds()),
+        "{policy} has closed a target, somebody resumed it, and it was not closed again for two intervals",
+    )
+
+
+def _alert(plan: Plan, name: str, expression: str, seconds: int, words: str) -> Rule:
+    return {
+        "alert": name,
+        "expr": expression,
+        **({"for": f"{seconds}s"} if seconds else {}),
+        "labels": {"policy": plan.policy, "severity": "warning"},
+        "annotations": {"summary": words.format(policy=plan.policy)},
+    }
+
+
+def _recorded(plan: Plan, name: str) -> str:
+    return f'{name}{{policy="{plan.policy}"}}'
+
+
+def _cron_jobs(plan: Plan, looks: Iterable[WakeUp]) -> str:
+    return f'{{namespace="{plan.namespace}",cronjob=~"{_either(names.cron_job(plan, look) for look in looks)}"}}'
+
+
+def _jobs(plan: Plan) -> str:
+    """Return the pattern of the names of the policy's Jobs: CronJobs add the minute of their run."""
+    return f"({_either(names.cron_job(plan, look) for look in plan.wake_ups)})-[0-9]+"
+
+
+def _either(found: Iterable[str]) -> str:
+    """Return the pattern of some names, in which a dot stands for itself."""
+    return "|".join(name.replace(".", "[.]") for name in sorted(found))

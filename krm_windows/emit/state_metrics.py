@@ -1,0 +1,64 @@
+"""The configuration by which kube-state-metrics tells Prometheus about the targets.
+
+Two metrics: whether an object is suspended, by whomever, and the mark of this policy where it carries one. CronJobs are
+left out, as kube-state-metrics knows them (`kube_cronjob_spec_suspend`). Format: kube-state-metrics,
+docs/metrics/extend/customresourcestate-metrics.md.
+"""
+
+from krm_windows.emit import names
+from krm_windows.emit.labels import metadata
+from krm_windows.emit.manifest import Manifest
+from krm_windows.gate.target import mark
+from krm_windows.gate.timetable import Target
+from krm_windows.krm import writer
+from krm_windows.plan.model import Plan
+
+KEY = "custom-resource-state.yaml"
+SUSPENDED, MARK = "krm_windows_target_suspended", "krm_windows_target_mark_info"
+_PREFIX = "krm_windows"
+
+
+def objects(plan: Plan) -> list[Manifest]:
+    """Return the ConfigMap that kube-state-metrics mounts (`--custom-resource-state-config-file`)."""
+    held = plan.timetable
+    kinds = {(target.group, target.kind): target for target in (*held.targets, *held.released)}
+    resources = [_resource(plan, target) for (group, _), target in sorted(kinds.items()) if group != "batch"]
+    config = {"kind": "CustomResourceStateMetrics", "spec": {"resources": resources}}
+    return [
+        {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": metadata(plan, names.state_metrics(plan), plan.namespace),
+            "data": {KEY: writer.render(config)},
+        }
+    ]
+
+
+def _resource(plan: Plan, target: Target) -> dict[str, object]:
+    """Return what is said of one kind: names that Prometheus' own labels of the scrape do not hide."""
+    labels = {"target_name": ["metadata", "name"], "target_namespace": ["metadata", "namespace"]}
+    kind = {"group": target.group, "version": target.version or "*", "kind": target.kind}
+    return {
+        "groupVersionKind": kind,
+        "metricNamePrefix": _PREFIX,
+        "labelsFromPath": labels,
+        "metrics": [_suspended(target), *([_mark(plan)] if plan.looks else [])],
+    }
+
+
+def _suspended(target: Target) -> dict[str, object]:
+    return {
+        "name": SUSPENDED.removeprefix(f"{_PREFIX}_"),
+        "help": "Whether the object is suspended, by whomever.",
+        "each": {"type": "Gauge", "gauge": {"path": list(target.field), "nilIsZero": True}},
+    }
+
+
+def _mark(plan: Plan) -> dict[str, object]:
+    labels = {"mark": [mark(plan.policy)]}
+    return {
+        "name": MARK.removeprefix(f"{_PREFIX}_"),
+        "help": "The mark of a policy on an object that it has closed: why, since when and until when.",
+        "commonLabels": {"policy": plan.policy},
+        "each": {"type": "Info", "info": {"path": ["metadata", "annotations"], "labelsFromPath": labels}},
+    }

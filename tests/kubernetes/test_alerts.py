@@ -1,0 +1,211 @@
+"""The alerts of `extras`, checked and unit-tested with promtool: when each fires, and when it is quiet.
+
+What kube-state-metrics says is written here as series, after its documentation: the program itself is published neither
+as a Debian package nor as a Go module that could be built, so no test runs it.
+"""
+
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+import yaml
+from calls import POLICY, call, wire
+
+LOOK, OPENS, CLOSES = "week-look", "week-open-office", "week-close-office"
+NAMESPACE = "flux-system"
+EXTRAS = "  extras: [PrometheusRule, StateMetrics]\n"
+Series = dict[str, str]
+
+
+@pytest.fixture(scope="module")
+def rules() -> dict[str, object]:
+    """What the PrometheusRule of a policy holds: groups of rules, as a file of Prometheus does."""
+    return emitted(POLICY + EXTRAS)
+
+
+def emitted(policy: str) -> dict[str, object]:
+    """Return the spec of the PrometheusRule of a policy."""
+    items = yaml.safe_load(call(wire(config=policy)).out)["items"]
+    [found] = (item["spec"] for item in items if item["kind"] == "PrometheusRule")
+    return found
+
+
+def said(rules: dict) -> dict[str, str]:
+    """Return the words of each alert by its name."""
+    every = (rule for group in rules["groups"] for rule in group["rules"])
+    return {rule["alert"]: rule["annotations"]["summary"] for rule in every if "alert" in rule}
+
+
+def cron_job(metric: str, name: str = LOOK, namespace: str = NAMESPACE) -> str:
+    """Write a series of a CronJob."""
+    return f'kube_cronjob_{metric}{{namespace="{namespace}",cronjob="{name}"}}'
+
+
+def job(metric: str, name: str, more: str = "", namespace: str = NAMESPACE) -> str:
+    """Write a series of a Job."""
+    return f'kube_job_{metric}{{namespace="{namespace}",job_name="{name}"{more}}}'
+
+
+def target(metric: str, more: str = "", name: str = "apps") -> str:
+    """Write a series of a Kustomization."""
+    kind = 'customresource_group="kustomize.toolkit.fluxcd.io",customresource_kind="Kustomization"'
+    return f'krm_windows_target_{metric}{{{kind},target_namespace="{NAMESPACE}",target_name="{name}"{more}}}'
+
+
+def failed(name: str, start: int) -> Series:
+    """Return the series of a Job that began at a second and has failed."""
+    return {
+        job("status_start_time", name): f"{start}x200",
+        job("failed", name, ',condition="true"'): "1x200",
+        job("failed", name, ',condition="false"'): "0x200",
+    }
+
+
+SUCCESS = cron_job("status_last_successful_time")
+MARK = target("mark_info", f',policy="{NAMESPACE}/week",mark="…"')
+EVERY_QUARTER = " ".join(f"{minute * 60}x14" for minute in range(0, 150, 15))
+
+
+@dataclass(frozen=True)
+class Case:
+    """Series, a value a minute, and the alerts that fire at some minutes: `at`, and nothing else fires then."""
+
+    series: Series
+    at: dict[int, set[str]] = field(default_factory=dict)
+
+
+CASES = {
+    "every look succeeds": Case({SUCCESS: EVERY_QUARTER}, {minute: set() for minute in range(0, 120, 7)}),
+    "no look has succeeded for two intervals": Case(
+        {SUCCESS: "0x200"}, {30: set(), 36: set(), 38: {"KrmWindowsNotAsWanted"}, 120: {"KrmWindowsNotAsWanted"}}
+    ),
+    "the last of several CronJobs counts": Case(
+        {SUCCESS: "0x200", cron_job("status_last_successful_time", OPENS): "_x20 1200x200"},
+        {50: set(), 60: {"KrmWindowsNotAsWanted"}},
+    ),
+    "none has succeeded ever": Case(
+        {cron_job("created"): "60x200"}, {31: set(), 37: set(), 39: {"KrmWindowsNotAsWanted"}}
+    ),
+    "what has just been created has time": Case({cron_job("created"): "_x60 3600x200"}, {61: set(), 95: set()}),
+    "nothing is known at all": Case({}, {60: set()}),
+    "a Job failed": Case(
+        {SUCCESS: "900x44 2700x60", **failed("week-look-29000000", 1800)},
+        {31: {"KrmWindowsGateFailing"}, 44: {"KrmWindowsGateFailing"}, 46: set(), 60: set()},
+    ),
+    "a Job failed before any succeeded": Case(
+        {cron_job("created"): "0x200", **failed("week-look-29000000", 60)}, {5: {"KrmWindowsGateFailing"}}
+    ),
+    "a Job of another policy failed": Case(
+        {SUCCESS: "0x30", **failed("week-look-2-29000000", 60), **failed("other-look-29000000", 60)}, {5: set()}
+    ),
+    "a Job succeeded": Case(
+        {
+            SUCCESS: "0x30",
+            job("status_start_time", "week-look-1"): "60x30",
+            job("failed", "week-look-1", ',condition="true"'): "0x30",
+        },
+        {5: set()},
+    ),
+    "the window opened, and its look did not succeed": Case(
+        {SUCCESS: "2700x74 4500x60", cron_job("status_last_schedule_time", OPENS): "_x60 3600x200"},
+        {70: set(), 72: {"KrmWindowsNotOpened"}, 74: {"KrmWindowsNotOpened"}, 76: set()},
+    ),
+    "the window should have opened, and nobody scheduled it": Case(
+        {SUCCESS: "2700x200", cron_job("next_schedule_time", OPENS): "3600x200"},
+        {70: set(), 72: {"KrmWindowsNotOpened"}},
+    ),
+    "it opens another day": Case(
+        {SUCCESS: EVERY_QUARTER, cron_job("next_schedule_time", OPENS): "90000x200"}, {30: set(), 120: set()}
+    ),
+    "the window closed, and its look did not succeed": Case(
+        {SUCCESS: "2700x200", cron_job("status_last_schedule_time", CLOSES): "_x60 3600x200"},
+        {70: set(), 72: {"KrmWindowsNotClosed"}},
+    ),
+    "a target was resumed, and not closed again": Case(
+        {SUCCESS: EVERY_QUARTER, target("suspended"): "1x10 0x200", MARK: "1x200"},
+        {10: set(), 40: set(), 42: {"KrmWindowsReopened"}},
+    ),
+    "a target was resumed, and closed again": Case(
+        {SUCCESS: EVERY_QUARTER, target("suspended"): "1x10 0x14 1x200", MARK: "1x200"}, {42: set(), 60: set()}
+    ),
+    "another target is open": Case(
+        {SUCCESS: EVERY_QUARTER, target("suspended", name="infra"): "0x200", MARK: "1x200"}, {60: set()}
+    ),
+    "a target is open": Case({SUCCESS: EVERY_QUARTER, target("suspended"): "0x200"}, {60: set()}),
+}
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_alerts(case: Case, rules: dict, tool: Callable[[str], Path], tmp_path: Path) -> None:
+    """They fire when they should, and are quiet otherwise."""
+    words = said(rules)
+    tests = [
+        {"alertname": name, "eval_time": f"{minute}m", "exp_alerts": expected(name, words[name], case.series, firing)}
+        for minute, firing in case.at.items()
+        for name in words
+    ]
+    (tmp_path / "rules.yaml").write_text(yaml.safe_dump(rules))
+    test = {
+        "rule_files": ["rules.yaml"],
+        "evaluation_interval": "1m",
+        "tests": [
+            {
+                "interval": "1m",
+                "input_series": [{"series": name, "values": values} for name, values in case.series.items()],
+                "alert_rule_test": tests,
+            }
+        ],
+    }
+    (tmp_path / "test.yaml").write_text(yaml.safe_dump(test, allow_unicode=True))
+    done = subprocess.run(
+        [tool("promtool"), "test", "rules", tmp_path / "test.yaml"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def expected(name: str, words: str, series: Series, firing: set[str]) -> list[dict[str, object]]:
+    """Return what promtool should find of an alert."""
+    if name not in firing:
+        return []
+    where = {"namespace": NAMESPACE}
+    if name == "KrmWindowsReopened":
+        assert MARK in series
+        where = {
+            "customresource_group": "kustomize.toolkit.fluxcd.io",
+            "customresource_kind": "Kustomization",
+            "target_namespace": NAMESPACE,
+            "target_name": "apps",
+        }
+    labels = {"policy": f"{NAMESPACE}/week", "severity": "warning", **where}
+    return [{"exp_labels": labels, "exp_annotations": {"summary": words}}]
+
+
+def test_every_alert_fires_in_a_case(rules: dict) -> None:
+    """An alert that fires nowhere may be dead; this policy has no dated rules, so there is none for those."""
+    fired = {name for case in CASES.values() for names in case.at.values() for name in names}
+    assert fired == set(said(rules))
+
+
+@pytest.mark.parametrize(
+    ("change", "names"),
+    [
+        ("  freezes: {x: {starts: '2030-01-01', ends: '2030-01-02', reason: x}}\n", {"KrmWindowsEdgeMissed"}),
+        ("  actuator: {type: Kubectl}\n", set()),
+    ],
+)
+def test_promtool_accepts_them(change: str, names: set[str], tool: Callable[[str], Path], tmp_path: Path) -> None:
+    """Of policies with dated rules, and of edges that act, where nobody looks between them."""
+    rules = emitted(POLICY + EXTRAS + change)
+    always = {"KrmWindowsGateFailing", "KrmWindowsNotOpened", "KrmWindowsNotClosed"}
+    looking = {"KrmWindowsNotAsWanted", "KrmWindowsReopened"} if names else set()
+    assert set(said(rules)) == always | looking | names
+    (tmp_path / "rules.yaml").write_text(yaml.safe_dump(rules))
+    done = subprocess.run(
+        [tool("promtool"), "check", "rules", "--lint=all", "--lint-fatal", tmp_path / "rules.yaml"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
