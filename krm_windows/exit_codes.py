@@ -8,7 +8,9 @@ class ExitCode(IntEnum):
 
     FINE = 0
     ERROR = 1
-    """A result of severity error (with `--strict` a warning), input that cannot be read, files that are stale."""
+    """A result of severity error (with `--strict` a warning), input that cannot be read, files that are stale.
+
+    `status`: a target that is not as it should be."""
     FAILURE = 2
     """Our own failure."""
     CONFIGURATION = 3

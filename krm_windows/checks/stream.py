@@ -145,7 +145,7 @@ def _extras(emitted: Emitted) -> Iterator[Result]:
             yield rules.EMITTED_MISSING.result(message)
     named = [("ServiceAccount", names.gate(emitted.plan))]
     named += [("CronJob", names.cron_job(emitted.plan, look)) for look in emitted.plan.wake_ups]
-    standing = {(item.kind, item.name) for item in emitted.items}
+    standing = {(item.kind, item.name) for item in emitted.items if item.namespace == emitted.plan.namespace}
     for kind, name in named if wanted else ():
         if (kind, name) not in standing:
             yield rules.REFERENCE_BROKEN.result(

@@ -17,6 +17,7 @@ COMMANDS = {
     "check": "audit what a policy comes to in the coming years",
     "calendar": "show when policies will be open",
     "state": "say whether a policy is open, by which rule, since when and until when",
+    "status": "show what the targets of a policy are in a cluster, and what they should be",
     "explain": "say in plain words what a policy means",
     "diff": "show which hours open and which close through a change of a policy",
     "holidays": "print a country's public holidays as freezes",

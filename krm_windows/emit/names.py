@@ -64,15 +64,16 @@ def now(plan: Plan, content: str) -> str:
 
 def policy_label(plan: Plan) -> str:
     """Return the value of the label by which a policy knows its own objects."""
-    return _label(plan.policy)
+    return label(plan.policy)
 
 
 def own_labels(plan: Plan) -> frozenset[str]:
     """Return the values of that label on what a policy emits and emitted under its former names."""
-    return frozenset(map(_label, plan.own_names))
+    return frozenset(map(label, plan.own_names))
 
 
-def _label(policy: str) -> str:
+def label(policy: str) -> str:
+    """Return the value of that label for the policy `namespace/name`."""
     return fit(policy.replace("/", ".", 1), NAME_LIMIT)
 
 

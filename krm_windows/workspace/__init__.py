@@ -1,5 +1,7 @@
-"""Files: read as objects, written whole or not at all, never outside the directory that was named."""
+"""Files, read as objects, written whole or not at all, never outside the directory that was named; and kubectl."""
 
-from krm_windows.workspace.files import Folder, WorkspaceError, first_lines, manifests
+from krm_windows.workspace.errors import WorkspaceError
+from krm_windows.workspace.files import Folder, first_lines, manifests
+from krm_windows.workspace.kubectl import Kubectl
 
-__all__ = ["Folder", "WorkspaceError", "first_lines", "manifests"]
+__all__ = ["Folder", "Kubectl", "WorkspaceError", "first_lines", "manifests"]

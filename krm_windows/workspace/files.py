@@ -11,9 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-
-class WorkspaceError(Exception):
-    """A file stands in the way, or a name leads out of the directory."""
+from krm_windows.workspace.errors import WorkspaceError
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,119 @@
+"""`krm-windows status`: what the targets of a policy are in a cluster, and what they should be."""
+
+import argparse
+import sys
+import time
+from dataclasses import dataclass
+from datetime import datetime
+
+from krm_windows.cli import inputs, previews, report, times
+from krm_windows.exit_codes import ExitCode
+from krm_windows.krm import InputError, KubeObject
+from krm_windows.preview.versions import Choice, Source
+from krm_windows.results import Result
+from krm_windows.status import records, text
+from krm_windows.status.objects import Thing, queries, read
+from krm_windows.status.report import Report
+from krm_windows.status.report import report as judge
+from krm_windows.workspace import Kubectl, WorkspaceError
+
+_PAUSE = 5  # seconds between two looks at the cluster
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's options."""
+    parser.add_argument("policy", metavar="POLICY", help="the file of the WindowPolicy, or - for standard input")
+    source = parser.add_mutually_exclusive_group()
+    source.add_argument(
+        "-f",
+        "--filename",
+        metavar="FILE",
+        help="what `kubectl get … -o json` printed, or - for standard input (default: kubectl is asked)",
+    )
+    source.add_argument("-w", "--watch", action="store_true", help="go on, and print it anew when it changes")
+    parser.add_argument("--kubeconfig", metavar="FILE", help="as kubectl takes it")
+    parser.add_argument("--context", metavar="NAME", help="as kubectl takes it")
+    parser.add_argument("--at", type=times.instant, metavar="INSTANT", help="the instant to judge for (default: now)")
+    parser.add_argument("-o", "--output", choices=("text", "json"), default="text", help="the form (default: text)")
+    previews.options(parser)
+
+
+def run(arguments: argparse.Namespace) -> ExitCode:
+    """Print the status; exit 1 if a target is not as it should be."""
+    if arguments.policy == arguments.filename == inputs.STDIN:
+        raise InputError("standard input can hold the policy or the objects, not both")
+    asked = _Asked(Source(inputs.policy(arguments.policy), previews.resources(arguments)), arguments)
+    found, results = asked.judged()
+    code = report.show(results, strict=arguments.strict)
+    if found is None or code is not ExitCode.FINE:
+        return code
+    _show(found, arguments)
+    if arguments.watch:
+        _watch(asked, found)
+    return ExitCode.FINE if found.as_wanted else ExitCode.ERROR
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A policy, and how its cluster is asked."""
+
+    source: Source
+    arguments: argparse.Namespace
+
+    def judged(self) -> tuple[Report | None, list[Result]]:
+        """Ask, and judge what is answered; there is no report where the policy is wrong."""
+        loaded, choice = self.source.load(), Choice(self.arguments.cluster)
+        [cluster] = choice.clusters(loaded)
+        policy, faults = loaded.for_cluster(cluster)
+        if policy is None:
+            return None, list(faults)
+        things = self._things([] if self.arguments.filename else list(queries(policy)))
+        items = [*self.source.items, *map(KubeObject.from_value, things)]
+        versions, results = Source(self.source.config, items).versions(choice)
+        return (judge(versions[0], things, _at(self.arguments)) if versions else None), results
+
+    def _things(self, wanted: list[tuple[str, ...]]) -> list[Thing]:
+        kubectl = Kubectl(self.arguments.kubeconfig, self.arguments.context)
+        if not self.arguments.filename:
+            return [thing for query in wanted for thing in read(kubectl.get(*query))]
+        try:
+            return read(inputs.content(self.arguments.filename).decode())
+        except ValueError as error:
+            raise InputError(f"{self.arguments.filename}: is not what `kubectl get -o json` prints: {error}") from error
+
+
+def _watch(asked: _Asked, shown: Report) -> None:
+    """Ask again and again, until somebody interrupts; what fails once may work the next time."""
+    while True:
+        time.sleep(_PAUSE)
+        try:
+            found, _ = asked.judged()
+        except WorkspaceError as error:
+            print(f"krm-windows: {error}", file=sys.stderr)
+            continue
+        if found is not None and found != shown:
+            shown = found
+            _show(shown, asked.arguments)
+
+
+def _show(found: Report, arguments: argparse.Namespace) -> None:
+    at = _at(arguments)
+    if arguments.output == "json":
+        previews.show_json(records.status(found, at))
+    elif sys.stdout.isatty():
+        _paint(found, at)
+    else:
+        previews.show(text.render(found, at))
+
+
+def _paint(found: Report, at: datetime) -> None:
+    from rich.console import Console  # noqa: PLC0415 - takes long to import, and only a terminal needs it
+
+    from krm_windows.status import color  # noqa: PLC0415 - likewise
+
+    Console().print(color.paint(text.lines(found, at)), soft_wrap=True, end="")
+
+
+def _at(arguments: argparse.Namespace) -> datetime:
+    at: datetime = arguments.at or times.now()
+    return at

@@ -1,0 +1,1 @@
+"""How a policy fares in a cluster: what its targets are, what they should be, and who keeps them so."""

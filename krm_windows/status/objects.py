@@ -1,0 +1,59 @@
+"""The objects of a cluster: what to ask kubectl for, and what it answers."""
+
+import json
+from collections.abc import Iterable, Iterator
+
+from krm_windows.emit import names
+from krm_windows.emit.labels import POLICY
+from krm_windows.gate.kubernetes import dig
+from krm_windows.gate.timetable import Target
+from krm_windows.gateable import group_of
+from krm_windows.inventory import Inventory
+from krm_windows.plan import targets
+from krm_windows.policy.model import WindowPolicy
+
+Thing = dict[str, object]
+"""An object as the API server gives it, in plain types."""
+
+
+def queries(policy: WindowPolicy) -> Iterator[tuple[str, ...]]:
+    """Yield the arguments of each `kubectl get` that finds the targets of a policy, and at last its own Jobs."""
+    home = policy.metadata.namespace
+    for selector in (*policy.spec.targets, *policy.spec.released):
+        found = targets.select(selector, "", home, Inventory((), visible=False))
+        resource = ".".join(part for part in (found.row.resource, found.version, found.row.group) if part)
+        labels = ",".join(f"{key}={value}" for key, value in sorted((selector.match_labels or {}).items()))
+        yield (resource, f"--namespace={found.namespace}", *([f"--selector={labels}"] if labels else found.names))
+    label = names.label(f"{home}/{policy.metadata.name}")
+    yield "cronjobs.batch,jobs.batch", f"--namespace={home}", f"--selector={POLICY}={label}"
+
+
+def read(text: str) -> list[Thing]:
+    """Read what `kubectl get -o json` prints: an object, a list, or several of either, one after the other.
+
+    Raises ValueError where it is no JSON, or no object of Kubernetes.
+    """
+    decoder, found, rest = json.JSONDecoder(), [], text.strip()
+    while rest:
+        value, end = decoder.raw_decode(rest)
+        found += _objects(value)
+        rest = rest[end:].lstrip()
+    return found
+
+
+def find(things: Iterable[Thing], target: Target) -> Thing | None:
+    """Return the object of a target."""
+    wanted = (target.group, target.kind, target.namespace, target.name)
+    return next((thing for thing in things if _address(thing) == wanted), None)
+
+
+def _objects(value: object) -> list[Thing]:
+    if not isinstance(value, dict) or "kind" not in value:
+        raise ValueError("holds something else than objects of Kubernetes")
+    items = value.get("items")
+    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else [value]
+
+
+def _address(thing: Thing) -> tuple[str, str, str, str]:
+    group = group_of(str(thing.get("apiVersion")))
+    return group, str(thing.get("kind")), str(dig(thing, "metadata", "namespace")), str(dig(thing, "metadata", "name"))

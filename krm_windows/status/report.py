@@ -1,0 +1,136 @@
+"""What is true of a policy in a cluster at an instant, judged by what the gate would do."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from krm_windows.emit import names
+from krm_windows.gate.decide import Decision, decide
+from krm_windows.gate.kubernetes import dig
+from krm_windows.gate.target import HOLD, mark, settle
+from krm_windows.gate.timetable import Target, Timetable
+from krm_windows.preview.versions import Version
+from krm_windows.status.looks import Look, last
+from krm_windows.status.objects import Thing, find
+
+State = Literal["open", "closed", "missing"]
+_MARKS = f"{mark('').partition('/')[0]}/"
+
+
+@dataclass(frozen=True, slots=True)
+class Suspension:
+    """Who keeps a target shut, in words; `since` and `until` are UTC, from the mark on it, None where it has none."""
+
+    by: str
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A target: what it is, and what it should be; `as_wanted`, too, where the gate leaves it to somebody else."""
+
+    target: Target
+    state: State
+    wanted: Literal["open", "closed"]
+    as_wanted: bool
+    suspension: Suspension | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A policy in a cluster: what should hold, the last look at it, and its targets."""
+
+    timetable: Timetable
+    decision: Decision
+    look: Look | None
+    rows: tuple[Row, ...]
+
+    @property
+    def as_wanted(self) -> bool:
+        """Whether every target is."""
+        return all(row.as_wanted for row in self.rows)
+
+
+def report(version: Version, things: Sequence[Thing], at: datetime) -> Report:
+    """Judge the objects of a cluster by a policy, at an aware instant."""
+    timetable = version.timetable
+    judge = _Judge(timetable, decide(timetable, at), at, looks=version.policy.spec.actuator.type == "Gate")
+    look = last(things, names.label(timetable.policy))
+    return Report(timetable, judge.decision, look, tuple(judge.rows(things)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Judge:
+    timetable: Timetable
+    decision: Decision
+    at: datetime
+    looks: bool
+
+    def rows(self, things: Sequence[Thing]) -> Iterator[Row]:
+        """Yield a row for every target, and for each of those that are only to be opened where it exists."""
+        for target in self.timetable.targets:
+            thing = find(things, target)
+            yield self._row(target, thing) if thing else Row(target, "missing", self._wanted(target), as_wanted=False)
+        for target in self.timetable.released:
+            if thing := find(things, target):
+                yield self._row(target, thing)
+
+    def _row(self, target: Target, thing: Thing) -> Row:
+        suspended = dig(thing, *target.field) is True
+        turned = self._turned(target, thing, suspended=suspended)
+        # A target that the gate leaves open although the policy is closed is being applied for the first time.
+        wanted = self._wanted(target) if suspended else "open"
+        if turned is not None:
+            wanted = "closed" if turned else "open"
+        by = self._suspension(target, thing) if suspended else None
+        return Row(target, "closed" if suspended else "open", wanted, turned is None, by)
+
+    def _turned(self, target: Target, thing: Thing, *, suspended: bool) -> bool | None:
+        """Return what would be written into the field now, None where it would be left as it is."""
+        if self.looks:
+            turned = dig(settle(self.timetable, target, thing, self.decision, self.at)[0], *target.field)
+            return turned if isinstance(turned, bool) else None
+        shut = self._wanted(target) == "closed"
+        return None if shut == suspended else shut
+
+    def _wanted(self, target: Target) -> Literal["open", "closed"]:
+        return "open" if self.decision.open or target in self.timetable.released else "closed"
+
+    def _suspension(self, target: Target, thing: Thing) -> Suspension:
+        """Say whose a suspension is: a hold before our mark, our mark before that of another policy."""
+        found = dig(thing, "metadata", "annotations")
+        notes = {str(key): str(note) for key, note in found.items()} if isinstance(found, dict) else {}
+        mine = [mark(policy) for policy in (self.timetable.policy, *self.timetable.former_names)]
+        others = sorted(note for note in notes if note.startswith(_MARKS) and note not in mine)
+        marks = [note for note in (*mine, *others) if note in notes]
+        if not self.looks:
+            return Suspension("an edge, or a person")
+        if HOLD in notes:
+            return Suspension(f"held: {notes[HOLD]}")
+        if not marks:
+            adopted = bool(settle(self.timetable, target, thing, self.decision, self.at)[0])
+            return Suspension("this policy, adopted" if adopted else "a person")
+        content = _content(notes[marks[0]])
+        other = f"policy {content['policy']}" if "policy" in content else "another policy"
+        by = "this policy" if marks[0] in mine else other
+        return Suspension(by, _instant(content.get("since")), _instant(content.get("until")))
+
+
+def _content(note: str) -> dict[str, object]:
+    """Read a mark; whatever a person has made of it is no reason to fail."""
+    try:
+        content = json.loads(note)
+    except ValueError:
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def _instant(text: object) -> datetime | None:
+    try:
+        at = datetime.fromisoformat(text) if isinstance(text, str) else None
+    except ValueError:
+        return None
+    return at if at and at.tzinfo else None

@@ -1,0 +1,49 @@
+"""A report as a table, in the manner of kubectl."""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from krm_windows.gate.wallclock import zone
+from krm_windows.preview import sentences
+from krm_windows.preview.clock import shown
+from krm_windows.preview.text import span
+from krm_windows.status.report import Report, Row
+
+_HEAD = ("TARGET", "STATE", "WANTED", "SUSPENDED BY", "SINCE", "UNTIL", "NEXT CHANGE", "LAST LOOK")
+_GAP = 3
+
+
+def render(report: Report, at: datetime) -> str:
+    """Return what holds, and a line for each target; `at` is the instant that the last look is measured from."""
+    return "".join(f"{line}\n" for line, _ in lines(report, at))
+
+
+def lines(report: Report, at: datetime) -> Iterator[tuple[str, bool]]:
+    """Yield every line, and whether it is about a target that is not as it should be."""
+    for sentence in sentences.state(report.timetable, report.decision).splitlines():
+        yield sentence, False
+    yield "", False
+    if not report.rows:
+        yield "no targets: nothing has the labels that they are selected by", False
+        return
+    rows = [_HEAD, *(_cells(report, row, at) for row in report.rows)]
+    widths = [max(len(row[i]) for row in rows) + _GAP for i in range(len(_HEAD))]
+    shut = [False, *(not row.as_wanted for row in report.rows)]
+    for row, alarming in zip(rows, shut, strict=True):
+        yield "".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip(), alarming
+
+
+def _cells(report: Report, row: Row, at: datetime) -> tuple[str, ...]:
+    tz = zone(report.timetable.time_zone)
+    by = row.suspension
+    edges = (by.since, by.until) if by else (report.decision.since if report.decision.open else None, None)
+    since, until = (shown(edge, tz) if edge else "" for edge in edges)
+    decision = report.decision
+    verb = "closes" if decision.open else "opens"
+    change = f"{verb} {shown(decision.until, tz)}" if decision.until else ""
+    return str(row.target), row.state, row.wanted, by.by if by else "", since, until, change, _look(report, at)
+
+
+def _look(report: Report, at: datetime) -> str:
+    look = report.look
+    return f"{span(at - look.at)} ago, {'succeeded' if look.succeeded else 'failed'}" if look else "never"

@@ -1,0 +1,160 @@
+"""`krm-windows status`, which asks a real kubectl, which asks a small API server."""
+
+import json
+import os
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from calls import POLICY
+from served import Cluster, kustomization, serving
+
+CLOSED = "2026-11-21T10:00Z"
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A cluster, and the command with which it is looked at."""
+
+    cluster: Cluster
+    command: list[str | Path]
+    environment: dict[str, str]
+
+    def run(self, *options: str) -> subprocess.CompletedProcess[str]:
+        """Run the command to its end."""
+        command = [*self.command, *options]
+        return subprocess.run(command, env=self.environment, capture_output=True, text=True, check=False, timeout=60)
+
+
+@pytest.fixture
+def scene(function: Path, tool: Callable[[str], Path], tmp_path: Path) -> Iterator[Scene]:
+    """A cluster with a Kustomization that is closed, and two contexts, of which one leads to it."""
+    kubectl = tool("kubectl")
+    apps = kustomization("apps")
+    apps["spec"] = {"suspend": True}
+    with serving(apps) as cluster:
+        (tmp_path / "policy.yaml").write_text(POLICY)
+        (tmp_path / "config").write_text(json.dumps(kubeconfig(cluster.address)))
+        command = [function, "status", tmp_path / "policy.yaml", "--kubeconfig", tmp_path / "config", "--at", CLOSED]
+        path = f"{kubectl.parent}{os.pathsep}{os.environ['PATH']}"
+        yield Scene(cluster, command, {**os.environ, "PATH": path, "HOME": str(tmp_path)})
+
+
+def kubeconfig(address: str) -> dict[str, object]:
+    """Return a kubeconfig of the cluster, and of one where nobody listens."""
+    clusters = {"here": address, "nowhere": "http://127.0.0.1:1"}
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": name, "cluster": {"server": server}} for name, server in clusters.items()],
+        "contexts": [{"name": name, "context": {"cluster": name, "user": ""}} for name in clusters],
+        "current-context": "here",
+    }
+
+
+def test_as_wanted(scene: Scene) -> None:
+    """It exits 0; the last look is read from Jobs and CronJobs with the policy's label."""
+    labels = {"krm-windows.dev/policy": "flux-system.week"}
+    ended = {"type": "Complete", "status": "True", "lastTransitionTime": "2026-11-21T09:50:00Z"}
+    meta = {"name": "week-look-1", "namespace": "flux-system", "labels": labels}
+    scene.cluster.add({"apiVersion": "batch/v1", "kind": "Job", "metadata": meta, "status": {"conditions": [ended]}})
+    done = scene.run()
+    assert (done.returncode, done.stderr) == (0, "")
+    line = done.stdout.splitlines()[-1]
+    assert line.startswith("Kustomization flux-system/apps   closed   closed   a person")
+    assert line.endswith("opens Mon 2026-11-23 08:00   10 m ago, succeeded")
+
+
+def test_not_as_wanted(scene: Scene) -> None:
+    """It exits 1, for a target that is open and for one that is missing."""
+    [path] = scene.cluster.objects
+    scene.cluster.objects[path]["spec"] = {}
+    assert scene.run().returncode == 1
+    scene.cluster.objects.clear()
+    done = scene.run()
+    assert done.returncode == 1
+    assert "missing   closed" in done.stdout
+
+
+def test_labels(scene: Scene, tmp_path: Path) -> None:
+    """They are resolved by the API server."""
+    policy = POLICY.replace("names: [apps]", "matchLabels: {class: windowed}")
+    (tmp_path / "policy.yaml").write_text(policy)
+    [found] = scene.cluster.objects.values()
+    assert "no targets" in scene.run().stdout
+    found["metadata"]["labels"] = {"class": "windowed"}
+    assert "Kustomization flux-system/apps   closed" in scene.run().stdout
+
+
+def test_what_cannot_be_asked(scene: Scene, tmp_path: Path) -> None:
+    """It says why in one line, with kubectl's own words and what to look at."""
+    refused = 'jobs.batch is forbidden: User "me" cannot list resource "jobs"'
+    scene.cluster.refused["/jobs"] = refused
+    said = {
+        (): f"kubectl: Error from server (Forbidden): {refused}; reading the targets takes",
+        ("--context", "other"): 'kubectl: context "other" does not exist; `kubectl config get-contexts` lists those',
+        ("--context", "nowhere"): "no API server answers; is it the right one (--kubeconfig, --context)?",
+        ("--kubeconfig", str(tmp_path / "none")): "no such file or directory",
+    }
+    for options, words in said.items():
+        done = scene.run(*options)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert words in done.stderr
+        assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_kind_that_is_not_installed(scene: Scene, tmp_path: Path) -> None:
+    """The cluster may be the wrong one."""
+    (tmp_path / "policy.yaml").write_text(POLICY.replace("kind: Kustomization", "kind: HelmRelease"))
+    done = scene.run()
+    assert done.returncode == 1
+    assert "the kind is not installed in this cluster; is it the right one (--context)?" in done.stderr
+
+
+def test_no_kubectl(scene: Scene, tmp_path: Path) -> None:
+    """What it prints elsewhere can be piped in."""
+    done = subprocess.run(
+        scene.command, env={**scene.environment, "PATH": str(tmp_path)}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert "there is no kubectl on the PATH: install it, or pipe what it prints elsewhere (-f -)" in done.stderr
+
+
+def test_watch(scene: Scene) -> None:
+    """It prints the status anew when it has changed, and only then; an outage of the API server does not end it."""
+    [path] = scene.cluster.objects
+    watching = subprocess.Popen(
+        [*scene.command, "--watch", "-o", "json"],
+        env=scene.environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert watching.stdout
+        assert watching.stderr
+        first = read(watching.stdout)
+        scene.cluster.refused["/apps"] = "not now"
+        assert "not now" in watching.stderr.readline()
+        scene.cluster.refused.clear()
+        time.sleep(6)
+        scene.cluster.objects[path]["spec"] = {}
+        second = read(watching.stdout)
+    finally:
+        watching.terminate()
+        watching.communicate()
+    assert (first["asWanted"], second["asWanted"]) == (True, False)
+
+
+def read(stream: Iterator[str]) -> dict[str, object]:
+    """Read one object of JSON from a stream of lines."""
+    text = ""
+    for line in stream:
+        text += line
+        if line == "}\n":
+            break
+    found: dict[str, object] = json.loads(text)
+    return found

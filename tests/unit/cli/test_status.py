@@ -1,0 +1,203 @@
+"""`krm-windows status`, on what kubectl printed: what each target is, should be, and who keeps it shut."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from calls import POLICY
+
+from krm_windows.cli import main
+from krm_windows.gate.target import mark
+
+OPEN, CLOSED = "2026-11-24T10:00Z", "2026-11-21T10:00Z"
+OURS = {mark("flux-system/week"): json.dumps({"policy": "flux-system/week", "since": "2026-11-19T16:00:00+00:00",
+                                              "until": "2026-11-23T07:00:00+00:00"})}  # fmt: skip
+OTHERS = {mark("shop/nights"): json.dumps({"policy": "shop/nights", "since": None, "until": None})}
+HOLD = {"krm-windows.dev/hold": "anna: the press is being repaired"}
+LABEL = {"krm-windows.dev/policy": "flux-system.week"}
+Thing = dict[str, object]
+Status = Callable[..., tuple[int, str]]
+
+
+def thing(
+    name: str = "apps", *, suspend: object = None, notes: object = None, new: bool = False, **meta: object
+) -> Thing:
+    """Return a Kustomization as the API server gives it."""
+    metadata = {"name": name, "namespace": "flux-system", "annotations": notes or {}, **meta}
+    metadata.setdefault("creationTimestamp", "2026-11-21T09:30:00Z" if new else "2026-01-01T00:00:00Z")
+    return {
+        "apiVersion": "kustomize.toolkit.fluxcd.io/v1",
+        "kind": "Kustomization",
+        "metadata": metadata,
+        "spec": {} if suspend is None else {"suspend": suspend},
+        "status": {} if new else {"lastAppliedRevision": "main@sha1:0"},
+    }
+
+
+def job(name: str, at: str, condition: str = "Complete") -> Thing:
+    """Return a Job of the policy that ended."""
+    metadata = {"name": name, "namespace": "flux-system", "labels": LABEL}
+    ended = {"type": condition, "status": "True", "lastTransitionTime": at}
+    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "status": {"conditions": [ended]}}
+
+
+@pytest.fixture
+def status(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Status:
+    """Judge some objects by a policy, and return the exit code and what was printed."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(at: str, *things: object, policy: str = POLICY, options: tuple[str, ...] = ()) -> tuple[int, str]:
+        Path("policy.yaml").write_text(policy)
+        Path("objects.json").write_text("\n".join(map(json.dumps, things)))
+        code = main(["status", "policy.yaml", "-f", "objects.json", "--at", at, *options])
+        return code, capsys.readouterr().out
+
+    return run
+
+
+def row(printed: str) -> list[str]:
+    """Return the cells of the last row."""
+    return re.split(r" {3,}", printed.splitlines()[-1])
+
+
+@pytest.mark.parametrize(
+    ("at", "found", "code", "cells"),
+    [
+        (OPEN, thing(), 0, ["open", "open"]),
+        (OPEN, thing(suspend=True, notes=OURS), 1, ["closed", "open", "this policy"]),
+        (OPEN, thing(suspend=True), 0, ["closed", "open", "a person"]),
+        (OPEN, thing(suspend=True, notes=OURS | HOLD), 0, ["closed", "open", f"held: {HOLD['krm-windows.dev/hold']}"]),
+        (OPEN, thing(suspend=True, notes=OTHERS), 0, ["closed", "open", "policy shop/nights"]),
+        (OPEN, thing(suspend=True, notes={mark("a/b"): "spoilt"}), 0, ["closed", "open", "another policy"]),
+        (CLOSED, thing(suspend=True, notes=OURS), 0, ["closed", "closed", "this policy"]),
+        (CLOSED, thing(suspend=True), 0, ["closed", "closed", "a person"]),
+        (CLOSED, thing(), 1, ["open", "closed"]),
+        (CLOSED, thing(suspend=False, notes=OURS), 1, ["open", "closed"]),
+        (CLOSED, thing(new=True), 0, ["open", "open"]),
+        (CLOSED, thing(name="infra"), 1, ["missing", "closed"]),
+        (OPEN, thing(namespace="shop"), 1, ["missing", "open"]),
+    ],
+)
+def test_a_target(status: Status, at: str, found: Thing, code: int, cells: list[str]) -> None:
+    """It is as wanted where the gate would leave it: as the policy says, new, or somebody else's."""
+    ended, printed = status(at, found)
+    assert (ended, row(printed)[1 : 1 + len(cells)]) == (code, cells)
+
+
+def test_the_table(status: Status) -> None:
+    """Moments are those of the policy's clocks; the header says what holds, and why."""
+    code, printed = status(CLOSED, thing(suspend=True, notes=OURS), job("week-look-1", "2026-11-21T09:55:10Z"))
+    assert code == 0
+    assert printed.splitlines() == [
+        "flux-system/week is closed: no window is open",
+        "since Thu 2026-11-19 17:00, until Mon 2026-11-23 08:00 (Europe/Berlin)",
+        "",
+        (
+            "TARGET                           STATE    WANTED   SUSPENDED BY   SINCE                  "
+            "UNTIL                  NEXT CHANGE                  LAST LOOK"
+        ),
+        (
+            "Kustomization flux-system/apps   closed   closed   this policy    Thu 2026-11-19 17:00   "
+            "Mon 2026-11-23 08:00   opens Mon 2026-11-23 08:00   4 m ago, succeeded"
+        ),
+    ]
+
+
+def test_json(status: Status) -> None:
+    """The same, for programs."""
+    _, printed = status(CLOSED, thing(), job("week-look-1", "2026-11-21T09:55:10Z", "Failed"), options=("-o", "json"))
+    found = json.loads(printed)
+    assert found["asWanted"] is False
+    assert found["at"] == "2026-11-21T11:00:00+01:00"
+    assert found["wanted"]["until"] == "2026-11-23T08:00:00+01:00"
+    assert found["lastLook"] == {"at": "2026-11-21T10:55:10+01:00", "succeeded": False, "by": "Job week-look-1"}
+    assert found["targets"] == [
+        {
+            "group": "kustomize.toolkit.fluxcd.io",
+            "kind": "Kustomization",
+            "namespace": "flux-system",
+            "name": "apps",
+            "state": "open",
+            "wanted": "closed",
+            "asWanted": False,
+            "suspendedBy": None,
+            "since": None,
+            "until": None,
+        }
+    ]
+
+
+def test_the_last_look_is_the_newest(status: Status) -> None:
+    """Of the policy's own Jobs, and of CronJobs whose Jobs are gone."""
+    cron_job = {
+        "apiVersion": "batch/v1",
+        "kind": "CronJob",
+        "metadata": {"name": "week-look", "namespace": "flux-system", "labels": LABEL},
+        "status": {"lastSuccessfulTime": "2026-11-21T09:57:00Z"},
+    }
+    foreign = job("other", "2026-11-21T09:59:00Z")
+    foreign["metadata"] = {"name": "other", "namespace": "flux-system"}
+    _, printed = status(CLOSED, thing(), job("week-look-1", "2026-11-21T09:40:00Z", "Failed"), cron_job, foreign)
+    assert row(printed)[-1] == "3 m ago, succeeded"
+    _, printed = status(CLOSED, thing())
+    assert row(printed)[-1] == "never"
+
+
+def test_lists_of_lists(status: Status) -> None:
+    """What several calls of kubectl printed, one after the other."""
+    code, printed = status(OPEN, {"kind": "List", "items": [thing("infra")]}, {"kind": "List", "items": [thing()]})
+    assert (code, row(printed)[0]) == (0, "Kustomization flux-system/apps")
+
+
+def test_labels_are_resolved_from_the_cluster(status: Status) -> None:
+    """What has them is a target; where nothing has, it is said."""
+    policy = POLICY.replace("names: [apps]", "matchLabels: {class: windowed}")
+    code, printed = status(CLOSED, thing("a", labels={"class": "windowed"}), thing("b"), policy=policy)
+    assert (code, row(printed)[0]) == (1, "Kustomization flux-system/a")
+    code, printed = status(CLOSED, thing("b"), policy=policy)
+    assert (code, printed.splitlines()[-1]) == (0, "no targets: nothing has the labels that they are selected by")
+
+
+def test_what_is_released(status: Status) -> None:
+    """It is wanted open while it exists, whatever the windows say."""
+    policy = POLICY + "  released: [{kind: Kustomization, names: [old, gone]}]\n"
+    apps = thing(suspend=True, notes=OURS)
+    code, printed = status(CLOSED, apps, thing("old", suspend=True, notes=OURS), policy=policy)
+    assert (code, row(printed)[:3]) == (1, ["Kustomization flux-system/old", "closed", "open"])
+    assert "gone" not in printed
+    assert status(CLOSED, apps, thing("old"), policy=policy)[0] == 0
+
+
+def test_a_cluster_of_its_own(status: Status) -> None:
+    """`--cluster` judges by the policy as that cluster has it."""
+    policy = POLICY + "  clusters: {north: {state: Open}}\n"
+    assert status(CLOSED, thing(), policy=policy)[0] == 1
+    code, printed = status(CLOSED, thing(), policy=policy, options=("--cluster", "north"))
+    assert (code, printed.splitlines()[0]) == (0, "flux-system/week on north is open: state")
+
+
+def test_edges_that_act(status: Status) -> None:
+    """The actuator Kubectl leaves no marks, so nobody can say whose a suspension is."""
+    policy = POLICY + "  actuator: {type: Kubectl}\n"
+    code, printed = status(CLOSED, thing(suspend=True), policy=policy)
+    assert (code, row(printed)[1:4]) == (0, ["closed", "closed", "an edge, or a person"])
+    assert status(OPEN, thing(suspend=True), policy=policy)[0] == 1
+
+
+@pytest.mark.parametrize("text", ["nonsense", "[]", '{"a": 1}', '{"kind": "List"} x'])
+def test_what_is_no_answer_of_kubectl(text: str, status: Status, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is refused in words."""
+    status(OPEN)
+    Path("objects.json").write_text(text)
+    assert main(["status", "policy.yaml", "-f", "objects.json"]) == 1
+    assert "objects.json: is not what `kubectl get -o json` prints: " in capsys.readouterr().err
+
+
+def test_a_wrong_policy(status: Status, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing is judged by it."""
+    code, printed = status(OPEN, thing(), policy=POLICY.replace("Mon 08:00", "Mo 08:00"))
+    assert (code, printed) == (1, "")
+    assert main(["status", "-", "-f", "-"]) == 1
+    assert "standard input can hold the policy or the objects, not both" in capsys.readouterr().err
