@@ -141,6 +141,45 @@ def test_a_layer_above(items: list[Item], layer: Layer, rules: set[str]) -> None
     assert found(items) == rules
 
 
+EXTRAS = CONFIG + "  extras: [AdmissionPolicy, PrometheusRule, StateMetrics]\n"
+
+
+@pytest.mark.parametrize(
+    ("layer", "rules"),
+    [
+        (lambda _: None, set()),
+        (drop("ValidatingAdmissionPolicy"), {"emitted-missing"}),
+        (drop("ValidatingAdmissionPolicyBinding"), {"emitted-missing"}),
+        (drop("PrometheusRule"), {"emitted-missing"}),
+        (change("ValidatingAdmissionPolicy", "spec", "failurePolicy", to="Ignore"), {"emitted-missing"}),
+        (change("ValidatingAdmissionPolicyBinding", "spec", "validationActions", to=["Warn"]), {"emitted-missing"}),
+        (change("PrometheusRule", "spec", "groups", to=[]), {"emitted-missing"}),
+        (prefix, {"reference-broken"}),
+        (move("edge"), {"reference-broken", "rights-missing"}),
+    ],
+    ids=lambda value: "" if callable(value) else " ".join(sorted(value)) or "nothing",
+)
+def test_a_layer_above_extras(layer: Layer, rules: set[str]) -> None:
+    """They name the account and the CronJobs inside of texts, where no layer above may rename them."""
+    answer = call(wire(APPS, WEB, config=EXTRAS))
+    assert answer.code == 0, answer.err
+    items = yaml.safe_load(answer.out)["items"]
+    layer(items)
+    assert found(items, EXTRAS) == rules
+
+
+def test_a_lost_configmap_of_two(items: list[Item]) -> None:
+    """The ConfigMap for kube-state-metrics is not taken for that of the gate, nor the other way round."""
+    metrics = yaml.safe_load(call(wire(APPS, WEB, config=EXTRAS)).out)["items"]
+    gate, other = of(metrics, "ConfigMap")
+    metrics.remove(gate)
+    assert found(metrics, EXTRAS) == {"emitted-missing", "reference-broken"}
+    metrics.append(gate)
+    metrics.remove(other)
+    assert found(metrics, EXTRAS) == {"emitted-missing"}
+    assert len(items) < len(metrics)
+
+
 def test_another_policy_than_the_one_that_was_built(items: list[Item]) -> None:
     """An edit of the policy after the build is found, times and targets alike."""
     assert found(items, CONFIG.replace("Thu 17:00", "Thu 18:00")) == {"stale", "emitted-missing"}

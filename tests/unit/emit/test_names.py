@@ -16,6 +16,8 @@ from krm_windows.plan.rights import rights
 from krm_windows.plan.wakeups import WakeUp, Wording, wake_ups
 
 DNS = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
+EXTRAS = frozenset({"AdmissionPolicy", "PrometheusRule", "StateMetrics"})
+LIMITS = {"CronJob": 52, "ValidatingAdmissionPolicy": 253, "ValidatingAdmissionPolicyBinding": 253}
 MONDAY = Recurrence(frozenset({0}), frozenset({8}), weekdays=frozenset({1}))
 INSTANT = datetime(2027, 1, 1, 8, tzinfo=UTC)
 
@@ -37,7 +39,8 @@ def plan(
         targets=targets,
     )
     looks = wake_ups(timetable, Wording(), timedelta(minutes=15))
-    return Plan(name, namespace, timetable, looks, rights(targets), Runtime("python:3.13", "IfNotPresent"))
+    runtime = Runtime("python:3.13", "IfNotPresent")
+    return Plan(name, namespace, timetable, looks, rights(targets), runtime, extras=EXTRAS)
 
 
 def all_names(one: Plan) -> list[tuple[str, str, str]]:
@@ -60,7 +63,7 @@ def test_names_are_valid_and_unique(who: tuple[str, str], windows: tuple[str, ..
     assert len({(kind, name) for kind, _, name in found}) == len(found)
     for kind, _, name in found:
         assert DNS.fullmatch(name)
-        assert len(name) <= (52 if kind == "CronJob" else 63)
+        assert len(name) <= LIMITS.get(kind, 63)
 
 
 @given(POLICIES, POLICIES, WINDOWS, WINDOWS)
@@ -73,6 +76,14 @@ def test_names_are_unique_across_policies(
             set(all_names(plan(name, "ns", w, ("ns", "x")))) for name, w in ((one[0], windows), (other[0], others))
         )
         assert mine.isdisjoint(theirs)
+
+
+@given(POLICIES, POLICIES)
+def test_names_are_unique_in_the_whole_cluster(one: tuple[str, str], other: tuple[str, str]) -> None:
+    """What has no namespace is told apart all the same."""
+    mine, theirs = ({found for found in all_names(plan(*who, spaces=("x",))) if not found[1]} for who in (one, other))
+    assert len(mine) == len(theirs) == 2
+    assert mine.isdisjoint(theirs) or one == other
 
 
 @given(POLICIES, POLICIES)
