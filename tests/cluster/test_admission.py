@@ -94,7 +94,7 @@ def test_it_may_do_what_it_is_for(story: Story, account: Api) -> None:
 def test_the_gate_works_under_it(story: Story) -> None:
     """A window opens and closes again, while Flux writes the target's status and delivers commits."""
     story.begin()
-    opening = window(after=75)
+    opening = window(after=105)
     story.policy({"extras": ["AdmissionPolicy"], "windows": {"next": opening.spec}})
     story.eventually_closed()
     story.release("2")

@@ -10,6 +10,7 @@ from calls import POLICY
 
 from krm_windows.cli import main
 from krm_windows.gate.target import mark
+from krm_windows.status import color
 
 OPEN, CLOSED = "2026-11-24T10:00Z", "2026-11-21T10:00Z"
 OURS = {mark("flux-system/week"): json.dumps({"policy": "flux-system/week", "since": "2026-11-19T16:00:00+00:00",
@@ -201,3 +202,12 @@ def test_a_wrong_policy(status: Status, capsys: pytest.CaptureFixture[str]) -> N
     assert (code, printed) == (1, "")
     assert main(["status", "-", "-f", "-"]) == 1
     assert "standard input can hold the policy or the objects, not both" in capsys.readouterr().err
+
+
+def test_colour_says_nothing_alone(status: Status) -> None:
+    """In a terminal the line of a target that is not as wanted is red; its words are the same."""
+    code, printed = status(CLOSED, thing("infra"), thing(), policy=POLICY.replace("[apps]", "[apps, infra]"))
+    lines = [(line, number > 3) for number, line in enumerate(printed.splitlines())]
+    painted = color.paint(lines)
+    assert (code, painted.plain) == (1, printed)
+    assert [str(span.style) for span in painted.spans if span.style] == ["red", "red"]
