@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from lab.api import Api, ApiError, Object
-from telling import APPS, Story, eventually, far_window, window
+from telling import APPS, Story, eventually, far_window, sleep_until, window
 
 KINDS = "validatingadmissionpolicies,validatingadmissionpolicybindings"
 SAID = "may change nothing here but spec.suspend and its own annotations"
@@ -91,16 +91,19 @@ def test_it_may_do_what_it_is_for(story: Story, account: Api) -> None:
     patch(metadata={"labels": {"tried": "yes"}})(story.api, story.name)
 
 
+@pytest.mark.long
 def test_the_gate_works_under_it(story: Story) -> None:
     """A window opens and closes again, while Flux writes the target's status and delivers commits."""
     story.begin()
-    opening = window(after=105)
+    opening = window(after=75)
     story.policy({"extras": ["AdmissionPolicy"], "windows": {"next": opening.spec}})
-    story.eventually_closed()
+    story.eventually_closed(within=75)
     story.release("2")
-    story.eventually_open(within=120)
+    sleep_until(opening.opens)
+    story.eventually_open()
     story.eventually_applied("2")
-    story.eventually_closed(within=120)
+    sleep_until(opening.closes)
+    story.eventually_closed()
     assert not story.says("denied request")
 
 

@@ -6,7 +6,7 @@ as a Debian package nor as a Go module that could be built, so no test runs it.
 
 import subprocess
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -15,6 +15,7 @@ from calls import POLICY, call, wire
 
 LOOK, OPENS, CLOSES = "week-look", "week-open-office", "week-close-office"
 NAMESPACE = "flux-system"
+EDGES = "  actuator: {type: Kubectl}\n"
 EXTRAS = "  extras: [PrometheusRule, StateMetrics]\n"
 Series = dict[str, str]
 
@@ -73,7 +74,8 @@ class Case:
     """Series, a value a minute, and the alerts that fire at some minutes: `at`, and nothing else fires then."""
 
     series: Series
-    at: dict[int, set[str]] = field(default_factory=dict)
+    at: dict[int, set[str]]
+    policy: str = POLICY
 
 
 CASES = {
@@ -112,9 +114,26 @@ CASES = {
         {SUCCESS: "2700x74 4500x60", cron_job("status_last_schedule_time", OPENS): "_x60 3600x200"},
         {70: set(), 72: {"KrmWindowsNotOpened"}, 74: {"KrmWindowsNotOpened"}, 76: set()},
     ),
-    "the window should have opened, and nobody scheduled it": Case(
+    "the window should have opened, and nobody scheduled anything": Case(
         {SUCCESS: "2700x200", cron_job("next_schedule_time", OPENS): "3600x200"},
+        {72: set(), 84: {"KrmWindowsNotAsWanted"}},
+    ),
+    "an edge that acts was due, and nobody scheduled it": Case(
+        {
+            cron_job("status_last_successful_time", CLOSES): "2700x200",
+            cron_job("next_schedule_time", OPENS): "3600x200",
+        },
         {70: set(), 72: {"KrmWindowsNotOpened"}},
+        POLICY + EDGES,
+    ),
+    "an edge that acts is long ago, and was taken": Case(
+        {
+            cron_job("status_last_successful_time", CLOSES): "2700x200",
+            cron_job("status_last_schedule_time", CLOSES): "2690x200",
+            cron_job("next_schedule_time", OPENS): "90000x200",
+        },
+        {72: set(), 180: set()},
+        POLICY + EDGES,
     ),
     "it opens another day": Case(
         {SUCCESS: EVERY_QUARTER, cron_job("next_schedule_time", OPENS): "90000x200"}, {30: set(), 120: set()}
@@ -138,8 +157,9 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_alerts(case: Case, rules: dict, tool: Callable[[str], Path], tmp_path: Path) -> None:
+def test_alerts(case: Case, tool: Callable[[str], Path], tmp_path: Path) -> None:
     """They fire when they should, and are quiet otherwise."""
+    rules = emitted(case.policy + EXTRAS)
     words = said(rules)
     tests = [
         {"alertname": name, "eval_time": f"{minute}m", "exp_alerts": expected(name, words[name], case.series, firing)}
@@ -192,7 +212,7 @@ def test_every_alert_fires_in_a_case(rules: dict) -> None:
     ("change", "names"),
     [
         ("  freezes: {x: {starts: '2030-01-01', ends: '2030-01-02', reason: x}}\n", {"KrmWindowsEdgeMissed"}),
-        ("  actuator: {type: Kubectl}\n", set()),
+        (EDGES, set()),
     ],
 )
 def test_promtool_accepts_them(change: str, names: set[str], tool: Callable[[str], Path], tmp_path: Path) -> None:
