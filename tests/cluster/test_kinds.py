@@ -77,11 +77,12 @@ def definition(kind: Kind) -> Object:
 
 
 def test_every_kind_is_closed_and_opened(story: Story) -> None:
-    """One policy gates them all: `state: Closed` sets each one's field, `state: Open` takes it back."""
+    """One policy gates them all, held to their fields by the API server: `Closed` sets each, `Open` takes it back."""
     for kind in KINDS:
         create(story, kind)
     targets = [{"kind": kind.name, "names": ["it"], "apiVersion": f"{kind.group}/{kind.version}"} for kind in KINDS]
-    always = {"windows": {"always": {"opens": "daily 00:00", "closes": "24:00"}}, "targets": targets}
+    windows = {"always": {"opens": "daily 00:00", "closes": "24:00"}}
+    always = {"windows": windows, "targets": targets, "extras": ["AdmissionPolicy"]}
     deliver(story, {**always, "state": "Closed"})
     eventually("all are closed", lambda: held(story) == {kind.name for kind in KINDS}, within=120)
     deliver(story, {**always, "state": "Open"})
