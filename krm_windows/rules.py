@@ -160,5 +160,25 @@ EDGE_REPEATED_HOUR = _warning("edge-repeated-hour", "An edge falls into an hour 
 FORMER_NAME = _error("former-name", "A policy was renamed, and `formerNames` does not say how it was called.")
 TARGET_DROPPED = _error("target-dropped", "A target is gated no longer, and `released` does not have it opened.")
 
+# A migration: what `migrate` finds in hand-written CronJobs.
+MIGRATE_UNTRANSLATED = _error(
+    "migrate-untranslated", "Something of the windows is not understood, so it is in no policy."
+)
+MIGRATE_NEVER_CLOSES = _error("migrate-never-closes", "What a CronJob opens is closed by none.")
+MIGRATE_NEVER_OPENS = _error("migrate-never-opens", "What a CronJob closes is opened by none.")
+MIGRATE_RACE = _error("migrate-race", "Two CronJobs open and close at one minute, and chance decides.")
+MIGRATE_SELF_LOCK = _warning("migrate-self-lock", "CronJobs suspend what applies them, so edits wait for the window.")
+MIGRATE_RIGHTS = _warning("migrate-rights", "The account of a CronJob may do more than `get` and `patch` its targets.")
+MIGRATE_CHAIN = _warning("migrate-chain", "Behind `&&`, one failure leaves the rest of the targets as they were.")
+MIGRATE_TIME_ZONE = _warning("migrate-time-zone", "A CronJob without `timeZone` goes by the clock of its controller.")
+MIGRATE_IMAGE = _warning("migrate-image", "A CronJob runs on an image that is not pinned, or dead.")
+MIGRATE_SUSPEND = _warning("migrate-suspend", "`suspend` on a target in Git fights the windows.")
+MIGRATE_PATCH_UNUSED = _warning("migrate-patch-unused", "A patch, or a CronJob, is in no kustomization.")
+MIGRATE_ALL = _warning("migrate-all", "A CronJob acts on all objects of a kind; the policy names them.")
+MIGRATE_LEFT_OUT = _warning("migrate-left-out", "A CronJob does something that the policy does not.")
+MIGRATE_NOT_FOLLOWED = _warning("migrate-not-followed", "A kustomization uses something that is not followed.")
+MIGRATE_BY_HAND = _warning("migrate-by-hand", "Something of the old windows has to be removed by hand.")
+MIGRATE_SUSPENDED = _info("migrate-suspended", "A cluster leaves its CronJobs suspended, so it has no window.")
+
 
 RULES: tuple[Rule, ...] = tuple(value for value in tuple(vars().values()) if isinstance(value, Rule))

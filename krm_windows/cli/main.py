@@ -22,6 +22,7 @@ COMMANDS = {
     "diff": "show which hours open and which close through a change of a policy",
     "holidays": "print a country's public holidays as freezes",
     "import-ics": "print the events of a company calendar as freezes",
+    "migrate": "turn CronJobs that suspend and resume Flux objects into policies",
     "schema": "print the JSON Schema, the KRMFunctionDefinition or the field reference",
     "install": "install the legacy exec plugin of kustomize",
 }

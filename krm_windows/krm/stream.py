@@ -5,8 +5,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
+from krm_windows.krm import layout
 from krm_windows.krm.kube_object import KubeObject
 from krm_windows.krm.listings import Chunk, framed, newline
+from krm_windows.krm.nodes import Node
 from krm_windows.krm.resource_list import ResourceList, check_encoding
 from krm_windows.results import Result
 
@@ -41,6 +43,11 @@ def documents(data: bytes) -> list[KubeObject]:
     if bounds[1:2] != [len(data)] and _NOTHING.match(data[: bounds[1]]):
         del bounds[1]
     return [KubeObject(data, start, end) for start, end in pairwise(bounds) if not _NOTHING.match(data[start:end])]
+
+
+def parse(text: str) -> Node:
+    """Give the node of the one document in a text, whatever it is; raises InputError unless there is exactly one."""
+    return layout.node(layout.read(text))
 
 
 def read(config: bytes, data: bytes) -> ResourceList:

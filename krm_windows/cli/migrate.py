@@ -1,0 +1,51 @@
+"""`krm-windows migrate`: from CronJobs that suspend and resume, written by hand, to policies."""
+
+import argparse
+from datetime import date, timedelta
+from pathlib import Path
+
+from krm_windows import workspace
+from krm_windows.cli import previews, times
+from krm_windows.cli import report as results
+from krm_windows.exit_codes import ExitCode
+from krm_windows.krm import InputError
+from krm_windows.migrate import FORMATS, NAMES, migrate
+from krm_windows.results import fails
+
+_TAKEOVER = timedelta(days=30)
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's options."""
+    parser.add_argument("directory", type=Path, metavar="DIR", help="the repository, which stays as it is")
+    parser.add_argument(
+        "-o", "--output", type=Path, required=True, metavar="OUT", help="the directory to make, which must not exist"
+    )
+    parser.add_argument(
+        "--adopt-until",
+        type=_date,
+        metavar="DATE",
+        help=f"until then what the CronJobs suspended counts as ours (default: in {_TAKEOVER.days} days)",
+    )
+    parser.add_argument("--format", choices=FORMATS, default="text", help="the form of the report (default: text)")
+    results.options(parser)
+
+
+def run(arguments: argparse.Namespace) -> ExitCode:
+    """Write the policies and print what was found."""
+    if not arguments.directory.is_dir():
+        raise InputError(f"{arguments.directory}: no such directory")
+    until = arguments.adopt_until or times.now().date() + _TAKEOVER
+    found = migrate(dict(workspace.contents(arguments.directory, NAMES)), until.isoformat())
+    if found.files:
+        workspace.create(arguments.output, found.files)
+    previews.show(FORMATS[arguments.format](found))
+    failed = fails(found.results, strict=arguments.strict) or not found.policies
+    return ExitCode.ERROR if failed else ExitCode.FINE
+
+
+def _date(text: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be a date such as 2026-12-20, got {text!r}") from None

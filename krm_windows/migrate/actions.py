@@ -1,0 +1,233 @@
+"""What a command does to windows: `flux suspend`, `flux resume`, and patches of `spec.suspend` with kubectl.
+
+Reference: the commands of the Flux CLI 2.9 (`flux suspend` and `flux resume` with their flags), and `kubectl patch`.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from krm_windows import gateable
+from krm_windows.gateable import Gateable
+from krm_windows.krm import InputError, parse, value
+from krm_windows.krm.nodes import Value
+from krm_windows.migrate.shell import Command
+
+# The namespace that the Flux CLI takes where none is given.
+FLUX_SYSTEM = "flux-system"
+
+_FLUX = {
+    "kustomization": "Kustomization",
+    "ks": "Kustomization",
+    "helmrelease": "HelmRelease",
+    "hr": "HelmRelease",
+    "source git": "GitRepository",
+    "source oci": "OCIRepository",
+    "source bucket": "Bucket",
+    "source helm": "HelmRepository",
+    "source chart": "HelmChart",
+    "image repository": "ImageRepository",
+    "image policy": "ImagePolicy",
+    "image update": "ImageUpdateAutomation",
+}
+_SHORT = {
+    "ks": "Kustomization",
+    "hr": "HelmRelease",
+    "gitrepo": "GitRepository",
+    "ocirepo": "OCIRepository",
+    "helmrepo": "HelmRepository",
+    "hc": "HelmChart",
+    "imgrepo": "ImageRepository",
+    "imagerepo": "ImageRepository",
+    "imgpol": "ImagePolicy",
+    "imagepol": "ImagePolicy",
+    "iua": "ImageUpdateAutomation",
+    "imgupd": "ImageUpdateAutomation",
+    "imgauto": "ImageUpdateAutomation",
+    "cj": "CronJob",
+}
+_EVENTS = frozenset({"alert", "alert-provider", "receiver"})
+_NAMESPACE = frozenset({"-n", "--namespace"})
+# Flags that change neither what is suspended nor where; those with a value, and those without.
+_WITH_VALUE = frozenset(
+    {"--timeout", "--field-manager", "--request-timeout", "-v", "-o", "--output", "--type", "-p", "--patch"}
+)
+_PLAIN = frozenset({"--wait", "--verbose", "--all", "--insecure-skip-tls-verify", "--no-header"})
+_HARMLESS = frozenset({"echo", "printf", "date", "true", ":", "set", "sleep", "exit"})
+_LOOKS = frozenset(
+    {"get", "version", "check", "logs", "events", "stats", "tree", "wait", "describe", "--version", "trace"}
+)
+
+
+class CommandError(Exception):
+    """A command that would change what a window gates, and is not understood."""
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """Objects of one kind that a command suspends or resumes; `names` is None for all of the namespace."""
+
+    suspends: bool
+    row: Gateable
+    names: tuple[str, ...] | None
+    namespace: str
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """What commands do: their actions, in order; whether one runs only if another did not fail; what is left out."""
+
+    actions: tuple[Action, ...] = ()
+    chained: bool = False
+    left_out: tuple[str, ...] = ()
+
+
+def read(commands: Iterable[Command], home: str) -> Script:
+    """Read commands of a Pod in the namespace `home`; raises CommandError for what is not understood."""
+    actions: list[Action] = []
+    left_out: list[str] = []
+    chained = False
+    for command in commands:
+        found = list(_actions(command, home))
+        if found and (command.expands or command.after == "||"):
+            raise CommandError(f"`{command}` depends on what the shell finds when it runs")
+        if found and command.after == "&&":
+            if left_out:
+                raise CommandError(f"`{command}` runs only if `{left_out[-1]}` succeeds")
+            chained = chained or bool(actions)
+        if not found and not _is_harmless(command):
+            left_out.append(str(command))
+        actions += found
+    return Script(tuple(actions), chained, tuple(left_out))
+
+
+def _is_harmless(command: Command) -> bool:
+    program, *words = command.words
+    looks = program in ("flux", "kubectl") and bool(words) and words[0] in _LOOKS
+    return program in _HARMLESS or looks
+
+
+def _actions(command: Command, home: str) -> Iterator[Action]:
+    program, *words = command.words
+    if program.rpartition("/")[2] == "flux" and words[:1] in (["suspend"], ["resume"]):
+        yield _flux(words[0] == "suspend", words[1:], command)
+    elif program.rpartition("/")[2] == "kubectl" and "patch" in words:
+        found = _kubectl(words, command, home)
+        yield from [found] if found else []
+    elif program in ("if", "for", "while", "until", "case", "{", "do", "then", "else", "xargs", "eval") and _mentions(
+        words
+    ):
+        raise CommandError(f"`{command}` depends on what the shell finds when it runs")
+
+
+def _mentions(words: Iterable[str]) -> bool:
+    return any(word in ("suspend", "resume", "patch") for word in words)
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """Words of a command that are no flags, and its flags."""
+
+    words: tuple[str, ...]
+    flags: dict[str, str]
+
+    @property
+    def namespace(self) -> str | None:
+        return next((value for flag, value in self.flags.items() if flag in _NAMESPACE), None)
+
+
+def _call(words: Iterable[str], command: Command) -> _Call:
+    plain: list[str] = []
+    flags: dict[str, str] = {}
+    rest = iter(words)
+    for word in rest:
+        flag, equal, given = word.partition("=")
+        if not word.startswith("-") or word == "-":
+            plain.append(word)
+        elif flag in _NAMESPACE | _WITH_VALUE:
+            flags[flag] = given if equal else next(rest, "")
+        elif flag in _PLAIN:
+            flags[flag] = given or "true"
+        elif word.startswith("-n"):
+            flags["-n"] = word[2:]
+        else:
+            raise CommandError(f"`{command}` has the flag {flag}, which changes where it acts")
+    return _Call(tuple(plain), flags)
+
+
+def _flux(suspends: bool, words: list[str], command: Command) -> Action:  # noqa: FBT001 - one of two verbs
+    call = _call(words, command)
+    kind, *names = call.words or ("",)
+    if kind in ("source", "image") and names:
+        kind, names = f"{kind} {names[0]}", names[1:]
+    if kind in _EVENTS:
+        raise CommandError(f"`{command}` drops events, it holds nothing back")
+    row = gateable.find(_FLUX.get(kind, ""))
+    if row is None:
+        raise CommandError(f"`{command}`: there is no kind {kind!r}")
+    everything = call.flags.get("--all") == "true"
+    if bool(names) == everything:
+        raise CommandError(f"`{command}` needs either names or --all, and fails as it stands")
+    return Action(suspends, row, None if everything else tuple(names), call.namespace or FLUX_SYSTEM)
+
+
+def _kubectl(words: list[str], command: Command, home: str) -> Action | None:
+    call = _call(words, command)
+    content = call.flags.get("-p", call.flags.get("--patch"))
+    suspends, row = _suspends(content or ""), None
+    if call.words[:1] != ("patch",) or len(call.words) < 2:  # noqa: PLR2004 - `patch` and a kind
+        raise CommandError(f"`{command}` is not understood")
+    kind, _, first = call.words[1].partition("/")
+    names = [first, *call.words[2:]] if first else list(call.words[2:])
+    names = [name.rpartition("/")[2] for name in names]
+    row = _row(kind)
+    if suspends is None or row is None:
+        if content is not None and "suspend" not in content and "paused" not in content:
+            return None
+        raise CommandError(f"`{command}` patches something else than the field by which {kind} is suspended")
+    field = row.field[-1]
+    if f'"{field}"' not in (content or "") and f"/{field}" not in (content or "") and field not in (content or ""):
+        raise CommandError(f"`{command}` patches another field than {'.'.join(row.field)}, which suspends it")
+    if call.flags.get("--type", "strategic") == "strategic" and row.group != "batch":
+        raise CommandError(
+            f"`{command}` always fails: a custom resource takes no strategic patch, so --type=merge is needed"
+        )
+    if not names:
+        raise CommandError(f"`{command}` names no object, and fails as it stands")
+    return Action(suspends, row, tuple(names), call.namespace or home)
+
+
+def _row(word: str) -> Gateable | None:
+    resource, _, group = word.lower().partition(".")
+    group = group.partition(".")[2] if group.startswith(("v1", "v2")) else group
+    for row in gateable.TABLE:
+        known = (row.resource, row.kind.lower())
+        if (resource in known or _SHORT.get(resource) == row.kind) and group in ("", row.group):
+            return row
+    return None
+
+
+def _suspends(content: str) -> bool | None:
+    """Return what a patch sets the field of the suspension to, None where it does anything else."""
+    try:
+        patch = value(parse(content))
+    except InputError:
+        return None
+    return _of_merge(patch) if isinstance(patch, dict) else _of_operations(patch)
+
+
+def _of_merge(patch: dict[str, Value]) -> bool | None:
+    spec = patch.get("spec")
+    if set(patch) != {"spec"} or not isinstance(spec, dict) or len(spec) != 1:
+        return None
+    field, found = next(iter(spec.items()))
+    return found if field in ("suspend", "paused") and isinstance(found, bool) else None
+
+
+def _of_operations(patch: Value) -> bool | None:
+    if not isinstance(patch, list) or len(patch) != 1 or not isinstance(patch[0], dict):
+        return None
+    operation = patch[0]
+    if operation.get("op") not in ("add", "replace") or operation.get("path") not in ("/spec/suspend", "/spec/paused"):
+        return None
+    found = operation.get("value")
+    return found if isinstance(found, bool) else None

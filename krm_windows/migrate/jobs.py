@@ -1,0 +1,162 @@
+"""The CronJobs that open and close: what each runs, when, and whether it is suspended itself."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from krm_windows import rules
+from krm_windows.migrate import actions, shell, trees
+from krm_windows.migrate.actions import Action, CommandError, Script
+from krm_windows.migrate.findings import found_at
+from krm_windows.migrate.shell import Command, ShellError
+from krm_windows.migrate.trees import Document, Leaf, Map, Place, leaf, text
+from krm_windows.results import Result
+from krm_windows.schedule import cron
+
+_SHELLS = frozenset({"sh", "bash", "ash", "dash"})
+_TURNS = re.compile(
+    r"\b(?:flux|gotk)\b[^\n]*\b(?:suspend|resume)\b|\bkubectl\b[^\n]*\bpatch\b[\s\S]*\b(?:suspend|paused)\b"
+)
+_RUNS = re.compile(r"-[a-z]*c[a-z]*")
+_POD = ("spec", "jobTemplate", "spec", "template", "spec")
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A CronJob that suspends or resumes; `schedule` is None where it is wrong, `zone` where none is given."""
+
+    document: Document
+    schedule: str | None
+    zone: str | None
+    suspended: bool
+    actions: tuple[Action, ...]
+    results: tuple[Result, ...]
+
+    @property
+    def name(self) -> str:
+        """The CronJob's name."""
+        return self.document.name
+
+    @property
+    def namespace(self) -> str:
+        """The CronJob's namespace."""
+        return self.document.namespace
+
+    @property
+    def place(self) -> Place:
+        """Where its schedule is written."""
+        return _leaf(self.document, "spec", "schedule").place
+
+
+def is_one(document: Document) -> bool:
+    """Whether an object is a CronJob that suspends or resumes anything."""
+    if (document.kind, document.group) != ("CronJob", "batch"):
+        return False
+    words = (" ".join(_words(container)) for container in containers(document))
+    return any(_TURNS.search(line) for line in words)
+
+
+def containers(document: Document) -> list[Map]:
+    """Return the containers of a CronJob, those that run first included."""
+    found = (*trees.items(document.tree, *_POD, "initContainers"), *trees.items(document.tree, *_POD, "containers"))
+    return [container for container in found if isinstance(container, dict)]
+
+
+def account(document: Document) -> str:
+    """Return the name of the ServiceAccount that a CronJob runs as."""
+    return text(document.tree, *_POD, "serviceAccountName") or text(document.tree, *_POD, "serviceAccount") or "default"
+
+
+def read(document: Document) -> Job:
+    """Read a CronJob."""
+    script, results = _script(document)
+    written = _leaf(document, "spec", "schedule")
+    schedule, zone, wrong = _schedule(written)
+    given = leaf(document.tree, "spec", "timeZone")
+    suspend = leaf(document.tree, "spec", "suspend")
+    found = [*results, *wrong, *_chain(document, script), *_left_out(document, script)]
+    if suspend and not isinstance(suspend.value, bool):
+        found.append(
+            found_at(rules.MIGRATE_UNTRANSLATED, suspend.place, f"`suspend` is {suspend.text}, neither true nor false")
+        )
+    return Job(
+        document,
+        schedule,
+        zone or (given.text if given else None),
+        suspended=suspend is not None and suspend.value is True,
+        actions=script.actions if not results else (),
+        results=tuple(found),
+    )
+
+
+def _leaf(document: Document, *path: str) -> Leaf:
+    return leaf(document.tree, *path) or Leaf(None, "", document.place)
+
+
+def _schedule(written: Leaf) -> tuple[str | None, str | None, list[Result]]:
+    """Return the schedule without its own time zone, that time zone, and what is wrong with it."""
+    try:
+        parsed = cron.parse(written.text)
+    except cron.CronError as error:
+        message = f"the schedule {written.text!r} is none that Kubernetes accepts: {error}"
+        return None, None, [found_at(rules.MIGRATE_UNTRANSLATED, written.place, message)]
+    if parsed.time_zone in (None, "", "Local"):
+        return written.text, None, []
+    return written.text.partition(" ")[2].strip(), parsed.time_zone, []
+
+
+def _script(document: Document) -> tuple[Script, list[Result]]:
+    found = Script()
+    for container in containers(document):
+        place = next((each.place for each in _program(container)), document.place)
+        try:
+            more = actions.read(_commands(container), document.namespace)
+        except (ShellError, CommandError) as error:
+            what = f"{error} is more of the shell than is understood" if isinstance(error, ShellError) else str(error)
+            return found, [found_at(rules.MIGRATE_UNTRANSLATED, place, f"{document.name}: {what}")]
+        found = Script(
+            (*found.actions, *more.actions), found.chained or more.chained, (*found.left_out, *more.left_out)
+        )
+    return found, []
+
+
+def _program(container: Map) -> list[Leaf]:
+    listed = (*trees.items(container, "command"), *trees.items(container, "args"))
+    return [word for word in listed if isinstance(word, Leaf)]
+
+
+def _words(container: Map) -> list[str]:
+    """Return what a container runs; the entry points of the images that are common here are known."""
+    words = [word.text for word in _program(container)]
+    if trees.items(container, "command"):
+        return words
+    image = re.split(r"[:@]", text(container, "image").rpartition("/")[2])[0]
+    program = {"flux-cli": "flux", "kubectl": "kubectl"}.get(image)
+    return [program, *words] if program else words
+
+
+def _commands(container: Map) -> list[Command]:
+    words = _words(container)
+    program, *rest = words or [""]
+    if program.rpartition("/")[2] not in _SHELLS:
+        return [Command(tuple(words))] if words else []
+    flag = next((index for index, word in enumerate(rest) if _RUNS.fullmatch(word)), len(rest))
+    scripts = rest[flag + 1 :]
+    return shell.split(scripts[0]) if scripts else [Command(tuple(words))]
+
+
+def _place(document: Document) -> Place:
+    programs = [word for container in containers(document) for word in _program(container)]
+    return programs[-1].place if programs else document.place
+
+
+def _chain(document: Document, script: Script) -> Iterator[Result]:
+    if script.chained:
+        message = f"{document.name}: behind `&&` nothing runs once a command has failed, so the rest stays as it is"
+        yield found_at(rules.MIGRATE_CHAIN, _place(document), message)
+
+
+def _left_out(document: Document, script: Script) -> Iterator[Result]:
+    for command in script.left_out:
+        message = f"{document.name} also runs `{command}`, which the policy does not"
+        yield found_at(rules.MIGRATE_LEFT_OUT, _place(document), message)

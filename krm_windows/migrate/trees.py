@@ -1,0 +1,165 @@
+"""Trees: documents of a repository as maps, lists and leaves, each leaf knowing where it was written.
+
+A patched object has leaves from several files. Trees are never changed: what edits one returns another.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from krm_windows.gateable import group_of
+from krm_windows.krm import InputError, Mapping, Node, Scalar, documents, parse, value
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Place:
+    """A line of a file, counted from 1; the path is relative to the repository."""
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        """Write it as compilers do."""
+        return f"{self.file}:{self.line}"
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A scalar: what it means (core schema of YAML 1.2), and the text that stands at its place."""
+
+    value: str | int | float | bool | None
+    text: str
+    place: Place
+
+
+Tree: TypeAlias = dict[str, "Tree"] | list["Tree"] | Leaf
+Map: TypeAlias = dict[str, Tree]
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """An object of the repository: its tree, where it begins, its number in its file, and what it was called before."""
+
+    tree: Map
+    place: Place
+    index: int = 0
+    former: frozenset[tuple[str, str]] = frozenset()
+
+    @property
+    def api_version(self) -> str:
+        """`apiVersion`, or empty."""
+        return text(self.tree, "apiVersion")
+
+    @property
+    def group(self) -> str:
+        """The API group, empty for the core group."""
+        return group_of(self.api_version)
+
+    @property
+    def kind(self) -> str:
+        """`kind`, or empty."""
+        return text(self.tree, "kind")
+
+    @property
+    def name(self) -> str:
+        """`metadata.name`, or empty."""
+        return text(self.tree, "metadata", "name")
+
+    @property
+    def namespace(self) -> str:
+        """`metadata.namespace`, or empty."""
+        return text(self.tree, "metadata", "namespace")
+
+    def __str__(self) -> str:
+        """Name the object."""
+        return f"{self.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind} {self.name}"
+
+
+def read(path: str, content: bytes) -> tuple[Document, ...]:
+    """Read the documents of a file that are maps; raises InputError for what is no YAML."""
+    found = []
+    for index, item in enumerate(documents(content)):
+        above = item.source.count(b"\n", 0, item.start)
+        root = parse(item.source[item.start : item.end].decode("utf-8-sig"))
+        if isinstance(root, Mapping):
+            found.append(Document(_map(root, path, above), Place(path, above + root.line), index))
+    return tuple(found)
+
+
+def inline(content: str, path: str, above: int) -> Tree:
+    """Read the one document of a text that stands in a file below `above` lines; raises InputError."""
+    return of(parse(content), path, above)
+
+
+def of(node: Node, path: str, above: int = 0) -> Tree:
+    """Return the tree of a node."""
+    if isinstance(node, Scalar):
+        meaning = value(node)
+        plain = meaning if not isinstance(meaning, list | dict) else None
+        return Leaf(plain, node.text, Place(path, above + node.line))
+    if isinstance(node, Mapping):
+        return _map(node, path, above)
+    return [of(item, path, above) for item in node.items]
+
+
+def _map(node: Mapping, path: str, above: int) -> Map:
+    names = [key.text for key, _ in node.entries]
+    if len(set(names)) < len(names):
+        raise InputError("a mapping has one key twice", node.line)
+    return {key.text: of(entry, path, above) for key, entry in node.entries}
+
+
+def at(tree: Tree | None, *path: str | int) -> Tree | None:
+    """Return what stands at a path, None where there is nothing."""
+    for step in path:
+        if isinstance(tree, dict):
+            tree = tree.get(str(step))
+        elif isinstance(tree, list) and isinstance(step, int) and step < len(tree):
+            tree = tree[step]
+        else:
+            return None
+    return tree
+
+
+def leaf(tree: Tree | None, *path: str | int) -> Leaf | None:
+    """Return the leaf at a path, None where there is none or it is null."""
+    found = at(tree, *path)
+    return found if isinstance(found, Leaf) and found.value is not None else None
+
+
+def text(tree: Tree | None, *path: str | int) -> str:
+    """Return the text at a path, empty where there is none."""
+    found = leaf(tree, *path)
+    return found.text if found else ""
+
+
+def items(tree: Tree | None, *path: str | int) -> list[Tree]:
+    """Return the list at a path, empty where there is none."""
+    found = at(tree, *path)
+    return found if isinstance(found, list) else []
+
+
+def put(tree: Tree | None, entry: Tree, *path: str) -> Map:
+    """Return a map with an entry at a path of keys."""
+    held = dict(tree) if isinstance(tree, dict) else {}
+    first, *rest = path
+    held[first] = put(held.get(first), entry, *rest) if rest else entry
+    return held
+
+
+def leaves(tree: Tree) -> Iterator[Leaf]:
+    """Yield every leaf, in order."""
+    if isinstance(tree, Leaf):
+        yield tree
+        return
+    for entry in tree.values() if isinstance(tree, dict) else tree:
+        yield from leaves(entry)
+
+
+def replaced(tree: Tree, old: Leaf, new: Leaf) -> Tree:
+    """Return a tree with one leaf in the place of another."""
+    if isinstance(tree, dict):
+        return {key: replaced(entry, old, new) for key, entry in tree.items()}
+    if isinstance(tree, list):
+        return [replaced(entry, old, new) for entry in tree]
+    return new if tree is old else tree

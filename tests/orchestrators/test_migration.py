@@ -1,0 +1,128 @@
+"""What a migration yields is open exactly when the original was: proven on what kustomize builds of both."""
+
+import shutil
+import subprocess
+from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime, timedelta
+from itertools import takewhile
+from pathlib import Path
+
+import pytest
+import yaml
+from calls import program
+from repositories import ADOPT_UNTIL, FIXTURES, read
+
+from krm_windows.gate.decide import timeline
+from krm_windows.krm import KubeObject
+from krm_windows.plan import compile_policy, kinds
+from krm_windows import inventory
+from krm_windows.policy.load import load
+from krm_windows.schedule import controller
+
+START, END = datetime(2027, 1, 1, tzinfo=UTC), datetime(2028, 1, 1, tzinfo=UTC)
+# Each cluster whose windows are at work: the fixture, its name, and the directory that Flux applies.
+CLUSTERS = [
+    ("old-style", "bergen", "clusters/bergen/infra"),
+    ("old-style", "cadiz", "clusters/cadiz/infra"),
+    ("old-style", "delft", "clusters/delft/infra"),
+]
+
+
+@pytest.fixture
+def kustomize(tool: Callable[[str], Path]) -> Callable[[Path], list[dict[str, object]]]:
+    """Build a directory with the real kustomize."""
+    program = tool("kustomize")
+
+    def build(folder: Path) -> list[dict[str, object]]:
+        done = subprocess.run([program, "build", folder], capture_output=True, check=True)
+        return list(yaml.safe_load_all(done.stdout))
+
+    return build
+
+
+@pytest.fixture(params=CLUSTERS, ids=lambda case: case[1])
+def case(request: pytest.FixtureRequest) -> tuple[str, str, str]:
+    """A cluster of a fixture."""
+    return request.param
+
+
+def schedules(objects: Iterable[dict[str, object]], *verbs: str) -> set[tuple[str, str, str]]:
+    """Return name, schedule and zone of CronJobs that are at work, of those whose name begins with a verb."""
+    return {
+        (found["metadata"]["name"], found["spec"]["schedule"], found["spec"].get("timeZone", "Etc/UTC"))
+        for found in objects
+        if found["kind"] == "CronJob" and found["metadata"]["name"].startswith(verbs) and not found["spec"]["suspend"]
+    }
+
+
+def runs(found: Iterable[tuple[str, str, str]], state: bool) -> Iterator[tuple[datetime, bool]]:
+    """Yield when schedules fire in a year, with what they lead to."""
+    for _, schedule, zone in found:
+        fired = controller.runs(schedule, zone, START - timedelta(days=40))
+        yield from ((at, state) for at in takewhile(lambda at: at < END, fired))
+
+
+def opened(events: Iterable[tuple[datetime, bool]]) -> list[tuple[datetime, datetime]]:
+    """Return from when to when something is open that events open and close in turn."""
+    found: list[tuple[datetime, datetime]] = []
+    since: datetime | None = None
+    for at, is_open in [*sorted(events), (END, False)]:
+        if is_open:
+            since = since or at
+        elif since:
+            found += [(max(since, START), at)] if at > START else []
+            since = None
+    return found
+
+
+def test_the_schedules_are_those_of_the_original(
+    case: tuple[str, str, str], kustomize: Callable[[Path], list[dict[str, object]]], tmp_path: Path
+) -> None:
+    """Migrated, rendered and built, a cluster has the CronJobs it had, with their names, schedules and zones."""
+    fixture, cluster, path = case
+    original = FIXTURES / fixture / "repository"
+    assert program("", "migrate", original, "-o", tmp_path / "out").code == 0
+    [policy] = (tmp_path / "out").glob("*.yaml")
+    assert program("", "render", policy, "--cluster", cluster, "-o", tmp_path / "windows").code == 0
+    before = schedules(kustomize(original / path), "open", "close")
+    assert before
+    assert schedules(kustomize(tmp_path / "windows"), "open", "close") == before
+
+
+def test_it_is_open_when_the_original_was(
+    case: tuple[str, str, str], kustomize: Callable[[Path], list[dict[str, object]]]
+) -> None:
+    """Over a year, what the gate decides is what the controller would have made of the old CronJobs."""
+    fixture, cluster, path = case
+    original = FIXTURES / fixture / "repository"
+    built = kustomize(original / path)
+    wanted = opened([*runs(schedules(built, "open"), state=True), *runs(schedules(built, "close"), state=False)])
+    [made] = read(original).policies
+    policy, _ = load(KubeObject.from_value(made.content).node).for_cluster(cluster)
+    assert policy
+    plan, _ = compile_policy(policy, cluster, inventory.take([], kinds(policy)))
+    assert [(part.begins, part.ends) for part in timeline(plan.timetable, START, END) if part.open] == wanted
+
+
+def test_the_repository_builds_without_the_old_windows(
+    case: tuple[str, str, str], kustomize: Callable[[Path], list[dict[str, object]]], tmp_path: Path
+) -> None:
+    """With the kustomizations that were written in their places, and the files gone, all else is built as before."""
+    fixture, _, path = case
+    original, after = FIXTURES / fixture / "repository", tmp_path / "after"
+    found = read(original)
+    shutil.copytree(original, after)
+    for name, content in found.files.items():
+        (after / name).write_bytes(content)
+    for name in found.obsolete:
+        (after / name).unlink()
+    gone = ("CronJob", "ServiceAccount", "ClusterRole", "ClusterRoleBinding")
+    assert kustomize(after / path) == [each for each in kustomize(original / path) if each["kind"] not in gone]
+
+
+def test_the_original_is_not_touched(case: tuple[str, str, str], tmp_path: Path) -> None:
+    """Everything is written into a directory that was not there."""
+    original = FIXTURES / case[0] / "repository"
+    before = {path: path.read_bytes() for path in original.rglob("*") if path.is_file()}
+    assert program("", "migrate", original, "-o", tmp_path / "out", "--adopt-until", ADOPT_UNTIL).code == 0
+    assert {path: path.read_bytes() for path in original.rglob("*") if path.is_file()} == before
