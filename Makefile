@@ -68,6 +68,7 @@ format: $(READY)
 
 generate: $(READY)
 	@$(BIN)/python -m krm_windows.policy.schema --write
+	@$(BIN)/python tests/repositories.py
 	@$(BIN)/python tests/golden.py
 	@$(BIN)/python tests/shown.py
 

@@ -1,9 +1,15 @@
-"""Repositories with hand-written windows: those under fixtures/migrate, and small ones that a test writes itself."""
+"""Repositories with hand-written windows: those under fixtures/migrate, and small ones that a test writes itself.
 
+`python tests/repositories.py` writes what each of fixtures/migrate comes to again: the files, and the report. Read the
+diff before it is committed.
+"""
+
+import shutil
+import sys
 from pathlib import Path
 
 from krm_windows import workspace
-from krm_windows.migrate import NAMES, Migration, migrate
+from krm_windows.migrate import FORMATS, NAMES, Migration, migrate
 
 FIXTURES = Path(__file__).resolve().parent / "fixtures/migrate"
 ADOPT_UNTIL = "2026-12-31"
@@ -58,3 +64,30 @@ def read(folder: Path) -> Migration:
 def rules(found: Migration) -> list[str]:
     """Return the ids of the rules that fired, in the order of the report."""
     return [result.tags["rule"] for result in found.results]
+
+
+def expected(case: Path) -> dict[str, bytes]:
+    """Return what is expected of a fixture: every file by path, and the report."""
+    folder = case / "expected"
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def outcome(case: Path) -> dict[str, bytes]:
+    """Return what comes of a fixture."""
+    found = read(case / "repository")
+    return {**found.files, "report.txt": FORMATS["text"](found).encode()}
+
+
+def main() -> int:
+    """Write what is expected of every fixture."""
+    for case in sorted(FIXTURES.iterdir()):
+        shutil.rmtree(case / "expected", ignore_errors=True)
+        for name, content in outcome(case).items():
+            path = case / "expected" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -108,8 +108,8 @@ def _is_harmless(command: Command) -> bool:
 
 def _actions(command: Command, home: str) -> Iterator[Action]:
     program, *words = command.words
-    if program.rpartition("/")[2] == "flux" and words[:1] in (["suspend"], ["resume"]):
-        yield _flux(words[0] == "suspend", words[1:], command)
+    if program.rpartition("/")[2] == "flux" and ("suspend" in words or "resume" in words):
+        yield from _flux(_call(words, command), command)
     elif program.rpartition("/")[2] == "kubectl" and "patch" in words:
         found = _kubectl(words, command, home)
         yield from [found] if found else []
@@ -154,9 +154,10 @@ def _call(words: Iterable[str], command: Command) -> _Call:
     return _Call(tuple(plain), flags)
 
 
-def _flux(suspends: bool, words: list[str], command: Command) -> Action:  # noqa: FBT001 - one of two verbs
-    call = _call(words, command)
-    kind, *names = call.words or ("",)
+def _flux(call: _Call, command: Command) -> Iterator[Action]:
+    verb, kind, *names = (*call.words, "", "")[: max(len(call.words), 2)]
+    if verb not in ("suspend", "resume"):
+        return
     if kind in ("source", "image") and names:
         kind, names = f"{kind} {names[0]}", names[1:]
     if kind in _EVENTS:
@@ -167,7 +168,7 @@ def _flux(suspends: bool, words: list[str], command: Command) -> Action:  # noqa
     everything = call.flags.get("--all") == "true"
     if bool(names) == everything:
         raise CommandError(f"`{command}` needs either names or --all, and fails as it stands")
-    return Action(suspends, row, None if everything else tuple(names), call.namespace or FLUX_SYSTEM)
+    yield Action(verb == "suspend", row, None if everything else tuple(names), call.namespace or FLUX_SYSTEM)
 
 
 def _kubectl(words: list[str], command: Command, home: str) -> Action | None:

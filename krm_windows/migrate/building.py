@@ -194,7 +194,7 @@ def _patched(objects: Iterable[Document], patches: list[Patch]) -> tuple[tuple[D
             chosen = [found for found in held if patch.selects(found)]
             if not chosen:
                 message = "patches nothing that is there; kustomize refuses to build that"
-                results += [found_at(rules.MIGRATE_PATCH_UNUSED, patch.place, message)] if patch.target is None else []
+                results += [found_at(rules.MIGRATE_UNTRANSLATED, patch.place, message)] if patch.target is None else []
             trees_of = {id(found): patch.apply(found) for found in chosen}
         except PatchError as error:
             results.append(found_at(rules.MIGRATE_UNTRANSLATED, error.place, error.message))

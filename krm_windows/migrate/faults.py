@@ -114,9 +114,7 @@ def _suspended(site: Site, gated: Iterable[Gated]) -> Iterator[Result]:
         held = leaf(found.tree, *row.field) if found and row else None
         if held and isinstance(held.value, bool):
             does = "closes" if held.value else "opens"
-            message = (
-                f"{target} says `suspend: {held.text}` in Git, which {does} it whenever its parent reconciles"
-            )
+            message = f"{target} says `suspend: {held.text}` in Git, which {does} it whenever its parent reconciles"
             yield found_at(rules.MIGRATE_SUSPEND, held.place, f"{message}; remove the line")
 
 
@@ -130,6 +128,13 @@ def unused(repository: Repository, used: frozenset[str], names: frozenset[str]) 
                 what = "the CronJob" if jobs.is_one(found) else "the patch of"
                 message = f"{what} {found.name} is in no kustomization of the repository, so it has no effect"
                 yield found_at(rules.MIGRATE_PATCH_UNUSED, found.place, message)
+
+
+def unread(repository: Repository) -> Iterator[Result]:
+    """Yield scripts that may open or close, and stand elsewhere than in a CronJob."""
+    for path in sorted(repository.contents):
+        for found in repository.documents(path) if not path.endswith(".json") else ():
+            yield from (*jobs.unseen(found), *jobs.scripts(found))
 
 
 def unreadable(repository: Repository) -> Iterator[Result]:

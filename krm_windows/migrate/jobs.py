@@ -17,6 +17,7 @@ _SHELLS = frozenset({"sh", "bash", "ash", "dash"})
 _TURNS = re.compile(
     r"\b(?:flux|gotk)\b[^\n]*\b(?:suspend|resume)\b|\bkubectl\b[^\n]*\bpatch\b[\s\S]*\b(?:suspend|paused)\b"
 )
+_SCRIPT = re.compile(r"(?!-)[\w.-]*/[\w./-]+|[\w-]+\.(?:sh|bash)")
 _RUNS = re.compile(r"-[a-z]*c[a-z]*")
 _POD = ("spec", "jobTemplate", "spec", "template", "spec")
 
@@ -154,6 +155,28 @@ def _chain(document: Document, script: Script) -> Iterator[Result]:
     if script.chained:
         message = f"{document.name}: behind `&&` nothing runs once a command has failed, so the rest stays as it is"
         yield found_at(rules.MIGRATE_CHAIN, _place(document), message)
+
+
+def unseen(document: Document) -> Iterator[Result]:
+    """Say of a CronJob with flux or kubectl that it runs a script which is not in it, so that nobody looked at it."""
+    if (document.kind, document.group) != ("CronJob", "batch"):
+        return
+    for container in containers(document):
+        image = text(container, "image").rpartition("/")[2]
+        words = [word for word in _words(container) if word.rpartition("/")[2] not in _SHELLS]
+        if image.startswith(("flux", "kubectl")) and words and _SCRIPT.fullmatch(words[0]):
+            message = (
+                f"{document.name} runs {words[0]}, which is not read: if it opens or closes anything, no policy does"
+            )
+            yield found_at(rules.MIGRATE_LEFT_OUT, _place(document), message)
+
+
+def scripts(document: Document) -> Iterator[Result]:
+    """Yield scripts in a ConfigMap that suspend or resume: what runs them is not understood."""
+    for found in trees.leaves(trees.at(document.tree, "data") or []) if document.kind == "ConfigMap" else ():
+        if _TURNS.search(found.text):
+            message = f"{document} holds a script that suspends or resumes; write the commands into the CronJob"
+            yield found_at(rules.MIGRATE_UNTRANSLATED, found.place, message)
 
 
 def _left_out(document: Document, script: Script) -> Iterator[Result]:

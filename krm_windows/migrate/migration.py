@@ -50,7 +50,7 @@ def _findings(repository: Repository, gatings: Sequence[Gating]) -> Iterator[Res
         yield from (*each.results, *faults.check(each), *sites.idle(each.site))
     used = frozenset(path for part in parts for path in part.build.files)
     names = frozenset(job.name for each in gatings for job in each.jobs)
-    yield from (*faults.unused(repository, used, names), *faults.unreadable(repository))
+    yield from (*faults.unused(repository, used, names), *faults.unread(repository), *faults.unreadable(repository))
 
 
 def _refusals(made: Iterable[Policy]) -> Iterator[Result]:

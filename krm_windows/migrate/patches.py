@@ -92,7 +92,7 @@ def _listed(held: list[Tree], patch: list[Tree], by: str, api_version: str) -> l
 
 
 def _is(named: Document, namespace: str, name: str) -> bool:
-    return named.name == name and named.namespace in ("", namespace)
+    return (named.name, named.namespace or "default") == (name, namespace or "default")
 
 
 def _selects(target: Map, found: Document) -> bool:

@@ -11,7 +11,7 @@ from krm_windows.migrate.findings import found_at
 from krm_windows.migrate.gating import Gated, Gating, Group, Key
 from krm_windows.migrate.pairs import Pair, Pairing, pair
 from krm_windows.policy.model import API_VERSION, KIND
-from krm_windows.results import Result
+from krm_windows.results import Result, fails
 
 # The zone of a CronJob without one is that of its controller; almost everywhere this is UTC.
 ASSUMED = "Etc/UTC"
@@ -83,10 +83,13 @@ def _drafts(gatings: Sequence[Gating]) -> tuple[list[Draft], list[Result]]:
     held: dict[Key, dict[str | None, Windows]] = {}
     results: list[Result] = []
     for gating in gatings:
+        if fails(gating.results):
+            continue  # a CronJob that is not understood may open or close anything here
         for key, group in gating.groups.items():
             found = _paired(group)
-            results += [*found.results, *_homeless(group)]
-            if found.pairs and not any(result.severity == "error" for result in (*found.results, *_homeless(group))):
+            wrong = (*found.results, *_homeless(group))
+            results += wrong
+            if found.pairs and not fails(wrong):
                 results += _zoneless(group)
                 held.setdefault(key, {})[gating.site.name] = Windows(group.targets, found.pairs)
     return [Draft(sites) for sites in held.values()], results

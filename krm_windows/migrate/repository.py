@@ -80,7 +80,7 @@ def is_remote(entry: str) -> bool:
     return "://" in entry or "?" in entry or entry.startswith(("git@", "github.com/")) or "//" in entry
 
 
-def entries(kustomization: Map, *fields: str) -> Iterator[Leaf]:
+def entries(kustomization: Map, *names: str) -> Iterator[Leaf]:
     """Yield the entries of some fields of a kustomization that are plain paths."""
-    for field in fields:
-        yield from (entry for entry in trees.items(kustomization, field) if isinstance(entry, Leaf))
+    for name in names:
+        yield from (entry for entry in trees.items(kustomization, name) if isinstance(entry, Leaf))

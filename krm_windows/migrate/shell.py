@@ -21,6 +21,14 @@ _TOKEN = re.compile(
 _PART = re.compile(
     r"""'(?P<single>[^']*)'|"(?P<double>(?:[^"\\]|\\.)*)"|\\(?P<escaped>.)|(?P<bare>[^'"\\]+)""", re.DOTALL
 )
+# A loop over plain words, with nothing in it that branches or loops itself.
+_LOOP = re.compile(
+    r"""
+    \bfor[ \t]+(?P<name>\w+)[ \t]+in[ \t]+(?P<words>[\w./ \t-]+?)[ \t]*[;\n]\s*do\s+
+    (?P<body>(?:(?!\b(?:for|if|while|until|case|done|break|continue)\b).)+?)[;\n]\s*done\b
+    """,
+    re.VERBOSE | re.DOTALL,
+)
 _BRACES = re.compile(r"[{}*?\[\]~]")
 
 
@@ -46,7 +54,7 @@ def split(script: str) -> list[Command]:
     commands: list[Command] = []
     words: list[str] = []
     after, expands = "", False
-    for kind, token in [*_tokens(script), ("operator", ";")]:
+    for kind, token in [*_tokens(_LOOP.sub(_unrolled, script)), ("operator", ";")]:
         if kind == "word":
             words.append(_unquoted(token))
             expands = expands or _is_expanded(token)
@@ -56,6 +64,12 @@ def split(script: str) -> list[Command]:
         elif after not in ("&&", "||"):  # a chain goes on over the end of a line
             after = token
     return commands
+
+
+def _unrolled(loop: re.Match[str]) -> str:
+    """Write the body of a loop for each of its words, with the word where the variable stood."""
+    variable = re.compile(rf"\$(?:{loop['name']}\b|{{{loop['name']}}})")
+    return ";\n".join(variable.sub(word, loop["body"]) for word in loop["words"].split())
 
 
 def _tokens(script: str) -> Iterator[tuple[str, str]]:

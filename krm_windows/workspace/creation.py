@@ -46,5 +46,9 @@ def contents(path: Path, names: frozenset[str]) -> Iterator[tuple[str, bytes]]:
         below[:] = sorted(name for name in below if not name.startswith("."))
         for name in sorted(files):
             file = Path(directory) / name
-            if (file.suffix in (".yaml", ".yml", ".json") or name in names) and file.is_file() and not file.is_symlink():
+            if (
+                (file.suffix in (".yaml", ".yml", ".json") or name in names)
+                and file.is_file()
+                and not file.is_symlink()
+            ):
                 yield file.relative_to(path).as_posix(), file.read_bytes()

@@ -12,10 +12,10 @@ import yaml
 from calls import program
 from repositories import ADOPT_UNTIL, FIXTURES, read
 
+from krm_windows import inventory
 from krm_windows.gate.decide import timeline
 from krm_windows.krm import KubeObject
 from krm_windows.plan import compile_policy, kinds
-from krm_windows import inventory
 from krm_windows.policy.load import load
 from krm_windows.schedule import controller
 
@@ -55,7 +55,7 @@ def schedules(objects: Iterable[dict[str, object]], *verbs: str) -> set[tuple[st
     }
 
 
-def runs(found: Iterable[tuple[str, str, str]], state: bool) -> Iterator[tuple[datetime, bool]]:
+def runs(found: Iterable[tuple[str, str, str]], *, state: bool) -> Iterator[tuple[datetime, bool]]:
     """Yield when schedules fire in a year, with what they lead to."""
     for _, schedule, zone in found:
         fired = controller.runs(schedule, zone, START - timedelta(days=40))

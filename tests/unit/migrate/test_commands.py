@@ -1,0 +1,132 @@
+"""What a line of shell does to windows, and which lines are not understood."""
+
+import pytest
+
+from krm_windows.migrate import actions, shell
+from krm_windows.migrate.actions import Action, CommandError
+from krm_windows.migrate.shell import ShellError
+
+MERGE = """--type=merge -p '{"spec":{"suspend":true}}'"""
+
+
+def done(script: str) -> list[str]:
+    """Run no script, but say what it would do: verb, kind, namespace and names."""
+    return [_said(action) for action in actions.read(shell.split(script), "jobs").actions]
+
+
+def _said(action: Action) -> str:
+    verb = "suspend" if action.suspends else "resume"
+    return f"{verb} {action.row.kind} {action.namespace}/{'*' if action.names is None else ','.join(action.names)}"
+
+
+@pytest.mark.parametrize(
+    ("script", "wanted"),
+    [
+        ("flux suspend kustomization apps", "suspend Kustomization flux-system/apps"),
+        ("flux resume ks apps infra -n shop", "resume Kustomization shop/apps,infra"),
+        ("flux suspend ks apps --namespace=shop --timeout 2m --wait", "suspend Kustomization shop/apps"),
+        ("flux -n shop suspend ks apps", "suspend Kustomization shop/apps"),
+        ("flux resume ks -nshop apps", "resume Kustomization shop/apps"),
+        ("/usr/local/bin/flux suspend hr db", "suspend HelmRelease flux-system/db"),
+        ("flux suspend source git fleet", "suspend GitRepository flux-system/fleet"),
+        ("flux suspend source oci a b", "suspend OCIRepository flux-system/a,b"),
+        ("flux suspend source chart a", "suspend HelmChart flux-system/a"),
+        ("flux resume image update all-images", "resume ImageUpdateAutomation flux-system/all-images"),
+        ("flux suspend kustomization --all", "suspend Kustomization flux-system/*"),
+        (f"kubectl patch kustomization apps -n shop {MERGE}", "suspend Kustomization shop/apps"),
+        (f"kubectl patch ks/apps {MERGE}", "suspend Kustomization jobs/apps"),
+        (
+            f"kubectl -n shop patch kustomizations.kustomize.toolkit.fluxcd.io apps {MERGE}",
+            "suspend Kustomization shop/apps",
+        ),
+        (f"kubectl patch kustomizations.v1.kustomize.toolkit.fluxcd.io a b {MERGE}", "suspend Kustomization jobs/a,b"),
+        (
+            """kubectl patch hr db --type json -p '[{"op":"replace","path":"/spec/suspend","value":false}]'""",
+            "resume HelmRelease jobs/db",
+        ),
+        (
+            """kubectl patch gitrepo a --type merge -p "{\\"spec\\":{\\"suspend\\":false}}" """,
+            "resume GitRepository jobs/a",
+        ),
+        ('kubectl patch cronjob backup -p \'{"spec":{"suspend":true}}\'', "suspend CronJob jobs/backup"),
+        ("kubectl patch ks a --type=merge -p 'spec: {suspend: true}'", "suspend Kustomization jobs/a"),
+    ],
+)
+def test_a_command_is_understood(script: str, wanted: str) -> None:
+    """Kinds, namespaces and names as the Flux CLI and kubectl take them."""
+    assert done(script) == [wanted]
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "flux suspend ks a && flux suspend ks b",
+        "flux suspend ks a; flux suspend ks b;",
+        "flux suspend ks a\nflux suspend ks b\n",
+        "set -e\nflux suspend ks a # the first\n\n# and the second\nflux suspend \\\n  ks b",
+        "flux suspend ks a || true\nflux suspend ks b > /dev/null 2>&1",
+        'echo "it is $(date)"; flux suspend ks "a" && \\\n flux suspend ks \'b\'; exit 0',
+        "flux suspend ks a &&\n\nflux suspend ks b",
+        'for name in a b; do flux suspend ks "$name"; done',
+        "for name in a b\ndo\n  flux suspend ks ${name}\ndone\n",
+        "flux check; flux get ks; flux suspend ks a; kubectl get ks; flux suspend ks b",
+    ],
+)
+def test_several_commands_are_split_as_a_shell_does(script: str) -> None:
+    """Chains, lists, lines, comments and quotes."""
+    assert done(script) == ["suspend Kustomization flux-system/a", "suspend Kustomization flux-system/b"]
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "flux suspend ks $NAME",
+        'flux suspend ks "${NAME}"',
+        "flux suspend ks a-{1,2}",
+        "flux suspend ks a || flux suspend ks b",
+        "test -f /frozen && flux suspend ks a",
+        "if true; then flux suspend ks a; fi",
+        "for k in $NAMES; do flux suspend ks $k; done",
+        "for k in a b; do test -f $k || flux suspend ks $k; done",
+        "flux suspend ks",
+        "flux suspend ks a --all",
+        "flux suspend ks a --context other",
+        "flux suspend alert a",
+        "flux suspend thing a",
+        f"kubectl patch ks apps --kubeconfig /other {MERGE}",
+        'kubectl patch ks apps -p \'{"spec":{"suspend":true}}\'',
+        f"kubectl patch deployment apps {MERGE}",
+        "kubectl patch ks apps --type=merge --patch-file suspend.yaml",
+        """kubectl patch ks apps --type=merge -p '{"spec":{"suspend":true,"path":"./b"}}'""",
+        """kubectl patch ks apps --type=merge -p '{"spec":{"suspend":"$STATE"}}'""",
+        f"kubectl patch ks {MERGE}",
+    ],
+)
+def test_a_command_that_may_do_something_else_is_refused(script: str) -> None:
+    """What depends on the cluster, on a variable or on another command is never guessed; what always fails is said."""
+    with pytest.raises(CommandError, match="`"):
+        done(script)
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "flux suspend ks $(cat names)",
+        "flux get ks | grep apps",
+        "flux suspend ks a &",
+        "(flux suspend ks a)",
+        "cat <<EOF\nEOF",
+        "x=`date`",
+        "echo 'open",
+    ],
+)
+def test_a_shell_that_is_more_is_refused(script: str) -> None:
+    """Pipes, background, groups, here-documents, substitutions, and quotes that never end."""
+    with pytest.raises(ShellError, match="`"):
+        shell.split(script)
+
+
+def test_what_else_a_script_does_is_told() -> None:
+    """A message to a chat is no window, but somebody will miss it."""
+    read = actions.read(shell.split("flux suspend ks a; curl -s https://chat.example; flux reconcile ks a"), "jobs")
+    assert read.left_out == ("curl -s https://chat.example", "flux reconcile ks a")

@@ -1,0 +1,94 @@
+"""Whole repositories: what is written, and what is said of them."""
+
+from pathlib import Path
+
+import pytest
+from repositories import FIXTURES, expected, job, outcome, pair, read, rules, run
+
+from krm_windows.krm import KubeObject
+from krm_windows.policy.load import load
+
+CASES = sorted(FIXTURES.iterdir())
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_a_repository_comes_to_what_is_expected(case: Path) -> None:
+    """`make generate` writes it again."""
+    assert outcome(case) == expected(case)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_its_policies_are_right_for_every_cluster(case: Path) -> None:
+    """What is written loads without a finding, with and without a cluster."""
+    found = read(case / "repository")
+    assert found.policies
+    for policy in found.policies:
+        loaded = load(KubeObject.from_value(policy.content).node)
+        assert loaded.results == ()
+        assert loaded.policy
+        assert all(loaded.clusters.values())
+
+
+def test_nothing_to_migrate_is_said() -> None:
+    """A repository without such CronJobs yields no file."""
+    found = run({"apps.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n"})
+    assert (found.policies, found.files, found.results) == ((), {}, ())
+
+
+def test_one_cluster_without_a_name_needs_no_clusters() -> None:
+    """Where the directories name no cluster, the policy is for the one that there is."""
+    [policy] = run(pair("0 8 * * 1", "0 17 * * 4")).policies
+    assert "clusters" not in policy.text
+
+
+def test_kustomizations_are_written_only_if_all_was_understood() -> None:
+    """Taking the old windows out before there are new ones would leave a cluster without any."""
+    files = {
+        "clusters/a/kustomization.yaml": "resources: [open.yaml, close.yaml, other.yaml]\n",
+        "clusters/b/kustomization.yaml": "resources: [open.yaml, close.yaml, other.yaml]\n",
+    }
+    for cluster, line in {"a": "kustomization apps", "b": "kustomization $APPS"}.items():
+        made = pair("0 8 * * 1", "0 17 * * 4", line)
+        files |= {f"clusters/{cluster}/{name}": text for name, text in made.items()}
+        files[f"clusters/{cluster}/other.yaml"] = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n"
+    found = run(files)
+    assert set(found.files) == {"shop.yaml"}
+    assert set(rules(found)) == {"migrate-untranslated"}
+    assert "    a:\n" in found.policies[0].text
+    assert "    b:\n" not in found.policies[0].text
+
+
+def test_clusters_of_one_name_in_two_places_stay_two() -> None:
+    """They are told apart by as much of their paths as it takes."""
+    files = {
+        f"{place}/clusters/one/{name}": text
+        for place in ("north", "south")
+        for name, text in pair("0 8 * * 1", "0 17 * * 4").items()
+    }
+    [policy] = run(files).policies
+    assert set(policy.draft.sites) == {"north-one", "south-one"}
+
+
+def test_an_account_that_others_use_stays() -> None:
+    """Only what nothing but the CronJobs uses is called unused."""
+    account = "apiVersion: v1\nkind: ServiceAccount\nmetadata:\n  name: keeper\n  namespace: flux-system\n"
+    user = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: other\nspec:\n  serviceAccountName: keeper\n"
+    files = {**pair("0 8 * * 1", "0 17 * * 4"), "account.yaml": account}
+    assert "account.yaml" in run(files).obsolete
+    assert "account.yaml" not in run({**files, "pod.yaml": user}).obsolete
+
+
+def test_a_script_that_stands_elsewhere_is_named() -> None:
+    """What a ConfigMap holds is an error where it suspends; what an image brings along is worth a word."""
+    script = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: s\ndata:\n  close.sh: flux suspend ks shop\n"
+    window = pair("0 8 * * 1", "0 17 * * 4")
+    other = job("other", "0 1 * * *", "x").replace("[/bin/sh, -c]", "[/bin/sh, /scripts/close.sh]")
+    assert rules(run({**window, "script.yaml": script})) == ["migrate-untranslated"]
+    assert rules(run({**window, "other.yaml": other})) == ["migrate-left-out"]
+
+
+def test_files_that_are_no_yaml_are_named_if_they_may_hold_windows() -> None:
+    """A template of a chart may be one; most are of no concern."""
+    template = "{{- if .Values.windows }}\nkind: CronJob\nsuspend: {{ .x }}\n{{- end }}\n"
+    assert rules(run({**pair("0 8 * * 1", "0 17 * * 4"), "t.yaml": template})) == ["migrate-untranslated"]
+    assert rules(run({**pair("0 8 * * 1", "0 17 * * 4"), "t.yaml": "{{- if .x }}\nkind: Service\n"})) == []

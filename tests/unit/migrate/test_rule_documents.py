@@ -1,0 +1,29 @@
+"""Every rule of a migration has a repository that breaks it, and one that nearly does: files by path."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+from repositories import rules, run
+
+from krm_windows.rules import RULES, Rule
+
+FIXTURES = Path(__file__).parents[2] / "fixtures/rules"
+MIGRATION_RULES = [rule for rule in RULES if rule.id.startswith("migrate-")]
+
+
+def fired(rule: Rule, name: str) -> set[str]:
+    """Migrate the repository of a document, and give the ids of the rules that fired."""
+    return set(rules(run(yaml.safe_load((FIXTURES / rule.id / f"{name}.yaml").read_text())["repository"])))
+
+
+@pytest.mark.parametrize("rule", MIGRATION_RULES, ids=lambda rule: rule.id)
+def test_a_rule_fires_alone(rule: Rule) -> None:
+    """The repository breaks this rule and no other."""
+    assert fired(rule, "fires") == {rule.id}
+
+
+@pytest.mark.parametrize("rule", MIGRATION_RULES, ids=lambda rule: rule.id)
+def test_a_rule_nearly_fires(rule: Rule) -> None:
+    """The smallest change makes the repository right."""
+    assert fired(rule, "nearly") == set()
