@@ -109,7 +109,7 @@ def _schedule(written: Leaf) -> tuple[str | None, str | None, list[Result]]:
 def _script(document: Document) -> tuple[Script, list[Result]]:
     found = Script()
     for container in containers(document):
-        place = next((each.place for each in _program(container)), document.place)
+        place = next((each.place for each in reversed(_program(container))), document.place)
         try:
             more = actions.read(_commands(container), document.namespace)
         except (ShellError, CommandError) as error:

@@ -119,9 +119,10 @@ def _objects(parts: Iterable[Part]) -> Iterator[Document]:
 
 
 def _kept(parts: list[Part]) -> list[Part]:
-    """Drop a directory that was taken by itself where a Flux Kustomization applies it too."""
-    delivered = {part.path for part in parts if part.deliverer}
-    return [part for part in parts if part.deliverer or part.path not in delivered]
+    """Drop a directory that was taken by itself where Flux Kustomizations apply all that is in it."""
+    delivered = {found.place for part in parts if part.deliverer for found in part.build.objects}
+    places = {part.path: {found.place for found in part.build.objects} for part in parts}
+    return [part for part in parts if part.deliverer or not places[part.path] <= delivered]
 
 
 def _tops(repository: Repository) -> list[str]:
