@@ -6,7 +6,7 @@ repository stays. A file that holds other objects too is named instead, and so i
 
 import posixpath
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -73,7 +73,15 @@ class Cutover:
     @cached_property
     def _places(self) -> frozenset[Place]:
         """Where the objects stand that go: CronJobs, and the accounts and rights that nothing else uses."""
-        return frozenset(found.place for gating in self.gatings for found in _going(gating, self.repository))
+        return frozenset(found.place for gating in self.gatings for found in _going(gating, self._accounts))
+
+    @cached_property
+    def _accounts(self) -> frozenset[str]:
+        """The names of the accounts that something other than the CronJobs runs as, in whatever namespace it may be."""
+        own = {job.document.place for gating in self.gatings for job in gating.jobs}
+        every = (found for path in self.repository.contents for found in self.repository.documents(path))
+        others = (found for found in every if found.place not in own and not jobs.is_one(found))
+        return frozenset({"default"} | {name for found in others for name in _accounts(found.tree)})
 
     @cached_property
     def _gone_files(self) -> frozenset[str]:
@@ -194,12 +202,11 @@ def _whole(found: list[tuple[str, int]], tree: Map) -> list[tuple[str | int, ...
     return paths
 
 
-def _going(gating: Gating, repository: Repository) -> Iterator[Document]:
+def _going(gating: Gating, elsewhere: Collection[str]) -> Iterator[Document]:
     """Yield the CronJobs of a cluster, and the accounts and rights that only they use."""
     yield from (job.document for job in gating.jobs)
-    accounts = {(job.namespace, jobs.account(job.document)) for job in gating.jobs} - set(
-        _elsewhere(gating, repository)
-    )
+    used = ((job.namespace, jobs.account(job.document)) for job in gating.jobs)
+    accounts = {(namespace, name) for namespace, name in used if name not in elsewhere}
     held = list(gating.site.objects)
     yield from (each for each in held if each.kind == "ServiceAccount" and (each.namespace, each.name) in accounts)
     bindings = [each for each in held if each.kind in _BINDINGS]
@@ -212,18 +219,6 @@ def _going(gating: Gating, repository: Repository) -> Iterator[Document]:
 
 def _role(binding: Document) -> tuple[str, str]:
     return text(binding.tree, "roleRef", "kind"), text(binding.tree, "roleRef", "name")
-
-
-def _elsewhere(gating: Gating, repository: Repository) -> Iterator[tuple[str, str]]:
-    """Yield the accounts that something other than the CronJobs runs as, in whatever namespace it may end up."""
-    own = {job.document.place for job in gating.jobs}
-    for path in repository.contents:
-        for found in repository.documents(path):
-            if found.place in own or jobs.is_one(found):
-                continue
-            for name in _accounts(found.tree):
-                yield from ((job.namespace, name) for job in gating.jobs)
-    yield from ((job.namespace, "default") for job in gating.jobs)
 
 
 def _accounts(tree: Tree) -> Iterator[str]:

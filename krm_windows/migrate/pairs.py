@@ -7,7 +7,8 @@ weekday or named.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from heapq import merge
 from itertools import takewhile
 
@@ -16,12 +17,14 @@ from krm_windows.gate.recurrence import EVERY_DAY, EVERY_MONTH
 from krm_windows.migrate.findings import found_at
 from krm_windows.migrate.trees import Place
 from krm_windows.plan import AUDITED
+from krm_windows.plan.union import WEEK, minutes
 from krm_windows.policy import schedules
 from krm_windows.policy.trouble import RefusedError
 from krm_windows.results import Result
 from krm_windows.schedule import controller, cron
 
-_FORTNIGHT = timedelta(days=14)
+_SUNDAY = datetime(2026, 1, 4, tzinfo=UTC)
+_FORTNIGHT = _SUNDAY + timedelta(days=14)
 _UNTIL_FIRST = timedelta(seconds=1)
 
 
@@ -128,13 +131,22 @@ def _first_closings(opens: list[Edge], closes: list[Edge]) -> dict[Edge, dict[Ed
 
 def _runs(edge: Edge, order: int, until: datetime) -> Iterator[tuple[datetime, int, Edge]]:
     """Yield when a schedule fires on a wall clock that never changes; at one minute a closing comes first."""
-    found = controller.runs(edge.schedule, "", AUDITED[0] - _UNTIL_FIRST)
-    return ((at, order, edge) for at in takewhile(lambda run: run < until, found))
+    return ((at, order, edge) for at in _moments(edge.schedule, until))
+
+
+@lru_cache(maxsize=256)
+def _moments(schedule: str, until: datetime) -> tuple[datetime, ...]:
+    recurrence = cron.parse(schedule).recurrence
+    if until == _FORTNIGHT and recurrence:
+        week = sorted(minutes(recurrence))
+        return tuple(_SUNDAY + timedelta(minutes=minute) for minute in (*week, *(each + WEEK for each in week)))
+    found = controller.runs(schedule, "", AUDITED[0] - _UNTIL_FIRST)
+    return tuple(takewhile(lambda run: run < until, found))
 
 
 def _horizon(edges: Iterable[Edge]) -> datetime:
     """Return until when runs are looked at: two weeks say all of schedules that repeat every week."""
-    return AUDITED[0] + _FORTNIGHT if all(map(_is_weekly, edges)) else AUDITED[1]
+    return _FORTNIGHT if all(map(_is_weekly, edges)) else AUDITED[1]
 
 
 def _is_weekly(edge: Edge) -> bool:

@@ -51,9 +51,15 @@ class Repository:
 
     def manifests(self, directory: str) -> Iterator[Document]:
         """Yield the objects of the files right in a directory, but for its kustomization."""
-        for path in sorted(self.contents):
-            if posixpath.dirname(path) == directory and _is_manifest(path):
-                yield from (found for found in self.documents(path) if found.kind)
+        for path in self._manifests.get(directory, ()):
+            yield from (found for found in self.documents(path) if found.kind)
+
+    @cached_property
+    def _manifests(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for path in sorted(filter(_is_manifest, self.contents)):
+            found.setdefault(posixpath.dirname(path), []).append(path)
+        return found
 
     def text(self, path: str) -> str | None:
         """Return the text of a file, None where there is none."""
@@ -61,8 +67,15 @@ class Repository:
 
     @cached_property
     def directories(self) -> frozenset[str]:
-        """Every directory that holds a file."""
-        return frozenset(posixpath.dirname(path) for path in self.contents)
+        """Every directory that holds a file, or a directory that does."""
+        return frozenset(above for path in self.contents for above in parents(path))
+
+
+def parents(path: str) -> Iterator[str]:
+    """Yield the directories that a path is in, innermost first; the last one is the repository, an empty text."""
+    while path:
+        path = posixpath.dirname(path)
+        yield path
 
 
 def _is_manifest(path: str) -> bool:

@@ -1,14 +1,14 @@
 """The clusters of a repository: what is applied where, told by Flux Kustomizations and by directories."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from krm_windows import gateable, rules
 from krm_windows.migrate import jobs, trees
 from krm_windows.migrate.building import Build, Builder
 from krm_windows.migrate.findings import found_at
-from krm_windows.migrate.repository import RESOURCES, Repository, entries, resolve
+from krm_windows.migrate.repository import RESOURCES, Repository, entries, parents, resolve
 from krm_windows.migrate.trees import Document, Leaf, Map, Tree, leaf, text
 from krm_windows.results import Result
 
@@ -71,9 +71,7 @@ class _Finder:
 
     def _flux(self, flux: Document, home: str) -> None:
         path = resolve("", text(flux.tree, "spec", "path") or ".")
-        known = path in self.repository.directories or any(
-            each.startswith(f"{path}/") for each in self.repository.directories
-        )
+        known = path in self.repository.directories
         home = holder(path) or holder(flux.place.file) or home
         key = (f"{flux.namespace}/{flux.name}", home)
         if known and key not in self.applied:
@@ -142,8 +140,8 @@ def _tops(repository: Repository) -> list[str]:
     return sorted(tops | loose, key=lambda path: (path.count("/"), path))
 
 
-def _below(path: str, held: Iterable[str]) -> bool:
-    return any(path.startswith(f"{other}/") for other in held if other)
+def _below(path: str, held: Collection[str]) -> bool:
+    return any(other in held for other in parents(path) if other)
 
 
 def _listed(repository: Repository, path: str, included: set[str]) -> bool:

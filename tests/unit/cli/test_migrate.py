@@ -61,7 +61,7 @@ def test_what_is_not_understood_fails(fleet: Path, tmp_path: Path, capsys: pytes
     """The file and the line are named, and nothing is written."""
     (fleet / "other.yaml").write_text(job("third", "0 9 * * *", "flux suspend kustomization $APPS"))
     assert main(["migrate", str(fleet), "-o", str(tmp_path / "out")]) == ExitCode.ERROR
-    assert capsys.readouterr().out.startswith("other.yaml:19: [error] third: `flux suspend kustomization $APPS` ")
+    assert capsys.readouterr().out.startswith("other.yaml:20: [error] third: `flux suspend kustomization $APPS` ")
     assert not (tmp_path / "out").exists()
 
 
