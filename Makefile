@@ -67,8 +67,8 @@ format: $(READY)
 	@$(BIN)/ruff check --quiet --fix .
 
 generate: $(READY)
-	@$(BIN)/python -m krm_windows.policy.schema --write
 	@$(BIN)/python tests/repositories.py
+	@$(BIN)/python -m krm_windows.function.catalogue --write
 	@$(BIN)/python tests/golden.py
 	@$(BIN)/python tests/shown.py
 

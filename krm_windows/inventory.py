@@ -15,6 +15,7 @@ PATH = "internal.config.kubernetes.io/path"
 INDEX = "internal.config.kubernetes.io/index"
 PREVIOUS_NAMES = "internal.config.kubernetes.io/previousNames"
 LOCAL_CONFIG = "config.kubernetes.io/local-config"
+CHANGE_CLASS = "krm-windows.dev/change-class"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +102,7 @@ def take(items: Iterable[KubeObject], kinds: Iterable[str]) -> Inventory:
     """Look into the items of some kinds."""
     wanted, every = frozenset(kinds), list(items)
     resources = tuple(resource_of(item) for item in every if item.kind in wanted)
-    return Inventory(resources, visible=any(_is_resource(item) for item in every))
+    return Inventory(resources, visible=any(is_resource(item) for item in every))
 
 
 def resource_of(item: KubeObject) -> Resource:
@@ -109,7 +110,7 @@ def resource_of(item: KubeObject) -> Resource:
     return Resource(item, item.api_version, item.kind, item.namespace, item.name)
 
 
-def _is_resource(item: KubeObject) -> bool:
+def is_resource(item: KubeObject) -> bool:
     """Whether an item is more than configuration of the build itself."""
     return group_of(item.api_version) not in ("krm-windows.dev", "kpt.dev", "kustomize.config.k8s.io")
 

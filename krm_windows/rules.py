@@ -62,7 +62,7 @@ FIELD_REQUIRED = _error("field-required", "A field that must be given is absent 
 FIELD_TYPE = _error("field-type", "A field holds another type than the API says.")
 FIELD_VALUE = _error("field-value", "A field holds a value that the API does not list.")
 KEY_DUPLICATE = _error("key-duplicate", "A mapping has one key twice.")
-NAME_SYNTAX = _error("name-syntax", "A name is no DNS label, or too long for what is made of it.")
+NAME_SYNTAX = _error("name-syntax", "A name is not of the form that its field takes, or too long.")
 NOT_YET = _error("not-yet", "A field of the API that this release does not implement.")
 
 # The policy: its moments.
@@ -179,6 +179,25 @@ MIGRATE_LEFT_OUT = _warning("migrate-left-out", "A CronJob does something that t
 MIGRATE_NOT_FOLLOWED = _warning("migrate-not-followed", "A kustomization uses something that is not followed.")
 MIGRATE_BY_HAND = _warning("migrate-by-hand", "Something of the old windows has to be removed by hand.")
 MIGRATE_SUSPENDED = _info("migrate-suspended", "A cluster leaves its CronJobs suspended, so it has no window.")
+
+# Change classes: what they say of themselves.
+CLASS_DUPLICATE = _error("class-duplicate", "Two change classes have one name.")
+CLASS_UNKNOWN = _error("class-unknown", "A change class is named that is not declared.")
+RULE_EMPTY = _error("rule-empty", "A rule has no selector, so it would match everything.")
+RULE_UNREACHABLE = _error("rule-unreachable", "A rule never decides, because an earlier one matches all that it does.")
+ACKNOWLEDGE_UNUSED = _warning("acknowledge-unused", "An acknowledgement is of no reference across classes.")
+
+# Change classes: what the resources say against them.
+CLASS_TOO_LATE = _error("class-too-late", "A Namespace or CRD is annotated with a later class than what needs it.")
+OBJECT_DUPLICATE = _error("object-duplicate", "An object stands among the resources twice.")
+OBJECT_LIST = _error("object-list", "A List among the resources holds objects that may be of several classes.")
+REFERENCE_PARTED = _error("reference-parted", "An object and a generated one that it refers to are of two classes.")
+REFERENCE_AHEAD = _warning("reference-ahead", "An object refers to one of a later class, which may not be there yet.")
+REFERENCE_BENEATH = _warning(
+    "reference-beneath", "An object refers to one of an earlier class that changes beneath it."
+)
+PATH_ELSEWHERE = _warning("path-elsewhere", "A Flux Kustomization's path is not where the split is written.")
+CLASS_MOVED = _warning("class-moved", "An object moves to another class, and the old one would prune it.")
 
 
 RULES: tuple[Rule, ...] = tuple(value for value in tuple(vars().values()) if isinstance(value, Rule))

@@ -12,10 +12,27 @@ STDIN = "-"
 
 def policy(path: str) -> KubeObject:
     """Return the one WindowPolicy of a file; raises InputError where there is none, or more."""
-    found = [item for item in _objects(path) if item.kind == "WindowPolicy"]
+    return only(path, "WindowPolicy")
+
+
+def only(path: str, kind: str) -> KubeObject:
+    """Return the one object of a kind in a file; raises InputError where there is none, or more."""
+    found = [item for item in _objects(path) if item.kind == kind]
     if len(found) != 1:
-        raise InputError(f"{path}: must hold exactly one WindowPolicy, found {len(found)}")
+        raise InputError(f"{path}: must hold exactly one {kind}, found {len(found)}")
     return found[0]
+
+
+def base(path: str) -> list[KubeObject]:
+    """Return what is to be applied: a kustomization as it is built, else the objects of files or a stream."""
+    if path == STDIN:
+        return _objects(STDIN)
+    built = sorted(workspace.kustomizations(Path(path)))
+    if not built:
+        return resources(path)
+    if built[0].parent != Path(path):
+        raise InputError(f"{path}: is no kustomization, but holds {built[0]}, which has to be built: split that")
+    return documents(workspace.build(Path(path)))
 
 
 def resources(path: str) -> list[KubeObject]:

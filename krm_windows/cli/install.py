@@ -7,7 +7,8 @@ from pathlib import Path
 
 from krm_windows.exit_codes import ExitCode
 
-PLACE = Path("krm-windows.dev/v1alpha1/windowpolicy/WindowPolicy")
+API = Path("krm-windows.dev/v1alpha1")
+KINDS = ("WindowPolicy", "ChangeClasses")
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -22,11 +23,12 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:
-    """Write the plugin: a launcher of the Python that runs this command."""
-    plugin = arguments.plugin_home / PLACE
-    plugin.parent.mkdir(parents=True, exist_ok=True)
-    # kustomize starts a plugin in the kustomization's directory: -P keeps modules that lie there from being imported.
-    plugin.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -P -m krm_windows "$@"\n')
-    plugin.chmod(0o755)
-    print(plugin)
+    """Write a plugin for each kind: a launcher of the Python that runs this command."""
+    for kind in KINDS:
+        plugin = arguments.plugin_home / API / kind.lower() / kind
+        plugin.parent.mkdir(parents=True, exist_ok=True)
+        # kustomize starts it in the kustomization's directory: -P keeps modules that lie there from being imported.
+        plugin.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -P -m krm_windows "$@"\n')
+        plugin.chmod(0o755)
+        print(plugin)
     return ExitCode.FINE

@@ -13,6 +13,7 @@ from krm_windows.exit_codes import ExitCode
 
 COMMANDS = {
     "render": "write the windows of a policy as plain files",
+    "split": "write a base as one plain tree for each change class",
     "verify": "prove that a build's output holds the windows, rights and targets of a policy",
     "check": "audit what a policy comes to in the coming years",
     "calendar": "show when policies will be open",

@@ -1,7 +1,6 @@
 """`krm-windows render`: the windows of a policy as plain files, for Flux, which runs no plugin."""
 
 import argparse
-import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -42,7 +41,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         return code
     folder, files = _folder(plan, arguments.output), tree.files(plan)
     if arguments.check:
-        return _compare(folder, files)
+        return report.compare(folder, files)
     folder.write(files)
     return ExitCode.FINE
 
@@ -68,9 +67,3 @@ def _plan(config: KubeObject, arguments: argparse.Namespace) -> tuple[Plan | Non
         return None, results
     plan = compiled.application.plan
     return (uninstall(plan) if arguments.uninstall else plan), results
-
-
-def _compare(folder: workspace.Folder, files: dict[str, bytes]) -> ExitCode:
-    diff = "".join(folder.stale(files))
-    sys.stdout.write(diff)
-    return ExitCode.ERROR if diff else ExitCode.FINE

@@ -1,11 +1,12 @@
-"""Results for a person: on standard error, one line each, and the exit code that they mean."""
+"""What a command found, for a person: results on standard error, stale files as a diff, and the exit code they mean."""
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from krm_windows.exit_codes import ExitCode
 from krm_windows.results import Result, fails, sort
+from krm_windows.workspace import Folder
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -19,3 +20,10 @@ def show(results: Sequence[Result], *, strict: bool) -> ExitCode:
     for result in sort(results):
         print(result, file=sys.stderr)
     return ExitCode.ERROR if fails(results, strict=strict) else ExitCode.FINE
+
+
+def compare(folder: Folder, files: Mapping[str, bytes]) -> ExitCode:
+    """Print how the files of a directory differ from those that it should have; say whether they are stale."""
+    diff = "".join(folder.stale(files))
+    sys.stdout.write(diff)
+    return ExitCode.ERROR if diff else ExitCode.FINE

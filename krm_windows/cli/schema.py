@@ -1,20 +1,18 @@
-"""`krm-windows schema`: what a WindowPolicy may hold, for editors, catalogues and readers."""
+"""`krm-windows schema`: what a WindowPolicy or ChangeClasses may hold, for editors, catalogues and readers."""
 
 import argparse
 import sys
 
 from krm_windows.exit_codes import ExitCode
-from krm_windows.policy import schema
+from krm_windows.function import catalogue
+from krm_windows.function.catalogue import Kind
 
-FORMS = {
-    "json": schema.json_schema_text,
-    "definition": schema.definition_text,
-    "reference": schema.reference_text,
-}
+FORMS = {"json": Kind.json_schema, "definition": Kind.definition, "reference": Kind.reference}
 
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
+    parser.add_argument("--kind", choices=sorted(catalogue.KINDS), default="WindowPolicy", help="default: WindowPolicy")
     parser.add_argument(
         "-o", "--output", choices=sorted(FORMS), default="json", help="JSON Schema, KRMFunctionDefinition or Markdown"
     )
@@ -22,5 +20,5 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Print the form asked for."""
-    sys.stdout.write(FORMS[arguments.output]())
+    sys.stdout.write(FORMS[arguments.output](catalogue.KINDS[arguments.kind]))
     return ExitCode.FINE

@@ -1,22 +1,37 @@
 """Which function is meant: told by `apiVersion` and `kind` of the functionConfig."""
 
-from krm_windows.function import window_policy
-from krm_windows.krm import ConfigurationError, ResourceList
+from collections.abc import Callable
+from typing import TypeAlias
+
+from krm_windows.krm import ConfigurationError, KubeObject, ResourceList
+
+Function: TypeAlias = Callable[[ResourceList, KubeObject], None]
 
 API_VERSION = "krm-windows.dev/v1alpha1"
 MODE = "krm-windows.dev/mode"
 VALIDATE = "Validate"
+KINDS = ("WindowPolicy", "ChangeClasses")
+EXPECTED = f"expected a {API_VERSION} {' or '.join(KINDS)}"
 
 
 def process(resources: ResourceList) -> None:
     """Run the function that the functionConfig asks for; raises ConfigurationError where it is none of ours."""
     config = resources.function_config
     if config is None:
-        raise ConfigurationError(f"no functionConfig: expected a {API_VERSION} WindowPolicy")
-    if (config.api_version, config.kind) != (API_VERSION, "WindowPolicy"):
+        raise ConfigurationError(f"no functionConfig: {EXPECTED}")
+    if config.api_version != API_VERSION or config.kind not in KINDS:
         found = f"{config.api_version or '(no apiVersion)'} {config.kind or '(no kind)'}"
-        raise ConfigurationError(f"functionConfig is {found}: expected a {API_VERSION} WindowPolicy")
-    if config.annotations.get(MODE) == VALIDATE:
-        window_policy.validate(resources, config)
-    else:
-        window_policy.transform(resources, config)
+        raise ConfigurationError(f"functionConfig is {found}: {EXPECTED}")
+    transform, validate = _functions(config.kind)
+    (validate if config.annotations.get(MODE) == VALIDATE else transform)(resources, config)
+
+
+def _functions(kind: str) -> tuple[Function, Function]:
+    """Return how a kind is run, and how under `Validate`; each is imported where it is asked for."""
+    if kind == "ChangeClasses":
+        from krm_windows.function import change_classes  # noqa: PLC0415 - most runs are of the other kind
+
+        return change_classes.transform, change_classes.validate
+    from krm_windows.function import window_policy  # noqa: PLC0415 - likewise
+
+    return window_policy.transform, window_policy.validate

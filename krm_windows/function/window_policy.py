@@ -3,17 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from krm_windows import inventory, rules
+from krm_windows import inventory
 from krm_windows.apply import Application
 from krm_windows.checks import actuation, stream
+from krm_windows.function import configuration
 from krm_windows.inventory import Resource, about, file_of
 from krm_windows.krm import KubeObject, ResourceList
 from krm_windows.plan import AUDITED, compile_policy, kinds
 from krm_windows.policy.load import load
 from krm_windows.policy.model import WindowPolicy
 from krm_windows.results import Result, fails
-
-CONFIG_PATH = "config.kubernetes.io/path"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,18 +66,5 @@ def load_policy(config: KubeObject, cluster: str | None = None) -> tuple[WindowP
     loaded = load(config.node, file=file_of(config))
     name = loaded.build_for if cluster is None else cluster
     policy, found = loaded.for_cluster(name)
-    results = [*found, *_narrowed(config)]
+    results = [*found, *configuration.narrowed(config)]
     return (None if fails(results) else policy), name, results
-
-
-def _narrowed(config: KubeObject) -> list[Result]:
-    """Warn of a path on a policy that kustomize gives: it hands an exec function only the items below that path."""
-    annotations = config.annotations
-    if CONFIG_PATH not in annotations or inventory.PATH in annotations:
-        return []
-    found = rules.CONFIG_PATH.result(
-        "narrows what kustomize hands to the function to the files below it; remove the annotation",
-        path=f"metadata.annotations.{CONFIG_PATH}",
-        current=annotations[CONFIG_PATH],
-    )
-    return about(config, [found])

@@ -53,6 +53,10 @@ class KubeObject:
         """Whether the text is another than the one that was read."""
         return self._text is not None
 
+    def as_read(self) -> "KubeObject":
+        """Give the object as it was read, before any edit."""
+        return KubeObject(self.source, self.start, self.end, column=self.column, reaching=self.reaching)
+
     @property
     def node(self) -> Mapping:
         """The object's mapping; raises InputError, with the place in the whole input, if the text is none."""

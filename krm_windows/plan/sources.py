@@ -3,11 +3,10 @@
 from collections.abc import Iterator
 
 from krm_windows import gateable, rules
-from krm_windows.inventory import Inventory, Resource, each
+from krm_windows.inventory import CHANGE_CLASS, Inventory, Resource, each
 from krm_windows.plan.targets import Selection
 from krm_windows.results import Result
 
-CHANGE_CLASS = "krm-windows.dev/change-class"
 LIVE = "live"
 # `flux bootstrap` names the source and the Kustomization that deliver a cluster's own directory like their namespace.
 ROOT = ("flux-system", "flux-system")

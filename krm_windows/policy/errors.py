@@ -1,4 +1,4 @@
-"""What pydantic found wrong, in the user's words: a path, a rule, what must hold, the likely fix."""
+"""What pydantic found wrong with a model of the API, in the user's words: a path, a rule, what must hold, the fix."""
 
 import re
 from collections.abc import Iterator
@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, get_args
 from pydantic import BaseModel, ValidationError
 
 from krm_windows import rules
-from krm_windows.policy.model import WindowPolicy
 from krm_windows.policy.trouble import Finding, RefusedError, closest
 
 if TYPE_CHECKING:
@@ -25,8 +24,8 @@ _TYPES = {
 }
 
 
-def findings(error: ValidationError) -> Iterator[Finding]:
-    """Yield every error of a failed validation, with paths from the object's root."""
+def findings(error: ValidationError, model: type[BaseModel]) -> Iterator[Finding]:
+    """Yield every error of a failed validation of a model, with paths from the object's root."""
     for details in error.errors(include_url=False):
         if details["type"] == "too_short" and details["input"]:
             continue  # the list has entries, and each of them its own error
@@ -35,7 +34,7 @@ def findings(error: ValidationError) -> Iterator[Finding]:
         if isinstance(refused, RefusedError):
             yield from (_below(path, finding) for finding in refused.findings)
         else:
-            yield _finding(details, path)
+            yield _finding(details, path, model)
 
 
 def path_of(loc: tuple[int | str, ...]) -> str:
@@ -53,11 +52,11 @@ def _below(path: str, finding: Finding) -> Finding:
     return Finding(finding.rule, finding.must, finding.current, finding.proposed, f"{path}{dot}{finding.path}")
 
 
-def _finding(details: "ErrorDetails", path: str) -> Finding:
+def _finding(details: "ErrorDetails", path: str, model: type[BaseModel]) -> Finding:
     kind, given = details["type"], details["input"]
     current = given if isinstance(given, str) else None
     if kind == "extra_forbidden":
-        return _unknown(details["loc"], path)
+        return _unknown(details["loc"], path, model)
     if kind in ("missing", "too_short"):
         must = "must be given" if kind == "missing" else "must not be empty"
         return Finding(rules.FIELD_REQUIRED, must, path=path)
@@ -73,18 +72,17 @@ def _other_value(details: "ErrorDetails", path: str, current: str | None) -> Fin
     return Finding(rules.FIELD_VALUE, must, current, closest(current or "", options), path)
 
 
-def _unknown(loc: tuple[int | str, ...], path: str) -> Finding:
+def _unknown(loc: tuple[int | str, ...], path: str, model: type[BaseModel]) -> Finding:
     if path in _LATER_FIELDS:
         return Finding(rules.NOT_YET, "must be left out: this release cannot do it yet", path=path)
-    name, known = str(loc[-1]), _fields_at(loc[:-1])
+    name, known = str(loc[-1]), _fields_at(loc[:-1], model)
     fix = closest(name, known)
     must = "is no field of the API" + (f'; did you mean "{fix}"?' if fix else f"; known here: {', '.join(known)}")
     return Finding(rules.FIELD_UNKNOWN, must, path=path)
 
 
-def _fields_at(loc: tuple[int | str, ...]) -> list[str]:
-    """Return the names of the fields of the model at a location."""
-    model: type[BaseModel] = WindowPolicy
+def _fields_at(loc: tuple[int | str, ...], model: type[BaseModel]) -> list[str]:
+    """Return the names of the fields at a location of a model."""
     for part in loc:
         model = next((inner for name, inner in _models(model) if name == part), model)
     return [field.alias or name for name, field in model.model_fields.items()]

@@ -136,9 +136,11 @@ _TEXT: dict[str, object] = {"type": ["string", "number", "boolean"]}
 _STRING: dict[str, object] = {"type": "string", "minLength": 1}
 
 
-def _named(pattern: str, longest: int, must: str) -> tuple[PlainValidator, WithJsonSchema]:
+def named(
+    pattern: str, longest: int, must: str, types: tuple[str, ...] = ("string", "integer", "boolean")
+) -> tuple[PlainValidator, WithJsonSchema]:
     """Give reader and schema of a name; a name of digits only need not be quoted."""
-    schema = {"type": ["string", "integer", "boolean"], "minimum": 0, "maxLength": longest, "pattern": f"^{pattern}$"}
+    schema = {"type": list(types), "minimum": 0, "maxLength": longest, "pattern": f"^{pattern}$"}
     return PlainValidator(partial(_matching, pattern=pattern, longest=longest, must=must)), WithJsonSchema(schema)
 
 
@@ -148,10 +150,10 @@ def _at(role: Role, example: str) -> tuple[PlainValidator, WithJsonSchema]:
 
 Text = Annotated[str, PlainValidator(_text), WithJsonSchema(_TEXT | {"pattern": r"\S"})]
 AnyText = Annotated[str, PlainValidator(text_of), WithJsonSchema(_TEXT)]
-Label = Annotated[str, *_named(LABEL, 63, "must be a DNS label: a-z, 0-9 and, between them, -, at most 63 characters")]
-Name = Annotated[str, *_named(NAME, 253, "must be a name as Kubernetes takes it: a-z, 0-9, - and .")]
-CronJobName = Annotated[str, *_named(NAME, 52, "must be a name as a CronJob has it: at most 52 of a-z, 0-9, - and .")]
-PolicyName = Annotated[str, *_named(f"{LABEL}/{NAME}", 317, "must be the namespace and name of a policy, as a/b")]
+Label = Annotated[str, *named(LABEL, 63, "must be a DNS label: a-z, 0-9 and, between them, -, at most 63 characters")]
+Name = Annotated[str, *named(NAME, 253, "must be a name as Kubernetes takes it: a-z, 0-9, - and .")]
+CronJobName = Annotated[str, *named(NAME, 52, "must be a name as a CronJob has it: at most 52 of a-z, 0-9, - and .")]
+PolicyName = Annotated[str, *named(f"{LABEL}/{NAME}", 317, "must be the namespace and name of a policy, as a/b")]
 Begin = Annotated[Moment[Recurrence | datetime], *_at(Role.BEGIN, "Mon 08:00")]
 End = Annotated[Moment[Value], *_at(Role.END, "Thu 17:00")]
 Once = Annotated[Moment[datetime], *_at(Role.ONCE, "2026-12-22T09:00")]

@@ -55,10 +55,10 @@ def load(node: Node, *, file: File | None = None) -> Loaded:
     findings = [*texts.doubled(node), *found]
     versions = {name: _cluster(root, name, patch, frozenset(found)) for name, patch in _patches(root).items()}
     findings += [finding for version in versions.values() for finding in version.findings]
-    build_for = _text(root, "spec", "buildFor")
+    build_for = texts.text_at(root, "spec", "buildFor")
     if build_for is not None and build_for not in versions:
         findings.append(_unknown_cluster(build_for, versions, "spec.buildFor"))
-    ref = _ref(root)
+    ref = texts.ref(root, API_VERSION, KIND)
 
     def results(of: Iterable[Finding]) -> list[Result]:
         return sort(finding.result(finding.path, ref, file) for finding in of)
@@ -74,35 +74,19 @@ def load(node: Node, *, file: File | None = None) -> Loaded:
     )
 
 
-def _text(tree: Tree, *path: str) -> str | None:
-    """Return the text at a path, or None where there is none."""
-    for name in path:
-        tree = tree.get(name) if isinstance(tree, dict) else None
-    return tree if isinstance(tree, str) else None
-
-
-def _ref(root: Tree) -> ResourceRef:
-    return ResourceRef(
-        api_version=_text(root, "apiVersion") or API_VERSION,
-        kind=_text(root, "kind") or KIND,
-        name=_text(root, "metadata", "name") or "",
-        namespace=_text(root, "metadata", "namespace") or "",
-    )
-
-
 def _validate(root: dict[str, Tree]) -> tuple[WindowPolicy | None, tuple[Finding, ...]]:
     """Read one version of the policy: the model, and all that is wrong or doubtful about it."""
     tree = texts.present(root)
-    zone = _text(root, "spec", "timeZone")
+    zone = texts.text_at(root, "spec", "timeZone")
     context = {
         "time_zone": zone if zone in zones.names() else None,
-        "namespace": _text(root, "metadata", "namespace"),
+        "namespace": texts.text_at(root, "metadata", "namespace"),
     }
     contradictions = tuple(presence.check(tree))
     try:
         policy = WindowPolicy.model_validate(tree, context=context)
     except ValidationError as error:
-        return None, (*errors.findings(error), *contradictions)
+        return None, (*errors.findings(error, WindowPolicy), *contradictions)
     return None if contradictions else policy, (*contradictions, *_cautions(policy))
 
 

@@ -1,26 +1,13 @@
-"""What the model says, for others: JSON Schema, KRMFunctionDefinition, metadata and the field reference.
+"""What a model of the API says, for others: as JSON Schema, and as OpenAPI schema of apiextensions."""
 
-All of it is generated and committed; `python -m krm_windows.policy.schema --check` says what is stale.
-"""
-
-import argparse
-import json
-import sys
-from collections.abc import Callable, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 from typing import TypeAlias
 
-from krm_windows import __version__
-from krm_windows.krm.writer import render
-from krm_windows.policy import reference
-from krm_windows.policy.model import API_VERSION, KIND, WindowPolicy
+from pydantic import BaseModel
 
 Schema: TypeAlias = "str | int | float | bool | list[Schema] | dict[str, Schema] | None"
 
 SOURCE = "https://github.com/krm-windows/krm-windows"
-_IMAGE = f"ghcr.io/krm-windows/krm-windows:{__version__}"
-SUMMARY = "Reconciliation windows for GitOps: when changes may reach a cluster, as plain CronJobs and rights."
-GROUP, _, VERSION = API_VERSION.partition("/")
 # Keywords that hold for a value of any type, so for null too.
 _OF_ANY_TYPE = frozenset({"enum", "const", "not", "oneOf", "if"})
 # What an OpenAPI schema of apiextensions takes, as far as it is needed here.
@@ -30,9 +17,9 @@ _STRUCTURAL = frozenset(
 )
 
 
-def structure() -> dict[str, Schema]:
-    """Return the model's schema as one tree: no references, no titles, no null, maps by their names."""
-    whole = WindowPolicy.model_json_schema()
+def structure(model: type[BaseModel]) -> dict[str, Schema]:
+    """Return a model's schema as one tree: no references, no titles, no null, maps by their names."""
+    whole = model.model_json_schema()
     definitions = whole.pop("$defs")
     tree = _plain(whole, definitions)
     if not isinstance(tree, dict):
@@ -77,16 +64,16 @@ def _by_name(node: dict[str, Schema]) -> dict[str, Schema]:
     return {**rest, "propertyNames": names, "additionalProperties": entry}
 
 
-def json_schema() -> dict[str, Schema]:
-    """Return the JSON Schema (2020-12) of a policy as it stands in a file, null and cluster patches included."""
-    tree = structure()
+def json_schema(model: type[BaseModel]) -> dict[str, Schema]:
+    """Return the JSON Schema (2020-12) of an object as it stands in a file, null and cluster patches included."""
+    tree, kind = structure(model), model.__name__
     spec = _at(tree, "properties", "spec")
-    patches = _at(spec, "properties", "clusters")
-    patches["additionalProperties"] = _patch(spec)
+    if "clusters" in _at(spec, "properties"):
+        _at(spec, "properties", "clusters")["additionalProperties"] = _patch(spec)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": f"{SOURCE}/function-config/windowpolicy.schema.json",
-        "title": KIND,
+        "$id": f"{SOURCE}/function-config/{kind.lower()}.schema.json",
+        "title": kind,
         **_nullable(tree),
     }
 
@@ -163,9 +150,9 @@ def _given(choice: dict[str, Schema]) -> dict[str, Schema]:
     return {**choice, "properties": {str(name): {"not": {"type": "null"}} for name in listed}}
 
 
-def open_api() -> dict[str, Schema]:
+def open_api(model: type[BaseModel]) -> dict[str, Schema]:
     """Return the schema as apiextensions writes it: structural, without what only JSON Schema can say."""
-    return _structural(structure())
+    return _structural(structure(model))
 
 
 def _structural(node: dict[str, Schema]) -> dict[str, Schema]:
@@ -192,101 +179,3 @@ def _structural(node: dict[str, Schema]) -> dict[str, Schema]:
 
 def _list(node: Schema) -> list[Schema]:
     return node if isinstance(node, list) else []
-
-
-def json_schema_text() -> str:
-    """Return the JSON Schema as a file."""
-    return json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n"
-
-
-def definition_text() -> str:
-    """Return the KRMFunctionDefinition (KEP-2906) as a file."""
-    version = {
-        "name": VERSION,
-        "idempotent": True,
-        "usage": f"{SOURCE}/blob/main/docs/reference/windowpolicy.md",
-        "examples": [f"{SOURCE}/tree/main/examples/no-deploy-friday"],
-        "license": "Apache-2.0",
-        "schema": {"openAPIV3Schema": open_api()},
-        "runtime": {"container": {"image": _IMAGE, "requireNetwork": False, "requireStorageMount": False}},
-    }
-    definition = {
-        "apiVersion": "config.kubernetes.io/v1alpha1",
-        "kind": "KRMFunctionDefinition",
-        "metadata": {"name": f"windowpolicies.{GROUP}"},
-        "spec": {
-            "group": GROUP,
-            "names": {"kind": KIND},
-            "description": SUMMARY,
-            "publisher": GROUP,
-            "home": SOURCE,
-            "maintainers": ["The krm-windows authors"],
-            "tags": ["gitops", "flux", "change window", "freeze"],
-            "versions": [version],
-        },
-    }
-    return render(definition)
-
-
-def metadata_text() -> str:
-    """Return the catalogue entry as kpt's function catalogue reads it."""
-    return render(
-        {
-            "image": _IMAGE,
-            "description": SUMMARY,
-            "tags": ["mutator", "generator"],
-            "sourceURL": SOURCE,
-            "examplePackageURLs": [f"{SOURCE}/tree/main/examples/kpt-pipeline"],
-            "emails": [],
-            "license": "Apache-2.0",
-            "hidden": False,
-        }
-    )
-
-
-def reference_text() -> str:
-    """Return the field reference as Markdown."""
-    return reference.fields(structure(), KIND, API_VERSION)
-
-
-FILES: Mapping[str, Callable[[], str]] = {
-    "function-config/windowpolicy.schema.json": json_schema_text,
-    "function-config/windowpolicy.definition.yaml": definition_text,
-    "function-config/metadata.yaml": metadata_text,
-    "docs/reference/windowpolicy.md": reference_text,
-    "docs/reference/rules.md": reference.rules,
-}
-
-
-def stale(root: Path) -> list[str]:
-    """Return the generated files below `root` that are not what the model says."""
-    files = {name: root / name for name in FILES}
-    return [name for name, make in FILES.items() if not files[name].is_file() or files[name].read_text() != make()]
-
-
-def write(root: Path) -> None:
-    """Write every generated file below `root`."""
-    for name, make in FILES.items():
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text(make(), encoding="utf-8")
-
-
-def main() -> int:
-    """Write or check the generated files of a checkout; 1 if one is stale."""
-    parser = argparse.ArgumentParser(prog="python -m krm_windows.policy.schema", description=__doc__)
-    mode = parser.add_mutually_exclusive_group(required=True)
-    mode.add_argument("--write", action="store_true", help="write the files")
-    mode.add_argument("--check", action="store_true", help="name the files that are stale")
-    parser.add_argument("--root", type=Path, default=Path.cwd(), help="the checkout (default: here)")
-    arguments = parser.parse_args()
-    if arguments.write:
-        write(arguments.root)
-        return 0
-    found = stale(arguments.root)
-    for name in found:
-        sys.stderr.write(f"{name} is stale; make generate\n")
-    return 1 if found else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -6,6 +6,7 @@ from typing import TypeAlias
 from krm_windows import rules
 from krm_windows.krm.nodes import Mapping, Node, Scalar, Sequence, value
 from krm_windows.policy.trouble import Finding
+from krm_windows.results import ResourceRef
 
 Tree: TypeAlias = "str | dict[str, Tree] | list[Tree] | None"
 
@@ -31,6 +32,23 @@ def present(tree: Tree) -> Tree:
     if isinstance(tree, dict):
         return {name: present(entry) for name, entry in tree.items() if entry is not None}
     return [present(item) for item in tree] if isinstance(tree, list) else tree
+
+
+def text_at(tree: Tree, *path: str) -> str | None:
+    """Return the text at a path, or None where there is none."""
+    for name in path:
+        tree = tree.get(name) if isinstance(tree, dict) else None
+    return tree if isinstance(tree, str) else None
+
+
+def ref(root: Tree, api_version: str, kind: str) -> ResourceRef:
+    """Return an object as a result names it; `api_version` and `kind` where the object does not say its own."""
+    return ResourceRef(
+        api_version=text_at(root, "apiVersion") or api_version,
+        kind=text_at(root, "kind") or kind,
+        name=text_at(root, "metadata", "name") or "",
+        namespace=text_at(root, "metadata", "namespace") or "",
+    )
 
 
 def doubled(node: Node, path: str = "") -> Iterator[Finding]:

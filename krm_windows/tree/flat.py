@@ -1,5 +1,7 @@
 """One policy for one cluster as plain files in one directory, with a kustomization that lists them."""
 
+from collections.abc import Iterable
+
 from krm_windows import emit
 from krm_windows.apply.place import file_name
 from krm_windows.krm import writer
@@ -27,12 +29,13 @@ def files(plan: Plan) -> dict[str, bytes]:
     for manifest in emit.objects(plan):
         kind, _, name = emit.identity(manifest)
         objects[file_name(kind, name)] = manifest
-    kustomization = {
-        "apiVersion": "kustomize.config.k8s.io/v1beta1",
-        "kind": "Kustomization",
-        "resources": list(objects),
-    }
-    return {name: _content(plan, value) for name, value in {**objects, KUSTOMIZATION: kustomization}.items()}
+    objects[KUSTOMIZATION] = kustomization(objects)
+    return {name: _content(plan, value) for name, value in objects.items()}
+
+
+def kustomization(files: Iterable[str]) -> dict[str, object]:
+    """Return the kustomization that lists files of its directory."""
+    return {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "resources": list(files)}
 
 
 def _content(plan: Plan, value: object) -> bytes:

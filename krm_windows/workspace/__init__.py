@@ -1,8 +1,19 @@
-"""Files, read as objects, written whole or not at all, never outside the directory that was named; and kubectl."""
+"""Files, written whole or not at all and never outside the directory that was named; and programs that are started."""
 
 from krm_windows.workspace.creation import contents, create
 from krm_windows.workspace.errors import WorkspaceError
 from krm_windows.workspace.files import Folder, first_lines, manifests
 from krm_windows.workspace.kubectl import Kubectl
+from krm_windows.workspace.kustomize import build, kustomizations
 
-__all__ = ["Folder", "Kubectl", "WorkspaceError", "contents", "create", "first_lines", "manifests"]
+__all__ = [
+    "Folder",
+    "Kubectl",
+    "WorkspaceError",
+    "build",
+    "contents",
+    "create",
+    "first_lines",
+    "kustomizations",
+    "manifests",
+]

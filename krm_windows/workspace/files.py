@@ -16,10 +16,14 @@ from krm_windows.workspace.errors import WorkspaceError
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """A directory in which every file that begins with one of the lines `headers` is ours."""
+    """A directory in which every file that begins with one of the lines `headers` is ours.
+
+    A `deep` one has such files in its sub-directories, too: their names are `sub-directory/file`.
+    """
 
     path: Path
     headers: frozenset[str]
+    deep: bool = False
 
     def read(self) -> dict[str, bytes]:
         """Return the content of our files by name."""
@@ -37,25 +41,37 @@ class Folder:
         """Make our files be the wanted ones; raises WorkspaceError before anything is touched."""
         for name in wanted:
             self._claim(name)
-        self.path.mkdir(parents=True, exist_ok=True)
+        for folder in {(self.path / name).parent for name in wanted} | {self.path}:
+            folder.mkdir(parents=True, exist_ok=True)
         for name, content in sorted(wanted.items()):
             if self._text(name).encode() != content:
                 _replace(self.path / name, content)
         for name in self._ours():
             if name not in wanted:
-                (self.path / name).unlink()
+                self._remove(self.path / name)
+
+    def _remove(self, path: Path) -> None:
+        """Remove a file, and the sub-directory that it leaves empty."""
+        path.unlink()
+        if path.parent != self.path and not any(path.parent.iterdir()):
+            path.parent.rmdir()
 
     def _claim(self, name: str) -> None:
         path = self.path / name
-        if Path(name).name != name or name in ("", ".", ".."):
+        *folders, _ = parts = name.split("/")
+        if len(folders) > self.deep or any(part in ("", ".", "..") for part in parts):
             raise WorkspaceError(f"{name!r} is no plain file name")
+        if folders and (path.parent.is_symlink() or (path.parent.exists() and not path.parent.is_dir())):
+            raise WorkspaceError(f"{path.parent} stands in the way: it is no directory")
         if (path.is_symlink() or path.exists()) and not self._is_ours(path):
             raise WorkspaceError(f"{path} stands in the way: it was not written from this policy")
 
     def _ours(self) -> list[str]:
         if not self.path.is_dir():
             return []
-        return sorted(path.name for path in self.path.iterdir() if self._is_ours(path))
+        below = [found for found in self.path.iterdir() if self.deep and found.is_dir() and not found.is_symlink()]
+        found = (path for folder in (self.path, *below) for path in folder.iterdir() if self._is_ours(path))
+        return sorted(path.relative_to(self.path).as_posix() for path in found)
 
     def _is_ours(self, path: Path) -> bool:
         return _first_line(path) in self.headers

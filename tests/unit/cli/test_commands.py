@@ -395,7 +395,9 @@ def test_install(run: Run) -> None:
     """kustomize calls the plugin with a file and a stream, from any folder, whatever modules lie there."""
     ended = run("install", "--plugin-home", "home")
     plugin = Path("home/krm-windows.dev/v1alpha1/windowpolicy/WindowPolicy")
-    assert ended == Ended(0, f"{plugin}\n", "")
+    classes = Path("home/krm-windows.dev/v1alpha1/changeclasses/ChangeClasses")
+    assert ended == Ended(0, f"{plugin}\n{classes}\n", "")
+    assert classes.read_text() == plugin.read_text()
     Path("krm_windows.py").write_text("raise SystemExit('not this one')\n")
     Path("yaml.py").write_text("raise SystemExit('nor this one')\n")
     done = subprocess.run([plugin.absolute(), "policy.yaml"], input=APPS, capture_output=True, text=True, check=True)

@@ -148,3 +148,53 @@ def test_manifests(tmp_path: Path) -> None:
     found = [str(file.relative_to(tmp_path)) for file in manifests(tmp_path)]
     assert found == ["a.yml", "b.yaml", "sub/c.yaml"]
     assert list(manifests(tmp_path / "e.txt")) == [tmp_path / "e.txt"]
+
+
+DEEP = {"a.yaml": b"# ours\na: 1\n", "live/a.yaml": b"# ours\na: 1\n", "live/b.yaml": b"# ours\nb: 2\n"}
+
+
+@pytest.fixture
+def deep(tmp_path: Path) -> Folder:
+    """A folder that has files of ours in sub-directories."""
+    return Folder(tmp_path / "split", frozenset({HEADER}), deep=True)
+
+
+def test_a_deep_folder_has_files_in_sub_directories(deep: Folder) -> None:
+    """They are read, compared, replaced and removed like those of the folder itself."""
+    deep.write(DEEP)
+    assert deep.read() == DEEP
+    assert list(deep.stale(DEEP)) == []
+    assert "+++ b/live/b.yaml\n" in deep.stale({**DEEP, "live/b.yaml": b"# ours\nb: 3\n"})
+    deep.write({"a.yaml": DEEP["a.yaml"]})
+    assert [path.name for path in deep.path.iterdir()] == ["a.yaml"]
+
+
+def test_a_sub_directory_with_more_in_it_stays(deep: Folder) -> None:
+    """What others put there is theirs."""
+    deep.write(DEEP)
+    (deep.path / "live/notes.txt").write_text("")
+    deep.write({})
+    assert [path.name for path in (deep.path / "live").iterdir()] == ["notes.txt"]
+
+
+@pytest.mark.parametrize("name", ["live/../../a.yaml", "../a.yaml", "/a.yaml", "live//a.yaml", "a/b/c.yaml", "live/"])
+def test_a_name_leads_one_directory_down_at_most(name: str, deep: Folder) -> None:
+    """And never up; nothing is written."""
+    with pytest.raises(WorkspaceError):
+        deep.write({"a.yaml": b"# ours\n", name: b"# ours\n"})
+    assert not deep.path.exists()
+
+
+def test_a_link_is_no_sub_directory(deep: Folder, tmp_path: Path) -> None:
+    """Behind it lies somebody else's directory; a file in its place is in the way, too."""
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere/b.yaml").write_bytes(DEEP["live/b.yaml"])
+    deep.path.mkdir()
+    (deep.path / "live").symlink_to(tmp_path / "elsewhere")
+    assert deep.read() == {}
+    with pytest.raises(WorkspaceError, match="stands in the way"):
+        deep.write(DEEP)
+    (deep.path / "live").unlink()
+    (deep.path / "live").write_text("")
+    with pytest.raises(WorkspaceError, match="stands in the way"):
+        deep.write(DEEP)

@@ -1,0 +1,39 @@
+"""What a move between change classes must not forget: the Flux Kustomization that loses an object would prune it.
+
+Flux prunes what it applied and no longer finds, unless another Kustomization has applied it since (owner labels) or the
+object in the cluster says `kustomize.toolkit.fluxcd.io/prune: disabled`.
+"""
+
+from collections.abc import Iterator, Mapping
+from pathlib import PurePosixPath
+
+from krm_windows import rules
+from krm_windows.inventory import resource_of
+from krm_windows.krm import KubeObject
+from krm_windows.results import Result
+
+PRUNE = "kustomize.toolkit.fluxcd.io/prune"
+
+
+def moved(older: Mapping[str, bytes], newer: Mapping[str, bytes]) -> Iterator[Result]:
+    """Yield each object that stood in one class and now stands in another, both given as `class/file`.
+
+    One that said before that it is not to be pruned has been handed over.
+    """
+    before = {PurePosixPath(path).name: path for path in older if path not in newer}
+    for path in newer:
+        origin = before.get(PurePosixPath(path).name)
+        if path not in older and origin is not None and not _kept(KubeObject.parse(older[origin])):
+            yield _result(KubeObject.parse(newer[path]), PurePosixPath(origin).parts[0], PurePosixPath(path).parts[0])
+
+
+def _kept(item: KubeObject) -> bool:
+    return "disabled" in (item.annotations.get(PRUNE), item.labels.get(PRUNE))
+
+
+def _result(item: KubeObject, origin: str, goal: str) -> Result:
+    message = (
+        f"moves from {origin} to {goal}: {origin} prunes it, unless {goal} has applied it before; first annotate it "
+        f"{PRUNE}: disabled where it is, and move it when that has reached the cluster"
+    )
+    return resource_of(item).result(rules.CLASS_MOVED, message, path="metadata", proposed=f"{PRUNE}: disabled")

@@ -1,0 +1,32 @@
+"""Generated ConfigMaps and Secrets: kustomize appends a hash of the content to their names.
+
+The hash is ten of the sixteen characters that kustomize writes hexadecimal digits with (`api/hasher`). While a build
+runs it is not there yet, and an annotation says that it will be (`api/internal/utils`).
+"""
+
+import re
+
+from krm_windows.inventory import Resource
+
+NEEDS_HASH = "internal.config.kubernetes.io/needsHashSuffix"
+
+_HASH = re.compile(r"-[2456789bcdfghkmt]{10}\Z")
+
+
+def base_name(resource: Resource) -> str:
+    """Return a resource's name without its hash."""
+    return _HASH.sub("", resource.name) if _may_be(resource) else resource.name
+
+
+def has_hash(resource: Resource) -> bool:
+    """Whether a resource's name ends in a hash."""
+    return base_name(resource) != resource.name
+
+
+def will_have_hash(resource: Resource) -> bool:
+    """Whether kustomize is still going to append a hash."""
+    return _may_be(resource) and resource.item.annotations.get(NEEDS_HASH) == "enabled"
+
+
+def _may_be(resource: Resource) -> bool:
+    return resource.group == "" and resource.kind in ("ConfigMap", "Secret")

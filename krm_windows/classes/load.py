@@ -1,0 +1,24 @@
+"""Text to model: ChangeClasses read from nodes, with everything that is wrong in the user's words."""
+
+from pydantic import ValidationError
+
+from krm_windows.classes import contradictions
+from krm_windows.classes.model import KIND, ChangeClasses
+from krm_windows.krm.nodes import Mapping as Node
+from krm_windows.policy import errors, texts
+from krm_windows.policy.model import API_VERSION
+from krm_windows.policy.trouble import Finding
+from krm_windows.results import File, Result, sort
+
+
+def load(node: Node, *, file: File | None = None) -> tuple[ChangeClasses | None, list[Result]]:
+    """Read the object, None where it is wrong, and all findings; raises nothing, whatever the document holds."""
+    tree = texts.present(texts.read(node))
+    found: list[Finding] = [*texts.doubled(node), *contradictions.check(tree)]
+    classes = None
+    try:
+        classes = ChangeClasses.model_validate(tree)
+    except ValidationError as error:
+        found += errors.findings(error, ChangeClasses)
+    ref = texts.ref(tree, API_VERSION, KIND)
+    return None if found else classes, sort(finding.result(finding.path, ref, file) for finding in found)

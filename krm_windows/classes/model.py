@@ -1,0 +1,117 @@
+"""The API `krm-windows.dev/v1alpha1`, ChangeClasses: the one source of its schema, definition and field reference.
+
+Names that a class needs elsewhere in the object are checked in `classes.contradictions`.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import ConfigDict, Field, JsonValue
+
+from krm_windows.policy import fields
+from krm_windows.policy.model import Part
+
+KIND: Literal["ChangeClasses"] = "ChangeClasses"
+
+_KIND = rf"[A-Z][A-Za-z0-9]*(\.{fields.NAME})?"
+_GLOB = r"[A-Za-z0-9._:*-]+"
+
+KindName = Annotated[
+    str,
+    *fields.named(_KIND, 317, "must be a kind as objects have it: ConfigMap, Service.serving.knative.dev", ("string",)),
+]
+Glob = Annotated[str, *fields.named(_GLOB, 253, "must be a name, in which * stands for any characters")]
+Address = Annotated[
+    str,
+    *fields.named(
+        f"{_KIND}/({_GLOB}/)?{_GLOB}",
+        600,
+        "must be kind, namespace and name, such as Deployment/shop/api; * stands for any characters",
+        ("string",),
+    ),
+]
+
+
+class Metadata(Part):
+    """The object's metadata; labels, annotations and the rest are Kubernetes' own."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    name: fields.Name = Field(description="The object's name.")
+
+
+class ChangeClass(Part):
+    """A class of changes: what is reconciled together."""
+
+    name: fields.Label = Field(description="The name, which becomes part of a path and of a Flux Kustomization's name.")
+    policy: fields.PolicyName | None = Field(
+        default=None,
+        description="The WindowPolicy that gates the class, as namespace/name; default: none does.",
+    )
+
+
+def _some(*names: str) -> dict[str, JsonValue]:
+    """Say in a schema that at least one of these fields is given."""
+    choices: list[JsonValue] = [
+        {"required": [name], "properties": {name: {"not": {"enum": [None, {}]}}}} for name in names
+    ]
+    return {"anyOf": choices}
+
+
+class ClassRule(Part):
+    """What puts a resource into a class: a resource matches if every selector that is given does."""
+
+    model_config = ConfigDict(
+        json_schema_extra=_some("kinds", "names", "namespaces", "matchLabels", "matchAnnotations")
+    )
+
+    change_class: fields.Label = Field(alias="class", description="The class of what matches.")
+    kinds: tuple[KindName, ...] | None = Field(
+        default=None, min_length=1, description="Any of these kinds, with the group behind a dot where two share one."
+    )
+    names: tuple[Glob, ...] | None = Field(
+        default=None,
+        min_length=1,
+        description="Any of these names, without the hash that kustomize appends; `*` stands for any characters.",
+    )
+    namespaces: tuple[Glob, ...] | None = Field(
+        default=None, min_length=1, description="Any of these namespaces; `*` stands for any characters."
+    )
+    match_labels: dict[fields.Text, fields.AnyText] = Field(
+        default_factory=dict, description="Labels that it has to have, all of them."
+    )
+    match_annotations: dict[fields.Text, fields.AnyText] = Field(
+        default_factory=dict, description="Annotations that it has to have, all of them."
+    )
+
+
+class Acknowledgement(Part):
+    """A reference from one class into another that is meant."""
+
+    referrer: Address = Field(alias="from", description="What refers, as `Kind/namespace/name`; `*` may stand in both.")
+    to: Address = Field(description="What it refers to, likewise.")
+    reason: fields.Text = Field(description="Why nothing breaks when one of the two changes without the other.")
+
+
+class Spec(Part):
+    """Which resource is in which class."""
+
+    classes: tuple[ChangeClass, ...] = Field(
+        min_length=1, description="The classes, the earliest first: one may rely on those before it."
+    )
+    default: fields.Label = Field(description="The class of every resource that no rule matches.")
+    rules: tuple[ClassRule, ...] = Field(default=(), description="The first that matches a resource says its class.")
+    acknowledge: tuple[Acknowledgement, ...] = Field(
+        default=(), description="References across classes that are meant to be."
+    )
+    keep: fields.Label | None = Field(
+        default=None, description="Return the resources of this class only; default: all, annotated with their class."
+    )
+
+
+class ChangeClasses(Part):
+    """Which resources may change at once, and which wait for a window."""
+
+    api_version: Literal["krm-windows.dev/v1alpha1"] = Field(description="The version of this API.")
+    kind: Literal["ChangeClasses"] = Field(description="The kind of this object.")
+    metadata: Metadata = Field(description="The name.")
+    spec: Spec = Field(description="What is in which class.")

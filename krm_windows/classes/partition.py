@@ -1,0 +1,164 @@
+"""The partition: every resource is put into exactly one class, and it is said why.
+
+The annotation on a resource decides, else the first rule that matches, else the default. A Namespace and a CRD go with
+the earliest class that needs them.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from krm_windows import rules
+from krm_windows.classes import selection
+from krm_windows.classes.contradictions import undeclared
+from krm_windows.classes.model import Spec
+from krm_windows.inventory import CHANGE_CLASS, LOCAL_CONFIG, Resource, is_resource, resource_of
+from krm_windows.krm import KubeObject
+from krm_windows.krm import Sequence as ListNode
+from krm_windows.results import Result
+
+_ANNOTATION = f"metadata.annotations.{CHANGE_CLASS}"
+
+
+class Reason(StrEnum):
+    """What put a resource into its class."""
+
+    ANNOTATION = "annotation"
+    RULE = "rule"
+    DEFAULT = "default"
+    NEEDED = "needed"
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """A resource, its class, the place of that class in their order, and what decided.
+
+    `rule` is the index of the rule that matched, also where something else decided. `needed_by` is what needs a
+    Namespace or a CRD.
+    """
+
+    resource: Resource
+    change_class: str
+    rank: int
+    reason: Reason
+    rule: int | None = None
+    needed_by: Resource | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """The resources in their order, each in one class, and what speaks against it."""
+
+    placements: tuple[Placement, ...]
+    results: tuple[Result, ...] = ()
+
+    def of(self, change_class: str) -> list[Placement]:
+        """Return what is in a class, in order."""
+        return [placement for placement in self.placements if placement.change_class == change_class]
+
+
+def divide(spec: Spec, items: Iterable[KubeObject]) -> Partition:
+    """Put every resource among the items into a class; what only configures the build is in none."""
+    resources = [resource_of(item) for item in items if is_resource(item) and not _is_local(item)]
+    first = [_place(spec, resource) for resource in resources]
+    needs = _earliest(first)
+    placed = [_settled(placement, needs) for placement in first]
+    results = [*_unknown(spec, resources), *_lists(resources), *_doubled(resources), *_too_late(placed)]
+    return Partition(tuple(placed), tuple(results))
+
+
+def _is_local(item: KubeObject) -> bool:
+    """Whether an item is never applied: kustomize and kpt take any value but `false` for yes."""
+    return item.annotations.get(LOCAL_CONFIG, "false") != "false"
+
+
+def _place(spec: Spec, resource: Resource) -> Placement:
+    """Put a resource where annotation, rules and default say; an unknown annotation is reported elsewhere."""
+    names = [declared.name for declared in spec.classes]
+    annotated = resource.item.annotations.get(CHANGE_CLASS)
+    matched = next((i for i, rule in enumerate(spec.rules) if selection.matches(rule, resource)), None)
+    if annotated in names:
+        return Placement(resource, annotated, names.index(annotated), Reason.ANNOTATION, matched)
+    name = spec.default if matched is None else spec.rules[matched].change_class
+    reason = Reason.DEFAULT if matched is None else Reason.RULE
+    return Placement(resource, name, names.index(name), reason, matched)
+
+
+Key = tuple[str, ...]
+
+
+def _earliest(placements: Sequence[Placement]) -> dict[Key, Placement]:
+    """Return what needs each namespace and each kind, the first of its earliest class."""
+    found: dict[Key, Placement] = {}
+    for placement in placements:
+        resource = placement.resource
+        for key in ((resource.namespace,), (resource.group, resource.kind)):
+            if key not in found or placement.rank < found[key].rank:
+                found[key] = placement
+    return found
+
+
+def _provides(resource: Resource) -> Key | None:
+    """Return what others need of a Namespace or a CRD: a namespace, or a group and a kind."""
+    if (resource.group, resource.kind) == ("", "Namespace"):
+        return (resource.name,)
+    if (resource.group, resource.kind) == ("apiextensions.k8s.io", "CustomResourceDefinition"):
+        return resource.text("spec", "group"), resource.text("spec", "names", "kind")
+    return None
+
+
+def _settled(placement: Placement, needs: dict[Key, Placement]) -> Placement:
+    """Return a placement no later than what needs it, and with that where nothing else was said."""
+    key = _provides(placement.resource)
+    user = needs.get(key) if key else None
+    if user is None or user.rank == placement.rank:
+        return placement
+    if user.rank > placement.rank and placement.reason is not Reason.DEFAULT:
+        return placement
+    reason = placement.reason if placement.reason is Reason.ANNOTATION else Reason.NEEDED
+    return replace(placement, change_class=user.change_class, rank=user.rank, reason=reason, needed_by=user.resource)
+
+
+def _unknown(spec: Spec, resources: Iterable[Resource]) -> Iterator[Result]:
+    names = [declared.name for declared in spec.classes]
+    for resource in resources:
+        annotated = resource.item.annotations.get(CHANGE_CLASS)
+        if annotated is not None and annotated not in names:
+            yield undeclared(annotated, names, _ANNOTATION).result(_ANNOTATION, resource.ref, resource.file)
+
+
+def _lists(resources: Iterable[Resource]) -> Iterator[Result]:
+    for resource in resources:
+        if resource.kind.endswith("List") and isinstance(resource.item.node_at("items"), ListNode):
+            message = "must be written as one document for each object in it: they may be of several classes"
+            yield resource.result(rules.OBJECT_LIST, message, path="items")
+
+
+def _doubled(resources: Iterable[Resource]) -> Iterator[Result]:
+    """Yield every object that stands there again, in whichever version of its API."""
+    seen = set()
+    for resource in resources:
+        key = (resource.group, resource.kind, resource.namespace, resource.name)
+        if key in seen and resource.name:
+            message = "must stand among the resources once: two classes would manage it, or one the wrong version"
+            yield resource.result(rules.OBJECT_DUPLICATE, message, path="metadata.name", current=resource.name)
+        seen.add(key)
+
+
+def _too_late(placements: Iterable[Placement]) -> Iterator[Result]:
+    """Yield every Namespace and CRD that its annotation puts behind what needs it."""
+    for placement in placements:
+        if placement.reason is Reason.ANNOTATION and placement.needed_by is not None:
+            resource, user = placement.resource, placement.needed_by
+            yield resource.result(
+                rules.CLASS_TOO_LATE,
+                f"must be {placement.change_class}, the class of {title(user)}, which cannot be without it",
+                path=_ANNOTATION,
+                current=resource.item.annotations[CHANGE_CLASS],
+                proposed=placement.change_class,
+            )
+
+
+def title(resource: Resource) -> str:
+    """Return a resource in words: kind, namespace and name."""
+    return f"{resource.kind} {'/'.join(part for part in (resource.namespace, resource.name) if part)}"

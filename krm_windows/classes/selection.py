@@ -1,0 +1,81 @@
+"""Selection: which resources a rule or an address means, and whether one rule leaves anything for another."""
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+
+from krm_windows.classes import generated
+from krm_windows.classes.model import ClassRule
+from krm_windows.inventory import Resource
+
+
+def selectors(rule: ClassRule) -> bool:
+    """Whether a rule selects at all: an empty map demands nothing."""
+    return any((rule.kinds, rule.names, rule.namespaces, rule.match_labels, rule.match_annotations))
+
+
+def matches(rule: ClassRule, resource: Resource) -> bool:
+    """Whether every selector of a rule matches a resource, whose name counts without its hash."""
+    item = resource.item
+    return (
+        (rule.kinds is None or any(_is_kind(kind, resource) for kind in rule.kinds))
+        and _any_like(rule.names, generated.base_name(resource))
+        and _any_like(rule.namespaces, resource.namespace)
+        and (not rule.match_labels or rule.match_labels.items() <= item.labels.items())
+        and (not rule.match_annotations or rule.match_annotations.items() <= item.annotations.items())
+    )
+
+
+def covers(earlier: ClassRule, later: ClassRule) -> bool:
+    """Whether the earlier rule matches whatever the later one does, as far as one selector can be held against its own.
+
+    Never wrongly true; that several earlier rules together leave nothing is not found.
+    """
+    return (
+        _covers_kinds(earlier.kinds, later.kinds)
+        and _covers_globs(earlier.names, later.names)
+        and _covers_globs(earlier.namespaces, later.namespaces)
+        and earlier.match_labels.items() <= later.match_labels.items()
+        and earlier.match_annotations.items() <= later.match_annotations.items()
+    )
+
+
+def is_at(address: str, resource: Resource) -> bool:
+    """Whether an address (`Kind/namespace/name`, `Kind/name` where there is no namespace) means a resource."""
+    kind, *namespace, name = address.split("/")
+    return (
+        _is_kind(kind, resource)
+        and _like(namespace[0] if namespace else "", resource.namespace)
+        and _like(name, generated.base_name(resource))
+    )
+
+
+def _is_kind(name: str, resource: Resource) -> bool:
+    kind, dot, group = name.partition(".")
+    return resource.kind == kind and (not dot or resource.group == group)
+
+
+def _any_like(globs: Iterable[str] | None, text: str) -> bool:
+    return globs is None or any(_like(glob, text) for glob in globs)
+
+
+def _like(glob: str, text: str) -> bool:
+    return _pattern(glob).fullmatch(text) is not None
+
+
+@lru_cache
+def _pattern(glob: str) -> re.Pattern[str]:
+    return re.compile(".*".join(map(re.escape, glob.split("*"))))
+
+
+def _covers_kinds(earlier: tuple[str, ...] | None, later: tuple[str, ...] | None) -> bool:
+    if earlier is None or later is None:
+        return earlier is None
+    return all(kind in earlier or kind.partition(".")[0] in earlier for kind in later)
+
+
+def _covers_globs(earlier: tuple[str, ...] | None, later: tuple[str, ...] | None) -> bool:
+    """Whether every later glob lies in an earlier one: a glob that matches the text of another matches all it does."""
+    if earlier is None or later is None:
+        return earlier is None
+    return all(any(_like(wide, narrow) for wide in earlier) for narrow in later)

@@ -1,0 +1,120 @@
+"""`krm-windows split`: a base as one plain tree for each change class, for Flux, which runs no plugin."""
+
+import argparse
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path, PurePosixPath
+
+from krm_windows import gateable, rules, workspace
+from krm_windows.checks import handover
+from krm_windows.classes.model import Spec
+from krm_windows.classes.partition import Partition
+from krm_windows.cli import inputs, report
+from krm_windows.exit_codes import ExitCode
+from krm_windows.function import change_classes
+from krm_windows.inventory import about, resource_of
+from krm_windows.krm import InputError, KubeObject
+from krm_windows.preview import placements
+from krm_windows.results import Result
+from krm_windows.tree import KUSTOMIZATION, split
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's options."""
+    parser.add_argument(
+        "base", metavar="BASE", help="a kustomization, a directory or file of manifests, or - for a stream"
+    )
+    parser.add_argument("--classes", required=True, metavar="FILE", help="the file of the ChangeClasses")
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("-o", "--output", type=Path, metavar="DIR", help="the directory to write")
+    what.add_argument("--plan", action="store_true", help="print what goes where and why, and write nothing")
+    parser.add_argument("--json", action="store_true", help="with --plan: print it as JSON")
+    parser.add_argument(
+        "--flux-kustomization",
+        metavar="FILE",
+        help="a Flux Kustomization with the path of DIR: written once for each class, with its name and path",
+    )
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 with a diff if DIR is stale")
+    report.options(parser)
+
+
+def run(arguments: argparse.Namespace) -> ExitCode:
+    """Split, or compare with what was split before, or show what would go where."""
+    config = inputs.only(arguments.classes, "ChangeClasses")
+    if arguments.output is not None:
+        _apart(arguments.base, arguments.output)
+    spec, partition, results = change_classes.partition_of(config, inputs.base(arguments.base))
+    if spec is not None and arguments.plan:
+        sys.stdout.write((placements.as_json if arguments.json else placements.text)(spec, partition))
+    if spec is None or arguments.plan:
+        return report.show(results, strict=arguments.strict)
+    return _write(config, spec, partition, results, arguments)
+
+
+def _write(
+    config: KubeObject, spec: Spec, partition: Partition, results: Iterable[Result], arguments: argparse.Namespace
+) -> ExitCode:
+    template = _template(arguments.flux_kustomization)
+    files = split.files(config.name, spec, partition, template)
+    folder = workspace.Folder(arguments.output, frozenset([split.header(config.name)]), deep=True)
+    found = [*results, *about(config, list(_kept(spec))), *_nameless(partition)]
+    found += [*_elsewhere(template, arguments.output), *_moved(template, folder.read(), files)]
+    code = report.show(found, strict=arguments.strict)
+    if code is not ExitCode.FINE:
+        return code
+    return report.compare(folder, files) if arguments.check else _replace(folder, files)
+
+
+def _replace(folder: workspace.Folder, files: Mapping[str, bytes]) -> ExitCode:
+    folder.write(files)
+    return ExitCode.FINE
+
+
+def _apart(base: str, output: Path) -> None:
+    """Refuse to write where the base is read from: the next run would take its own output for more of the base."""
+    source = Path(base).resolve()
+    if base != inputs.STDIN and not list(source.glob("kustomization.y*ml")) and output.resolve().is_relative_to(source):
+        raise InputError(f"{output}: must not lie in {base}, whose files are all read")
+
+
+def _template(path: str | None) -> KubeObject | None:
+    """Return the Flux Kustomization of a file; raises InputError where it holds another."""
+    if path is None:
+        return None
+    item = inputs.only(path, "Kustomization")
+    if gateable.group_of(item.api_version) != gateable.KUSTOMIZE:
+        raise InputError(f"{path}: must be a Kustomization of {gateable.KUSTOMIZE}, found {item.api_version}")
+    return item
+
+
+def _kept(spec: Spec) -> Iterator[Result]:
+    if spec.keep is not None:
+        yield rules.FIELD_VALUE.result("must be left out here: every class is written", path="spec.keep")
+
+
+def _nameless(partition: Partition) -> Iterator[Result]:
+    for placed in partition.placements:
+        if not placed.resource.name:
+            message = "must be given: a file is named after it, and Flux takes no generateName"
+            yield placed.resource.result(rules.FIELD_REQUIRED, message, path="metadata.name")
+
+
+def _elsewhere(template: KubeObject | None, output: Path) -> Iterator[Result]:
+    """Warn of a template with a path that is not the end of where the split is written."""
+    path = template.get("spec", "path") if template else None
+    parts = PurePosixPath(path).parts if isinstance(path, str) else ()
+    if template is not None and output.resolve().parts[-len(parts) :] != parts and parts:
+        message = f"must be the path of {output} in the source: the path of each class is below it"
+        yield resource_of(template).result(rules.PATH_ELSEWHERE, message, path="spec.path", current=str(path))
+
+
+def _moved(template: KubeObject | None, older: Mapping[str, bytes], newer: Mapping[str, bytes]) -> Iterable[Result]:
+    """Return the objects that change their class, unless nothing is pruned."""
+    if template is not None and template.get("spec", "prune") is not True:
+        return ()
+    return handover.moved(_classed(older), _classed(newer))
+
+
+def _classed(files: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Return the objects among the files of a split."""
+    return {path: content for path, content in files.items() if "/" in path and not path.endswith(f"/{KUSTOMIZATION}")}

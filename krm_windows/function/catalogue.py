@@ -1,0 +1,166 @@
+"""What the function says of the kinds it takes: JSON Schema, KRMFunctionDefinition, metadata and field reference.
+
+All of it is generated and committed; `python -m krm_windows.function.catalogue --check` says what is stale.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import BaseModel
+
+from krm_windows import __version__
+from krm_windows.classes.model import ChangeClasses
+from krm_windows.krm.writer import render
+from krm_windows.policy import reference, schema
+from krm_windows.policy.model import API_VERSION, WindowPolicy
+from krm_windows.policy.schema import SOURCE
+
+SUMMARY = "Reconciliation windows for GitOps: when changes may reach a cluster, as plain CronJobs and rights."
+GROUP, _, VERSION = API_VERSION.partition("/")
+_IMAGE = f"ghcr.io/krm-windows/krm-windows:{__version__}"
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind that the function takes: its model, and what its documents say beside the fields."""
+
+    model: type[BaseModel]
+    plural: str
+    summary: str
+    note: str
+    example: str
+    tags: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """The kind as it is written in an object."""
+        return self.model.__name__
+
+    def json_schema(self) -> str:
+        """Return the JSON Schema as a file."""
+        return json.dumps(schema.json_schema(self.model), indent=2, ensure_ascii=False) + "\n"
+
+    def definition(self) -> str:
+        """Return the KRMFunctionDefinition (KEP-2906) as a file."""
+        version = {
+            "name": VERSION,
+            "idempotent": True,
+            "usage": f"{SOURCE}/blob/main/docs/reference/{self.name.lower()}.md",
+            "examples": [f"{SOURCE}/tree/main/examples/{self.example}"],
+            "license": "Apache-2.0",
+            "schema": {"openAPIV3Schema": schema.open_api(self.model)},
+            "runtime": {"container": {"image": _IMAGE, "requireNetwork": False, "requireStorageMount": False}},
+        }
+        definition = {
+            "apiVersion": "config.kubernetes.io/v1alpha1",
+            "kind": "KRMFunctionDefinition",
+            "metadata": {"name": f"{self.plural}.{GROUP}"},
+            "spec": {
+                "group": GROUP,
+                "names": {"kind": self.name},
+                "description": self.summary,
+                "publisher": GROUP,
+                "home": SOURCE,
+                "maintainers": ["The krm-windows authors"],
+                "tags": list(self.tags),
+                "versions": [version],
+            },
+        }
+        return render(definition)
+
+    def reference(self) -> str:
+        """Return the field reference as Markdown."""
+        return reference.fields(schema.structure(self.model), self.name, API_VERSION, self.note)
+
+
+WINDOW_POLICY = Kind(
+    WindowPolicy,
+    plural="windowpolicies",
+    summary=SUMMARY,
+    note=(
+        "Windows, freezes, overrides and clusters are maps keyed by name, so that a patch can change one entry; `null` "
+        "removes one."
+    ),
+    example="no-deploy-friday",
+    tags=("gitops", "flux", "change window", "freeze"),
+)
+CHANGE_CLASSES = Kind(
+    ChangeClasses,
+    plural="changeclasses",
+    summary="Change classes for GitOps: which resources may change at once, and which wait for a window.",
+    note="The annotation `krm-windows.dev/change-class` on a resource wins over every rule.",
+    example="change-classes",
+    tags=("gitops", "flux", "change window", "change class"),
+)
+KINDS: Mapping[str, Kind] = {kind.name: kind for kind in (WINDOW_POLICY, CHANGE_CLASSES)}
+
+
+def metadata_text() -> str:
+    """Return the catalogue entry as kpt's function catalogue reads it."""
+    return render(
+        {
+            "image": _IMAGE,
+            "description": SUMMARY,
+            "tags": ["mutator", "generator"],
+            "sourceURL": SOURCE,
+            "examplePackageURLs": [f"{SOURCE}/tree/main/examples/kpt-pipeline"],
+            "emails": [],
+            "license": "Apache-2.0",
+            "hidden": False,
+        }
+    )
+
+
+def _of(kind: Kind) -> dict[str, Callable[[], str]]:
+    name = kind.name.lower()
+    return {
+        f"function-config/{name}.schema.json": kind.json_schema,
+        f"function-config/{name}.definition.yaml": kind.definition,
+        f"docs/reference/{name}.md": kind.reference,
+    }
+
+
+FILES: Mapping[str, Callable[[], str]] = {
+    **_of(WINDOW_POLICY),
+    **_of(CHANGE_CLASSES),
+    "function-config/metadata.yaml": metadata_text,
+    "docs/reference/rules.md": reference.rules,
+}
+
+
+def stale(root: Path) -> list[str]:
+    """Return the generated files below `root` that are not what the models say."""
+    files = {name: root / name for name in FILES}
+    return [name for name, make in FILES.items() if not files[name].is_file() or files[name].read_text() != make()]
+
+
+def write(root: Path) -> None:
+    """Write every generated file below `root`."""
+    for name, make in FILES.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(make(), encoding="utf-8")
+
+
+def main() -> int:
+    """Write or check the generated files of a checkout; 1 if one is stale."""
+    parser = argparse.ArgumentParser(prog="python -m krm_windows.function.catalogue", description=__doc__)
+    mode = parser.add_mutually_exclusive_group(required=True)
+    mode.add_argument("--write", action="store_true", help="write the files")
+    mode.add_argument("--check", action="store_true", help="name the files that are stale")
+    parser.add_argument("--root", type=Path, default=Path.cwd(), help="the checkout (default: here)")
+    arguments = parser.parse_args()
+    if arguments.write:
+        write(arguments.root)
+        return 0
+    found = stale(arguments.root)
+    for name in found:
+        sys.stderr.write(f"{name} is stale; make generate\n")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

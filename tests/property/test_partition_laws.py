@@ -1,0 +1,193 @@
+"""Laws of change classes: whatever the resources and however many classes, each resource is in exactly one."""
+
+import json
+import re
+
+import yaml
+from calls import HEAD, as_item, call
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from krm_windows.classes import selection
+from krm_windows.classes.model import ClassRule, Spec
+from krm_windows.classes.partition import Partition, divide
+from krm_windows.inventory import CHANGE_CLASS, resource_of
+from krm_windows.krm import KubeObject
+from krm_windows.tree import split
+
+NAMES = st.sampled_from(["web", "web-2", "dash-a", "env-4h2mbtbbt6", "shop", "things.example.com"])
+NAMESPACES = st.sampled_from(["shop", "web", None])
+KINDS = st.sampled_from(
+    [
+        ("v1", "ConfigMap"),
+        ("v1", "Secret"),
+        ("v1", "Service"),
+        ("serving.knative.dev/v1", "Service"),
+        ("apps/v1", "Deployment"),
+        ("v1", "Namespace"),
+        ("apiextensions.k8s.io/v1", "CustomResourceDefinition"),
+        ("example.com/v1", "Thing"),
+    ]
+)
+GLOBS = st.sampled_from(["*", "web", "web*", "*b", "dash-*", "*-*", "env", "shop"])
+CLASSES = ["live", "day", "night", "week"]
+ENTRY = re.compile(r"^- .*\n(?:  .*\n)*", re.MULTILINE)
+DEFINITION = {"group": "example.com", "names": {"kind": "Thing"}}
+
+
+@st.composite
+def objects(draw: st.DrawFn) -> dict[str, object]:
+    """Draw an object with any of the marks that decide about its class; its number tells it from its likes."""
+    version, kind = draw(KINDS)
+    namespace = None if kind in ("Namespace", "CustomResourceDefinition") else draw(NAMESPACES)
+    annotations = {CHANGE_CLASS: draw(st.sampled_from(CLASSES[:2]))} if draw(st.integers(0, 5)) == 0 else {}
+    labels = draw(st.dictionaries(st.just("tier"), st.sampled_from(["front", "back"])))
+    metadata = {"name": draw(NAMES), "namespace": namespace, "labels": labels, "annotations": annotations}
+    return {
+        "apiVersion": version,
+        "kind": kind,
+        "metadata": {key: value for key, value in metadata.items() if value},
+        **({"spec": DEFINITION} if kind == "CustomResourceDefinition" else {}),
+    }
+
+
+def identity(found: dict[str, object]) -> tuple[object, ...]:
+    """Return what two objects must not share."""
+    metadata = found["metadata"]
+    group = str(found["apiVersion"]).rpartition("/")[0]
+    return group, found["kind"], metadata.get("namespace"), metadata["name"]
+
+
+STREAMS = st.lists(objects(), max_size=8, unique_by=identity)
+
+
+@st.composite
+def rules(draw: st.DrawFn) -> dict[str, object]:
+    """Draw a rule with some selectors."""
+    kinds = st.sampled_from(["ConfigMap", "Service", "Service.serving.knative.dev", "Thing", "Namespace"])
+    selectors = st.fixed_dictionaries(
+        {},
+        optional={
+            "kinds": st.lists(kinds, min_size=1, max_size=2),
+            "names": st.lists(GLOBS, min_size=1, max_size=2),
+            "namespaces": st.lists(GLOBS, min_size=1, max_size=2),
+            "matchLabels": st.just({"tier": "front"}),
+        },
+    )
+    return {"class": draw(st.sampled_from(CLASSES[:2])), **draw(selectors)}
+
+
+@st.composite
+def specs(draw: st.DrawFn) -> dict[str, object]:
+    """Draw two to four classes in any order, with rules."""
+    names = CLASSES[: draw(st.integers(2, 4))]
+    listed = draw(st.permutations(names))
+    return {
+        "classes": [{"name": name} for name in listed],
+        "default": draw(st.sampled_from(names)),
+        "rules": draw(st.lists(rules(), max_size=3)),
+    }
+
+
+def partition(spec: dict[str, object], stream: list[dict[str, object]]) -> Partition:
+    """Divide a stream."""
+    items = [KubeObject.from_value(found) for found in stream]
+    return divide(Spec.model_validate(spec), items)
+
+
+def config(spec: dict[str, object]) -> str:
+    """Return the functionConfig of a spec."""
+    head = "functionConfig:\n  apiVersion: krm-windows.dev/v1alpha1\n  kind: ChangeClasses\n  metadata: {name: c}\n"
+    return f"{head}  spec: {json.dumps(spec)}\n"
+
+
+@given(specs(), STREAMS)
+@settings(deadline=None)
+def test_the_classes_of_a_split_join_to_the_base(spec: dict[str, object], stream: list[dict[str, object]]) -> None:
+    """Disjoint and complete: kept class by class, every item comes out once, in its order, byte for byte.
+
+    What is said against a stream is the same for every class, so that all of its builds fail or none does.
+    """
+    texts = [as_item(KubeObject.from_value(found).span.decode()) for found in stream]
+    wire = HEAD + "items:" + ("\n" if texts else " []\n") + "".join(texts)
+    answers = [call(wire + config({**spec, "keep": declared["name"]})) for declared in spec["classes"]]
+    assert len({answer.code for answer in answers}) == 1
+    kept = [ENTRY.findall(answer.out.decode().partition("functionConfig:")[0]) for answer in answers]
+    if answers[0].code == 0:
+        assert sorted(entry for found in kept for entry in found) == sorted(texts)
+        assert all(found == [text for text in texts if text in found] for found in kept)
+
+
+@given(specs(), STREAMS)
+@settings(deadline=None)
+def test_the_files_of_a_split_join_to_the_base(spec: dict[str, object], stream: list[dict[str, object]]) -> None:
+    """One file for each object, with its text as it came, and a kustomization that lists them in their order."""
+    texts = [KubeObject.from_value(found).span for found in stream]
+    divided = partition(spec, stream)
+    files = split.files("c", Spec.model_validate(spec), divided, None)
+    head = f"{split.header('c')}\n".encode()
+    contents = {path: content.removeprefix(head) for path, content in files.items()}
+    listed = {
+        path.partition("/")[0]: [f"{path.partition('/')[0]}/{name}" for name in yaml.safe_load(content)["resources"]]
+        for path, content in contents.items()
+        if path.endswith("/kustomization.yaml")
+    }
+    assert sorted(contents[path] for paths in listed.values() for path in paths) == sorted(texts)
+    for name, paths in listed.items():
+        assert [contents[path] for path in paths] == [placed.resource.item.span for placed in divided.of(name)]
+
+
+@given(specs(), STREAMS)
+@settings(deadline=None)
+def test_annotation_first_rule_default(spec: dict[str, object], stream: list[dict[str, object]]) -> None:
+    """In this order they decide about everything but what others cannot be without."""
+    for found, placed in zip(stream, partition(spec, stream).placements, strict=True):
+        annotated = found["metadata"].get("annotations", {}).get(CHANGE_CLASS)
+        matching = [
+            rule["class"]
+            for rule in spec["rules"]
+            if selection.matches(ClassRule.model_validate(rule), placed.resource)
+        ]
+        if found["kind"] not in ("Namespace", "CustomResourceDefinition"):
+            assert placed.change_class == (annotated or [*matching, spec["default"]][0])
+
+
+@given(specs(), STREAMS)
+@settings(deadline=None)
+def test_nothing_comes_before_its_namespace_or_its_kind(
+    spec: dict[str, object], stream: list[dict[str, object]]
+) -> None:
+    """A Namespace and a CRD are in no later class than what is in it, or of it."""
+    placements = partition(spec, stream).placements
+    for provider in placements:
+        for user in placements:
+            kind, name = provider.resource.kind, provider.resource.name
+            inside = kind == "Namespace" and user.resource.namespace == name
+            of_kind = kind == "CustomResourceDefinition" and user.resource.kind == "Thing"
+            assert not (inside or of_kind) or provider.rank <= user.rank
+
+
+@given(specs(), STREAMS)
+@settings(deadline=None)
+def test_annotated_resources_stay_where_they_are(spec: dict[str, object], stream: list[dict[str, object]]) -> None:
+    """Without `keep` everything is annotated, and a second run changes nothing."""
+    wire = HEAD + "items:" + ("\n" if stream else " []\n")
+    wire += "".join(as_item(KubeObject.from_value(found).span.decode()) for found in stream)
+    once = call(wire + config(spec))
+    if once.code == 0:
+        assert call(once.out).out == once.out
+        annotated = [found["metadata"]["annotations"][CHANGE_CLASS] for found in once.items] if stream else []
+        assert annotated == [placed.change_class for placed in partition(spec, stream).placements]
+
+
+@given(rules(), rules(), STREAMS)
+@settings(deadline=None)
+def test_a_rule_that_covers_another_leaves_it_nothing(
+    earlier: dict[str, object], later: dict[str, object], stream: list[dict[str, object]]
+) -> None:
+    """A rule that is refused as unreachable could not have matched anything."""
+    one, other = ClassRule.model_validate(earlier), ClassRule.model_validate(later)
+    if selection.covers(one, other):
+        for found in stream:
+            resource = resource_of(KubeObject.from_value(found))
+            assert selection.matches(one, resource) or not selection.matches(other, resource)
