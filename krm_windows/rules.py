@@ -185,7 +185,9 @@ CLASS_DUPLICATE = _error("class-duplicate", "Two change classes have one name.")
 CLASS_UNKNOWN = _error("class-unknown", "A change class is named that is not declared.")
 RULE_EMPTY = _error("rule-empty", "A rule has no selector, so it would match everything.")
 RULE_UNREACHABLE = _error("rule-unreachable", "A rule never decides, because an earlier one matches all that it does.")
-ACKNOWLEDGE_UNUSED = _warning("acknowledge-unused", "An acknowledgement is of no reference across classes.")
+ACKNOWLEDGE_UNUSED = _warning(
+    "acknowledge-unused", "An acknowledgement is of no reference between the objects it names."
+)
 
 # Change classes: what the resources say against them.
 CLASS_TOO_LATE = _error("class-too-late", "A Namespace or CRD is annotated with a later class than what needs it.")

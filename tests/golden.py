@@ -41,10 +41,14 @@ BUILDS = (
         for example, clusters in {
             "base-and-patches": ("berlin", "chicago", "singapore"),
             "component": ("north", "south"),
+            "change-classes": ("plant-7",),
         }.items()
         for cluster in clusters
     ),
+    *(Build(f"change-classes/overlays/{name}", f"change-classes/expected/{name}.yaml") for name in ("live", "window")),
 )
+# What is split, and into which Flux Kustomizations; where they lie, there is the split.
+SPLITS = {base: f"change-classes/clusters/plant-7/{base}" for base in ("apps", "infra")}
 
 
 def build(engine: str | Path, folder: Path, plugin_home: Path) -> subprocess.CompletedProcess[str]:
@@ -52,6 +56,15 @@ def build(engine: str | Path, folder: Path, plugin_home: Path) -> subprocess.Com
     command = [engine, *ENGINES[Path(engine).name], "--enable-alpha-plugins", folder]
     environment = {**os.environ, "KUSTOMIZE_PLUGIN_HOME": str(plugin_home)}
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+
+def split(base: str, examples: Path = EXAMPLES, *flags: str) -> subprocess.CompletedProcess[str]:
+    """Split a base of the example for change classes."""
+    place = examples / SPLITS[base]
+    classes = examples / "change-classes/classes/classes.yaml"
+    command = [FUNCTION, "split", examples / "change-classes" / base, "--classes", classes, "-o", place]
+    template = ["--flux-kustomization", f"{place}.yaml"]
+    return subprocess.run([*command, *template, *flags], capture_output=True, text=True, check=False)
 
 
 def render(kpt: str | Path, package: Path, function: str, *flags: str) -> dict[str, str]:
@@ -84,6 +97,10 @@ def contents(folder: Path) -> dict[str, str]:
 def write_builds(engine: str, home: Path) -> None:
     """Write what is expected of every kustomization among the examples."""
     subprocess.run([FUNCTION, "install", "--plugin-home", home], check=True, capture_output=True)
+    for base in SPLITS:
+        done = split(base)
+        if done.returncode != 0:
+            sys.exit(f"{base}: {done.stderr}")
     for case in BUILDS:
         done = build(engine, EXAMPLES / case.folder, home)
         if done.returncode != 0:

@@ -30,7 +30,7 @@ def check(spec: Spec, partition: Partition) -> tuple[list[Result], list[Finding]
         for bond, known in zip(bonds, used, strict=True)
         if (lost := spec.keep is not None and generated.will_have_hash(bond.to.resource)) or not known
     ]
-    return results, list(_unused(spec, {i for known in used for i in known}))
+    return results, list(_unused(spec, {i for known in used for i in known}, partition))
 
 
 def find(partition: Partition) -> Iterator[Bond]:
@@ -98,8 +98,11 @@ def _result(bond: Bond, *, lost: bool) -> Result:
     return referrer.resource.result(rule, f"{between}, {why}", path=bond.path, current=to.resource.name)
 
 
-def _unused(spec: Spec, used: set[int]) -> Iterator[Finding]:
+def _unused(spec: Spec, used: set[int], partition: Partition) -> Iterator[Finding]:
+    """Yield the acknowledgements that are of no bond, but for those of objects that are in another base altogether."""
+    resources = [placement.resource for placement in partition.placements]
     for i, known in enumerate(spec.acknowledge):
-        if i not in used:
+        here = any(selection.is_at(address, found) for address in (known.referrer, known.to) for found in resources)
+        if here and i not in used:
             must = f"is of no reference across classes: {known.referrer} to {known.to}; remove it, or correct the names"
             yield Finding(rules.ACKNOWLEDGE_UNUSED, must, path=f"spec.acknowledge[{i}]")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from golden import BUILDS, EXAMPLES, PIPELINE, Build, build, contents, render
+from golden import BUILDS, EXAMPLES, PIPELINE, SPLITS, Build, build, contents, render, split
 
 PLACE = ("internal.config.kubernetes.io/path", "internal.config.kubernetes.io/index")
 
@@ -57,6 +57,22 @@ def test_the_kpt_package_renders_to_the_expected_files(
         image = f"image: {request.getfixturevalue('image')}"
         rendered = render(tool("kpt"), tmp_path / "package", image, "--image-pull-policy", "never")
     assert rendered == contents(PIPELINE / "expected")
+
+
+@pytest.mark.parametrize("base", SPLITS)
+def test_a_split_is_what_is_checked_in(base: str, tool: Callable[[str], Path], tmp_path: Path) -> None:
+    """`split` has nothing to change, and what it wrote holds the base, each object once."""
+    examples = shutil.copytree(EXAMPLES / "change-classes", tmp_path / "change-classes").parent
+    done = split(base, examples, "--check", "--strict")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    folders = [examples / SPLITS[base] / name for name in ("live", "window")]
+    built = [
+        subprocess.run([tool("kustomize"), "build", folder], capture_output=True, text=True, check=True).stdout
+        for folder in [examples / "change-classes" / base, *folders]
+    ]
+    whole, *parts = [list(yaml.safe_load_all(text)) for text in built]
+    assert sorted((item for part in parts for item in part), key=identity) == sorted(whole, key=identity)
+    assert all(parts)
 
 
 def test_every_example_says_what_it_is() -> None:
