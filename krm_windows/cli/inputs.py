@@ -27,12 +27,11 @@ def base(path: str) -> list[KubeObject]:
     """Return what is to be applied: a kustomization as it is built, else the objects of files or a stream."""
     if path == STDIN:
         return _objects(STDIN)
-    built = sorted(workspace.kustomizations(Path(path)))
-    if not built:
-        return resources(path)
-    if built[0].parent != Path(path):
-        raise InputError(f"{path}: is no kustomization, but holds {built[0]}, which has to be built: split that")
-    return documents(workspace.build(Path(path)))
+    if workspace.is_kustomization(Path(path)):
+        return documents(workspace.build(Path(path)))
+    for inner in sorted(workspace.kustomizations(Path(path))):
+        raise InputError(f"{path}: is no kustomization, but holds {inner}, which has to be built: name its directory")
+    return resources(path)
 
 
 def resources(path: str) -> list[KubeObject]:

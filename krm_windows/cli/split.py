@@ -72,8 +72,9 @@ def _replace(folder: workspace.Folder, files: Mapping[str, bytes]) -> ExitCode:
 
 def _apart(base: str, output: Path) -> None:
     """Refuse to write where the base is read from: the next run would take its own output for more of the base."""
-    source = Path(base).resolve()
-    if base != inputs.STDIN and not list(source.glob("kustomization.y*ml")) and output.resolve().is_relative_to(source):
+    if base == inputs.STDIN or workspace.is_kustomization(Path(base)):
+        return
+    if output.resolve().is_relative_to(Path(base).resolve()):
         raise InputError(f"{output}: must not lie in {base}, whose files are all read")
 
 

@@ -4,7 +4,7 @@ from krm_windows.workspace.creation import contents, create
 from krm_windows.workspace.errors import WorkspaceError
 from krm_windows.workspace.files import Folder, first_lines, manifests
 from krm_windows.workspace.kubectl import Kubectl
-from krm_windows.workspace.kustomize import build, kustomizations
+from krm_windows.workspace.kustomize import build, is_kustomization, kustomizations
 
 __all__ = [
     "Folder",
@@ -14,6 +14,7 @@ __all__ = [
     "contents",
     "create",
     "first_lines",
+    "is_kustomization",
     "kustomizations",
     "manifests",
 ]

@@ -13,6 +13,11 @@ ENGINES = {"kustomize": "build", "kubectl": "kustomize"}
 _AS_FLUX = "--load-restrictor=LoadRestrictionsNone"
 
 
+def is_kustomization(path: Path) -> bool:
+    """Whether a directory is to be built."""
+    return any((path / name).is_file() for name in NAMES)
+
+
 def kustomizations(path: Path) -> Iterator[Path]:
     """Yield the file of every kustomization in a directory or below it."""
     return (found for name in NAMES for found in path.rglob(name) if found.is_file())

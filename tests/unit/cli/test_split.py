@@ -209,7 +209,8 @@ def test_a_kustomization_is_built(
     (tmp_path / "bin" / engine).symlink_to(tool(engine))
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     generated = "configMapGenerator:\n- {name: env, namespace: shop, literals: [a=b]}\n"
-    desk.put("base/kustomization.yaml", f"resources: [all.yaml]\n{generated}")
+    desk.put("base/kustomization.yaml", f"resources: [all.yaml, also]\n{generated}")
+    desk.put("base/also/kustomization.yaml", "secretGenerator:\n- {name: key, literals: [a=b]}\n")
     classes = CLASSES.replace("kinds: [ConfigMap]", "names: [env]")
     assert desk.split(classes=classes) == 0
     assert sorted(desk.written())[:2] == ["live/configmap_shop_env-4h2mbtbbt6.yaml", "live/kustomization.yaml"]
