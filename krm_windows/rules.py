@@ -193,13 +193,13 @@ ACKNOWLEDGE_UNUSED = _warning(
 CLASS_TOO_LATE = _error("class-too-late", "A Namespace or CRD is annotated with a later class than what needs it.")
 OBJECT_DUPLICATE = _error("object-duplicate", "An object stands among the resources twice.")
 OBJECT_LIST = _error("object-list", "A List among the resources holds objects that may be of several classes.")
-REFERENCE_PARTED = _error("reference-parted", "An object and a generated one that it refers to are of two classes.")
+REFERENCE_PARTED = _error("reference-parted", "A reference into another class would break, as its name does not last.")
 REFERENCE_AHEAD = _warning("reference-ahead", "An object refers to one of a later class, which may not be there yet.")
 REFERENCE_BENEATH = _warning(
     "reference-beneath", "An object refers to one of an earlier class that changes beneath it."
 )
 PATH_ELSEWHERE = _warning("path-elsewhere", "A Flux Kustomization's path is not where the split is written.")
-CLASS_MOVED = _warning("class-moved", "An object moves to another class, and the old one would prune it.")
+CLASS_MOVED = _error("class-moved", "An object moves to another class, and the old one would prune it.")
 
 
 RULES: tuple[Rule, ...] = tuple(value for value in tuple(vars().values()) if isinstance(value, Rule))

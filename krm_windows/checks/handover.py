@@ -33,7 +33,7 @@ def _kept(item: KubeObject) -> bool:
 
 def _result(item: KubeObject, origin: str, goal: str) -> Result:
     message = (
-        f"moves from {origin} to {goal}: {origin} prunes it, unless {goal} has applied it before; first annotate it "
-        f"{PRUNE}: disabled where it is, and move it when that has reached the cluster"
+        f"must not move from {origin} to {goal} at once: {origin} prunes it, unless {goal} has applied it before; "
+        f"first annotate it {PRUNE}: disabled where it is, and move it when that has reached the cluster"
     )
     return resource_of(item).result(rules.CLASS_MOVED, message, path="metadata", proposed=f"{PRUNE}: disabled")

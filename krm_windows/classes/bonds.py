@@ -11,14 +11,24 @@ from krm_windows.classes.partition import Partition, Placement, title
 from krm_windows.policy.trouble import Finding
 from krm_windows.results import Result
 
+# While kustomize builds, an object has its new name already and references to it have the old one. Which of several
+# that had this name is meant is told by what was put around the names of both (`api/internal/accumulator`).
+_AROUND = ("internal.config.kubernetes.io/prefixes", "internal.config.kubernetes.io/suffixes")
+
 
 @dataclass(frozen=True, slots=True)
 class Bond:
-    """What refers, at which field, and to what: two resources of different classes."""
+    """What refers, at which field, by which name, and to what: two resources of different classes."""
 
     referrer: Placement
     path: str
+    name: str
     to: Placement
+
+    @property
+    def unsettled(self) -> bool:
+        """Whether kustomize is still going to change the name in the reference, if it finds what it refers to."""
+        return self.name != self.to.resource.name or generated.will_have_hash(self.to.resource)
 
 
 def check(spec: Spec, partition: Partition) -> tuple[list[Result], list[Finding]]:
@@ -28,7 +38,7 @@ def check(spec: Spec, partition: Partition) -> tuple[list[Result], list[Finding]
     results = [
         _result(bond, lost=lost)
         for bond, known in zip(bonds, used, strict=True)
-        if (lost := spec.keep is not None and generated.will_have_hash(bond.to.resource)) or not known
+        if (lost := spec.keep is not None and bond.unsettled) or not known
     ]
     return results, list(_unused(spec, {i for known in used for i in known}, partition))
 
@@ -47,12 +57,19 @@ def _by_field(placements: Iterable[Placement]) -> Iterator[Bond]:
     """Yield the bonds of fields that are known to hold references."""
     named: Mapping[tuple[str, str], list[Placement]] = defaultdict(list)
     for placement in placements:
-        named[placement.resource.kind, placement.resource.name].append(placement)
+        for name in {placement.resource.name, *placement.resource.previous_names}:
+            named[placement.resource.kind, name].append(placement)
     for referrer in placements:
         for reference in references.of(referrer.resource):
-            for to in named.get((reference.kind, reference.name), ()):
-                if reference.means(to.resource):
-                    yield Bond(referrer, reference.path, to)
+            meant = [to for to in named.get((reference.kind, reference.name), ()) if reference.means(to.resource)]
+            alike = [to for to in meant if _around(to) == _around(referrer)]
+            yield from (Bond(referrer, reference.path, reference.name, to) for to in alike or meant)
+
+
+def _around(placement: Placement) -> list[str | None]:
+    """Return what kustomize has put around a resource's name so far."""
+    annotations = placement.resource.item.annotations
+    return [annotations.get(key) for key in _AROUND]
 
 
 def _by_hash(placements: Iterable[Placement]) -> Iterator[Bond]:
@@ -63,7 +80,7 @@ def _by_hash(placements: Iterable[Placement]) -> Iterator[Bond]:
         for to in hashed:
             if to is not referrer and _share_namespace(referrer, to) and item.mentions(to.resource.name):
                 for path in references.occurrences(item.node, to.resource.name):
-                    yield Bond(referrer, path, to)
+                    yield Bond(referrer, path, to.resource.name, to)
 
 
 def _share_namespace(one: Placement, other: Placement) -> bool:
@@ -82,8 +99,8 @@ def _result(bond: Bond, *, lost: bool) -> Result:
     if lost:
         rule = rules.REFERENCE_PARTED
         why = (
-            "which gets its hash when this function has run and dropped it here, so that the name would lead nowhere; "
-            "give it one name for good (disableNameSuffixHash), or run `krm-windows split` on what is built"
+            "which kustomize renames (a prefix, a suffix, a hash), and in the reference too, but only after this "
+            "function has dropped it here; leave its name as it is, or run `krm-windows split` on what is built"
         )
     elif generated.will_have_hash(to.resource) or generated.has_hash(to.resource):
         rule = rules.REFERENCE_PARTED

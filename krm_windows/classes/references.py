@@ -83,9 +83,13 @@ class Reference:
     namespace: str
 
     def means(self, resource: Resource) -> bool:
-        """Whether a resource is the one that is named; one whose namespace is not said yet may be in any."""
+        """Whether a resource is the one that is named, now or before kustomize renamed it.
+
+        One whose namespace is not said yet may be in any.
+        """
         return (
-            (self.kind, self.name) == (resource.kind, resource.name)
+            self.kind == resource.kind
+            and self.name in (resource.name, *resource.previous_names)
             and self.group in (None, resource.group)
             and (not self.namespace or resource.namespace in ("", self.namespace))
         )

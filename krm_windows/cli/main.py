@@ -30,7 +30,8 @@ COMMANDS = {
 DESCRIPTION = """\
 A KRM function: without a command it reads a ResourceList on standard input and writes it back with the CronJobs,
 ServiceAccount, Roles and RoleBindings that open and close the reconciliation windows of the WindowPolicy in
-functionConfig. With the path of a configuration file as its only argument it is an exec plugin of kustomize."""
+functionConfig; or, with ChangeClasses there, with every resource's class, or those of one class alone. With the path of
+a configuration file as its only argument it is an exec plugin of kustomize."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:

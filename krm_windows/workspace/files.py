@@ -64,7 +64,7 @@ class Folder:
         if folders and (path.parent.is_symlink() or (path.parent.exists() and not path.parent.is_dir())):
             raise WorkspaceError(f"{path.parent} stands in the way: it is no directory")
         if (path.is_symlink() or path.exists()) and not self._is_ours(path):
-            raise WorkspaceError(f"{path} stands in the way: it was not written from this policy")
+            raise WorkspaceError(f"{path} stands in the way: it was not written from here")
 
     def _ours(self) -> list[str]:
         if not self.path.is_dir():

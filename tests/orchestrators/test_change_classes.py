@@ -1,0 +1,88 @@
+"""kubectl and kustomize run ChangeClasses, for real: with hashes that they append afterwards."""
+
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+from engines import write
+
+CLASSES = """\
+apiVersion: krm-windows.dev/v1alpha1
+kind: ChangeClasses
+metadata:
+  name: classes
+spec:
+  classes: [{name: live}, {name: window}]
+  default: window
+  rules:
+  - {class: live, names: [env, a-env]}
+"""
+WEB = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  template:
+    spec:
+      containers:
+      - name: web
+        envFrom:
+        - configMapRef: {name: env}
+"""
+KUSTOMIZATION = "resources: [web.yaml]\ntransformers: [classes.yaml]\n"
+ENGINES = {"kubectl": ["kustomize"], "kustomize": ["build"]}
+
+
+@pytest.fixture(params=ENGINES)
+def build(
+    request: pytest.FixtureRequest, tool: Callable[[str], Path], function: Path, tmp_path: Path
+) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Build a kustomization with a generator and ChangeClasses that keep a class, or none in particular."""
+    subprocess.run([function, "install", "--plugin-home", tmp_path / "plugins"], check=True, capture_output=True)
+    environment = {**os.environ, "KUSTOMIZE_PLUGIN_HOME": str(tmp_path / "plugins")}
+
+    def built(keep: str, rest: str) -> subprocess.CompletedProcess[str]:
+        classes = CLASSES + (f"  keep: {keep}\n" if keep else "")
+        texts = {"web.yaml": WEB, "classes.yaml": classes, "kustomization.yaml": KUSTOMIZATION + rest}
+        folder = write(tmp_path / "base", texts)
+        command = [tool(request.param), *ENGINES[request.param], "--enable-alpha-plugins", folder]
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+    return built
+
+
+HASHED = "configMapGenerator:\n- {name: env, literals: [a=b]}\n"
+FIXED = "configMapGenerator:\n- {name: env, literals: [a=b], options: {disableNameSuffixHash: true}}\n"
+
+
+def test_a_class_is_kept(build: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+    """Both together are the base; with one name for good, references across them hold."""
+    live, window = (list(yaml.safe_load_all(build(keep, FIXED).stdout)) for keep in ("live", "window"))
+    assert [found["kind"] for found in live + window] == ["ConfigMap", "Deployment"]
+    [container] = window[0]["spec"]["template"]["spec"]["containers"]
+    assert container["envFrom"][0]["configMapRef"]["name"] == live[0]["metadata"]["name"] == "env"
+
+
+@pytest.mark.parametrize("prefix", ["", "namePrefix: a-\n"])
+def test_a_hash_to_come_is_recognised(prefix: str, build: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+    """What kustomize is going to rename must not be parted from what refers to it."""
+    for keep in ("", "live", "window"):
+        done = build(keep, HASHED + prefix)
+        assert done.returncode != 0
+        assert "(reference-parted)" in done.stderr
+
+
+def test_a_reference_that_kustomize_would_not_rename(
+    build: Callable[..., subprocess.CompletedProcess[str]],
+) -> None:
+    """It has the old name until all transformers have run; without what it leads to it would keep that."""
+    for keep in ("live", "window"):
+        done = build(keep, FIXED + "namePrefix: a-\n")
+        assert done.returncode != 0
+        assert "kustomize renames" in done.stderr
+    whole = build("", FIXED + "namePrefix: a-\n")
+    assert whole.returncode == 0
+    assert "name: env" not in whole.stdout
