@@ -93,7 +93,7 @@ def _is_of(referrer: str, to: str, bond: Bond) -> bool:
 
 
 def _result(bond: Bond, *, lost: bool) -> Result:
-    """Report a bond; it is `lost` where one build drops what gets its hash later."""
+    """Report a bond; it is `lost` where the build drops what it has yet to rename in the reference."""
     referrer, to = bond.referrer, bond.to
     between = f"refers from the class {referrer.change_class} to the {title(to.resource)} of {to.change_class}"
     if lost:
@@ -105,8 +105,8 @@ def _result(bond: Bond, *, lost: bool) -> Result:
     elif generated.will_have_hash(to.resource) or generated.has_hash(to.resource):
         rule = rules.REFERENCE_PARTED
         why = (
-            "which gets a new name with every change, and its old one is pruned before this follows; put both into one "
-            "class, or give it one name for good (disableNameSuffixHash) and acknowledge the reference"
+            "which gets a new name with every change: until both classes have applied that, one refers to what is not "
+            "there; put both into one class, or give it a name for good (disableNameSuffixHash) and acknowledge this"
         )
     elif referrer.rank < to.rank:
         rule, why = rules.REFERENCE_AHEAD, "which is applied later and may not be there yet"
