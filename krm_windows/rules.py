@@ -63,7 +63,6 @@ FIELD_TYPE = _error("field-type", "A field holds another type than the API says.
 FIELD_VALUE = _error("field-value", "A field holds a value that the API does not list.")
 KEY_DUPLICATE = _error("key-duplicate", "A mapping has one key twice.")
 NAME_SYNTAX = _error("name-syntax", "A name is not of the form that its field takes, or too long.")
-NOT_YET = _error("not-yet", "A field of the API that this release does not implement.")
 
 # The policy: its moments.
 MOMENT_SYNTAX = _error("moment-syntax", "A text is no moment.")
@@ -100,6 +99,10 @@ TARGET_SELECTOR = _error("target-selector", "A target needs exactly one of `name
 TARGET_DUPLICATE = _error("target-duplicate", "A target is named twice.")
 TARGET_KIND = _error("target-kind", "A target's kind is not known, and how to suspend it is not said.")
 CRONJOB_SHARED = _error("cronjob-shared", "Two edges of the windows claim one CronJob.")
+HOOK_NAMESPACE = _error("hook-namespace", "Hooks would run where the accounts of the policy, a target or Flux are.")
+HOOK_NONE = _error("hook-none", "`hooks` has neither `beforeOpen` nor `afterClose`.")
+HOOK_ROLLBACK = _error("hook-rollback", "A hook has a rollback, and its failure aborts nothing.")
+HOOK_VALUE = _error("hook-value", "A hook's variable has no value, or two.")
 CLUSTER_EMPTY_MAP = _error("cluster-empty-map", "A cluster's patch holds an empty map, which changes nothing.")
 CLUSTER_UNKNOWN = _error("cluster-unknown", "The policy has no such cluster.")
 
@@ -138,7 +141,7 @@ STALE = _error("stale", "The timetable in the output is not what the policy comp
 EMITTED_MISSING = _error("emitted-missing", "Something that the policy yields is missing from the output.")
 REFERENCE_BROKEN = _error("reference-broken", "A Job refers to an account or a ConfigMap that is not beside it.")
 RIGHTS_MISSING = _error("rights-missing", "No Role in a target's namespace lets the gate turn it.")
-RIGHTS_EXCESS = _error("rights-excess", "A Role of ours grants more than `get` and `patch` on the targets.")
+RIGHTS_EXCESS = _error("rights-excess", "A Role of ours grants more than the policy needs.")
 TARGET_SUSPEND = _error("target-suspend", "A target in the output says `suspend`, which the parent would bring back.")
 
 # The audit: what `check` finds in the coming years.

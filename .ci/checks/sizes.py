@@ -6,6 +6,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 FUNCTION, MODULE, GATE = 40, 400, 600
+# What is shipped with the gate only where a policy uses it (docs/decisions/0013).
+PARTS = {("hooks.py", "notes.py"): 350, ("events.py",): 110}
 
 
 def functions(path: Path) -> Iterator[tuple[str, int]]:
@@ -30,6 +32,10 @@ def problems() -> Iterator[str]:
         for name, length in functions(path):
             if length > FUNCTION:
                 yield f"{place}: {name} has {length} lines, at most {FUNCTION} are allowed"
-    gate = sum(lines(path) for path in (ROOT / "krm_windows/gate").rglob("*.py"))
-    if gate > GATE:
-        yield f"krm_windows/gate has {gate} lines in all, at most {GATE} are allowed"
+    files = {path.name: lines(path) for path in (ROOT / "krm_windows/gate").rglob("*.py")}
+    for part, limit in PARTS.items():
+        length = sum(files.pop(name) for name in part)
+        if length >= limit:
+            yield f"krm_windows/gate: {' and '.join(part)} have {length} lines in all, less than {limit} are allowed"
+    if sum(files.values()) >= GATE:
+        yield f"krm_windows/gate has {sum(files.values())} lines in all, less than {GATE} are allowed"

@@ -17,10 +17,9 @@ from krm_windows.gate.timetable import Target
 from krm_windows.inventory import Inventory, ref_of
 from krm_windows.krm import KubeObject
 from krm_windows.plan.model import Plan
-from krm_windows.plan.timetable import dump
 from krm_windows.results import Result
 
-VERBS = ["get", "patch"]
+ALL = "*"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +71,15 @@ def _timetable(emitted: Emitted) -> Iterator[Result]:
     """Compare the ConfigMap that would be applied with what this policy compiles to; `Kubectl` has none."""
     if not emitted.plan.looks:
         return
-    wanted = dump(emitted.plan.timetable)
+    plan = emitted.plan
     for item in emitted.programs():
-        found = item.get("data", configmap.TIMETABLE)
-        if not isinstance(found, str) or _parsed(found) != wanted:
-            message = "is not what the policy compiles to: run the function again"
-            yield rules.STALE.result(message, path=f"data.{configmap.TIMETABLE}", ref=ref_of(item))
-        other = [key for key, source in configmap.program().items() if item.get("data", key) != source]
+        for key, wanted in configmap.tables(plan).items():
+            found = item.get("data", key)
+            if not isinstance(found, str) or _parsed(found) != _parsed(wanted):
+                message = "is not what the policy compiles to: run the function again"
+                yield rules.STALE.result(message, path=f"data.{key}", ref=ref_of(item))
+        program = configmap.program(configmap.parts(plan))
+        other = [key for key, source in program.items() if item.get("data", key) != source]
         if other:
             message = f"is the gate of another release ({', '.join(other)} differ): run the function again"
             yield rules.STALE.result(message, path="data", ref=ref_of(item))
@@ -166,12 +167,29 @@ def _rights(emitted: Emitted) -> Iterator[Result]:
     for target in sorted(wanted, key=str):
         if not any(role.namespace == target.namespace and _grants(role, target) for role in bound):
             yield _misplaced(emitted, target)
+    loose = _loose(emitted.plan)
+    for namespace, verbs, group, resource in sorted(loose):
+        found = [granted for role in bound if role.namespace == namespace for granted in _granted(role)]
+        if (list(verbs), (group, resource, ALL)) not in found:
+            message = f"no bound Role in {namespace} lets the gate {' and '.join(verbs)} {resource} there"
+            yield rules.RIGHTS_MISSING.result(message)
     named = {(target.group, target.resource, target.name) for target in wanted}
     for role in emitted.of("Role"):
-        for verb_list, granted in _granted(role):
-            if verb_list != VERBS or granted not in named:
-                message = f"grants {verb_list} on {'/'.join(granted)}, more than get and patch on the targets"
+        for verb_list, (group, resource, name) in _granted(role):
+            turns = verb_list == ["get", "patch"] and (group, resource, name) in named
+            if not turns and not (name == ALL and (role.namespace, tuple(verb_list), group, resource) in loose):
+                message = f"grants {verb_list} on {group}/{resource}/{name}, more than the policy needs"
                 yield rules.RIGHTS_EXCESS.result(message, ref=ref_of(role))
+
+
+def _loose(plan: Plan) -> set[tuple[str, tuple[str, ...], str, str]]:
+    """Return namespace, verbs, group and resource of every right that cannot name its objects."""
+    return {
+        (rights.namespace, grant.verbs, grant.group, grant.resource)
+        for rights in plan.rights
+        for grant in rights.grants
+        if not grant.names
+    }
 
 
 def _bound(emitted: Emitted, role: KubeObject) -> bool:
@@ -189,10 +207,10 @@ def _grants(role: KubeObject, target: Target) -> bool:
 
 
 def _granted(role: KubeObject) -> Iterator[tuple[list[str], tuple[str, str, str]]]:
-    """Yield the verbs for each (group, resource, name) of a Role; a rule without names grants `*`."""
+    """Yield the verbs for each (group, resource, name) of a Role; a rule without names grants all."""
     found = role.get("rules")
     for i in range(len(found) if isinstance(found, list) else 0):
-        names = _texts(role, "rules", i, "resourceNames") or ["*"]
+        names = _texts(role, "rules", i, "resourceNames") or [ALL]
         groups, resources = (_texts(role, "rules", i, field) for field in ("apiGroups", "resources"))
         for granted in product(groups, resources, names):
             yield _texts(role, "rules", i, "verbs"), granted

@@ -10,13 +10,12 @@ from collections.abc import Iterable, Iterator
 from krm_windows.emit import names
 from krm_windows.emit.labels import cluster_metadata
 from krm_windows.emit.manifest import Manifest
-from krm_windows.gate.target import mark
+from krm_windows.gate.target import HOOKS, MARKS
 from krm_windows.plan.model import Plan
 
 API_VERSION = "admissionregistration.k8s.io/v1"
 POLICY, BINDING = "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"
 
-_MARKS = f"{mark('').partition('/')[0]}/"
 # Compared on its own, and what the API server writes.
 _METADATA = ["annotations", "generation", "managedFields", "resourceVersion"]
 _METADATA_PATH, _ANNOTATIONS_PATH = ("metadata",), ("metadata", "annotations")
@@ -64,7 +63,7 @@ def _policy(plan: Plan, fields: tuple[Path, ...], resources: Iterable[Resource])
             "matchConditions": [{"name": "gate-account", "expression": account(plan)}],
             "variables": [*_wholes(), *(variable for path in paths for variable in _parts(path))],
             "validations": [
-                {"expression": words, "message": message, "reason": "Forbidden"} for words in _unchanged(steps)
+                {"expression": words, "message": message, "reason": "Forbidden"} for words in _unchanged(plan, steps)
             ],
         },
     }
@@ -119,10 +118,12 @@ def _variable(side: str, path: Path) -> str:
     return "_".join((side, *path))
 
 
-def _unchanged(steps: dict[Path, list[str]]) -> Iterator[str]:
+def _unchanged(plan: Plan, steps: dict[Path, list[str]]) -> Iterator[str]:
     """Yield for each map that its keys are as before, but for those that are compared on their own, or may change."""
     yield _same(_METADATA_PATH, f"key in {_METADATA}")
-    yield _same(_ANNOTATIONS_PATH, f"key.startsWith('{_MARKS}')")
+    # What is released may have notes of hooks that it had.
+    ours = [MARKS, *([HOOKS] if plan.hooks or plan.timetable.released else [])]
+    yield _same(_ANNOTATIONS_PATH, " || ".join(f"key.startsWith('{prefix}')" for prefix in ours))
     for path, keys in steps.items():
         yield _same(path, f"key in {keys if path else ['metadata', *keys]}")
 

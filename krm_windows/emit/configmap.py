@@ -5,20 +5,21 @@ from functools import cache
 from pathlib import Path, PurePosixPath
 
 from krm_windows import gate
-from krm_windows.emit import names
+from krm_windows.emit import hooks, names
 from krm_windows.emit.labels import metadata
 from krm_windows.emit.manifest import Manifest
 from krm_windows.plan.model import Plan
 from krm_windows.plan.timetable import dump
 
-TIMETABLE = "timetable.json"
+TIMETABLE, HOOKS = "timetable.json", "hooks.json"
 ENTRY = "__main__.py"
 
 _FOLDERS = {"package": PurePosixPath("krm_windows"), "gate": PurePosixPath("krm_windows/gate")}
 
 # An empty package, not a namespace: a namespace would lose to any installed krm_windows, as in an image of our own.
 _EMPTY = {"package.__init__.py": ""}
-_ENTRY = "from krm_windows.gate.__main__ import main\nraise SystemExit(main())\n"
+# What is shipped beside the core only where the policy uses it.
+_PARTS = {"events": ("events",), "hooks": ("hooks", "notes")}
 
 
 def config_map(plan: Plan) -> Manifest:
@@ -27,25 +28,52 @@ def config_map(plan: Plan) -> Manifest:
         "apiVersion": "v1",
         "kind": "ConfigMap",
         "metadata": metadata(plan, names.gate(plan), plan.namespace),
-        "data": {**program(), TIMETABLE: _timetable(plan)},
+        "data": {**program(parts(plan)), **tables(plan)},
     }
 
 
-def items() -> list[dict[str, str]]:
+def items(plan: Plan) -> list[dict[str, str]]:
     """Return which key lies at which path of the volume, so that `python3 -I` finds the package."""
-    return [{"key": key, "path": _path(key)} for key in (*program(), TIMETABLE)]
+    return [{"key": key, "path": _path(key)} for key in (*program(parts(plan)), *tables(plan))]
+
+
+def parts(plan: Plan) -> frozenset[str]:
+    """Return what a plan needs beside the core of the gate: `events`, `hooks`."""
+    return frozenset({"events"} if plan.events else ()) | ({"hooks"} if plan.hooks else frozenset())
 
 
 @cache
-def program() -> dict[str, str]:
-    """Return the source of each module of the gate by its key, the entry first."""
-    modules = sorted(Path(gate.__file__).parent.glob("*.py"))
-    return {ENTRY: _ENTRY, **_EMPTY, **{f"gate.{file.name}": file.read_text("utf-8") for file in modules}}
+def program(parts: frozenset[str] = frozenset()) -> dict[str, str]:
+    """Return the source of each module of the gate and of its `parts` by its key, the entry first."""
+    left_out = {f"{module}.py" for part, modules in _PARTS.items() if part not in parts for module in modules}
+    modules = sorted(file for file in Path(gate.__file__).parent.glob("*.py") if file.name not in left_out)
+    return {ENTRY: _entry(parts), **_EMPTY, **{f"gate.{file.name}": file.read_text("utf-8") for file in modules}}
+
+
+def _entry(parts: frozenset[str]) -> str:
+    """Return the program's first file: the core's `main`, with the parts around its look."""
+    look = {
+        frozenset(): "",
+        frozenset({"hooks"}): "hooks.look",
+        frozenset({"events"}): "events.look",
+        frozenset({"events", "hooks"}): "partial(events.look, around=hooks.look)",
+    }[parts]
+    partial = "from functools import partial\n\n" if len(parts) > 1 else ""
+    package = f"from krm_windows.gate import {', '.join(sorted(parts))}\n" if parts else ""
+    return f"{partial}{package}from krm_windows.gate.__main__ import main\nraise SystemExit(main({look}))\n"
 
 
 def _path(key: str) -> str:
     folder, _, name = key.partition(".")
     return str(_FOLDERS[folder] / name) if folder in _FOLDERS else key
+
+
+def tables(plan: Plan) -> dict[str, str]:
+    """Return the JSON that the program follows, by key."""
+    around = (
+        {HOOKS: json.dumps(hooks.dump(plan, plan.hooks), indent=2, ensure_ascii=False) + "\n"} if plan.hooks else {}
+    )
+    return {TIMETABLE: _timetable(plan), **around}
 
 
 def _timetable(plan: Plan) -> str:

@@ -1,6 +1,6 @@
 """What the actuator `Gate` runs: the gate program from the ConfigMap, in one container."""
 
-from krm_windows.emit import configmap, names
+from krm_windows.emit import configmap, hooks, names
 from krm_windows.emit.job import Pod, container
 from krm_windows.plan.model import Plan
 
@@ -15,5 +15,11 @@ def pod(plan: Plan, *flags: str) -> Pod:
     """Return the Pod that looks, with the gate's ConfigMap mounted."""
     looking = container(plan, "gate", {"command": ["python3", "-I", MOUNT, *flags]})
     looking["volumeMounts"] = [{"name": "gate", "mountPath": MOUNT, "readOnly": True}]
-    volume: dict[str, object] = {"name": "gate", "configMap": {"name": names.gate(plan), "items": configmap.items()}}
-    return Pod([looking], ACTIVE_DEADLINE_SECONDS, (volume,))
+    source = {"name": names.gate(plan), "items": configmap.items(plan)}
+    volume: dict[str, object] = {"name": "gate", "configMap": source}
+    return Pod([looking], deadline(plan), (volume,))
+
+
+def deadline(plan: Plan) -> int:
+    """Return the seconds that a Job may take: in each of its two looks hooks may run for as long as they may."""
+    return ACTIVE_DEADLINE_SECONDS + (2 * hooks.longest_seconds(plan.hooks) if plan.hooks else 0)

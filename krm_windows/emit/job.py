@@ -7,6 +7,18 @@ from krm_windows.emit.labels import labels
 from krm_windows.plan.model import Plan
 
 USER = 65532
+# What Pod Security *restricted* wants of a Pod and of a container, with a numeric user and a read-only root besides.
+RESTRICTED: dict[str, object] = {
+    "runAsNonRoot": True,
+    "runAsUser": USER,
+    "runAsGroup": USER,
+    "seccompProfile": {"type": "RuntimeDefault"},
+}
+UNPRIVILEGED: dict[str, object] = {
+    "allowPrivilegeEscalation": False,
+    "capabilities": {"drop": ["ALL"]},
+    "readOnlyRootFilesystem": True,
+}
 BACKOFF_LIMIT = 2
 
 
@@ -39,12 +51,7 @@ def _pod_spec(plan: Plan, pod: Pod) -> dict[str, object]:
         "enableServiceLinks": False,
         **(secrets if plan.runtime.pull_secrets else {}),
         "restartPolicy": "Never",
-        "securityContext": {
-            "runAsNonRoot": True,
-            "runAsUser": USER,
-            "runAsGroup": USER,
-            "seccompProfile": {"type": "RuntimeDefault"},
-        },
+        "securityContext": RESTRICTED,
         "containers": pod.containers,
         **({"volumes": list(pod.volumes)} if pod.volumes else {}),
     }
@@ -58,9 +65,5 @@ def container(plan: Plan, name: str, program: dict[str, object]) -> dict[str, ob
         "imagePullPolicy": plan.runtime.pull_policy,
         **program,
         "resources": {"requests": {"cpu": "10m", "memory": "32Mi"}, "limits": {"memory": "128Mi"}},
-        "securityContext": {
-            "allowPrivilegeEscalation": False,
-            "capabilities": {"drop": ["ALL"]},
-            "readOnlyRootFilesystem": True,
-        },
+        "securityContext": UNPRIVILEGED,
     }

@@ -57,6 +57,11 @@ def state_metrics(plan: Plan) -> str:
     return _made(plan, "state-metrics", NAME_LIMIT)
 
 
+def hook(plan: Plan, kind: str) -> str:
+    """Return what the names of a hook's Jobs begin with; the gate adds the occurrence and a hash, 24 characters."""
+    return _made(plan, kind, NAME_LIMIT - 24)
+
+
 def now(plan: Plan, content: str) -> str:
     """Return the name of the Job that looks as soon as it is applied; `content` is a digest of what it does."""
     return _made(plan, f"now-{content}", NAME_LIMIT)

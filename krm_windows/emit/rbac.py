@@ -1,4 +1,4 @@
-"""The account the gate runs as, and the rights it has: `get` and `patch` on the targets by name."""
+"""The account the gate runs as, and the rights it has: those of the plan, and no others."""
 
 from krm_windows.emit import names
 from krm_windows.emit.labels import metadata
@@ -18,7 +18,7 @@ def service_account(plan: Plan) -> Manifest:
 
 
 def role(plan: Plan, rights: Rights) -> Manifest:
-    """Return the Role for one namespace: never `list`, never without names."""
+    """Return the Role for one namespace: never `list`, and names wherever they are known."""
     return {
         "apiVersion": f"{RBAC}/v1",
         "kind": "Role",
@@ -27,8 +27,8 @@ def role(plan: Plan, rights: Rights) -> Manifest:
             {
                 "apiGroups": [grant.group],
                 "resources": [grant.resource],
-                "resourceNames": list(grant.names),
-                "verbs": ["get", "patch"],
+                **({"resourceNames": list(grant.names)} if grant.names else {}),
+                "verbs": list(grant.verbs),
             }
             for grant in rights.grants
         ],

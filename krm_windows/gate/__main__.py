@@ -2,7 +2,7 @@
 
 import json
 from argparse import ArgumentParser
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -21,18 +21,23 @@ _AWAITED = timedelta(seconds=60)
 _ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
 
+def _log(**fields: object) -> None:
+    print(json.dumps(fields, default=datetime.isoformat), flush=True)  # noqa: T201 - this is the log of the Pod
+
+
 @dataclass(frozen=True)
 class Gate:
-    """A timetable at work: `decides` says what should be at an instant, `now` tells the time."""
+    """A timetable at work: `decides` says what should be at an instant, `now` tells the time, `log` takes records."""
 
     timetable: Timetable
     decides: Callable[[datetime], Decision]
     now: Callable[[], datetime]
+    log: Callable[..., None] = _log
 
     def announce(self) -> Decision:
         """Log what should be now."""
         decision = self.decides(now := self.now())
-        _log(time=now, policy=self.timetable.policy, cluster=self.timetable.cluster, **asdict(decision))
+        self.log(time=now, policy=self.timetable.policy, cluster=self.timetable.cluster, **asdict(decision))
         return decision
 
     def look(self, cluster: Cluster, *, allow_missing: bool) -> bool:
@@ -42,10 +47,10 @@ class Gate:
             try:
                 self._settle(cluster, target)
             except ApiError as error:
-                _log(target=str(target), error=str(error))
+                self.log(target=str(target), error=str(error))
                 if error.status != HTTPStatus.NOT_FOUND or not (allow_missing or target in self.timetable.released):
                     failed.append(str(target))
-        _log(failed=failed, skewSeconds=cluster.skew)
+        self.log(failed=failed, skewSeconds=cluster.skew)
         return not failed
 
     def _settle(self, cluster: Cluster, target: Target) -> None:
@@ -57,7 +62,7 @@ class Gate:
                 break
             try:
                 thing = cluster.patch(target, patch)
-                _log(target=str(target), done=words)
+                self.log(target=str(target), done=words)
             except ApiError as error:
                 if error.status != HTTPStatus.CONFLICT:
                     raise
@@ -65,26 +70,28 @@ class Gate:
         if patch:
             raise ApiError(0, f"not as it should be after {_TRIES} tries")
         if words:
-            _log(target=str(target), left=words)
+            self.log(target=str(target), left=words)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the gate and give its exit code: 0 if every target is as it should be, else 1."""
+def main(look: Callable[..., bool] = Gate.look) -> int:
+    """Run the gate and give its exit code: 0 if every target is as it should be, else 1. `look` is what looks."""
     parser = ArgumentParser(prog="gate", description=__doc__)
     parser.add_argument("--at", type=datetime.fromisoformat, metavar="INSTANT", help="decide for it, change nothing")
     parser.add_argument("--allow-missing", action="store_true", help="a target that does not exist is no failure")
     parser.add_argument("--account", type=Path, default=_ACCOUNT, help="the folder with token and ca.crt")
-    options = parser.parse_args(arguments)
+    options = parser.parse_args()
     gate, sound = _load(partial(datetime.now, UTC) if options.at is None else lambda: options.at)
     decision = gate.announce()
     if options.at:
         return 0 if sound else 1
-    cluster = partial(Cluster, environ["KUBERNETES_SERVICE_HOST"], environ["KUBERNETES_SERVICE_PORT"], options.account)
-    done = gate.look(cluster(), allow_missing=options.allow_missing)
+    look = partial(look if sound else Gate.look, gate, allow_missing=options.allow_missing)
+    cluster = Cluster(environ["KUBERNETES_SERVICE_HOST"], environ["KUBERNETES_SERVICE_PORT"], options.account)
+    done = look(cluster)
     if decision.until and (left := decision.until - gate.now()) <= _AWAITED:
         sleep(max(left.total_seconds(), 0) + 0.1)  # while it sleeps, the clock may be slewed
         gate.announce()
-        done = gate.look(cluster(), allow_missing=options.allow_missing)
+        cluster.renew()
+        done = look(cluster)
     return 0 if done and sound else 1
 
 
@@ -98,7 +105,3 @@ def _load(now: Callable[[], datetime]) -> tuple[Gate, bool]:
     except Exception as error:  # noqa: BLE001 - a fault of this program must close, too
         shut = Decision(open=False, rules=(), reason=f"cannot be decided: {error!r}", since=None, until=None)
         return Gate(salvage(text), lambda _: shut, now), False
-
-
-def _log(**fields: object) -> None:
-    print(json.dumps(fields, default=datetime.isoformat), flush=True)  # noqa: T201 - this is the log of the Pod

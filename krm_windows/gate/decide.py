@@ -19,10 +19,7 @@ _ALWAYS, _NEVER = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=
 
 @dataclass(frozen=True)
 class Segment:
-    """The half-open UTC interval [`begins`, `ends`) in which the policy is `open` or not.
-
-    `rules`, which make it so, are paths in the spec; there are none where it is closed because no window is open.
-    """
+    """The half-open UTC interval [`begins`, `ends`), open or not by `rules`: paths in the spec, none for no window."""
 
     begins: datetime
     ends: datetime
@@ -55,10 +52,7 @@ def decide(timetable: Timetable, at: datetime) -> Decision:
 
 
 def timeline(timetable: Timetable, start: datetime, until: datetime) -> Iterator[Segment]:
-    """Cover [`start`, `until`) with segments, open and closed in turn; lazily, in order.
-
-    The rules of a segment are all that make it so at any time in it.
-    """
+    """Cover [`start`, `until`) with segments, open and closed in turn, lazily; each has all rules that make it so."""
     start, until, early = start.astimezone(UTC), until.astimezone(UTC), timetable.closes_early
     parts = _shortened(_ruled(timetable, start, until + early), early)
     for is_open_now, run in groupby((part for part in parts if part.begins < until), attrgetter("open")):
@@ -116,10 +110,7 @@ def _ranked(timetable: Timetable) -> Iterator[tuple[int, Rule]]:
 
 
 def _occurrences(rank: int, rule: Rule, tz: ZoneInfo, start: datetime) -> Iterator[tuple[datetime, datetime, int, str]]:
-    """Give UTC intervals, by their beginning, that together are what `rule` covers from `start` on.
-
-    Ends never run backwards: of all that begin by some moment, only the last to begin matters.
-    """
+    """Give UTC intervals that together are what `rule` covers from `start` on; neither edge ever runs backwards."""
     if not isinstance(rule.begins, Recurrence):
         begin = rule.begins or _ALWAYS
         yield utc(begin, tz), utc(_end(rule, begin, tz), tz), rank, rule.name

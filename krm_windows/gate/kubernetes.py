@@ -27,33 +27,39 @@ class Cluster:
 
     def __init__(self, host: str, port: str, account: Path, timeout: float = 10) -> None:
         self.skew: int | None = None
-        self._address = host.strip("[]"), int(port)
-        self._token = (account / "token").read_text().strip()
+        self._address, self._account, self._timeout = (host.strip("[]"), int(port)), account, timeout
         self._tls = ssl.create_default_context(cafile=account / "ca.crt")
         self._tls.verify_flags &= ~ssl.VERIFY_X509_STRICT  # on since Python 3.13; CAs of common distributions fail it
-        self._timeout, self._end = timeout, monotonic() + _LOOK * timeout
         self._versions: dict[str, object] = {}
+        self.renew()
+
+    def renew(self) -> None:
+        """Begin another look: with its own time, and with the token that is there now."""
+        self._end = monotonic() + _LOOK * self._timeout
+        self._token = (self._account / "token").read_text().strip()
 
     def get(self, target: Target) -> object:
         """Read the object of `target`; raise `ApiError`."""
-        return self._ask("GET", self._path(target))
+        return self.ask("GET", self._path(target))
 
     def patch(self, target: Target, body: dict[str, object]) -> object:
         """Apply a JSON merge patch (RFC 7386) and give the object as it is then; raise `ApiError`."""
-        return self._ask("PATCH", f"{self._path(target)}?fieldManager=krm-windows", body)
+        return self.ask("PATCH", f"{self._path(target)}?fieldManager=krm-windows", body)
 
     def _path(self, target: Target) -> str:
         group, version = f"/apis/{target.group}", target.version or self._versions.get(target.group)
         if not version:
-            version = self._versions[target.group] = dig(self._ask("GET", group), "preferredVersion", "version")
+            version = self._versions[target.group] = dig(self.ask("GET", group), "preferredVersion", "version")
         return f"{group}/{version}/namespaces/{target.namespace}/{target.resource}/{target.name}"
 
-    def _ask(self, method: str, path: str, body: dict[str, object] | None = None) -> object:
+    def ask(self, method: str, path: str, body: dict[str, object] | None = None) -> object:
+        """Send a request and give the answer; raise `ApiError`."""
         seconds = min(self._timeout, self._end - monotonic())
         if seconds <= 0:
             raise ApiError(0, f"no time left for {method} {path}")
         connection = HTTPSConnection(*self._address, timeout=seconds, context=self._tls)
-        headers = {"Authorization": f"Bearer {self._token}", "Content-Type": "application/merge-patch+json"}
+        content = "application/merge-patch+json" if method == "PATCH" else "application/json"
+        headers = {"Authorization": f"Bearer {self._token}", "Content-Type": content}
         try:
             connection.request(method, path, json.dumps(body) if body else None, headers)
             response = connection.getresponse()
@@ -66,7 +72,7 @@ class Cluster:
             raise ApiError(0, f"no answer to {method} {path}: {error!r}") from error
         finally:
             connection.close()
-        if response.status != HTTPStatus.OK:
+        if response.status not in (HTTPStatus.OK, HTTPStatus.CREATED):
             raise ApiError(response.status, f"{response.status}: {dig(answer, 'message')}")
         return answer
 

@@ -12,14 +12,14 @@ from krm_windows.gate.timetable import Target, Timetable
 from krm_windows.gate.wallclock import utc, zone
 
 HOLD = "krm-windows.dev/hold"
-_MARKS = "closed-by.krm-windows.dev/"
+MARKS, HOOKS = "closed-by.krm-windows.dev/", "hooks.krm-windows.dev/"
 _FIRST_APPLY = timedelta(hours=1)
 Change = tuple[dict[str, object], str]  # a JSON merge patch (RFC 7386), empty if none is due, and the matter in words
 
 
-def mark(policy: str) -> str:
+def mark(policy: str, prefix: str = MARKS) -> str:
     """Name the annotation by which the policy `namespace/name` says that a suspension is its own."""
-    return _MARKS + sha256(policy.encode()).hexdigest()[:10]
+    return prefix + sha256(policy.encode()).hexdigest()[:10]
 
 
 def settle(timetable: Timetable, target: Target, thing: object, decision: Decision, now: datetime) -> Change:
@@ -27,12 +27,14 @@ def settle(timetable: Timetable, target: Target, thing: object, decision: Decisi
     found = dig(thing, "metadata", "annotations")
     notes = found if isinstance(found, dict) else {}
     ours: dict[str, str | None] = dict.fromkeys(map(mark, (timetable.policy, *timetable.former_names)))
-    mine, others = notes.keys() & ours.keys(), [note for note in notes if note.startswith(_MARKS) and note not in ours]
+    mine, others = notes.keys() & ours.keys(), [note for note in notes if note.startswith(MARKS) and note not in ours]
     suspended = dig(thing, *target.field) is True
     new = bool(target.applied) and not any(dig(thing, "status", field) for field in target.applied)
     until = timetable.adopt_until
     adopts = (new and timetable.first_apply == "Wait") or (until and now < utc(until, zone(timetable.time_zone)))
-    starts = new and timetable.first_apply == "Allow" and _is_young(thing, now)
+    created = dig(thing, "metadata", "creationTimestamp")
+    young = isinstance(created, str) and now - datetime.fromisoformat(created) < _FIRST_APPLY
+    starts = new and young and timetable.first_apply == "Allow"
     opens = decision.open or starts or target in timetable.released
     if suspended and opens and HOLD in notes:
         return {}, f"left closed, held: {notes[HOLD]}"
@@ -42,16 +44,12 @@ def settle(timetable: Timetable, target: Target, thing: object, decision: Decisi
         reasons = {key: asdict(decision)[key] for key in ("reason", "since", "until")}
         ours[mark(timetable.policy)] = json.dumps({"policy": timetable.policy, **reasons}, default=datetime.isoformat)
         ours |= {} if suspended else dict.fromkeys(others)  # stale on what nobody closes: their policies are gone
+    ours |= {mark(timetable.policy, HOOKS): None} if target in timetable.released else {}
     marks = {note: value for note, value in ours.items() if notes.get(note) != value}
     suspend = not opens or (suspended and bool(others))
     words = "mark updated" if suspend == suspended else "closed" if suspend else "opened"
     patch = _patch(target, thing, marks, None if suspend == suspended else suspend)
     return patch, f"a person resumed it: {words}" if mine and not suspended else words if patch else ""
-
-
-def _is_young(thing: object, now: datetime) -> bool:
-    created = dig(thing, "metadata", "creationTimestamp")
-    return isinstance(created, str) and now - datetime.fromisoformat(created) < _FIRST_APPLY
 
 
 def _patch(target: Target, thing: object, marks: dict[str, str | None], suspend: object) -> dict[str, object]:

@@ -45,10 +45,12 @@ def compile_policy(policy: WindowPolicy, cluster: str | None, inventory: Invento
         namespace=home,
         timetable=timetable,
         wake_ups=found.wake_ups,
-        rights=rights((*timetable.targets, *timetable.released)),
+        rights=rights((*timetable.targets, *timetable.released), spec.hooks, events=spec.events),
         runtime=_runtime(spec.actuator, found.patience),
         interval=spec.interval,
         extras=frozenset(spec.extras),
+        hooks=spec.hooks,
+        events=spec.events,
     )
     return plan, [*results, *found.results]
 
@@ -158,6 +160,6 @@ def uninstall(plan: Plan) -> Plan:
     """Return the plan that only lifts our marks and suspensions: no looks, nothing besides, every target released."""
     held = plan.timetable
     released = tuple(sorted({*held.targets, *held.released}, key=str))
-    return replace(
-        plan, wake_ups=(), extras=frozenset(), timetable=replace(held, state="Open", targets=(), released=released)
-    )
+    lifts = replace(held, state="Open", targets=(), released=released)
+    granted = rights(released, events=plan.events)
+    return replace(plan, wake_ups=(), extras=frozenset(), timetable=lifts, hooks=None, rights=granted)

@@ -6,15 +6,17 @@ from typing import Literal
 
 from krm_windows.gate.timetable import Timetable
 from krm_windows.plan.wakeups import WakeUp
+from krm_windows.policy.hooks import Hooks
 
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """Get and patch on named objects of one resource."""
+    """Verbs on named objects of one resource; without names on all of them, for verbs that know no name beforehand."""
 
     group: str
     resource: str
     names: tuple[str, ...]
+    verbs: tuple[str, ...] = ("get", "patch")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,8 @@ class Plan:
     runtime: Runtime
     interval: timedelta = timedelta(minutes=15)
     extras: frozenset[str] = frozenset()
+    hooks: Hooks | None = None
+    events: bool = False
 
     @property
     def looks(self) -> bool:

@@ -12,8 +12,6 @@ from krm_windows.policy.trouble import Finding, RefusedError, closest
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
-# Fields of the API whose issue is not done yet.
-_LATER_FIELDS = frozenset({"spec.hooks", "spec.events"})
 _TYPES = {
     "model_type": "a map",
     "model_attributes_type": "a map",
@@ -73,8 +71,6 @@ def _other_value(details: "ErrorDetails", path: str, current: str | None) -> Fin
 
 
 def _unknown(loc: tuple[int | str, ...], path: str, model: type[BaseModel]) -> Finding:
-    if path in _LATER_FIELDS:
-        return Finding(rules.NOT_YET, "must be left out: this release cannot do it yet", path=path)
     name, known = str(loc[-1]), _fields_at(loc[:-1], model)
     fix = closest(name, known)
     must = "is no field of the API" + (f'; did you mean "{fix}"?' if fix else f"; known here: {', '.join(known)}")

@@ -152,6 +152,7 @@ Text = Annotated[str, PlainValidator(_text), WithJsonSchema(_TEXT | {"pattern": 
 AnyText = Annotated[str, PlainValidator(text_of), WithJsonSchema(_TEXT)]
 Label = Annotated[str, *named(LABEL, 63, "must be a DNS label: a-z, 0-9 and, between them, -, at most 63 characters")]
 Name = Annotated[str, *named(NAME, 253, "must be a name as Kubernetes takes it: a-z, 0-9, - and .")]
+VariableName = Annotated[str, *named("[A-Za-z_][A-Za-z0-9_]*", 253, "must be a name of letters, digits and _")]
 CronJobName = Annotated[str, *named(NAME, 52, "must be a name as a CronJob has it: at most 52 of a-z, 0-9, - and .")]
 PolicyName = Annotated[str, *named(f"{LABEL}/{NAME}", 317, "must be the namespace and name of a policy, as a/b")]
 Begin = Annotated[Moment[Recurrence | datetime], *_at(Role.BEGIN, "Mon 08:00")]

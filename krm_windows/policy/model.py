@@ -9,7 +9,6 @@ from datetime import timedelta
 from typing import Annotated, Literal, Self
 
 from pydantic import (
-    BaseModel,
     ConfigDict,
     Field,
     JsonValue,
@@ -19,11 +18,12 @@ from pydantic import (
     field_validator,
     model_validator,
 )
-from pydantic.alias_generators import to_camel
 
 from krm_windows import gateable, rules
 from krm_windows.policy import fields, occurrences, phrases
+from krm_windows.policy.hooks import Hooks
 from krm_windows.policy.moments import Moment, Value
+from krm_windows.policy.part import Part, one_of
 from krm_windows.policy.trouble import Finding, RefusedError, raise_for
 
 API_VERSION: Literal["krm-windows.dev/v1alpha1"] = "krm-windows.dev/v1alpha1"
@@ -35,12 +35,6 @@ IMAGES: Mapping[str, str] = {
 }
 
 
-class Part(BaseModel):
-    """A part of the API: frozen, in camelCase, without unknown fields; its validator is built on first use."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel, defer_build=True)
-
-
 class Metadata(Part):
     """The object's metadata; labels, annotations and the rest are Kubernetes' own."""
 
@@ -48,11 +42,6 @@ class Metadata(Part):
 
     name: fields.Name = Field(description="The policy's name; what is emitted is named after it.")
     namespace: fields.Label = Field(description="Where the Jobs and the ServiceAccount live.")
-
-
-def _one_of(*names: str) -> dict[str, JsonValue]:
-    """Say in a schema that exactly one of these fields is given."""
-    return {"oneOf": [{"required": [name]} for name in names]}
 
 
 _KINDS: list[JsonValue] = [*sorted({row.kind for row in gateable.TABLE} | {kind for kind, _ in gateable.REFUSED})]
@@ -71,7 +60,7 @@ _NO_WINDOWS: dict[str, JsonValue] = {
 class TargetSelector(Part):
     """Objects that the windows gate: of one kind, by name or by label."""
 
-    model_config = ConfigDict(json_schema_extra=_one_of("names", "matchLabels") | _UNKNOWN_KIND)
+    model_config = ConfigDict(json_schema_extra=one_of("names", "matchLabels") | _UNKNOWN_KIND)
 
     kind: fields.Text = Field(description="The kind, such as `Kustomization`.")
     names: tuple[fields.Name, ...] | None = Field(default=None, min_length=1, description="The objects' names.")
@@ -104,7 +93,7 @@ class CronJobNames(Part):
 class Window(Part):
     """A time when changes may reach the cluster: at every `opens`, until `closes` or for `duration`."""
 
-    model_config = ConfigDict(json_schema_extra=_one_of("closes", "duration"))
+    model_config = ConfigDict(json_schema_extra=one_of("closes", "duration"))
 
     opens: fields.Begin = Field(description="The moment at which it opens.")
     closes: fields.End | None = Field(default=None, description="The moment at which it closes; a date is included.")
@@ -130,7 +119,7 @@ class Window(Part):
 class Freeze(Part):
     """A time when nothing may reach the cluster, whatever the windows say."""
 
-    model_config = ConfigDict(json_schema_extra=_one_of("ends", "duration"))
+    model_config = ConfigDict(json_schema_extra=one_of("ends", "duration"))
 
     starts: fields.Begin = Field(description="The moment at which it begins.")
     ends: fields.End | None = Field(default=None, description="The moment at which it ends; a date is included.")
@@ -253,6 +242,10 @@ class Spec(Part):
         default="Allow", description="Whether a target that was never applied may be, while closed."
     )
     actuator: Actuator = Field(default_factory=Actuator.model_construct, description="What turns the targets.")
+    hooks: Hooks | None = Field(default=None, description="Jobs around every occurrence, in a namespace of their own.")
+    events: fields.Flag = Field(
+        default=False, description="Whether Kubernetes Events on the targets say what was done to them."
+    )
     former_names: tuple[fields.PolicyName, ...] = Field(
         default=(), description="Names this policy had, as namespace/name: their marks count as its own."
     )

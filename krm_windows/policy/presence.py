@@ -22,7 +22,9 @@ _BEYOND_EDGES = (
     "state",
 )
 _NOTHING: tuple[Tree, ...] = ({}, [])
-_AS_WITHOUT = {"closesEarly": "0m", "outsideWindows": "Closed", "state": "Scheduled"}
+_AS_WITHOUT = {"closesEarly": "0m", "events": "false", "outsideWindows": "Closed", "state": "Scheduled"}
+# Where Flux runs: whoever may create Jobs there may use its accounts.
+_FLUX = "flux-system"
 
 
 def check(tree: Tree) -> Iterator[Finding]:
@@ -31,6 +33,7 @@ def check(tree: Tree) -> Iterator[Finding]:
     if spec:
         yield from _outside(spec)
         yield from _beyond_edges(spec)
+        yield from _hooks(spec, _map(_map(tree).get("metadata")).get("namespace"))
     for kind, end in (("windows", "closes"), ("freezes", "ends")):
         for name, entry in _map(spec.get(kind)).items():
             yield from _ends(entry, end, f"spec.{kind}.{name}")
@@ -65,6 +68,47 @@ def _beyond_edges(spec: dict[str, Tree]) -> Iterator[Finding]:
         if spec.get(name, _NOTHING[0]) not in (*_NOTHING, _AS_WITHOUT.get(name)):
             must = "must be left out with the actuator Kubectl, which knows nothing but edges; or use the actuator Gate"
             yield Finding(rules.KUBECTL_FIELD, must, path=f"spec.{name}")
+
+
+def _hooks(spec: dict[str, Tree], home: Tree) -> Iterator[Finding]:
+    """Yield what speaks against the hooks: the right to create Jobs is the right to use every account beside them."""
+    hooks = _map(spec.get("hooks"))
+    namespace = hooks.get("namespace")
+    lists = (spec.get(kind) for kind in ("targets", "released"))
+    targets = [target for found in lists if isinstance(found, list) for target in map(_map, found)]
+    taken = {_FLUX: "Flux's", home: "the policy's"} | {t.get("namespace"): "a target's" for t in targets}
+    if isinstance(namespace, str) and namespace in taken:
+        must = (
+            f"must be a namespace of their own, not {taken[namespace]}: who may create Jobs may use every account there"
+        )
+        yield Finding(rules.HOOK_NAMESPACE, must, namespace, path="spec.hooks.namespace")
+    if hooks and not hooks.keys() & {"beforeOpen", "afterClose"}:
+        yield Finding(rules.HOOK_NONE, "must have `beforeOpen`, `afterClose` or both", path="spec.hooks")
+    before = _map(hooks.get("beforeOpen"))
+    if "rollback" in before and before.get("onFailure") == "Continue":
+        must = "must be left out with `onFailure: Continue`, which aborts nothing that could be rolled back"
+        yield Finding(rules.HOOK_ROLLBACK, must, path="spec.hooks.beforeOpen.rollback")
+    for path, hook in _every_hook(hooks):
+        yield from _variables(hook, path)
+
+
+def _every_hook(hooks: dict[str, Tree]) -> Iterator[tuple[str, dict[str, Tree]]]:
+    before = _map(hooks.get("beforeOpen"))
+    yield "spec.hooks.beforeOpen", before
+    yield "spec.hooks.beforeOpen.rollback", _map(before.get("rollback"))
+    yield "spec.hooks.afterClose", _map(hooks.get("afterClose"))
+
+
+def _variables(hook: dict[str, Tree], path: str) -> Iterator[Finding]:
+    """Yield every variable with no value or with two, and every value that comes from nowhere or from two places."""
+    variables = hook.get("env")
+    for i, variable in enumerate(map(_map, variables) if isinstance(variables, list) else ()):
+        source = _map(variable.get("valueFrom"))
+        if ("value" in variable) == ("valueFrom" in variable):
+            yield Finding(rules.HOOK_VALUE, "must have exactly one of `value` and `valueFrom`", path=f"{path}.env[{i}]")
+        if source and ("secretKeyRef" in source) == ("configMapKeyRef" in source):
+            must = "must have exactly one of `secretKeyRef` and `configMapKeyRef`"
+            yield Finding(rules.HOOK_VALUE, must, path=f"{path}.env[{i}].valueFrom")
 
 
 def _ends(entry: Tree, end: str, path: str) -> Iterator[Finding]:

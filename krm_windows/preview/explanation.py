@@ -8,6 +8,7 @@ from krm_windows.gate import wallclock
 from krm_windows.gate.recurrence import EVERY_DAY, EVERY_HOUR, EVERY_MINUTE, EVERY_MONTH, EVERY_WEEKDAY, Recurrence
 from krm_windows.gate.timetable import Timetable
 from krm_windows.policy import phrases
+from krm_windows.policy.hooks import Hook, Hooks
 from krm_windows.policy.model import Freeze, Override, Spec, Window, WindowPolicy
 from krm_windows.policy.moments import ORDINALS, WEEKDAYS, Moment, Value
 from krm_windows.preview.clock import shown, stamp
@@ -36,6 +37,10 @@ def _lines(spec: Spec, timetable: Timetable) -> Iterator[str]:
     yield from (f"  {place}. {words}" for place, words in enumerate(_order(timetable), 1))
     yield from _margin(timetable)
     yield ""
+    yield from _hooks(spec.hooks) if spec.hooks else ()
+    if spec.events:
+        yield "Events on them say what was done."
+        yield ""
     yield from _CLOCKS.splitlines()
 
 
@@ -64,6 +69,25 @@ def _override(name: str, override: Override, zone: ZoneInfo) -> Iterator[str]:
     yield from _resolved("starts", override.starts, zone) if override.starts else ()
     yield from _end("ends", override.ends, None, override.starts, zone)
     yield ""
+
+
+def _hooks(hooks: Hooks) -> Iterator[str]:
+    """Yield what runs around every occurrence, and where."""
+    yield f"Jobs run in {hooks.namespace} around every time in which it is open:"
+    if before := hooks.before_open:
+        yield f"  before opening     {_job(before)}"
+        aborts = before.on_failure == "Abort"
+        yield f"  if that fails      {'nothing opens this time' if aborts else 'it opens all the same'}"
+    if before and before.rollback:
+        yield f"    and once         {_job(before.rollback)}"
+    if after := hooks.after_close:
+        yield f"  after closing      {_job(after)}"
+        yield f"                     as soon as nothing reconciles any more, or {phrases.duration(after.timeout)} later"
+    yield ""
+
+
+def _job(hook: Hook) -> str:
+    return f"{' '.join([*hook.command, *hook.args]) or hook.image}, for at most {phrases.duration(hook.timeout)}"
 
 
 def _resolved(field: str, moment: Moment[Value], zone: ZoneInfo) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """What is emitted is what Kubernetes takes: strict schemas of every release, and Pod Security restricted."""
 
 import copy
+import json
 import subprocess
 import sys
 import tomllib
@@ -41,6 +42,15 @@ def rendered(policy: Path, folder: Path) -> Iterator[Object]:
         for found in yaml.load_all(path.read_text(), Loader=yaml.CSafeLoader):
             if found["kind"] != "Kustomization":
                 yield found
+                yield from hooks(found)
+
+
+def hooks(found: Object) -> Iterator[Object]:
+    """Yield the Jobs that the gate creates by a ConfigMap, as it creates them."""
+    text = found.get("data", {}).get("hooks.json", '{"hooks": {}}')
+    for hook in json.loads(text)["hooks"].values():
+        metadata = {**hook["metadata"], "name": hook["name"]}
+        yield {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": hook["spec"]}
 
 
 def test_there_are_examples() -> None:
@@ -127,9 +137,21 @@ def test_harder_than_restricted(emitted: dict[Path, list[Object]], policy: Path)
             assert context["runAsUser"] > 0
             assert context["readOnlyRootFilesystem"] is True
             assert container["resources"]["limits"]["memory"]
-            words = [*container["command"], *container.get("args", [])]
+            words = [*container.get("command", []), *container.get("args", [])]
             assert "sh" not in {Path(word).name for word in words}
             assert not any("$" in word for word in words)
+
+
+def test_hooks_are_among_them(emitted: dict[Path, list[Object]]) -> None:
+    """The Jobs of hooks are proven as what is emitted is: one try, a day until they are gone, no token."""
+    jobs = [
+        found for objects in emitted.values() for found in objects if "ttlSecondsAfterFinished" in found.get("spec", {})
+    ]
+    assert len(jobs) == 3
+    for job in jobs:
+        assert (job["spec"]["backoffLimit"], job["spec"]["ttlSecondsAfterFinished"]) == (0, 86400)
+        assert job["spec"]["template"]["spec"]["automountServiceAccountToken"] is False
+        assert len(job["metadata"]["name"]) <= 63 - 24
 
 
 def on_container(**fields: object) -> Callable[[Object], None]:

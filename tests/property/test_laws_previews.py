@@ -92,7 +92,7 @@ def test_state_is_what_the_program_prints(shape: str, tmp_path: Path) -> None:
     """The program, run as the cluster runs it, at instants around a change of the clock and away from it."""
     change = Change("Europe/Berlin", minute(datetime(2027, 3, 28, 1)), 60, 120)
     compiled = plan(shape, change)
-    data, listed = configmap.config_map(compiled)["data"], configmap.items()
+    data, listed = configmap.config_map(compiled)["data"], configmap.items(compiled)
     for item in listed:
         (tmp_path / item["path"]).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / item["path"]).write_text(data[item["key"]])

@@ -193,3 +193,36 @@ def test_where_the_rights_went(items: list[Item]) -> None:
     stream = [KubeObject.from_value(item) for item in items]
     said = [result.message for result in window_policy.verify(KubeObject.parse(CONFIG.encode()), stream)]
     assert any("lies in edge, moved there by a layer above" in message for message in said)
+
+
+HOOKED = CONFIG.rstrip("\n") + '\n  events: true\n  hooks: {namespace: line, afterClose: {image: "line:1"}}\n'
+
+
+@pytest.fixture
+def hooked() -> list[Item]:
+    """What the function yields of a policy with hooks and Events."""
+    answer = call(wire(APPS, WEB, config=HOOKED))
+    assert answer.code == 0, answer.err
+    return yaml.safe_load(answer.out)["items"]
+
+
+@pytest.mark.parametrize(
+    ("layer", "rules"),
+    [
+        (lambda _: None, set()),
+        (move("flux-system"), {"rights-missing", "rights-excess"}),
+        (change("ConfigMap", "data", "hooks.json", to="{}"), {"stale"}),
+        (change("ConfigMap", "data", "gate.hooks.py", to=""), {"stale"}),
+        (lambda items: [item["rules"].pop(0) for item in of(items, "Role")], {"rights-missing"}),
+        (lambda items: [item["rules"][0]["verbs"].append("delete") for item in of(items, "Role")], None),
+    ],
+)
+def test_hooks_and_events(hooked: list[Item], layer: Layer, rules: set[str] | None) -> None:
+    """Their rights have to lie in their namespaces and be no more than that; their Jobs those of the policy."""
+    layer(hooked)
+    assert found(hooked, HOOKED) == ({"rights-missing", "rights-excess"} if rules is None else rules)
+
+
+def test_hooks_that_are_gone(hooked: list[Item]) -> None:
+    """A build from before they were taken out grants too much, and holds a program that is not the policy's."""
+    assert found(hooked, CONFIG) == {"stale", "rights-excess"}

@@ -62,7 +62,7 @@ def test_only_the_job_of_an_edit_forgives_what_is_missing() -> None:
 
 def test_every_key_of_the_volume_is_in_the_config_map() -> None:
     """And lies at the path that the program imports it from."""
-    paths = {item["key"]: item["path"] for item in configmap.items()}
+    paths = {item["key"]: item["path"] for item in configmap.items(PLAN)}
     assert set(paths) == {*configmap.program(), "timetable.json"}
     assert paths["__main__.py"] == "__main__.py"
     assert paths["gate.decide.py"] == "krm_windows/gate/decide.py"

@@ -1,4 +1,4 @@
-"""A small API server over TLS: GET, PATCH and discovery as Kubernetes answers them, and faults on demand."""
+"""A small API server over TLS: GET, PATCH, POST and discovery as Kubernetes answers them, and faults on demand."""
 
 import json
 import ssl
@@ -28,10 +28,13 @@ class Api:
     bodies: list[Json] = field(default_factory=list)
     faults: dict[tuple[str, str], list[Fault]] = field(default_factory=dict)
     version: int = 100
+    ends: dict[str, str] = field(default_factory=dict)
+    """How a Job ends as soon as it is created, by a part of its name: `Failed`, empty for not; else `Complete`."""
 
     def add(self, name: str, spec: Json, *, annotations: Json | None = None, **more: object) -> None:
         """Put the Kustomization `name` there."""
-        metadata: Json = {"name": name, "namespace": "flux-system", "creationTimestamp": "2020-01-01T00:00:00Z"}
+        metadata: Json = {"name": name, "namespace": "flux-system", "uid": f"uid-of-{name}"}
+        metadata["creationTimestamp"] = "2020-01-01T00:00:00Z"
         if annotations is not None:
             metadata["annotations"] = annotations
         self.store(path_of(name), {"kind": "Kustomization", "metadata": metadata, "spec": spec, **more})
@@ -51,6 +54,16 @@ class Api:
     def fault(self, method: str, name: str, *faults: Fault) -> None:
         """Let the next such requests, one after the other, meet these faults."""
         self.faults.setdefault((method, name), []).extend(faults)
+
+    def jobs(self) -> list[str]:
+        """Name, in order, the Jobs that were created."""
+        return [path.rpartition("/")[2] for path in self.objects if "/jobs/" in path]
+
+    def end(self, name: str, kind: str) -> None:
+        """Let a Job end as `Complete` or `Failed`."""
+        path = next(path for path in self.objects if path.endswith(f"/jobs/{name}"))
+        said = {"type": kind, "status": "True", "reason": "BackoffLimitExceeded", "message": "it said no"}
+        self.store(path, {**self.objects[path], "status": {"conditions": [said]}})
 
     def writes(self) -> list[str]:
         """Name, in order, what was asked to be patched."""
@@ -72,6 +85,10 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         """Answer an object or the versions of a group."""
         self._answer(None)
+
+    def do_POST(self) -> None:
+        """Create an object, unless there is one of its name."""
+        self._answer(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
 
     def do_PATCH(self) -> None:
         """Merge a patch, if it was made for the version that stands."""
@@ -103,12 +120,28 @@ class Handler(BaseHTTPRequestHandler):
             self.refuse(401, "Unauthorized")
         elif path == f"/apis/{GROUP}":
             self.reply(200, {"kind": "APIGroup", "preferredVersion": {"groupVersion": f"{GROUP}/v1", "version": "v1"}})
+        elif self.command == "POST":
+            self._create(path, patch or {})
         elif path not in self.api.objects:
             self.refuse(404, f"{path.rpartition('/')[2]!r} not found")
         elif patch is None:
             self.reply(200, self.api.objects[path])
         else:
             self._patch(path, query, patch)
+
+    def _create(self, path: str, thing: Json) -> None:
+        metadata = thing["metadata"]
+        assert isinstance(metadata, dict)
+        name = metadata["name"]
+        if self.headers["Content-Type"] != "application/json":
+            self.refuse(415, "not the object that was agreed on")
+        elif f"{path}/{name}" in self.api.objects:
+            self.refuse(409, f"{name!r} already exists")
+        else:
+            self.reply(201, self.api.store(f"{path}/{name}", thing))
+            ends = next((end for part, end in self.api.ends.items() if part in name), "Complete")
+            if thing["kind"] == "Job" and ends:
+                self.api.end(name, ends)
 
     def _patch(self, path: str, query: str, patch: Json) -> None:
         self.api.bodies.append(patch)

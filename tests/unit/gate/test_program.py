@@ -6,7 +6,7 @@ import socket
 import ssl
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -16,7 +16,7 @@ from shutil import copy
 from time import monotonic
 
 import pytest
-from api_server import GROUP, TLS, TOKEN, Api, Handler, dropped, edited, ignored, serving, slow, status
+from api_server import GROUP, TLS, Api, Handler, dropped, edited, ignored, serving, slow, status
 
 import krm_windows.gate
 from krm_windows.gate.__main__ import Gate
@@ -47,32 +47,6 @@ INFRA, APPS = kustomization("infra"), kustomization("apps")
 SHUT = Timetable(policy="flux-system/p", time_zone="UTC", targets=(INFRA, APPS))
 ALWAYS = replace(SHUT, outside_windows="Open")
 UNTIL_NOON = replace(SHUT, windows=(Rule("windows.morning", NOON - timedelta(hours=4), NOON),))
-
-
-@pytest.fixture
-def api() -> Api:
-    """Two Kustomizations that run and were applied."""
-    api = Api()
-    for name in ("infra", "apps"):
-        api.add(name, {"interval": "10m"}, status={"lastAppliedRevision": "main@sha1:1"})
-    return api
-
-
-@pytest.fixture
-def port(api: Api) -> Iterator[int]:
-    """The port at which it is served."""
-    with serving(api) as port:
-        yield port
-
-
-@pytest.fixture
-def account(tmp_path: Path) -> Path:
-    """A ServiceAccount's folder, as kubelet projects it."""
-    folder = tmp_path / "account"
-    folder.mkdir()
-    copy(TLS / "ca.crt", folder / "ca.crt")
-    (folder / "token").write_text(TOKEN)
-    return folder
 
 
 Look = Callable[..., bool]

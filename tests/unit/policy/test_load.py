@@ -151,7 +151,7 @@ def test_C02_all_problems_together_sorted() -> None:
     )
     assert [line.partition(": ")[0].removeprefix("[error] ") for line in lines(document)] == [
         "spec.freezes.x.reason",
-        "spec.hooks",
+        "spec.hooks.namespace",
         "spec.interval",
         "spec.overrides.y.state",
         "spec.targets[1]",
@@ -171,8 +171,6 @@ def test_C02_all_problems_together_sorted() -> None:
 @pytest.mark.parametrize(
     ("change", "line"),
     [
-        ("  hooks: {}", "[error] spec.hooks: must be left out: this release cannot do it yet (not-yet)"),
-        ("  events: false", "[error] spec.events: must be left out: this release cannot do it yet (not-yet)"),
         (
             "  extras: [AdmisionPolicy]",
             (
@@ -180,6 +178,33 @@ def test_C02_all_problems_together_sorted() -> None:
                 'got "AdmisionPolicy"; did you mean "AdmissionPolicy"? (field-value)'
             ),
         ),
+        ("  hooks: {}", "[error] spec.hooks.namespace: must be given (field-required)"),
+        (
+            "  hooks: {namespace: flux-system, afterClose: {image: 'i:1'}}",
+            (
+                "[error] spec.hooks.namespace: must be a namespace of their own, not the policy's: who may create Jobs "
+                'may use every account there, got "flux-system" (hook-namespace)'
+            ),
+        ),
+        (
+            "  hooks: {namespace: line, afterClose: {image: 'i:1', onFailure: Abort}}",
+            '[error] spec.hooks.afterClose.onFailure: must be Continue, got "Abort" (field-value)',
+        ),
+        (
+            "  hooks: {namespace: line, beforeOpen: {image: 'i:1', rollback: {image: 'i:1', onFailure: Abort}}}",
+            (
+                "[error] spec.hooks.beforeOpen.rollback.onFailure: is no field of the API; known here: image, command, "
+                "args, env, serviceAccountName, timeout (field-unknown)"
+            ),
+        ),
+        (
+            "  hooks: {namespace: line, afterClose: {image: 'i:latest'}}",
+            (
+                "[error] spec.hooks.afterClose.image: must be pinned by a digest, or by a tag other than latest, so "
+                'that every run is the same program, got "i:latest" (image-pinned)'
+            ),
+        ),
+        ("  events: maybe", '[error] spec.events: must be true or false, got "maybe" (field-value)'),
         (
             "  actuator: {type: Ansible}",
             '[error] spec.actuator.type: must be Gate or Kubectl, got "Ansible" (field-value)',

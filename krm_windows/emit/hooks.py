@@ -1,0 +1,89 @@
+"""The hooks as the gate reads them: the Jobs that it creates, whole but for their names."""
+
+from krm_windows.emit import names
+from krm_windows.emit.job import RESTRICTED, UNPRIVILEGED
+from krm_windows.emit.labels import labels
+from krm_windows.plan.model import Plan
+from krm_windows.policy.hooks import BeforeOpen, Hook, Hooks, Variable
+
+# How the gate names a hook, and what the names of its Jobs say.
+_SLUGS = {"beforeOpen": "before-open", "beforeOpen.rollback": "rollback", "afterClose": "after-close"}
+_KEPT_SECONDS = 24 * 3600
+# What the gate gives the Job controller to end a Job beyond its time, and what reading and noting take.
+_GRACE_SECONDS = 120
+
+
+def dump(plan: Plan, hooks: Hooks) -> dict[str, object]:
+    """Return the hooks' JSON form, which `gate.hooks` reads."""
+    found = {path.rpartition(".")[2]: _hook(plan, path, hook) for path, hook in hooks.each()}
+    return {"namespace": hooks.namespace, "hooks": found}
+
+
+def longest_seconds(hooks: Hooks) -> int:
+    """Return how long one look may take for its hooks: those after the last occurrence, then those before the next."""
+    twice = [hooks.after_close] if hooks.after_close else []  # once for targets to calm down, once for the Job
+    every = [hook for _, hook in hooks.each()]
+    return sum(_seconds(hook) + _GRACE_SECONDS for hook in (*every, *twice))
+
+
+def _seconds(hook: Hook) -> int:
+    return int(hook.timeout.total_seconds())
+
+
+def _hook(plan: Plan, path: str, hook: Hook) -> dict[str, object]:
+    return {
+        "name": names.hook(plan, _SLUGS[path]),
+        "seconds": _seconds(hook),
+        "aborts": isinstance(hook, BeforeOpen) and hook.on_failure == "Abort",
+        "metadata": {"labels": _labels(plan)},
+        "spec": _job(plan, hook),
+    }
+
+
+def _labels(plan: Plan) -> dict[str, str]:
+    return {**labels(plan), "app.kubernetes.io/component": "hook"}
+
+
+def _job(plan: Plan, hook: Hook) -> dict[str, object]:
+    """Return a Job's spec: one try, which a drained node does not count as, and gone after a day."""
+    return {
+        "activeDeadlineSeconds": _seconds(hook),
+        "backoffLimit": 0,
+        "podFailurePolicy": {
+            "rules": [{"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}]
+        },
+        "ttlSecondsAfterFinished": _KEPT_SECONDS,
+        "template": {"metadata": {"labels": _labels(plan)}, "spec": _pod(hook)},
+    }
+
+
+def _pod(hook: Hook) -> dict[str, object]:
+    account = hook.service_account_name
+    return {
+        **({"serviceAccountName": account} if account else {}),
+        "automountServiceAccountToken": account is not None,
+        "enableServiceLinks": False,
+        "restartPolicy": "Never",
+        "terminationGracePeriodSeconds": 10,
+        "securityContext": RESTRICTED,
+        "containers": [_container(hook)],
+        "volumes": [{"name": "tmp", "emptyDir": {}}],
+    }
+
+
+def _container(hook: Hook) -> dict[str, object]:
+    return {
+        "name": "hook",
+        "image": hook.image,
+        "imagePullPolicy": "IfNotPresent",
+        **({"command": list(hook.command)} if hook.command else {}),
+        **({"args": list(hook.args)} if hook.args else {}),
+        **({"env": [_variable(variable) for variable in hook.env]} if hook.env else {}),
+        "resources": {"requests": {"cpu": "10m", "memory": "32Mi"}, "limits": {"memory": "256Mi"}},
+        "securityContext": UNPRIVILEGED,
+        "volumeMounts": [{"name": "tmp", "mountPath": "/tmp"}],  # noqa: S108 - the one place that it may write to
+    }
+
+
+def _variable(variable: Variable) -> dict[str, object]:
+    return variable.model_dump(by_alias=True, exclude_none=True)

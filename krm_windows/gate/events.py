@@ -1,0 +1,96 @@
+"""Kubernetes Events on the targets: what a look did to them, whom it left them to, which hook failed."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+from hashlib import sha256
+from http import HTTPStatus
+
+from krm_windows.gate.__main__ import Gate
+from krm_windows.gate.decide import Decision
+from krm_windows.gate.kubernetes import ApiError, Cluster, dig
+from krm_windows.gate.target import mark
+from krm_windows.gate.timetable import Target
+from krm_windows.gate.wallclock import zone
+
+_REASONS = {  # by what the words of a look hold: the reason of the Event, and its type
+    "held:": ("WindowHeld", "Warning"),
+    "by a person": ("WindowLeftToPerson", "Warning"),
+    "by another policy": ("WindowLeftToPolicy", "Normal"),
+    "opened": ("WindowOpened", "Normal"),
+    "closed": ("WindowClosed", "Normal"),
+    "hooks.": ("WindowHookFailed", "Warning"),
+}
+
+
+def look(gate: Gate, cluster: Cluster, *, allow_missing: bool, around: Callable[..., bool] = Gate.look) -> bool:
+    """Look as `around` does, and write Events of what it logs; that one cannot be written is no failure."""
+    records: list[dict[str, object]] = []
+
+    def log(**fields: object) -> None:
+        gate.log(**fields)
+        records.append(fields)
+
+    well = around(replace(gate, log=log), cluster, allow_missing=allow_missing)
+    cluster.renew()
+    for target in (*gate.timetable.targets, *gate.timetable.released):
+        for record in records:
+            if words := _words(record, target):
+                try:
+                    _write(gate, cluster, target, words)
+                except ApiError as error:
+                    if error.status != HTTPStatus.CONFLICT:
+                        gate.log(target=str(target), event=words, error=str(error))
+    return well
+
+
+def _words(record: dict[str, object], target: Target) -> str:
+    """Say what a record tells of a target; nothing if it is not worth an Event."""
+    if record.get("hook") and record.get("trouble"):
+        return f"hooks.{record['hook']} failed: Job {record['job']}: {record['trouble']}"
+    words = str(record.get("done") or record.get("left") or "") if record.get("target") == str(target) else ""
+    return words if any(part in words for part in _REASONS) else ""
+
+
+def _write(gate: Gate, cluster: Cluster, target: Target, words: str) -> None:
+    thing, decision = cluster.get(target), gate.decides(gate.now())
+    reason, level = next(found for part, found in _REASONS.items() if part in words)
+    version = dig(thing, "metadata", "resourceVersion")
+    # What is left alone, or failed, is found again by the next look: one name for all of them, and one Event.
+    once = {"WindowClosed": version, "WindowOpened": version}.get(reason, str(decision.since))
+    name = sha256(json.dumps([gate.timetable.policy, words, once]).encode()).hexdigest()[:16]
+    now = gate.now().astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    event: dict[str, object] = {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": f"{target.name[:200]}.{name}", "namespace": target.namespace},
+        "involvedObject": {
+            "apiVersion": dig(thing, "apiVersion"),
+            "kind": target.kind,
+            "namespace": target.namespace,
+            "name": target.name,
+            "uid": dig(thing, "metadata", "uid"),
+            "resourceVersion": version,
+        },
+        "type": level,
+        "reason": reason,
+        "message": _message(gate, thing, words, decision)[:1024],
+        "source": {"component": "krm-windows"},
+        "firstTimestamp": now,
+        "lastTimestamp": now,
+        "count": 1,
+    }
+    cluster.ask("POST", f"/api/v1/namespaces/{target.namespace}/events", event)
+
+
+def _message(gate: Gate, thing: object, words: str, decision: Decision) -> str:
+    """Say what happened, by which policy, until when and why; what is closed carries that in its mark."""
+    text = dig(thing, "metadata", "annotations", mark(gate.timetable.policy))
+    try:
+        marked = json.loads(str(text))
+        reason, until = marked["reason"], marked["until"] and datetime.fromisoformat(marked["until"])
+    except (KeyError, TypeError, ValueError):  # no mark of ours
+        reason, until = decision.reason, decision.until
+    clock = f" until {until.astimezone(zone(gate.timetable.time_zone)):%a %Y-%m-%d %H:%M %Z}" if until else ""
+    return f"{words}, by {gate.timetable.policy}{clock}: {reason}"

@@ -1,0 +1,87 @@
+"""The part of the API that is about hooks: Jobs around the occurrences of a policy."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Literal
+
+from pydantic import ConfigDict, Field
+
+from krm_windows.policy import fields
+from krm_windows.policy.part import Part, one_of
+
+
+class KeyRef(Part):
+    """A key of a Secret or a ConfigMap in the namespace of the hooks."""
+
+    name: fields.Name = Field(description="The object's name.")
+    key: fields.Text = Field(description="The key in it.")
+
+
+class ValueFrom(Part):
+    """Where a variable's value comes from."""
+
+    model_config = ConfigDict(json_schema_extra=one_of("secretKeyRef", "configMapKeyRef"))
+
+    secret_key_ref: KeyRef | None = Field(default=None, description="A Secret's key.")
+    config_map_key_ref: KeyRef | None = Field(default=None, description="A ConfigMap's key.")
+
+
+class Variable(Part):
+    """An environment variable of a hook, written as in a Pod."""
+
+    model_config = ConfigDict(json_schema_extra=one_of("value", "valueFrom"))
+
+    name: fields.VariableName = Field(description="The variable's name.")
+    value: fields.AnyText | None = Field(default=None, description="Its value.")
+    value_from: ValueFrom | None = Field(default=None, description="Where its value comes from, instead of `value`.")
+
+
+class Hook(Part):
+    """A Job around an occurrence."""
+
+    image: fields.Image = Field(description="The image, pinned; it runs as a user that is not root.")
+    command: tuple[fields.AnyText, ...] = Field(default=(), description="The program; default: the image's.")
+    args: tuple[fields.AnyText, ...] = Field(default=(), description="The program's arguments.")
+    env: tuple[Variable, ...] = Field(default=(), description="Environment variables.")
+    service_account_name: fields.Name | None = Field(
+        default=None, description="The account it runs as; default: none that it could use."
+    )
+    timeout: fields.Duration = Field(
+        default=timedelta(minutes=10),
+        json_schema_extra={"default": "10m"},
+        description="How long it may take, from its Job's creation on.",
+    )
+
+
+class BeforeOpen(Hook):
+    """What runs before the targets are opened."""
+
+    on_failure: Literal["Abort", "Continue"] = Field(
+        default="Abort", description="Whether its failure keeps the targets closed, for all of this occurrence."
+    )
+    rollback: Hook | None = Field(default=None, description="What runs once when it aborted.")
+
+
+class AfterClose(Hook):
+    """What runs after the targets were closed and none is reconciling any more, or `timeout` is over."""
+
+    on_failure: Literal["Continue"] = Field(default="Continue", description="Its failure opens and closes nothing.")
+
+
+class Hooks(Part):
+    """Jobs around every occurrence, that is every unbroken time in which the policy is open."""
+
+    namespace: fields.Label = Field(
+        description="Where they run: a namespace of their own, neither the policy's, nor a target's, nor Flux's."
+    )
+    before_open: BeforeOpen | None = Field(default=None, description="What runs before the targets are opened.")
+    after_close: AfterClose | None = Field(default=None, description="What runs after they were closed.")
+
+    def each(self) -> Iterator[tuple[str, Hook]]:
+        """Yield the hooks that there are, each with the path of its field below `hooks`."""
+        if self.before_open:
+            yield "beforeOpen", self.before_open
+            if self.before_open.rollback:
+                yield "beforeOpen.rollback", self.before_open.rollback
+        if self.after_close:
+            yield "afterClose", self.after_close

@@ -1,0 +1,63 @@
+"""An external system with a maintenance flag: a small HTTP service beside the cluster, which hooks call."""
+
+import time
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Event, Thread
+
+from lab.places import NODE
+
+from krm_windows.policy.model import IMAGES
+
+CALL = "import sys, urllib.request as r; r.urlopen(r.Request(sys.argv[1], method='PUT'), timeout=300)"
+
+
+@dataclass
+class Line:
+    """A production line: PUT `/on` and `/off` set its flag, `/fail` refuses, `/hang` answers when it is let go."""
+
+    maintenance: bool = False
+    calls: list[tuple[str, datetime]] = field(default_factory=list)
+    released: Event = field(default_factory=Event)
+    address: str = ""
+
+    def called(self, word: str) -> int:
+        """Count the calls of a word."""
+        return sum(each == word for each, _ in self.calls)
+
+    def at(self, word: str) -> datetime:
+        """Return when a word was called last."""
+        return max(time for each, time in self.calls if each == word)
+
+    def hook(self, word: str, **more: object) -> dict[str, object]:
+        """Return a hook of a policy that calls a word."""
+        return {"image": IMAGES["Gate"], "command": ["python3", "-c", CALL], "args": [f"{self.address}/{word}"], **more}
+
+    def serve(self) -> ThreadingHTTPServer:
+        """Begin to serve on a free port of the machine that the cluster is on."""
+        server = ThreadingHTTPServer((NODE, 0), type("Bound", (_Handler,), {"line": self}))
+        server.daemon_threads = True
+        self.address = f"http://{NODE}:{server.server_port}"
+        Thread(target=server.serve_forever, daemon=True).start()
+        return server
+
+
+class _Handler(BaseHTTPRequestHandler):
+    line: Line
+
+    def do_PUT(self) -> None:
+        """Do what the path says."""
+        word = self.path.strip("/")
+        self.line.calls.append((word, datetime.now(UTC)))
+        if word == "hang":
+            self.line.released.wait(300)
+        if word in ("on", "off"):
+            self.line.maintenance = word == "on"
+            time.sleep(2)  # it takes its time, so that whatever does not wait for it is caught
+        self.send_response(500 if word == "fail" else 200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        """Keep quiet."""

@@ -1,0 +1,285 @@
+"""Hooks: an external system is in maintenance while changes may reach the cluster, whatever fails or comes late."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from threading import Event, Thread
+
+import pytest
+from lab.api import Api, ApiError, Object
+from line import Line
+from telling import (
+    APPS,
+    Spec,
+    Story,
+    eventually,
+    far_window,
+    minute,
+    sleep_until,
+    throughout,
+    wall,
+    window,
+)
+from test_rights import KUSTOMIZE, granted
+
+CLOSED: Spec = {"windows": {"later": far_window().spec}}
+OPEN: Spec = {**CLOSED, "state": "Open"}
+
+
+@dataclass(frozen=True)
+class Plant:
+    """A scene with a line to be put into maintenance, and the namespace in which that is done."""
+
+    story: Story
+    line: Line
+    namespace: str
+
+    def policy(self, spec: Spec, **hooks: object) -> None:
+        """Set the policy with these hooks; it is looked at as soon as Flux has applied it."""
+        self.story.policy({**spec, "hooks": {"namespace": self.namespace, **hooks}})
+
+    def closed(self, **hooks: object) -> None:
+        """Begin closed, with a second version of the application waiting."""
+        self.story.begin()
+        self.policy(CLOSED, **hooks)
+        self.story.eventually_closed()
+        self.story.release("2")
+
+    def jobs(self) -> list[Object]:
+        """Return the Jobs of hooks, the first created first."""
+        return sorted(
+            self.story.api.items("jobs", self.namespace), key=lambda job: job["metadata"]["creationTimestamp"]
+        )
+
+    def look(self, name: str) -> None:
+        """Start a look, as the CronJob does."""
+        self.story.kubectl("create", "job", name, "--from=cronjob/windows-look")
+
+    def ended(self, name: str) -> str | None:
+        """Return how a look ended, None while it goes on."""
+        conditions = self.story.api.get("jobs", self.story.name, name).get("status", {}).get("conditions", [])
+        return next((each["type"] for each in conditions if each["type"] in ("Complete", "Failed")), None)
+
+
+@pytest.fixture
+def plant(story: Story, neighbour: Story) -> Iterator[Plant]:
+    """A story's scene with a line, and a second namespace for its hooks; both enforce Pod Security *restricted*."""
+    line = Line()
+    server = line.serve()
+    yield Plant(story, line, neighbour.name)
+    line.released.set()
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.mark.long
+def test_maintenance_around_a_window(plant: Plant) -> None:
+    """In maintenance before the first change is applied; out of it when it is closed and nothing reconciles."""
+    story, line = plant.story, plant.line
+    plant.closed(beforeOpen=line.hook("on"), afterClose=line.hook("off"))
+    night = window(after=45, length=2)
+    plant.policy({"windows": {"night": night.spec}}, beforeOpen=line.hook("on"), afterClose=line.hook("off"))
+    story.eventually_delivered()
+    opened = Event()
+    watch = Thread(target=watched, args=(plant, opened))
+    watch.start()
+    sleep_until(night.opens)
+    story.eventually_applied("2", within=100)
+    opened.set()
+    watch.join()
+    assert night.opens < line.at("on") + timedelta(seconds=2) < last_applied(story)
+    sleep_until(night.closes)
+    story.eventually_closed()
+    assert line.maintenance
+    eventually("out of maintenance", lambda: not line.maintenance, within=60)
+    assert story.closed()
+    assert [word for word, _ in line.calls] == ["on", "off"]
+    assert [job["metadata"]["name"].rsplit("-", 2)[0] for job in plant.jobs()] == [
+        "windows-before-open",
+        "windows-after-close",
+    ]
+
+
+def watched(plant: Plant, opened: Event) -> None:
+    """Note it as a call if the target is open while the line is not in maintenance."""
+    api = Api()
+    while not opened.wait(0.1):
+        found = api.get("kustomizations", plant.story.name, APPS)
+        if not found["spec"].get("suspend") and not plant.line.maintenance:
+            plant.line.calls.append(("opened early", datetime.now(UTC)))
+    api.close()
+
+
+def last_applied(story: Story) -> datetime:
+    """Return when the application was written last."""
+    fields = story.api.get("configmaps", story.name, "app")["metadata"]["managedFields"]
+    return max(datetime.fromisoformat(entry["time"]) for entry in fields) + timedelta(seconds=1)  # whole seconds
+
+
+@pytest.mark.long
+def test_nothing_is_taken_out_while_something_reconciles(plant: Plant) -> None:
+    """A change that is still being applied at the close keeps the system in maintenance until it is done."""
+    story, line = plant.story, plant.line
+    hooks = {"afterClose": line.hook("off", timeout="3m")}
+    story.begin(timeout="75s", wait=True)
+    story.write("apps/slow.yaml", never_ready())
+    story.write("apps/kustomization.yaml", {"resources": ["app.yaml"]})
+    plant.policy(OPEN, **hooks)
+    eventually("the opening is noted", lambda: "hooks.krm-windows.dev/" in str(story.target()["metadata"]))
+    story.write("apps/kustomization.yaml", {"resources": ["app.yaml", "slow.yaml"]})
+    story.release("2")
+    eventually("it waits for what is never ready", lambda: reconciles(story), within=60)
+    plant.policy(CLOSED, **hooks)
+    story.eventually_closed()
+    eventually("it reconciles no more, and nothing ran before", lambda: bool(line.calls) or not reconciles(story), 150)
+    assert not line.calls
+    eventually("the hook has run", lambda: line.called("off") == 1, within=60)
+
+
+def never_ready() -> Object:
+    """Return a Pod that no node takes, for which a Kustomization waits in vain."""
+    container = {
+        "name": "a",
+        "image": "a:1",
+        "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
+    }
+    spec = {
+        "nodeSelector": {"no": "such-node"},
+        "securityContext": {"runAsNonRoot": True, "runAsUser": 65532, "seccompProfile": {"type": "RuntimeDefault"}},
+        "containers": [container],
+    }
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "slow"}, "spec": spec}
+
+
+def reconciles(story: Story) -> bool:
+    """Say whether Flux is at work on the target."""
+    conditions = story.target().get("status", {}).get("conditions", [])
+    return any(each["type"] == "Reconciling" and each["reason"] == "Progressing" for each in conditions)
+
+
+def test_a_failure_keeps_it_closed(plant: Plant) -> None:
+    """It says so; the next look starts nothing; the rollback has run once."""
+    story, line = plant.story, plant.line
+    hooks = {"beforeOpen": line.hook("fail", rollback=line.hook("off"))}
+    plant.closed(**hooks)
+    plant.policy(OPEN, **hooks)
+    eventually("it is rolled back", lambda: line.called("off") == 1)
+    eventually(
+        "the target says so", lambda: "hooks.beforeOpen failed" in str(story.target()["metadata"]["annotations"])
+    )
+    plant.look("again")
+    eventually("the look fails", lambda: plant.ended("again") == "Failed", within=120)
+    assert story.suspended()
+    assert story.version() == "1"
+    assert (line.called("fail"), line.called("off"), len(plant.jobs())) == (1, 1, 2)
+
+
+def test_a_failure_is_passed_over(plant: Plant) -> None:
+    """With `Continue` the target is opened, after the failure."""
+    line = plant.line
+    hooks = {"beforeOpen": line.hook("fail", onFailure="Continue")}
+    plant.closed(**hooks)
+    plant.policy(OPEN, **hooks)
+    plant.story.eventually_applied("2", within=90)
+    assert line.called("fail") == 1
+    [job] = plant.jobs()
+    assert job["status"]["failed"] == 1
+
+
+@pytest.mark.long
+def test_a_hook_that_hangs(plant: Plant) -> None:
+    """It is ended by its timeout, and the target stays closed."""
+    story, line = plant.story, plant.line
+    hooks = {"beforeOpen": line.hook("hang", timeout="1m")}
+    plant.closed(**hooks)
+    plant.policy(OPEN, **hooks)
+    eventually("it is called", lambda: line.called("hang") == 1)
+    eventually("it is ended", lambda: "DeadlineExceeded" in str(plant.jobs()[0].get("status")), within=90)
+    eventually(
+        "the target says so", lambda: "hooks.beforeOpen failed" in str(story.target()["metadata"]["annotations"])
+    )
+    assert story.suspended()
+    assert story.version() == "1"
+
+
+@pytest.mark.long
+def test_a_hook_that_still_runs_at_the_close(plant: Plant) -> None:
+    """It does not keep the gate open: when it ends, nothing is opened, and what it did is rolled back."""
+    story, line = plant.story, plant.line
+    hooks = {"beforeOpen": line.hook("hang", timeout="5m", rollback=line.hook("off"))}
+    plant.closed(**hooks)
+    ends = minute(after=90)
+    override = {"now": {"state": "Open", "ends": wall(ends), "reason": "a story"}}
+    plant.policy({**CLOSED, "overrides": override}, **hooks)
+    eventually("it is called", lambda: line.called("hang") == 1)
+    sleep_until(ends + timedelta(seconds=10))
+    assert story.suspended()
+    line.released.set()
+    eventually("it is rolled back", lambda: line.called("off") == 1)
+    throughout(10, "apps stays closed", story.suspended)
+    assert story.version() == "1"
+    assert not story.says("opened")
+
+
+def test_looks_that_run_together(plant: Plant) -> None:
+    """They wait for one and the same Job, and none opens before it has ended."""
+    story, line = plant.story, plant.line
+    hooks = {"beforeOpen": line.hook("hang")}
+    plant.closed(**hooks)
+    plant.policy(OPEN, **hooks)
+    for name in ("one", "two"):
+        plant.look(name)
+    eventually("it is called", lambda: line.called("hang") == 1)
+    throughout(15, "apps stays closed", story.suspended)
+    line.released.set()
+    story.eventually_applied("2")
+    eventually("they all end well", lambda: all(well(story, name) for name in ("one", "two")), within=90)
+    assert (line.called("hang"), len(plant.jobs())) == (1, 1)
+
+
+def well(story: Story, name: str) -> bool:
+    """Say whether a look has ended with nothing left to do; of those of a CronJob only the last is kept."""
+    return any(line.get("failed") == [] for line in story.log(f"{name}-*"))
+
+
+def test_the_rights_of_hooks(plant: Plant) -> None:
+    """In their namespace Jobs may be created and read, and nothing else; without hooks there is no right at all."""
+    story = plant.story
+    plant.closed(afterClose=plant.line.hook("off"))
+    account = token(story)
+    target = ([KUSTOMIZE], ["kustomizations"], [APPS], ["get", "patch"])
+    expected = {story.name: [target], plant.namespace: [(["batch"], ["jobs"], [], ["create", "get"])]}
+    for found in story.api.items("namespaces"):
+        name = found["metadata"]["name"]
+        assert granted(account, name) == expected.get(name, []), name
+    for deed in (
+        lambda: account.items("jobs", plant.namespace),
+        lambda: account.delete("jobs", plant.namespace, "any"),
+        lambda: account.patch("jobs", plant.namespace, "any", {}),
+        lambda: account.items("secrets", plant.namespace),
+        lambda: account.create("pods", plant.namespace, {"metadata": {"name": "any"}, "spec": {}}),
+        lambda: account.create("jobs", story.name, {"metadata": {"name": "any"}, "spec": {}}),
+    ):
+        with pytest.raises(ApiError) as refusal:
+            deed()
+        assert refusal.value.status == 403
+    story.policy(CLOSED)
+    eventually("its rights are gone", lambda: granted(account, plant.namespace) == [])
+    account.close()
+
+
+def token(story: Story) -> Api:
+    """Return the API as the policy's account may use it."""
+    request: Object = {"spec": {"expirationSeconds": 3600}}
+    answer = story.api.ask("POST", f"api/v1/namespaces/{story.name}/serviceaccounts/windows-gate/token", request)
+    return Api(answer["status"]["token"])
+
+
+def test_refused_namespaces(story: Story) -> None:
+    """The policy's, a target's and that of Flux: whoever may create Jobs there may use the accounts there."""
+    targets = [{"kind": "Kustomization", "names": [APPS], "namespace": "tenants"}]
+    for namespace in (story.name, "tenants", "flux-system"):
+        hooks = {"namespace": namespace, "afterClose": {"image": "line:1"}}
+        story.write("windows.yaml", story.policy_text({**CLOSED, "targets": targets, "hooks": hooks}))
+        with pytest.raises(AssertionError, match="hook-namespace"):
+            story.render("windows.yaml", "cluster/windows")

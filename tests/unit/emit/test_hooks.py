@@ -1,0 +1,87 @@
+"""What hooks and Events add to what is emitted, and that nothing is added where there are none."""
+
+import json
+
+import pytest
+import yaml
+from calls import POLICY, call, wire
+
+HOOKS = """\
+  hooks:
+    namespace: line
+    beforeOpen:
+      image: line:1
+      timeout: 5m
+      serviceAccountName: operator
+      rollback: {image: "line:1", timeout: 2m}
+    afterClose: {image: "line:1", timeout: 3m}
+"""
+EVENTS = "  events: true\n"
+CORE = {"decide", "kubernetes", "recurrence", "target", "timetable", "wallclock", "__init__", "__main__"}
+
+
+def items(more: str) -> list[dict]:
+    """Return what a policy yields with more in its spec."""
+    found: list[dict] = yaml.safe_load(call(wire(config=POLICY.rstrip("\n") + "\n" + more)).out)["items"]
+    return found
+
+
+def config_map(more: str) -> dict[str, str]:
+    """Return the data of the ConfigMap."""
+    [data] = [item["data"] for item in items(more) if item["kind"] == "ConfigMap"]
+    return data
+
+
+@pytest.mark.parametrize(
+    ("more", "parts"), [("", set()), (EVENTS, {"events"}), (HOOKS, {"hooks", "notes"}), (HOOKS + EVENTS, None)]
+)
+def test_what_is_not_used_is_not_shipped(more: str, parts: set[str] | None) -> None:
+    """Modules, volume and first file have what the policy uses, and the rest is left out."""
+    data = config_map(more)
+    wanted = {"events", "hooks", "notes"} if parts is None else parts
+    assert {key.split(".")[1] for key in data if key.startswith("gate.")} == CORE | wanted
+    assert ("hooks.json" in data) == ("hooks" in wanted)
+    assert all((part in data["__main__.py"]) == (part in wanted) for part in ("events", "hooks"))
+    [volume] = [item["spec"]["template"]["spec"]["volumes"][0] for item in items(more) if item["kind"] == "Job"]
+    assert {item["key"] for item in volume["configMap"]["items"]} == set(data)
+
+
+def roles(more: str) -> dict[str, list[dict]]:
+    """Return the rules of each Role by its namespace."""
+    return {item["metadata"]["namespace"]: item["rules"] for item in items(more) if item["kind"] == "Role"}
+
+
+def test_rights_are_only_where_they_are_used() -> None:
+    """Jobs in the namespace of the hooks, Events where targets are."""
+    plain = roles("")
+    assert roles(HOOKS) == {
+        **plain,
+        "line": [{"apiGroups": ["batch"], "resources": ["jobs"], "verbs": ["create", "get"]}],
+    }
+    told = [{"apiGroups": [""], "resources": ["events"], "verbs": ["create"]}]
+    assert roles(EVENTS) == {namespace: told + rules for namespace, rules in plain.items()}
+
+
+def test_a_job_has_time_for_its_hooks() -> None:
+    """In each of its two looks: 3 minutes for targets to calm down, 3, 5 and 2 for the Jobs, and what lies between."""
+    deadlines = {spec["activeDeadlineSeconds"] for spec in specs("")}
+    assert {spec["activeDeadlineSeconds"] for spec in specs(HOOKS)} == {deadlines.pop() + 2 * (13 * 60 + 4 * 120)}
+
+
+def specs(more: str) -> list[dict]:
+    """Return the spec of every Job and CronJob's Job."""
+    found = [item["spec"] for item in items(more) if item["kind"] in ("Job", "CronJob")]
+    return [spec.get("jobTemplate", {}).get("spec", spec) for spec in found]
+
+
+def test_a_hook_is_what_the_policy_says() -> None:
+    """Image, account and time are its own; it has a token only with an account; only `Abort` aborts."""
+    data = json.loads(config_map(HOOKS)["hooks.json"])
+    before, rollback, after = (data["hooks"][kind] for kind in ("beforeOpen", "rollback", "afterClose"))
+    assert data["namespace"] == "line"
+    assert [hook["aborts"] for hook in (before, rollback, after)] == [True, False, False]
+    assert [hook["seconds"] for hook in (before, rollback, after)] == [300, 120, 180]
+    assert before["spec"]["activeDeadlineSeconds"] == 300
+    pod = before["spec"]["template"]["spec"]
+    assert (pod["serviceAccountName"], pod["automountServiceAccountToken"]) == ("operator", True)
+    assert "serviceAccountName" not in after["spec"]["template"]["spec"]

@@ -1,0 +1,135 @@
+"""Events on targets, against an API server: one for each change, and one for what look after look leaves alone."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+
+import pytest
+from api_server import GROUP, Api, Fault, dropped, status
+
+from krm_windows.gate import events, hooks
+from krm_windows.gate.__main__ import Gate
+from krm_windows.gate.decide import decide
+from krm_windows.gate.kubernetes import Cluster, dig
+from krm_windows.gate.target import HOLD, mark
+from krm_windows.gate.timetable import Rule, Target, Timetable
+
+NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+APPS = Target(
+    group=GROUP, version="v1", resource="kustomizations", kind="Kustomization", namespace="flux-system", name="apps"
+)
+POLICY = Timetable(
+    policy="flux-system/p",
+    time_zone="Europe/Berlin",
+    targets=(APPS,),
+    windows=(Rule("windows.morning", NOON - 4 * HOUR, NOON), Rule("windows.next", NOON + 20 * HOUR, NOON + 24 * HOUR)),
+)
+Look = Callable[..., bool]
+
+
+@pytest.fixture
+def look(api: Api, port: int, account: Path) -> Look:
+    """One look, with Events, at an hour; in its log one line is one record."""
+
+    def once(now: datetime, around: Callable[..., bool] = Gate.look, log: Callable[..., None] = dict) -> bool:
+        gate = Gate(POLICY, partial(decide, POLICY), lambda: now, log)
+        return events.look(gate, Cluster("127.0.0.1", str(port), account, 5), allow_missing=False, around=around)
+
+    api.add("apps", {}, apiVersion=f"{GROUP}/v1")
+    return once
+
+
+def told(api: Api) -> list[tuple[object, ...]]:
+    """Type, reason and message of each Event, in order."""
+    found = [thing for path, thing in api.objects.items() if "/events/" in path]
+    return [(event["type"], event["reason"], event["message"]) for event in found]
+
+
+def test_every_change_is_told(api: Api, look: Look) -> None:
+    """By which policy, until when on its clock, and why; a look that changes nothing tells nothing."""
+    for now in (NOON, NOON, NOON - HOUR, NOON - HOUR, NOON):
+        assert look(now)
+    closed = "closed, by flux-system/p until Sat 2026-11-21 09:00 CET: no window is open"
+    opened = "opened, by flux-system/p until Fri 2026-11-20 13:00 CET: windows.morning"
+    assert told(api) == [
+        ("Normal", "WindowClosed", closed),
+        ("Normal", "WindowOpened", opened),
+        ("Normal", "WindowClosed", closed),
+    ]
+
+
+def test_an_event_is_one_of_the_core(api: Api, look: Look) -> None:
+    """About the object as it is, in its namespace, with the times that kubectl and flux sort by."""
+    look(NOON)
+    [event] = [
+        thing for path, thing in api.objects.items() if path.startswith("/api/v1/namespaces/flux-system/events/")
+    ]
+    assert event["involvedObject"] == {
+        "apiVersion": f"{GROUP}/v1",
+        "kind": "Kustomization",
+        "namespace": "flux-system",
+        "name": "apps",
+        "uid": "uid-of-apps",
+        "resourceVersion": dig(api.object("apps"), "metadata", "resourceVersion"),
+    }
+    assert (event["firstTimestamp"], event["lastTimestamp"], event["count"]) == (
+        "2026-11-20T12:00:00Z",
+        "2026-11-20T12:00:00Z",
+        1,
+    )
+    assert event["source"] == {"component": "krm-windows"}
+
+
+@pytest.mark.parametrize(
+    ("notes", "reason", "words"),
+    [
+        ({}, "WindowLeftToPerson", "left closed by a person"),
+        ({mark("flux-system/p"): "{}", HOLD: "ann, looking"}, "WindowHeld", "left closed, held: ann, looking"),
+        ({mark("flux-system/other"): "{}"}, "WindowLeftToPolicy", "left closed by another policy"),
+    ],
+)
+def test_what_is_left_alone_is_told_once(
+    api: Api, look: Look, notes: dict[str, object], reason: str, words: str
+) -> None:
+    """However many looks find it so; and again in the next window."""
+    api.add("apps", {"suspend": True}, annotations=notes)
+    for _ in range(3):
+        assert look(NOON - HOUR)
+    assert [(each[1], str(each[2]).partition(", by")[0]) for each in told(api)] == [(reason, words)]
+    assert look(NOON + 21 * HOUR)
+    assert [each[1] for each in told(api)] == [reason] * 2
+
+
+@pytest.mark.parametrize("fault", [status(403), status(500), dropped])
+def test_one_that_cannot_be_written(api: Api, look: Look, fault: Fault) -> None:
+    """It is no failure of the look, and the log says so."""
+    log: list[dict[str, object]] = []
+    api.fault("POST", "events", fault)
+    assert look(NOON, log=lambda **line: log.append(line))
+    assert (dig(api.object("apps"), "spec", "suspend"), told(api)) == (True, [])
+    assert "error" in log[-1]
+
+
+def test_a_failed_hook_is_told(api: Api, look: Look) -> None:
+    """On every target, once, with the Job's name and what it says."""
+    look(NOON - 5 * HOUR)
+    api.ends["p-before"] = "Failed"
+    text = (
+        '{"namespace": "line", "hooks": {"beforeOpen": '
+        '{"name": "p-before-open", "seconds": 5, "aborts": true, "metadata": {}, "spec": {}}}}'
+    )
+    around = partial(hooks.look, text=text, pace=hooks.Pace(pause=0.01))
+    assert not look(NOON - HOUR, around)
+    assert not look(NOON - HOUR, around)
+    [job] = api.jobs()
+    assert [each[:2] for each in told(api)] == [("Normal", "WindowClosed"), ("Warning", "WindowHookFailed")]
+    assert f"hooks.beforeOpen failed: Job line/{job}: BackoffLimitExceeded: it said no" in str(told(api)[1][2])
+
+
+def test_a_missing_target(api: Api, look: Look) -> None:
+    """There is nothing to tell it on."""
+    api.objects.clear()
+    assert not look(NOON)
+    assert told(api) == []
