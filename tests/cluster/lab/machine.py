@@ -11,26 +11,29 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from lab.places import API_PORT, API_SERVICE, CACHE, LOGS, NODE, RUN
-from lab.processes import LabError, alive, run, until
+from lab.places import API_PORT, API_SERVICE, CGROUP, LOGS, NODE, PIDS, POD_BRIDGE, RUN
+from lab.processes import LabError, alive, run, start, until
 
-_HOLDER = CACHE / "holder.pid"
+_HOLDER = PIDS / "holder"
+_UNSHARE = ["unshare", "--pid", "--net", "--mount", "--fork", "--kill-child", "--mount-proc"]
+_HOLD = [*_UNSHARE, sys.executable, "-m", "lab", "hold"]
+_ELSEWHERE = "elsewhere"
+_HIERARCHY = Path("/sys/fs/cgroup")
 _FRESH = ("/var/lib/cni", "/var/lib/kubelet", "/run/containerd", "/var/log/containers")
 
 
-def create() -> None:
-    """Start the holder, and give it a network with no way out and fresh folders of its own."""
+def create(*, tied: bool) -> None:
+    """Start the holder; `tied`, it ends with this process, however that ends, else when `destroy` is called."""
     if os.geteuid() != 0:
         raise LabError("the cluster needs root: it makes namespaces and runs containers")
     if running():
         raise LabError(f"a cluster is up already (`make cluster-down` ends it); its holder is {holder()}")
-    shutil.rmtree(RUN, ignore_errors=True)
-    shutil.rmtree(LOGS, ignore_errors=True)
+    for folder in (RUN, LOGS):
+        shutil.rmtree(folder, ignore_errors=True)
     for folder in (RUN, LOGS / "pods"):
         folder.mkdir(parents=True)
-    unshare = ["unshare", "--pid", "--net", "--mount", "--fork", "--kill-child", "--mount-proc"]
-    process = subprocess.Popen([*unshare, sys.executable, "-m", "lab", "hold"], start_new_session=True)
-    _HOLDER.write_text(str(process.pid))
+    _make_cgroups()
+    start(_HOLDER.name, [*_HOLD, "tied"] if tied else _HOLD, stdin=subprocess.PIPE if tied else subprocess.DEVNULL)
     until("the lab's namespaces", lambda: _inner() is not None, 10)
 
 
@@ -47,18 +50,42 @@ def furnish() -> None:
     run("ip", "link", "set", "lab0", "up")
     # The kubelet and the address translation want a default route; this one leads nowhere.
     run("ip", "route", "add", "default", "via", NODE.rpartition(".")[0] + ".254", "dev", "lab0", "onlink")
-    run("sysctl", "-qw", "net.ipv4.ip_forward=1")
+    Path("/proc/sys/net/ipv4/ip_forward").write_text("1")
     goal = ["-j", "DNAT", "--to-destination", f"{NODE}:{API_PORT}"]
     for chain in ("PREROUTING", "OUTPUT"):
         service = ["-d", f"{API_SERVICE}/32", "-p", "tcp", "--dport", "443"]
         run("iptables", "-t", "nat", "-A", chain, *service, *goal)
+    _watch()
 
 
-def hold() -> None:
-    """Be the first process of the namespaces: reap, and wait for the end."""
+def strays() -> int:
+    """Return how many packets Pods have sent to anything but the API server; to be called inside."""
+    counted = run("iptables", "--list", _ELSEWHERE, "--numeric", "--verbose", "--exact")
+    return int(counted.splitlines()[-1].split()[0])
+
+
+def forget_strays() -> None:
+    """Count from nought again."""
+    run("iptables", "--zero", _ELSEWHERE)
+
+
+def _watch() -> None:
+    """Count, and drop, what comes from the Pods' bridge and does not go to the API server."""
+    run("iptables", "--new-chain", _ELSEWHERE)
+    for chain in ("INPUT", "FORWARD"):
+        run("iptables", "--append", chain, "--in-interface", POD_BRIDGE, "--jump", _ELSEWHERE)
+    api_server = ["--destination", NODE, "--protocol", "tcp", "--dport", str(API_PORT)]
+    run("iptables", "--append", _ELSEWHERE, *api_server, "--jump", "RETURN")
+    run("iptables", "--append", _ELSEWHERE, "--jump", "DROP")
+
+
+def hold(*, tied: bool) -> None:
+    """Be the first process of the namespaces: reap, and wait for the end, of standard input too where it is `tied`."""
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
-    while True:
+    if tied:
+        sys.stdin.read()
+    while not tied:
         signal.pause()
 
 
@@ -71,20 +98,20 @@ def inside(*command: str | Path) -> Sequence[str | Path]:
 
 def destroy() -> None:
     """End the holder, and with it everything inside; remove what it left in the cgroup tree."""
-    if not running():
-        return
-    pid = holder()
-    os.kill(pid, signal.SIGKILL)
-    until("the lab ended", lambda: not alive(pid), 30)
-    _HOLDER.unlink()
-    for tree in sorted(Path("/sys/fs/cgroup").glob("**/kubepods*/**"), reverse=True):
-        if tree.is_dir():
-            _remove(tree)
+    if (inner := _inner()) is not None:
+        os.kill(holder(), signal.SIGKILL)
+        until("every process of the lab ended", lambda: not alive(inner), 60)
+    _HOLDER.unlink(missing_ok=True)
+    for tree in _cgroups():
+        for folder in sorted(tree.glob("**/"), reverse=True):
+            _remove(folder)
 
 
 def running() -> bool:
-    """Say whether the holder runs."""
-    return _HOLDER.exists() and alive(holder())
+    """Say whether the holder runs: its id may have been given to another process since."""
+    command = Path(f"/proc/{holder()}/cmdline") if _HOLDER.exists() else None
+    expected = [os.fsencode(word) for word in _HOLD]
+    return command is not None and command.exists() and command.read_bytes().split(b"\0")[: len(expected)] == expected
 
 
 def holder() -> int:
@@ -97,6 +124,23 @@ def _inner() -> int | None:
     children = Path(f"/proc/{holder()}/task/{holder()}/children") if running() else None
     pids = children.read_text().split() if children and children.exists() else []
     return int(pids[0]) if pids else None
+
+
+def _cgroups() -> list[Path]:
+    """Return the lab's part of the cgroup tree: of the one hierarchy, or of each controller's."""
+    unified = Path(_HIERARCHY, "cgroup.controllers").exists()
+    hierarchies = [_HIERARCHY] if unified else [path for path in _HIERARCHY.iterdir() if not path.is_symlink()]
+    return [hierarchy / CGROUP for hierarchy in hierarchies if hierarchy.is_dir()]
+
+
+def _make_cgroups() -> None:
+    """Make the lab's part of the cgroup tree, with every controller that there is."""
+    for tree in _cgroups():
+        controllers = tree.with_name("cgroup.controllers")
+        if controllers.exists():
+            wanted = " ".join(f"+{name}" for name in controllers.read_text().split())
+            tree.with_name("cgroup.subtree_control").write_text(wanted)
+        tree.mkdir(exist_ok=True)
 
 
 def _remove(folder: Path) -> None:

@@ -3,7 +3,7 @@
 import json
 
 from lab import images
-from lab.places import ADMIN, BIN, NODE, PKI, RUN
+from lab.places import ADMIN, BIN, CGROUP, NODE, PKI, POD_BRIDGE, RUN
 from lab.processes import answers, run, start, until
 
 _NODE = RUN / "node"
@@ -52,6 +52,7 @@ _KUBELET = {
     "tlsPrivateKeyFile": str(PKI / "kubelet.key"),
     "containerRuntimeEndpoint": f"unix://{_SOCKET}",
     "cgroupDriver": "cgroupfs",
+    "cgroupRoot": f"/{CGROUP}",
     "failCgroupV1": False,
     "enforceNodeAllocatable": [],
     "failSwapOn": False,
@@ -70,7 +71,7 @@ _BRIDGE = {
     "plugins": [
         {
             "type": "bridge",
-            "bridge": "cni0",
+            "bridge": POD_BRIDGE,
             "isGateway": True,
             "ipMasq": False,
             "hairpinMode": True,

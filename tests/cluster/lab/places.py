@@ -1,6 +1,7 @@
 """Where the lab keeps things: everything under `.cache/e2e`, all that belongs to one run under `run`."""
 
 import tomllib
+from hashlib import sha256
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -12,12 +13,14 @@ LOGS = CACHE / "logs"
 PIDS = RUN / "pids"
 PKI = RUN / "pki"
 GIT = RUN / "git"
+CGROUP = f"lab-{sha256(bytes(ROOT)).hexdigest()[:8]}"  # two kubelets in one would remove each other's Pods
 GO = Path(__file__).resolve().parent / "go"
 
 ADMIN = RUN / "admin.kubeconfig"
 API, API_PORT = "127.0.0.1", 6443
 GIT_PORT, ARTIFACT_PORT = 9418, 9790
 NODE = "10.99.0.1"
+POD_BRIDGE = "cni0"
 SERVICES, API_SERVICE = "10.96.0.0/16", "10.96.0.1"
 
 PINS = tomllib.loads((ROOT / "versions.toml").read_text())

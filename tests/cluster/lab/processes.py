@@ -11,6 +11,9 @@ from lab.places import LOGS, PIDS
 
 Command = Sequence[str | Path]
 
+# They outlast who started them, and Python complains of a process that is forgotten before it has ended.
+_STARTED: list[subprocess.Popen[bytes]] = []
+
 
 class LabError(Exception):
     """The lab cannot do what it was asked; the message says what a person can look at."""
@@ -25,16 +28,19 @@ def run(*command: str | Path, **options: object) -> str:
     return output
 
 
-def start(name: str, command: Command, environment: Mapping[str, str] | None = None) -> None:
-    """Start a process that lasts, its output in `logs/NAME.log`, its command remembered for `restart`."""
+def start(
+    name: str, command: Command, environment: Mapping[str, str] | None = None, stdin: int = subprocess.DEVNULL
+) -> None:
+    """Start a process that lasts, its output in `logs/NAME.log`, its id under `pids`."""
     LOGS.mkdir(parents=True, exist_ok=True)
     PIDS.mkdir(parents=True, exist_ok=True)
     with (LOGS / f"{name}.log").open("ab") as log:
         process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
+            command, stdin=stdin, stdout=log, stderr=log, start_new_session=True,
             env={**os.environ, **(environment or {})},
         )  # fmt: skip
     (PIDS / name).write_text(str(process.pid))
+    _STARTED.append(process)
 
 
 def stop(name: str, patience: float = 30) -> None:
