@@ -103,6 +103,7 @@ def create(story: Story, kind: Kind) -> None:
             if error.status != HTTPStatus.CONFLICT:
                 raise
     body = story.object(f"{kind.group}/{kind.version}", kind.name, "it", spec=kind.spec or {})
+    body["metadata"]["labels"] = {"sharding.fluxcd.io/key": "nobody"}  # Flux's own controllers leave it alone
     eventually("the object is created", lambda: _created(story, kind, body))
     if kind.status:
         story.api.patch(kind.where, story.name, "it/status", {"status": kind.status})

@@ -40,7 +40,8 @@ def source_controller() -> None:
     ports = ["--metrics-addr=127.0.0.1:9081", "--health-addr=127.0.0.1:9441", "--events-addr="]
     stand_in = [sys.executable, "-m", "lab.source_controller", str(ARTIFACT_PORT), str(storage)]
     storage.mkdir(exist_ok=True)
-    real = [_SOURCE_CONTROLLER or "", *flags, *ports, "--enable-leader-election=false"]
+    others = ["--enable-leader-election=false", "--watch-label-selector=!sharding.fluxcd.io/key"]
+    real = [_SOURCE_CONTROLLER or "", *flags, *ports, *others]
     start("source-controller", real if _SOURCE_CONTROLLER else stand_in, environment)
 
 

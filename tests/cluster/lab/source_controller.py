@@ -1,7 +1,8 @@
 """Stands in for Flux's source-controller, GitRepository only: `source_controller PORT FOLDER`.
 
 It honours `url`, `ref.branch`, `interval`, `suspend` and `reconcile.fluxcd.io/requestedAt`; it serves artifacts, and
-writes the status that kustomize-controller reads. Flux's own cannot be built from published modules alone.
+writes the status that kustomize-controller reads. What belongs to a shard is left alone. Flux's own cannot be built
+from published modules alone.
 """
 
 import gzip
@@ -93,7 +94,7 @@ def now() -> str:
 
 def reconcile(api: Api, due: dict[str, tuple[object, float]]) -> None:
     """Fetch every source whose turn it is: changed, asked for, or its interval over."""
-    for source in api.items("gitrepositories"):
+    for source in api.items("gitrepositories", labelSelector="!sharding.fluxcd.io/key"):
         meta, spec = source["metadata"], source["spec"]
         wanted = (meta["generation"], meta.get("annotations", {}).get(REQUESTED))
         seen, until = due.get(meta["uid"], (None, 0.0))
