@@ -69,6 +69,11 @@ def far_window() -> Window:
     return window(12 * 3600, 5)
 
 
+def open_window(after: float = 45) -> Window:
+    """Return a window that is open now, and closes at least `after` seconds from now."""
+    return Window(minute(-360), minute(after))
+
+
 def since(instant: datetime) -> float:
     """Return how many seconds ago an instant was."""
     return (datetime.now(UTC) - instant).total_seconds()
@@ -292,13 +297,17 @@ class Story:
         found = []
         for path in sorted((LOGS / "jobs").glob(f"{self.name}_{pods}_*")):
             for line in path.read_text().splitlines():
-                text = line.split(" ", 3)[3]
-                found += [json.loads(text)] if text.startswith("{") else []
+                text = line.partition(" F ")[2]
+                found += [json.loads(text)] if text.startswith("{") and text.endswith("}") else []
         return found
 
     def says(self, words: str) -> bool:
         """Say whether a Job logged these words about a target."""
         return any(words in str(line.get("done") or line.get("left") or line.get("error")) for line in self.log())
+
+    def eventually_says(self, words: str, within: float = 60) -> float:
+        """Wait until a Job has logged these words about a target; its deed is seen a moment before its log."""
+        return eventually(f"a Job says: {words}", lambda: self.says(words), within)
 
 
 def forget(story: Story) -> None:

@@ -1,7 +1,7 @@
 """The windows stay editable: an edit is in force as soon as it is applied, also while closed."""
 
 import pytest
-from telling import Story, far_window, minute, note, throughout, wall
+from telling import APPS, INTERVAL, PARENT, Story, far_window, minute, note, throughout, wall
 
 
 def test_an_edit_while_closed_is_in_force_at_once(story: Story) -> None:
@@ -44,7 +44,7 @@ def test_an_override_opens_and_expires(story: Story) -> None:
     story.policy({"windows": {"later": far_window().spec}, "overrides": {"urgent": urgent}})
     story.eventually_open(within=50)
     story.eventually_closed(within=150)
-    assert story.says("closed")
+    story.eventually_says("closed")
 
 
 @pytest.mark.long
@@ -73,3 +73,32 @@ def test_state_holds_by_hand(story: Story) -> None:
     story.eventually_closed()
     story.policy({"state": "Open", "windows": {"later": far_window().spec}})
     story.eventually_open()
+
+
+def test_a_delivery_that_waits_is_not_blocked(story: Story) -> None:
+    """`wait: true` on what delivers the windows: it is ready though one target is missing, one suspended."""
+    story.begin()
+    story.api.patch("kustomizations", story.name, PARENT, {"spec": {"wait": True, "timeout": "30s"}})
+    targets = [{"kind": "Kustomization", "names": [APPS, "absent"], "mustExist": False}]
+    story.policy({"targets": targets, "windows": {"later": far_window().spec}})
+    story.eventually_delivered()
+    assert story.closed()
+    throughout(1.5 * INTERVAL, "the parent is ready", lambda: is_ready(story))
+
+
+def test_an_image_that_a_layer_above_sets_replaces_the_job(story: Story) -> None:
+    """A Job cannot be changed, and its name knows nothing of the layer: Flux replaces it, as its annotation says."""
+    story.begin()
+    story.policy({"windows": {"later": far_window().spec}})
+    story.eventually_closed()
+    image = {"name": "docker.io/library/python", "newName": "registry.example/python"}
+    story.write("cluster/kustomization.yaml", {"resources": story.listed, "images": [image]})
+    story.commit("Take the image from our own registry")
+    story.eventually_delivered()
+    assert all("registry.example" in str(job["spec"]) for job in story.api.items("jobs", story.name))
+
+
+def is_ready(story: Story) -> bool:
+    """Say whether `fleet` is ready."""
+    conditions = story.target(PARENT)["status"]["conditions"]
+    return any(each["type"] == "Ready" and each["status"] != "False" for each in conditions)

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 from lab import control_plane, processes
-from telling import Story, note, since, sleep_until, throughout, window
+from telling import Story, Window, eventually, note, open_window, since, sleep_until, throughout
 
 pytestmark = pytest.mark.disruptive
+OTHER = "other"
 
 
 @contextmanager
@@ -22,27 +23,44 @@ def absent(component: str, back: Callable[[], None]) -> Iterator[None]:
 
 
 def test_the_cron_job_controller_is_down_over_an_edge(story: Story) -> None:
-    """Nothing closes while it is away; it is closed within an interval and the start of a Pod after it is back."""
-    story.begin()
-    opening = window(after=25, length=2)
-    story.policy({"interval": "1m", "windows": {"next": opening.spec}})
-    story.eventually_closed()
-    sleep_until(opening.opens)
-    story.eventually_open(within=30)
+    """Nothing opens or closes while it is away; both are done within an interval and a Pod's start after it is back."""
+    edge = set_edge(story, ready=65)  # a look of the last minute would wait for the edge
     with absent("kube-controller-manager", control_plane.controller_manager):
-        sleep_until(opening.closes)
-        throughout(20, "nobody closes it", story.open)
-    note("from the return of the CronJob controller to closed", story.eventually_closed(within=90))
-    note("open where closed was wanted: CronJob controller down over the close, and 20 s more", since(opening.closes))
+        sleep_until(edge)
+        throughout(20, "nothing is changed", lambda: not story.suspended() and story.suspended(OTHER))
+    after = since(edge)
+    note("from the return of the CronJob controller to closed", eventually_changed(story))
+    note(f"open where closed was wanted: CronJob controller back {after:.0f} s after the close", since(edge))
 
 
 def test_the_api_server_is_restarted_at_the_edge(story: Story) -> None:
-    """It is away while the window opens, and opened within a look after it is back."""
-    story.begin()
-    opening = window(after=25, length=4)
-    story.policy({"interval": "1m", "windows": {"next": opening.spec}})
-    story.eventually_closed()
-    sleep_until(opening.opens - timedelta(seconds=2))
+    """It is away when one window opens and another closes; both are done within a look after it is back."""
+    edge = set_edge(story, ready=2)
     with absent("kube-apiserver", control_plane.api_server):
-        sleep_until(opening.opens + timedelta(seconds=10))
-    note("from the return of the API server to open", story.eventually_open(within=90))
+        sleep_until(edge + timedelta(seconds=10))
+    after = since(edge)
+    note("from the return of the API server to closed", eventually_changed(story))
+    note(f"open where closed was wanted: API server back {after:.0f} s after the close", since(edge))
+
+
+def set_edge(story: Story, ready: float) -> datetime:
+    """Let `apps` close in the minute in which `other` opens; return that minute, `ready` seconds before it comes."""
+    story.write("cluster/other.yaml", story.kustomization(OTHER, "./apps", prune=False))
+    story.include("other.yaml")
+    story.begin()
+    closing = open_window(ready + 45)
+    opening = Window(closing.closes, closing.closes + timedelta(minutes=10))
+    story.policy({"interval": "1m", "windows": {"next": closing.spec}}, commit=False)
+    targets = [{"kind": "Kustomization", "names": [OTHER]}]
+    story.policy({"interval": "1m", "windows": {"next": opening.spec}, "targets": targets}, name="opening")
+    eventually("other is closed", lambda: story.suspended(OTHER), within=40)
+    sleep_until(closing.closes - timedelta(seconds=ready))
+    assert story.open()
+    return closing.closes
+
+
+def eventually_changed(story: Story) -> float:
+    """Wait an interval and the start of a Pod until `apps` is closed and `other` open; return when `apps` was."""
+    seconds = story.eventually_closed(within=90)
+    eventually("other is open", lambda: not story.suspended(OTHER), within=90 - seconds)
+    return seconds

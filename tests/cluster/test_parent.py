@@ -30,7 +30,7 @@ def test_suspend_false_in_git_takes_every_close_back(story: Story) -> None:
     """The layout that the function prevents: Git's word is the parent's, and the target is open though it is closed."""
     story.begin(suspend=False)
     story.policy({"windows": {"later": far_window().spec}})
-    eventually("a Job has closed it", lambda: story.says("closed"))
+    story.eventually_says("closed")
     eventually("the parent opens it", lambda: not story.suspended(), 2.2 * INTERVAL)
 
 

@@ -1,7 +1,9 @@
 """People and windows: what a person decided stays, and nobody opens by mistake."""
 
+from datetime import timedelta
+
 import pytest
-from telling import APPS, PARENT, Story, eventually, far_window, note, sleep_until, throughout, window
+from telling import APPS, PARENT, Story, Window, far_window, note, sleep_until, throughout, window
 
 HOLD = "krm-windows.dev/hold"
 
@@ -12,12 +14,13 @@ def test_a_suspension_by_a_person_survives_windows(story: Story) -> None:
     story.begin()
     suspended = {"spec": {"suspend": True}}
     story.api.patch("kustomizations", story.name, APPS, suspended, manager="flux")
-    first, second = window(after=25), window(after=145)
+    first = window(after=25)
+    second = Window(first.closes + timedelta(minutes=1), first.closes + timedelta(minutes=2))
     story.policy({"windows": {"first": first.spec, "second": second.spec}})
     throughout(60, "apps stays suspended, unmarked", lambda: story.suspended() and not story.marked())
     sleep_until(second.closes)
     throughout(20, "apps stays suspended, unmarked", lambda: story.suspended() and not story.marked())
-    assert story.says("left closed by a person")
+    story.eventually_says("left closed by a person")
 
 
 @pytest.mark.long
@@ -30,7 +33,7 @@ def test_a_hold_set_while_closed_is_kept(story: Story) -> None:
     hold = {"metadata": {"annotations": {HOLD: "anna: the press is being repaired"}}}
     story.api.patch("kustomizations", story.name, APPS, hold)
     sleep_until(opening.opens)
-    eventually("the log says so", lambda: story.says("held: anna: the press is being repaired"))
+    story.eventually_says("held: anna: the press is being repaired")
     throughout(20, "apps stays closed", story.suspended)
     story.api.patch("kustomizations", story.name, APPS, {"metadata": {"annotations": {HOLD: None}}})
     story.eventually_open(within=90)
@@ -43,7 +46,7 @@ def test_a_resume_while_closed_is_closed_again(story: Story) -> None:
     story.eventually_closed()
     story.api.patch("kustomizations", story.name, APPS, {"spec": {"suspend": False}}, manager="flux")
     note("open where closed was wanted: resumed by a person, interval 1m", story.eventually_closed(within=100))
-    assert story.says("a person resumed it: closed")
+    story.eventually_says("a person resumed it: closed")
 
 
 def test_suspending_the_parent_changes_nothing(story: Story) -> None:

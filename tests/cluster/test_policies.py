@@ -3,6 +3,7 @@
 import subprocess
 
 import pytest
+from lab.places import BIN
 from telling import APPS, FUNCTION, Spec, Story, eventually, far_window, throughout
 
 CLOSED: Spec = {"state": "Closed", "windows": {"later": {"opens": "daily 03:00", "closes": "daily 04:00"}}}
@@ -16,7 +17,7 @@ def test_two_policies_on_one_target_are_refused(story: Story) -> None:
         story.write(f"cluster/{name}.yaml", story.policy_text({"windows": {"later": far_window().spec}}, name))
     story.write("cluster/kustomization.yaml", {"resources": ["apps.yaml"], "transformers": ["one.yaml", "two.yaml"]})
     subprocess.run([FUNCTION, "install", "--plugin-home", "plugins"], cwd=story.tree, check=True, capture_output=True)
-    command = ["kubectl", "kustomize", "--enable-alpha-plugins", "cluster"]
+    command = [BIN / "kubectl", "kustomize", "--enable-alpha-plugins", "cluster"]
     environment = {
         "KUSTOMIZE_PLUGIN_HOME": str(story.tree / "plugins"),
         "PATH": "/usr/bin:/bin",

@@ -25,7 +25,7 @@ def test_a_renamed_policy_without_former_names_leaves_it_closed(story: Story) ->
     eventually("closed by the old name", lambda: story.closed("before"))
     story.leave_out("before")
     story.policy(OPEN, name="after")
-    eventually("the log says so", lambda: story.says("left closed by another policy"))
+    story.eventually_says("left closed by another policy")
     assert story.suspended()
 
 
@@ -56,7 +56,7 @@ def test_what_was_suspended_after_adoption_is_a_persons(story: Story) -> None:
     story.begin()
     story.api.patch("kustomizations", story.name, APPS, {"spec": {"suspend": True}}, manager="flux")
     story.policy({**OPEN, "adoptUntil": wall(minute() - timedelta(days=1))})
-    eventually("the log says so", lambda: story.says("left closed by a person"))
+    story.eventually_says("left closed by a person")
     assert story.suspended()
 
 
