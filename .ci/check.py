@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from checks import decisions, ids, pins, sizes, words
+from checks import decisions, guarantees, ids, pins, sizes, words
 
 ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
@@ -26,6 +26,7 @@ RULES: dict[str, Callable[[], Iterator[str]]] = {
     "words": words.problems,
     "pins": pins.problems,
     "decisions": decisions.problems,
+    "guarantees": guarantees.problems,
 }
 
 
