@@ -51,6 +51,11 @@ def requests(story: Story, verb: str) -> int:
     return sum(account in line and f'"verb":"{verb}"' in line for line in lines)
 
 
+def looks(story: Story) -> int:
+    """Return how many looks there were."""
+    return len(list((LOGS / "jobs").glob(f"{story.name}_*")))
+
+
 def cost(story: Story) -> tuple[float, float]:
     """Run one look as a Pod does, beside the cluster; return its CPU time in seconds and its peak memory in MiB."""
     volume = story.api.get("configmaps", story.name, "p0-gate")["data"]
@@ -84,7 +89,8 @@ def main() -> None:
         cpu, memory = cost(story)
         print(f"edges measured         {len(seconds)}, five at once")
         print(f"edge to patched        median {statistics.median(seconds):.1f} s, worst {seconds[-1]:.1f} s")
-        print(f"requests of all looks  {requests(story, 'get')} GET, {requests(story, 'patch')} PATCH")
+        asked = [requests(story, verb) / looks(story) for verb in ("get", "patch")]
+        print(f"requests of a look     {asked[0]:.1f} GET, {asked[1]:.1f} PATCH, over {looks(story)} looks")
         print(f"one look               {cpu:.2f} s of CPU, {memory:.0f} MiB at most")
         api.delete("namespaces", None, story.name)
         api.close()

@@ -25,6 +25,8 @@ ZONE = ZoneInfo("Europe/Berlin")
 PARENT, APPS = "fleet", "apps"
 INTERVAL = 15  # seconds between two reconciles of every Kustomization
 SOURCE_INTERVAL = 4
+PAUSE = 0.7  # seconds between two looks of a story at the cluster
+SCENE = 120  # seconds that a step may take of which nothing is promised
 Spec = dict[str, object]
 AUTHOR = {f"GIT_{role}_{key}": "story" for role in ("AUTHOR", "COMMITTER") for key in ("NAME", "EMAIL")}
 
@@ -58,7 +60,7 @@ def wall(instant: datetime) -> str:
     return f"{instant.astimezone(ZONE):%Y-%m-%dT%H:%M}"
 
 
-def window(after: float = 45, length: int = 1) -> Window:
+def window(after: float = 60, length: int = 1) -> Window:
     """Return a window that opens at least `after` seconds from now, for so many minutes."""
     opens = minute(after)
     return Window(opens, opens + timedelta(minutes=length))
@@ -69,7 +71,7 @@ def far_window() -> Window:
     return window(12 * 3600, 5)
 
 
-def open_window(after: float = 45) -> Window:
+def open_window(after: float) -> Window:
     """Return a window that is open now, and closes at least `after` seconds from now."""
     return Window(minute(-360), minute(after))
 
@@ -84,12 +86,12 @@ def sleep_until(instant: datetime) -> None:
     time.sleep(max((instant - datetime.now(UTC)).total_seconds(), 0))
 
 
-def eventually(what: str, holds: Callable[[], bool], within: float = 60) -> float:
+def eventually(what: str, holds: Callable[[], bool], within: float = SCENE) -> float:
     """Wait until something holds, and return after how many seconds it did; fail when it does not in time."""
     began = time.monotonic()
     while not holds():
         assert time.monotonic() - began < within, f"not within {within:.0f} s: {what}"
-        time.sleep(0.4)
+        time.sleep(PAUSE)
     return time.monotonic() - began
 
 
@@ -104,7 +106,7 @@ def throughout(seconds: float, what: str, holds: Callable[[], bool]) -> None:
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         assert holds(), f"no longer: {what}"
-        time.sleep(0.4)
+        time.sleep(PAUSE)
 
 
 @dataclass(frozen=True)
@@ -248,26 +250,32 @@ class Story:
 
     def closed(self, policy: str = "windows") -> bool:
         """Say whether `apps` is suspended and carries the policy's mark."""
-        return self.suspended() and self.marked(policy)
+        return self._state(policy) == (True, True)
 
     def open(self, policy: str = "windows") -> bool:
         """Say whether `apps` is not suspended and carries no mark."""
-        return not self.suspended() and not self.marked(policy)
+        return self._state(policy) == (False, False)
+
+    def _state(self, policy: str) -> tuple[bool, bool]:
+        """Return whether `apps` is suspended and whether it is marked, both of one moment."""
+        found = self.target()
+        marked = mark(f"{self.name}/{policy}") in found["metadata"].get("annotations", {})
+        return found["spec"].get("suspend", False) is True, marked
 
     def version(self, name: str = "app") -> str | None:
         """Return the application's version in the cluster, None before the first."""
         found = self.api.find("configmaps", self.name, name)
         return found["data"].get("version") if found else None
 
-    def eventually_applied(self, version: str, within: float = 60) -> float:
+    def eventually_applied(self, version: str, within: float = SCENE) -> float:
         """Wait until a version of the application is in the cluster."""
         return eventually(f"version {version} is applied", lambda: self.version() == version, within)
 
-    def eventually_closed(self, within: float = 60) -> float:
+    def eventually_closed(self, within: float = SCENE) -> float:
         """Wait until the policy has closed `apps`."""
         return eventually("apps is closed", self.closed, within)
 
-    def eventually_open(self, within: float = 60) -> float:
+    def eventually_open(self, within: float = SCENE) -> float:
         """Wait until the policy has opened `apps`."""
         return eventually("apps is open", self.open, within)
 
@@ -277,7 +285,7 @@ class Story:
         parent = self.api.get("kustomizations", self.name, PARENT)
         return head.stdout.strip() in parent.get("status", {}).get("lastAppliedRevision", "")
 
-    def eventually_delivered(self, within: float = 60) -> float:
+    def eventually_delivered(self, within: float = SCENE) -> float:
         """Wait until `fleet` has applied the newest commit."""
         return eventually("the commit is delivered", self.delivered, within)
 
@@ -305,7 +313,7 @@ class Story:
         """Say whether a Job logged these words about a target."""
         return any(words in str(line.get("done") or line.get("left") or line.get("error")) for line in self.log())
 
-    def eventually_says(self, words: str, within: float = 60) -> float:
+    def eventually_says(self, words: str, within: float = SCENE) -> float:
         """Wait until a Job has logged these words about a target; its deed is seen a moment before its log."""
         return eventually(f"a Job says: {words}", lambda: self.says(words), within)
 

@@ -39,11 +39,11 @@ def test_an_override_opens_and_expires(story: Story) -> None:
     story.begin()
     story.policy({"windows": {"later": far_window().spec}})
     story.eventually_closed()
-    ends = minute(60)
+    ends = minute(90)
     urgent = {"state": "Open", "ends": wall(ends), "reason": "Patch the ingress"}
     story.policy({"windows": {"later": far_window().spec}, "overrides": {"urgent": urgent}})
-    story.eventually_open(within=50)
-    story.eventually_closed(within=150)
+    story.eventually_open(within=80)
+    story.eventually_closed(within=180)
     story.eventually_says("closed")
 
 
@@ -51,7 +51,7 @@ def test_an_override_opens_and_expires(story: Story) -> None:
 def test_a_freeze_closes_and_ends(story: Story) -> None:
     """Committed while open it closes at its beginning, says why, and at its end it opens by itself."""
     story.begin()
-    starts, ends = minute(35), minute(95)
+    starts, ends = minute(60), minute(120)
     freeze = {"starts": wall(starts), "ends": wall(ends), "reason": "Year-end change freeze"}
     story.policy({"outsideWindows": "Open", "freezes": {"soon": freeze}})
     story.eventually_delivered()

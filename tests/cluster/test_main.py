@@ -1,7 +1,7 @@
 """The main story: a commit waits for the window, is applied by it with no hand, and the next one waits again."""
 
 import pytest
-from telling import APPS, INTERVAL, Story, eventually, note, since, sleep_until, throughout, window
+from telling import APPS, INTERVAL, SOURCE_INTERVAL, Story, eventually, note, since, sleep_until, throughout, window
 
 WINDOWED = "windowed"
 
@@ -51,9 +51,11 @@ def test_new_revisions_wait_while_drift_is_corrected(story: Story) -> None:
     story.write("cluster/source.yaml", story.source(WINDOWED))
     story.include("source.yaml")
     story.begin(sourceRef={"kind": "GitRepository", "name": WINDOWED})
-    opening = window(after=75)
+    opening = window(after=90)
     story.policy({"windows": {"next": opening.spec}, "targets": [{"kind": "GitRepository", "names": [WINDOWED]}]})
     eventually("the source is closed", lambda: story.suspended(WINDOWED, "gitrepositories"))
+    # A fetch that had begun goes on.
+    throughout(2 * SOURCE_INTERVAL, "the source stays closed", lambda: story.suspended(WINDOWED, "gitrepositories"))
     story.release("2")
     story.api.delete("configmaps", story.name, "app")
     story.eventually_applied("1", within=2 * INTERVAL)

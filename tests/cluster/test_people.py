@@ -14,7 +14,7 @@ def test_a_suspension_by_a_person_survives_windows(story: Story) -> None:
     story.begin()
     suspended = {"spec": {"suspend": True}}
     story.api.patch("kustomizations", story.name, APPS, suspended, manager="flux")
-    first = window(after=25)
+    first = window(after=30)
     second = Window(first.closes + timedelta(minutes=1), first.closes + timedelta(minutes=2))
     story.policy({"windows": {"first": first.spec, "second": second.spec}})
     throughout(60, "apps stays suspended, unmarked", lambda: story.suspended() and not story.marked())
@@ -27,7 +27,7 @@ def test_a_suspension_by_a_person_survives_windows(story: Story) -> None:
 def test_a_hold_set_while_closed_is_kept(story: Story) -> None:
     """It stays shut through a window, and opens in the next look after the hold is gone."""
     story.begin()
-    opening = window(after=45, length=3)
+    opening = window(length=3)
     story.policy({"interval": "1m", "windows": {"next": opening.spec}})
     story.eventually_closed()
     hold = {"metadata": {"annotations": {HOLD: "anna: the press is being repaired"}}}
@@ -52,7 +52,7 @@ def test_a_resume_while_closed_is_closed_again(story: Story) -> None:
 def test_suspending_the_parent_changes_nothing(story: Story) -> None:
     """The Jobs are in the cluster: they go on where nothing is delivered any more."""
     story.begin()
-    opening = window(after=45)
+    opening = window()
     story.policy({"windows": {"next": opening.spec}})
     story.eventually_closed()
     story.api.patch("kustomizations", story.name, PARENT, {"spec": {"suspend": True}}, manager="flux")

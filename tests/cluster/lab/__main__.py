@@ -50,7 +50,7 @@ def test(*options: str) -> int:
     os.environ["KRM_WINDOWS_REQUIRE_TOOLS"] = "1"  # no story is skipped
     at_once = ["--numprocesses", os.environ.get("STORIES_AT_ONCE", "24"), "--dist", "worksteal"]
     pytest = [sys.executable, "-m", "pytest", str(_TESTS), "--override-ini=addopts=-ra --import-mode=importlib"]
-    pytest += ["-p", "no:hypothesispytest", "--durations=5"]  # which would take each process a second to begin
+    pytest += ["-p", "no:hypothesispytest"]  # each of so many processes would take a second to load it
     codes = [run(*pytest, "-m", "not disruptive", *at_once, *options), run(*pytest, "-m", "disruptive", *options)]
     return max((code for code in codes if code != _NOTHING_COLLECTED), default=_NOTHING_COLLECTED)
 
@@ -78,6 +78,7 @@ def all_of_it(task: Callable[..., int], *options: str) -> int:
 def main(command: str, *arguments: str) -> int:
     """Do what is asked; the exit code is that of what was run, 1 where the lab itself failed."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # so that what is up is taken down
+    os.environ["TZ"] = "UTC"  # in which logs are written
     os.environ["PYTHONPATH"] = os.pathsep.join([str(_TESTS), str(ROOT)])
     commands = {
         "build": lambda: (build.build(), images.build()),

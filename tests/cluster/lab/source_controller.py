@@ -100,11 +100,17 @@ def reconcile(api: Api, due: dict[str, tuple[object, float]]) -> None:
         seen, until = due.get(meta["uid"], (None, 0.0))
         if spec.get("suspend") or meta.get("deletionTimestamp"):
             due.pop(meta["uid"], None)
-        elif seen != wanted or time.monotonic() >= until:
+        elif (seen != wanted or time.monotonic() >= until) and not is_suspended(api, source):
             found = status(source)
             if any(source.get("status", {}).get(key) != value for key, value in found.items()):
                 api.patch("gitrepositories", meta["namespace"], f"{meta['name']}/status", {"status": found}, "source")
             due[meta["uid"]] = wanted, time.monotonic() + seconds(spec["interval"])
+
+
+def is_suspended(api: Api, source: Object) -> bool:
+    """Say whether a source has been suspended since it was listed."""
+    found = api.find("gitrepositories", source["metadata"]["namespace"], source["metadata"]["name"])
+    return found is None or found["spec"].get("suspend", False)
 
 
 def main() -> None:
