@@ -82,7 +82,7 @@ def test_rights_that_are_too_wide_are_held_too(story: Story, account: Api) -> No
     )
 
 
-def test_it_may_do_what_it_is_for(story: Story, account: Api) -> None:
+def test_it_turns_its_field_and_nobody_else_is_held(story: Story, account: Api) -> None:
     """It turns its field and writes its marks, and others write what they like."""
     for suspend in (False, True):
         marks = {MARK: "{}" if suspend else None}
