@@ -3,9 +3,10 @@
 import sys
 
 import calendars
+import fleet
 import function
 
-MEASUREMENTS = {"function": function.run, "calendars": calendars.run}
+MEASUREMENTS = {"function": function.run, "calendars": calendars.run, "fleet": fleet.run}
 
 
 def main() -> None:

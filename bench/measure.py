@@ -25,10 +25,11 @@ IMPORTS: Command = [sys.executable, "-c", "import yaml, pydantic"]
 
 @dataclass(frozen=True)
 class Run:
-    """One run of a program: wall time in seconds, peak memory in MiB."""
+    """One run of a program: wall time in seconds, peak memory in MiB, processor time in seconds."""
 
     seconds: float
     memory: float
+    cpu: float
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ ENVIRONMENT = {key: value for key, value in os.environ.items() if key != "PYTHON
 """With the bytecode that an installed package has."""
 
 
-def measure(command: Command, stdin: Path) -> Run:
+def measure(command: Command, stdin: Path = Path(os.devnull)) -> Run:
     """Run a program on a file. This process stays small: a child's peak counts what it was before `exec`."""
     with stdin.open("rb") as source, tempfile.TemporaryFile() as sink:
         start = time.perf_counter()
@@ -57,7 +58,7 @@ def measure(command: Command, stdin: Path) -> Run:
         child.returncode = os.waitstatus_to_exitcode(status)
     if child.returncode != 0:
         sys.exit(f"{command[0]} exited {child.returncode}")
-    return Run(seconds, usage.ru_maxrss / 1024)
+    return Run(seconds, usage.ru_maxrss / 1024, usage.ru_utime + usage.ru_stime)
 
 
 def compare(programs: Sequence[Command], times: int, stdin: Path = Path(os.devnull)) -> list[Run]:
@@ -65,7 +66,9 @@ def compare(programs: Sequence[Command], times: int, stdin: Path = Path(os.devnu
     for command in programs:
         measure(command, stdin)  # once to warm the caches, and Python's bytecode
     rounds = [[measure(command, stdin) for command in programs] for _ in range(times)]
-    return [
-        Run(statistics.median(run.seconds for run in runs), statistics.median(run.memory for run in runs))
-        for runs in zip(*rounds, strict=True)
-    ]
+    return [middle(runs) for runs in zip(*rounds, strict=True)]
+
+
+def middle(runs: Sequence[Run]) -> Run:
+    """Return the median of each figure of several runs."""
+    return Run(*map(statistics.median, zip(*((run.seconds, run.memory, run.cpu) for run in runs), strict=True)))

@@ -204,5 +204,8 @@ REFERENCE_BENEATH = _warning(
 PATH_ELSEWHERE = _warning("path-elsewhere", "A Flux Kustomization's path is not where the split is written.")
 CLASS_MOVED = _error("class-moved", "An object moves to another class, and the old one would prune it.")
 
+# A fleet: what delivers the windows.
+DELIVERY_FIELD = _error("delivery-field", "With such a field a Flux Kustomization does not deliver windows.")
+
 
 RULES: tuple[Rule, ...] = tuple(value for value in tuple(vars().values()) if isinstance(value, Rule))

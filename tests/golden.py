@@ -14,6 +14,7 @@ from pathlib import Path
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 PIPELINE = EXAMPLES / "kpt-pipeline"
+FLEET = EXAMPLES / "fleet"
 PUBLISHED = "image: ghcr.io/krm-windows/krm-windows:0.1.0"
 FUNCTION = Path(sys.executable).with_name("krm-windows")
 ENGINES = {"kubectl": ("kustomize",), "kustomize": ("build",)}
@@ -111,6 +112,21 @@ def write_builds(engine: str, home: Path) -> None:
         expected.write_text(done.stdout)
 
 
+def render_fleet(tree: Path, *flags: str) -> None:
+    """Render the example of a fleet, without the Kustomizations that deliver it."""
+    command = [FUNCTION, "render", FLEET / "plant-windows.yaml", "--clusters", FLEET / "plants", "-o", tree, *flags]
+    subprocess.run(command, check=True)
+
+
+def write_fleet(engine: str, tree: Path) -> None:
+    """Write what is expected of each cluster of the fleet."""
+    render_fleet(tree)
+    for folder in sorted((tree / "clusters").iterdir()):
+        command = [engine, *ENGINES[Path(engine).name], folder / "reconciliation-window"]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        (FLEET / f"expected/{folder.name}.yaml").write_text(done.stdout)
+
+
 def write_package(kpt: str, folder: Path) -> None:
     """Write what is expected of the kpt package."""
     shutil.rmtree(PIPELINE / "expected", ignore_errors=True)
@@ -126,6 +142,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         if engine:
             write_builds(engine, Path(folder) / "plugins")
+            write_fleet(engine, Path(folder) / "windows")
         if kpt:
             write_package(kpt, Path(folder) / "package")
     return 0 if engine and kpt else 1

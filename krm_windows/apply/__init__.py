@@ -22,7 +22,8 @@ class Application:
     inventory: Inventory
 
     @cached_property
-    def _wanted(self) -> list[Manifest]:
+    def wanted(self) -> list[Manifest]:
+        """The objects that the plan yields."""
         return emit.objects(self.plan)
 
     @cached_property
@@ -36,11 +37,11 @@ class Application:
 
     def check(self) -> list[Result]:
         """Return what the stream says against the plan; nothing is changed."""
-        return [*targets.check(self.plan, self.inventory), *objects.check(self.plan, self._wanted, self._found)]
+        return [*targets.check(self.plan, self.inventory), *objects.check(self.plan, self.wanted, self._found)]
 
     def edit(self) -> None:
         """Put the plan into the stream: its order stays, new objects come at the end."""
         targets.edit(self.plan, self.inventory)
         targets.release(self.plan, self.items, self.inventory)
         directory = place.directory(self.plan, self.items)
-        self.items[:] = objects.edit(self._wanted, self._found, self.items, directory)
+        self.items[:] = objects.edit(self.wanted, self._found, self.items, directory)

@@ -1,6 +1,6 @@
 """What a change of a policy must not forget: what the older version may have closed, and nobody would open again."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from krm_windows import rules
 from krm_windows.emit import configmap
@@ -10,10 +10,15 @@ from krm_windows.krm import KubeObject
 from krm_windows.results import Result
 
 
-def forgotten(rendered: Iterable[bytes], new: Timetable) -> list[Result]:
-    """Return what a newer timetable leaves shut of the one among rendered manifests, if there is one."""
+def forgotten(rendered: Iterable[bytes], new: Sequence[Timetable]) -> list[Result]:
+    """Return what newer timetables leave shut of those among rendered manifests."""
     old = (_timetable(KubeObject.parse(manifest)) for manifest in rendered)
-    return [result for found in old if found is not None for result in check(found, new)]
+    return [result for found in old if found is not None for result in check(found, _heir(found, new))]
+
+
+def _heir(old: Timetable, new: Sequence[Timetable]) -> Timetable:
+    """Return the timetable that takes the place of another; one that nothing takes the place of, the first could."""
+    return next((heir for heir in new if old.policy in (heir.policy, *heir.former_names)), new[0])
 
 
 def _timetable(manifest: KubeObject) -> Timetable | None:

@@ -4,13 +4,13 @@ import argparse
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from krm_windows import rules, tree, workspace
+from krm_windows import emit, rules, tree, workspace
 from krm_windows.checks import readonly, succession
-from krm_windows.cli import inputs, report
+from krm_windows.cli import fleet, inputs, report
 from krm_windows.exit_codes import ExitCode
 from krm_windows.function import window_policy
 from krm_windows.inventory import about
-from krm_windows.krm import KubeObject
+from krm_windows.krm import InputError, KubeObject
 from krm_windows.plan import uninstall
 from krm_windows.plan.model import Plan
 from krm_windows.results import Result, fails
@@ -18,28 +18,37 @@ from krm_windows.results import Result, fails
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
-    parser.add_argument("policy", metavar="POLICY", help="the file of the WindowPolicy, or - for standard input")
+    parser.add_argument(
+        "policies", metavar="POLICY", nargs="*", help="the file of a WindowPolicy, or - for standard input"
+    )
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="DIR", help="the directory to write")
     parser.add_argument("--cluster", metavar="NAME", help="the cluster to render for (default: the policy's buildFor)")
     parser.add_argument(
-        "--resources", metavar="DIR", help="what a transformer would see: a directory of YAML, or - for a stream"
+        "--resources",
+        metavar="DIR",
+        help="what a transformer would see: a directory of YAML, in which {cluster} is its name, or - for a stream",
     )
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 with a diff if DIR is stale")
     parser.add_argument("--uninstall", action="store_true", help="render one Job that lifts our marks and suspensions")
     report.options(parser)
+    fleet.options(parser)
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Render, or compare with what was rendered before."""
-    config = inputs.policy(arguments.policy)
+    if arguments.all_clusters or arguments.clusters:
+        return fleet.run(arguments)
+    if len(arguments.policies) != 1:
+        raise InputError(f"takes one POLICY for one cluster, got {len(arguments.policies)}; or give --all-clusters")
+    config = inputs.policy(arguments.policies[0])
     plan, results = _plan(config, arguments)
     if plan is None:
         return report.show(results, strict=arguments.strict)
-    forgotten = succession.forgotten(_older(arguments.output), plan.timetable)
+    forgotten = succession.forgotten(_older(arguments.output), [plan.timetable])
     code = report.show([*results, *about(config, forgotten)], strict=arguments.strict)
     if code is not ExitCode.FINE:
         return code
-    folder, files = _folder(plan, arguments.output), tree.files(plan)
+    folder, files = _folder(plan, arguments.output), tree.files(plan.policy, emit.objects(plan))
     if arguments.check:
         return report.compare(folder, files)
     folder.write(files)

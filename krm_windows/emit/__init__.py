@@ -12,15 +12,16 @@ __all__ = ["Identity", "Manifest", "extras", "identity", "objects"]
 
 def objects(plan: Plan) -> list[Manifest]:
     """Return everything a cluster needs for one policy, in the order in which it can be applied."""
+    config = config_map(plan) if plan.looks else None
     cron_jobs = sorted((cron_job(plan, look) for look in plan.wake_ups), key=identity)
     return [
         service_account(plan),
         *(role(plan, rights) for rights in plan.rights),
         *(role_binding(plan, rights) for rights in plan.rights),
-        *([config_map(plan)] if plan.looks else []),
+        *([config] if config else []),
         *cron_jobs,
         *extras(plan),
-        *([now.look(plan)] if plan.looks else []),
+        *([now.look(plan, config)] if config else []),
         *([now.lift(plan)] if not plan.looks and not cron_jobs else []),
     ]
 

@@ -63,6 +63,7 @@ def _entry(parts: frozenset[str]) -> str:
     return f"{partial}{package}from krm_windows.gate.__main__ import main\nraise SystemExit(main({look}))\n"
 
 
+@cache
 def _path(key: str) -> str:
     folder, _, name = key.partition(".")
     return str(_FOLDERS[folder] / name) if folder in _FOLDERS else key

@@ -3,17 +3,17 @@
 import hashlib
 import json
 
-from krm_windows.emit import configmap, gate, kubectl, names
+from krm_windows.emit import gate, kubectl, names
 from krm_windows.emit.job import job_spec
 from krm_windows.emit.labels import FORCE, metadata
 from krm_windows.emit.manifest import Manifest
 from krm_windows.plan.model import Plan
 
 
-def look(plan: Plan) -> Manifest:
-    """Return the Job that looks at once, named after all that it depends on."""
+def look(plan: Plan, config: Manifest) -> Manifest:
+    """Return the Job that looks at once, named after all that it depends on: `config` is the gate's ConfigMap."""
     spec = job_spec(plan, gate.pod(plan, "--allow-missing"))
-    return _job(plan, spec, [configmap.config_map(plan), spec])
+    return _job(plan, spec, [config, spec])
 
 
 def lift(plan: Plan) -> Manifest:

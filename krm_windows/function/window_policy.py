@@ -41,10 +41,17 @@ def validate(resources: ResourceList, config: KubeObject) -> None:
 def compile_onto(config: KubeObject, items: list[KubeObject], cluster: str | None = None) -> Compiled:
     """Load and compile a policy, and check it against the stream."""
     policy, name, found = load_policy(config, cluster)
-    if policy is None:
+    return compile_loaded(config, items, name, policy, found)
+
+
+def compile_loaded(
+    config: KubeObject, items: list[KubeObject], cluster: str | None, policy: WindowPolicy | None, found: list[Result]
+) -> Compiled:
+    """Compile a policy that was loaded for a cluster, with what was found (None: an error), and check it likewise."""
+    if policy is None or fails(found):
         return Compiled(None, (), tuple(found))
     seen = inventory.take(items, kinds(policy))
-    plan, planned = compile_policy(policy, name, seen)
+    plan, planned = compile_policy(policy, cluster, seen)
     application = Application(plan, items, seen)
     faults = () if fails(planned) else actuation.check(plan, *AUDITED)
     results = (*found, *about(config, [*planned, *faults, *application.check()]))

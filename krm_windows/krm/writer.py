@@ -6,6 +6,7 @@ other than a string is double-quoted, and the escapes are those that JSON has to
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 
 from krm_windows.krm.nodes import number
 
@@ -29,7 +30,7 @@ def render(value: object, indent: int = 0) -> str:
 def lines(value: object) -> list[str]:
     """Write a value as lines without line feeds, the first at column 0."""
     if isinstance(value, Mapping) and value:
-        return [line for key, entry in value.items() for line in entry_lines(f"{_key(key)}:", entry)]
+        return [line for key, entry in value.items() for line in entry_lines(f"{_key(str(key))}:", entry)]
     if isinstance(value, list | tuple) and value:
         return [line for item in value for line in entry_lines("-", item)]
     return [inline(value)]
@@ -85,8 +86,9 @@ def _escape(match: re.Match[str]) -> str:
     return _SHORT.get(character) or f"\\u{ord(character):04x}"
 
 
-def _key(key: object) -> str:
-    text = inline(str(key))
+@lru_cache(maxsize=1024)
+def _key(key: str) -> str:
+    text = inline(key)
     if len(text) > _KEY_LENGTH:
         raise ValueError(f"the key {text[:40]}… is longer than YAML allows")
     return text

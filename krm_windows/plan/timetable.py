@@ -3,6 +3,7 @@
 import re
 from dataclasses import fields
 from datetime import datetime, time, timedelta
+from functools import cache
 
 from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.timetable import FORMAT_VERSION, Rule, Target, Timetable
@@ -33,5 +34,6 @@ def _plain(value: object) -> object:
     return value
 
 
+@cache
 def _camel_case(name: str) -> str:
     return re.sub("_(.)", lambda letter: letter[1].upper(), name)

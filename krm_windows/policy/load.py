@@ -47,30 +47,76 @@ class Loaded:
         return None, tuple(sort([*self.results, unknown]))
 
 
-def load(node: Node, *, file: File | None = None) -> Loaded:
-    """Read a policy; raises nothing, whatever the document holds."""
-    tree = texts.read(node)
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A policy as its document says it, of which the versions for clusters are read one at a time.
+
+    `patches` are those of the clusters that it names. `policy` is the one for no cluster in particular, None where an
+    error stands among its `findings`. `doubled` are the keys that stand twice, which no patch puts right.
+    """
+
+    root: dict[str, Tree]
+    patches: Mapping[str, Tree]
+    policy: WindowPolicy | None
+    findings: frozenset[Finding]
+    doubled: tuple[Finding, ...]
+    ref: ResourceRef
+    file: File | None = None
+
+    @property
+    def build_for(self) -> str | None:
+        """The cluster that the policy itself says it is built for."""
+        return texts.text_at(self.root, "spec", "buildFor")
+
+    def version(self, name: str | None) -> tuple[WindowPolicy | None, tuple[Result, ...]]:
+        """Return the policy for a cluster, or for none, and all findings but those of other clusters.
+
+        A cluster that the policy does not name has it as it stands.
+        """
+        if name is None or name not in self.patches:
+            return self.policy, tuple(self.results((*self.doubled, *self.findings)))
+        version = _cluster(self.root, name, self.patches[name], self.findings)
+        kept = self.findings - version.cured
+        return version.policy, tuple(self.results((*self.doubled, *kept, *version.findings)))
+
+    def patched(self, node: Node, file: File | None) -> "Source":
+        """Return the policy with another document of it merged onto it (RFC 7386), as kustomize patches it."""
+        patch = texts.read(node)
+        merged = clusters.merge(self.root, patch if isinstance(patch, dict) else {})
+        return _source(merged, (*self.doubled, *texts.doubled(node)), file)
+
+    def results(self, findings: Iterable[Finding]) -> list[Result]:
+        """Return findings as results of this policy, sorted."""
+        return sort(finding.result(finding.path, self.ref, self.file) for finding in findings)
+
+
+def read(node: Node, *, file: File | None = None) -> Source:
+    """Read a policy without its clusters; raises nothing, whatever the document holds."""
+    return _source(texts.read(node), tuple(texts.doubled(node)), file)
+
+
+def _source(tree: Tree, doubled: tuple[Finding, ...], file: File | None) -> Source:
     root = tree if isinstance(tree, dict) else {}
-    policy, found = _validate(root)
-    findings = [*texts.doubled(node), *found]
-    versions = {name: _cluster(root, name, patch, frozenset(found)) for name, patch in _patches(root).items()}
+    policy, findings = _validate(root)
+    return Source(root, _patches(root), policy, frozenset(findings), doubled, texts.ref(root, API_VERSION, KIND), file)
+
+
+def load(node: Node, *, file: File | None = None) -> Loaded:
+    """Read a policy and those of all its clusters; raises nothing, whatever the document holds."""
+    source = read(node, file=file)
+    versions = {name: _cluster(source.root, name, patch, source.findings) for name, patch in source.patches.items()}
+    findings = [*source.doubled, *source.findings]
     findings += [finding for version in versions.values() for finding in version.findings]
-    build_for = texts.text_at(root, "spec", "buildFor")
-    if build_for is not None and build_for not in versions:
-        findings.append(_unknown_cluster(build_for, versions, "spec.buildFor"))
-    ref = texts.ref(root, API_VERSION, KIND)
-
-    def results(of: Iterable[Finding]) -> list[Result]:
-        return sort(finding.result(finding.path, ref, file) for finding in of)
-
+    if source.build_for is not None and source.build_for not in versions:
+        findings.append(_unknown_cluster(source.build_for, versions, "spec.buildFor"))
     return Loaded(
-        policy,
-        tuple(results(findings)),
-        ref,
+        source.policy,
+        tuple(source.results(findings)),
+        source.ref,
         file,
-        build_for,
+        source.build_for,
         clusters={name: version.policy for name, version in versions.items()},
-        cured={name: frozenset(map(str, results(version.cured))) for name, version in versions.items()},
+        cured={name: frozenset(map(str, source.results(version.cured))) for name, version in versions.items()},
     )
 
 

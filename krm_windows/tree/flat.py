@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 from krm_windows import emit
 from krm_windows.apply.place import file_name
+from krm_windows.emit import Manifest
 from krm_windows.krm import writer
-from krm_windows.plan.model import Plan
 
 KUSTOMIZATION = "kustomization.yaml"
 
@@ -23,20 +23,27 @@ def is_header(line: str) -> bool:
     return line.startswith(_HEADER)
 
 
-def files(plan: Plan) -> dict[str, bytes]:
-    """Return the content of each file by its name."""
-    objects: dict[str, object] = {}
-    for manifest in emit.objects(plan):
-        kind, _, name = emit.identity(manifest)
-        objects[file_name(kind, name)] = manifest
-    objects[KUSTOMIZATION] = kustomization(objects)
-    return {name: _content(plan, value) for name, value in objects.items()}
+def files(policy: str, manifests: Iterable[Manifest]) -> dict[str, bytes]:
+    """Return the content of each file by its name, for what a policy (`namespace/name`) yields."""
+    objects = named(manifests)
+    values = {**objects, KUSTOMIZATION: kustomization(objects)}
+    return {name: content(policy, value) for name, value in values.items()}
 
 
-def kustomization(files: Iterable[str]) -> dict[str, object]:
-    """Return the kustomization that lists files of its directory."""
-    return {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "resources": list(files)}
+def named(manifests: Iterable[Manifest]) -> dict[str, Manifest]:
+    """Return objects by the names of their files."""
+    return {file_name(kind, name): manifest for manifest in manifests for kind, _, name in [emit.identity(manifest)]}
 
 
-def _content(plan: Plan, value: object) -> bytes:
-    return f"{header(plan.policy)}\n{writer.render(value)}".encode()
+def kustomization(resources: Iterable[str]) -> dict[str, object]:
+    """Return a kustomization of files and directories."""
+    return {
+        "apiVersion": "kustomize.config.k8s.io/v1beta1",
+        "kind": "Kustomization",
+        "resources": list(resources),
+    }
+
+
+def content(policy: str, value: object) -> bytes:
+    """Return the content of a file that a policy yields, or several whose names a comma separates."""
+    return f"{header(policy)}\n{writer.render(value)}".encode()

@@ -3,18 +3,24 @@
 from krm_windows.workspace.builds import build, is_kustomization, kustomizations
 from krm_windows.workspace.creation import contents, create
 from krm_windows.workspace.errors import WorkspaceError
-from krm_windows.workspace.files import Folder, first_lines, manifests
+from krm_windows.workspace.files import SUFFIXES, Folder, first_lines, folders, manifests
 from krm_windows.workspace.kubectl import Kubectl
+from krm_windows.workspace.processes import spread
+from krm_windows.workspace.trees import Tree
 
 __all__ = [
+    "SUFFIXES",
     "Folder",
     "Kubectl",
+    "Tree",
     "WorkspaceError",
     "build",
     "contents",
     "create",
     "first_lines",
+    "folders",
     "is_kustomization",
     "kustomizations",
     "manifests",
+    "spread",
 ]

@@ -5,6 +5,7 @@ A file is written beside its place and renamed onto it, so that whoever reads se
 
 import difflib
 import os
+import re
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -12,6 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from krm_windows.workspace.errors import WorkspaceError
+
+SUFFIXES = (".yaml", ".yml")
+_SUFFIX = ".krm-windows"
+LEFTOVER = re.compile(rf"\..+\.\w{{8}}{re.escape(_SUFFIX)}")
+"""The name of a file that was being written when a run was killed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +38,7 @@ class Folder:
     def stale(self, wanted: Mapping[str, bytes]) -> Iterator[str]:
         """Yield the unified diff of each file that differs from what is wanted, in order of their names."""
         for name in sorted({*wanted, *self._ours()}):
-            old, new = self._text(name), wanted.get(name, b"").decode()
-            yield from difflib.unified_diff(
-                old.splitlines(keepends=True), new.splitlines(keepends=True), f"a/{name}", f"b/{name}"
-            )
+            yield from difference(name, self._text(name).encode(), wanted.get(name, b""))
 
     def write(self, wanted: Mapping[str, bytes]) -> None:
         """Make our files be the wanted ones; raises WorkspaceError before anything is touched."""
@@ -45,10 +48,13 @@ class Folder:
             folder.mkdir(parents=True, exist_ok=True)
         for name, content in sorted(wanted.items()):
             if self._text(name).encode() != content:
-                _replace(self.path / name, content)
+                replace(self.path / name, content)
         for name in self._ours():
             if name not in wanted:
                 self._remove(self.path / name)
+        for path in list(self.path.iterdir()):
+            if LEFTOVER.fullmatch(path.name):
+                path.unlink()
 
     def _remove(self, path: Path) -> None:
         """Remove a file, and the sub-directory that it leaves empty."""
@@ -82,8 +88,8 @@ class Folder:
 
 
 def first_lines(path: Path) -> frozenset[str]:
-    """Return the first line of every file in a directory, none where there is no directory."""
-    found = map(_first_line, path.iterdir() if path.is_dir() else ())
+    """Return the first line of a file, or of every file in a directory, none where there is neither."""
+    found = map(_first_line, path.iterdir() if path.is_dir() else [path])
     return frozenset(line for line in found if line is not None)
 
 
@@ -95,14 +101,24 @@ def _first_line(path: Path) -> str | None:
         return file.readline().rstrip(b"\r\n").decode(errors="replace")
 
 
-def _replace(path: Path, content: bytes) -> None:
-    """Put content at a path in one step, with the rights a new file would have."""
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+def difference(name: str, old: bytes, new: bytes) -> Iterator[str]:
+    """Yield the lines of the unified diff of a file, none where nothing differs."""
+    before, after = (text.decode(errors="replace").splitlines(keepends=True) for text in (old, new))
+    return difflib.unified_diff(before, after, f"a/{name}", f"b/{name}")
+
+
+def replace(path: Path, content: bytes, *, lasting: bool = True) -> None:
+    """Put content at a path in one step, with the rights a new file would have.
+
+    Where it is not `lasting`, a failure of power may lose it, and leave an empty file.
+    """
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=_SUFFIX)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
+            if lasting:
+                file.flush()
+                os.fsync(file.fileno())
         Path(temporary).chmod(0o644)
         Path(temporary).replace(path)
     except BaseException:
@@ -111,9 +127,14 @@ def _replace(path: Path, content: bytes) -> None:
         raise
 
 
+def folders(path: Path) -> list[str]:
+    """Return the names of the directories in a directory, sorted; none where there is none."""
+    return sorted(found.name for found in (path.iterdir() if path.is_dir() else ()) if found.is_dir())
+
+
 def manifests(path: Path) -> Iterator[Path]:
     """Yield the YAML files below a directory in order of their paths, or the file itself."""
     if path.is_file():
         yield path
         return
-    yield from sorted(found for found in path.rglob("*") if found.suffix in (".yaml", ".yml") and found.is_file())
+    yield from sorted(found for found in path.rglob("*") if found.suffix in SUFFIXES and found.is_file())

@@ -8,7 +8,20 @@ from pathlib import Path
 
 import pytest
 import yaml
-from golden import BUILDS, EXAMPLES, PIPELINE, SPLITS, Build, build, contents, render, split
+from golden import (
+    BUILDS,
+    ENGINES,
+    EXAMPLES,
+    FLEET,
+    PIPELINE,
+    SPLITS,
+    Build,
+    build,
+    contents,
+    render,
+    render_fleet,
+    split,
+)
 
 PLACE = ("internal.config.kubernetes.io/path", "internal.config.kubernetes.io/index")
 
@@ -75,13 +88,35 @@ def test_a_split_is_what_is_checked_in(base: str, tool: Callable[[str], Path], t
     assert all(parts)
 
 
+@pytest.mark.parametrize("engine", ["kubectl", "kustomize"])
+@pytest.mark.parametrize("layout", ["overlays", "flat"])
+def test_each_cluster_of_the_fleet_builds_to_the_expected_objects(
+    layout: str, engine: str, tool: Callable[[str], Path], tmp_path: Path
+) -> None:
+    """Without any plugin, in either layout; patches keep the order of the base, so the order may differ."""
+    render_fleet(tmp_path, "--layout", layout)
+    for folder in (tmp_path / "clusters").iterdir():
+        command = [tool(engine), *ENGINES[engine], folder / "reconciliation-window"]
+        built = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        expected = documents(FLEET / f"expected/{folder.name}.yaml")
+        assert sorted(yaml.safe_load_all(built), key=identity) == sorted(expected, key=identity)
+
+
+def test_the_indexed_job_says_its_number_twice_alike() -> None:
+    """Kubernetes does not tell a Pod of how many it is one."""
+    [job] = documents(FLEET / "render-job.yaml")
+    [container] = job["spec"]["template"]["spec"]["containers"]
+    assert job["spec"]["completionMode"] == "Indexed"
+    assert container["env"] == [{"name": "COMPLETIONS", "value": str(job["spec"]["completions"])}]
+
+
 def test_every_example_says_what_it_is() -> None:
     """Each folder is a case of the tests, and has a README with an overview, how to run it, and what comes out.
 
     What is to be migrated is built by nothing of ours; its README is its test.
     """
     folders = {path.name for path in EXAMPLES.iterdir() if path.is_dir()}
-    assert folders == {case.folder.split("/")[0] for case in BUILDS} | {PIPELINE.name, "by-hand"}
+    assert folders == {case.folder.split("/")[0] for case in BUILDS} | {PIPELINE.name, FLEET.name, "by-hand"}
     for folder in folders:
         text = (EXAMPLES / folder / "README.md").read_text()
         assert [line for line in text.splitlines() if line.startswith("## ")][:3] == [

@@ -6,13 +6,18 @@ import pytest
 import yaml
 from calls import POLICY, call, wire
 
-from krm_windows.emit import configmap, now
+from krm_windows.emit import Manifest, configmap, now
 from krm_windows.gate.timetable import Timetable
 from krm_windows.plan.model import Plan, Runtime
 
 PLAN = Plan(
     "week", "flux-system", Timetable(policy="flux-system/week", time_zone="Etc/UTC"), (), (), Runtime("i:1", "Always")
 )
+
+
+def looks_at_once(plan: Plan) -> Manifest:
+    """Return the Job of a plan."""
+    return now.look(plan, configmap.config_map(plan))
 
 
 def pods() -> list[dict]:
@@ -81,5 +86,5 @@ def test_every_key_of_the_volume_is_in_the_config_map() -> None:
 )
 def test_every_edit_is_looked_at(other: Plan) -> None:
     """The name follows from all that the Job does, so that Flux makes a new one; it is the same for the same."""
-    assert now.look(PLAN)["metadata"]["name"] == now.look(replace(PLAN))["metadata"]["name"]
-    assert now.look(PLAN)["metadata"]["name"] != now.look(other)["metadata"]["name"]
+    assert looks_at_once(PLAN)["metadata"]["name"] == looks_at_once(replace(PLAN))["metadata"]["name"]
+    assert looks_at_once(PLAN)["metadata"]["name"] != looks_at_once(other)["metadata"]["name"]

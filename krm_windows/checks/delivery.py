@@ -1,0 +1,84 @@
+"""The Flux Kustomization that delivers the windows: live, and in front of what they gate.
+
+Were it, its source or anything that it waits for closed by its own windows, no edit of them would arrive (S5).
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from krm_windows import gateable, inventory, rules
+from krm_windows.gate.timetable import Target
+from krm_windows.inventory import Resource
+from krm_windows.krm import KubeObject
+from krm_windows.results import Result
+
+Address = tuple[str, str, str]
+"""Kind, namespace and name."""
+
+
+def check(delivering: KubeObject, targets: Iterable[Target], items: list[KubeObject]) -> list[Result]:
+    """Return what is wrong with a Kustomization as the delivery of windows that gate these targets."""
+    resource = inventory.resource_of(delivering)
+    gated = {(target.kind, target.namespace, target.name): target for target in targets}
+    return [*_fields(resource), *_locks(resource, gated, items)]
+
+
+def _fields(resource: Resource) -> Iterator[Result]:
+    """Yield an error for each field with which the windows would not arrive as they were rendered."""
+    for name, wrong, reason in (
+        ("suspend", True, "while it is suspended, no edit of the windows arrives"),
+        ("prune", False, "CronJobs of windows that are gone would go on, and every edit would leave a Job behind"),
+    ):
+        if resource.item.get("spec", name) is wrong:
+            message = f"must not be {str(wrong).lower()} where windows are delivered: {reason}"
+            yield resource.result(rules.DELIVERY_FIELD, message, path=f"spec.{name}", current=str(wrong).lower())
+    if resource.text("spec", "targetNamespace"):
+        message = "must be absent: it would move the Roles away from the targets"
+        current = resource.text("spec", "targetNamespace")
+        yield resource.result(rules.DELIVERY_FIELD, message, path="spec.targetNamespace", current=current)
+
+
+def _locks(resource: Resource, gated: Mapping[Address, Target], items: list[KubeObject]) -> Iterator[Result]:
+    """Yield an error for each gated object that the delivery is, reads from or waits for."""
+    seen = {(found.namespace, found.name): found for found in _kustomizations(items)}
+    me = (resource.namespace, resource.name)
+    waits = _chain(resource, seen)
+    chain: list[tuple[Address, str, str]] = [
+        (("Kustomization", *me), "metadata.name", "is what delivers them"),
+        (_source(resource), "spec.sourceRef", "is the source that they are delivered from"),
+        *((("Kustomization", *address), "spec.dependsOn", "is what their delivery waits for") for address in waits),
+    ]
+    for address, path, reason in chain:
+        if address in gated:
+            message = (
+                f"the windows must not gate {gated[address]}, which {reason}: while closed, no edit of them would "
+                "arrive; what is gated may depend on the windows, never the other way round"
+            )
+            yield resource.result(rules.SELF_LOCK, message, path=path, current=address[2])
+
+
+def _chain(resource: Resource, seen: Mapping[tuple[str, str], Resource]) -> list[tuple[str, str]]:
+    """Return all that a Kustomization depends on, as far as it is visible."""
+    found: dict[tuple[str, str], None] = {}
+    waiting = [resource]
+    while waiting:
+        for address in _depends_on(waiting.pop()):
+            if address not in found:
+                found[address] = None
+                waiting += [seen[address]] if address in seen else []
+    return list(found)
+
+
+def _depends_on(resource: Resource) -> Iterator[tuple[str, str]]:
+    entries = resource.item.get("spec", "dependsOn")
+    for entry in entries if isinstance(entries, list) else ():
+        if isinstance(entry, dict):
+            yield str(entry.get("namespace") or resource.namespace), str(entry.get("name"))
+
+
+def _source(resource: Resource) -> Address:
+    namespace = resource.text("spec", "sourceRef", "namespace") or resource.namespace
+    return resource.text("spec", "sourceRef", "kind"), namespace, resource.text("spec", "sourceRef", "name")
+
+
+def _kustomizations(items: list[KubeObject]) -> Iterator[Resource]:
+    return inventory.each(inventory.take(items, ["Kustomization"]), gateable.KUSTOMIZE, "Kustomization")

@@ -1,0 +1,163 @@
+"""`krm-windows render` for many clusters at once."""
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+
+from krm_windows import workspace
+from krm_windows.cli import inputs, progress, report, shards
+from krm_windows.exit_codes import ExitCode
+from krm_windows.function.fleet import Files, Fleet
+from krm_windows.function.members import Member
+from krm_windows.function.renewal import Outcome, Renewal
+from krm_windows.krm import InputError, KubeObject
+from krm_windows.results import Result, fails
+from krm_windows.tree.delivery import Template
+
+CLUSTER = "{cluster}"
+_LISTED = 3
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Declare the options that are about many clusters."""
+    group = parser.add_argument_group("many clusters at once")
+    group.add_argument("--all-clusters", action="store_true", help="render for every cluster that the policies name")
+    group.add_argument(
+        "--clusters", type=Path, metavar="DIR", help="render for each file or directory in DIR, of policies or patches"
+    )
+    group.add_argument(
+        "--layout", choices=("overlays", "flat"), default="overlays", help="a base and patches, or complete objects"
+    )
+    group.add_argument(
+        "--flux-kustomizations", metavar="FILE", help="write the Kustomization that delivers each too, made of this one"
+    )
+    group.add_argument("-j", "--jobs", type=_count, default=1, metavar="N", help="share the work among N processes")
+    group.add_argument("--shard", type=shards.parse, metavar="I/N", help="render the I-th of N parts")
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 on")
+    return int(text)
+
+
+def run(arguments: argparse.Namespace) -> ExitCode:
+    """Render what is not fresh, or compare all of it with what was rendered before."""
+    shard = arguments.shard or shards.of(os.environ)
+    renewal = Renewal(_fleet(arguments), arguments.output, arguments.check, arguments.strict)
+    base = renewal.fleet.base()
+    if base.files is None or fails(base.results, strict=arguments.strict):
+        return report.show(base.results, strict=arguments.strict)
+    names = list(filter(shard.has, renewal.clusters()))
+    stale, found = False, Findings(base.results)
+    for outcome in _outcomes(renewal, base.files if shard.has_base else None, names, arguments.jobs):
+        sys.stdout.write(outcome.diff)
+        stale |= arguments.check and outcome.changed
+        found.add(outcome)
+    code = report.show(found.results(), strict=arguments.strict)
+    return ExitCode.ERROR if stale else code
+
+
+def _outcomes(renewal: Renewal, base: Files | None, names: Sequence[str], jobs: int) -> Iterator[Outcome]:
+    if base is not None:
+        yield renewal.base(base)
+    yield from progress.bar(workspace.spread(renewal.cluster, names, jobs), len(names))
+
+
+class Findings:
+    """What was found in the base and in clusters: each once, and what is not true of all with the names of some."""
+
+    def __init__(self, base: Iterable[Result]) -> None:
+        self._base = {str(result): result for result in base}
+        self._clusters: dict[str, tuple[Result, list[str]]] = {}
+
+    def add(self, outcome: Outcome) -> None:
+        """Take what was found in a cluster."""
+        for result in outcome.results:
+            if str(result) not in self._base:
+                self._clusters.setdefault(str(result), (result, []))[1].append(outcome.cluster)
+
+    def results(self) -> list[Result]:
+        """Return all of it."""
+        some = self._clusters.values()
+        named = (replace(result, message=result.message + _in(names)) for result, names in some)
+        return [*self._base.values(), *named]
+
+
+def _in(clusters: Sequence[str]) -> str:
+    rest = len(clusters) - _LISTED
+    return f" [{', '.join(clusters[:_LISTED])}{f' and {rest} more' if rest > 0 else ''}]"
+
+
+def _fleet(arguments: argparse.Namespace) -> Fleet:
+    own = inputs.clusters(arguments.clusters) if arguments.clusters else {}
+    members = _members([inputs.policy(path) for path in arguments.policies], own)
+    named = {name for member in members for name in member.named} if arguments.all_clusters else set()
+    clusters = sorted(cluster for cluster in {*own, *named} if any(member.reaches(cluster) for member in members))
+    if not clusters:
+        raise InputError("there is no cluster: the policies name none, and there is none in --clusters")
+    return Fleet(
+        members=members,
+        clusters=tuple(clusters),
+        layout=arguments.layout,
+        resources=_resources(arguments.resources),
+        sees=arguments.resources is not None,
+        apart=CLUSTER in (arguments.resources or ""),
+        uninstalls=arguments.uninstall,
+        delivery=_template(arguments.flux_kustomizations) if arguments.flux_kustomizations else None,
+    )
+
+
+def _members(shared: Sequence[KubeObject], own: Mapping[str, Sequence[KubeObject]]) -> tuple[Member, ...]:
+    """Return the policies, each with those of its documents that are about single clusters, by name."""
+    policies = {_address(policy): policy for policy in shared}
+    if len(policies) < len(shared):
+        raise InputError("one policy is given twice")
+    documents: dict[tuple[str, str], dict[str, KubeObject]] = {address: {} for address in policies}
+    for cluster, found in own.items():
+        for document in found:
+            by_cluster = documents.setdefault(_meant(document, policies), {})
+            if cluster in by_cluster:
+                raise InputError(f"the cluster {cluster} has the policy {document.name} twice")
+            by_cluster[cluster] = document
+    return tuple(Member(policies.get(address), documents[address]) for address in sorted(documents))
+
+
+def _address(policy: KubeObject) -> tuple[str, str]:
+    return policy.namespace, policy.name
+
+
+def _meant(document: KubeObject, policies: Mapping[tuple[str, str], KubeObject]) -> tuple[str, str]:
+    """Return the policy that a document of a cluster is about; one that names no namespace may leave it out."""
+    if document.namespace:
+        return _address(document)
+    return next((address for address in policies if address[1] == document.name), _address(document))
+
+
+def _resources(path: str | None) -> Callable[[str | None], list[KubeObject]]:
+    """Return what reads the resources of a cluster, without what was rendered before."""
+    if path is None:
+        return lambda _: []
+    if CLUSTER not in path:
+        items = inputs.resources(path, rendered=False)
+        return lambda _: items
+
+    @lru_cache(maxsize=1)
+    def read(cluster: str | None) -> list[KubeObject]:
+        return inputs.resources(path.replace(CLUSTER, cluster), rendered=False) if cluster else []
+
+    return read
+
+
+def _template(path: str) -> Template:
+    found = inputs.objects(path)
+    if len(found) != 1:
+        raise InputError(f"{path}: must hold one Kustomization, found {len(found)} objects")
+    try:
+        return Template.of(found[0])
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error

@@ -1,0 +1,52 @@
+"""A part of a fleet: which clusters one of many runs is to render."""
+
+import argparse
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from krm_windows.krm import InputError
+
+INDEX, COUNT = "JOB_COMPLETION_INDEX", "COMPLETIONS"
+_SHARD = re.compile(r"([1-9][0-9]{0,5})/([1-9][0-9]{0,5})")
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """One of `count` parts, `index` from 0 on. To which a cluster belongs depends on its name alone."""
+
+    index: int = 0
+    count: int = 1
+
+    def has(self, cluster: str) -> bool:
+        """Whether a cluster is in this part."""
+        return int.from_bytes(hashlib.sha256(cluster.encode()).digest()[:8]) % self.count == self.index
+
+    @property
+    def has_base(self) -> bool:
+        """Whether what all clusters share is in this part: no two parts write one file."""
+        return self.index == 0
+
+
+def parse(text: str) -> Shard:
+    """Read `3/16`: the third of sixteen; raises ArgumentTypeError."""
+    found = _SHARD.fullmatch(text)
+    if not found or int(found[1]) > int(found[2]):
+        raise argparse.ArgumentTypeError(f"{text!r} is no part such as 3/16")
+    return Shard(int(found[1]) - 1, int(found[2]))
+
+
+def of(environ: Mapping[str, str]) -> Shard:
+    """Return the part of a Pod of an Indexed Job: Kubernetes says which one, its manifest of how many.
+
+    Anywhere else it is the whole. Raises InputError where only one of the two is said.
+    """
+    if INDEX not in environ:
+        return Shard()
+    index, count = environ[INDEX], environ.get(COUNT, "")
+    try:
+        return parse(f"{int(index) + 1}/{count}")
+    except (ValueError, argparse.ArgumentTypeError):
+        message = f"{INDEX} is {index!r}, so {COUNT} must say of how many, got {count!r}; or give --shard, 1/1 for all"
+        raise InputError(message) from None

@@ -1,0 +1,74 @@
+"""The policies of a fleet: which clusters have them, and as which version."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from krm_windows.inventory import file_of
+from krm_windows.krm import KubeObject
+from krm_windows.policy import load
+from krm_windows.policy.load import Source
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A policy, or one that another document patches: where findings point to, and what was read."""
+
+    config: KubeObject
+    source: Source
+
+
+@dataclass(frozen=True)
+class Member:
+    """A policy of a fleet: the document that holds for all clusters, if there is one, and those of single clusters.
+
+    A document of a cluster is a merge patch on the shared one, as kustomize would apply it, and else a policy itself.
+    """
+
+    shared: KubeObject | None
+    own: Mapping[str, KubeObject] = field(default_factory=dict)
+
+    @cached_property
+    def name(self) -> str:
+        """The policy as `namespace/name`."""
+        config = self.shared or next(iter(self.own.values()))
+        return f"{config.namespace}/{config.name}"
+
+    @cached_property
+    def document(self) -> Document | None:
+        """The document that holds for all clusters."""
+        shared = self.shared
+        return None if shared is None else Document(shared, load.read(shared.node, file=file_of(shared)))
+
+    @cached_property
+    def named(self) -> frozenset[str]:
+        """The clusters that the shared document names under `clusters`."""
+        return frozenset(self.document.source.patches if self.document else ())
+
+    def reaches(self, cluster: str) -> bool:
+        """Whether a cluster has this policy: one that names no clusters reaches all."""
+        return cluster in self.own or cluster in self.named or (self.shared is not None and not self.named)
+
+    def at(self, cluster: str) -> Document:
+        """Return the policy of a cluster that it reaches."""
+        shared = self.document
+        if shared is not None and cluster not in self.own:
+            return shared
+        config = self.own[cluster]
+        if shared is None:
+            return Document(config, load.read(config.node, file=file_of(config)))
+        return Document(config, shared.source.patched(config.node, file_of(config)))
+
+    def content(self, cluster: str) -> bytes:
+        """Return all that the policy of a cluster depends on, and nothing that only others do."""
+        patch = self.document.source.patches.get(cluster) if self.document else None
+        own = self.own[cluster].span if cluster in self.own else b""
+        return b"\n".join([self._common, json.dumps(patch).encode(), own])
+
+    @cached_property
+    def _common(self) -> bytes:
+        """The shared document, without what it says of single clusters."""
+        root = dict(self.document.source.root) if self.document else {}
+        spec = root.get("spec")
+        return json.dumps({**root, "spec": {**spec, "clusters": None} if isinstance(spec, dict) else spec}).encode()

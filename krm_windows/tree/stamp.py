@@ -1,0 +1,69 @@
+"""Freshness: whether files are what was rendered from the same input, without rendering them again.
+
+A stamp is the last line of a cluster's kustomization: one digest of all that went in (this program too) and all that
+came out. It is taken from contents, never from times: a file that somebody edited does not match it.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib import resources
+from importlib.metadata import version
+from importlib.resources.abc import Traversable
+
+import krm_windows
+
+_STAMP = "# Unchanged while it matches input and files: sha256:"
+
+_LINE = re.compile(re.escape(_STAMP).encode() + rb"[0-9a-f]{32}\n\Z")
+
+
+def key(*parts: bytes) -> str:
+    """Return the digest of everything that an output depends on, this program and its time zones included."""
+    return _digest([program(), *parts])
+
+
+@cache
+def program() -> bytes:
+    """Return what stands for this program: a digest of its sources, whatever its version says."""
+    sources = sorted(_sources(resources.files(krm_windows)))
+    return _digest([version("tzdata").encode(), *(part for source in sources for part in source)]).encode()
+
+
+def seal(files: Mapping[str, bytes], place: str, key: str) -> dict[str, bytes]:
+    """Return files with the stamp at the end of the one at `place`."""
+    return {**files, place: files[place] + f"{_STAMP}{_stamp(files, key)}\n".encode()}
+
+
+def without(files: Mapping[str, bytes], place: str) -> dict[str, bytes]:
+    """Return files without the stamp of the one at `place`: another release says the same under another."""
+    return {path: _LINE.sub(b"", content) if path == place else content for path, content in files.items()}
+
+
+def is_fresh(files: Mapping[str, bytes], place: str, key: str) -> bool:
+    """Whether files bear the stamp of their own contents and of this input."""
+    body, found, stamp = files.get(place, b"").rpartition(_STAMP.encode())
+    return bool(found) and stamp == f"{_stamp({**files, place: body}, key)}\n".encode()
+
+
+def _stamp(files: Mapping[str, bytes], key: str) -> str:
+    return _digest([key.encode(), *(part for path in sorted(files) for part in (path.encode(), files[path]))])[:32]
+
+
+def _digest(parts: Iterable[bytes]) -> str:
+    """Return the SHA-256 of parts, each with its length, so that none can pass for two."""
+    total = hashlib.sha256()
+    for part in parts:
+        total.update(f"{len(part)}:".encode())
+        total.update(part)
+    return total.hexdigest()
+
+
+def _sources(folder: Traversable, above: str = "") -> Iterable[tuple[bytes, bytes]]:
+    """Yield path and content of each module of the package."""
+    for entry in folder.iterdir():
+        if entry.is_dir():
+            yield from _sources(entry, f"{above}{entry.name}/")
+        elif entry.name.endswith(".py"):
+            yield f"{above}{entry.name}".encode(), entry.read_bytes()

@@ -1,0 +1,135 @@
+"""`render` that is killed, or out of space: every file is the old or the new one, and the next run finishes."""
+
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from calls import program
+from conftest import lacking
+from fleets import POLICY, contents
+
+CLUSTERS = 40
+KILLS = 12
+# Loaded first, so that what is killed is the rendering.
+RENDER = """
+import sys
+from krm_windows.cli import main, fleet
+print("ready", flush=True)
+sys.stdin.readline()
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def policy(closes: str) -> str:
+    """Return a policy for many clusters, all of which change with its end, and grow by some pages if that is late."""
+    clusters = "".join(f"    plant-{n:02}: {{timeZone: Europe/Berlin}}\n" for n in range(CLUSTERS))
+    head = re.sub(r"  clusters:\n(?:    .*\n)+", "  clusters:\n", POLICY).replace("17:00", closes)
+    return (
+        head.replace("Year-end change freeze", "Year-end change freeze" + " and so on" * (1000 if closes > "18" else 0))
+        + clusters
+    )
+
+
+def call(folder: Path, jobs: int = 1) -> list[str]:
+    """Return the command that renders the policy of a folder."""
+    return ["render", str(folder / "policy.yaml"), "--all-clusters", "-o", str(folder / "tree"), "-j", str(jobs)]
+
+
+@pytest.fixture(scope="module")
+def states(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, bytes], dict[str, bytes]]:
+    """A folder with a rendered tree whose policy has changed since; the files it has, and those that it should have."""
+    folder, other = tmp_path_factory.mktemp("old"), tmp_path_factory.mktemp("new")
+    for place, closes in ((folder, "17:00"), (other, "18:30")):
+        (place / "policy.yaml").write_text(policy(closes))
+        assert program("", *call(place)).code == 0
+    shutil.copy(other / "policy.yaml", folder / "policy.yaml")
+    return folder, contents(folder / "tree"), contents(other / "tree")
+
+
+@contextmanager
+def rendering(folder: Path, jobs: int) -> Iterator[subprocess.Popen[bytes]]:
+    """Start to render, and wait for the end."""
+    command = [sys.executable, "-c", RENDER, *call(folder, jobs)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        assert child.stdin
+        assert child.stdout
+        child.stdout.readline()
+        child.stdin.write(b"\n")
+        child.stdin.flush()
+        yield child
+
+
+def mixed(found: dict[str, bytes], old: dict[str, bytes], new: dict[str, bytes]) -> bool:
+    """Whether some files are new and some are old; fails where one is neither."""
+    files = {path: content for path, content in found.items() if not path.endswith(".krm-windows")}
+    for path, content in files.items():
+        assert content in (old.get(path), new.get(path)), path
+    assert files.keys() >= old.keys() & new.keys()
+    return files not in (old, new)
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_killed_at_any_point(
+    states: tuple[Path, dict[str, bytes], dict[str, bytes]], jobs: int, tmp_path: Path
+) -> None:
+    """SIGKILL, at random moments of a run: nothing is half-written, and nothing of it is left by the next run."""
+    source, old, new = states
+    whole = shutil.copytree(source, tmp_path / "whole")
+    with rendering(whole, jobs) as child:
+        began = time.monotonic()
+        assert child.wait() == 0
+        span = time.monotonic() - began
+    chance, halfway = random.Random(7), 0  # noqa: S311 - moments, not secrets
+    assert contents(whole / "tree") == new
+    for number in range(KILLS):
+        folder = shutil.copytree(source, tmp_path / str(number))
+        with rendering(folder, jobs) as child:
+            time.sleep(chance.uniform(0, span))
+            child.kill()
+        time.sleep(0.1 if jobs > 1 else 0)  # until its children have seen it
+        halfway += mixed(contents(folder / "tree"), old, new)
+        assert program("", *call(folder, jobs)).code == 0
+        assert contents(folder / "tree") == new
+        shutil.rmtree(folder)
+    assert halfway > 1, "the kills came before or after the writing"
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of two MiB."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    if (
+        os.geteuid() != 0
+        or subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", place], check=False, capture_output=True
+        ).returncode
+    ):
+        lacking("a file system of its own takes root and mount(8)")
+    yield place
+    subprocess.run(["umount", place], check=True)
+
+
+@pytest.mark.parametrize("room", [0, 1, 3, 10, 40, 100])
+def test_a_full_disk(states: tuple[Path, dict[str, bytes], dict[str, bytes]], room: int, disk: Path) -> None:
+    """With room for so many pages: it is said, every file is whole, and with more room the next run finishes."""
+    source, old, new = states
+    shutil.copytree(source, disk, dirs_exist_ok=True)
+    rest = os.statvfs(disk)
+    (disk / "filler").write_bytes(bytes(rest.f_bsize * (rest.f_bavail - room)))
+    done = program("", *call(disk))
+    if room < CLUSTERS:
+        assert (done.code, done.err) == (1, "krm-windows: the output cannot be written: No space left on device\n")
+    mixed(contents(disk / "tree"), old, new)
+    assert not list((disk / "tree").rglob("*.krm-windows"))
+    (disk / "filler").unlink()
+    assert program("", *call(disk)).code == 0
+    assert contents(disk / "tree") == new

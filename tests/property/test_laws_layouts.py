@@ -1,0 +1,102 @@
+"""A law of fleets: whatever two clusters have in common, patches of a base build to what each has by itself."""
+
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import yaml
+from fleets import built, window
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from shapes import RECURRING
+
+from krm_windows.function.fleet import Fleet
+from krm_windows.function.members import Member
+from krm_windows.krm import KubeObject
+from krm_windows.tree.flat import KUSTOMIZATION
+
+HEAD = """\
+apiVersion: krm-windows.dev/v1alpha1
+kind: WindowPolicy
+metadata: {name: shape, namespace: flux-system}
+spec:
+"""
+TARGETS = (
+    {"kind": "Kustomization", "names": ["apps"]},
+    {"kind": "Kustomization", "names": ["infra", "db"]},
+    {"kind": "HelmRelease", "namespace": "shop", "names": ["shop"]},
+    {"kind": "GitRepository", "namespace": "teams", "names": ["fleet"]},
+    {"kind": "CronJob", "namespace": "shop", "names": ["report"]},
+)
+ACTUATORS = (
+    None,
+    {"image": "registry.example/python:3.13"},
+    {"imagePullPolicy": "Always"},
+    {"imagePullSecrets": ["a"]},
+    {"imagePullSecrets": ["b", "a"]},
+    {"type": "Kubectl"},
+)
+HOOKS = (
+    {"namespace": "hooks", "beforeOpen": {"image": "registry.example/mode:1", "command": ["mode", "on"]}},
+    {"namespace": "jobs", "afterClose": {"image": "registry.example/mode:2", "command": ["mode"], "args": ["off"]}},
+)
+NAMED = {"w": {"opens": "Mon 08:00", "closes": "Thu 17:00", "cronJobs": {"open": "open-it", "close": "close-it"}}}
+
+windows = st.one_of(
+    st.sampled_from([yaml.safe_load(f"{{{text}}}") for text in RECURRING.values()]), st.just({"windows": NAMED})
+)
+specs = st.builds(
+    lambda shape, targets, actuator, zone, extras, hooks: {
+        "timeZone": zone,
+        "targets": [TARGETS[number] for number in targets],
+        **({"actuator": actuator} if actuator else {}),
+        "extras": extras,
+        **({"hooks": hooks} if hooks else {}),
+        **shape,
+    },
+    windows,
+    st.lists(st.integers(0, len(TARGETS) - 1), min_size=1, max_size=3, unique=True),
+    st.sampled_from(ACTUATORS),
+    st.sampled_from(["Etc/UTC", "Europe/Berlin"]),
+    st.lists(st.sampled_from(["AdmissionPolicy", "PrometheusRule", "StateMetrics"]), unique=True, max_size=2),
+    st.sampled_from([None, *HOOKS]),
+)
+
+
+def fleet(every: list[dict[str, object]]) -> Fleet:
+    """Return a fleet in which each cluster has a policy of its own, and the first stands for all."""
+    texts = (yaml.safe_dump({**yaml.safe_load(HEAD), "spec": spec}) for spec in every)
+    own = {f"c{number}": KubeObject.parse(text.encode()) for number, text in enumerate(texts)}
+    return Fleet((Member(None, own),), tuple(own), "overlays", lambda _: [])
+
+
+def written(files: Mapping[str, bytes], tree: Path) -> None:
+    """Write files below a directory."""
+    for name, content in files.items():
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        (tree / name).write_bytes(content)
+
+
+def complete(fleet: Fleet, cluster: str) -> dict[tuple[str, str, str], object]:
+    """Return the objects that a cluster has by itself."""
+    files = Fleet(fleet.members, fleet.clusters, "flat", fleet.resources).render(cluster, {}).files or {}
+    manifests = [yaml.safe_load(content) for name, content in files.items() if not name.endswith(KUSTOMIZATION)]
+    return {(one["kind"], one["metadata"].get("namespace", ""), one["metadata"]["name"]): one for one in manifests}
+
+
+@settings(max_examples=5, deadline=None, suppress_health_check=list(HealthCheck))
+@given(every=st.lists(specs, min_size=2, max_size=5))
+def test_patches_build_to_the_whole(every: list[dict[str, object]], tool: Callable[[str], Path]) -> None:
+    """Kustomize makes of base and patches exactly the objects that `flat` has."""
+    kustomize, ours = tool("kustomize"), fleet(every)
+    base = ours.base().files
+    if base is None:
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        tree = Path(folder)
+        written(base, tree)
+        for cluster in ours.clusters:
+            files = ours.render(cluster, {}).files
+            if files is not None:
+                written(files, tree)
+                assert built(kustomize, window(tree, cluster)) == complete(ours, cluster)

@@ -1,0 +1,73 @@
+"""What delivers the windows: live, and in front of what they gate."""
+
+from pathlib import Path
+
+import pytest
+
+from krm_windows import rules
+from krm_windows.checks import delivery
+from krm_windows.gate.timetable import Target
+from krm_windows.krm import KubeObject, documents
+
+FIXTURES = Path(__file__).parents[2] / "fixtures/rules"
+KUSTOMIZE = "kustomize.toolkit.fluxcd.io"
+DELIVERING = """\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: windows, namespace: flux-system}
+spec:
+  interval: 10m
+  sourceRef: {kind: GitRepository, name: fleet}
+  dependsOn: [{name: namespaces}]
+"""
+NAMESPACES = """\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: namespaces, namespace: flux-system}
+spec: {interval: 10m, dependsOn: [{name: infra, namespace: base}, {name: namespaces}]}
+"""
+
+
+def gating(kind: str, namespace: str, name: str) -> list[Target]:
+    """Return one target."""
+    return [Target(group=KUSTOMIZE, resource=f"{kind.lower()}s", kind=kind, namespace=namespace, name=name)]
+
+
+def fired(text: str, targets: list[Target], items: str = "") -> list[tuple[str, str]]:
+    """Return rule and field of each finding."""
+    found = delivery.check(KubeObject.parse(text.encode()), targets, documents(items.encode()))
+    return [(result.tags["rule"], result.field.path) for result in found if result.field]
+
+
+@pytest.mark.parametrize(("name", "expected"), [("fires", [rules.DELIVERY_FIELD.id]), ("nearly", [])])
+def test_the_documents_of_the_rule(name: str, expected: list[str]) -> None:
+    """One field moves the Roles away; without it all is well."""
+    [item] = documents((FIXTURES / rules.DELIVERY_FIELD.id / f"{name}.yaml").read_bytes())
+    assert [result.tags["rule"] for result in delivery.check(item, [], [])] == expected
+
+
+@pytest.mark.parametrize(("field", "value"), [("suspend", "true"), ("prune", "false"), ("targetNamespace", "shop")])
+def test_fields_that_keep_windows_from_arriving(field: str, value: str) -> None:
+    """Each is named, and the opposite is fine."""
+    assert fired(f"{DELIVERING}  {field}: {value}\n", []) == [("delivery-field", f"spec.{field}")]
+    assert fired(f"{DELIVERING}  suspend: false\n  prune: true\n", []) == []
+
+
+@pytest.mark.parametrize(
+    ("target", "field"),
+    [
+        (("Kustomization", "flux-system", "windows"), "metadata.name"),
+        (("GitRepository", "flux-system", "fleet"), "spec.sourceRef"),
+        (("Kustomization", "flux-system", "namespaces"), "spec.dependsOn"),
+        (("Kustomization", "base", "infra"), "spec.dependsOn"),
+    ],
+)
+def test_nothing_in_the_chain_may_be_gated(target: tuple[str, str, str], field: str) -> None:
+    """The Kustomization itself, its source, what it waits for, and what that waits for."""
+    assert fired(DELIVERING, gating(*target), NAMESPACES) == [("self-lock", field)]
+
+
+@pytest.mark.parametrize("target", [("Kustomization", "flux-system", "apps"), ("Kustomization", "shop", "windows")])
+def test_others_may(target: tuple[str, str, str]) -> None:
+    """One of that name in another namespace is another."""
+    assert fired(DELIVERING, gating(*target), NAMESPACES) == []
