@@ -5,8 +5,14 @@ import sys
 import calendars
 import fleet
 import function
+import repositories
 
-MEASUREMENTS = {"function": function.run, "calendars": calendars.run, "fleet": fleet.run}
+MEASUREMENTS = {
+    "function": function.run,
+    "calendars": calendars.run,
+    "fleet": fleet.run,
+    "repositories": repositories.run,
+}
 
 
 def main() -> None:

@@ -88,8 +88,10 @@ def run() -> None:
     for clusters in SIZES:
         first, second, build = compare(kustomize, clusters)
         shares = ((first, clusters), (second, clusters), (build, 1))
-        cells = [f"{run.cpu / n * 1e3:.2f} ({run.seconds / n * 1e3:.2f}) {run.memory:.0f} MiB" for run, n in shares]
+        cells = [
+            f"{run.processor / n * 1e3:.2f} ({run.seconds / n * 1e3:.2f}) {run.memory:.0f} MiB" for run, n in shares
+        ]
         print(f"{clusters:>9}  {cells[0]:>26}  {cells[1]:>26}  {cells[2]:>26}", flush=True)
     print()
-    BUILT.judge(first.cpu / (build.cpu * SIZES[-1]))
-    AGAIN.judge(second.cpu / first.cpu)
+    BUILT.judge(first.processor / (build.processor * SIZES[-1]))
+    AGAIN.judge(second.processor / first.processor)

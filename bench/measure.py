@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TypeAlias
 
@@ -25,11 +25,11 @@ IMPORTS: Command = [sys.executable, "-c", "import yaml, pydantic"]
 
 @dataclass(frozen=True)
 class Run:
-    """One run of a program: wall time in seconds, peak memory in MiB, processor time in seconds."""
+    """One run of a program: wall time in seconds, peak memory in MiB, processor time with that of its children."""
 
     seconds: float
     memory: float
-    cpu: float
+    processor: float
 
 
 @dataclass(frozen=True)
@@ -71,4 +71,4 @@ def compare(programs: Sequence[Command], times: int, stdin: Path = Path(os.devnu
 
 def middle(runs: Sequence[Run]) -> Run:
     """Return the median of each figure of several runs."""
-    return Run(*map(statistics.median, zip(*((run.seconds, run.memory, run.cpu) for run in runs), strict=True)))
+    return Run(*(statistics.median(getattr(run, field.name) for run in runs) for field in fields(Run)))

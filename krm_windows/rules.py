@@ -207,5 +207,20 @@ CLASS_MOVED = _error("class-moved", "An object moves to another class, and the o
 # A fleet: what delivers the windows.
 DELIVERY_FIELD = _error("delivery-field", "With such a field a Flux Kustomization does not deliver windows.")
 
+# The repository: what `check --repo` finds beside the rules of plan and stream.
+BUILD_FAILED = _error("build-failed", "Something that a cluster applies cannot be read or built.")
+NOT_FOLLOWED = _info("not-followed", "Something lies outside of the repository, so it was not looked at.")
+CLUSTER_UNGATED = _info("cluster-ungated", "A cluster has no policy, though others have.")
+OBJECT_SHARED = _error("object-shared", "Two Kustomizations that change at different times apply one object.")
+OBJECT_MOVED = _error("object-moved", "An object moved to a later Kustomization, and pruning deletes it until then.")
+DEPENDS_BLOCKED = _error("depends-blocked", "A Kustomization depends on one that is closed when it is not, and stops.")
+DEPENDS_STALE = _warning("depends-stale", "A live Kustomization depends on a windowed one, and does not wait for it.")
+CHILD_LIVE = _warning("child-live", "A closed Kustomization delivers one that goes on applying new revisions.")
+REFERS_TO_LIVE = _warning("refers-to-live", "Something windowed refers to what changes at once beneath it.")
+REFERS_TO_WINDOWED = _warning("refers-to-windowed", "Something live refers to what changes in a window only.")
+RELEASE_MOVES = _warning("release-moves", "A HelmRelease below a closed Kustomization takes new versions of its chart.")
+AUTOMATION_MOVES = _warning("automation-moves", "An image automation below a closed Kustomization goes on committing.")
+SOURCE_MOVES = _warning("source-moves", "A source below a closed Kustomization goes on taking new revisions.")
+
 
 RULES: tuple[Rule, ...] = tuple(value for value in tuple(vars().values()) if isinstance(value, Rule))

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from krm_windows.checks import sarif
-from krm_windows.checks.report import Report
+from krm_windows.checks.sarif import Findings
 from krm_windows.results import Result, Severity
 
-Reports = Sequence[Report]
+Reports = Sequence[Findings]
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 _DATA = {"%": "%25", "\r": "%0D", "\n": "%0A"}
 _PROPERTY = {**_DATA, ":": "%3A", ",": "%2C"}
@@ -17,27 +17,18 @@ _PROPERTY = {**_DATA, ":": "%3A", ",": "%2C"}
 
 def text(reports: Reports) -> str:
     """Return a line for each finding, and one that counts them."""
-    return "".join(f"{line}\n" for report in reports for line in (*report.results, _count(report)))
+    return "".join(f"{line}\n" for report in reports for line in (*map(report.written, report.results), _count(report)))
 
 
-def _count(report: Report) -> str:
+def _count(report: Findings) -> str:
     count = Counter(result.severity for result in report.results)
     counted = ", ".join(f"{count[each]} {each}{'' if count[each] == 1 else 's'}" for each in Severity if count[each])
-    return f"{report.name}, {report.first} to {report.last}: {counted or 'nothing to say'}"
+    return f"{report.heading}: {counted or 'nothing to say'}"
 
 
 def as_json(reports: Reports, *, every: bool) -> str:
     """Return what was audited, with the results as the functions specification has them; for `every` cluster a list."""
-    records = [
-        {
-            "policy": report.policy,
-            "clusters": report.clusters,
-            "from": report.first.isoformat(),
-            "until": report.last.isoformat(),
-            "results": [result.value() for result in report.results],
-        }
-        for report in reports
-    ]
+    records = [report.record() for report in reports]
     return f"{json.dumps(records if every else records[0], indent=2, ensure_ascii=False)}\n"
 
 
@@ -51,9 +42,10 @@ def github(reports: Reports) -> str:
     return "".join(f"{_command(report, result)}\n" for report in reports for result in report.results)
 
 
-def _command(report: Report, result: Result) -> str:
-    place = {"file": report.file, "line": str(report.line(result))} if report.file else {}
-    properties = {**place, "title": f"{report.name}: {result.tags['rule']}"}
+def _command(report: Findings, result: Result) -> str:
+    place = report.place(result)
+    where = {"file": place[0], "line": str(place[1])} if place else {}
+    properties = {**where, "title": report.title(result)}
     listed = ",".join(f"{name}={_escaped(value, _PROPERTY)}" for name, value in properties.items())
     field = f"{result.field.path}: " if result.field else ""
     return f"::{_LEVELS[result.severity]} {listed}::{_escaped(field + result.message, _DATA)}"

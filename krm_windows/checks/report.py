@@ -32,9 +32,40 @@ class Report:
         named = [*self.clusters[:_FEW], *([f"{len(self.clusters) - _FEW} more"] if len(self.clusters) > _FEW else [])]
         return f"{self.policy} on {', '.join(named)}" if named else self.policy
 
-    def line(self, result: Result) -> int:
-        """Return the line of the file that a result is about: of its field, or of the nearest that holds it."""
-        return line(self.item, result.field.path if result.field else "")
+    @property
+    def heading(self) -> str:
+        """What was audited."""
+        return f"{self.name}, {self.first} to {self.last}"
+
+    def title(self, result: Result) -> str:
+        """Return what a result is called."""
+        return f"{self.name}: {result.tags['rule']}"
+
+    def subject(self, result: Result) -> str:  # noqa: ARG002 - they are all about the policy
+        """Return what a result is about."""
+        return self.policy
+
+    def mark(self, result: Result) -> str:  # noqa: ARG002 - likewise
+        """Return by what a result is told from others of its rule on its field."""
+        return " ".join(self.clusters)
+
+    def written(self, result: Result) -> str:
+        """Return the line for a person."""
+        return str(result)
+
+    def place(self, result: Result) -> tuple[str, int] | None:
+        """Return file and line of a result: of its field, or of the nearest that holds it; None for a stream."""
+        return (self.file, line(self.item, result.field.path if result.field else "")) if self.file else None
+
+    def record(self) -> dict[str, object]:
+        """Return what was audited and found, the results as the functions specification has them."""
+        return {
+            "policy": self.policy,
+            "clusters": self.clusters,
+            "from": self.first.isoformat(),
+            "until": self.last.isoformat(),
+            "results": [result.value() for result in self.results],
+        }
 
 
 def line(item: KubeObject, path: str) -> int:

@@ -3,10 +3,10 @@
 import hashlib
 from collections.abc import Sequence
 from pathlib import PurePath
+from typing import Protocol
 from urllib.parse import quote
 
 from krm_windows import __version__
-from krm_windows.checks.report import Report
 from krm_windows.policy.schema import SOURCE
 from krm_windows.results import Result, Severity
 from krm_windows.rules import RULES, Rule
@@ -15,7 +15,37 @@ SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sar
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 
 
-def log(reports: Sequence[Report]) -> dict[str, object]:
+class Findings(Protocol):
+    """What was found on something: a policy or a repository."""
+
+    @property
+    def heading(self) -> str:
+        """What was looked at."""
+
+    @property
+    def results(self) -> Sequence[Result]:
+        """What was found, in order."""
+
+    def title(self, result: Result) -> str:
+        """Return what a result is called."""
+
+    def subject(self, result: Result) -> str:
+        """Return what a result is about."""
+
+    def mark(self, result: Result) -> str:
+        """Return by what a result is told from others of its rule on its field."""
+
+    def written(self, result: Result) -> str:
+        """Return the line for a person."""
+
+    def place(self, result: Result) -> tuple[str, int] | None:
+        """Return file and line of a result, None where there is no file."""
+
+    def record(self) -> dict[str, object]:
+        """Return it all as JSON has it."""
+
+
+def log(reports: Sequence[Findings]) -> dict[str, object]:
     """Return a log of one run; only rules that fired are described."""
     fired = {result.tags["rule"] for report in reports for result in report.results}
     rules = [rule for rule in RULES if rule.id in fired]
@@ -49,27 +79,29 @@ def _rule(rule: Rule) -> dict[str, object]:
     }
 
 
-def _result(report: Report, result: Result, order: dict[str, int]) -> dict[str, object]:
+def _result(report: Findings, result: Result, order: dict[str, int]) -> dict[str, object]:
     name = result.tags["rule"]
     field = result.field.path if result.field else ""
-    about = f"{report.policy} {field}".rstrip()
+    about = f"{report.subject(result)} {field}".rstrip()
     # By this a code scanner knows a finding again after lines have moved.
-    identity = hashlib.sha256(f"{about} {' '.join(report.clusters)} {name}".encode()).hexdigest()
+    identity = hashlib.sha256(f"{about} {report.mark(result)} {name}".encode()).hexdigest()
     return {
         "ruleId": name,
         "ruleIndex": order[name],
         "level": _LEVELS[result.severity],
-        "message": {"text": f"{report.name}: {f'{field}: ' if field else ''}{result.message}"},
+        "message": {
+            "text": f"{report.title(result).rpartition(': ')[0]}: {f'{field}: ' if field else ''}{result.message}"
+        },
         "locations": [{**_place(report, result), "logicalLocations": [{"fullyQualifiedName": about}]}],
         "partialFingerprints": {"policyFieldAndRule/v1": identity},
         "properties": {key: value for key, value in result.tags.items() if key != "rule"},
     }
 
 
-def _place(report: Report, result: Result) -> dict[str, object]:
-    if report.file is None:
+def _place(report: Findings, result: Result) -> dict[str, object]:
+    place = report.place(result)
+    if place is None:
         return {}
-    path = PurePath(report.file)
+    path = PurePath(place[0])
     uri = path.as_uri() if path.is_absolute() else quote(path.as_posix())
-    region = {"startLine": report.line(result)}
-    return {"physicalLocation": {"artifactLocation": {"uri": uri}, "region": region}}
+    return {"physicalLocation": {"artifactLocation": {"uri": uri}, "region": {"startLine": place[1]}}}

@@ -1,4 +1,4 @@
-"""`krm-windows check`: what a reviewer should know of a policy before it is merged."""
+"""`krm-windows check`: what a reviewer should know of a policy, or of a whole repository, before it is merged."""
 
 import argparse
 from dataclasses import replace
@@ -6,9 +6,10 @@ from datetime import date, timedelta
 
 from krm_windows.checks.audit import MAX_CLOSED, YEARS, Scope
 from krm_windows.checks.formats import FORMATS, FORMATS_OF_EVERY
-from krm_windows.cli import inputs, previews, report, times
+from krm_windows.cli import inputs, previews, report, repository, times
 from krm_windows.exit_codes import ExitCode
 from krm_windows.function import audit
+from krm_windows.krm import InputError
 from krm_windows.preview.versions import Choice
 from krm_windows.results import fails
 
@@ -19,7 +20,9 @@ _CALENDAR = range(1970, 3000)
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
-    parser.add_argument("policy", metavar="POLICY", help="the file of the WindowPolicy, or - for standard input")
+    parser.add_argument(
+        "policy", metavar="POLICY", nargs="?", help="the file of the WindowPolicy, or - for standard input"
+    )
     parser.add_argument("--from", dest="first", type=_date, metavar="DATE", help="the first day (default: today)")
     parser.add_argument(
         "--years", type=_years, default=YEARS, metavar="N", help=f"how many years are audited (default: {YEARS})"
@@ -35,11 +38,16 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--all-clusters", action="store_true", help="every cluster that the policy names")
     parser.add_argument("--resources", metavar="DIR", help="where `closesEarly: auto` finds the targets' timeouts")
     parser.add_argument("-o", "--output", choices=FORMATS, default="text", help="the form (default: text)")
+    repository.options(parser)
     report.options(parser)
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Print the findings."""
+    if (arguments.policy is None) == (arguments.repo is None):
+        raise InputError("check takes a POLICY, or --repo DIR")
+    if arguments.repo is not None:
+        return repository.run(arguments)
     config = inputs.policy(arguments.policy)
     items = inputs.resources(arguments.resources) if arguments.resources else []
     scope = Scope(arguments.first or times.now().date(), arguments.years, arguments.max_closed)

@@ -15,7 +15,7 @@ COMMANDS = {
     "render": "write the windows of a policy as plain files",
     "split": "write a base as one plain tree for each change class",
     "verify": "prove that a build's output holds the windows, rights and targets of a policy",
-    "check": "audit what a policy comes to in the coming years",
+    "check": "audit what a policy comes to in the coming years, or prove a whole repository",
     "calendar": "show when policies will be open",
     "state": "say whether a policy is open, by which rule, since when and until when",
     "status": "show what the targets of a policy are in a cluster, and what they should be",

@@ -1,0 +1,114 @@
+"""`check --repo` on a repository of many clusters, beside kustomize alone building what it has to build for that."""
+
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from measure import OURS, Aim, measure
+
+CLUSTERS = 1_000
+POLICY = """\
+apiVersion: krm-windows.dev/v1alpha1
+kind: WindowPolicy
+metadata:
+  name: office-hours
+  namespace: flux-system
+spec:
+  timeZone: Europe/Berlin
+  targets:
+  - kind: Kustomization
+    names: [apps]
+  windows:
+    working-week:
+      opens: Mon 08:00
+      closes: Thu 17:00
+"""
+FLUX = """\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata:
+  name: {name}
+  namespace: flux-system
+spec:
+  interval: 10m
+  path: ./{path}
+  prune: true
+  sourceRef:
+    kind: GitRepository
+    name: flux-system
+"""
+APP = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: app-{number}
+  namespace: apps
+spec:
+  selector:
+    matchLabels:
+      app: app-{number}
+  template:
+    metadata:
+      labels:
+        app: app-{number}
+    spec:
+      containers:
+      - name: app
+        image: app:1.{number}.0
+        envFrom:
+        - configMapRef:
+            name: settings-{number}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: settings-{number}
+  namespace: apps
+data:
+  mode: plain
+"""
+OVERLAY = """\
+resources:
+- ../base
+patches:
+- target:
+    kind: ConfigMap
+  patch: |
+    - op: replace
+      path: /data/mode
+      value: {name}
+"""
+ALONE = "for each in apps/edge-*; do kustomize build $each || exit; done"
+
+
+def write(root: Path) -> None:
+    """Write a repository: an overlay of ten apps for each cluster, infrastructure that all share, and a policy."""
+    files = {"windows/office-hours.yaml": POLICY, "infra/infra.yaml": APP.format(number=0).replace("apps", "infra")}
+    files["apps/base/apps.yaml"] = "---\n".join(APP.format(number=number) for number in range(10))
+    files["apps/base/kustomization.yaml"] = "resources:\n- apps.yaml\n"
+    for number in range(CLUSTERS):
+        name = f"edge-{number:04}"
+        flux = (FLUX.format(name="infra", path="infra"), FLUX.format(name="apps", path=f"apps/{name}"))
+        files[f"clusters/{name}/flux.yaml"] = "---\n".join(flux)
+        files[f"apps/{name}/kustomization.yaml"] = OVERLAY.format(name=name)
+    for path, text in files.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text)
+
+
+def run() -> None:
+    """Print what a check takes, how much of that is kustomize, and what it takes when nothing has changed."""
+    if shutil.which("kustomize") is None:
+        sys.exit("bench: kustomize is not installed")
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder) / "fleet"
+        write(root)
+        check = [OURS, "check", "--repo", root, "--cache", Path(folder) / "cache", "--jobs", "1"]
+        measure([*check, "--clusters", "clusters/edge-000*"], Path("/dev/null"))  # for Python's bytecode
+        alone = measure(["sh", "-c", f"cd {root} && {ALONE}"], Path("/dev/null"))
+        first, again = (measure(check, Path("/dev/null")) for _ in range(2))
+    for what, told in {"kustomize alone": alone, "check": first, "check again": again}.items():
+        print(f"{CLUSTERS:,} clusters, {what}: {told.seconds:.1f} s, {told.processor:.1f} s of processor", flush=True)
+    Aim("processor time / kustomize alone", 1.3).judge(first.processor / alone.processor)
+    Aim("processor time, nothing changed / kustomize alone", 0.3).judge(again.processor / alone.processor)

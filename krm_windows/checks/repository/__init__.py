@@ -1,0 +1,38 @@
+"""Proof on a repository: what its policies gate cannot conflict with what stays live. Facts in, findings out."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from krm_windows import rules
+from krm_windows.checks.repository import gates, movement, order, ownership, references
+from krm_windows.checks.repository.finding import Finding
+from krm_windows.checks.repository.holding import Holding
+from krm_windows.repository import Survey
+
+_CHECKS = (gates.check, order.check, ownership.check, references.check, movement.check)
+
+__all__ = ["Finding", "check"]
+
+
+def check(survey: Survey, before: Survey | None = None) -> Iterator[Finding]:
+    """Yield every finding on a repository, and on what changed since it was as `before`."""
+    for notice in survey.notices:
+        yield Finding(notice.rule, notice.message, notice.about, file=notice.file, line=notice.line)
+    older = {cluster.name: Holding(cluster) for cluster in before.clusters} if before else {}
+    for cluster in survey.clusters:
+        holding = Holding(cluster)
+        found = [finding for check in _CHECKS for finding in check(holding)]
+        if cluster.name in older:
+            found += ownership.moved(older[cluster.name], holding)
+        yield from (replace(finding, cluster=cluster.name) for finding in found)
+    yield from _ungated(survey)
+
+
+def _ungated(survey: Survey) -> Iterator[Finding]:
+    """Yield the clusters without a policy, where others have one."""
+    if any(cluster.gates for cluster in survey.clusters):
+        for cluster in survey.clusters:
+            if not cluster.gates:
+                message = "has no policy: whatever is committed is applied at once"
+                file = next((item.file for item in cluster.first.objects if item.file), cluster.root)
+                yield Finding(rules.CLUSTER_UNGATED, message, file=file, cluster=cluster.name)

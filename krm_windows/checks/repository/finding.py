@@ -1,0 +1,31 @@
+"""A finding on a repository: a rule that fired on an object, in a cluster."""
+
+from dataclasses import dataclass
+
+from krm_windows.repository import Object
+from krm_windows.rules import Rule
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A rule that fired at the field `path` of `about`; `file` and `line` say where if it is about no object.
+
+    `cluster` is empty where a finding is about none in particular.
+    """
+
+    rule: Rule
+    message: str
+    about: Object | None = None
+    path: str = ""
+    current: str | None = None
+    proposed: str | None = None
+    file: str = ""
+    line: int = 1
+    cluster: str = ""
+
+    @property
+    def sameness(self) -> tuple[object, ...]:
+        """What two clusters share where they have one finding."""
+        about = self.about
+        place = (about.identity, about.file, about.first, about.directory) if about else (self.file, self.line)
+        return (self.rule.id, place, self.path, self.message)

@@ -1,0 +1,75 @@
+"""What holds what: which policies close a Kustomization or an object, of which all else here is judged."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from krm_windows.gateable import KUSTOMIZE
+from krm_windows.inventory import CHANGE_CLASS
+from krm_windows.repository import Cluster, Gate, Kustomization, Object
+from krm_windows.repository.model import Identity
+
+LIVE = "live"
+
+
+@dataclass(frozen=True)
+class Holding:
+    """A cluster, and what its policies hold."""
+
+    cluster: Cluster
+
+    @cached_property
+    def _gates(self) -> dict[Identity, frozenset[str]]:
+        found: dict[Identity, set[str]] = {}
+        for gate in self.cluster.gates:
+            for identity in gate.identities:
+                found.setdefault(identity, set()).add(gate.policy)
+        return {identity: frozenset(policies) for identity, policies in found.items()}
+
+    def suspends(self, kustomization: Kustomization) -> frozenset[str]:
+        """Return the policies that suspend a Kustomization itself."""
+        return self._gates.get(identity(kustomization), frozenset())
+
+    def holds(self, kustomization: Kustomization) -> frozenset[str]:
+        """Return the policies that hold new revisions back from a Kustomization: by itself, or by its source."""
+        source = kustomization.source
+        by_source = self._gates.get(source, frozenset()) if source else frozenset()
+        return self.suspends(kustomization) | by_source
+
+    def gates(self, item: Object | Identity) -> frozenset[str]:
+        """Return the policies that gate an object itself."""
+        return self._gates.get(item.identity if isinstance(item, Object) else item, frozenset())
+
+    def when(self, kustomization: Kustomization, item: Object) -> frozenset[str]:
+        """Return the policies in whose windows an object changes, or what it applies if it is a Kustomization."""
+        own = self.cluster.kustomizations.get(f"{item.namespace}/{item.name}")
+        if own is not None and item.identity == identity(own):
+            return self.holds(own)
+        return self.holds(kustomization) | self.gates(item)
+
+    def windowed(self) -> Iterator[Kustomization]:
+        """Yield the Kustomizations that wait for a window."""
+        return (each for each in self.cluster.kustomizations.values() if self.holds(each))
+
+    def chain(self, gate: Gate) -> list[Kustomization]:
+        """Return what delivers a policy, and the root of all."""
+        found = self.cluster.kustomizations
+        root = self.cluster.first
+        by = found.get(gate.delivered_by or "")
+        return [root] if by is None or by is root else [by, root]
+
+
+def identity(kustomization: Kustomization) -> Identity:
+    """Return a Kustomization as the object that it is."""
+    namespace, _, name = kustomization.key.partition("/")
+    return KUSTOMIZE, "Kustomization", namespace, name
+
+
+def is_live(kustomization: Kustomization) -> bool:
+    """Whether a Kustomization says of itself that it is live."""
+    return kustomization.own is not None and kustomization.own.note(CHANGE_CLASS) == LIVE
+
+
+def described(policies: frozenset[str]) -> str:
+    """Say in a word or two when something changes."""
+    return f"in the windows of {' and '.join(sorted(policies))}" if policies else "at once"

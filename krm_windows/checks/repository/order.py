@@ -1,0 +1,57 @@
+"""The order of Kustomizations: what depends on what, and what delivers what, where they change at different times."""
+
+from collections.abc import Iterator
+
+from krm_windows import rules
+from krm_windows.checks.repository.finding import Finding
+from krm_windows.checks.repository.holding import Holding, described, is_live
+from krm_windows.repository import Kustomization
+
+
+def check(holding: Holding) -> Iterator[Finding]:
+    """Yield the inverted dependencies of a cluster, and live children of closed parents."""
+    for each in holding.cluster.kustomizations.values():
+        for index, key in enumerate(each.depends_on):
+            dependency = holding.cluster.kustomizations.get(key)
+            if dependency is not None:
+                yield from _dependency(holding, each, dependency, f"spec.dependsOn[{index}]")
+        yield from _child(holding, each)
+
+
+def _dependency(holding: Holding, each: Kustomization, dependency: Kustomization, path: str) -> Iterator[Finding]:
+    """Judge one dependency: a Kustomization of the same source waits for the revision (kustomize-controller)."""
+    extra = holding.holds(dependency) - holding.holds(each)
+    if not extra:
+        return
+    if dependency.source == each.source and holding.suspends(dependency) & extra:
+        message = (
+            f"{dependency} changes {described(extra)} and has the same source: from the first new commit on this one "
+            'stops with "dependency revision is not up to date" until it opens; gate both, or drop the dependency'
+        )
+        yield Finding(rules.DEPENDS_BLOCKED, message, each.own, path, current=dependency.key)
+    elif not holding.holds(each):
+        message = (
+            f"{dependency} changes {described(extra)}, and this one does not wait for it: it may meet an older version "
+            "of what it depends on; gate both, or drop the dependency"
+        )
+        yield Finding(rules.DEPENDS_STALE, message, each.own, path, current=dependency.key)
+
+
+def _child(holding: Holding, each: Kustomization) -> Iterator[Finding]:
+    parent = holding.cluster.kustomizations.get(each.parent or "")
+    if parent is None or parent is holding.cluster.first:
+        return  # what gates the root locks itself out, which is told of the policy
+    if holding.holds(each) or is_live(each) or _delivers(holding, each):
+        return
+    if held := holding.holds(parent):
+        message = (
+            f"goes on applying new revisions while {parent}, which delivers it, waits: that changes "
+            f"{described(held)}; gate this one too, or say that it is meant with "
+            "`krm-windows.dev/change-class: live`"
+        )
+        yield Finding(rules.CHILD_LIVE, message, each.own, "spec")
+
+
+def _delivers(holding: Holding, each: Kustomization) -> bool:
+    """Whether a Kustomization delivers a policy, and so has to be live."""
+    return any(gate.delivered_by == each.key for gate in holding.cluster.gates)

@@ -1,0 +1,89 @@
+"""Who applies what: an object has one Kustomization, and moves to another only with pruning in mind."""
+
+from collections.abc import Iterator
+
+from krm_windows import rules
+from krm_windows.checks.repository.finding import Finding
+from krm_windows.checks.repository.holding import Holding, described
+from krm_windows.inventory import CHANGE_CLASS
+from krm_windows.repository import Kustomization, Object
+from krm_windows.repository.model import Identity
+
+_FLUX = "kustomize.toolkit.fluxcd.io"
+_ABSTAINS = {(f"{_FLUX}/ssa", "IfNotPresent"), (f"{_FLUX}/ssa", "Ignore"), (f"{_FLUX}/reconcile", "disabled")}
+_LEFT = {(f"{_FLUX}/prune", "disabled"), (f"{_FLUX}/reconcile", "disabled"), (f"{_FLUX}/ssa", "Ignore")}
+
+
+def check(holding: Holding) -> Iterator[Finding]:
+    """Yield the objects that Kustomizations of different classes or policies apply."""
+    for found in _owners(holding).values():
+        first = found[0]
+        for other in found[1:]:
+            if _class(holding, first[0]) != _class(holding, other[0]):
+                yield _shared(holding, first, other)
+
+
+Owned = tuple[Kustomization, Object]
+
+
+def _owners(holding: Holding) -> dict[Identity, list[Owned]]:
+    """Return who applies each object that several do, but for names that only the cluster knows."""
+    several = ((key, _acting(found)) for key, found in _all(holding).items() if len(found) > 1)
+    return {key: found for key, found in several if len(found) > 1 and "${" not in "".join(key)}
+
+
+def _acting(several: list[Owned]) -> list[Owned]:
+    """Leave out those that do not write what is there already."""
+    return [each for each in several if not _says(each[1], _ABSTAINS)]
+
+
+def _says(item: Object, notes: set[tuple[str, str]]) -> bool:
+    return any(item.note(key) == text for key, text in notes)
+
+
+def _class(holding: Holding, each: Kustomization) -> tuple[frozenset[str], str | None]:
+    return holding.holds(each), each.own.note(CHANGE_CLASS) if each.own else None
+
+
+def _shared(holding: Holding, first: Owned, other: Owned) -> Finding:
+    one, two = (f"{each} ({described(holding.holds(each))})" for each, _ in (first, other))
+    message = f"is applied by {one} and by {two}: an older version overwrites a newer one; leave it to one of them"
+    return Finding(rules.OBJECT_SHARED, message, other[1])
+
+
+def moved(before: Holding, after: Holding) -> Iterator[Finding]:
+    """Yield the objects that a Kustomization gave up to one that opens later, so that pruning deletes them until then.
+
+    What another owner's labels are on by then is not pruned (kustomize-controller), so a move the other way is fine.
+    """
+    old, new = _all(before), _all(after)
+    for key, found in new.items():
+        owner, item = found[0]
+        keys = {each.key for each, _ in found}
+        for giver, given in old.get(key, ()):
+            if giver.key not in keys and _prunes(giver) and not _says(given, _LEFT):
+                yield from _given(after, giver, owner, item)
+
+
+def _given(after: Holding, giver: Kustomization, owner: Kustomization, item: Object) -> Iterator[Finding]:
+    later = after.holds(owner) - after.holds(after.cluster.kustomizations.get(giver.key, giver))
+    if later:
+        message = (
+            f"moved from {giver} to {owner}, which changes {described(later)}: pruning deletes it until then; "
+            f"first annotate it with {_FLUX}/prune: disabled where it was, have that applied, then move it"
+        )
+        yield Finding(rules.OBJECT_MOVED, message, item)
+
+
+def _all(holding: Holding) -> dict[Identity, list[Owned]]:
+    """Return who applies each object."""
+    found: dict[Identity, list[Owned]] = {}
+    for each in holding.cluster.kustomizations.values():
+        for item in each.objects:
+            found.setdefault(item.identity, []).append((each, item))
+    return found
+
+
+def _prunes(giver: Kustomization) -> bool:
+    """Whether a Kustomization deletes what it applies no more; the root is taken to, as `flux bootstrap` makes it."""
+    return giver.own is None or giver.own.get("spec", "prune") is True

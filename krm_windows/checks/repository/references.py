@@ -1,0 +1,141 @@
+"""References between what changes at once and what waits: each pair named, since only a person knows if it is meant."""
+
+from collections.abc import Iterator
+from typing import TypeAlias
+
+from krm_windows import rules
+from krm_windows.checks.repository.finding import Finding
+from krm_windows.checks.repository.holding import Holding, described
+from krm_windows.krm import Value
+from krm_windows.repository import Kustomization, Object
+from krm_windows.repository.model import Identity
+
+_PODS = {
+    "Pod": ("spec",),
+    "CronJob": ("spec", "jobTemplate", "spec", "template", "spec"),
+    **dict.fromkeys(("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job"), ("spec", "template", "spec")),
+}
+_CORE = frozenset({"ConfigMap", "Secret", "ServiceAccount", "PersistentVolumeClaim"})
+_GROUPS = frozenset({"", "apps", "batch"})
+_VALUES = {"HelmRelease": ("spec", "valuesFrom"), "Kustomization": ("spec", "postBuild", "substituteFrom")}
+# By the key of a mapping that names something: what is named, and the key of the name.
+_REFERENCES = {
+    "configMapKeyRef": ("ConfigMap", "name"),
+    "configMapRef": ("ConfigMap", "name"),
+    "configMap": ("ConfigMap", "name"),
+    "secretKeyRef": ("Secret", "name"),
+    "secretRef": ("Secret", "name"),
+    "secret": ("Secret", "secretName"),
+    "persistentVolumeClaim": ("PersistentVolumeClaim", "claimName"),
+}
+_DEFINITION = ("apiextensions.k8s.io", "CustomResourceDefinition")
+_FLUX = ("fluxcd.io", "fluxcd.controlplane.io", "krm-windows.dev")
+
+Reference: TypeAlias = tuple[str, str, str]
+"""Kind and name of what is referred to, and the field that does."""
+
+
+def check(holding: Holding) -> Iterator[Finding]:
+    """Yield the references of a cluster whose ends change at different times."""
+    if not holding.cluster.gates:
+        return
+    owners = {identity: found for identity, found in holding.cluster.objects.items() if identity[1] in _CORE}
+    windowed = {identity[3] for identity, found in owners.items() if holding.when(*found)}
+    live = {identity[3] for identity, found in owners.items() if not holding.when(*found)}
+    for each, item in _users(holding):
+        # Only what mentions a name of the other class is read: most of a cluster does not.
+        if not any(map(item.item.mentions, live if holding.when(each, item) else windowed)):
+            continue
+        for kind, name, path in dict.fromkeys(_references(item)):
+            found = owners.get(("", kind, item.namespace or each.namespace, name))
+            if found is not None:
+                yield from _pair(holding, (each, item), found, path)
+    yield from _definitions(holding)
+
+
+Owned = tuple[Kustomization, Object]
+
+
+def _users(holding: Holding) -> Iterator[Owned]:
+    """Yield what can refer to something."""
+    for each in holding.cluster.kustomizations.values():
+        for item in each.objects:
+            if item.kind in _VALUES or (item.kind in _PODS and item.group in _GROUPS):
+                yield each, item
+
+
+def _pair(holding: Holding, user: Owned, used: Owned, path: str) -> Iterator[Finding]:
+    """Judge a reference from one object to another by when each changes; what is suspended reads nothing anew."""
+    one, two = holding.when(*user), holding.when(*used)
+    message = f"refers to {used[1]}, which {used[0]} changes {described(two)}, while this changes {described(one)}"
+    if one and not two and not holding.gates(user[1]):
+        fix = "give both one class, or a ConfigMap with a hash suffix that stays with its user"
+        yield Finding(rules.REFERS_TO_LIVE, f"{message}; {fix}", user[1], path)
+    elif two and not one:
+        yield Finding(rules.REFERS_TO_WINDOWED, f"{message}; give both one class", user[1], path)
+
+
+def _references(item: Object) -> Iterator[Reference]:
+    """Yield what a workload, a HelmRelease or a Kustomization refers to."""
+    if item.kind in _VALUES:
+        path = _VALUES[item.kind]
+        for index, entry in enumerate(item.parts(*path)):
+            yield str(entry.get("kind")), str(entry.get("name")), f"{'.'.join(path)}[{index}]"
+    else:
+        path = _PODS[item.kind]
+        yield from _in_pod(item.get(*path), ".".join(path))
+
+
+def _in_pod(spec: Value, path: str) -> Iterator[Reference]:
+    if not isinstance(spec, dict):
+        return
+    account = spec.get("serviceAccountName")
+    if isinstance(account, str):
+        yield "ServiceAccount", account, f"{path}.serviceAccountName"
+    pulls = spec.get("imagePullSecrets")
+    for index, entry in enumerate(pulls if isinstance(pulls, list) else ()):
+        if isinstance(entry, dict):
+            yield "Secret", str(entry.get("name")), f"{path}.imagePullSecrets[{index}]"
+    for field in ("containers", "initContainers", "volumes"):
+        yield from _named(spec.get(field), f"{path}.{field}")
+
+
+def _named(part: Value, path: str) -> Iterator[Reference]:
+    """Yield the references anywhere in a part of a Pod."""
+    if isinstance(part, list):
+        for index, entry in enumerate(part):
+            yield from _named(entry, f"{path}[{index}]")
+    elif isinstance(part, dict):
+        for key, entry in part.items():
+            kind, name = _REFERENCES.get(key, ("", ""))
+            named = isinstance(entry, dict) and (entry.get(name) or entry.get("name"))
+            if kind and isinstance(named, str):
+                yield kind, named, f"{path}.{key}"
+            else:
+                yield from _named(entry, f"{path}.{key}")
+
+
+def _definitions(holding: Holding) -> Iterator[Finding]:
+    """Yield a finding for each Kustomization with objects of a definition that changes at another time.
+
+    Flux's own are left out: what turns the windows can never wait for one.
+    """
+    defined: dict[str, list[Owned]] = {}
+    for each in holding.cluster.kustomizations.values():
+        for item in each.objects:
+            group = item.name.partition(".")[2]
+            if (item.group, item.kind) == _DEFINITION and not group.endswith(_FLUX):
+                defined.setdefault(group, []).append((each, item))
+    for each in holding.cluster.kustomizations.values():
+        yield from _used(holding, each, defined)
+
+
+def _used(holding: Holding, each: Kustomization, defined: dict[str, list[Owned]]) -> Iterator[Finding]:
+    told: set[Identity] = set()
+    for item in each.objects:
+        for owner, definition in defined.get(item.group, ()):
+            if definition.identity in told or bool(holding.holds(owner)) == bool(holding.holds(each)):
+                continue
+            if definition.get("spec", "names", "kind") == item.kind:
+                told.add(definition.identity)
+                yield from _pair(holding, (each, item), (owner, definition), "kind")

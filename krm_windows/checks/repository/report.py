@@ -1,0 +1,112 @@
+"""A report on a repository: the findings of all clusters, those that several share told once, with file and line."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
+
+from krm_windows.checks import report
+from krm_windows.checks.repository.finding import Finding
+from krm_windows.repository import Survey
+from krm_windows.repository.places import place
+from krm_windows.results import File, Result, Severity
+
+_FEW = 3
+_RANK = {severity: rank for rank, severity in enumerate(Severity)}
+
+
+@dataclass(frozen=True, slots=True)
+class RepositoryReport:
+    """What was found on the repository at `directory`, as it was named; every result has its file and a tag `line`."""
+
+    directory: str
+    heading: str
+    results: tuple[Result, ...]
+
+    def title(self, result: Result) -> str:
+        """Return what a result is called."""
+        return f"{self.subject(result)}: {result.tags['rule']}"
+
+    def subject(self, result: Result) -> str:
+        """Return the object that a result is about, or its file."""
+        return str(result.resource_ref or (result.file.path if result.file else self.directory))
+
+    def mark(self, result: Result) -> str:
+        """Return by what a result is told from others of its rule on its field."""
+        return result.message
+
+    def written(self, result: Result) -> str:
+        """Return the line for a person, the place first as compilers write it."""
+        file, line = self.place(result)
+        clusters = result.tags.get("clusters", "").split(", ")
+        more = [f"{len(clusters) - _FEW} more"] if len(clusters) > _FEW else []
+        on = f" [{', '.join([*clusters[:_FEW], *more])}]" if clusters[0] else ""
+        about = result if result.resource_ref else replace(result, file=None)
+        return f"{file}:{line}: {about}{on}"
+
+    def place(self, result: Result) -> tuple[str, int]:
+        """Return file and line of a result."""
+        return (result.file.path if result.file else self.directory), int(result.tags["line"])
+
+    def record(self) -> dict[str, object]:
+        """Return what was found, the results as the functions specification has them."""
+        return {"repository": self.directory, "results": [result.value() for result in self.results]}
+
+
+def compose(directory: str, survey: Survey, findings: Iterable[Finding]) -> RepositoryReport:
+    """Return the report on a survey of the repository at `directory`: errors first, then by file and line."""
+    found: dict[tuple[object, ...], list[Finding]] = {}
+    for finding in findings:
+        found.setdefault(finding.sameness, []).append(finding)
+    placed: dict[tuple[str, str], list[tuple[Result, list[Finding]]]] = {}
+    for same in found.values():
+        result = _result(directory, survey, same[0])
+        placed.setdefault((str(result), f"{result.file} {result.tags}"), []).append((result, same))
+    results = [_named(alike[0][0], [finding for _, same in alike for finding in same]) for alike in placed.values()]
+    return RepositoryReport(directory, _heading(directory, survey), tuple(sorted(results, key=_order)))
+
+
+def _order(result: Result) -> tuple[object, ...]:
+    place = (result.file.path if result.file else "", int(result.tags["line"]))
+    return (_RANK[result.severity], *place, result.tags["rule"], result.message)
+
+
+def _named(result: Result, findings: Sequence[Finding]) -> Result:
+    """Return a result with the clusters that it is about."""
+    clusters = ", ".join(dict.fromkeys(finding.cluster for finding in findings if finding.cluster))
+    return replace(result, tags={**result.tags, **({"clusters": clusters} if clusters else {})})
+
+
+def _result(directory: str, survey: Survey, first: Finding) -> Result:
+    """Return what a finding comes to, whatever cluster it is in."""
+    file, line, index = _place(survey, first)
+    result = first.rule.result(
+        first.message,
+        path=first.path,
+        current=first.current,
+        proposed=first.proposed,
+        ref=first.about.ref if first.about else None,
+        file=File(path=str(PurePosixPath(directory, file)), index=index),
+    )
+    return replace(result, tags={**result.tags, "line": str(line)})
+
+
+def _place(survey: Survey, finding: Finding) -> tuple[str, int, int]:
+    """Return file, line, and the index of the document."""
+    if finding.about is None:
+        return finding.file, finding.line, 0
+    file, item = place(survey.tree, finding.about)
+    if item is None:
+        return file, 1, 0
+    return file, report.line(item, finding.path), item.source.count(b"\n---", 0, item.start)
+
+
+def _heading(directory: str, survey: Survey) -> str:
+    kustomizations = sum(len(cluster.kustomizations) for cluster in survey.clusters)
+    policies = len({gate.policy for cluster in survey.clusters for gate in cluster.gates})
+    counts = {"cluster": len(survey.clusters), "Kustomization": kustomizations, "policy": policies}
+    return f"{directory}: {', '.join(_counted(count, name) for name, count in counts.items())}"
+
+
+def _counted(count: int, name: str) -> str:
+    plural = "policies" if name == "policy" else f"{name}s"
+    return f"{count} {name if count == 1 else plural}"

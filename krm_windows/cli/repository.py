@@ -1,0 +1,94 @@
+"""`krm-windows check --repo`: proof that nothing live and nothing windowed conflict, over a whole repository."""
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from krm_windows.checks import repository
+from krm_windows.checks.formats import FORMATS
+from krm_windows.checks.repository.report import compose
+from krm_windows.cli import previews
+from krm_windows.exit_codes import ExitCode
+from krm_windows.krm import InputError
+from krm_windows.repository import Survey, survey
+from krm_windows.repository.builds import Builds, Progress
+from krm_windows.results import fails
+from krm_windows.workspace import Builder, Checkout, snapshot
+
+CLUSTERS = "clusters/*"
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Declare the options for a repository."""
+    group = parser.add_argument_group("a repository")
+    group.add_argument("--repo", metavar="DIR", help="the repository that Flux applies, in place of a policy")
+    group.add_argument(
+        "--clusters", metavar="GLOB", default=CLUSTERS, help=f"the clusters' directories in it (default: {CLUSTERS})"
+    )
+    group.add_argument("--since", metavar="REF", help="the commit that the clusters have: what moved since is judged")
+    group.add_argument(
+        "-j",
+        "--jobs",
+        type=_jobs,
+        default=os.cpu_count() or 1,
+        metavar="N",
+        help="builds at a time (default: all cores)",
+    )
+    group.add_argument("--cache", type=Path, metavar="DIR", help="what was built (default: in the user's cache folder)")
+    group.add_argument("--no-cache", action="store_true", help="keep nothing, and use nothing that was kept")
+
+
+def run(arguments: argparse.Namespace) -> ExitCode:
+    """Print the findings on a repository."""
+    tree = Checkout.at(Path(arguments.repo))
+    if not tree.is_directory("."):
+        raise InputError(f"{arguments.repo}: no such directory")
+    builder = Builder.find(None if arguments.no_cache else _cache(arguments.cache))
+    with ExitStack() as stack:
+        before = None
+        if arguments.since:
+            older = stack.enter_context(snapshot(Path(arguments.repo), arguments.since))
+            before = _survey(Checkout.at(older), builder, arguments)
+        after = _survey(tree, builder, arguments)
+        if not after.clusters:
+            raise InputError(
+                f"{arguments.repo}: no directory matches {arguments.clusters}; --clusters says where they are"
+            )
+        report = compose(arguments.repo, after, repository.check(after, before))
+    previews.show(FORMATS[arguments.output]([report]))
+    return ExitCode.ERROR if fails(report.results, strict=arguments.strict) else ExitCode.FINE
+
+
+def _survey(tree: Checkout, builder: Builder | None, arguments: argparse.Namespace) -> Survey:
+    with _progress() as progress:
+        return survey(tree, tree.directories(arguments.clusters), Builds(tree, builder, arguments.jobs, progress))
+
+
+@contextmanager
+def _progress() -> Iterator[Progress]:
+    """Show a bar where somebody looks; it grows as more is found to be built."""
+    if not sys.stderr.isatty():
+        yield lambda _, __: None
+        return
+    from rich.console import Console  # noqa: PLC0415 - takes long to import, and only a terminal needs it
+    from rich.progress import MofNCompleteColumn, Progress  # noqa: PLC0415 - likewise
+
+    with Progress(
+        *Progress.get_default_columns(), MofNCompleteColumn(), console=Console(stderr=True), transient=True
+    ) as bar:
+        task = bar.add_task("building", total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def _cache(given: Path | None) -> Path:
+    home = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return (given or Path(home).expanduser() / "krm-windows").absolute()
+
+
+def _jobs(text: str) -> int:
+    if not (text.isascii() and text.isdecimal()) or not int(text):
+        raise argparse.ArgumentTypeError(f"must be a number of builds, got {text!r}")
+    return int(text)

@@ -1,0 +1,9 @@
+"""A Flux repository, followed from its clusters to what each Kustomization applies: facts, judged by `checks`.
+
+Files are read and builds asked for through `workspace`; nothing is fetched, and nothing is decided here.
+"""
+
+from krm_windows.repository.follow import Survey, survey
+from krm_windows.repository.model import Cluster, Gate, Kustomization, Notice, Object
+
+__all__ = ["Cluster", "Gate", "Kustomization", "Notice", "Object", "Survey", "survey"]

@@ -1,0 +1,125 @@
+"""Builds: each directory once for each way in which it is built, however many clusters share it."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+from krm_windows import rules
+from krm_windows.krm import InputError, KubeObject, Value, render
+from krm_windows.repository import objects
+from krm_windows.repository.closure import NAMES, Closure, close, joined, kustomization_file
+from krm_windows.repository.model import Notice, Object
+from krm_windows.workspace import Builder, BuildError, Checkout
+
+ORIGINS = "originAnnotations"
+Progress = Callable[[int, int], None]
+"""Told after each build how many are done, of how many that are known of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A directory, and what Flux puts into its kustomization: `changes` as JSON, so that equal ones are one."""
+
+    directory: str
+    changes: str = "{}"
+
+    @classmethod
+    def of(cls, directory: str, changes: Mapping[str, Value]) -> "Request":
+        """Take a directory with the fields that are changed."""
+        return cls(directory, json.dumps(changes, sort_keys=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """What came of a request: `complete` unless something was left out or failed; `policies` by their files."""
+
+    objects: tuple[Object, ...] = ()
+    notices: tuple[Notice, ...] = ()
+    policies: tuple[tuple[str, KubeObject], ...] = ()
+    complete: bool = True
+
+
+@dataclass
+class Builds:
+    """The builds of one tree; `jobs` run at a time. Whatever was built is kept."""
+
+    tree: Checkout
+    builder: Builder | None
+    jobs: int
+    progress: Progress
+    done: dict[Request, Build] = field(default_factory=dict)
+    read: dict[bytes, tuple[Object, ...]] = field(default_factory=dict)
+
+    def build(self, requests: Iterable[Request]) -> None:
+        """Do what is asked for, unless it was done."""
+        missing = [request for request in dict.fromkeys(requests) if request not in self.done]
+        before, total = len(self.done), len(self.done) + len(missing)
+        with ThreadPoolExecutor(self.jobs) as pool:
+            for number, (request, build) in enumerate(zip(missing, pool.map(self._one, missing), strict=True), 1):
+                self.done[request] = build
+                self.progress(before + number, total)
+
+    def _one(self, request: Request, above: frozenset[str] = frozenset()) -> Build:
+        closure = close(self.tree, request.directory, json.loads(request.changes))
+        led = above | {request.directory}
+        plugins = [self._one(Request(directory), led) for directory in closure.plugins if directory not in led]
+        policies = [*closure.policies, *((each.file, each.item) for build in plugins for each in build.objects)]
+        failed = any(notice.rule is rules.BUILD_FAILED for notice in closure.notices)
+        found, notice = self._built(closure)
+        notices = (
+            *closure.notices,
+            *(each for build in plugins for each in build.notices),
+            *([notice] if notice else []),
+        )
+        return Build(found, notices, tuple(policies), not (failed or notice or closure.notices))
+
+    def _built(self, closure: Closure) -> tuple[tuple[Object, ...], Notice | None]:
+        """Put plain files together, or have kustomize do what is more than that."""
+        if closure.broken:
+            return (), None
+        plain = self._plain(closure)
+        if plain is not None:
+            return plain, None
+        place = kustomization_file(self.tree, closure.directory) or closure.directory
+        if self.builder is None:
+            return (), Notice(rules.BUILD_FAILED, "needs kustomize or kubectl, and neither is installed", place)
+        _note_origins(closure)
+        try:
+            return tuple(objects.built(self.builder.build(closure.inputs), closure.directory)), None
+        except (BuildError, InputError) as error:
+            return (), _failed(closure, place, str(error))
+
+    def _plain(self, closure: Closure) -> tuple[Object, ...] | None:
+        """Return the objects of plain files; None where kustomize has more to do, or something to say."""
+        if closure.resources is None:
+            return None
+        try:
+            found = [item for path in closure.resources for item in self._written(closure.files[path], path)]
+        except InputError:
+            return None
+        known = {item.identity for item in found}
+        whole = all(item.kind and item.name and not item.kind.endswith("List") for item in found)
+        return tuple(found) if whole and len(known) == len(found) else None
+
+    def _written(self, content: bytes, path: str) -> tuple[Object, ...]:
+        key = path.encode() + b"\0" + content
+        if key not in self.read:
+            every = objects.written(content, path)
+            self.read[key] = tuple(item for item in every if item.note(objects.LOCAL) != "true")
+        return self.read[key]
+
+
+def _note_origins(closure: Closure) -> None:
+    """Have kustomize note on each object where it came from."""
+    known = closure.root.get("buildMetadata")
+    noted: dict[str, Value] = {**closure.root, "buildMetadata": [*(known if isinstance(known, list) else []), ORIGINS]}
+    name = next(path for path in (joined(closure.directory, name) for name in NAMES) if path in closure.files)
+    closure.files[name] = render(noted).encode()
+
+
+def _failed(closure: Closure, place: str, said: str) -> Notice:
+    """Name a failure: one that may come of what was left out here says nothing about the repository."""
+    if closure.remote:
+        return Notice(rules.NOT_FOLLOWED, f"cannot be built without its remote parts: {said}", place)
+    return Notice(rules.BUILD_FAILED, f"cannot be built: {said}", place)

@@ -1,0 +1,340 @@
+"""What a build reads: every file that a kustomization leads to, with what a build here must not touch left out.
+
+Left out are remote bases and paths that lead out of the repository, each named, and the policies of this program among
+the plugins, which are read instead of run. Everything else is as kustomize finds it (api/internal/loader).
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from posixpath import basename, dirname, join, normpath
+
+from krm_windows import rules
+from krm_windows.krm import InputError, KubeObject, Value, render
+from krm_windows.krm.nodes import value
+from krm_windows.repository.model import Notice
+from krm_windows.repository.objects import parsed
+from krm_windows.workspace import Checkout, Inputs
+
+NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+GENERATED = NAMES[0]
+GROUP = "krm-windows.dev/"
+_BASES = ("resources", "bases", "components")
+_PLUGINS = ("generators", "transformers", "validators")
+_PLAIN = {"apiVersion", "kind", "metadata", "resources"}
+# What kustomize takes for the address of a repository or a file (api/internal/git, api/internal/loader).
+_REMOTE = re.compile(r"(?:git::|gh:|ssh://|https?://|file://|github\.com[/:]|[a-z][a-z0-9-]*@)", re.IGNORECASE)
+_FETCHED = re.compile(r"https?://", re.IGNORECASE)
+_FILES = frozenset({"files", "envs", "crds", "configurations", "patchesStrategicMerge"})
+_PATCHES = frozenset({"patches", "patchesJson6902", "replacements"})
+
+Fields = dict[str, Value]
+
+
+@dataclass(slots=True)
+class Closure:
+    """What was found from one directory on.
+
+    `files` and `links` are what a build is to find. `resources` are the plain files in their order, None where a build
+    does more than to put files together. `policies` are the WindowPolicies by their file, `plugins` the directories
+    that yield some, `notices` what was left out and why. `remote`: what is missing would have to be fetched. `broken`:
+    a kustomization cannot be read. `root` is the kustomization that is built.
+    """
+
+    directory: str
+    files: dict[str, bytes] = field(default_factory=dict)
+    links: dict[str, str] = field(default_factory=dict)
+    resources: list[str] | None = field(default_factory=list)
+    policies: list[tuple[str, KubeObject]] = field(default_factory=list)
+    plugins: list[str] = field(default_factory=list)
+    notices: list[Notice] = field(default_factory=list)
+    remote: bool = False
+    broken: bool = False
+    root: Fields = field(default_factory=dict)
+
+    @property
+    def inputs(self) -> Inputs:
+        """What the builder is given."""
+        return Inputs(self.directory, self.files, self.links)
+
+
+def joined(directory: str, name: str) -> str:
+    """Return the path of a name in a directory."""
+    return normpath(join(directory, name))
+
+
+def kustomization_file(tree: Checkout, directory: str) -> str | None:
+    """Return the path of a directory's kustomization file, None where it has none."""
+    found = (joined(directory, name) for name in NAMES)
+    return next((path for path in found if tree.read(path) is not None), None)
+
+
+def close(tree: Checkout, directory: str, changes: Mapping[str, Value], above: frozenset[str] = frozenset()) -> Closure:
+    """Return what a build of a directory reads, as Flux builds it: `changes` are put into its kustomization.
+
+    A directory without a kustomization gets the one that Flux generates (fluxcd/pkg/kustomize). `above` are those whose
+    plugins led here.
+    """
+    closure = Closure(directory)
+    walk = _Walk(tree, closure, above | {directory})
+    path = kustomization_file(tree, directory)
+    if path is not None:
+        walk.directory(directory, changes)
+    else:
+        walk.kustomization(joined(directory, GENERATED), _generated(tree, closure), changes)
+    return closure
+
+
+def _generated(tree: Checkout, closure: Closure) -> Fields:
+    """Return the kustomization that Flux makes for a plain directory: all its manifests, and its kustomizations."""
+    head: Fields = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization"}
+    return {**head, "resources": list(_scanned(tree, closure, closure.directory, ""))}
+
+
+def _scanned(tree: Checkout, closure: Closure, directory: str, below: str) -> Iterator[str]:
+    for name in tree.names(directory):
+        path, entry = normpath(join(directory, name)), f"{below}{name}"
+        if name in _IGNORED:
+            continue
+        if tree.is_directory(path) and tree.real(path) == path:
+            if kustomization_file(tree, path) is not None:
+                yield entry
+            else:
+                yield from _scanned(tree, closure, path, f"{entry}/")
+        elif name.endswith((".yaml", ".yml")) and _is_manifest(tree, closure, path):
+            yield entry
+
+
+# What source-controller leaves out of an artifact, as far as it could be a manifest (sourceignore.go).
+_IGNORED = frozenset(
+    {".git", ".github", ".circleci", ".travis.yml", ".gitlab-ci.yml", "appveyor.yml", ".drone.yml", "cloudbuild.yaml"}
+    | {"codeship-services.yml", "codeship-steps.yml", ".goreleaser.yml", ".goreleaser.yaml", ".sops.yaml", ".flux.yaml"}
+)
+
+
+def _is_manifest(tree: Checkout, closure: Closure, path: str) -> bool:
+    """Whether Flux can read a file; one that it cannot is named, as it stops the whole Kustomization there."""
+    content = tree.read(path)
+    if content is None:
+        closure.notices.append(Notice(rules.NOT_FOLLOWED, "leads out of the repository, so it is not followed", path))
+        return False
+    try:
+        items = parsed(content)
+    except InputError as error:
+        closure.notices.append(Notice(rules.BUILD_FAILED, f"cannot be read: {error.message}", path, error.line or 1))
+        return False
+    if not all(item.kind and item.api_version for item in items):
+        message = "cannot be applied: it holds something without kind or apiVersion"
+        closure.notices.append(Notice(rules.BUILD_FAILED, message, path))
+        return False
+    return True
+
+
+class _Walk:
+    """Goes from kustomization to kustomization, and notes in a closure what it meets."""
+
+    def __init__(self, tree: Checkout, closure: Closure, above: frozenset[str]) -> None:
+        self.tree = tree
+        self.closure = closure
+        self.above = above
+        self.seen: set[str] = set()
+
+    def directory(self, path: str, changes: Mapping[str, Value]) -> None:
+        """Take in a directory, without the links that led to it; one that leads to itself kustomize refuses."""
+        real = self.tree.real(path) or path
+        if real != path:
+            self.closure.links[path] = real
+        file = kustomization_file(self.tree, real)
+        if file is None or real in self.seen:
+            # A base that is met twice, leads to itself, or is none: kustomize has something to say.
+            self.closure.resources = None
+            return
+        self.seen.add(real)
+        content = self.tree.read(file) or b""
+        self.closure.files[file] = content
+        try:
+            fields = _one(content)
+        except InputError as error:
+            said = f"cannot be read: {error.message}"
+            self.closure.notices.append(Notice(rules.BUILD_FAILED, said, file, error.line or 1))
+            self.closure.broken = True
+            return
+        self.kustomization(file, fields, changes)
+
+    def kustomization(self, file: str, fields: Fields, changes: Mapping[str, Value]) -> None:
+        """Take in what a kustomization leads to, and the kustomization as it is to be built."""
+        place = normpath(join(file, ".."))
+        read = fields
+        fields = {key: self._local(file, key, part) for key, part in fields.items() if not self._is_chart(file, key)}
+        fields = {**fields, **_merged(fields, changes)}
+        kept = {key: self._entries(file, place, key, fields[key]) for key in (*_BASES, *_PLUGINS) if fields.get(key)}
+        wanted: Fields = {**fields, **{key: entries for key, entries in kept.items() if entries != fields[key]}}
+        left = {key for key, entries in wanted.items() if entries not in (None, [], {})}
+        if not left <= _PLAIN or fields.get("kind") == "Component":
+            self.closure.resources = None
+        self._named(place, [entry for key, entry in fields.items() if key not in kept])
+        if place == self.closure.directory:
+            self.closure.root = wanted
+        if wanted != read or file not in self.closure.files:
+            self.closure.files[file] = render(wanted).encode()
+
+    def _entries(self, file: str, place: str, key: str, entries: Value) -> Value:
+        """Return those entries of a list of bases or plugins that can be built here."""
+        if not isinstance(entries, list):
+            return entries
+        take = self._plugin if key in _PLUGINS else self._base
+        return [entry for entry in entries if not isinstance(entry, str) or take(file, place, entry)]
+
+    def _base(self, file: str, place: str, entry: str) -> bool:
+        """Take in a resource or a component; say whether it stays in the list."""
+        path = self._inside(file, place, entry)
+        if path is None:
+            return False
+        content = self.tree.read(path)
+        if content is not None:
+            self._resource(path, content)
+        elif self.tree.is_directory(path):
+            self.directory(path, {})
+        else:
+            self.closure.resources = None
+        return True
+
+    def _resource(self, path: str, content: bytes) -> None:
+        place = self._file(path, content)
+        if self.closure.resources is not None:
+            self.closure.resources.append(place)
+        self.closure.policies += [(path, item) for item in window_policies(content)]
+
+    def _file(self, path: str, content: bytes) -> str:
+        """Take in a file where it really lies, with the link that leads to its directory; return its path."""
+        above = dirname(path) or "."
+        real = self.tree.real(above) or above
+        if real != above:
+            self.closure.links[above] = real
+        place = joined(real, basename(path))
+        self.closure.files.setdefault(place, content)
+        return place
+
+    def _plugin(self, file: str, place: str, entry: str) -> bool:
+        """Take in a plugin's configuration, unless it is one of ours."""
+        if "\n" in entry:
+            found = window_policies(entry.encode())
+            self.closure.policies += [(file, item) for item in found]
+            return not found
+        path = self._inside(file, place, entry)
+        if path is None:
+            return False
+        content = self.tree.read(path)
+        if content is not None:
+            found = window_policies(content)
+            self.closure.policies += [(path, item) for item in found]
+            self._named(place, [value(item.node) for item in (() if found else _documents(content))])
+            if not found:
+                self._file(path, content)
+            return not found
+        if self.tree.is_directory(path) and path not in self.above:
+            below = close(self.tree, path, {}, self.above).files.values()
+            if any(GROUP.encode() in text for text in below):
+                self.closure.plugins.append(path)
+                return False
+        self.directory(path, {})
+        return True
+
+    def _inside(self, file: str, place: str, entry: str) -> str | None:
+        """Return the path of an entry; of one that is remote or leads outside None, and name it."""
+        path = normpath(join(place, entry))
+        if _REMOTE.match(entry):
+            self._leave(file, entry, f"{entry} is remote: nothing is fetched, so what it brings is not looked at")
+            self.closure.remote = True
+        elif entry.startswith("/") or path == ".." or path.startswith("../") or self.tree.real(path) is None:
+            self._leave(file, entry, f"{entry} leads out of the repository, so it is not followed")
+        else:
+            return path
+        return None
+
+    def _leave(self, file: str, entry: str, message: str) -> None:
+        lines = (self.tree.read(file) or b"").decode(errors="replace").splitlines()
+        line = next((number for number, text in enumerate(lines, 1) if entry in text), 1)
+        self.closure.notices.append(Notice(rules.NOT_FOLLOWED, message, file, line))
+
+    def _is_chart(self, file: str, key: str) -> bool:
+        """Whether a field has kustomize render a chart, which Flux does not let it, nor do we."""
+        if key.startswith("helmChart"):
+            self._leave(file, key, f"{key} are rendered neither here nor by Flux, so they are not looked at")
+        return key.startswith("helmChart")
+
+    def _local(self, file: str, key: str, part: Value) -> Value:
+        """Return a part of a kustomization without files that would have to be fetched."""
+        if isinstance(part, list):
+            return [self._local(file, key, entry) for entry in part if not self._is_fetched(file, key, entry)]
+        if isinstance(part, dict):
+            return {name: self._local(file, name, entry) for name, entry in part.items()}
+        return part
+
+    def _is_fetched(self, file: str, key: str, entry: Value) -> bool:
+        named = entry.get("path") if isinstance(entry, dict) and key in _PATCHES else entry if key in _FILES else None
+        address = named if isinstance(named, str) and "\n" not in named else ""
+        fetched = next((text for text in (address, address.partition("=")[2]) if _FETCHED.match(text)), None)
+        if fetched:
+            self._leave(file, fetched, f"{fetched} is remote: nothing is fetched, so what it brings is not looked at")
+            self.closure.remote = True
+        return fetched is not None
+
+    def _named(self, place: str, parts: list[Value]) -> None:
+        """Take in each file that a field names: alone, or behind the key of a generator (`key=path`)."""
+        for text in _leaves(parts):
+            for entry in {text, text.partition("=")[2]} - {"", "."}:
+                if "\n" in entry or len(entry) > _LONGEST:
+                    continue
+                path = normpath(join(place, entry))
+                content = None if path.startswith("../") or entry.startswith("/") else self.tree.read(path)
+                if content is not None:
+                    self._file(path, content)
+
+
+_LONGEST = 1024
+
+
+def _merged(fields: Fields, changes: Mapping[str, Value]) -> Fields:
+    """Return the changed fields: lists grow, everything else is replaced."""
+    grown = {
+        key: [*known, *more]
+        for key, more in changes.items()
+        if isinstance(more, list) and isinstance(known := fields.get(key), list)
+    }
+    return {**changes, **grown}
+
+
+def _leaves(part: Value) -> Iterator[str]:
+    if isinstance(part, str):
+        yield part
+    elif isinstance(part, list):
+        for entry in part:
+            yield from _leaves(entry)
+    elif isinstance(part, dict):
+        for entry in part.values():
+            yield from _leaves(entry)
+
+
+def window_policies(content: bytes) -> list[KubeObject]:
+    """Return the WindowPolicies of a file."""
+    if GROUP.encode() not in content:
+        return []
+    return [item for item in _documents(content) if item.kind == "WindowPolicy" and item.api_version.startswith(GROUP)]
+
+
+def _documents(content: bytes) -> tuple[KubeObject, ...]:
+    """Return the objects of a file; of one that cannot be read none, as kustomize will say what is wrong."""
+    try:
+        return parsed(content)
+    except InputError:
+        return ()
+
+
+def _one(content: bytes) -> Fields:
+    """Return what the one document of a file means."""
+    items = parsed(content)
+    if len(items) != 1:
+        raise InputError("a kustomization must be one document")
+    found = value(items[0].node)
+    return found if isinstance(found, dict) else {}

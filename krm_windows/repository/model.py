@@ -1,0 +1,179 @@
+"""What a repository comes to: clusters, their Kustomizations, what each applies, and the policies that gate them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from krm_windows.gate.timetable import Target
+from krm_windows.gateable import group_of
+from krm_windows.krm import InputError, KubeObject, Value
+from krm_windows.results import ResourceRef
+from krm_windows.rules import Rule
+
+Identity = tuple[str, str, str, str]
+"""Group, kind, namespace, name: the version of an API makes no other object."""
+
+
+@dataclass(frozen=True)
+class Object:
+    """An object that is applied; `file` is where it stands, empty where only the origin that kustomize notes says so.
+
+    `first` is the line of the file before it, `directory` the one that was built.
+    """
+
+    item: KubeObject
+    api_version: str
+    kind: str
+    namespace: str
+    name: str
+    file: str = ""
+    first: int = 0
+    directory: str = ""
+
+    @property
+    def group(self) -> str:
+        """The API group, empty for the core group."""
+        return group_of(self.api_version)
+
+    @property
+    def identity(self) -> Identity:
+        """What makes it the same object in the cluster."""
+        return self.group, self.kind, self.namespace, self.name
+
+    @property
+    def ref(self) -> ResourceRef:
+        """The object as a result names it."""
+        return ResourceRef(api_version=self.api_version, kind=self.kind, name=self.name, namespace=self.namespace)
+
+    def __str__(self) -> str:
+        """Name it as `Kustomization flux-system/apps`."""
+        return f"{self.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind} {self.name}"
+
+    def get(self, *path: str | int) -> Value:
+        """Give the value of a field, None where there is none or the object cannot be read."""
+        try:
+            return self.item.get(*path)
+        except InputError:
+            return None
+
+    def text(self, *path: str | int) -> str:
+        """Give a text field, empty where it is absent or no text."""
+        found = self.get(*path)
+        return found if isinstance(found, str) else ""
+
+    def parts(self, *path: str | int) -> Iterator[dict[str, Value]]:
+        """Yield those entries of a list that are mappings."""
+        found = self.get(*path)
+        return (entry for entry in (found if isinstance(found, list) else ()) if isinstance(entry, dict))
+
+    def note(self, key: str) -> str | None:
+        """Give an annotation, or else a label, of that key."""
+        for field in ("annotations", "labels"):
+            found = self.get("metadata", field, key)
+            if isinstance(found, str):
+                return found
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something that was met while following: left out, or not to be built; `about` is the object, if it is one."""
+
+    rule: Rule
+    message: str
+    file: str = ""
+    line: int = 1
+    about: Object | None = None
+
+
+@dataclass(frozen=True)
+class Kustomization:
+    """A Flux Kustomization in a cluster: `key` is `namespace/name`, `parent` that of the one that delivers it.
+
+    `own` is the object itself, None for a root that is not in Git. `complete` says that all it applies is known.
+    """
+
+    key: str
+    own: Object | None
+    parent: str | None
+    path: str
+    objects: tuple[Object, ...] = ()
+    complete: bool = True
+
+    @property
+    def namespace(self) -> str:
+        """Its namespace."""
+        return self.key.partition("/")[0]
+
+    @cached_property
+    def source(self) -> Identity | None:
+        """The source it applies, None where that is not known."""
+        return reference(self.own, self.namespace, "spec", "sourceRef") if self.own else None
+
+    @cached_property
+    def depends_on(self) -> tuple[str, ...]:
+        """The keys of those it waits for, but for those that an expression of its own tells whether they are ready."""
+        entries = self.own.parts("spec", "dependsOn") if self.own else ()
+        waited = [entry for entry in entries if not entry.get("readyExpr")]
+        return tuple(f"{entry.get('namespace') or self.namespace}/{entry.get('name')}" for entry in waited)
+
+    def __str__(self) -> str:
+        """Name it as `Kustomization flux-system/apps`."""
+        return f"Kustomization {self.key}"
+
+
+@dataclass(frozen=True)
+class Gate:
+    """A policy in a cluster: `policy` is `namespace/name`, `delivered_by` the key of the Kustomization that brings it.
+
+    `delivered_by` is None where nothing in the repository does. `waits`: `firstApply` is `Wait`. `place` is the object
+    that says so, the policy itself or what was rendered from it; `path` its field that names the targets.
+    """
+
+    policy: str
+    targets: tuple[Target, ...]
+    place: Object
+    path: str
+    delivered_by: str | None = None
+    waits: bool = False
+
+    @cached_property
+    def identities(self) -> frozenset[Identity]:
+        """What it gates."""
+        return frozenset((target.group, target.kind, target.namespace, target.name) for target in self.targets)
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A cluster: its directory, its Kustomizations by key, the root first, and the policies in it."""
+
+    name: str
+    root: str
+    kustomizations: dict[str, Kustomization]
+    gates: tuple[Gate, ...]
+
+    @property
+    def first(self) -> Kustomization:
+        """The Kustomization that applies the cluster's own directory."""
+        return next(iter(self.kustomizations.values()))
+
+    @property
+    def complete(self) -> bool:
+        """Whether all that is applied to it is known."""
+        return all(each.complete for each in self.kustomizations.values())
+
+    @cached_property
+    def objects(self) -> dict[Identity, tuple[Kustomization, Object]]:
+        """Every object, with the Kustomization that applies it (the first, if several do)."""
+        found: dict[Identity, tuple[Kustomization, Object]] = {}
+        for each in self.kustomizations.values():
+            for item in each.objects:
+                found.setdefault(item.identity, (each, item))
+        return found
+
+
+def reference(item: Object, namespace: str, *path: str | int) -> Identity | None:
+    """Read a reference to a source: kind, name, and the namespace that is the object's own unless given."""
+    kind, name = item.text(*path, "kind"), item.text(*path, "name")
+    where = item.text(*path, "namespace") or namespace
+    return ("source.toolkit.fluxcd.io", kind, where, name) if kind and name else None

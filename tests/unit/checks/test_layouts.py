@@ -1,0 +1,52 @@
+"""Repositories laid out as public ones are, with a policy that is right: nothing is found, and all of it is seen."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from krm_windows.cli import main
+from krm_windows.repository import survey
+from krm_windows.repository.builds import Builds
+from krm_windows.workspace import Builder, Checkout
+
+LAYOUTS = Path(__file__).parents[2] / "fixtures/layouts"
+# What each of its clusters has, and what is told: a tenant's own repository cannot be looked at.
+SEEN = {
+    "kustomize-helm": ({"apps": 3, "configs": 1, "controllers": 3, "flux-system": 4}, []),
+    "multi-tenancy": ({"admission": 3, "admission-rules": 1, "blue-team": 0, "flux-system": 3, "tenants": 5}, ["info"]),
+}
+
+
+@pytest.fixture(autouse=True)
+def kustomize(tool: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    """They have overlays."""
+    monkeypatch.setenv("PATH", str(tool("kustomize").parent), prepend=":")
+
+
+@pytest.mark.parametrize("layout", SEEN)
+def test_there_is_no_false_alarm(layout: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Neither an error nor a warning."""
+    assert main(["check", "--repo", str(LAYOUTS / layout), "-o", "json", "--no-cache", "--strict"]) == 0
+    results = json.loads(capsys.readouterr().out)["results"]
+    assert [result["severity"] for result in results] == SEEN[layout][1]
+
+
+@pytest.mark.parametrize("layout", SEEN)
+def test_everything_is_followed(layout: str) -> None:
+    """Every Kustomization of both clusters with its objects, and the policy in both."""
+    tree = Checkout.at(LAYOUTS / layout)
+    found = survey(tree, tree.directories("clusters/*"), Builds(tree, Builder.find(), 1, lambda _, __: None))
+    for cluster in found.clusters:
+        counted = {key.partition("/")[2]: len(each.objects) for key, each in cluster.kustomizations.items()}
+        assert counted == SEEN[layout][0]
+        assert len(cluster.gates) == 1
+
+
+@pytest.mark.parametrize("layout", SEEN)
+def test_each_says_after_what_it_was_written(layout: str) -> None:
+    """The repository, the commit, and what differs."""
+    text = (LAYOUTS / layout / "README.md").read_text()
+    for part in ("fluxcd/flux2-", "at commit", "no file is copied", "What differs"):
+        assert part in text.replace("\n", " ")

@@ -1,0 +1,191 @@
+"""What is judged of a repository, where the fixtures of the rules are too small to show it."""
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from flux_texts import config_map, kustomization, policy
+
+from krm_windows.cli import main
+
+Judged = Callable[..., set[tuple[str, str]]]
+FLUX = "clusters/north/flux.yaml"
+TWO = kustomization("live") + kustomization("windowed")
+RELEASE = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {{name: r, namespace: flux-system}}
+spec: {{{}}}
+---
+"""
+PAIR = {FLUX: TWO, "windows/policy.yaml": policy()}
+
+
+@pytest.fixture
+def judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Judged:
+    """Check a repository made of texts; give each rule that fired, with the name of what it is about."""
+
+    def check(files: dict[str, str], *options: str) -> set[tuple[str, str]]:
+        lay(tmp_path, files)
+        main(["check", "--repo", str(tmp_path), "-o", "json", "--no-cache", *options])
+        results = json.loads(capsys.readouterr().out)["results"]
+        return {(each["tags"]["rule"], each.get("resourceRef", {}).get("name", "")) for each in results}
+
+    return check
+
+
+def lay(folder: Path, files: dict[str, str]) -> None:
+    """Write files below a directory."""
+    for path, text in {"live/live.yaml": config_map("l"), "windowed/windowed.yaml": config_map("w"), **files}.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text)
+
+
+def noted(note: str) -> str:
+    """Return a ConfigMap with an annotation of kustomize-controller."""
+    return config_map("both").replace("---", f"  annotations: {{kustomize.toolkit.fluxcd.io/{note}}}\n---")
+
+
+@pytest.mark.parametrize("note", ["ssa: IfNotPresent", "ssa: Ignore", "reconcile: disabled"])
+def test_what_is_not_overwritten_is_not_shared(note: str, judged: Judged) -> None:
+    """One of the two leaves it as the other has it."""
+    assert judged(PAIR | {"live/both.yaml": config_map("both"), "windowed/both.yaml": noted(note)}) == set()
+
+
+def test_two_kustomizations_of_one_policy_share(judged: Judged) -> None:
+    """They change together; whether they should is not a matter of windows."""
+    both = policy("[live, windowed]")
+    files = {
+        "windows/policy.yaml": both,
+        "live/both.yaml": config_map("both"),
+        "windowed/both.yaml": config_map("both"),
+    }
+    assert judged(PAIR | files) == set()
+
+
+def test_names_that_only_the_cluster_knows_are_not_compared(judged: Judged) -> None:
+    """Each Kustomization may give the variable another value."""
+    name = config_map("${APP}")
+    assert judged(PAIR | {"live/both.yaml": name, "windowed/both.yaml": name}) == set()
+
+
+@pytest.mark.parametrize(
+    ("move", "found"),
+    [
+        ("live windowed", {("object-moved", "moves")}),
+        ("live second", {("object-moved", "moves")}),
+        ("windowed live", set()),
+        ("windowed windowed", set()),
+    ],
+)
+def test_a_move_is_judged_by_what_opens_later(
+    move: str, found: set[tuple[str, str]], judged: Judged, tmp_path: Path, tool: Callable[[str], Path]
+) -> None:
+    """Pruning leaves what another owner's labels are on by then, so only a later owner is too late."""
+    before, after = move.split()
+    policies = {"windows/policy.yaml": policy(), "windows/second.yaml": policy("[second]", name="second")}
+    second = {FLUX: TWO + kustomization("second"), "second/second.yaml": config_map("s")}
+    lay(tmp_path, {**second, f"{before}/moves.yaml": config_map("moves"), **policies})
+    who = ("-c", "user.name=a", "-c", "user.email=a@example.com")
+    for command in (["init", "--quiet"], ["add", "."], [*who, "commit", "--quiet", "--message", "before"]):
+        subprocess.run([tool("git"), "-C", tmp_path, *command], check=True)
+    (tmp_path / before / "moves.yaml").unlink()
+    assert judged({f"{after}/moves.yaml": config_map("moves")}, "--since", "HEAD") == found
+
+
+def test_a_dependency_with_an_expression_of_its_own_blocks_nothing(judged: Judged) -> None:
+    """It is ready when the expression says so, whatever the revision (kustomize-controller)."""
+    plain, told = ("{name: windowed}", '{name: windowed, readyExpr: "true"}')
+    for entry, fires in ((plain, {("depends-blocked", "live")}), (told, set())):
+        flux = kustomization("live", f"  dependsOn: [{entry}]\n") + kustomization("windowed")
+        assert judged(PAIR | {FLUX: flux}) == fires
+
+
+@pytest.mark.parametrize(
+    ("spec", "first", "ignored", "found"),
+    [
+        ("suspend: true", "Wait", "[/spec/suspend]", set()),
+        ("suspend: true", "Wait", "[]", {("target-suspend", "windowed")}),
+        ("suspend: true", "Allow", "[]", {("target-suspend", "windowed")}),
+        ("suspend: false", "Allow", "[/spec/suspend]", set()),
+        ("interval: 5m", "Allow", "[]", set()),
+    ],
+)
+def test_a_suspension_in_git_needs_a_parent_that_leaves_it_alone(
+    spec: str, first: str, ignored: str, found: set[tuple[str, str]], judged: Judged
+) -> None:
+    """`firstApply: Wait` too: the parent would revert the opening."""
+    root = kustomization("flux-system", f"  ignore: [{{paths: {ignored}}}]\n", path="./clusters/north")
+    files = {FLUX: root + kustomization("windowed", f"  {spec}\n")}
+    assert judged(PAIR | files | {"windows/policy.yaml": policy(spec=f"  firstApply: {first}\n")}) == found
+
+
+def test_what_delivers_the_policy_may_hang_on_what_it_gates(judged: Judged) -> None:
+    """A live child of a closed parent is meant so (S5), and so is one that says that it is live."""
+    files = {
+        "windowed/child.yaml": kustomization("windows")
+        + kustomization("meant").replace(
+            "namespace: flux-system}", "namespace: flux-system, annotations: {krm-windows.dev/change-class: live}}"
+        ),
+        "windows/local.yaml": policy().replace(
+            "namespace: flux-system}",
+            'namespace: flux-system, annotations: {config.kubernetes.io/local-config: "true"}}',
+        ),
+        "meant/a.yaml": config_map("meant"),
+    }
+    assert judged({FLUX: TWO} | files) == set()
+
+
+def test_a_definition_and_its_objects_are_a_pair(judged: Judged) -> None:
+    """Told once for each Kustomization; Flux's own definitions are always live."""
+    definition = """\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {{name: {plural}.{group}}}
+spec: {{group: {group}, names: {{kind: {kind}, plural: {plural}}}}}
+---
+"""
+    thing = "apiVersion: example.com/v1\nkind: Thing\nmetadata: {{name: {}}}\n---\n"
+    release = (
+        "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: r}\nspec: {suspend: true}\n---\n"
+    )
+    files = {
+        "live/crds.yaml": definition.format(plural="things", group="example.com", kind="Thing")
+        + definition.format(plural="helmreleases", group="helm.toolkit.fluxcd.io", kind="HelmRelease"),
+        "windowed/things.yaml": thing.format("one") + thing.format("two") + release,
+    }
+    assert judged(PAIR | files) == {("refers-to-live", "one")}
+
+
+def test_what_is_suspended_reads_no_variables_anew(judged: Judged) -> None:
+    """A gated Kustomization takes its variables when it opens, wherever they change; a live one takes old ones."""
+    variables = "  postBuild: {{substituteFrom: [{{kind: ConfigMap, name: {}}}]}}\n"
+    flux = kustomization("live", variables.format("windowed")) + kustomization("windowed", variables.format("live"))
+    brought = {f"{name}/vars.yaml": config_map(name, "flux-system") for name in ("live", "windowed")}
+    assert judged(PAIR | brought | {FLUX: flux}) == {("refers-to-windowed", "live")}
+
+
+@pytest.mark.parametrize("version", ['"*"', '">=1.0.0"', "1.2", "~1.2.3", "1.x", "1.2.3 - 2"])
+def test_a_range_of_versions_moves(version: str, judged: Judged) -> None:
+    """Any version that is not exactly one."""
+    chart = f"{{chart: a, version: {version}, sourceRef: {{kind: HelmRepository, name: charts}}}}"
+    text = RELEASE.format(f"chart: {{spec: {chart}}}")
+    assert judged(PAIR | {"windowed/release.yaml": text}) == {("release-moves", "r")}
+
+
+def test_a_gated_release_does_not_move(judged: Judged) -> None:
+    """The policy gates it beside the Kustomization that delivers it."""
+    chart = "{chart: a, version: 1.x, sourceRef: {kind: HelmRepository, name: charts}}"
+    text = RELEASE.format(f"chart: {{spec: {chart}}}")
+    both = policy().replace("]}]\n", "]}, {kind: HelmRelease, names: [r]}]\n")
+    assert judged(PAIR | {"windowed/release.yaml": text, "windows/policy.yaml": both}) == set()
+
+
+def test_a_target_in_another_namespace_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The policy's own namespace is only the default."""
+    elsewhere = kustomization("windowed").replace("namespace: flux-system}", "namespace: shop}", 1)
+    lay(tmp_path, PAIR | {FLUX: elsewhere})
+    main(["check", "--repo", str(tmp_path), "--no-cache"])
+    assert "there is one in shop: say so with `namespace` (target-missing)" in capsys.readouterr().out

@@ -1,0 +1,93 @@
+"""Every rule about a repository has a small one that breaks it and one that nearly does."""
+
+import json
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from krm_windows import rules
+from krm_windows.cli import main
+from krm_windows.rules import RULES, Rule
+
+FIXTURES = Path(__file__).parents[2] / "fixtures/repositories"
+# Those that plan or stream find too, and those that only a repository shows.
+SHARED = (
+    rules.SELF_LOCK,
+    rules.SOURCE_SHARED,
+    rules.TARGET_SUSPEND,
+    rules.TARGET_MISSING,
+    rules.TARGET_UNSEEN,
+    rules.TWO_POLICIES,
+)
+OWN = RULES[RULES.index(rules.BUILD_FAILED) : RULES.index(rules.SOURCE_MOVES) + 1]
+# A target may be in what is not followed only where something is not followed.
+BESIDE = {rules.TARGET_UNSEEN.id: {rules.NOT_FOLLOWED.id}}
+
+
+def found(folder: Path, *options: str, capsys: pytest.CaptureFixture[str]) -> list[dict[str, object]]:
+    """Check a repository and give the results."""
+    main(["check", "--repo", str(folder), "-o", "json", "--no-cache", *options])
+    printed = capsys.readouterr()
+    assert not printed.err
+    results: list[dict[str, object]] = json.loads(printed.out)["results"]
+    return results
+
+
+def fired(rule: Rule, name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> set[str]:
+    """Check a repository of a rule, one with a past from the past on; give the rules that fired."""
+    folder = FIXTURES / rule.id / name
+    options = []
+    if (folder / "before").is_dir():
+        folder = changed(folder, tmp_path / "repository")
+        options = ["--since", "HEAD"]
+    results = found(folder, *options, capsys=capsys)
+    for result in results:
+        check_place(result)
+    return {str(result["tags"]["rule"]) for result in results}  # type: ignore[index]
+
+
+def changed(folder: Path, repository: Path) -> Path:
+    """Make a git repository whose commit is `before` and whose files are `after`."""
+    shutil.copytree(folder / "before", repository)
+    who = ("-c", "user.name=a", "-c", "user.email=a@example.com")
+    for command in (["init", "--quiet"], ["add", "."], [*who, "commit", "--quiet", "--message", "before"]):
+        subprocess.run(["git", "-C", repository, *command], check=True)
+    shutil.rmtree(repository / "windowed")
+    shutil.rmtree(repository / "live")
+    shutil.copytree(folder / "after", repository, dirs_exist_ok=True)
+    return repository
+
+
+def check_place(result: dict[str, object]) -> None:
+    """A result names a file that exists, a line in it, and what to do."""
+    path, tags = result["file"]["path"], result["tags"]  # type: ignore[index]
+    lines = Path(path).read_text().splitlines()
+    assert 1 <= int(tags["line"]) <= len(lines)
+    assert result["message"]
+
+
+@pytest.mark.parametrize("rule", [*SHARED, *OWN], ids=lambda rule: rule.id)
+def test_a_rule_fires_alone(
+    rule: Rule, tool: Callable[[str], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The repository breaks this rule and no other."""
+    assert tool("git")
+    assert fired(rule, "fires", tmp_path, capsys) - BESIDE.get(rule.id, set()) == {rule.id}
+
+
+@pytest.mark.parametrize("rule", [*SHARED, *OWN], ids=lambda rule: rule.id)
+def test_a_rule_nearly_fires(
+    rule: Rule, tool: Callable[[str], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The smallest change makes the repository right."""
+    assert tool("git")
+    assert fired(rule, "nearly", tmp_path, capsys) - BESIDE.get(rule.id, set()) == set()
+
+
+def test_every_rule_has_both_repositories_and_every_folder_a_rule() -> None:
+    """A rule without a repository that fires it may be dead, a folder without a rule is."""
+    folders = {path.name: {each.name for each in path.iterdir()} for path in FIXTURES.iterdir()}
+    assert folders == {rule.id: {"fires", "nearly"} for rule in (*SHARED, *OWN)}

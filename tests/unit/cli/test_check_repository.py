@@ -1,0 +1,90 @@
+"""`krm-windows check --repo`, as a person or a pipeline calls it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from krm_windows.cli import main
+
+FIXTURES = Path(__file__).parents[2] / "fixtures/repositories"
+FIRES = str(FIXTURES / "object-shared/fires")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["check"], "takes a POLICY, or --repo DIR"),
+        (["check", "policy.yaml", "--repo", FIRES], "takes a POLICY, or --repo DIR"),
+        (["check", "--repo", f"{FIRES}/nothing"], "no such directory"),
+        (["check", "--repo", FIRES, "--clusters", "fleet/*"], "no directory matches fleet/*"),
+        (["check", "--repo", FIRES, "--since", "no-such-commit"], "no-such-commit"),
+        (["check", "--repo", FIRES, "--jobs", "0"], "must be a number of builds"),
+    ],
+)
+def test_a_wrong_call_says_what_is_wrong(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """In a line, with exit code 1."""
+    assert main(arguments) == 1
+    assert said in capsys.readouterr().err
+
+
+def test_errors_fail_and_warnings_only_when_strict(capsys: pytest.CaptureFixture[str]) -> None:
+    """As everywhere."""
+    assert main(["check", "--repo", FIRES]) == 1
+    warned = str(FIXTURES / "release-moves/fires")
+    assert [main(["check", "--repo", warned]), main(["check", "--repo", warned, "--strict"])] == [0, 1]
+    assert main(["check", "--repo", str(FIXTURES / "object-shared/nearly")]) == 0
+    assert not capsys.readouterr().err
+
+
+def test_text_begins_with_the_place_as_compilers_write_it(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """File, line, severity, object, message, rule, clusters."""
+    monkeypatch.chdir(FIXTURES)
+    main(["check", "--repo", "object-shared/fires"])
+    first, last = capsys.readouterr().out.splitlines()
+    assert first.startswith(
+        "object-shared/fires/windowed/both.yaml:1: [error] v1/ConfigMap/shop/settings: is applied by"
+    )
+    assert first.endswith("(object-shared) [north]")
+    assert last == "object-shared/fires: 1 cluster, 3 Kustomizations, 1 policy: 1 error"
+
+
+def test_github_and_sarif_name_file_and_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Relative to where the command was called, as both need it."""
+    monkeypatch.chdir(FIXTURES / "target-suspend/fires")
+    main(["check", "--repo", ".", "-o", "github"])
+    assert capsys.readouterr().out.startswith("::error file=clusters/north/flux.yaml,line=26,title=")
+    main(["check", "--repo", ".", "-o", "sarif"])
+    (result,) = json.loads(capsys.readouterr().out)["runs"][0]["results"]
+    place = result["locations"][0]["physicalLocation"]
+    assert place == {"artifactLocation": {"uri": "clusters/north/flux.yaml"}, "region": {"startLine": 26}}
+    assert result["ruleId"] == "target-suspend"
+
+
+def test_json_has_the_results_of_the_functions_specification(capsys: pytest.CaptureFixture[str]) -> None:
+    """With line and clusters among the tags."""
+    main(["check", "--repo", FIRES, "-o", "json"])
+    (result,) = json.loads(capsys.readouterr().out)["results"]
+    assert result["resourceRef"] == {"apiVersion": "v1", "kind": "ConfigMap", "name": "settings", "namespace": "shop"}
+    assert result["tags"] == {"rule": "object-shared", "line": "1", "clusters": "north"}
+    assert result["file"] == {"path": f"{FIRES}/windowed/both.yaml", "index": 0}
+
+
+def test_a_finding_of_many_clusters_is_told_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With the first few of them."""
+    text = (Path(FIRES) / "clusters/north/flux.yaml").read_text()
+    policy = (Path(FIRES) / "clusters/north/policy.yaml").read_text()
+    for path in ("live/both.yaml", "windowed/both.yaml"):
+        (tmp_path / path).parent.mkdir()
+        (tmp_path / path).write_text((Path(FIRES) / path).read_text())
+    for number in range(6):
+        (tmp_path / f"clusters/plant-{number}").mkdir(parents=True)
+        (tmp_path / f"clusters/plant-{number}/flux.yaml").write_text(text)
+        (tmp_path / f"clusters/plant-{number}/policy.yaml").write_text(policy)
+    main(["check", "--repo", str(tmp_path)])
+    first, _ = capsys.readouterr().out.splitlines()
+    assert first.endswith("[plant-0, plant-1, plant-2, 3 more]")

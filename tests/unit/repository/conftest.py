@@ -1,0 +1,38 @@
+"""What the tests of this room start from: trees written from texts by their paths, and what follows from them."""
+
+from pathlib import Path
+
+import pytest
+from flux_texts import Followed, Write
+
+from krm_windows.repository import Survey, survey
+from krm_windows.repository.builds import Builds
+from krm_windows.workspace import Builder, Checkout
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    """Write files below a directory of their own, and give the tree; `-> path` is a link."""
+
+    def written(files: dict[str, str]) -> Checkout:
+        for path, text in files.items():
+            place = tmp_path / "tree" / path
+            place.parent.mkdir(parents=True, exist_ok=True)
+            if text.startswith("-> "):
+                place.symlink_to(text[3:])
+            else:
+                place.write_text(text)
+        return Checkout.at(tmp_path / "tree")
+
+    return written
+
+
+@pytest.fixture
+def follow(write: Write) -> Followed:
+    """Follow the clusters of a tree, with what builds it where that is installed."""
+
+    def followed(files: dict[str, str]) -> Survey:
+        tree = write(files)
+        return survey(tree, tree.directories("clusters/*"), Builds(tree, Builder.find(), 2, lambda _, __: None))
+
+    return followed

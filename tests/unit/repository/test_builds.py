@@ -1,0 +1,160 @@
+"""What is built is what kustomize builds, once, from nothing but the files that the build was given."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from flux_texts import Write, config_map
+
+from krm_windows.repository.builds import Build, Builds, Request
+from krm_windows.repository.places import place
+from krm_windows.workspace import Builder, BuildError, Checkout, Inputs
+
+PLAIN = {
+    "plain": {"apps/a.yaml": config_map("a") + config_map("b"), "apps/deep/c.yml": config_map("c")},
+    "based": {
+        "apps/kustomization.yaml": "resources: [../base, a.yaml]\n",
+        "apps/a.yaml": config_map("a"),
+        "base/kustomization.yaml": "kind: Kustomization\nresources: [b.yaml]\n",
+        "base/b.yaml": config_map("b"),
+    },
+    "local": {
+        "apps/a.yaml": config_map("a")
+        + "apiVersion: v1\nkind: A\nmetadata: {name: b, annotations: {config.kubernetes.io/local-config: 'true'}}\n"
+    },
+    "linked": {
+        "apps/kustomization.yaml": "resources: [link, link/deep, link/deep/c.yaml, one.yaml]\n",
+        "apps/link": "-> ../base",
+        "apps/one.yaml": "-> ../base/b.yaml",
+        "base/b.yaml": config_map("b"),
+        "base/deep/kustomization.yaml": "resources: [d.yaml]\n",
+        "base/deep/c.yaml": config_map("c"),
+        "base/deep/d.yaml": config_map("d"),
+        "base/a.yaml": config_map(),
+        "base/kustomization.yaml": "resources: [a.yaml]\n",
+    },
+}
+OVERLAY = {
+    "apps/kustomization.yaml": "resources: [../base]\nnamePrefix: north-\nconfigMapGenerator: [{name: g}]\n",
+    "base/kustomization.yaml": "resources: [a.yaml]\n",
+    "base/a.yaml": config_map("z") + config_map("a"),
+}
+
+
+def built(tree: Checkout, builder: Builder | None, **changes: str | list[object]) -> Build:
+    """Build `apps`."""
+    builds = Builds(tree, builder, 1, lambda _, __: None)
+    request = Request.of("apps", changes)  # type: ignore[arg-type]
+    builds.build([request])
+    return builds.done[request]
+
+
+@pytest.fixture
+def builder(tool: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> Builder:
+    """kustomize."""
+    monkeypatch.setenv("PATH", str(tool("kustomize").parent))
+    found = Builder.find()
+    assert found
+    return found
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_files_put_together_are_what_kustomize_puts_together(name: str, write: Write, builder: Builder) -> None:
+    """Where a kustomization does no more than that, it is not started; here it is, by a label on all."""
+    tree = write(PLAIN[name])
+    ours, theirs = built(tree, None), built(tree, builder, labels=[{"pairs": {"a": "b"}}])
+    assert ours.objects
+    assert {item.identity for item in ours.objects} == {item.identity for item in theirs.objects}
+    assert ours.notices == theirs.notices == ()
+
+
+def test_what_was_built_is_known_by_the_file_it_came_from(write: Write, builder: Builder) -> None:
+    """With the document in it, or the kustomization that generated it."""
+    tree = write(OVERLAY)
+    found = {item.name: place(tree, item) for item in built(tree, builder).objects}
+    assert {name.rpartition("-")[0] or name: file for name, (file, _) in found.items()} == {
+        "north": "base/a.yaml",
+        "north-g": "apps/kustomization.yaml",
+    }
+    assert {name: item.name for name, (_, item) in found.items() if item} == {"north-z": "z", "north-a": "a"}
+
+
+@pytest.mark.parametrize("name", ["plain", "based"])
+def test_what_a_flux_kustomization_changes_is_put_into_the_build(name: str, write: Write, builder: Builder) -> None:
+    """As Flux does: into a kustomization that stands there, or the one that is generated."""
+    patch = {"target": {"name": "a"}, "patch": "- op: replace\n  path: /metadata/name\n  value: patched\n"}
+    found = built(write(PLAIN[name]), builder, namespace="other", patches=[patch], nameSuffix="-x")
+    assert not found.notices
+    assert {item.namespace for item in found.objects} == {"other"}
+    assert {"patched-x", "b-x"} <= {item.name for item in found.objects}
+
+
+@pytest.mark.parametrize("name", ["kustomize", "kubectl"])
+def test_either_program_does(
+    name: str, write: Write, tool: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """kubectl where kustomize is not installed."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / name).symlink_to(tool(name))
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    found = Builder.find()
+    assert found
+    assert {item.name for item in built(write(OVERLAY), found).objects} > {"north-a", "north-z"}
+
+
+def test_without_either_what_is_plain_is_read_and_the_rest_named(write: Write) -> None:
+    """A build that needs kustomize says so."""
+    assert built(write(PLAIN["based"]), None).complete
+    found = built(write(OVERLAY), None)
+    assert [notice.rule.id for notice in found.notices] == ["build-failed"]
+    assert not found.complete
+
+
+def test_a_build_fetches_nothing(builder: Builder) -> None:
+    """Even what was overlooked: there is no git, and every proxy is a closed port."""
+    for entry in ("https://example.com/a.yaml", "https://github.com/a/b//c?ref=v1"):
+        inputs = Inputs("a", {"a/kustomization.yaml": f"resources: ['{entry}']\n".encode()})
+        start = time.monotonic()
+        with pytest.raises(BuildError):
+            builder.build(inputs)
+        assert time.monotonic() - start < 20
+
+
+def test_what_was_built_is_kept_by_the_content_of_all_that_it_read(builder: Builder, tmp_path: Path) -> None:
+    """The same files are not built again, whatever program would do it; others, or another version, are."""
+    files = {"a/kustomization.yaml": b"resources: [a.yaml]\n", "a/a.yaml": config_map("a").encode()}
+    cached = Builder(builder.program, builder.version, tmp_path / "cache")
+    output = cached.build(Inputs("a", files))
+    broken = Builder(("/bin/false",), builder.version, tmp_path / "cache")
+    assert broken.build(Inputs("a", dict(reversed(files.items())))) == output
+    for other in (
+        Inputs("a", {**files, "a/a.yaml": config_map("b").encode()}),
+        Inputs("a", {**files, "b.yaml": b""}),
+        Inputs("a", files, {"b": "a"}),
+    ):
+        with pytest.raises(BuildError):
+            broken.build(other)
+    with pytest.raises(BuildError):
+        Builder(("/bin/false",), "another", tmp_path / "cache").build(Inputs("a", files))
+
+
+def test_without_a_place_to_keep_it_it_is_built_all_the_same(builder: Builder, tmp_path: Path) -> None:
+    """A cache is no reason to fail."""
+    (tmp_path / "cache").write_text("a file")
+    inputs = Inputs("a", {"a/kustomization.yaml": b"resources: [a.yaml]\n", "a/a.yaml": config_map("a").encode()})
+    assert Builder(builder.program, builder.version, tmp_path / "cache").build(inputs)
+
+
+def test_an_error_says_where_in_the_repository_it_is(write: Write, builder: Builder) -> None:
+    """Not where its copy was."""
+    files = {"apps/kustomization.yaml": "resources: [../base]\n", "base/kustomization.yaml": "resources: [gone.yaml]\n"}
+    (notice,) = built(write(files), builder).notices
+    assert "/tmp" not in notice.message  # noqa: S108 - that is what must not be in it
+    assert "gone.yaml" in notice.message
+
+
+def test_a_file_twice_is_left_to_kustomize(write: Write, builder: Builder) -> None:
+    """It refuses an object that is there already."""
+    (notice,) = built(write({"apps/a.yaml": config_map("a"), "apps/b.yaml": config_map("a")}), builder).notices
+    assert "may not add resource with an already registered id" in notice.message

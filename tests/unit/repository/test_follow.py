@@ -1,0 +1,149 @@
+"""Flux Kustomizations are followed as Flux would, as far as they lead into the repository."""
+
+import pytest
+from flux_texts import Followed, config_map, kustomization, names
+
+NORTH = "clusters/north/flux.yaml"
+SOURCE = """\
+apiVersion: source.toolkit.fluxcd.io/v1
+kind: GitRepository
+metadata: {{name: {name}, namespace: flux-system}}
+spec: {{url: "{url}"}}
+---
+"""
+SYNC = SOURCE.format(name="flux-system", url="ssh://git@example.com/fleet.git") + kustomization(
+    "flux-system", path="./clusters/north"
+)
+
+
+def test_a_cluster_leads_to_what_its_kustomizations_apply(follow: Followed) -> None:
+    """From the cluster's own directory on, which its own Kustomization names."""
+    found = follow(
+        {NORTH: SYNC + kustomization("apps"), "apps/a.yaml": kustomization("more"), "more/b.yaml": config_map()}
+    )
+    (north,) = found.clusters
+    assert [(each.key, each.parent) for each in north.kustomizations.values()] == [
+        ("flux-system/flux-system", None),
+        ("flux-system/apps", "flux-system/flux-system"),
+        ("flux-system/more", "flux-system/apps"),
+    ]
+    assert names(north, "more") == {"ConfigMap shop/settings"}
+    assert north.complete
+    assert not found.notices
+
+
+def test_clusters_share_builds(follow: Followed) -> None:
+    """One path is built once, each way in which it is built."""
+    clusters = {f"clusters/{name}/flux.yaml": kustomization("apps") for name in ("east", "north", "south", "west")}
+    other = kustomization("apps", "  targetNamespace: other\n")
+    found = follow({**clusters, "clusters/zenith/flux.yaml": other, "apps/a.yaml": config_map()})
+    assert found.builds == 5 + 2
+
+
+def test_kustomizations_that_deliver_each_other_end(follow: Followed) -> None:
+    """Each is met once."""
+    (north,) = follow(
+        {NORTH: kustomization("a"), "a/a.yaml": kustomization("b"), "b/b.yaml": kustomization("a")}
+    ).clusters
+    assert list(north.kustomizations) == ["flux-system/flux-system", "flux-system/a", "flux-system/b"]
+
+
+@pytest.mark.parametrize(
+    ("url", "followed"),
+    [("https://example.com/fleet", True), ("git@example.com:fleet.git", True), ("https://example.com/other", False)],
+)
+def test_another_source_of_the_same_address_is_this_repository(url: str, followed: bool, follow: Followed) -> None:  # noqa: FBT001
+    """A second source for what waits is followed, another repository is not, even where the path exists."""
+    declared = SYNC + SOURCE.format(name="second", url=url) + kustomization("apps", source="second")
+    found = follow({NORTH: declared, "apps/a.yaml": config_map()})
+    assert bool(names(found.clusters[0], "apps")) is followed
+    assert [notice.rule.id for notice in found.notices] == ([] if followed else ["not-followed"])
+    assert found.clusters[0].complete is followed
+
+
+@pytest.mark.parametrize(
+    ("path", "rule"), [("../outside", "not-followed"), ("./gone", "build-failed"), ("./out", "not-followed")]
+)
+def test_a_path_that_leads_nowhere_is_named_and_the_rest_followed(path: str, rule: str, follow: Followed) -> None:
+    """Flux reads a path as if the repository were all there is."""
+    text = kustomization("lost", path=path) + kustomization("apps")
+    found = follow({NORTH: text, "apps/a.yaml": config_map(), "out": "-> /etc"})
+    assert [(notice.rule.id, notice.about and notice.about.name) for notice in found.notices] == [(rule, "lost")]
+    assert names(found.clusters[0], "apps")
+
+
+def test_variables_decide_paths_and_names(follow: Followed) -> None:
+    """Those of the Kustomization itself, over those of a ConfigMap that another brings later."""
+    variables = '  postBuild: {substituteFrom: [{kind: ConfigMap, name: vars}], substitute: {TEAM: "a"}}\n'
+    brought = (
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: vars, namespace: flux-system}\ndata: {TEAM: b, ZONE: n}\n"
+    )
+    files = {
+        NORTH: kustomization("apps", variables) + kustomization("config"),
+        "apps/a.yaml": config_map("${TEAM}-${ZONE}") + kustomization("below", path="./below/${ZONE}"),
+        "below/n/b.yaml": config_map("below"),
+        "config/vars.yaml": brought,
+    }
+    (north,) = follow(files).clusters
+    assert names(north, "apps") == {"ConfigMap shop/a-n", "Kustomization flux-system/below"}
+    assert names(north, "below") == {"ConfigMap shop/below"}
+
+
+def test_what_only_the_cluster_knows_is_named(follow: Followed) -> None:
+    """A path with a variable from a Secret cannot be followed."""
+    variables = "  postBuild: {substituteFrom: [{kind: Secret, name: vars}]}\n"
+    found = follow({NORTH: kustomization("apps", variables), "apps/a.yaml": kustomization("b", path="./${ZONE}")})
+    assert ["known to the cluster only" in notice.message for notice in found.notices] == [True]
+
+
+def test_components_sops_files_and_values_of_charts_are_what_they_are(follow: Followed) -> None:
+    """An encrypted Secret is a Secret, values are a file of a generator, a Component is part of its build."""
+    encrypted = "apiVersion: v1\nkind: Secret\nmetadata: {name: key, namespace: shop}\nsops: {version: 3.9.0}\n"
+    files = {
+        NORTH: kustomization("apps", "  components: [../part]\n"),
+        "apps/kustomization.yaml": "resources: [secret.yaml]\nconfigMapGenerator: [{name: v, files: [values.yaml]}]\n"
+        "generatorOptions: {disableNameSuffixHash: true}\n",
+        "apps/secret.yaml": encrypted,
+        "apps/values.yaml": "replicas: 3\n",
+        "part/kustomization.yaml": "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nnamePrefix: a-\n",
+    }
+    found = follow(files)
+    assert not found.notices
+    assert names(found.clusters[0], "apps") == {"Secret shop/a-key", "ConfigMap a-v"}
+
+
+def test_what_is_broken_leaves_the_rest_alone(follow: Followed) -> None:
+    """Each is named with its place; the cluster is not complete."""
+    files = {
+        NORTH: kustomization("broken") + kustomization("cycle") + kustomization("apps"),
+        "broken/kustomization.yaml": "resources: [a.yaml\n",
+        "cycle/kustomization.yaml": "resources: [../cycle]\n",
+        "apps/a.yaml": config_map(),
+        "apps/b.yaml": "kind: [\n",
+    }
+    found = follow(files)
+    assert {notice.rule.id for notice in found.notices} == {"build-failed"}
+    assert {notice.file for notice in found.notices} >= {"broken/kustomization.yaml", "apps/b.yaml"}
+    assert names(found.clusters[0], "apps") == {"ConfigMap shop/settings"}
+    assert not found.clusters[0].complete
+
+
+def test_an_artifact_of_this_repository_is_followed(follow: Followed) -> None:
+    """As the generator copies it: the path in the artifact is another in the repository."""
+    generator = """\
+apiVersion: source.extensions.fluxcd.io/v1beta1
+kind: ArtifactGenerator
+metadata: {name: all, namespace: flux-system}
+spec:
+  sources: [{alias: fleet, kind: GitRepository, name: flux-system}]
+  artifacts:
+    - name: apps
+      copy:
+        - {from: "@fleet/apps/base/**", to: "@artifact/base/"}
+        - {from: "@fleet/apps/north/**", to: "@artifact/here/"}
+---
+"""
+    apps = kustomization("apps", path="./here", source="apps").replace("GitRepository", "ExternalArtifact")
+    found = follow({NORTH: SYNC + generator + apps, "apps/north/a.yaml": config_map()})
+    assert names(found.clusters[0], "apps") == {"ConfigMap shop/settings"}
+    assert not found.notices
