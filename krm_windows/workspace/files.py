@@ -16,6 +16,7 @@ from krm_windows.workspace.errors import WorkspaceError
 
 SUFFIXES = (".yaml", ".yml")
 _SUFFIX = ".krm-windows"
+_READABLE = 200  # so much of a name goes into that of what lies beside it, as a name may have 255 bytes
 LEFTOVER = re.compile(rf"\..+\.\w{{8}}{re.escape(_SUFFIX)}")
 """The name of a file that was being written when a run was killed."""
 
@@ -112,7 +113,7 @@ def replace(path: Path, content: bytes, *, lasting: bool = True) -> None:
 
     Where it is not `lasting`, a failure of power may lose it, and leave an empty file.
     """
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=_SUFFIX)
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:_READABLE]}.", suffix=_SUFFIX)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
