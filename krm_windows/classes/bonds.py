@@ -60,7 +60,7 @@ def _by_field(placements: Iterable[Placement]) -> Iterator[Bond]:
         for name in {placement.resource.name, *placement.resource.previous_names}:
             named[placement.resource.kind, name].append(placement)
     for referrer in placements:
-        for reference in references.of(referrer.resource):
+        for reference in references.of(referrer.resource.item, referrer.resource.namespace):
             meant = [to for to in named.get((reference.kind, reference.name), ()) if reference.means(to.resource)]
             alike = [to for to in meant if _around(to) == _around(referrer)]
             yield from (Bond(referrer, reference.path, reference.name, to) for to in alike or meant)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from krm_windows.gateable import group_of
 from krm_windows.inventory import Resource
-from krm_windows.krm import Mapping, Node, Scalar, Sequence
+from krm_windows.krm import KubeObject, Mapping, Node, Scalar, Sequence
 
 # Where a Pod is described, whatever the kind: in a Pod, a workload, a CronJob.
 _PODS = ("spec", "spec.template.spec", "spec.jobTemplate.spec.template.spec")
@@ -95,15 +95,15 @@ class Reference:
         )
 
 
-def of(resource: Resource) -> Iterator[Reference]:
-    """Yield what a resource refers to, in the order of the tables above."""
-    fields = list(_OF_KINDS.get(resource.kind, ()))
+def of(item: KubeObject, namespace: str) -> Iterator[Reference]:
+    """Yield what an object refers to, in the order of the tables above; names without a namespace are of its own."""
+    fields = list(_OF_KINDS.get(item.kind, ()))
     for pod in _PODS:
-        if isinstance(resource.item.node_at(*pod.split("."), "containers"), Sequence):
+        if isinstance(item.node_at(*pod.split("."), "containers"), Sequence):
             fields += [(f"{pod}.{field}", kind) for field, kind in _OF_PODS]
     for field, kind in fields:
-        for path, node in _walk(resource.item.node, field.split("."), ""):
-            reference = _reference(path, node, kind, resource.namespace)
+        for path, node in _walk(item.node, field.split("."), ""):
+            reference = _reference(path, node, kind, namespace)
             if reference.name:
                 yield reference
 

@@ -1,6 +1,6 @@
-"""kustomize, or kubectl in its place, started on a copy of exactly the files that a build may read, without a network.
+"""kustomize, or kubectl in its place: on a directory as it stands, or on a copy of exactly what a build may read.
 
-So what a build printed depends on those files and the program's version alone, which makes the key of the cache.
+On a copy it has no network: what it prints depends on those files and the program's version, the key of the cache.
 """
 
 import hashlib
@@ -8,7 +8,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +16,9 @@ from pathlib import Path
 from krm_windows.workspace.errors import WorkspaceError
 from krm_windows.workspace.files import replace
 
+NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+# As Flux builds: files from anywhere in the repository, and no plugins.
+_AS_FLUX = "--load-restrictor=LoadRestrictionsNone"
 _FORMAT = "1"
 _SECONDS = 300
 _NO_DIRECTORY = "': must build at directory:"
@@ -74,7 +77,7 @@ class Builder:
         """Return kustomize, or kubectl where it is not installed, or None."""
         for name, (build, version) in _COMMANDS.items():
             if place := shutil.which(name):
-                found = _started([place, *version])
+                found = _started([place, *version], None)
                 return cls((place, *build), f"{name} {found.decode(errors='replace')}", cache)
         return None
 
@@ -96,13 +99,34 @@ class Builder:
             inputs.write(folder / "tree")
             place = os.path.normpath(folder / "tree" / inputs.directory)
             try:
-                return _started([*self.program, place, "--load-restrictor=LoadRestrictionsNone"], home=name)
+                return _started([*self.program, place, _AS_FLUX], {**_OFFLINE, "HOME": name, "TMPDIR": name})
             except WorkspaceError as error:
                 raise BuildError(str(error).replace(f"{folder}/tree/", "").replace(f"{folder}/tree", ".")) from error
 
 
-def _started(command: list[str], home: str = "/") -> bytes:
-    environment = {**_OFFLINE, "HOME": home, "TMPDIR": home if home != "/" else tempfile.gettempdir()}
+def is_kustomization(path: Path) -> bool:
+    """Whether a directory is to be built."""
+    return any((path / name).is_file() for name in NAMES)
+
+
+def kustomizations(path: Path) -> Iterator[Path]:
+    """Yield the file of every kustomization in a directory or below it."""
+    return (found for name in NAMES for found in path.rglob(name) if found.is_file())
+
+
+def build(path: Path) -> bytes:
+    """Return what a kustomization builds to; raises WorkspaceError where it does not, or nothing can build it."""
+    builder = Builder.find()
+    if builder is None:
+        raise WorkspaceError(f"{path} is a kustomization: install {' or '.join(_COMMANDS)} to build it")
+    try:
+        return _started([*builder.program, str(path), _AS_FLUX], None)
+    except WorkspaceError as error:
+        raise WorkspaceError(f"{path} cannot be built: {error}") from error
+
+
+def _started(command: list[str], environment: Mapping[str, str] | None) -> bytes:
+    """Run a program, in the environment of this one where none is given."""
     try:
         done = subprocess.run(  # noqa: S603 - no shell
             command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=_SECONDS

@@ -1,38 +1,22 @@
 """References between what changes at once and what waits: each pair named, since only a person knows if it is meant."""
 
 from collections.abc import Iterator
-from typing import TypeAlias
 
 from krm_windows import rules
 from krm_windows.checks.repository.finding import Finding
 from krm_windows.checks.repository.holding import Holding, described
-from krm_windows.krm import Value
+from krm_windows.classes import references
+from krm_windows.classes.references import Reference
+from krm_windows.krm import InputError
 from krm_windows.repository import Kustomization, Object
 from krm_windows.repository.model import Identity
 
-_PODS = {
-    "Pod": ("spec",),
-    "CronJob": ("spec", "jobTemplate", "spec", "template", "spec"),
-    **dict.fromkeys(("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job"), ("spec", "template", "spec")),
-}
+_USERS = frozenset(
+    {"CronJob", "DaemonSet", "Deployment", "HelmRelease", "Job", "Kustomization", "Pod", "ReplicaSet", "StatefulSet"}
+)
 _CORE = frozenset({"ConfigMap", "Secret", "ServiceAccount", "PersistentVolumeClaim"})
-_GROUPS = frozenset({"", "apps", "batch"})
-_VALUES = {"HelmRelease": ("spec", "valuesFrom"), "Kustomization": ("spec", "postBuild", "substituteFrom")}
-# By the key of a mapping that names something: what is named, and the key of the name.
-_REFERENCES = {
-    "configMapKeyRef": ("ConfigMap", "name"),
-    "configMapRef": ("ConfigMap", "name"),
-    "configMap": ("ConfigMap", "name"),
-    "secretKeyRef": ("Secret", "name"),
-    "secretRef": ("Secret", "name"),
-    "secret": ("Secret", "secretName"),
-    "persistentVolumeClaim": ("PersistentVolumeClaim", "claimName"),
-}
 _DEFINITION = ("apiextensions.k8s.io", "CustomResourceDefinition")
 _FLUX = ("fluxcd.io", "fluxcd.controlplane.io", "krm-windows.dev")
-
-Reference: TypeAlias = tuple[str, str, str]
-"""Kind and name of what is referred to, and the field that does."""
 
 
 def check(holding: Holding) -> Iterator[Finding]:
@@ -46,10 +30,10 @@ def check(holding: Holding) -> Iterator[Finding]:
         # Only what mentions a name of the other class is read: most of a cluster does not.
         if not any(map(item.item.mentions, live if holding.when(each, item) else windowed)):
             continue
-        for kind, name, path in dict.fromkeys(_references(item)):
-            found = owners.get(("", kind, item.namespace or each.namespace, name))
+        for reference in _references(item, item.namespace or each.namespace):
+            found = owners.get((reference.group or "", reference.kind, reference.namespace, reference.name))
             if found is not None:
-                yield from _pair(holding, (each, item), found, path)
+                yield from _pair(holding, (each, item), found, reference.path)
     yield from _definitions(holding)
 
 
@@ -60,7 +44,7 @@ def _users(holding: Holding) -> Iterator[Owned]:
     """Yield what can refer to something."""
     for each in holding.cluster.kustomizations.values():
         for item in each.objects:
-            if item.kind in _VALUES or (item.kind in _PODS and item.group in _GROUPS):
+            if item.kind in _USERS:
                 yield each, item
 
 
@@ -75,44 +59,11 @@ def _pair(holding: Holding, user: Owned, used: Owned, path: str) -> Iterator[Fin
         yield Finding(rules.REFERS_TO_WINDOWED, f"{message}; give both one class", user[1], path)
 
 
-def _references(item: Object) -> Iterator[Reference]:
-    """Yield what a workload, a HelmRelease or a Kustomization refers to."""
-    if item.kind in _VALUES:
-        path = _VALUES[item.kind]
-        for index, entry in enumerate(item.parts(*path)):
-            yield str(entry.get("kind")), str(entry.get("name")), f"{'.'.join(path)}[{index}]"
-    else:
-        path = _PODS[item.kind]
-        yield from _in_pod(item.get(*path), ".".join(path))
-
-
-def _in_pod(spec: Value, path: str) -> Iterator[Reference]:
-    if not isinstance(spec, dict):
-        return
-    account = spec.get("serviceAccountName")
-    if isinstance(account, str):
-        yield "ServiceAccount", account, f"{path}.serviceAccountName"
-    pulls = spec.get("imagePullSecrets")
-    for index, entry in enumerate(pulls if isinstance(pulls, list) else ()):
-        if isinstance(entry, dict):
-            yield "Secret", str(entry.get("name")), f"{path}.imagePullSecrets[{index}]"
-    for field in ("containers", "initContainers", "volumes"):
-        yield from _named(spec.get(field), f"{path}.{field}")
-
-
-def _named(part: Value, path: str) -> Iterator[Reference]:
-    """Yield the references anywhere in a part of a Pod."""
-    if isinstance(part, list):
-        for index, entry in enumerate(part):
-            yield from _named(entry, f"{path}[{index}]")
-    elif isinstance(part, dict):
-        for key, entry in part.items():
-            kind, name = _REFERENCES.get(key, ("", ""))
-            named = isinstance(entry, dict) and (entry.get(name) or entry.get("name"))
-            if kind and isinstance(named, str):
-                yield kind, named, f"{path}.{key}"
-            else:
-                yield from _named(entry, f"{path}.{key}")
+def _references(item: Object, namespace: str) -> list[Reference]:
+    try:
+        return list(references.of(item.item, namespace))
+    except InputError:  # what cannot be read is told where it is built
+        return []
 
 
 def _definitions(holding: Holding) -> Iterator[Finding]:

@@ -56,7 +56,7 @@ OF_POD = {
 def found(text: str) -> list[references.Reference]:
     """Return the references of an object."""
     head = "" if text.startswith("apiVersion") else "apiVersion: example.com/v1\n"
-    return list(references.of(resource_of(KubeObject.parse(f"{head}{text}".encode()))))
+    return list(references.of(KubeObject.parse(f"{head}{text}".encode()), "n"))
 
 
 NAMED = "metadata: {name: a, namespace: n}\nspec:\n"
