@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Event, Thread
 
-from lab.places import NODE
+from lab.places import NEIGHBOUR
 
 from krm_windows.policy.model import IMAGES
 
@@ -35,10 +35,10 @@ class Line:
         return {"image": IMAGES["Gate"], "command": ["python3", "-c", CALL], "args": [f"{self.address}/{word}"], **more}
 
     def serve(self) -> ThreadingHTTPServer:
-        """Begin to serve on a free port of the machine that the cluster is on."""
-        server = ThreadingHTTPServer((NODE, 0), type("Bound", (_Handler,), {"line": self}))
+        """Begin to serve on a free port of the cluster's neighbour."""
+        server = ThreadingHTTPServer((NEIGHBOUR, 0), type("Bound", (_Handler,), {"line": self}))
         server.daemon_threads = True
-        self.address = f"http://{NODE}:{server.server_port}"
+        self.address = f"http://{NEIGHBOUR}:{server.server_port}"
         Thread(target=server.serve_forever, daemon=True).start()
         return server
 

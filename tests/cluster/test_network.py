@@ -9,7 +9,7 @@ ASK = "import socket; socket.socket(type=socket.SOCK_DGRAM).sendto(b'?', ('192.0
 
 
 def test_no_look_asks_anything_but_the_api_server(story: Story) -> None:
-    """Not one packet of all Pods so far went elsewhere; one that a Pod sends on purpose is counted."""
+    """Not one packet of all Pods so far went elsewhere, but of hooks to their system; one on purpose is counted."""
     story.begin()
     story.policy({"windows": {"later": far_window().spec}})
     story.eventually_closed()

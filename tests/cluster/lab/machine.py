@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from lab.places import API_PORT, API_SERVICE, CGROUP, LOGS, NODE, PIDS, POD_BRIDGE, RUN
+from lab.places import API_PORT, API_SERVICE, CGROUP, LOGS, NEIGHBOUR, NODE, PIDS, POD_BRIDGE, RUN
 from lab.processes import LabError, alive, run, start, until
 
 _HOLDER = PIDS / "holder"
@@ -46,7 +46,8 @@ def furnish() -> None:
     run("mount", "--bind", LOGS / "pods", "/var/log/pods")
     run("ip", "link", "set", "lo", "up")
     run("ip", "link", "add", "lab0", "type", "bridge")
-    run("ip", "address", "add", f"{NODE}/24", "dev", "lab0")
+    for address in (NODE, NEIGHBOUR):
+        run("ip", "address", "add", f"{address}/24", "dev", "lab0")
     run("ip", "link", "set", "lab0", "up")
     # The kubelet and the address translation want a default route; this one leads nowhere.
     run("ip", "route", "add", "default", "via", NODE.rpartition(".")[0] + ".254", "dev", "lab0", "onlink")
@@ -59,7 +60,7 @@ def furnish() -> None:
 
 
 def strays() -> int:
-    """Return how many packets Pods have sent to anything but the API server; to be called inside."""
+    """Return how many packets Pods have sent to anything but the API server and the neighbour; to be called inside."""
     counted = run("iptables", "--list", _ELSEWHERE, "--numeric", "--verbose", "--exact")
     return int(counted.splitlines()[-1].split()[0])
 
@@ -70,12 +71,13 @@ def forget_strays() -> None:
 
 
 def _watch() -> None:
-    """Count, and drop, what comes from the Pods' bridge and does not go to the API server."""
+    """Count, and drop, what comes from the Pods' bridge and goes neither to the API server nor to the neighbour."""
     run("iptables", "--new-chain", _ELSEWHERE)
     for chain in ("INPUT", "FORWARD"):
         run("iptables", "--append", chain, "--in-interface", POD_BRIDGE, "--jump", _ELSEWHERE)
     api_server = ["--destination", NODE, "--protocol", "tcp", "--dport", str(API_PORT)]
-    run("iptables", "--append", _ELSEWHERE, *api_server, "--jump", "RETURN")
+    for known in (api_server, ["--destination", NEIGHBOUR]):
+        run("iptables", "--append", _ELSEWHERE, *known, "--jump", "RETURN")
     run("iptables", "--append", _ELSEWHERE, "--jump", "DROP")
 
 
