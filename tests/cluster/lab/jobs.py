@@ -1,6 +1,7 @@
 """Keeps the log of every container that ran: links it under `logs/jobs` before the kubelet removes it with its Pod."""
 
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from lab.places import LOGS
@@ -11,8 +12,9 @@ def keep() -> None:
     kept = LOGS / "jobs"
     kept.mkdir(exist_ok=True)
     while True:
-        for log in (LOGS / "pods").glob("*/*/*.log"):
-            _link(log, kept)
+        with suppress(FileNotFoundError):  # a Pod went while its folder was read; the others are met again
+            for log in (LOGS / "pods").glob("*/*/*.log"):
+                _link(log, kept)
         time.sleep(1)
 
 
@@ -20,7 +22,4 @@ def _link(log: Path, kept: Path) -> None:
     namespace, pod, _ = log.parts[-3].split("_")
     link = kept / f"{namespace}_{pod}_{log.parts[-2]}_{log.name}"
     if not link.exists():
-        try:
-            link.hardlink_to(log)
-        except FileNotFoundError:
-            return
+        link.hardlink_to(log)
