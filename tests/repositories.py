@@ -8,8 +8,8 @@ import shutil
 import sys
 from pathlib import Path
 
-from krm_windows import workspace
-from krm_windows.migrate import FORMATS, NAMES, Migration, migrate
+from krm_windows.migrate import FORMATS, Migration, migrate
+from krm_windows.workspace.reading import contents
 
 FIXTURES = Path(__file__).resolve().parent / "fixtures/migrate"
 ADOPT_UNTIL = "2026-12-31"
@@ -58,7 +58,7 @@ def run(files: dict[str, str]) -> Migration:
 
 def read(folder: Path) -> Migration:
     """Migrate a repository of a folder."""
-    return migrate(dict(workspace.contents(folder, NAMES)), ADOPT_UNTIL)
+    return migrate(dict(contents(folder)), ADOPT_UNTIL)
 
 
 def rules(found: Migration) -> list[str]:

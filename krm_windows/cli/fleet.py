@@ -2,21 +2,27 @@
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
-from krm_windows import workspace
+from krm_windows import tree
 from krm_windows.cli import inputs, progress, report, shards
 from krm_windows.exit_codes import ExitCode
 from krm_windows.function.fleet import Files, Fleet
 from krm_windows.function.members import Member
 from krm_windows.function.renewal import Outcome, Renewal
 from krm_windows.krm import InputError, KubeObject
+from krm_windows.policy import fields
+from krm_windows.policy.model import KIND
 from krm_windows.results import Result, fails
 from krm_windows.tree.delivery import Template
+from krm_windows.workspace.files import first_lines
+from krm_windows.workspace.processes import spread
+from krm_windows.workspace.reading import SUFFIXES
 
 CLUSTER = "{cluster}"
 _LISTED = 3
@@ -65,7 +71,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
 def _outcomes(renewal: Renewal, base: Files | None, names: Sequence[str], jobs: int) -> Iterator[Outcome]:
     if base is not None:
         yield renewal.base(base)
-    yield from progress.bar(workspace.spread(renewal.cluster, names, jobs), len(names))
+    yield from progress.bar(spread(renewal.cluster, names, jobs), len(names))
 
 
 class Findings:
@@ -94,7 +100,7 @@ def _in(clusters: Sequence[str]) -> str:
 
 
 def _fleet(arguments: argparse.Namespace) -> Fleet:
-    own = inputs.clusters(arguments.clusters) if arguments.clusters else {}
+    own = _clusters(arguments.clusters) if arguments.clusters else {}
     members = _members([inputs.policy(path) for path in arguments.policies], own)
     named = {name for member in members for name in member.named} if arguments.all_clusters else set()
     clusters = sorted(cluster for cluster in {*own, *named} if any(member.reaches(cluster) for member in members))
@@ -110,6 +116,22 @@ def _fleet(arguments: argparse.Namespace) -> Fleet:
         uninstalls=arguments.uninstall,
         delivery=_template(arguments.flux_kustomizations) if arguments.flux_kustomizations else None,
     )
+
+
+def _clusters(folder: Path) -> dict[str, list[KubeObject]]:
+    """Return the WindowPolicies of each cluster in a directory: a file of its name, or all below a directory of it."""
+    if not folder.is_dir():
+        raise InputError(f"{folder}: no such directory")
+    found: dict[str, list[KubeObject]] = {}
+    for path in sorted(folder.iterdir()):
+        name = path.name if path.is_dir() else path.stem
+        if path.name.startswith(".") or not (path.is_dir() or path.suffix in SUFFIXES):
+            continue
+        if not re.fullmatch(fields.LABEL, name):
+            raise InputError(f"{path}: {name!r} is no name of a cluster, which is a-z, 0-9 and, between them, -")
+        policies = (item for item in inputs.resources(str(path), without=_is_rendered) if item.kind == KIND)
+        found.setdefault(name, []).extend(policies)
+    return found
 
 
 def _members(shared: Sequence[KubeObject], own: Mapping[str, Sequence[KubeObject]]) -> tuple[Member, ...]:
@@ -143,14 +165,18 @@ def _resources(path: str | None) -> Callable[[str | None], list[KubeObject]]:
     if path is None:
         return lambda _: []
     if CLUSTER not in path:
-        items = inputs.resources(path, rendered=False)
+        items = inputs.resources(path, without=_is_rendered)
         return lambda _: items
 
     @lru_cache(maxsize=1)
     def read(cluster: str | None) -> list[KubeObject]:
-        return inputs.resources(path.replace(CLUSTER, cluster), rendered=False) if cluster else []
+        return inputs.resources(path.replace(CLUSTER, cluster), without=_is_rendered) if cluster else []
 
     return read
+
+
+def _is_rendered(file: Path) -> bool:
+    return any(map(tree.is_header, first_lines(file)))
 
 
 def _template(path: str) -> Template:

@@ -4,13 +4,14 @@ import argparse
 from datetime import date, timedelta
 from pathlib import Path
 
-from krm_windows import workspace
 from krm_windows.cli import previews, times
 from krm_windows.cli import report as results
 from krm_windows.exit_codes import ExitCode
 from krm_windows.krm import InputError
-from krm_windows.migrate import FORMATS, NAMES, migrate
+from krm_windows.migrate import FORMATS, migrate
 from krm_windows.results import fails
+from krm_windows.workspace.creation import create
+from krm_windows.workspace.reading import contents
 
 _TAKEOVER = timedelta(days=30)
 
@@ -36,9 +37,9 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     if not arguments.directory.is_dir():
         raise InputError(f"{arguments.directory}: no such directory")
     until = arguments.adopt_until or times.now().date() + _TAKEOVER
-    found = migrate(dict(workspace.contents(arguments.directory, NAMES)), until.isoformat())
+    found = migrate(dict(contents(arguments.directory)), until.isoformat())
     if found.files:
-        workspace.create(arguments.output, found.files)
+        create(arguments.output, found.files)
     previews.show(FORMATS[arguments.format](found))
     failed = fails(found.results, strict=arguments.strict) or not found.policies
     return ExitCode.ERROR if failed else ExitCode.FINE

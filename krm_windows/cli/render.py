@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from krm_windows import emit, rules, tree, workspace
+from krm_windows import emit, rules, tree
 from krm_windows.checks import readonly, succession
 from krm_windows.cli import fleet, inputs, report
 from krm_windows.exit_codes import ExitCode
@@ -14,6 +14,7 @@ from krm_windows.krm import InputError, KubeObject
 from krm_windows.plan import uninstall
 from krm_windows.plan.model import Plan
 from krm_windows.results import Result, fails
+from krm_windows.workspace.files import Folder, first_lines
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -57,13 +58,13 @@ def run(arguments: argparse.Namespace) -> ExitCode:
 
 def _older(path: Path) -> Iterable[bytes]:
     """Return what was rendered into a directory before, from whichever policy."""
-    return workspace.Folder(path, frozenset(filter(tree.is_header, workspace.first_lines(path)))).read().values()
+    return Folder(path, frozenset(filter(tree.is_header, first_lines(path)))).read().values()
 
 
-def _folder(plan: Plan, path: Path) -> workspace.Folder:
+def _folder(plan: Plan, path: Path) -> Folder:
     """Return the directory, in which what was rendered under a former name is the policy's own too."""
     policies = (plan.policy, *plan.timetable.former_names)
-    return workspace.Folder(path, frozenset(map(tree.header, policies)))
+    return Folder(path, frozenset(map(tree.header, policies)))
 
 
 def _plan(config: KubeObject, arguments: argparse.Namespace) -> tuple[Plan | None, Sequence[Result]]:

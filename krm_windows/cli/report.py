@@ -3,10 +3,13 @@
 import argparse
 import sys
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from krm_windows.exit_codes import ExitCode
 from krm_windows.results import Result, fails, sort
-from krm_windows.workspace import Folder
+
+if TYPE_CHECKING:
+    from krm_windows.workspace.files import Folder
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -22,7 +25,7 @@ def show(results: Sequence[Result], *, strict: bool) -> ExitCode:
     return ExitCode.ERROR if fails(results, strict=strict) else ExitCode.FINE
 
 
-def compare(folder: Folder, files: Mapping[str, bytes]) -> ExitCode:
+def compare(folder: "Folder", files: Mapping[str, bytes]) -> ExitCode:
     """Print how the files of a directory differ from those that it should have; say whether they are stale."""
     diff = "".join(folder.stale(files))
     sys.stdout.write(diff)

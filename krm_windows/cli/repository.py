@@ -16,7 +16,9 @@ from krm_windows.krm import InputError
 from krm_windows.repository import Survey, survey
 from krm_windows.repository.builds import Builds, Progress
 from krm_windows.results import fails
-from krm_windows.workspace import Builder, Checkout, snapshot
+from krm_windows.workspace.checkout import Checkout
+from krm_windows.workspace.git import snapshot
+from krm_windows.workspace.kustomize import Builder
 
 CLUSTERS = "clusters/*"
 

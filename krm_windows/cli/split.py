@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
-from krm_windows import gateable, rules, workspace
+from krm_windows import gateable, rules
 from krm_windows.checks import handover
 from krm_windows.classes.model import Spec
 from krm_windows.classes.partition import Partition
@@ -13,10 +13,12 @@ from krm_windows.cli import inputs, report
 from krm_windows.exit_codes import ExitCode
 from krm_windows.function import change_classes
 from krm_windows.inventory import about, resource_of
-from krm_windows.krm import InputError, KubeObject
+from krm_windows.krm import InputError, KubeObject, documents
 from krm_windows.preview import placements
 from krm_windows.results import Result
 from krm_windows.tree import KUSTOMIZATION, split
+from krm_windows.workspace.files import Folder
+from krm_windows.workspace.kustomize import build, is_kustomization, kustomizations
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -43,7 +45,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     config = inputs.only(arguments.classes, "ChangeClasses")
     if arguments.output is not None:
         _apart(arguments.base, arguments.output)
-    spec, partition, results = change_classes.partition_of(config, inputs.base(arguments.base))
+    spec, partition, results = change_classes.partition_of(config, _base(arguments.base))
     if spec is not None and arguments.plan:
         sys.stdout.write((placements.as_json if arguments.json else placements.text)(spec, partition))
     if spec is None or arguments.plan:
@@ -56,7 +58,7 @@ def _write(
 ) -> ExitCode:
     template = _template(arguments.flux_kustomization)
     files = split.files(config.name, spec, partition, template)
-    folder = workspace.Folder(arguments.output, frozenset([split.header(config.name)]), deep=True)
+    folder = Folder(arguments.output, frozenset([split.header(config.name)]), deep=True)
     found = [*results, *about(config, list(_kept(spec))), *_nameless(partition)]
     found += [*_elsewhere(template, arguments.output), *_moved(template, folder.read(), files)]
     code = report.show(found, strict=arguments.strict)
@@ -65,14 +67,25 @@ def _write(
     return report.compare(folder, files) if arguments.check else _replace(folder, files)
 
 
-def _replace(folder: workspace.Folder, files: Mapping[str, bytes]) -> ExitCode:
+def _replace(folder: Folder, files: Mapping[str, bytes]) -> ExitCode:
     folder.write(files)
     return ExitCode.FINE
 
 
+def _base(path: str) -> list[KubeObject]:
+    """Return what is to be applied: a kustomization as it is built, else the objects of files or a stream."""
+    if path == inputs.STDIN:
+        return inputs.objects(inputs.STDIN)
+    if is_kustomization(Path(path)):
+        return documents(build(Path(path)))
+    for inner in sorted(kustomizations(Path(path))):
+        raise InputError(f"{path}: is no kustomization, but holds {inner}, which has to be built: name its directory")
+    return inputs.resources(path)
+
+
 def _apart(base: str, output: Path) -> None:
     """Refuse to write where the base is read from: the next run would take its own output for more of the base."""
-    if base == inputs.STDIN or workspace.is_kustomization(Path(base)):
+    if base == inputs.STDIN or is_kustomization(Path(base)):
         return
     if output.resolve().is_relative_to(Path(base).resolve()):
         raise InputError(f"{output}: must not lie in {base}, whose files are all read")

@@ -15,7 +15,8 @@ from krm_windows.status import records, text
 from krm_windows.status.objects import Thing, queries, read
 from krm_windows.status.report import Report
 from krm_windows.status.report import report as judge
-from krm_windows.workspace import Kubectl, WorkspaceError
+from krm_windows.workspace.errors import WorkspaceError
+from krm_windows.workspace.kubectl import Kubectl
 
 _PAUSE = 5  # seconds between two looks at the cluster
 

@@ -5,14 +5,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from krm_windows import tree, workspace
+from krm_windows import tree
 from krm_windows.function.fleet import Files, Fleet
 from krm_windows.krm import InputError
 from krm_windows.results import Result, fails
 from krm_windows.tree import fleet as places
 from krm_windows.tree import stamp
-
-_KUSTOMIZATIONS = frozenset({"kustomization.yaml", "kustomization.yml", "Kustomization"})
+from krm_windows.workspace.files import folders
+from krm_windows.workspace.kustomize import is_kustomization
+from krm_windows.workspace.trees import Tree
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +37,13 @@ class Renewal:
 
     def clusters(self) -> list[str]:
         """Return the clusters of the fleet, and those that have files of ours and are no more."""
-        folders = workspace.folders(self.output / places.CLUSTERS)
-        gone = [name for name in folders if name not in self._known and self._branch(name).read()]
+        there = folders(self.output / places.CLUSTERS)
+        gone = [name for name in there if name not in self._known and self._branch(name).read()]
         return sorted([*self._known, *gone])
 
     def base(self, files: Files) -> Outcome:
         """Renew what all clusters share."""
-        branch = workspace.Tree(self.output, (places.WINDOW,), tree.is_header)
+        branch = Tree(self.output, (places.WINDOW,), tree.is_header)
         return self._renewed("", branch, branch.read(), files)
 
     def cluster(self, name: str) -> Outcome:
@@ -65,12 +66,10 @@ class Renewal:
     def _known(self) -> frozenset[str]:
         return frozenset(self.fleet.clusters)
 
-    def _branch(self, name: str) -> workspace.Tree:
-        return workspace.Tree(self.output, places.branches(name), tree.is_header)
+    def _branch(self, name: str) -> Tree:
+        return Tree(self.output, places.branches(name), tree.is_header)
 
-    def _renewed(
-        self, name: str, branch: workspace.Tree, older: Files, files: Files, results: Iterable[Result] = ()
-    ) -> Outcome:
+    def _renewed(self, name: str, branch: Tree, older: Files, files: Files, results: Iterable[Result] = ()) -> Outcome:
         if self.checks:
             place = places.kustomization(name)
             diff = "".join(branch.stale(stamp.without(older, place), stamp.without(files, place)))
@@ -80,7 +79,7 @@ class Renewal:
     def _refuse_doubled(self, name: str) -> None:
         """Refuse a delivery of what Flux delivers already: all that lies where it was bootstrapped, listed or not."""
         folder = self.output / places.CLUSTERS / name
-        if (folder / "flux-system").is_dir() and not any((folder / found).is_file() for found in _KUSTOMIZATIONS):
+        if (folder / "flux-system").is_dir() and not is_kustomization(folder):
             raise InputError(
                 f"{folder}: Flux was bootstrapped here and applies all that lies in it, so the windows would be "
                 "delivered twice; render into another directory, or leave --flux-kustomizations out"

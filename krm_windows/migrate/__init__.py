@@ -2,6 +2,5 @@
 
 from krm_windows.migrate.migration import Migration, migrate
 from krm_windows.migrate.report import FORMATS
-from krm_windows.migrate.repository import NAMES
 
-__all__ = ["FORMATS", "NAMES", "Migration", "migrate"]
+__all__ = ["FORMATS", "Migration", "migrate"]

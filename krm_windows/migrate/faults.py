@@ -8,10 +8,11 @@ from krm_windows.migrate import jobs, trees
 from krm_windows.migrate.findings import found_at
 from krm_windows.migrate.gating import Gated, Gating, targets
 from krm_windows.migrate.jobs import Job
-from krm_windows.migrate.repository import NAMES, Repository
+from krm_windows.migrate.repository import Repository
 from krm_windows.migrate.sites import Part, Site
 from krm_windows.migrate.trees import Document, leaf, text
 from krm_windows.results import Result
+from krm_windows.workspace.reading import KUSTOMIZATIONS
 
 _PINNED = re.compile(r".*(?::(?!latest$)[\w][\w.-]*|@sha256:[0-9a-f]{64})\Z")
 # Images that cannot be pulled any more, or that speak to an API that Flux does not serve any more.
@@ -121,7 +122,7 @@ def _suspended(site: Site, gated: Iterable[Gated]) -> Iterator[Result]:
 def unused(repository: Repository, used: frozenset[str], names: frozenset[str]) -> Iterator[Result]:
     """Yield files with a CronJob that opens or closes, or a patch of one, that nothing applies."""
     for path in sorted(repository.contents):
-        if path in used or path.endswith(".json") or path.rpartition("/")[2] in NAMES:
+        if path in used or path.endswith(".json") or path.rpartition("/")[2] in KUSTOMIZATIONS:
             continue
         for found in repository.documents(path):
             if found.kind == "CronJob" and (found.name in names or jobs.is_one(found)):

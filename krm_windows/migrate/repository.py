@@ -8,8 +8,8 @@ from functools import cached_property
 from krm_windows.krm import InputError
 from krm_windows.migrate import trees
 from krm_windows.migrate.trees import Document, Leaf, Map, Place
+from krm_windows.workspace.reading import KUSTOMIZATIONS, SUFFIXES
 
-NAMES = frozenset({"kustomization.yaml", "kustomization.yml", "Kustomization"})
 RESOURCES = ("resources", "bases", "components")
 
 
@@ -33,7 +33,7 @@ class Repository:
         return {
             posixpath.dirname(path): found[0]
             for path in self.contents
-            if posixpath.basename(path) in NAMES and (found := self.documents(path))
+            if posixpath.basename(path) in KUSTOMIZATIONS and (found := self.documents(path))
         }
 
     def documents(self, path: str) -> tuple[Document, ...]:
@@ -79,7 +79,7 @@ def parents(path: str) -> Iterator[str]:
 
 
 def _is_manifest(path: str) -> bool:
-    return path.endswith((".yaml", ".yml")) and posixpath.basename(path) not in NAMES
+    return path.endswith(SUFFIXES) and posixpath.basename(path) not in KUSTOMIZATIONS
 
 
 def resolve(directory: str, entry: str) -> str:

@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 from krm_windows import rules
 from krm_windows.krm import InputError, KubeObject, Value, render
 from krm_windows.repository import objects
-from krm_windows.repository.closure import NAMES, Closure, close, joined, kustomization_file
+from krm_windows.repository.closure import Closure, close, joined, kustomization_file
 from krm_windows.repository.model import Notice, Object
-from krm_windows.workspace import Builder, BuildError, Checkout
+from krm_windows.workspace.checkout import Checkout
+from krm_windows.workspace.kustomize import Builder, BuildError
+from krm_windows.workspace.reading import KUSTOMIZATIONS
 
 ORIGINS = "originAnnotations"
 Progress = Callable[[int, int], None]
@@ -114,7 +116,7 @@ def _note_origins(closure: Closure) -> None:
     """Have kustomize note on each object where it came from."""
     known = closure.root.get("buildMetadata")
     noted: dict[str, Value] = {**closure.root, "buildMetadata": [*(known if isinstance(known, list) else []), ORIGINS]}
-    name = next(path for path in (joined(closure.directory, name) for name in NAMES) if path in closure.files)
+    name = next(path for path in (joined(closure.directory, name) for name in KUSTOMIZATIONS) if path in closure.files)
     closure.files[name] = render(noted).encode()
 
 

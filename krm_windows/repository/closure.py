@@ -14,10 +14,11 @@ from krm_windows.krm import InputError, KubeObject, Value, render
 from krm_windows.krm.nodes import value
 from krm_windows.repository.model import Notice
 from krm_windows.repository.objects import parsed
-from krm_windows.workspace import Checkout, Inputs
+from krm_windows.workspace.checkout import Checkout
+from krm_windows.workspace.kustomize import Inputs
+from krm_windows.workspace.reading import KUSTOMIZATIONS, SUFFIXES
 
-NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
-GENERATED = NAMES[0]
+GENERATED = KUSTOMIZATIONS[0]
 GROUP = "krm-windows.dev/"
 _BASES = ("resources", "bases", "components")
 _PLUGINS = ("generators", "transformers", "validators")
@@ -65,7 +66,7 @@ def joined(directory: str, name: str) -> str:
 
 def kustomization_file(tree: Checkout, directory: str) -> str | None:
     """Return the path of a directory's kustomization file, None where it has none."""
-    found = (joined(directory, name) for name in NAMES)
+    found = (joined(directory, name) for name in KUSTOMIZATIONS)
     return next((path for path in found if tree.read(path) is not None), None)
 
 
@@ -101,7 +102,7 @@ def _scanned(tree: Checkout, closure: Closure, directory: str, below: str) -> It
                 yield entry
             else:
                 yield from _scanned(tree, closure, path, f"{entry}/")
-        elif name.endswith((".yaml", ".yml")) and _is_manifest(tree, closure, path):
+        elif name.endswith(SUFFIXES) and _is_manifest(tree, closure, path):
             yield entry
 
 

@@ -17,7 +17,7 @@ from krm_windows.repository.model import Cluster, Gate, Identity, Kustomization,
 from krm_windows.repository.objects import substituted
 from krm_windows.repository.policies import Written
 from krm_windows.repository.substitution import Variables
-from krm_windows.workspace import Checkout
+from krm_windows.workspace.checkout import Checkout
 
 # `flux bootstrap` and the operator name what delivers a cluster's own directory like their namespace.
 ROOT = "flux-system/flux-system"

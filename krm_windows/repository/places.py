@@ -4,7 +4,7 @@ from krm_windows.krm import InputError, KubeObject
 from krm_windows.repository.closure import joined, kustomization_file
 from krm_windows.repository.model import Object
 from krm_windows.repository.objects import ORIGIN, parsed
-from krm_windows.workspace import Checkout
+from krm_windows.workspace.checkout import Checkout
 
 
 def place(tree: Checkout, item: Object) -> tuple[str, KubeObject | None]:

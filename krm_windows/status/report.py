@@ -9,14 +9,13 @@ from typing import Literal
 from krm_windows.emit import names
 from krm_windows.gate.decide import Decision, decide
 from krm_windows.gate.kubernetes import dig
-from krm_windows.gate.target import HOLD, mark, settle
+from krm_windows.gate.target import HOLD, MARKS, mark, settle
 from krm_windows.gate.timetable import Target, Timetable
 from krm_windows.preview.versions import Version
 from krm_windows.status.looks import Look, last
 from krm_windows.status.objects import Thing, find
 
 State = Literal["open", "closed", "missing"]
-_MARKS = f"{mark('').partition('/')[0]}/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +103,7 @@ class _Judge:
         found = dig(thing, "metadata", "annotations")
         notes = {str(key): str(note) for key, note in found.items()} if isinstance(found, dict) else {}
         mine = [mark(policy) for policy in (self.timetable.policy, *self.timetable.former_names)]
-        others = sorted(note for note in notes if note.startswith(_MARKS) and note not in mine)
+        others = sorted(note for note in notes if note.startswith(MARKS) and note not in mine)
         marks = [note for note in (*mine, *others) if note in notes]
         if not self.looks:
             return Suspension("an edge, or a person")

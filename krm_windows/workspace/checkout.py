@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from krm_windows.workspace.reading import SUFFIXES
+
 _DOTS = frozenset({"", ".", ".."})
 
 
@@ -57,7 +59,7 @@ class Checkout:
         for folder, folders, names in os.walk(self.root):
             folders[:] = sorted(name for name in folders if not name.startswith("."))
             for name in sorted(names):
-                if name.endswith((".yaml", ".yml")):
+                if name.endswith(SUFFIXES):
                     yield os.path.relpath(os.path.join(folder, name), self.root)  # noqa: PTH118 - a hot path
 
 

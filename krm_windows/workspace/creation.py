@@ -3,7 +3,7 @@
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 
 from krm_windows.workspace.errors import WorkspaceError
@@ -35,20 +35,3 @@ def _fill(path: Path, files: Mapping[str, bytes]) -> None:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-
-
-def contents(path: Path, names: frozenset[str]) -> Iterator[tuple[str, bytes]]:
-    """Yield path (with slashes) and content of files below a directory: YAML, JSON, and those called one of `names`.
-
-    Hidden directories, such as Git's own, are none of it, and links are not followed.
-    """
-    for directory, below, files in os.walk(path):
-        below[:] = sorted(name for name in below if not name.startswith("."))
-        for name in sorted(files):
-            file = Path(directory) / name
-            if (
-                (file.suffix in (".yaml", ".yml", ".json") or name in names)
-                and file.is_file()
-                and not file.is_symlink()
-            ):
-                yield file.relative_to(path).as_posix(), file.read_bytes()

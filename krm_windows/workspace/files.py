@@ -14,7 +14,6 @@ from pathlib import Path
 
 from krm_windows.workspace.errors import WorkspaceError
 
-SUFFIXES = (".yaml", ".yml")
 _SUFFIX = ".krm-windows"
 _READABLE = 200  # so much of a name goes into that of what lies beside it, as a name may have 255 bytes
 LEFTOVER = re.compile(rf"\..+\.\w{{8}}{re.escape(_SUFFIX)}")
@@ -131,11 +130,3 @@ def replace(path: Path, content: bytes, *, lasting: bool = True) -> None:
 def folders(path: Path) -> list[str]:
     """Return the names of the directories in a directory, sorted; none where there is none."""
     return sorted(found.name for found in (path.iterdir() if path.is_dir() else ()) if found.is_dir())
-
-
-def manifests(path: Path) -> Iterator[Path]:
-    """Yield the YAML files below a directory in order of their paths, or the file itself."""
-    if path.is_file():
-        yield path
-        return
-    yield from sorted(found for found in path.rglob("*") if found.suffix in SUFFIXES and found.is_file())

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from krm_windows.workspace.errors import WorkspaceError
 from krm_windows.workspace.files import replace
+from krm_windows.workspace.reading import KUSTOMIZATIONS
 
-NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 # As Flux builds: files from anywhere in the repository, and no plugins.
 _AS_FLUX = "--load-restrictor=LoadRestrictionsNone"
 _FORMAT = "1"
@@ -106,12 +106,12 @@ class Builder:
 
 def is_kustomization(path: Path) -> bool:
     """Whether a directory is to be built."""
-    return any((path / name).is_file() for name in NAMES)
+    return any((path / name).is_file() for name in KUSTOMIZATIONS)
 
 
 def kustomizations(path: Path) -> Iterator[Path]:
     """Yield the file of every kustomization in a directory or below it."""
-    return (found for name in NAMES for found in path.rglob(name) if found.is_file())
+    return (found for name in KUSTOMIZATIONS for found in path.rglob(name) if found.is_file())
 
 
 def build(path: Path) -> bytes:

@@ -8,11 +8,10 @@ import pytest
 import yaml
 from repositories import FIXTURES, pair
 
-from krm_windows import workspace
-from krm_windows.migrate import NAMES
 from krm_windows.migrate.building import Builder
 from krm_windows.migrate.repository import Repository
 from krm_windows.migrate.trees import Leaf, Tree
+from krm_windows.workspace.reading import contents
 
 BASE = {f"base/{name}": text for name, text in pair("* * * * *", "0 17 * * 4").items()} | {
     "base/kustomization.yaml": "resources: [open.yaml, close.yaml]\n",
@@ -101,7 +100,7 @@ def kustomized(kustomize: Path, folder: Path) -> list[object]:
 
 def ours(root: Path, path: str) -> list[object]:
     """Return the CronJobs that we build, by name."""
-    repository = Repository(dict(workspace.contents(root, NAMES)))
+    repository = Repository(dict(contents(root)))
     return _sorted(plain(found.tree) for found in Builder(repository).build(path).objects)
 
 

@@ -9,7 +9,8 @@ import pytest
 from krm_windows.cli import main
 from krm_windows.repository import survey
 from krm_windows.repository.builds import Builds
-from krm_windows.workspace import Builder, Checkout
+from krm_windows.workspace.checkout import Checkout
+from krm_windows.workspace.kustomize import Builder
 
 LAYOUTS = Path(__file__).parents[2] / "fixtures/layouts"
 # What each of its clusters has, and what is told: a tenant's own repository cannot be looked at.

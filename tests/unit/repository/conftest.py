@@ -7,7 +7,8 @@ from flux_texts import Followed, Write
 
 from krm_windows.repository import Survey, survey
 from krm_windows.repository.builds import Builds
-from krm_windows.workspace import Builder, Checkout
+from krm_windows.workspace.checkout import Checkout
+from krm_windows.workspace.kustomize import Builder
 
 
 @pytest.fixture

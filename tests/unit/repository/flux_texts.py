@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from krm_windows.repository import Cluster, Survey
-from krm_windows.workspace import Checkout
+from krm_windows.workspace.checkout import Checkout
 
 Write = Callable[[dict[str, str]], Checkout]
 Followed = Callable[[dict[str, str]], Survey]

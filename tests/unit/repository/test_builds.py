@@ -9,7 +9,8 @@ from flux_texts import Write, config_map
 
 from krm_windows.repository.builds import Build, Builds, Request
 from krm_windows.repository.places import place
-from krm_windows.workspace import Builder, BuildError, Checkout, Inputs
+from krm_windows.workspace.checkout import Checkout
+from krm_windows.workspace.kustomize import Builder, BuildError, Inputs
 
 PLAIN = {
     "plain": {"apps/a.yaml": config_map("a") + config_map("b"), "apps/deep/c.yml": config_map("c")},

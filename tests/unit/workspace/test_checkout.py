@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from krm_windows.workspace import Checkout
+from krm_windows.workspace.checkout import Checkout
 
 
 @pytest.fixture

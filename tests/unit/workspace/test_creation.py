@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from krm_windows.workspace import WorkspaceError, contents, create
+from krm_windows.workspace.creation import create
+from krm_windows.workspace.errors import WorkspaceError
+from krm_windows.workspace.reading import contents
 
 
 def test_a_directory_is_made_with_all_files(tmp_path: Path) -> None:
@@ -13,7 +15,7 @@ def test_a_directory_is_made_with_all_files(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     for path in (tmp_path / "new/er", tmp_path / "empty"):
         create(path, files)
-        assert dict(contents(path, frozenset())) == files
+        assert dict(contents(path)) == files
 
 
 @pytest.mark.parametrize("name", ["../a.yaml", "/a.yaml", "deep/../../a.yaml"])
@@ -49,5 +51,5 @@ def test_only_what_may_be_manifests_is_read(tmp_path: Path) -> None:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("x")
     (tmp_path / "link.yaml").symlink_to("a.yaml")
-    names = [name for name, _ in contents(tmp_path, frozenset({"Kustomization"}))]
+    names = [name for name, _ in contents(tmp_path)]
     assert names == ["Kustomization", "a.yaml", "b.yml", "c.json"]

@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from krm_windows.workspace import Folder, WorkspaceError, manifests
+from krm_windows.workspace.errors import WorkspaceError
+from krm_windows.workspace.files import Folder
+from krm_windows.workspace.reading import manifests
 
 HEADER = "# ours"
 WANTED = {"a.yaml": b"# ours\na: 1\n", "b.yaml": b"# ours\nb: 2\n"}

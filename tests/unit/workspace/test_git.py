@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from krm_windows.workspace import WorkspaceError, snapshot
+from krm_windows.workspace.errors import WorkspaceError
+from krm_windows.workspace.git import snapshot
 
 
 @pytest.fixture

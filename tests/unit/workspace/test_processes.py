@@ -13,7 +13,8 @@ import pytest
 PROGRAM = """
 import os, signal, sys, time
 from pathlib import Path
-from krm_windows.workspace import WorkspaceError, spread
+from krm_windows.workspace.errors import WorkspaceError
+from krm_windows.workspace.processes import spread
 def work(item):
     {work}
 try:

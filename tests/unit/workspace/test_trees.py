@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from krm_windows.workspace import Tree, WorkspaceError
+from krm_windows.workspace.errors import WorkspaceError
+from krm_windows.workspace.trees import Tree
 
 WANTED = {"a/one.yaml": b"# ours\n1\n", "a/b/two.yaml": b"# ours\n2\n"}
 
