@@ -70,12 +70,8 @@ def _date(text: str) -> date:
 
 
 def _years(text: str) -> int:
-    if not (text.isascii() and text.isdecimal()) or not 0 < int(text) <= _MOST_YEARS:
-        raise argparse.ArgumentTypeError(f"must be a number of years from 1 to {_MOST_YEARS}, got {text!r}")
-    return int(text)
+    return times.count(text, "years", _MOST_YEARS)
 
 
 def _days(text: str) -> timedelta:
-    if not (text.isascii() and text.isdecimal()) or not 0 < int(text) < 10**5:
-        raise argparse.ArgumentTypeError(f"must be a number of days from 1 to 99999, got {text!r}")
-    return timedelta(days=int(text))
+    return timedelta(days=times.count(text, "days", 99999))

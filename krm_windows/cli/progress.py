@@ -3,41 +3,56 @@
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack
-from typing import TypeVar
+from contextlib import ExitStack, contextmanager
+from typing import TypeAlias, TypeVar
 
 Step = TypeVar("Step")
+Progress: TypeAlias = Callable[[int, int], None]
+"""Takes how many steps are done, and of how many."""
 
 PATIENCE = 1.0
 """Seconds before there is a bar."""
 _EVERY = 0.1
 
 
-def bar(steps: Iterable[Step], total: int) -> Iterator[Step]:
-    """Yield steps as they come, and show how many of them have."""
+@contextmanager
+def meter(what: str) -> Iterator[Progress]:
+    """Give what shows how far it is; `what` is counted."""
     if not sys.stderr.isatty():
-        yield from steps
+        yield lambda _done, _total: None
         return
     began = shown = time.monotonic()
     with ExitStack() as stack:
-        advance = None
-        for done, step in enumerate(steps, 1):
-            yield step
+        show: Progress | None = None
+
+        def report(done: int, total: int) -> None:
+            nonlocal show, shown
             now = time.monotonic()
             if now - began > PATIENCE and now - shown > _EVERY:
-                advance, shown = advance or _begin(stack, total), now
-                advance(done)
+                show, shown = show or _begin(stack, what), now
+                show(done, total)
+
+        yield report
 
 
-def _begin(stack: ExitStack, total: int) -> Callable[[int], None]:
+def bar(steps: Iterable[Step], total: int, what: str = "clusters") -> Iterator[Step]:
+    """Yield steps as they come, and show how many of them have."""
+    with meter(what) as report:
+        for done, step in enumerate(steps, 1):
+            yield step
+            report(done, total)
+
+
+def _begin(stack: ExitStack, what: str) -> Progress:
     """Put a bar on standard error; it goes when the stack is left. Without a thread, as processes may be forked."""
     from rich.console import Console  # noqa: PLC0415 - most runs need no bar
-    from rich.progress import Progress  # noqa: PLC0415 - likewise
+    from rich.progress import MofNCompleteColumn, Progress  # noqa: PLC0415 - likewise
 
-    progress = stack.enter_context(Progress(console=Console(stderr=True), transient=True, auto_refresh=False))
-    task = progress.add_task("clusters", total=total)
+    columns = (*Progress.get_default_columns(), MofNCompleteColumn())
+    progress = stack.enter_context(Progress(*columns, console=Console(stderr=True), transient=True, auto_refresh=False))
+    task = progress.add_task(what, total=None)
 
-    def advance(done: int) -> None:
-        progress.update(task, completed=done, refresh=True)
+    def show(done: int, total: int) -> None:
+        progress.update(task, completed=done, total=total, refresh=True)
 
-    return advance
+    return show

@@ -2,19 +2,17 @@
 
 import argparse
 import os
-import sys
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 
 from krm_windows.checks import repository
 from krm_windows.checks.formats import FORMATS
 from krm_windows.checks.repository.report import compose
-from krm_windows.cli import previews
+from krm_windows.cli import previews, progress, times
 from krm_windows.exit_codes import ExitCode
 from krm_windows.krm import InputError
 from krm_windows.repository import Survey, survey
-from krm_windows.repository.builds import Builds, Progress
+from krm_windows.repository.builds import Builds
 from krm_windows.results import fails
 from krm_windows.workspace.checkout import Checkout
 from krm_windows.workspace.git import snapshot
@@ -34,7 +32,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "-j",
         "--jobs",
-        type=_jobs,
+        type=_builds,
         default=os.cpu_count() or 1,
         metavar="N",
         help="builds at a time (default: all cores)",
@@ -65,24 +63,8 @@ def run(arguments: argparse.Namespace) -> ExitCode:
 
 
 def _survey(tree: Checkout, builder: Builder | None, arguments: argparse.Namespace) -> Survey:
-    with _progress() as progress:
-        return survey(tree, tree.directories(arguments.clusters), Builds(tree, builder, arguments.jobs, progress))
-
-
-@contextmanager
-def _progress() -> Iterator[Progress]:
-    """Show a bar where somebody looks; it grows as more is found to be built."""
-    if not sys.stderr.isatty():
-        yield lambda _, __: None
-        return
-    from rich.console import Console  # noqa: PLC0415 - takes long to import, and only a terminal needs it
-    from rich.progress import MofNCompleteColumn, Progress  # noqa: PLC0415 - likewise
-
-    with Progress(
-        *Progress.get_default_columns(), MofNCompleteColumn(), console=Console(stderr=True), transient=True
-    ) as bar:
-        task = bar.add_task("building", total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+    with progress.meter("builds") as report:
+        return survey(tree, tree.directories(arguments.clusters), Builds(tree, builder, arguments.jobs, report))
 
 
 def _cache(given: Path | None) -> Path:
@@ -90,7 +72,5 @@ def _cache(given: Path | None) -> Path:
     return (given or Path(home).expanduser() / "krm-windows").absolute()
 
 
-def _jobs(text: str) -> int:
-    if not (text.isascii() and text.isdecimal()) or not int(text):
-        raise argparse.ArgumentTypeError(f"must be a number of builds, got {text!r}")
-    return int(text)
+def _builds(text: str) -> int:
+    return times.count(text, "builds")

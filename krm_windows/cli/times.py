@@ -1,4 +1,4 @@
-"""Dates, instants and numbers of days, as commands take them."""
+"""Dates, instants and numbers, as commands take them."""
 
 import argparse
 from datetime import UTC, date, datetime
@@ -51,11 +51,17 @@ def instant(text: str) -> datetime:
     return _instant(text, "an instant such as 2026-12-20T00:00Z or 2026-12-20T01:00+01:00")
 
 
+def count(text: str, what: str, most: int | None = None) -> int:
+    """Read a number from 1 on, `most` at most; `what` says of what."""
+    if not (text.isascii() and text.isdecimal()) or not int(text) or (most is not None and int(text) > most):
+        limits = f"from 1 to {most}" if most is not None else "from 1 on"
+        raise argparse.ArgumentTypeError(f"must be a number of {what} {limits}, got {text!r}")
+    return int(text)
+
+
 def number_of_days(text: str) -> int:
     """Read a number of days, ten years at most."""
-    if not (text.isascii() and text.isdecimal()) or not 0 < int(text) <= _MOST_DAYS:
-        raise argparse.ArgumentTypeError(f"must be a number of days from 1 to {_MOST_DAYS}, got {text!r}")
-    return int(text)
+    return count(text, "days", _MOST_DAYS)
 
 
 def _instant(text: str, wanted: str) -> datetime:
