@@ -36,6 +36,7 @@ BUILDS = (
     Build("no-deploy-friday", "no-deploy-friday/expected.yaml"),
     Build("every-ten-minutes", "every-ten-minutes/expected.yaml"),
     Build("edges-only", "edges-only/expected.yaml"),
+    Build("edge", "edge/expected.yaml"),
     Build("maintenance-mode", "maintenance-mode/expected.yaml"),
     Build("keep-correcting-drift", "keep-correcting-drift/expected.yaml"),
     *(

@@ -1,8 +1,8 @@
 """The commands that documents show: run as written, from the root of the repository, in the order of the document.
 
 A ```console block holds commands after `$ ` and what they print. `…` stands for any text of a line, and alone on a
-line for any lines. `python tests/shown.py` runs them and writes what they print into the documents, keeping what still
-matches.
+line for any lines. `python tests/shown.py [DOCUMENT]…` runs them and writes what they print into the documents, keeping
+what still matches.
 """
 
 import os
@@ -15,7 +15,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-DOCUMENTS = (ROOT / "README.md", *sorted(ROOT.glob("examples/*/README.md")), *sorted(ROOT.glob("docs/how-to/*.md")))
+# Told by a story of tests/cluster, as its commands need a cluster.
+IN_A_CLUSTER = ROOT / "docs/how-to/edge-clusters.md"
+DOCUMENTS = tuple(
+    path
+    for path in (ROOT / "README.md", *sorted(ROOT.glob("examples/*/README.md")), *sorted(ROOT.glob("docs/how-to/*.md")))
+    if path != IN_A_CLUSTER
+)
 TOOLS = ("kubectl", "kustomize", "git")
 
 _BLOCK = re.compile(r"^```console\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -71,9 +77,9 @@ def _pattern(shown: str) -> re.Pattern[str]:
     return re.compile("".join(_GAPS.get(part) or re.escape(part) for part in parts))
 
 
-def main() -> int:
-    """Write what the commands print into the documents."""
-    for document in DOCUMENTS:
+def main(*documents: str) -> int:
+    """Write what the commands print into these documents, or into all that need no cluster."""
+    for document in map(Path, documents) if documents else DOCUMENTS:
         text = document.read_text()
         with tempfile.TemporaryDirectory() as folder:
             document.write_text(renewed(text, run(text, Path(folder))))
@@ -81,4 +87,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(*sys.argv[1:]))

@@ -31,7 +31,9 @@ class Scope:
 def audit(plan: Plan, interval: timedelta, scope: Scope) -> Iterator[Result]:
     """Yield every finding on a plan whose targets are looked at every `interval`, if anything looks at them."""
     facts = take(plan.timetable, scope.first, scope.years)
-    yield from windows.check(facts, interval if plan.looks else None)
+    hook = plan.hooks.before_open if plan.hooks else None
+    delays = windows.Delays(interval if plan.looks else None, hook.timeout if hook else timedelta())
+    yield from windows.check(facts, delays)
     yield from clock_edges.check(facts)
     yield from closures.check(facts, scope.max_closed)
     # What a build refuses is refused here too, whatever years are asked for.

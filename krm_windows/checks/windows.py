@@ -1,6 +1,7 @@
 """Windows that do not do what they seem to: never or always open, uneven, or too short to be of use."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from krm_windows import rules
@@ -17,13 +18,35 @@ START_UP = timedelta(seconds=60)
 _MINUTE = timedelta(minutes=1)
 
 
-def check(facts: Facts, interval: timedelta | None) -> Iterator[Result]:
-    """Yield what is to be said of each window alone, and of all together; `interval` is that between two looks."""
+@dataclass(frozen=True, slots=True)
+class Delays:
+    """What may pass from an edge until its targets are open: `interval` lies between two looks, None without looks."""
+
+    interval: timedelta | None
+    before_open: timedelta = timedelta()
+
+    @property
+    def longest(self) -> timedelta:
+        """The time that passes if the look at the edge is lost, and the hook takes as long as it may."""
+        return (self.interval + START_UP if self.interval else timedelta()) + self.before_open
+
+    def __str__(self) -> str:
+        """Say it in words."""
+        looks = self.interval and (
+            f"if the look at its beginning is lost, the next comes after {duration(self.interval)} and takes up to a "
+            "minute to start"
+        )
+        hook = self.before_open and f"`beforeOpen` may take {duration(self.before_open)}"
+        return ", and ".join(part for part in (looks, hook) if part)
+
+
+def check(facts: Facts, delays: Delays) -> Iterator[Result]:
+    """Yield what is to be said of each window alone, and of all together."""
     windows = facts.timetable.windows
     endless = [window for window in windows if _is_endless(facts, window)]
     for window in windows:
         yield from _never(facts, window)
-        yield from _always(facts, window) if window in endless else _lengths(facts, window, interval)
+        yield from _always(facts, window) if window in endless else _lengths(facts, window, delays)
     if windows and not endless and _is_endless(facts, *windows):
         message = "leave no minute closed between them: shorten one, or remove the policy if it is to hold nothing back"
         yield findings.at(rules.WINDOW_ALWAYS_OPEN, "windows", message, facts.first)
@@ -65,17 +88,17 @@ def _never(facts: Facts, window: Rule) -> Iterator[Result]:
     yield findings.at(rules.WINDOW_NEVER_OPENS, window.name, message, occurrences[0].begins)
 
 
-def _lengths(facts: Facts, window: Rule, interval: timedelta | None) -> Iterator[Result]:
+def _lengths(facts: Facts, window: Rule, delays: Delays) -> Iterator[Result]:
     """Compare the occurrences of a window with each other and with what a look takes."""
     occurrences = sorted(facts.complete(window), key=lambda each: each.length)
     if not occurrences:
         return
     shortest, longest = occurrences[0], occurrences[-1]
-    early, least = facts.timetable.closes_early, interval + START_UP if interval else timedelta()
+    early, least = facts.timetable.closes_early, delays.longest
     if longest.length > 2 * shortest.length:
         yield _unequal(window, longest.begins, longest.length, shortest.length)
     if shortest.length - early < max(least, _MINUTE) and not _is_prolonged(facts, shortest, early + least):
-        yield _early(window, shortest, early) if shortest.length <= early else _short(window, shortest, early, least)
+        yield _early(window, shortest, early) if shortest.length <= early else _short(window, shortest, early, delays)
 
 
 def _is_prolonged(facts: Facts, occurrence: Span, least: timedelta) -> bool:
@@ -92,11 +115,10 @@ def _early(window: Rule, shortest: Span, early: timedelta) -> Result:
     return findings.at(rules.WINDOW_CLOSES_EARLY, window.name, message, shortest.begins)
 
 
-def _short(window: Rule, shortest: Span, early: timedelta, least: timedelta) -> Result:
+def _short(window: Rule, shortest: Span, early: timedelta, delays: Delays) -> Result:
     message = (
-        f"is open for {duration(shortest.length - early)} only, on {findings.moment(shortest.begins)}: if the look at "
-        f"its beginning is lost, the next comes after {duration(least - START_UP)} and takes up to a minute to start; "
-        f"make the window at least {duration(least)} long, or `interval` shorter"
+        f"is open for {duration(shortest.length - early)} only, on {findings.moment(shortest.begins)}: {delays}; make "
+        f"the window at least {duration(early + delays.longest)} long, or `interval` shorter"
     )
     return findings.at(rules.WINDOW_SHORT, window.name, message, shortest.begins)
 

@@ -279,11 +279,15 @@ class Story:
         """Wait until the policy has opened `apps`."""
         return eventually("apps is open", self.open, within)
 
+    def head(self) -> str:
+        """Return the newest commit."""
+        found = subprocess.run(["git", "rev-parse", "HEAD"], cwd=self.tree, capture_output=True, text=True, check=True)
+        return found.stdout.strip()
+
     def delivered(self) -> bool:
         """Say whether `fleet` has applied the newest commit."""
-        head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=self.tree, capture_output=True, text=True, check=True)
         parent = self.api.get("kustomizations", self.name, PARENT)
-        return head.stdout.strip() in parent.get("status", {}).get("lastAppliedRevision", "")
+        return self.head() in parent.get("status", {}).get("lastAppliedRevision", "")
 
     def eventually_delivered(self, within: float = SCENE) -> float:
         """Wait until `fleet` has applied the newest commit."""

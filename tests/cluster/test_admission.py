@@ -7,17 +7,10 @@ import pytest
 from lab.api import Api, ApiError, Object
 from telling import APPS, Story, eventually, far_window, sleep_until, window
 
-KINDS = "validatingadmissionpolicies,validatingadmissionpolicybindings"
+pytestmark = pytest.mark.usefixtures("admission")
 SAID = "may change nothing here but spec.suspend and its own annotations"
 MARK = "closed-by.krm-windows.dev/0123456789"
 Deed = Callable[[Api, str], object]
-
-
-@pytest.fixture(autouse=True)
-def _tidy(story: Story) -> Iterator[None]:
-    """Remove what the story leaves outside of its namespace."""
-    yield
-    story.kubectl("delete", KINDS, "--selector", f"krm-windows.dev/policy={story.name}.windows")
 
 
 @pytest.fixture

@@ -242,6 +242,23 @@ def well(story: Story, name: str) -> bool:
     return any(line.get("failed") == [] for line in story.log(f"{name}-*"))
 
 
+@pytest.mark.usefixtures("admission")
+def test_hooks_under_the_admission_policy(plant: Plant) -> None:
+    """Held to its field, the account still notes its hooks on the target, opens after the one and before the other."""
+    story, line = plant.story, plant.line
+    hooks = {"beforeOpen": line.hook("on"), "afterClose": line.hook("off")}
+    held: Spec = {"extras": ["AdmissionPolicy"]}
+    plant.closed(**hooks)
+    plant.policy({**OPEN, **held}, **hooks)
+    story.eventually_applied("2", within=90)
+    assert line.maintenance
+    plant.policy({**CLOSED, **held}, **hooks)
+    story.eventually_closed()
+    eventually("out of maintenance", lambda: not line.maintenance, within=90)
+    assert [word for word, _ in line.calls] == ["on", "off"]
+    assert not story.says("denied request")
+
+
 def test_the_rights_of_hooks(plant: Plant) -> None:
     """In their namespace Jobs may be created and read, and nothing else; without hooks there is no right at all."""
     story = plant.story

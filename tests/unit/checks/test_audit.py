@@ -21,6 +21,7 @@ from krm_windows.preview.versions import Choice
 HEAD = POLICY[: POLICY.index("  windows:")]
 FIRST = date(2027, 1, 1)
 WEEK = "  windows: {w: {opens: Mon 08:00, closes: Thu 17:00}}"
+HOOK = "hooks: {namespace: maintenance, beforeOpen: {image: 'docker.io/library/busybox:1.37', timeout: 10m}}"
 WINDOWS = (
     "a: {opens: Mon 08:00, closes: Thu 17:00}",
     "b: {opens: Sun 02:30, duration: 30m}",
@@ -106,6 +107,14 @@ def test_ten_years_take_less_than_a_second() -> None:
         (
             "  windows: {w: {opens: daily 10:00, duration: 6m}}\n  interval: 5m\n  closesEarly: 1m",
             "window-short spec.windows.w: is open for 5 minutes only",
+        ),
+        (
+            f"  windows: {{w: {{opens: daily 10:00, duration: 15m}}}}\n  interval: 5m\n  {HOOK}",
+            (
+                "window-short spec.windows.w: is open for 15 minutes only, on Fri 2027-01-01 10:00: if the look at its "
+                "beginning is lost, the next comes after 5 minutes and takes up to a minute to start, and `beforeOpen` "
+                "may take 10 minutes; make the window at least 16 minutes long"
+            ),
         ),
         (
             f"{WEEK}\n  freezes: {{f: {{starts: Wed 12:00, duration: 4h, reason: r}}}}",

@@ -1,0 +1,119 @@
+"""At the edge: the cluster of the stories has no uplink, no DNS and no registry, and here it loses Git, too."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from lab.api import Api
+from lab.places import ADMIN, BIN, GIT
+from shown import IN_A_CLUSTER, renewed, run
+from telling import INTERVAL, PARENT, Story, Window, eventually, far_window, minute, sleep_until, wall, window
+
+PLANT = "plant"  # the namespace of examples/edge
+RESOLVE = "import socket; socket.getaddrinfo('registry.example.com', 443)"
+
+
+@pytest.fixture
+def administrator(api: Api, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A shell in which kubectl asks this cluster; what the page makes there is forgotten after it."""
+    monkeypatch.setenv("KUBECONFIG", str(ADMIN))
+    monkeypatch.setenv("PATH", f"{BIN}{os.pathsep}{os.environ['PATH']}")
+    yield
+    api.delete("namespaces", None, PLANT)
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("administrator")
+def test_a_week_and_three_edges_as_the_page_shows_them(tmp_path: Path) -> None:
+    """Every command of the how-to prints what it shows: a week by `--at` is the one previewed, and edges are real."""
+    text = IN_A_CLUSTER.read_text()
+    assert renewed(text, run(text, tmp_path)) == text
+
+
+def test_there_is_no_way_out(story: Story) -> None:
+    """What the other stories prove, they prove without DNS, and every image was there before."""
+    story.begin()
+    story.policy({"windows": {"later": far_window().spec}})
+    story.eventually_closed()
+    look = story.api.get("cronjobs", story.name, "windows-look")["spec"]["jobTemplate"]["spec"]["template"]["spec"]
+    look["containers"][0]["command"] = ["python3", "-c", RESOLVE]
+    story.api.create("pods", story.name, {"metadata": {"name": "resolve"}, "spec": look})
+    eventually("no name is found", lambda: "gaierror" in story.kubectl("logs", "resolve", "--ignore-errors"))
+    events = story.kubectl("get", "events", "--output=jsonpath={.items[*].message}")
+    assert "already present on machine" in events
+    assert "Pulling image" not in events
+
+
+@pytest.mark.long
+def test_windows_go_on_without_the_uplink(story: Story) -> None:
+    """Three edges come, and drift is corrected, while nothing can be fetched; the next commit then waits as ever."""
+    story.begin()
+    first = window(after=75)
+    second = Window(first.closes + timedelta(minutes=1), first.closes + timedelta(minutes=2))
+    story.policy({"windows": {"first": first.spec, "second": second.spec}})
+    story.eventually_closed()
+    with no_uplink(story):
+        sleep_until(first.opens)
+        story.eventually_open(within=30)
+        story.api.delete("configmaps", story.name, "app")
+        story.eventually_applied("1", within=2 * INTERVAL)
+        sleep_until(first.closes)
+        story.eventually_closed(within=30)
+    story.release("2")
+    eventually("the commit is fetched", lambda: fetched(story))
+    assert story.version() == "1"
+    sleep_until(second.opens)
+    story.eventually_applied("2", within=40)
+    sleep_until(second.closes)
+    story.eventually_closed(within=30)
+
+
+def test_an_override_that_is_applied_on_site(story: Story) -> None:
+    """Without the uplink an administrator opens on site; the same policy in Git takes over, and nothing flaps."""
+    story.begin()
+    story.policy({"windows": {"later": far_window().spec}})
+    story.eventually_closed()
+    override = {"state": "Open", "starts": wall(minute(-300)), "ends": wall(minute(600)), "reason": "No uplink"}
+    with no_uplink(story):
+        suspend_delivery(story, suspend=True)
+        opened = {"windows": {"later": far_window().spec}, "overrides": {"on-site": override}}
+        story.policy(opened, commit=False)
+        story.kubectl("apply", "--server-side", "--force-conflicts", "-k", str(story.tree / "cluster/windows"))
+        story.eventually_open(within=60)
+    story.commit("Open on site")
+    suspend_delivery(story, suspend=False)
+    story.eventually_delivered()
+    story.kubectl("create", "job", "look", "--from=cronjob/windows-look")
+    story.kubectl("wait", "--for=condition=Complete", "job/look", "--timeout=60s")
+    assert story.open()
+
+
+@contextmanager
+def no_uplink(story: Story) -> Iterator[None]:
+    """Cut the way to Git, wait until the source says so, and mend it, whatever happens meanwhile."""
+    bare = GIT / f"{story.name}.git"
+    away = bare.rename(bare.with_suffix(".away"))
+    try:
+        eventually("nothing can be fetched", lambda: condition(story) == "False")
+        yield
+    finally:
+        away.rename(bare)
+
+
+def suspend_delivery(story: Story, *, suspend: bool) -> None:
+    """Suspend what delivers the windows, or resume it, as flux does."""
+    story.api.patch("kustomizations", story.name, PARENT, {"spec": {"suspend": suspend}}, manager="flux")
+
+
+def condition(story: Story) -> str:
+    """Return whether the last fetch succeeded."""
+    conditions = story.api.get("gitrepositories", story.name, PARENT)["status"]["conditions"]
+    return next(str(each["status"]) for each in conditions if each["type"] == "Ready")
+
+
+def fetched(story: Story) -> bool:
+    """Say whether the source has the newest commit."""
+    return story.head() in story.api.get("gitrepositories", story.name, PARENT)["status"]["artifact"]["revision"]
