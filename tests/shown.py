@@ -1,8 +1,8 @@
 """The commands that documents show: run as written, from the root of the repository, in the order of the document.
 
 A ```console block holds commands after `$ ` and what they print. `…` stands for any text of a line, and alone on a
-line for any lines. `python tests/shown.py [DOCUMENT]…` runs them and writes what they print into the documents, keeping
-what still matches.
+line for any lines. `python tests/shown.py` runs them and writes what they print into the documents, keeping what still
+matches.
 """
 
 import os
@@ -77,9 +77,9 @@ def _pattern(shown: str) -> re.Pattern[str]:
     return re.compile("".join(_GAPS.get(part) or re.escape(part) for part in parts))
 
 
-def main(*documents: str) -> int:
-    """Write what the commands print into these documents, or into all that need no cluster."""
-    for document in map(Path, documents) if documents else DOCUMENTS:
+def main() -> int:
+    """Write what the commands print into the documents."""
+    for document in DOCUMENTS:
         text = document.read_text()
         with tempfile.TemporaryDirectory() as folder:
             document.write_text(renewed(text, run(text, Path(folder))))
@@ -87,4 +87,4 @@ def main(*documents: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    sys.exit(main())

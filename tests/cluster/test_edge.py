@@ -8,29 +8,50 @@ from pathlib import Path
 
 import pytest
 from lab.api import Api
-from lab.places import ADMIN, BIN, GIT
+from lab.places import ADMIN, BIN, GIT, ROOT
 from shown import IN_A_CLUSTER, renewed, run
-from telling import INTERVAL, PARENT, Story, Window, eventually, far_window, minute, sleep_until, wall, window
+from telling import (
+    INTERVAL,
+    PARENT,
+    Story,
+    Window,
+    eventually,
+    far_window,
+    forget,
+    minute,
+    repository,
+    sleep_until,
+    wall,
+    window,
+)
 
 PLANT = "plant"  # the namespace of examples/edge
 RESOLVE = "import socket; socket.getaddrinfo('registry.example.com', 443)"
 
 
 @pytest.fixture
-def administrator(api: Api, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A shell in which kubectl asks this cluster; what the page makes there is forgotten after it."""
+def site(api: Api, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    """What examples/edge says of a cluster, applied by Flux from a repository, and a shell whose kubectl asks it."""
+    plant = Story(api, PLANT, tmp_path / "tree")
+    repository(PLANT, plant.tree)
+    plant.write("lines/line.yaml", plant.object("v1", "ConfigMap", "line", data={"speed": "1"}))
+    plant.commit("Begin")
+    plant.kubectl("apply", "-f", str(ROOT / "examples/edge/cluster"))
+    api.create("gitrepositories", PLANT, plant.source("lines"))
+    plant.kubectl("wait", "--for=condition=Ready", "kustomization/lines", "--timeout=2m")
     monkeypatch.setenv("KUBECONFIG", str(ADMIN))
     monkeypatch.setenv("PATH", f"{BIN}{os.pathsep}{os.environ['PATH']}")
     yield
-    api.delete("namespaces", None, PLANT)
+    forget(plant)
 
 
 @pytest.mark.long
-@pytest.mark.usefixtures("administrator")
+@pytest.mark.usefixtures("site")
 def test_a_week_and_three_edges_as_the_page_shows_them(tmp_path: Path) -> None:
     """Every command of the how-to prints what it shows: a week by `--at` is the one previewed, and edges are real."""
-    text = IN_A_CLUSTER.read_text()
-    assert renewed(text, run(text, tmp_path)) == text
+    text, folder = IN_A_CLUSTER.read_text(), tmp_path / "page"
+    folder.mkdir()
+    assert renewed(text, run(text, folder)) == text
 
 
 def test_there_is_no_way_out(story: Story) -> None:
@@ -52,7 +73,7 @@ def test_windows_go_on_without_the_uplink(story: Story) -> None:
     """Three edges come, and drift is corrected, while nothing can be fetched; the next commit then waits as ever."""
     story.begin()
     first = window(after=75)
-    second = Window(first.closes + timedelta(minutes=1), first.closes + timedelta(minutes=2))
+    second = Window(first.closes + timedelta(minutes=1), first.closes + timedelta(minutes=9))
     story.policy({"windows": {"first": first.spec, "second": second.spec}})
     story.eventually_closed()
     with no_uplink(story):
@@ -67,8 +88,6 @@ def test_windows_go_on_without_the_uplink(story: Story) -> None:
     assert story.version() == "1"
     sleep_until(second.opens)
     story.eventually_applied("2", within=40)
-    sleep_until(second.closes)
-    story.eventually_closed(within=30)
 
 
 def test_an_override_that_is_applied_on_site(story: Story) -> None:
