@@ -14,7 +14,7 @@ from telling import Story, forget, repository
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the stories that take longest; a worker is given neighbours, so a short one follows each."""
+    """Begin with the stories that take longest; a worker is given two at first, so a short one follows each."""
     long = [item for item in items if item.get_closest_marker("long")]
     short = [item for item in items if item not in long]
     items[:] = [item for pair in zip_longest(long, short) for item in pair if item]

@@ -39,6 +39,7 @@ def test_an_open_job_that_starts_late_does_not_open(story: Story) -> None:
     assert story.closed()
 
 
+@pytest.mark.long
 def test_both_edges_in_one_minute(story: Story) -> None:
     """One window closes in the minute in which the next opens: their Jobs run together, and it stays open."""
     story.begin()

@@ -24,6 +24,7 @@ def test_kubectl_opens_and_closes(story: Story) -> None:
     story.waits("2")
 
 
+@pytest.mark.long
 def test_from_gate_to_kubectl_while_closed(story: Story) -> None:
     """It stays closed until the next opening edge; the gate's mark stays behind, and means nothing but to the gate."""
     windows: Spec = {"windows": {"next": far_window().spec}}

@@ -50,12 +50,12 @@ def set_edge(story: Story, ready: float) -> datetime:
     story.write("cluster/other.yaml", story.kustomization(OTHER, "./apps", prune=False))
     story.include("other.yaml")
     story.begin()
-    closing = open_window(ready + 45)
+    closing = open_window(ready + 25)
     opening = Window(closing.closes, closing.closes + timedelta(minutes=10))
     story.policy({"interval": "1m", "windows": {"next": closing.spec}}, commit=False)
     targets = [{"kind": "Kustomization", "names": [OTHER]}]
     story.policy({"interval": "1m", "windows": {"next": opening.spec}, "targets": targets}, name="opening")
-    eventually("other is closed", lambda: story.suspended(OTHER), within=40)
+    eventually("other is closed", lambda: story.suspended(OTHER), within=20)
     sleep_until(closing.closes - timedelta(seconds=ready))
     assert story.open()
     return closing.closes

@@ -28,6 +28,7 @@ def test_two_policies_on_one_target_are_refused(story: Story) -> None:
     assert f"{story.name}/one" in done.stderr
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("first", ["one", "two"])
 def test_the_closed_one_wins(story: Story, first: str) -> None:
     """Both close it; it opens when the second of them opens, in either order."""
@@ -43,6 +44,7 @@ def test_the_closed_one_wins(story: Story, first: str) -> None:
     eventually("the second opened it", lambda: story.open(first) and story.open(second))
 
 
+@pytest.mark.long
 def test_one_name_in_two_namespaces(story: Story, neighbour: Story) -> None:
     """Policies of one name in two namespaces know their own marks and objects."""
     for each in (story, neighbour):

@@ -48,7 +48,7 @@ def run(*command: str) -> int:
 def test(*options: str) -> int:
     """Tell the stories: first those that may be told side by side, then those that break what the others need."""
     os.environ["KRM_WINDOWS_REQUIRE_TOOLS"] = "1"  # no story is skipped
-    at_once = ["--numprocesses", os.environ.get("STORIES_AT_ONCE", "24"), "--dist", "worksteal"]
+    at_once = ["--numprocesses", os.environ.get("STORIES_AT_ONCE", "24"), "--dist", "load", "--maxschedchunk", "1"]
     pytest = [sys.executable, "-m", "pytest", str(_TESTS), "--override-ini=addopts=-ra --import-mode=importlib"]
     pytest += ["-p", "no:hypothesispytest"]  # each of so many processes would take a second to load it
     codes = [run(*pytest, "-m", "not disruptive", *at_once, *options), run(*pytest, "-m", "disruptive", *options)]
