@@ -9,6 +9,7 @@ from datetime import datetime
 from krm_windows.cli import inputs, previews, report, times
 from krm_windows.exit_codes import ExitCode
 from krm_windows.krm import InputError, KubeObject
+from krm_windows.plan import kinds
 from krm_windows.preview.versions import Choice, Source
 from krm_windows.results import Result
 from krm_windows.status import records, text
@@ -69,18 +70,26 @@ class _Asked:
         if policy is None:
             return None, list(faults)
         things = self._things([] if self.arguments.filename else list(queries(policy)))
-        items = [*self.source.items, *map(KubeObject.from_value, things)]
+        read_into = kinds(policy)
+        items = [*self.source.items, *(KubeObject.from_value(each) for each in things if each.get("kind") in read_into)]
         versions, results = Source(self.source.config, items).versions(choice)
         return (judge(versions[0], things, _at(self.arguments)) if versions else None), results
 
     def _things(self, wanted: list[tuple[str, ...]]) -> list[Thing]:
-        kubectl = Kubectl(self.arguments.kubeconfig, self.arguments.context)
-        if not self.arguments.filename:
-            return [thing for query in wanted for thing in read(kubectl.get(*query))]
-        try:
-            return read(inputs.content(self.arguments.filename).decode())
-        except ValueError as error:
-            raise InputError(f"{self.arguments.filename}: is not what `kubectl get -o json` prints: {error}") from error
+        name = self.arguments.filename
+        if not name:
+            kubectl = Kubectl(self.arguments.kubeconfig, self.arguments.context)
+            return [thing for query in wanted for thing in _read("kubectl", kubectl.get(*query))]
+        if not (content := inputs.content(name)).strip():
+            raise InputError(f"{name}: is empty: did kubectl fail?")
+        return _read(name, content.decode(errors="replace"))
+
+
+def _read(name: str, text: str) -> list[Thing]:
+    try:
+        return read(text)
+    except ValueError as error:
+        raise InputError(f"{name}: is not what `kubectl get -o json` prints: {error}") from error
 
 
 def _watch(asked: _Asked, shown: Report) -> None:
@@ -88,11 +97,13 @@ def _watch(asked: _Asked, shown: Report) -> None:
     while True:
         time.sleep(_PAUSE)
         try:
-            found, _ = asked.judged()
-        except WorkspaceError as error:
+            found, results = asked.judged()
+        except (InputError, WorkspaceError) as error:
             print(f"krm-windows: {error}", file=sys.stderr)
             continue
-        if found is not None and found != shown:
+        if found is None:
+            report.show(results, strict=asked.arguments.strict)
+        elif found != shown:
             shown = found
             _show(shown, asked.arguments)
 

@@ -1,8 +1,9 @@
 """The admission policy: what RBAC cannot say, that the gate's account may change one field of its targets alone.
 
-It judges requests of this account only. Besides the field the account may write its marks; what the API server itself
-writes on every change (managedFields, resourceVersion, generation) is nobody's matter. Keys are compared with `in` and
-`[]`, as an object is a plain map to CEL at run time (k8s.io/apiserver, plugin/policy/validating), of whatever kind.
+It judges requests of this account only. Besides the field the account may write its marks, and the API server
+resourceVersion and generation. Whoever patches an object may also write who owns its fields (managedFields), and so
+have Flux remove what is not in Git; so no other manager may own more than before. Keys are compared with `in` and `[]`,
+as an object is a plain map to CEL at run time (k8s.io/apiserver, plugin/policy/validating), of whatever kind.
 """
 
 from collections.abc import Iterable, Iterator
@@ -19,6 +20,8 @@ POLICY, BINDING = "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding
 # Compared on its own, and what the API server writes.
 _METADATA = ["annotations", "generation", "managedFields", "resourceVersion"]
 _METADATA_PATH, _ANNOTATIONS_PATH = ("metadata",), ("metadata", "annotations")
+_MANAGED_PATH = ("metadata", "managedFields")
+_MANAGER = "krm-windows"  # of the fields that the gate writes
 Path = tuple[str, ...]
 Resource = tuple[str, str]
 
@@ -52,7 +55,7 @@ def _policy(plan: Plan, fields: tuple[Path, ...], resources: Iterable[Resource])
     turned = " and ".join(".".join(field) for field in fields)
     message = f"the gate of {plan.policy} may change nothing here but {turned} and its own annotations"
     steps = _steps(fields)
-    paths = (_METADATA_PATH, _ANNOTATIONS_PATH, *(path for path in steps if path))
+    paths = (_METADATA_PATH, _ANNOTATIONS_PATH, _MANAGED_PATH, *(path for path in steps if path))
     return {
         "apiVersion": API_VERSION,
         "kind": POLICY,
@@ -63,7 +66,8 @@ def _policy(plan: Plan, fields: tuple[Path, ...], resources: Iterable[Resource])
             "matchConditions": [{"name": "gate-account", "expression": account(plan)}],
             "variables": [*_wholes(), *(variable for path in paths for variable in _parts(path))],
             "validations": [
-                {"expression": words, "message": message, "reason": "Forbidden"} for words in _unchanged(plan, steps)
+                {"expression": words, "message": message, "reason": "Forbidden"}
+                for words in (*_unchanged(plan, steps), _owners(steps))
             ],
         },
     }
@@ -84,7 +88,7 @@ def _rule(group: str, resource: str) -> dict[str, list[str]]:
     return {
         "apiGroups": [group],
         "apiVersions": ["*"],
-        "operations": ["UPDATE", "DELETE"],
+        "operations": ["CREATE", "UPDATE", "DELETE"],
         "resources": [resource, f"{resource}/*"],
     }
 
@@ -126,6 +130,36 @@ def _unchanged(plan: Plan, steps: dict[Path, list[str]]) -> Iterator[str]:
     yield _same(_ANNOTATIONS_PATH, " || ".join(f"key.startsWith('{prefix}')" for prefix in ours))
     for path, keys in steps.items():
         yield _same(path, f"key in {keys if path else ['metadata', *keys]}")
+
+
+def _owners(steps: Iterable[Path]) -> str:
+    """Hold for each entry of managedFields: it is the gate's, or it owns nothing that its manager did not own before.
+
+    What the account turns, and its marks, leave the entries of their former managers. Where more than ten have changed
+    an object, the API server itself joins the oldest (k8s.io/apimachinery, managedfields, capmanagers.go).
+    """
+    maps = sorted({(), _METADATA_PATH, _ANNOTATIONS_PATH, *steps})
+    ours = f"entry['manager'] == '{_MANAGER}'"
+    joined = "(entry['manager'] == 'ancient-changes' && entry['operation'] == 'Update')"
+    same = " && ".join(f"old['{key}'] == entry['{key}']" for key in ("manager", "operation"))
+    within = " && ".join(_owned(path, [each[-1] for each in maps if each and each[:-1] == path]) for path in maps)
+    before, after = (f"variables.{_variable(side, _MANAGED_PATH)}" for side in ("before", "after"))
+    return f"{after}.all(entry, {ours} || {joined} || {before}.exists(old, {same} && {within}))"
+
+
+def _owned(path: Path, below: Iterable[str]) -> str:
+    """Hold for a map of `fieldsV1` in which keys may be missing; the maps `below` it are compared on their own."""
+    entry, old = (_fields(side, path) for side in ("entry", "old"))
+    compared = f"key in {[f'f:{key}' for key in below]} || {entry}[key] == {old}[key]"
+    return f"{entry}.all(key, key in {old} && ({compared}))"
+
+
+def _fields(entry: str, path: Path) -> str:
+    """Return the map of an entry at a path: its keys are the object's behind `f:` (structured-merge-diff, FieldsV1)."""
+    if not path:
+        return f"{entry}['fieldsV1']"
+    above, key = _fields(entry, path[:-1]), f"f:{path[-1]}"
+    return f"('{key}' in {above} ? {above}['{key}'] : dyn({{}}))"
 
 
 def _same(path: Path, but_for: str) -> str:

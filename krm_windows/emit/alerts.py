@@ -15,8 +15,6 @@ from krm_windows.plan.wakeups import WakeUp
 
 _SUCCESS = "krm_windows:last_successful_look:timestamp_seconds"
 _FAILURE = "krm_windows:last_failed_look:timestamp_seconds"
-# So long after an edge, or after a look was due, a look that was late may still end well.
-_PATIENCE = gate.STARTING_DEADLINE_SECONDS + gate.ACTIVE_DEADLINE_SECONDS
 # What the Jobs at an edge are for, told by the beginning of their CronJob's slug.
 _EDGES = {
     "open-": ("KrmWindowsNotOpened", "a window of {policy} opened, and no look has succeeded since"),
@@ -42,13 +40,14 @@ def _rules(plan: Plan) -> Iterator[Rule]:
     jobs = f'namespace="{plan.namespace}",job_name=~"{_jobs(plan)}"'
     failed = f'kube_job_failed{{{jobs},condition="true"}} == 1'
     succeeded = f"kube_cronjob_status_last_successful_time{_cron_jobs(plan, plan.wake_ups)}"
-    yield _record(plan, _SUCCESS, succeeded)
+    at_once = f" or kube_job_status_completion_time{{{jobs}}}" if plan.looks else ""
+    yield _record(plan, _SUCCESS, f"{succeeded}{at_once}")
     yield _record(plan, _FAILURE, f"kube_job_status_start_time{{{jobs}}} and on (namespace, job_name) {failed}")
     if plan.looks:
         yield _overdue(plan)
     yield _failing(plan)
     yield from _edges(plan)
-    if plan.looks and "StateMetrics" in plan.extras:
+    if plan.looks and state_metrics.kinds(plan) and "StateMetrics" in plan.extras:
         yield _reopened(plan)
 
 
@@ -59,12 +58,11 @@ def _record(plan: Plan, name: str, expression: str) -> Rule:
 def _overdue(plan: Plan) -> Rule:
     """Alert where no look of any CronJob has succeeded for two intervals, or none ever since they were created."""
     seconds = int((2 * plan.interval).total_seconds())
-    created = f"max by (namespace) (kube_cronjob_created{_cron_jobs(plan, plan.wake_ups)})"
     return _alert(
         plan,
         "KrmWindowsNotAsWanted",
-        f"time() - ({_recorded(plan, _SUCCESS)} or on (namespace) {created}) > {seconds}",
-        gate.ACTIVE_DEADLINE_SECONDS,
+        f"time() - {_succeeded(plan)} > {seconds}",
+        gate.deadline(plan),
         "no look of {policy} has succeeded for two intervals: a target is not in its wanted state, or nobody looks",
     )
 
@@ -87,14 +85,16 @@ def _edges(plan: Plan) -> Iterator[Rule]:
     An edge for which no Job was made is healed by the next look, so only edges that act are asked when they are due:
     older releases of kube-state-metrics leave the time zone out there (kubernetes/kube-state-metrics#2206).
     """
+    # So long after an edge a look that was late may still end well.
+    patience = gate.STARTING_DEADLINE_SECONDS + gate.deadline(plan)
     for slug, (name, words) in _EDGES.items():
         looks = [look for look in plan.wake_ups if look.slug.startswith(slug)]
         if looks:
             which = _cron_jobs(plan, looks)
-            edge = f"kube_cronjob_status_last_schedule_time{which} < time() - {_PATIENCE}"
-            due = "" if plan.looks else f"kube_cronjob_next_schedule_time{which} < time() - {_PATIENCE} or "
+            edge = f"kube_cronjob_status_last_schedule_time{which} < time() - {patience}"
+            due = "" if plan.looks else f"kube_cronjob_next_schedule_time{which} < time() - {patience} or "
             last = f"max by (namespace) ({due}{edge})"
-            yield _alert(plan, name, f"{last} > on (namespace) {_recorded(plan, _SUCCESS)}", 0, words)
+            yield _alert(plan, name, f"{last} > on (namespace) {_succeeded(plan)}", 0, words)
 
 
 def _reopened(plan: Plan) -> Rule:
@@ -120,6 +120,12 @@ def _alert(plan: Plan, name: str, expression: str, seconds: int, words: str) -> 
     }
 
 
+def _succeeded(plan: Plan) -> str:
+    """Return the expression of when a look last succeeded; where none ever has, of when the last CronJob was made."""
+    created = f"max by (namespace) (kube_cronjob_created{_cron_jobs(plan, plan.wake_ups)})"
+    return f"({_recorded(plan, _SUCCESS)} or on (namespace) {created})"
+
+
 def _recorded(plan: Plan, name: str) -> str:
     return f'{name}{{policy="{plan.policy}"}}'
 
@@ -130,7 +136,8 @@ def _cron_jobs(plan: Plan, looks: Iterable[WakeUp]) -> str:
 
 def _jobs(plan: Plan) -> str:
     """Return the pattern of the names of the policy's Jobs: CronJobs add the minute of their run."""
-    return f"({_either(names.cron_job(plan, look) for look in plan.wake_ups)})-[0-9]+"
+    scheduled = f"({_either(names.cron_job(plan, look) for look in plan.wake_ups)})-[0-9]+"
+    return f"{scheduled}|{_either([names.now_begins(plan)])}[0-9a-f]+" if plan.looks else scheduled
 
 
 def _either(found: Iterable[str]) -> str:

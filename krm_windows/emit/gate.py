@@ -7,6 +7,7 @@ from krm_windows.plan.model import Plan
 MOUNT = "/gate"
 # Two passes over the targets, each of at most 120 s, the wait for an edge between them, and the start of a Pod.
 ACTIVE_DEADLINE_SECONDS = 360
+_EVENTS_SECONDS = 240  # after each pass, as long again
 # A wake-up missed while the controller was down is made good within this time; later ones are left to the next look.
 STARTING_DEADLINE_SECONDS = 300
 
@@ -22,4 +23,5 @@ def pod(plan: Plan, *flags: str) -> Pod:
 
 def deadline(plan: Plan) -> int:
     """Return the seconds that a Job may take: in each of its two looks hooks may run for as long as they may."""
-    return ACTIVE_DEADLINE_SECONDS + (2 * hooks.longest_seconds(plan.hooks) if plan.hooks else 0)
+    around = 2 * hooks.longest_seconds(plan.hooks) if plan.hooks else 0
+    return ACTIVE_DEADLINE_SECONDS + around + (_EVENTS_SECONDS if plan.events else 0)

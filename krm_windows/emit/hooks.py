@@ -2,7 +2,7 @@
 
 from krm_windows.emit import names
 from krm_windows.emit.job import RESTRICTED, UNPRIVILEGED
-from krm_windows.emit.labels import labels
+from krm_windows.emit.labels import COMPONENT, HOOK, labels
 from krm_windows.plan.model import Plan
 from krm_windows.policy.hooks import BeforeOpen, Hook, Hooks, Variable
 
@@ -41,7 +41,7 @@ def _hook(plan: Plan, path: str, hook: Hook) -> dict[str, object]:
 
 
 def _labels(plan: Plan) -> dict[str, str]:
-    return {**labels(plan), "app.kubernetes.io/component": "hook"}
+    return {**labels(plan), COMPONENT: HOOK}
 
 
 def _job(plan: Plan, hook: Hook) -> dict[str, object]:

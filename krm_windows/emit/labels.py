@@ -9,12 +9,13 @@ WINDOW = "krm-windows.dev/window"
 GOVERNED_BY = "krm-windows.dev/governed-by"
 SUBSTITUTE = "kustomize.toolkit.fluxcd.io/substitute"
 FORCE = "kustomize.toolkit.fluxcd.io/force"
+COMPONENT, GATE, HOOK = "app.kubernetes.io/component", "gate", "hook"
 
 
 def labels(plan: Plan) -> dict[str, str]:
     """Return the labels that every emitted object and its Pods carry."""
     return {
-        "app.kubernetes.io/component": "gate",
+        COMPONENT: GATE,
         "app.kubernetes.io/instance": names.fit(plan.name, names.NAME_LIMIT),
         "app.kubernetes.io/managed-by": "krm-windows",
         "app.kubernetes.io/name": "krm-windows",

@@ -13,20 +13,22 @@ from krm_windows.plan.wakeups import WakeUp
 
 CRON_JOB_LIMIT = 52
 NAME_LIMIT = 63
+CONTENT = 10  # digits of a digest of what a Job does
+_HASH = 8  # digits at the end of a name that was cut
 
 # A policy whose own name looks like that of something emitted could collide with a shorter one: `a` with a window
 # `b-open-c`, `a-open-b` with a window `c`. Its names carry a hash.
 _AMBIGUOUS = re.compile(r"-(open|close|edge|look|now|gate)(-|$)")
 
 
-def digest(text: str, length: int = 8) -> str:
+def digest(text: str, length: int = _HASH) -> str:
     """Return the first hexadecimal digits of a text's SHA-256."""
     return hashlib.sha256(text.encode()).hexdigest()[:length]
 
 
 def fit(name: str, limit: int) -> str:
     """Return a name within a limit: a longer one is cut and ends in a hash of the whole."""
-    return name if len(name) <= limit else f"{name[: limit - 9].rstrip('-.')}-{digest(name)}"
+    return name if len(name) <= limit else f"{name[: limit - _HASH - 1].rstrip('-.')}-{digest(name)}"
 
 
 def cron_job(plan: Plan, look: WakeUp) -> str:
@@ -63,8 +65,15 @@ def hook(plan: Plan, kind: str) -> str:
 
 
 def now(plan: Plan, content: str) -> str:
-    """Return the name of the Job that looks as soon as it is applied; `content` is a digest of what it does."""
+    """Return the name of the Job that looks as soon as it is applied; `content` are digits of what it does."""
     return _made(plan, f"now-{content}", NAME_LIMIT)
+
+
+def now_begins(plan: Plan) -> str:
+    """Return what the names of all such Jobs of a policy begin with; hexadecimal digits follow."""
+    sample = "0" * CONTENT
+    name = now(plan, sample)
+    return name.removesuffix(sample) if name.endswith(sample) else name[:-_HASH]
 
 
 def policy_label(plan: Plan) -> str:

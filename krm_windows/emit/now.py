@@ -1,6 +1,5 @@
 """The Job that runs as soon as it is applied."""
 
-import hashlib
 import json
 
 from krm_windows.emit import gate, kubectl, names
@@ -23,7 +22,7 @@ def lift(plan: Plan) -> Manifest:
 
 
 def _job(plan: Plan, spec: dict[str, object], content: object) -> Manifest:
-    digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:10]
+    digest = names.digest(json.dumps(content, sort_keys=True), names.CONTENT)
     return {
         "apiVersion": "batch/v1",
         "kind": "Job",

@@ -20,9 +20,7 @@ _PREFIX = "krm_windows"
 
 def objects(plan: Plan) -> list[Manifest]:
     """Return the ConfigMap that kube-state-metrics mounts (`--custom-resource-state-config-file`)."""
-    held = plan.timetable
-    kinds = {(target.group, target.kind): target for target in (*held.targets, *held.released)}
-    resources = [_resource(plan, target) for (group, _), target in sorted(kinds.items()) if group != "batch"]
+    resources = [_resource(plan, target) for target in kinds(plan)]
     config = {"kind": "CustomResourceStateMetrics", "spec": {"resources": resources}}
     return [
         {
@@ -32,6 +30,13 @@ def objects(plan: Plan) -> list[Manifest]:
             "data": {KEY: writer.render(config)},
         }
     ]
+
+
+def kinds(plan: Plan) -> list[Target]:
+    """Return a target of each kind that is told of."""
+    held = plan.timetable
+    found = {(target.group, target.kind): target for target in (*held.targets, *held.released)}
+    return [target for (group, _), target in sorted(found.items()) if group != "batch"]
 
 
 def _resource(plan: Plan, target: Target) -> dict[str, object]:

@@ -14,12 +14,13 @@ from krm_windows.gate.target import mark
 from krm_windows.gate.timetable import Target
 from krm_windows.gate.wallclock import zone
 
-_REASONS = {  # by what the words of a look hold: the reason of the Event, and its type
-    "held:": ("WindowHeld", "Warning"),
-    "by a person": ("WindowLeftToPerson", "Warning"),
-    "by another policy": ("WindowLeftToPolicy", "Normal"),
+_REASONS = {  # by what the words of a look begin with: the reason of the Event, and its type
+    "left closed, held:": ("WindowHeld", "Warning"),
+    "left closed by a person": ("WindowLeftToPerson", "Warning"),
+    "left closed by another policy": ("WindowLeftToPolicy", "Normal"),
     "opened": ("WindowOpened", "Normal"),
     "closed": ("WindowClosed", "Normal"),
+    "a person resumed it: closed": ("WindowClosed", "Normal"),
     "hooks.": ("WindowHookFailed", "Warning"),
 }
 
@@ -50,16 +51,16 @@ def _words(record: dict[str, object], target: Target) -> str:
     if record.get("hook") and record.get("trouble"):
         return f"hooks.{record['hook']} failed: Job {record['job']}: {record['trouble']}"
     words = str(record.get("done") or record.get("left") or "") if record.get("target") == str(target) else ""
-    return words if any(part in words for part in _REASONS) else ""
+    return words if words.startswith(tuple(_REASONS)) else ""
 
 
 def _write(gate: Gate, cluster: Cluster, target: Target, words: str) -> None:
     thing, decision = cluster.get(target), gate.decides(gate.now())
-    reason, level = next(found for part, found in _REASONS.items() if part in words)
-    version = dig(thing, "metadata", "resourceVersion")
+    reason, level = next(found for part, found in _REASONS.items() if words.startswith(part))
+    version, uid = (dig(thing, "metadata", key) for key in ("resourceVersion", "uid"))
     # What is left alone, or failed, is found again by the next look: one name for all of them, and one Event.
     once = {"WindowClosed": version, "WindowOpened": version}.get(reason, str(decision.since))
-    name = sha256(json.dumps([gate.timetable.policy, words, once]).encode()).hexdigest()[:16]
+    name = sha256(json.dumps([gate.timetable.policy, uid, words, once]).encode()).hexdigest()[:16]
     now = gate.now().astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     event: dict[str, object] = {
         "apiVersion": "v1",
@@ -70,7 +71,7 @@ def _write(gate: Gate, cluster: Cluster, target: Target, words: str) -> None:
             "kind": target.kind,
             "namespace": target.namespace,
             "name": target.name,
-            "uid": dig(thing, "metadata", "uid"),
+            "uid": uid,
             "resourceVersion": version,
         },
         "type": level,

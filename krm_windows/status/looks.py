@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from krm_windows.emit.labels import POLICY
+from krm_windows.emit.labels import COMPONENT, HOOK, POLICY
 from krm_windows.gate.kubernetes import dig
 from krm_windows.status.objects import Thing
 
@@ -20,8 +20,12 @@ class Look:
 
 def last(things: Sequence[Thing], label: str) -> Look | None:
     """Return the newest look of the policy whose objects carry a label, None where there was none yet."""
-    ours = (thing for thing in things if dig(thing, "metadata", "labels", POLICY) == label)
+    ours = (thing for thing in things if dig(thing, "metadata", "labels", POLICY) == label and not _is_hook(thing))
     return max((look for thing in ours for look in _looks(thing)), key=lambda look: look.at, default=None)
+
+
+def _is_hook(thing: Thing) -> bool:
+    return dig(thing, "metadata", "labels", COMPONENT) == HOOK
 
 
 def _looks(thing: Thing) -> Iterator[Look]:

@@ -49,8 +49,8 @@ class Report:
 
     @property
     def as_wanted(self) -> bool:
-        """Whether every target is."""
-        return all(row.as_wanted for row in self.rows)
+        """Whether every target is, and there is one: where nothing was seen, nothing is known."""
+        return bool(self.rows) and all(row.as_wanted for row in self.rows)
 
 
 def report(version: Version, things: Sequence[Thing], at: datetime) -> Report:
@@ -99,12 +99,13 @@ class _Judge:
         return "open" if self.decision.open or target in self.timetable.released else "closed"
 
     def _suspension(self, target: Target, thing: Thing) -> Suspension:
-        """Say whose a suspension is: a hold before our mark, our mark before that of another policy."""
+        """Say whose a suspension is: a hold's, else that of the mark for which it is closed now."""
         found = dig(thing, "metadata", "annotations")
         notes = {str(key): str(note) for key, note in found.items()} if isinstance(found, dict) else {}
         mine = [mark(policy) for policy in (self.timetable.policy, *self.timetable.former_names)]
         others = sorted(note for note in notes if note.startswith(MARKS) and note not in mine)
-        marks = [note for note in (*mine, *others) if note in notes]
+        first = (*others, *mine) if self.decision.open else (*mine, *others)
+        marks = [note for note in first if note in notes]
         if not self.looks:
             return Suspension("an edge, or a person")
         if HOLD in notes:

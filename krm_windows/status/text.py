@@ -1,7 +1,7 @@
 """A report as a table, in the manner of kubectl."""
 
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from krm_windows.gate.wallclock import zone
 from krm_windows.preview import sentences
@@ -41,9 +41,17 @@ def _cells(report: Report, row: Row, at: datetime) -> tuple[str, ...]:
     decision = report.decision
     verb = "closes" if decision.open else "opens"
     change = f"{verb} {shown(decision.until, tz)}" if decision.until else ""
-    return str(row.target), row.state, row.wanted, by.by if by else "", since, until, change, _look(report, at)
+    return str(row.target), row.state, row.wanted, _plain(by.by) if by else "", since, until, change, _look(report, at)
+
+
+def _plain(words: str) -> str:
+    """Return what a person has written as one line, without what would steer a terminal."""
+    return "".join(sign for sign in " ".join(words.split()) if sign.isprintable())
 
 
 def _look(report: Report, at: datetime) -> str:
     look = report.look
-    return f"{span(at - look.at)} ago, {'succeeded' if look.succeeded else 'failed'}" if look else "never"
+    if not look:
+        return "never"
+    ago = max(at - look.at, timedelta())  # the cluster's clock may be ahead of ours
+    return f"{span(ago)} ago, {'succeeded' if look.succeeded else 'failed'}"

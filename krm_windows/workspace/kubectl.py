@@ -35,7 +35,11 @@ class Kubectl:
         command = ["kubectl", *options, f"--request-timeout={_PATIENCE}", "get", *arguments]
         try:
             done = subprocess.run(  # noqa: S603 - an argument vector, no shell
-                [*command, "--ignore-not-found", "--output=json"], capture_output=True, encoding="utf-8", check=False
+                [*command, "--ignore-not-found", "--output=json"],
+                capture_output=True,
+                encoding="utf-8",
+                errors="replace",
+                check=False,
             )
         except FileNotFoundError as error:
             advice = "install it, or pipe what it prints elsewhere (-f -)"

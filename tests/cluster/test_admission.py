@@ -37,6 +37,19 @@ def patch(**change: object) -> Deed:
     return lambda api, namespace: api.patch("kustomizations", namespace, APPS, change, manager="krm-windows")
 
 
+def claim(manager: str, operation: str) -> Deed:
+    """Return the deed of claiming that a manager owns what it does not, for Flux to remove what is not in Git."""
+    fields = {"f:metadata": {"f:annotations": {"f:krm-windows.dev/hold": {}}}, "f:spec": {"f:timeout": {}}}
+    entry = {
+        "manager": manager,
+        "operation": operation,
+        "apiVersion": "kustomize.toolkit.fluxcd.io/v1",
+        "fieldsType": "FieldsV1",
+        "fieldsV1": fields,
+    }
+    return patch(metadata={"managedFields": [entry]})
+
+
 REFUSED: dict[str, Deed] = {
     "change the path": patch(spec={"path": "./elsewhere"}),
     "change the path beside what it may": patch(spec={"path": "./elsewhere", "suspend": False}),
@@ -46,6 +59,8 @@ REFUSED: dict[str, Deed] = {
     "annotate it": annotate,
     "lift a hold": patch(metadata={"annotations": {"krm-windows.dev/hold": None}}),
     "keep it from going": patch(metadata={"finalizers": ["tried.example.com/yes"]}),
+    "claim that Flux applied more": claim("kustomize-controller", "Apply"),
+    "claim that kubectl wrote more, which Flux takes over": claim("kubectl-edit", "Update"),
 }
 
 
@@ -60,7 +75,7 @@ def test_everything_but_its_field_is_refused(story: Story, account: Api) -> None
 
 
 def test_rights_that_are_too_wide_are_held_too(story: Story, account: Api) -> None:
-    """Somebody has made the account an administrator of its namespace: it still deletes no target."""
+    """Somebody has made the account an administrator of its namespace: it still creates and deletes no target."""
     binding = {
         "metadata": {"name": "too-wide"},
         "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},
@@ -69,6 +84,8 @@ def test_rights_that_are_too_wide_are_held_too(story: Story, account: Api) -> No
     story.api.create("rolebindings", story.name, binding)
     eventually("the rights are there", lambda: may_list(account, story.name))
     assert refuses(account, story, lambda api, namespace: api.delete("kustomizations", namespace, APPS))
+    another = story.kustomization("another", "./elsewhere")
+    assert refuses(account, story, lambda api, namespace: api.create("kustomizations", namespace, another))
     status: Object = {"status": {"lastAppliedRevision": "main@sha1:0"}}
     assert refuses(
         account, story, lambda api, namespace: api.patch("kustomizations", namespace, f"{APPS}/status", status)
@@ -82,6 +99,18 @@ def test_it_turns_its_field_and_nobody_else_is_held(story: Story, account: Api) 
         patch(spec={"suspend": suspend}, metadata={"annotations": marks})(account, story.name)
         assert story.suspended() is suspend
     patch(metadata={"labels": {"tried": "yes"}})(story.api, story.name)
+
+
+def test_many_hands_do_not_keep_it_from_its_field(story: Story, account: Api) -> None:
+    """Where more have changed a target than the API server remembers, it joins the oldest, and that is no claim."""
+    for hand in range(12):
+        hands: Object = {"metadata": {"annotations": {f"hand-{hand}": "here"}}}
+        story.api.patch("kustomizations", story.name, APPS, hands, manager=f"hand-{hand}")
+    for suspend in (False, True):
+        patch(spec={"suspend": suspend}, metadata={"annotations": {MARK: "{}"}})(account, story.name)
+    managers = [entry["manager"] for entry in story.target()["metadata"]["managedFields"]]
+    assert "ancient-changes" in managers
+    assert story.suspended()
 
 
 @pytest.mark.long

@@ -15,7 +15,9 @@ from calls import POLICY, call, wire
 
 LOOK, OPENS, CLOSES = "week-look", "week-open-office", "week-close-office"
 NAMESPACE = "flux-system"
+NOW = "week-now-0123456789"
 EDGES = "  actuator: {type: Kubectl}\n"
+HOOK = "  hooks: {namespace: line, beforeOpen: {image: 'line:1', timeout: 45m}}\n"
 EXTRAS = "  extras: [PrometheusRule, StateMetrics]\n"
 Series = dict[str, str]
 
@@ -135,6 +137,27 @@ CASES = {
         {72: set(), 180: set()},
         POLICY + EDGES,
     ),
+    "an edge that acts was due, and nothing has succeeded ever": Case(
+        {cron_job("created", OPENS): "0x200", cron_job("next_schedule_time", OPENS): "3600x200"},
+        {70: set(), 72: {"KrmWindowsNotOpened"}},
+        POLICY + EDGES,
+    ),
+    "a long hook runs after the window opened": Case(
+        {SUCCESS: "2700x100 6000x100", cron_job("status_last_schedule_time", OPENS): "_x60 3600x200"},
+        {72: set(), 90: set(), 120: set()},
+        POLICY + HOOK,
+    ),
+    "a long hook has run for as long as it may": Case(
+        {SUCCESS: "2700x200", cron_job("status_last_schedule_time", OPENS): "_x60 3600x200"},
+        {75: set(), 190: {"KrmWindowsNotOpened", "KrmWindowsNotAsWanted"}},
+        POLICY + HOOK,
+    ),
+    "the interval was made shorter, and the edit was looked at": Case(
+        {SUCCESS: "0x400", job("status_completion_time", NOW): "_x100 6000x300"}, {101: set(), 130: set()}
+    ),
+    "the look at an edit failed": Case(
+        {SUCCESS: "900x44 2700x60", **failed(NOW, 1800)}, {31: {"KrmWindowsGateFailing"}, 46: set()}
+    ),
     "it opens another day": Case(
         {SUCCESS: EVERY_QUARTER, cron_job("next_schedule_time", OPENS): "90000x200"}, {30: set(), 120: set()}
     ),
@@ -200,6 +223,12 @@ def expected(name: str, words: str, series: Series, firing: set[str]) -> list[di
         }
     labels = {"policy": f"{NAMESPACE}/week", "severity": "warning", **where}
     return [{"exp_labels": labels, "exp_annotations": {"summary": words}}]
+
+
+def test_a_target_that_kube_state_metrics_knows_itself() -> None:
+    """Of CronJobs there is no metric of ours, so there is no alert that could never fire."""
+    policy = POLICY.replace("kind: Kustomization", "kind: CronJob")
+    assert "KrmWindowsReopened" not in said(emitted(policy + EXTRAS))
 
 
 def test_every_alert_fires_in_a_case(rules: dict) -> None:

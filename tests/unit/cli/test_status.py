@@ -1,7 +1,9 @@
 """`krm-windows status`, on what kubectl printed: what each target is, should be, and who keeps it shut."""
 
 import json
+import os
 import re
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,6 +11,7 @@ import pytest
 from calls import POLICY
 
 from krm_windows.cli import main
+from krm_windows.cli import status as cli
 from krm_windows.gate.target import mark
 from krm_windows.status import color
 
@@ -37,9 +40,10 @@ def thing(
     }
 
 
-def job(name: str, at: str, condition: str = "Complete") -> Thing:
+def job(name: str, at: str, condition: str = "Complete", component: str = "gate") -> Thing:
     """Return a Job of the policy that ended."""
-    metadata = {"name": name, "namespace": "flux-system", "labels": LABEL}
+    labels = {**LABEL, "app.kubernetes.io/component": component}
+    metadata = {"name": name, "namespace": "flux-system", "labels": labels}
     ended = {"type": condition, "status": "True", "lastTransitionTime": at}
     return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "status": {"conditions": [ended]}}
 
@@ -72,6 +76,8 @@ def row(printed: str) -> list[str]:
         (OPEN, thing(suspend=True, notes=OURS | HOLD), 0, ["closed", "open", f"held: {HOLD['krm-windows.dev/hold']}"]),
         (OPEN, thing(suspend=True, notes=OTHERS), 0, ["closed", "open", "policy shop/nights"]),
         (OPEN, thing(suspend=True, notes={mark("a/b"): "spoilt"}), 0, ["closed", "open", "another policy"]),
+        (OPEN, thing(suspend=True, notes=OURS | OTHERS), 0, ["closed", "open", "policy shop/nights"]),
+        (CLOSED, thing(suspend=True, notes=OURS | OTHERS), 0, ["closed", "closed", "this policy"]),
         (CLOSED, thing(suspend=True, notes=OURS), 0, ["closed", "closed", "this policy"]),
         (CLOSED, thing(suspend=True), 0, ["closed", "closed", "a person"]),
         (CLOSED, thing(), 1, ["open", "closed"]),
@@ -146,6 +152,35 @@ def test_the_last_look_is_the_newest(status: Status) -> None:
     assert row(printed)[-1] == "never"
 
 
+def test_the_job_of_a_hook_is_no_look(status: Status) -> None:
+    """It has the policy's label, too, and may have ended well where the look did not."""
+    hook = job("week-before-open-1", "2026-11-21T09:50:00Z", component="hook")
+    _, printed = status(CLOSED, thing(), job("week-look-1", "2026-11-21T09:45:00Z", "Failed"), hook)
+    assert row(printed)[-1] == "15 m ago, failed"
+
+
+def test_a_cluster_whose_clock_is_ahead(status: Status) -> None:
+    """Its last look was not before it was."""
+    _, printed = status(CLOSED, thing(), job("week-look-1", "2026-11-21T10:00:03Z"))
+    assert row(printed)[-1] == "0 m ago, succeeded"
+
+
+def test_what_a_person_wrote_stays_in_its_cell(status: Status) -> None:
+    """A hold of several lines is one, and steers no terminal."""
+    notes = OURS | {"krm-windows.dev/hold": "anna:\n\x1b[2Jthe press\n"}
+    _, printed = status(CLOSED, thing(suspend=True, notes=notes))
+    assert row(printed)[3] == "held: anna: [2Jthe press"
+
+
+def test_only_what_the_policy_looks_into_is_read(status: Status, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cluster has thousands of Jobs."""
+    made: list[object] = []
+    whole = cli.KubeObject.from_value
+    monkeypatch.setattr(cli.KubeObject, "from_value", lambda value: made.append(value) or whole(value))
+    status(CLOSED, thing(), *(job(f"week-look-{number}", "2026-11-21T09:45:00Z") for number in range(9)))
+    assert made == [thing()]
+
+
 def test_lists_of_lists(status: Status) -> None:
     """What several calls of kubectl printed, one after the other."""
     code, printed = status(OPEN, {"kind": "List", "items": [thing("infra")]}, {"kind": "List", "items": [thing()]})
@@ -153,12 +188,12 @@ def test_lists_of_lists(status: Status) -> None:
 
 
 def test_labels_are_resolved_from_the_cluster(status: Status) -> None:
-    """What has them is a target; where nothing has, it is said."""
+    """What has them is a target; where nothing has, it is said, and nothing is known to be as wanted."""
     policy = POLICY.replace("names: [apps]", "matchLabels: {class: windowed}")
     code, printed = status(CLOSED, thing("a", labels={"class": "windowed"}), thing("b"), policy=policy)
     assert (code, row(printed)[0]) == (1, "Kustomization flux-system/a")
     code, printed = status(CLOSED, thing("b"), policy=policy)
-    assert (code, printed.splitlines()[-1]) == (0, "no targets: nothing has the labels that they are selected by")
+    assert (code, printed.splitlines()[-1]) == (1, "no targets: nothing has the labels that they are selected by")
 
 
 def test_what_is_released(status: Status) -> None:
@@ -187,6 +222,15 @@ def test_edges_that_act(status: Status) -> None:
     assert status(OPEN, thing(suspend=True), policy=policy)[0] == 1
 
 
+@pytest.mark.parametrize("text", ["", "  \n"])
+def test_no_answer_at_all(text: str, status: Status, capsys: pytest.CaptureFixture[str]) -> None:
+    """A kubectl that failed has printed nothing, which says nothing of the targets."""
+    status(OPEN)
+    Path("objects.json").write_text(text)
+    assert main(["status", "policy.yaml", "-f", "objects.json"]) == 1
+    assert capsys.readouterr().err == "krm-windows: objects.json: is empty: did kubectl fail?\n"
+
+
 @pytest.mark.parametrize("text", ["nonsense", "[]", '{"a": 1}', '{"kind": "List"} x'])
 def test_what_is_no_answer_of_kubectl(text: str, status: Status, capsys: pytest.CaptureFixture[str]) -> None:
     """It is refused in words."""
@@ -194,6 +238,55 @@ def test_what_is_no_answer_of_kubectl(text: str, status: Status, capsys: pytest.
     Path("objects.json").write_text(text)
     assert main(["status", "policy.yaml", "-f", "objects.json"]) == 1
     assert "objects.json: is not what `kubectl get -o json` prints: " in capsys.readouterr().err
+
+
+@pytest.fixture
+def kubectl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Put a program of that name on the PATH, which runs some lines of Bash."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    Path("policy.yaml").write_text(POLICY)
+
+    def make(lines: str) -> None:
+        Path("kubectl").write_text(f"#!/bin/bash\n{lines}\n")
+        Path("kubectl").chmod(0o755)
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        ("echo Welcome", "kubectl: is not what `kubectl get -o json` prints: "),
+        ("printf 'no \\xe9lan\\n' >&2; exit 1", "kubectl: no \ufffdlan"),
+    ],
+)
+def test_a_kubectl_that_answers_nonsense(
+    lines: str, words: str, kubectl: Callable[[str], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A wrapper may print what it likes: it is no fault of ours, and said in words."""
+    kubectl(lines)
+    assert main(["status", "policy.yaml"]) == 1
+    assert words in capsys.readouterr().err
+
+
+def test_a_watch_says_what_it_can_no_longer_judge(
+    kubectl: Callable[[str], None], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The target whose timeout counts is deleted: what was shown is no longer known."""
+    apps = {**thing(), "spec": {"timeout": "3m"}}
+    kubectl(f"case $* in *kustomizations*) [ -e gone ] || cat <<'END'\n{json.dumps(apps)}\nEND\nesac")
+    Path("policy.yaml").write_text(f"{POLICY}  closesEarly: auto\n")
+    turns = iter([lambda: Path("gone").touch(), lambda: None])
+
+    def wait(_: float) -> None:
+        next(turns, lambda: signal.raise_signal(signal.SIGINT))()
+
+    monkeypatch.setattr(cli.time, "sleep", wait)
+    assert main(["status", "policy.yaml", "--watch", "--at", OPEN]) != 0
+    printed = capsys.readouterr()
+    assert "Kustomization flux-system/apps" in printed.out
+    assert "(timeout-unknown)" in printed.err
 
 
 def test_a_wrong_policy(status: Status, capsys: pytest.CaptureFixture[str]) -> None:

@@ -55,6 +55,13 @@ POLICIES = st.tuples(LABELS | SPOKEN | SPOKEN.map(lambda name: name.replace("-",
 WINDOWS = st.lists(LABELS | SPOKEN, min_size=1, max_size=3, unique=True).map(tuple)
 
 
+@given(POLICIES, st.from_regex(f"[0-9a-f]{{{names.CONTENT}}}", fullmatch=True))
+def test_what_the_name_of_the_job_that_looks_at_once_begins_with(who: tuple[str, str], content: str) -> None:
+    """Whether it was cut or not, hexadecimal digits follow."""
+    one = plan(*who)
+    assert re.fullmatch(f"{re.escape(names.now_begins(one))}[0-9a-f]+", names.now(one, content))
+
+
 @given(POLICIES, WINDOWS, st.lists(LABELS | SPOKEN, max_size=3, unique=True).map(tuple))
 def test_names_are_valid_and_unique(who: tuple[str, str], windows: tuple[str, ...], spaces: tuple[str, ...]) -> None:
     """Within one policy no two objects have one name, and Roles keep apart even if all are moved into one namespace."""
