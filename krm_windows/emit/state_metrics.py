@@ -33,10 +33,17 @@ def objects(plan: Plan) -> list[Manifest]:
 
 
 def kinds(plan: Plan) -> list[Target]:
-    """Return a target of each kind that is told of."""
-    held = plan.timetable
-    found = {(target.group, target.kind): target for target in (*held.targets, *held.released)}
-    return [target for (group, _), target in sorted(found.items()) if group != "batch"]
+    """Return a target of each kind that is told of: those that one field turns, as one metric has one path."""
+    targets = (*plan.timetable.targets, *plan.timetable.released)
+    fields: dict[tuple[str, str], dict[tuple[str, ...], Target]] = {}
+    for target in targets:
+        fields.setdefault((target.group, target.kind), {})[target.field] = target
+    return [
+        target
+        for (group, _), found in sorted(fields.items())
+        for target in found.values()
+        if group != "batch" and len(found) == 1
+    ]
 
 
 def _resource(plan: Plan, target: Target) -> dict[str, object]:

@@ -132,6 +132,17 @@ def test_the_format_of_kube_state_metrics(emitted: list[Object]) -> None:
     assert paths == [["spec", "paused"], ["spec", "off"], ["spec", "suspend"], ["spec", "suspend"]]
 
 
+def test_a_kind_that_two_fields_turn_is_left_out() -> None:
+    """One metric has one path: the other object would seem to be open for ever."""
+    second = (
+        "  - {kind: Widget, names: [other], apiVersion: example.com/v1, resource: widgets, suspendField: spec.no}\n"
+    )
+    items = yaml.safe_load(call(wire(config=POLICY + KINDS + second)).out)["items"]
+    [text] = [item["data"]["custom-resource-state.yaml"] for item in items if "state-metrics" in name(item)[1]]
+    assert "Widget" not in text
+    assert "HelmRelease" in text
+
+
 def test_names_of_the_whole_cluster(emitted: list[Object]) -> None:
     """They hold the namespace, so that policies of one name do not meet."""
     elsewhere = call(wire(config=(POLICY + KINDS).replace("namespace: flux-system", "namespace: other"))).out
