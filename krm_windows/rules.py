@@ -99,7 +99,9 @@ TARGET_SELECTOR = _error("target-selector", "A target needs exactly one of `name
 TARGET_DUPLICATE = _error("target-duplicate", "A target is named twice.")
 TARGET_KIND = _error("target-kind", "A target's kind is not known, and how to suspend it is not said.")
 CRONJOB_SHARED = _error("cronjob-shared", "Two edges of the windows claim one CronJob.")
-HOOK_NAMESPACE = _error("hook-namespace", "Hooks would run where the accounts of the policy, a target or Flux are.")
+HOOK_NAMESPACE = _error(
+    "hook-namespace", "Hooks would run where the accounts of the policy, a target, Flux or Kubernetes are."
+)
 HOOK_NONE = _error("hook-none", "`hooks` has neither `beforeOpen` nor `afterClose`.")
 HOOK_ROLLBACK = _error("hook-rollback", "A hook has a rollback, and its failure aborts nothing.")
 HOOK_VALUE = _error("hook-value", "A hook's variable has no value, or two.")

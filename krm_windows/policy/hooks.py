@@ -72,7 +72,7 @@ class Hooks(Part):
     """Jobs around every occurrence, that is every unbroken time in which the policy is open."""
 
     namespace: fields.Label = Field(
-        description="Where they run: a namespace of their own, neither the policy's, nor a target's, nor Flux's."
+        description="Where they run: a namespace of their own, not the policy's, a target's, Flux's or Kubernetes'."
     )
     before_open: BeforeOpen | None = Field(default=None, description="What runs before the targets are opened.")
     after_close: AfterClose | None = Field(default=None, description="What runs after they were closed.")

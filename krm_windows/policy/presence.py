@@ -23,8 +23,8 @@ _BEYOND_EDGES = (
 )
 _NOTHING: tuple[Tree, ...] = ({}, [])
 _AS_WITHOUT = {"closesEarly": "0m", "events": "false", "outsideWindows": "Closed", "state": "Scheduled"}
-# Where Flux runs: whoever may create Jobs there may use its accounts.
-_FLUX = "flux-system"
+# Where Flux and Kubernetes run: whoever may create Jobs there may use their accounts.
+_FLUX, _KUBERNETES = "flux-system", "kube-"
 
 
 def check(tree: Tree) -> Iterator[Finding]:
@@ -77,10 +77,9 @@ def _hooks(spec: dict[str, Tree], home: Tree) -> Iterator[Finding]:
     lists = (spec.get(kind) for kind in ("targets", "released"))
     targets = [target for found in lists if isinstance(found, list) for target in map(_map, found)]
     taken = {_FLUX: "Flux's", home: "the policy's"} | {t.get("namespace"): "a target's" for t in targets}
-    if isinstance(namespace, str) and namespace in taken:
-        must = (
-            f"must be a namespace of their own, not {taken[namespace]}: who may create Jobs may use every account there"
-        )
+    if isinstance(namespace, str) and (namespace in taken or namespace.startswith(_KUBERNETES)):
+        whose = taken.get(namespace, "Kubernetes'")
+        must = f"must be a namespace of their own, not {whose}: who may create Jobs may use every account there"
         yield Finding(rules.HOOK_NAMESPACE, must, namespace, path="spec.hooks.namespace")
     if hooks and not hooks.keys() & {"beforeOpen", "afterClose"}:
         yield Finding(rules.HOOK_NONE, "must have `beforeOpen`, `afterClose` or both", path="spec.hooks")

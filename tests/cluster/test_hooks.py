@@ -293,9 +293,9 @@ def token(story: Story) -> Api:
 
 
 def test_refused_namespaces(story: Story) -> None:
-    """The policy's, a target's and that of Flux: whoever may create Jobs there may use the accounts there."""
+    """The policy's, a target's, that of Flux and those of Kubernetes: with Jobs there its accounts could be used."""
     targets = [{"kind": "Kustomization", "names": [APPS], "namespace": "tenants"}]
-    for namespace in (story.name, "tenants", "flux-system"):
+    for namespace in (story.name, "tenants", "flux-system", "kube-system"):
         hooks = {"namespace": namespace, "afterClose": {"image": "line:1"}}
         story.write("windows.yaml", story.policy_text({**CLOSED, "targets": targets, "hooks": hooks}))
         with pytest.raises(AssertionError, match="hook-namespace"):

@@ -187,6 +187,13 @@ def test_C02_all_problems_together_sorted() -> None:
             ),
         ),
         (
+            "  hooks: {namespace: kube-system, afterClose: {image: 'i:1'}}",
+            (
+                "[error] spec.hooks.namespace: must be a namespace of their own, not Kubernetes': who may create Jobs "
+                'may use every account there, got "kube-system" (hook-namespace)'
+            ),
+        ),
+        (
             "  hooks: {namespace: line, afterClose: {image: 'i:1', onFailure: Abort}}",
             '[error] spec.hooks.afterClose.onFailure: must be Continue, got "Abort" (field-value)',
         ),
