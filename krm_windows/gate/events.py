@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -27,19 +28,19 @@ _REASONS = {  # by what the words of a look begin with: the reason of the Event,
 
 def look(gate: Gate, cluster: Cluster, *, allow_missing: bool, around: Callable[..., bool] = Gate.look) -> bool:
     """Look as `around` does, and write Events of what it logs; that one cannot be written is no failure."""
-    records: list[dict[str, object]] = []
+    records: list[tuple[datetime, Decision, dict[str, object]]] = []
 
     def log(**fields: object) -> None:
         gate.log(**fields)
-        records.append(fields)
+        records.append((now := gate.now(), gate.decides(now), fields))
 
     well = around(replace(gate, log=log), cluster, allow_missing=allow_missing)
     cluster.renew()
     for target in (*gate.timetable.targets, *gate.timetable.released):
-        for record in records:
+        for now, decision, record in records:
             if words := _words(record, target):
                 try:
-                    _write(gate, cluster, target, words)
+                    _write(gate, cluster, target, words, (now, decision))
                 except ApiError as error:
                     if error.status != HTTPStatus.CONFLICT:
                         gate.log(target=str(target), event=words, error=str(error))
@@ -54,14 +55,14 @@ def _words(record: dict[str, object], target: Target) -> str:
     return words if words.startswith(tuple(_REASONS)) else ""
 
 
-def _write(gate: Gate, cluster: Cluster, target: Target, words: str) -> None:
-    thing, decision = cluster.get(target), gate.decides(gate.now())
+def _write(gate: Gate, cluster: Cluster, target: Target, words: str, then: tuple[datetime, Decision]) -> None:
+    thing, (now, decision) = cluster.get(target), then
     reason, level = next(found for part, found in _REASONS.items() if words.startswith(part))
     version, uid = (dig(thing, "metadata", key) for key in ("resourceVersion", "uid"))
     # What is left alone, or failed, is found again by the next look: one name for all of them, and one Event.
     once = {"WindowClosed": version, "WindowOpened": version}.get(reason, str(decision.since))
     name = sha256(json.dumps([gate.timetable.policy, uid, words, once]).encode()).hexdigest()[:16]
-    now = gate.now().astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    time = now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     event: dict[str, object] = {
         "apiVersion": "v1",
         "kind": "Event",
@@ -78,20 +79,18 @@ def _write(gate: Gate, cluster: Cluster, target: Target, words: str) -> None:
         "reason": reason,
         "message": _message(gate, thing, words, decision)[:1024],
         "source": {"component": "krm-windows"},
-        "firstTimestamp": now,
-        "lastTimestamp": now,
+        "firstTimestamp": time,
+        "lastTimestamp": time,
         "count": 1,
     }
     cluster.ask("POST", f"/api/v1/namespaces/{target.namespace}/events", event)
 
 
 def _message(gate: Gate, thing: object, words: str, decision: Decision) -> str:
-    """Say what happened, by which policy, until when and why; what is closed carries that in its mark."""
-    text = dig(thing, "metadata", "annotations", mark(gate.timetable.policy))
-    try:
-        marked = json.loads(str(text))
-        reason, until = marked["reason"], marked["until"] and datetime.fromisoformat(marked["until"])
-    except (KeyError, TypeError, ValueError):  # no mark of ours
-        reason, until = decision.reason, decision.until
+    """Say what happened, by which policy, until when and why then; what hooks keep closed says why in its mark."""
+    reason, until = decision.reason, decision.until
+    if decision.open and words.endswith("closed"):
+        with suppress(KeyError, TypeError, ValueError):  # no mark of ours
+            reason = json.loads(str(dig(thing, "metadata", "annotations", mark(gate.timetable.policy))))["reason"]
     clock = f" until {until.astimezone(zone(gate.timetable.time_zone)):%a %Y-%m-%d %H:%M %Z}" if until else ""
     return f"{words}, by {gate.timetable.policy}{clock}: {reason}"

@@ -1,6 +1,7 @@
 """Events on targets, against an API server: one for each change, and one for what look after look leaves alone."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -10,7 +11,7 @@ from api_server import GROUP, Api, Fault, dropped, status
 
 from krm_windows.gate import events, hooks
 from krm_windows.gate.__main__ import Gate
-from krm_windows.gate.decide import decide
+from krm_windows.gate.decide import Decision, decide
 from krm_windows.gate.kubernetes import Cluster, dig
 from krm_windows.gate.target import HOLD, mark
 from krm_windows.gate.timetable import Rule, Target, Timetable
@@ -126,6 +127,35 @@ def test_a_failed_hook_is_told(api: Api, look: Look) -> None:
     [job] = api.jobs()
     assert [each[:2] for each in told(api)] == [("Normal", "WindowClosed"), ("Warning", "WindowHookFailed")]
     assert f"hooks.beforeOpen failed: Job line/{job}: BackoffLimitExceeded: it said no" in str(told(api)[1][2])
+
+
+def test_what_is_told_late(api: Api, port: int, account: Path) -> None:
+    """A hook that takes long delays the telling only: time, end and reason are those of the deed."""
+    api.add("apps", {}, apiVersion=f"{GROUP}/v1")
+    time = [NOON]
+
+    def around(gate: Gate, cluster: Cluster, *, allow_missing: bool) -> bool:
+        done = gate.look(cluster, allow_missing=allow_missing)
+        time[0] = NOON + 21 * HOUR
+        return done
+
+    gate = Gate(POLICY, partial(decide, POLICY), lambda: time[0], dict)
+    assert events.look(gate, Cluster("127.0.0.1", str(port), account, 5), allow_missing=False, around=around)
+    assert told(api)[0][2] == "closed, by flux-system/p until Sat 2026-11-21 09:00 CET: no window is open"
+    [event] = [thing for path, thing in api.objects.items() if "/events/" in path]
+    assert event["firstTimestamp"] == "2026-11-20T12:00:00Z"
+
+
+def test_what_a_failed_hook_closes_is_told(api: Api, look: Look) -> None:
+    """With the reason of its mark, as by the calendar it would be open."""
+    failed = Decision(open=False, rules=(), reason="hooks.beforeOpen failed", since=None, until=None)
+
+    def around(gate: Gate, cluster: Cluster, *, allow_missing: bool) -> bool:
+        return replace(gate, decides=lambda _: failed).look(cluster, allow_missing=allow_missing)
+
+    assert look(NOON - HOUR, around)
+    words = "closed, by flux-system/p until Fri 2026-11-20 13:00 CET: hooks.beforeOpen failed"
+    assert told(api) == [("Normal", "WindowClosed", words)]
 
 
 def test_a_missing_target(api: Api, look: Look) -> None:
