@@ -13,7 +13,7 @@ from time import sleep
 
 from krm_windows.gate.decide import Decision, decide
 from krm_windows.gate.kubernetes import ApiError, Cluster
-from krm_windows.gate.target import settle
+from krm_windows.gate.target import Change, settle
 from krm_windows.gate.timetable import Target, Timetable, load, salvage
 
 _TRIES = 5
@@ -27,12 +27,13 @@ def _log(**fields: object) -> None:
 
 @dataclass(frozen=True)
 class Gate:
-    """A timetable at work: `decides` says what should be at an instant, `now` tells the time, `log` takes records."""
+    """A timetable at work: `decides` and `settles` say what should be, `now` tells the time, `log` takes records."""
 
     timetable: Timetable
     decides: Callable[[datetime], Decision]
     now: Callable[[], datetime]
     log: Callable[..., None] = _log
+    settles: Callable[..., Change] = settle
 
     def announce(self) -> Decision:
         """Log what should be now."""
@@ -57,7 +58,7 @@ class Gate:
         """Change the target and judge the answer, at the time it is then, until nothing is left to change."""
         thing = cluster.get(target)
         for tries_left in reversed(range(_TRIES + 1)):
-            patch, words = settle(self.timetable, target, thing, self.decides(now := self.now()), now)
+            patch, words = self.settles(self.timetable, target, thing, self.decides(now := self.now()), now)
             if not (patch and tries_left):
                 break
             try:

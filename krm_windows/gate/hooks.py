@@ -1,9 +1,8 @@
 """Jobs around an occurrence: one before its targets are opened, one after they were closed."""
 
 import json
-import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from enum import Enum
 from functools import partial
@@ -15,21 +14,19 @@ from time import monotonic, sleep
 from krm_windows.gate.__main__ import Gate
 from krm_windows.gate.decide import Decision
 from krm_windows.gate.kubernetes import ApiError, Cluster, dig
-from krm_windows.gate.notes import Note, Notes
-from krm_windows.gate.target import settle
-from krm_windows.gate.timetable import Target
+from krm_windows.gate.notes import Found, Note, Notes
+from krm_windows.gate.target import Change, settle
+from krm_windows.gate.timetable import Target, Timetable
 
 _KEPT = timedelta(days=1)  # a Job that ended; one that began before that is never started again
+_AHEAD = timedelta(minutes=10)  # the clock of another node, at most
 _REFUSED = {400, 401, 403, 404, 413, 422}  # to the same question the API server will say the same again
+_DUE, _FAILED = "hooks.beforeOpen is due", "hooks.beforeOpen failed: Job {}/{}"
+_UNNOTED = "hooks: no target takes a note, or another look has taken it back"
 End = Enum("End", ["WELL", "BAD", "NEVER_BEGAN", "BROKEN_OFF"])
-
-
-@dataclass(frozen=True)
-class Pace:
-    """Seconds: the `pause` between two questions, and the `grace` that the Job controller has to end what is late."""
-
-    pause: float = 5
-    grace: float = 60
+May = Enum("May", ["OPEN", "KEEP", "SHUT"])  # open what waits; leave what is open as it is; close all
+Leave = tuple[May, str]  # what a look may do, and what is wrong, if anything is
+Seen = tuple[object, Decision, datetime]  # an object, what should be, and when
 
 
 @dataclass(frozen=True)
@@ -43,12 +40,12 @@ class Hook:
     aborts: bool = False
 
 
-def look(gate: Gate, cluster: Cluster, *, allow_missing: bool, text: str = "", pace: Pace = Pace()) -> bool:
+def look(gate: Gate, cluster: Cluster, *, allow_missing: bool, text: str = "", **pace: float) -> bool:
     """Look as the gate does, with hooks around it: those of the JSON `text`, else of the file beside the timetable."""
     try:
         data = json.loads(text or (Path(__file__).parents[2] / "hooks.json").read_text(encoding="utf-8"))
         hooks = {kind: Hook(**hook) for kind, hook in data["hooks"].items()}
-        around = Hooks(gate, cluster, Notes(gate, cluster), data["namespace"], hooks, pace)
+        around = Hooks(gate, cluster, Notes(gate, cluster), data["namespace"], hooks, **pace)
     except Exception as error:  # noqa: BLE001 - what cannot be read must not open
         shut = Decision(open=False, rules=(), reason=f"hooks cannot be read: {error!r}", since=None, until=None)
         replace(gate, decides=lambda _: shut).look(cluster, allow_missing=allow_missing)
@@ -65,22 +62,22 @@ class Hooks:
     notes: Notes
     namespace: str
     hooks: dict[str, Hook]
-    pace: Pace
+    pause: float = 5  # in seconds, between two questions
+    grace: float = 60  # that the Job controller has to end what is late
 
     def look(self, *, allow_missing: bool) -> bool:
         """Make every target what it should be, again if that changed while a hook ran; say whether all is well."""
         while True:
             began = self._decision()
-            trouble = self._before(began) if began.open else ""
+            may, trouble = self._before(began) if began.open else (May.SHUT, "")
             if trouble:
                 self.gate.log(left=trouble)
             self.cluster.renew()
-            gate = replace(self.gate, decides=partial(self._decides, began, trouble))
+            gate = replace(self.gate, settles=partial(self._settles, began, (may, trouble)))
             well = gate.look(self.cluster, allow_missing=allow_missing) and not trouble
-            if not began.open:
-                well &= self._after(self.notes.latest(self.notes.find())).stage in ("Aborted", "Closed")
-            if self._lasts(began):
-                return well
+            ended = may is May.SHUT and self._after(began)
+            if self._lasts(began) and not (began.open and ended):
+                return well and (began.open or ended)
 
     def _decision(self) -> Decision:
         return self.gate.decides(self.gate.now())
@@ -88,112 +85,124 @@ class Hooks:
     def _lasts(self, decision: Decision) -> bool:
         return (now := self._decision()).open == decision.open and now.since == decision.since
 
-    def _decides(self, began: Decision, trouble: str, at: datetime) -> Decision:
-        """Decide as the gate does, but open nothing while there is `trouble`, and no other occurrence than `began`."""
-        decision = self.gate.decides(at)
-        if not decision.open or (began.open and began.since == decision.since and not trouble):
-            return decision
-        return replace(decision, open=False, reason=trouble or "hooks.beforeOpen is due")
+    def _settles(self, began: Decision, leave: Leave, held: Timetable, target: Target, *seen: *Seen) -> Change:
+        """Settle as the gate does, but close what may not be open, and open nothing that no hook has run for."""
+        (may, trouble), (thing, decision, now) = leave, seen
+        is_another = may is May.OPEN and began.since != decision.since
+        if decision.open and began.open and (is_another or may is May.SHUT):
+            decision = replace(decision, open=False, reason=trouble or _DUE)
+        patch, words = settle(held, target, thing, decision, now)
+        opens = decision.open and dig(patch, *target.field) is False and target not in held.released
+        if opens and may is not May.OPEN:
+            raise ApiError(0, _DUE)
+        return patch, words
 
-    def _before(self, decision: Decision) -> str:
-        """Bring an occurrence to where targets may be opened; say why they may not, nothing if they may."""
+    def _before(self, decision: Decision) -> Leave:
+        """Bring an occurrence to where targets may be opened, as far as that goes."""
         found = self.notes.find()
-        note, occurrence = self.notes.latest(found), decision.since.isoformat() if decision.since else None
-        if note.stage == "Opening" and note.occurrence != occurrence:
-            note = self._after(note)
+        note, occurrence = self.notes.latest(found), decision.since and decision.since.isoformat()
         stage = note.stage if note.occurrence == occurrence else ""
         if stage == "Passed":
-            return ""
+            return May.OPEN, ""
         if None in found.values():
-            return "hooks: a target cannot be read"
-        if stage == "Aborted" and note.job == self._name("beforeOpen", note):
-            return self._failed(note)
+            return May.KEEP, "hooks: a target cannot be read"
+        if stage == "Breaking" or (stage == "Aborted" and note.job == self._name("beforeOpen", note)):
+            return May.SHUT, _FAILED.format(self.namespace, note.job)
         if stage == "Opening" and "beforeOpen" in self.hooks:
             return self._open(note, decision)
-        return self._first(note, Note(occurrence, note.run + 1, "Open"), found, decision)
+        waits, is_open = self._turns(found, to_open=True), self._turns(found, to_open=False)
+        was_closed = waits and not is_open and note.stage in ("Open", "Passed")
+        if note.stage in ("Breaking", "Closing") or (not stage and (was_closed or note.stage == "Opening")):
+            return May.SHUT, "hooks: what was open before has to be ended first"
+        due = "Passed" if note.stage == "Passed" or "beforeOpen" not in self.hooks else "Opening"
+        due = due if waits or (is_open and due == note.stage) else "Open" if is_open else ""
+        return (May.KEEP, "") if due in ("", stage) else self._begin(note, due, decision)
 
-    def _first(self, last: Note, note: Note, found: dict[Target, object], decision: Decision) -> str:
-        """Begin an occurrence, `last` being the note of what was before; say why targets may not be opened."""
-        waiting = any(self._waits(target, thing, decision) for target, thing in found.items())
-        if waiting and last.occurrence != note.occurrence:
-            last = self._after(last)
-        if waiting and "beforeOpen" in self.hooks:
-            job, at = self._name("beforeOpen", note), self.gate.now().isoformat()
-            return self._open(replace(note, stage="Opening", job=job, at=at), decision)
-        if last.occurrence != note.occurrence and last.stage == "Passed":
-            note = replace(note, stage="Passed")  # no look saw the close between the two, so nothing was closed
-        known = last.occurrence == note.occurrence and last.stage == "Open"
-        if not known and (waiting or not all(_is_shut(target, thing) for target, thing in found.items())):
-            self.notes.leave(note)
-        return ""
+    def _begin(self, last: Note, stage: str, decision: Decision) -> Leave:
+        """Leave the first note of a run: one with a number, and Jobs, of its own, even where notes were lost."""
+        run = max(last.run + 1, int(self.gate.now().timestamp()))
+        occurrence = decision.since.isoformat() if decision.since else None
+        note = Note(occurrence, run, stage, at=self.gate.now().isoformat())
+        if stage == "Opening":
+            note = replace(note, job=self._name("beforeOpen", note))
+        if not self.notes.leave(note, last):
+            return self._before(decision) if self._is_past(last) else (May.KEEP, _UNNOTED)
+        return self._open(note, decision) if stage == "Opening" else (May.OPEN if stage == "Passed" else May.KEEP, "")
 
-    def _waits(self, target: Target, thing: object, decision: Decision) -> bool:
-        patch, _ = settle(self.gate.timetable, target, thing, decision, self.gate.now())
-        return dig(patch, *target.field) is False
+    def _is_past(self, note: Note) -> bool:
+        """Whether another look has gone on from there."""
+        return self.notes.latest(self.notes.find()).place > note.place
 
-    def _open(self, note: Note, decision: Decision) -> str:
-        """Run the hook before opening; say why targets may not be opened, nothing if they may."""
-        if not self.notes.leave(note):
-            return "hooks: no target takes a note"
+    def _turns(self, found: Found, *, to_open: bool) -> bool:
+        """Whether a look would open any of these, or close any; what cannot be read may be open."""
+        held, now, decision = self.gate.timetable, self.gate.now(), replace(self._decision(), open=to_open)
+        patches = ((target, settle(held, target, thing, decision, now)[0]) for target, thing in found.items())
+        return any(dig(patch, *target.field) is (not to_open) for target, patch in patches)
+
+    def _open(self, note: Note, decision: Decision) -> Leave:
+        """Run the hook before opening, and note how it ended."""
         begins = self.gate.now() - datetime.fromisoformat(note.at) < _KEPT
         end = self._run("beforeOpen", note.job, lambda: self._lasts(decision), begins=begins)
         if end is End.BROKEN_OFF:
-            return "hooks.beforeOpen did not end before the window did"
-        if end is not End.WELL and self.hooks["beforeOpen"].aborts:
-            if end is End.BAD:
-                self._abort(note)
-            return self._failed(note)
-        self._reach(note, "Passed")
-        return ""
+            return May.KEEP, "hooks.beforeOpen did not end before the window did"
+        passed = end is End.WELL or not self.hooks["beforeOpen"].aborts
+        stage = "Passed" if passed else "Opening" if end is End.NEVER_BEGAN else "Breaking"
+        at = self.gate.now().isoformat() if stage == "Opening" else note.at
+        if not self.notes.leave(replace(note, stage=stage, at=at), note):
+            return May.KEEP, _UNNOTED
+        return (May.OPEN, "") if passed else (May.SHUT, _FAILED.format(self.namespace, note.job))
 
-    def _failed(self, note: Note) -> str:
-        return f"hooks.beforeOpen failed: Job {self.namespace}/{note.job}"
-
-    def _abort(self, note: Note) -> Note:
-        """Take back what was done before opening, once; where that cannot begin, the next look tries again."""
-        if "rollback" in self.hooks and self._run("rollback", self._name("rollback", note)) is End.NEVER_BEGAN:
-            return note
-        return self._reach(note, "Aborted")
-
-    def _after(self, note: Note) -> Note:
-        """Bring an occurrence that is over to its end; give the note of where it is then."""
-        if note.stage == "Opening":
+    def _after(self, began: Decision) -> bool:
+        """Bring to its end what is over, or take back what failed, while all is closed; say whether it has ended."""
+        note = self.notes.latest(self.notes.find())
+        ahead = datetime.fromisoformat(note.occurrence) - self.gate.now() if note.occurrence else timedelta(0)
+        if timedelta(0) < ahead < _AHEAD or not self._lasts(began):
+            return not began.open  # another look is opening it
+        is_over = not began.open or note.occurrence != (began.since and began.since.isoformat())
+        if is_over and note.stage in ("Open", "Opening", "Passed"):
+            note = self._reach(note, "Breaking" if note.stage == "Opening" else "Closing")
+        if note.stage == "Closing" and "afterClose" in self.hooks:
+            self._calm(self.hooks["afterClose"].seconds)
+        if note.stage in ("Breaking", "Closing") and self._turns(self.notes.find(), to_open=False):
+            return False
+        if note.stage == "Breaking":
             if "beforeOpen" in self.hooks:
                 self._run("beforeOpen", note.job, begins=False)
-            return self._abort(note)
-        if note.stage not in ("Open", "Passed"):
-            return note
-        if "afterClose" in self.hooks:
-            self._calm(self.hooks["afterClose"].seconds)
-            if self._run("afterClose", self._name("afterClose", note)) is End.NEVER_BEGAN:
-                return note
-        return self._reach(note, "Closed")
+            note = self._reach(note, "Aborted", "rollback")
+        if note.stage == "Closing" or (is_over and note.stage == "Aborted"):
+            note = self._reach(note, "Closed", "afterClose" if note.stage == "Closing" else "")
+        return note.stage == "Closed" or self._is_past(note)
 
-    def _reach(self, note: Note, stage: str) -> Note:
-        self.notes.leave(note := replace(note, stage=stage))
-        return note
+    def _reach(self, note: Note, stage: str, kind: str = "") -> Note:
+        """Note a stage, once its hook has run, if it has one; where that cannot begin, the next look tries again."""
+        if kind in self.hooks and self._run(kind, self._name(kind, note)) is End.NEVER_BEGAN:
+            return note
+        return later if self.notes.leave(later := replace(note, stage=stage), note) else note
 
     def _calm(self, seconds: float) -> None:
         """Wait until nothing reconciles, twice in a row as a status may lag behind; but so long at most."""
         end, calm = monotonic() + seconds, 0
         while calm <= 1 and monotonic() < end:
-            sleep(self.pace.pause)
-            calm = 0 if any(_is_busy(target, thing) for target, thing in self.notes.find().items()) else calm + 1
+            sleep(self.pause)
+            found = self.notes.find()
+            at_work = [_conditions(thing).get("Reconciling") for thing in found.values()]  # what has failed stays so:
+            is_busy = any(each and dig(each, "reason") != "ProgressingWithRetry" for each in at_work)
+            calm = 0 if is_busy or self._turns(found, to_open=False) else calm + 1
 
     def _name(self, kind: str, note: Note) -> str:
-        """Name a hook's Job: by policy, hook and occurrence, and by what it does, so that a mended one is another."""
+        """Name a hook's Job: by policy, hook and run, what it does and where, so that a mended one is another."""
         if kind not in self.hooks:
             return ""
-        hook, since = self.hooks[kind], re.sub("[^0-9]", "", note.occurrence or "")[:12] or "always"
-        whole = json.dumps([self.gate.timetable.policy, kind, note.occurrence, note.run, hook.metadata, hook.spec])
-        return f"{hook.name}-{since}-{sha256(whole.encode()).hexdigest()[:10]}"
+        hook, since = self.hooks[kind], "".join(filter(str.isdigit, note.occurrence or ""))[:12] or "always"
+        whole = [self.gate.timetable.policy, kind, note.occurrence, note.run, self.namespace, asdict(hook)]
+        return f"{hook.name}-{since}-{sha256(json.dumps(whole).encode()).hexdigest()[:10]}"
 
     def _run(self, kind: str, name: str, lasts: Callable[[], bool] = lambda: True, *, begins: bool = True) -> End:
         """Start a Job unless it is there, and wait for its end while it `lasts`; log how it ended."""
         hook, path = self.hooks[kind], f"/apis/batch/v1/namespaces/{self.namespace}/jobs"
         metadata = {**hook.metadata, "name": name}
         job: dict[str, object] = {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": hook.spec}
-        over, trouble = monotonic() + hook.seconds + self.pace.grace, None
+        over, trouble = monotonic() + hook.seconds + self.grace, None
         while trouble is None:
             if not lasts():
                 return End.BROKEN_OFF
@@ -202,37 +211,22 @@ class Hooks:
                 if begins:
                     self.cluster.ask("POST", path, job)
                     begins = False
-                trouble = _trouble(self.cluster.ask("GET", f"{path}/{name}"))
+                ends = _conditions(self.cluster.ask("GET", f"{path}/{name}"))
+                trouble = "" if "Complete" in ends else None
+                if failed := ends.get("Failed"):
+                    trouble = f"{dig(failed, 'reason')}: {dig(failed, 'message')}"
             except ApiError as error:
                 begins = begins and error.status != HTTPStatus.CONFLICT  # which says that it is there
-                trouble = str(error) if error.status in _REFUSED else None
+                trouble = str(error) if error.status in (_REFUSED if begins else {HTTPStatus.NOT_FOUND}) else None
             if trouble is None:
-                sleep(self.pace.pause)
+                sleep(self.pause)
                 trouble = f"no end within {hook.seconds} s" if monotonic() > over else None
         self.gate.log(hook=kind, job=f"{self.namespace}/{name}", trouble=trouble)
         return End.WELL if not trouble else End.NEVER_BEGAN if begins else End.BAD
 
 
-def _trouble(job: object) -> str | None:
-    """Say why a Job failed, nothing if it did not, and None as long as it goes on."""
-    ends = {dig(each, "type"): each for each in _conditions(job) if dig(each, "status") == "True"}
-    if failed := ends.get("Failed"):
-        return f"{dig(failed, 'reason')}: {dig(failed, 'message')}"
-    return "" if "Complete" in ends else None
-
-
-def _is_shut(target: Target, thing: object) -> bool:
-    return dig(thing, *target.field) is True
-
-
-def _is_busy(target: Target, thing: object) -> bool:
-    """Whether changes may still come of it; Flux leaves `Reconciling` on what has failed, for a reason of its own."""
-    at_work = [each for each in _conditions(thing) if dig(each, "type") == "Reconciling"]
-    retries = "ProgressingWithRetry"
-    active = any(dig(each, "status") == "True" and dig(each, "reason") != retries for each in at_work)
-    return active or not _is_shut(target, thing)
-
-
-def _conditions(thing: object) -> list[object]:
+def _conditions(thing: object) -> dict[object, object]:
+    """Give those that hold, by type."""
     found = dig(thing, "status", "conditions")
-    return found if isinstance(found, list) else []
+    held = [each for each in found if dig(each, "status") == "True"] if isinstance(found, list) else []
+    return {dig(each, "type"): each for each in held}

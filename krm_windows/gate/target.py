@@ -26,7 +26,8 @@ def settle(timetable: Timetable, target: Target, thing: object, decision: Decisi
     """Say what makes `thing`, the object of `target`, what it should be at the instant `now`."""
     found = dig(thing, "metadata", "annotations")
     notes = found if isinstance(found, dict) else {}
-    ours: dict[str, str | None] = dict.fromkeys(map(mark, (timetable.policy, *timetable.former_names)))
+    names = (timetable.policy, *timetable.former_names)
+    ours: dict[str, str | None] = dict.fromkeys(map(mark, names))
     mine, others = notes.keys() & ours.keys(), [note for note in notes if note.startswith(MARKS) and note not in ours]
     suspended = dig(thing, *target.field) is True
     new = bool(target.applied) and not any(dig(thing, "status", field) for field in target.applied)
@@ -44,7 +45,7 @@ def settle(timetable: Timetable, target: Target, thing: object, decision: Decisi
         reasons = {key: asdict(decision)[key] for key in ("reason", "since", "until")}
         ours[mark(timetable.policy)] = json.dumps({"policy": timetable.policy, **reasons}, default=datetime.isoformat)
         ours |= {} if suspended else dict.fromkeys(others)  # stale on what nobody closes: their policies are gone
-    ours |= {mark(timetable.policy, HOOKS): None} if target in timetable.released else {}
+    ours |= dict.fromkeys(mark(name, HOOKS) for name in names) if target in timetable.released else {}
     marks = {note: value for note, value in ours.items() if notes.get(note) != value}
     suspend = not opens or (suspended and bool(others))
     words = "mark updated" if suspend == suspended else "closed" if suspend else "opened"

@@ -121,7 +121,7 @@ def test_a_failed_hook_is_told(api: Api, look: Look) -> None:
         '{"namespace": "line", "hooks": {"beforeOpen": '
         '{"name": "p-before-open", "seconds": 5, "aborts": true, "metadata": {}, "spec": {}}}}'
     )
-    around = partial(hooks.look, text=text, pace=hooks.Pace(pause=0.01))
+    around = partial(hooks.look, text=text, pause=0.01)
     assert not look(NOON - HOUR, around)
     assert not look(NOON - HOUR, around)
     [job] = api.jobs()

@@ -1,6 +1,7 @@
 """Hooks around an occurrence, against an API server: every way in which a Job, a look or a person comes in between."""
 
 import json
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -9,22 +10,23 @@ from pathlib import Path
 from time import monotonic, sleep
 
 import pytest
-from api_server import GROUP, Api, Fault, Handler, path_of, status
+from api_server import GROUP, Api, Fault, Handler, edited, path_of, status
 
 from krm_windows.gate import hooks
 from krm_windows.gate.__main__ import Gate
 from krm_windows.gate.decide import decide
-from krm_windows.gate.kubernetes import Cluster, dig
+from krm_windows.gate.kubernetes import ApiError, Cluster, dig
 from krm_windows.gate.target import HOLD, HOOKS, mark
 from krm_windows.gate.timetable import Rule, Target, Timetable
 
+SECOND = timedelta(seconds=1)
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
 OURS, NOTE = mark("flux-system/p"), mark("flux-system/p", HOOKS)
 JOBS = "/apis/batch/v1/namespaces/maintenance/jobs"
 SHUT = {"suspend": True}
 APPLIED = {"lastAppliedRevision": "main@sha1:1"}
-PACE = hooks.Pace(pause=0.01, grace=0)
+PACE = {"pause": 0.01, "grace": 0.0}
 
 
 def target(name: str) -> Target:
@@ -63,6 +65,15 @@ def file(*kinds: str, aborts: bool = True, seconds: float = 5, does: str = "this
 
 
 ALL = file("beforeOpen", "rollback", "afterClose")
+BY_HAND = replace(POLICY, state="Closed")
+
+
+def until(holds: Callable[[], object]) -> None:
+    """Wait until something holds, while looks go on in other threads."""
+    end = monotonic() + 10
+    while not holds():
+        assert monotonic() < end
+        sleep(0.01)
 
 
 class Clock:
@@ -93,10 +104,10 @@ class Lab:
         self.cluster = partial(Cluster, "127.0.0.1", str(port), account, 5)
         self.log: list[dict[str, object]] = []
 
-    def look(self, timetable: Timetable = POLICY, text: str = ALL) -> bool:
-        """Look once."""
-        gate = Gate(timetable, partial(decide, timetable), self.clock, lambda **line: self.log.append(line))
-        return hooks.look(gate, self.cluster(), allow_missing=False, text=text, pace=PACE)
+    def look(self, timetable: Timetable = POLICY, text: str = ALL, clock: Clock | None = None) -> bool:
+        """Look once, by the clock of all or by one of its own."""
+        gate = Gate(timetable, partial(decide, timetable), clock or self.clock, lambda **line: self.log.append(line))
+        return hooks.look(gate, self.cluster(), allow_missing=False, text=text, **PACE)
 
     def closes(self, *names: str, at: datetime = NOON - 5 * HOUR) -> None:
         """Let a look close the targets, some time before."""
@@ -123,6 +134,16 @@ class Lab:
     def posts(self) -> int:
         """How many Jobs the program asked for."""
         return self.api.asked.count(f"POST {JOBS}")
+
+    def notes(self, name: str = "apps") -> dict[str, object]:
+        """The annotations of a target."""
+        notes = dig(self.api.object(name), "metadata", "annotations")
+        assert isinstance(notes, dict)
+        return notes
+
+    def writes_open(self) -> bool:
+        """Whether any target was ever asked to be opened."""
+        return any(dig(body, "spec", "suspend") is False for body in self.api.bodies)
 
     def forget_jobs(self) -> None:
         """Remove all Jobs, as their time to live does after a day."""
@@ -332,15 +353,16 @@ def test_the_window_closes_while_the_hook_runs(lab: Lab) -> None:
         assert not look.done()
         lab.api.end(lab.api.jobs()[0], "Complete")
         assert look.result()
-    assert (lab.open(), lab.stage(), lab.kinds()) == (False, "Aborted", ["before-open", "rollback"])
+    assert (lab.open(), lab.stage(), lab.kinds()) == (False, "Closed", ["before-open", "rollback"])
     assert not any(dig(body, "spec", "suspend") is False for body in lab.api.bodies)
 
 
 def test_the_window_closes_while_the_target_is_written(lab: Lab) -> None:
     """It is decided again immediately before writing, hook or not."""
-    lab.api.fault("PATCH", "apps", lambda _: False, lambda _: False, lab.clock.at(NOON))
+    lab.api.fault("GET", "apps", *[lambda _: False] * 3, lab.clock.at(NOON))
     assert lab.look()
-    assert not lab.open()
+    assert (lab.open(), lab.clock.time, lab.kinds()[:1]) == (False, NOON, ["before-open"])
+    assert not any(dig(body, "spec", "suspend") is False for body in lab.api.bodies)
 
 
 def test_it_runs_after_the_close(lab: Lab) -> None:
@@ -485,3 +507,339 @@ def test_a_released_target_loses_its_note(lab: Lab) -> None:
     lab.look()
     lab.look(replace(POLICY, targets=(), released=(target("apps"),)))
     assert dig(lab.api.object("apps"), "metadata", "annotations") == {}
+
+
+def test_a_look_by_a_slow_clock_takes_nothing_back(lab: Lab) -> None:
+    """What is not to open yet by its clock is being opened by that of another node."""
+    lab.api.ends["before-open"] = ""
+    opens = NOON - 4 * HOUR
+    with ThreadPoolExecutor() as pool:
+        opening = pool.submit(lab.look, clock=Clock(opens + 2 * SECOND))
+        until(lab.api.jobs)
+        assert lab.look(clock=Clock(opens - 3 * SECOND))
+        lab.api.end(lab.api.jobs()[0], "Complete")
+        assert opening.result()
+    assert (lab.open(), lab.stage(), lab.kinds()) == (True, "Passed", ["before-open"])
+
+
+def test_a_look_across_the_edge_takes_nothing_back(lab: Lab) -> None:
+    """It began while closed; when it is done with the targets, another look is opening them."""
+    lab.api.ends["before-open"] = ""
+    opens = NOON - 4 * HOUR
+    lab.clock.time = opens - SECOND
+    with ThreadPoolExecutor() as pool:
+        looks = []
+
+        def opening(_: Handler) -> bool:
+            lab.clock.time = opens + SECOND
+            looks.append(pool.submit(lab.look))
+            until(lab.api.jobs)
+            return False
+
+        lab.api.fault("GET", "apps", opening)
+        looks.append(pool.submit(lab.look))
+        until(lab.api.jobs)
+        sleep(0.3)
+        lab.api.end(lab.api.jobs()[0], "Complete")
+        until(lambda: len(looks) > 1)
+        assert all(look.result() for look in looks)
+    assert (lab.open(), lab.stage(), lab.kinds()) == (True, "Passed", ["before-open"])
+
+
+@pytest.mark.parametrize("text", [ALL, file("afterClose")])
+def test_one_that_cannot_be_read_closes_no_other(lab: Lab, text: str) -> None:
+    """What is open stays open, nothing is opened or started; and what is over is closed all the same."""
+    lab.api.add("apps", {}, status=APPLIED)
+    lab.api.add("infra", {}, status=APPLIED)
+    assert lab.look(BOTH, text)
+    lab.api.add("more", SHUT, annotations={OURS: "{}"}, status=APPLIED)
+    three = replace(BOTH, targets=(*BOTH.targets, target("more")))
+    lab.api.fault("GET", "infra", *[status(500)] * 2)
+    assert not lab.look(three, text)
+    assert [lab.open(name) for name in ("apps", "infra", "more")] == [True, True, False]
+    assert lab.kinds() == []
+    lab.clock.time = NOON
+    lab.api.faults.clear()
+    lab.api.fault("GET", "infra", *[status(500)] * 100)
+    assert not lab.look(BOTH, text)
+    assert (lab.open("apps"), lab.open("infra"), lab.kinds()) == (False, True, [])
+
+
+def test_opened_again_while_the_hook_after_it_runs(lab: Lab) -> None:
+    """That one ends first, then the one before runs again; both looks agree."""
+    lab.look()
+    lab.api.ends["after-close"] = ""
+    with ThreadPoolExecutor() as pool:
+        closing = pool.submit(lab.look, BY_HAND)
+        until(lambda: "after-close" in lab.kinds())
+        opening = pool.submit(lab.look)
+        sleep(0.3)
+        assert (lab.open(), lab.stage()) == (False, "Closing")
+        lab.api.end(lab.api.jobs()[-1], "Complete")
+        assert closing.result()
+        assert opening.result()
+    assert (lab.open(), lab.stage(), lab.kinds()) == (True, "Passed", ["before-open", "after-close", "before-open"])
+
+
+def test_opened_again_before_the_hook_after_it_runs(lab: Lab) -> None:
+    """While it waits for what reconciles, it is due already."""
+    lab.look()
+    busy = {"conditions": [{"type": "Reconciling", "status": "True", "reason": "Progressing"}]}
+    lab.api.store(path_of("apps"), {**lab.api.object("apps"), "status": APPLIED | busy})
+    with ThreadPoolExecutor() as pool:
+        closing = pool.submit(lab.look, BY_HAND)
+        until(lambda: lab.stage() == "Closing")
+        opening = pool.submit(lab.look)
+        sleep(0.2)
+        assert not lab.open()
+        lab.api.store(path_of("apps"), {**lab.api.object("apps"), "status": APPLIED})
+        assert closing.result()
+        assert opening.result()
+    assert (lab.open(), lab.kinds()) == (True, ["before-open", "after-close", "before-open"])
+
+
+def test_an_old_timetable_opens_nothing_that_an_edit_closed(lab: Lab) -> None:
+    """A look that began before the edit finds, when its hook has ended, that this is being taken back."""
+    lab.api.ends["before-open"] = ""
+    with ThreadPoolExecutor() as pool:
+        old = pool.submit(lab.look)
+        until(lab.api.jobs)
+        new = pool.submit(lab.look, BY_HAND)
+        until(lambda: lab.stage() == "Breaking")
+        lab.api.end(lab.api.jobs()[0], "Complete")
+        assert (old.result(), new.result()) == (False, True)
+    assert (lab.open(), lab.writes_open(), lab.kinds()) == (False, False, ["before-open", "rollback"])
+
+
+def test_an_aborted_occurrence_that_was_closed_and_opens_again(lab: Lab) -> None:
+    """It is tried again, as all times that are always open are one occurrence."""
+    always = replace(POLICY, state="Open")
+    lab.api.ends["before-open"] = "Failed"
+    assert not lab.look(always)
+    lab.api.ends.clear()
+    assert not lab.look(always)
+    assert lab.look(BY_HAND)
+    assert (lab.stage(), lab.kinds()) == ("Closed", ["before-open", "rollback"])
+    assert lab.look(always)
+    assert (lab.open(), lab.kinds()) == (True, ["before-open", "rollback", "before-open"])
+
+
+def test_passing_over_failures_opens_what_was_aborted(lab: Lab) -> None:
+    """Whoever then says `Continue` need not wait for the next occurrence, though the Job is the same."""
+    lab.api.ends["before-open"] = "Failed"
+    lab.look()
+    assert lab.look(text=file("beforeOpen", "afterClose", aborts=False))
+    assert lab.open()
+
+
+def test_a_hook_that_could_not_be_started_for_days(lab: Lab) -> None:
+    """As soon as it can be, it is."""
+    forever = replace(POLICY, windows=(Rule("windows.w", NOON - 4 * HOUR, NOON + 2000 * HOUR),))
+    for hours in range(0, 60, 12):
+        lab.clock.time = NOON + hours * HOUR
+        lab.api.fault("POST", "jobs", status(404))
+        assert not lab.look(forever, file("beforeOpen"))
+    assert lab.look(forever, file("beforeOpen"))
+    assert (lab.open(), lab.kinds()) == (True, ["before-open"])
+
+
+@pytest.mark.parametrize("method", ["GET", "PATCH"])
+def test_nothing_runs_after_while_a_target_may_be_open(lab: Lab, method: str) -> None:
+    """One that cannot be closed, or read, is waited for by look after look; then it runs."""
+    text = file("beforeOpen", "afterClose", seconds=0.2)
+    lab.closes("apps", "infra")
+    assert lab.look(BOTH, text)
+    lab.clock.time = NOON
+    lab.api.fault(method, "infra", *[status(500)] * 200)
+    assert not lab.look(BOTH, text)
+    assert (lab.open("apps"), lab.open("infra"), lab.kinds()) == (False, True, ["before-open"])
+    lab.api.faults.clear()
+    assert lab.look(BOTH, text)
+    assert (lab.open("infra"), lab.kinds()) == (False, ["before-open", "after-close"])
+
+
+def test_what_is_open_to_be_applied_first_is_not_waited_for(lab: Lab) -> None:
+    """A target that came an hour ago at most, and was never applied, stays open after the close."""
+    lab.look()
+    lab.api.add("infra", {})
+    lab.api.object("infra")["metadata"]["creationTimestamp"] = "2026-11-20T11:30:00Z"  # type: ignore[index]
+    lab.clock.time = NOON
+    began = monotonic()
+    assert lab.look(BOTH)
+    assert (lab.open("apps"), lab.open("infra"), lab.kinds()) == (False, True, ["before-open", "after-close"])
+    assert monotonic() - began < 4
+
+
+def test_nothing_is_taken_back_while_a_target_is_open(lab: Lab) -> None:
+    """One was open before the hook was due; what failed is taken back when that one is closed, too."""
+    lab.api.add("infra", {}, status=APPLIED)
+    lab.api.ends["before-open"] = "Failed"
+    lab.api.fault("PATCH", "infra", lambda _: False, lambda _: False, status(500))
+    assert not lab.look(BOTH)
+    assert (lab.open("apps"), lab.open("infra"), lab.kinds()) == (False, True, ["before-open"])
+    assert not lab.look(BOTH)
+    assert (lab.open("apps"), lab.open("infra"), lab.kinds()) == (False, False, ["before-open", "rollback"])
+
+
+def test_what_cannot_be_noted_is_not_opened(lab: Lab) -> None:
+    """Else the next look would not know that it was, and would take back what was done before."""
+    lab.api.fault("PATCH", "apps", lambda _: False, status(500))
+    assert not lab.look()
+    assert (lab.open(), lab.stage()) == (False, "Opening")
+    assert lab.look()
+    assert (lab.open(), lab.stage(), lab.kinds()) == (True, "Passed", ["before-open"])
+
+
+def test_a_look_that_is_cut_off_takes_nothing_back(lab: Lab) -> None:
+    """It never hears how the hook ended; another look has opened since."""
+
+    class Cut(Cluster):
+        def ask(self, method: str, path: str, body: dict[str, object] | None = None) -> object:
+            if method == "GET" and "/jobs/" in path:
+                raise ApiError(0, "no answer")
+            return super().ask(method, path, body)
+
+    text = file("beforeOpen", "rollback", seconds=0.5)
+    gate = Gate(POLICY, partial(decide, POLICY), lab.clock, dict)
+    cut = Cut(*lab.cluster.args, **lab.cluster.keywords)
+    with ThreadPoolExecutor() as pool:
+        look = pool.submit(hooks.look, gate, cut, allow_missing=False, text=text, **PACE)
+        until(lab.api.jobs)
+        assert lab.look(text=text)
+        look.result()
+    assert (lab.open(), lab.stage(), lab.kinds()) == (True, "Passed", ["before-open"])
+
+
+@pytest.mark.parametrize("code", [401, 403])
+def test_a_job_that_may_not_be_read_for_a_moment(lab: Lab, code: int) -> None:
+    """It has been created, so only that it is gone would be an end."""
+    lab.api.ends["before-open"] = ""
+    with ThreadPoolExecutor() as pool:
+        look = pool.submit(lab.look)
+        until(lab.api.jobs)
+        [job] = lab.api.jobs()
+        lab.api.fault("GET", job, status(code))
+        until(lambda: not lab.api.faults["GET", job])
+        lab.api.end(job, "Complete")
+        assert look.result()
+    assert lab.open()
+
+
+def test_an_edited_window_that_is_open(lab: Lab) -> None:
+    """While a target stays open nothing runs in the middle, though the occurrence has another beginning."""
+    lab.closes("apps", "infra")
+    lab.api.add("infra", SHUT, annotations={OURS: "{}", HOLD: "ann"}, status=APPLIED)
+    assert lab.look(BOTH)
+    lab.api.add("infra", SHUT, annotations={OURS: "{}"}, status=APPLIED)
+    moved = replace(BOTH, windows=(Rule("windows.morning", NOON - 3 * HOUR, NOON), AFTERNOON))
+    assert lab.look(moved)
+    assert (lab.open("apps"), lab.open("infra"), lab.kinds()) == (True, True, ["before-open"])
+    lab.clock.time = NOON
+    assert lab.look(moved)
+    assert lab.kinds() == ["before-open", "after-close"]
+
+
+def test_a_renamed_policy(lab: Lab) -> None:
+    """The notes of its former name are its own, and give way to its own."""
+    lab.look()
+    renamed = replace(POLICY, policy="flux-system/q", former_names=("flux-system/p",))
+    assert lab.look(renamed)
+    assert (lab.open(), lab.kinds()) == (True, ["before-open"])
+    lab.clock.time = NOON
+    assert lab.look(renamed)
+    assert lab.kinds() == ["before-open", "after-close"]
+    assert lab.notes().keys() == {mark("flux-system/q"), mark("flux-system/q", HOOKS)}
+
+
+def test_a_renamed_policy_that_releases_a_target(lab: Lab) -> None:
+    """Nothing of its former name stays on it."""
+    lab.look()
+    lab.look(
+        replace(POLICY, policy="flux-system/q", former_names=("flux-system/p",), targets=(), released=(target("apps"),))
+    )
+    assert lab.notes() == {}
+
+
+def test_hooks_that_moved_are_others(lab: Lab) -> None:
+    """One that failed for its namespace is tried in the one that it should have been in."""
+    lab.api.ends["before-open"] = "Failed"
+    lab.look()
+    lab.api.ends.clear()
+    assert lab.look(text=ALL.replace("maintenance", "elsewhere"))
+    assert lab.open()
+
+
+@pytest.mark.parametrize("opens_later", [False, True])
+def test_a_hold_that_ends_in_the_middle_of_a_look(lab: Lab, opens_later: bool) -> None:  # noqa: FBT001
+    """Nothing was to be opened when it began, so no hook has run, and nothing is; the next look runs it first."""
+    lab.api.add("apps", SHUT, annotations={OURS: "{}", HOLD: "ann"}, status=APPLIED)
+    lifted = edited("apps", {"metadata": {"annotations": {HOLD: None}}})
+    lab.api.fault("GET", "apps", lambda _: False, lifted)
+    assert not lab.look()
+    assert (lab.open(), lab.kinds()) == (False, [])
+    if opens_later:
+        assert lab.look()
+        assert (lab.open(), lab.kinds()) == (True, ["before-open"])
+
+
+def test_notes_that_were_removed(lab: Lab) -> None:
+    """The hook runs again, in a Job of its own, though one of this occurrence was well and another failed."""
+    lab.look()
+    lab.look(BY_HAND)
+    lab.clock.time += SECOND
+    lab.api.ends["before-open"] = "Failed"
+    assert not lab.look()
+    lab.api.store(path_of("apps"), {**lab.api.object("apps"), "metadata": metadata(lab, {OURS: "{}"})})
+    lab.clock.time += SECOND
+    assert not lab.look()
+    lab.api.store(path_of("apps"), {**lab.api.object("apps"), "metadata": metadata(lab, {OURS: "{}"})})
+    lab.api.ends.clear()
+    lab.clock.time += SECOND
+    assert lab.look()
+    assert lab.kinds() == ["before-open", "after-close", *["before-open", "rollback"] * 2, "before-open"]
+
+
+def metadata(lab: Lab, annotations: dict[str, object]) -> dict[str, object]:
+    """The metadata of a target with other annotations."""
+    found = lab.api.object("apps")["metadata"]
+    assert isinstance(found, dict)
+    return {**found, "annotations": annotations}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"occurrence": "2026-11-20T08:00:00+00:00", "run": 3, "stage": "Levitating", "job": "", "at": ""}',
+        '{"occurrence": "2026-11-20T08:00:00+00:00", "run": 3, "stage": "Passed", "mood": "good"}',
+        '{"occurrence": "2026-11-20T08:00:00", "run": 3, "stage": "Passed"}',
+        '{"occurrence": "today", "run": "3", "stage": "Passed"}',
+        "Passed",
+    ],
+)
+def test_a_note_that_cannot_be_read(lab: Lab, text: str) -> None:
+    """Of another version, or by hand: as if there were none, so that nothing is opened without the hook."""
+    lab.api.add("apps", SHUT, annotations={OURS: "{}", NOTE: text}, status=APPLIED)
+    assert lab.look()
+    assert (lab.open(), lab.stage(), lab.kinds()) == (True, "Passed", ["before-open"])
+
+
+@pytest.mark.parametrize(
+    ("stage", "well", "kinds"),
+    [("Breaking", False, ["rollback"]), ("Closing", True, ["after-close", "before-open"])],
+)
+def test_a_gate_that_died_at_the_end(lab: Lab, stage: str, well: bool, kinds: list[str]) -> None:  # noqa: FBT001
+    """What was due then is made good, before anything is opened."""
+    note = {"occurrence": "2026-11-20T08:00:00+00:00", "run": 1, "stage": stage, "job": "gone"}
+    lab.api.add("apps", SHUT, annotations={OURS: "{}", NOTE: json.dumps(note)}, status=APPLIED)
+    assert lab.look() == well
+    assert (lab.open(), lab.kinds()) == (well, kinds)
+
+
+@pytest.mark.parametrize("stage", ["Opening", "Breaking", "Passed", "Closing"])
+def test_a_gate_that_died_in_the_last_occurrence(lab: Lab, stage: str) -> None:
+    """What belongs to that one is ended first; then this one begins, all in one look."""
+    note = {"occurrence": "2026-11-19T08:00:00+00:00", "run": 1, "stage": stage, "job": "gone"}
+    lab.api.add("apps", SHUT, annotations={OURS: "{}", NOTE: json.dumps(note)}, status=APPLIED)
+    assert lab.look()
+    ends = "rollback" if stage in ("Opening", "Breaking") else "after-close"
+    assert (lab.open(), lab.kinds()) == (True, [ends, "before-open"])
