@@ -129,6 +129,34 @@ def test_a_failed_hook_is_told(api: Api, look: Look) -> None:
     assert f"hooks.beforeOpen failed: Job line/{job}: BackoffLimitExceeded: it said no" in str(told(api)[1][2])
 
 
+def test_two_targets_of_one_name_are_told_apart(api: Api, port: int, account: Path) -> None:
+    """A HelmRelease is often called as the Kustomization that delivers it."""
+    release = replace(APPS, group="helm.toolkit.fluxcd.io", version="v2", resource="helmreleases", kind="HelmRelease")
+    path = "/apis/helm.toolkit.fluxcd.io/v2/namespaces/flux-system/helmreleases/apps"
+    api.add("apps", {"suspend": True})
+    named = {"name": "apps", "namespace": "flux-system", "uid": "another", "creationTimestamp": "2020-01-01T00:00:00Z"}
+    api.store(path, {"kind": "HelmRelease", "metadata": named, "spec": {"suspend": True}})
+    both = replace(POLICY, targets=(APPS, release))
+    gate = Gate(both, partial(decide, both), lambda: NOON - HOUR, dict)
+    assert events.look(gate, Cluster("127.0.0.1", str(port), account, 5), allow_missing=False)
+    assert [each[1] for each in told(api)] == ["WindowLeftToPerson"] * 2
+
+
+@pytest.mark.parametrize("policy", ["flux-system/closed-on-friday", "flux-system/by a person", "opened/held:"])
+def test_names_do_not_change_what_is_told(policy: str, api: Api, port: int, account: Path) -> None:
+    """What an Event is about is read from the words of the look, not from the names in them."""
+    named = replace(POLICY, policy=policy)
+
+    def around(gate: Gate, *_: object, **__: object) -> bool:
+        gate.log(hook="beforeOpen", job=f"line/{policy.partition('/')[2]}-before-open-1", trouble="it said no")
+        return False
+
+    api.add("apps", {})
+    gate = Gate(named, partial(decide, named), lambda: NOON, dict)
+    events.look(gate, Cluster("127.0.0.1", str(port), account, 5), allow_missing=False, around=around)
+    assert [each[1] for each in told(api)] == ["WindowHookFailed"]
+
+
 def test_what_is_told_late(api: Api, port: int, account: Path) -> None:
     """A hook that takes long delays the telling only: time, end and reason are those of the deed."""
     api.add("apps", {}, apiVersion=f"{GROUP}/v1")
