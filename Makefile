@@ -69,6 +69,7 @@ format: $(READY)
 generate: $(READY)
 	@$(BIN)/python tests/repositories.py
 	@$(BIN)/python -m krm_windows.function.catalogue --write
+	@$(BIN)/python tests/function/cases.py
 	@$(BIN)/python tests/golden.py
 	@$(BIN)/python tests/shown.py
 

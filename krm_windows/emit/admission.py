@@ -112,10 +112,7 @@ def _parts(path: Path) -> Iterator[dict[str, str]]:
     """Yield the variables that hold a map inside of it, before and after."""
     for side in ("before", "after"):
         above, key = f"variables.{_variable(side, path[:-1])}", path[-1]
-        yield {
-            "name": _variable(side, path),
-            "expression": f"'{key}' in {above} ? {above}['{key}'] : dyn({{}})",
-        }
+        yield {"name": _variable(side, path), "expression": _value(above, key)}
 
 
 def _variable(side: str, path: Path) -> str:
@@ -139,9 +136,11 @@ def _owners(steps: Iterable[Path]) -> str:
     an object, the API server itself joins the oldest (k8s.io/apimachinery, managedfields, capmanagers.go).
     """
     maps = sorted({(), _METADATA_PATH, _ANNOTATIONS_PATH, *steps})
-    ours = f"entry['manager'] == '{_MANAGER}'"
-    joined = "(entry['manager'] == 'ancient-changes' && entry['operation'] == 'Update')"
-    same = " && ".join(f"old['{key}'] == entry['{key}']" for key in ("manager", "operation"))
+    whose = {key: (_value("entry", key, "''"), _value("old", key, "''")) for key in ("manager", "operation")}
+    (manager, _), (operation, _) = whose.values()
+    ours = f"{manager} == '{_MANAGER}'"
+    joined = f"({manager} == 'ancient-changes' && {operation} == 'Update')"
+    same = " && ".join(f"{before} == {after}" for after, before in whose.values())
     within = " && ".join(_owned(path, [each[-1] for each in maps if each and each[:-1] == path]) for path in maps)
     before, after = (f"variables.{_variable(side, _MANAGED_PATH)}" for side in ("before", "after"))
     return f"{after}.all(entry, {ours} || {joined} || {before}.exists(old, {same} && {within}))"
@@ -157,9 +156,13 @@ def _owned(path: Path, below: Iterable[str]) -> str:
 def _fields(entry: str, path: Path) -> str:
     """Return the map of an entry at a path: its keys are the object's behind `f:` (structured-merge-diff, FieldsV1)."""
     if not path:
-        return f"{entry}['fieldsV1']"
-    above, key = _fields(entry, path[:-1]), f"f:{path[-1]}"
-    return f"('{key}' in {above} ? {above}['{key}'] : dyn({{}}))"
+        return _value(entry, "fieldsV1")
+    return _value(_fields(entry, path[:-1]), f"f:{path[-1]}")
+
+
+def _value(holder: str, key: str, absent: str = "dyn({})") -> str:
+    """Return the expression of what a map holds under a key that may be missing."""
+    return f"('{key}' in {holder} ? {holder}['{key}'] : {absent})"
 
 
 def _same(path: Path, but_for: str) -> str:
