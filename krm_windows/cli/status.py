@@ -10,6 +10,7 @@ from krm_windows.cli import inputs, previews, report, times
 from krm_windows.exit_codes import ExitCode
 from krm_windows.krm import InputError, KubeObject
 from krm_windows.plan import kinds
+from krm_windows.policy.model import WindowPolicy
 from krm_windows.preview.versions import Choice, Source
 from krm_windows.results import Result
 from krm_windows.status import records, text
@@ -69,17 +70,17 @@ class _Asked:
         policy, faults = loaded.for_cluster(cluster)
         if policy is None:
             return None, list(faults)
-        things = self._things([] if self.arguments.filename else list(queries(policy)))
+        things = self._things(policy)
         read_into = kinds(policy)
         items = [*self.source.items, *(KubeObject.from_value(each) for each in things if each.get("kind") in read_into)]
         versions, results = Source(self.source.config, items).versions(choice)
         return (judge(versions[0], things, _at(self.arguments)) if versions else None), results
 
-    def _things(self, wanted: list[tuple[str, ...]]) -> list[Thing]:
+    def _things(self, policy: WindowPolicy) -> list[Thing]:
         name = self.arguments.filename
         if not name:
             kubectl = Kubectl(self.arguments.kubeconfig, self.arguments.context)
-            return [thing for query in wanted for thing in _read("kubectl", kubectl.get(*query))]
+            return [thing for query in queries(policy) for thing in _read("kubectl", kubectl.get(*query))]
         if not (content := inputs.content(name)).strip():
             raise InputError(f"{name}: is empty: did kubectl fail?")
         return _read(name, content.decode(errors="replace"))

@@ -22,6 +22,7 @@ _METADATA = ["annotations", "generation", "managedFields", "resourceVersion"]
 _METADATA_PATH, _ANNOTATIONS_PATH = ("metadata",), ("metadata", "annotations")
 _MANAGED_PATH = ("metadata", "managedFields")
 _MANAGER = "krm-windows"  # of the fields that the gate writes
+_WHOSE, _NONE = ("manager", "operation"), "''"  # by what entries of managedFields are told apart
 Path = tuple[str, ...]
 Resource = tuple[str, str]
 
@@ -136,11 +137,10 @@ def _owners(steps: Iterable[Path]) -> str:
     an object, the API server itself joins the oldest (k8s.io/apimachinery, managedfields, capmanagers.go).
     """
     maps = sorted({(), _METADATA_PATH, _ANNOTATIONS_PATH, *steps})
-    whose = {key: (_value("entry", key, "''"), _value("old", key, "''")) for key in ("manager", "operation")}
-    (manager, _), (operation, _) = whose.values()
+    manager, operation = (_value("entry", key, _NONE) for key in _WHOSE)
     ours = f"{manager} == '{_MANAGER}'"
     joined = f"({manager} == 'ancient-changes' && {operation} == 'Update')"
-    same = " && ".join(f"{before} == {after}" for after, before in whose.values())
+    same = " && ".join(f"{_value('old', key, _NONE)} == {_value('entry', key, _NONE)}" for key in _WHOSE)
     within = " && ".join(_owned(path, [each[-1] for each in maps if each and each[:-1] == path]) for path in maps)
     before, after = (f"variables.{_variable(side, _MANAGED_PATH)}" for side in ("before", "after"))
     return f"{after}.all(entry, {ours} || {joined} || {before}.exists(old, {same} && {within}))"

@@ -100,7 +100,7 @@ class Hooks:
     def _before(self, decision: Decision) -> Leave:
         """Bring an occurrence to where targets may be opened, as far as that goes."""
         found = self.notes.find()
-        note, occurrence = self.notes.latest(found), decision.since and decision.since.isoformat()
+        note, occurrence = self.notes.latest(found), _occurrence(decision)
         stage = note.stage if note.occurrence == occurrence else ""
         if stage == "Passed":
             return May.OPEN, ""
@@ -121,8 +121,7 @@ class Hooks:
     def _begin(self, last: Note, stage: str, decision: Decision) -> Leave:
         """Leave the first note of a run: one with a number, and Jobs, of its own, even where notes were lost."""
         run = max(last.run + 1, int(self.gate.now().timestamp()))
-        occurrence = decision.since.isoformat() if decision.since else None
-        note = Note(occurrence, run, stage, at=self.gate.now().isoformat())
+        note = Note(_occurrence(decision), run, stage, at=self.gate.now().isoformat())
         if stage == "Opening":
             note = replace(note, job=self._name("beforeOpen", note))
         if not self.notes.leave(note, last):
@@ -158,7 +157,7 @@ class Hooks:
         ahead = datetime.fromisoformat(note.occurrence) - self.gate.now() if note.occurrence else timedelta(0)
         if timedelta(0) < ahead < _AHEAD or not self._lasts(began):
             return not began.open  # another look is opening it
-        is_over = not began.open or note.occurrence != (began.since and began.since.isoformat())
+        is_over = not began.open or note.occurrence != _occurrence(began)
         if is_over and note.stage in ("Open", "Opening", "Passed"):
             note = self._reach(note, "Breaking" if note.stage == "Opening" else "Closing")
         if note.stage == "Closing" and "afterClose" in self.hooks:
@@ -223,6 +222,10 @@ class Hooks:
                 trouble = f"no end within {hook.seconds} s" if monotonic() > over else None
         self.gate.log(hook=kind, job=f"{self.namespace}/{name}", trouble=trouble)
         return End.WELL if not trouble else End.NEVER_BEGAN if begins else End.BAD
+
+
+def _occurrence(decision: Decision) -> str | None:
+    return decision.since.isoformat() if decision.since else None
 
 
 def _conditions(thing: object) -> dict[object, object]:

@@ -284,6 +284,16 @@ class Story:
         found = subprocess.run(["git", "rev-parse", "HEAD"], cwd=self.tree, capture_output=True, text=True, check=True)
         return found.stdout.strip()
 
+    def suspend_delivery(self, *, suspend: bool = True) -> None:
+        """Suspend `fleet`, which delivers the windows, or resume it, as flux does."""
+        self.api.patch("kustomizations", self.name, PARENT, {"spec": {"suspend": suspend}}, manager="flux")
+
+    def run_as_look(self, name: str, program: str) -> None:
+        """Run lines of Python in a Pod that is a look's but for its command."""
+        found = self.api.get("cronjobs", self.name, "windows-look")["spec"]["jobTemplate"]["spec"]["template"]["spec"]
+        found["containers"][0]["command"] = ["python3", "-c", program]
+        self.api.create("pods", self.name, {"metadata": {"name": name}, "spec": found})
+
     def delivered(self) -> bool:
         """Say whether `fleet` has applied the newest commit."""
         parent = self.api.get("kustomizations", self.name, PARENT)

@@ -59,9 +59,7 @@ def test_there_is_no_way_out(story: Story) -> None:
     story.begin()
     story.policy({"windows": {"later": far_window().spec}})
     story.eventually_closed()
-    look = story.api.get("cronjobs", story.name, "windows-look")["spec"]["jobTemplate"]["spec"]["template"]["spec"]
-    look["containers"][0]["command"] = ["python3", "-c", RESOLVE]
-    story.api.create("pods", story.name, {"metadata": {"name": "resolve"}, "spec": look})
+    story.run_as_look("resolve", RESOLVE)
     eventually("no name is found", lambda: "gaierror" in story.kubectl("logs", "resolve", "--ignore-errors"))
     events = story.kubectl("get", "events", "--output=jsonpath={.items[*].message}")
     assert "already present on machine" in events
@@ -97,13 +95,13 @@ def test_an_override_that_is_applied_on_site(story: Story) -> None:
     story.eventually_closed()
     override = {"state": "Open", "starts": wall(minute(-300)), "ends": wall(minute(600)), "reason": "No uplink"}
     with no_uplink(story):
-        suspend_delivery(story, suspend=True)
+        story.suspend_delivery()
         opened = {"windows": {"later": far_window().spec}, "overrides": {"on-site": override}}
         story.policy(opened, commit=False)
         story.kubectl("apply", "--server-side", "--force-conflicts", "-k", str(story.tree / "cluster/windows"))
         story.eventually_open(within=60)
     story.commit("Open on site")
-    suspend_delivery(story, suspend=False)
+    story.suspend_delivery(suspend=False)
     story.eventually_delivered()
     story.kubectl("create", "job", "look", "--from=cronjob/windows-look")
     story.kubectl("wait", "--for=condition=Complete", "job/look", "--timeout=60s")
@@ -120,11 +118,6 @@ def no_uplink(story: Story) -> Iterator[None]:
         yield
     finally:
         away.rename(bare)
-
-
-def suspend_delivery(story: Story, *, suspend: bool) -> None:
-    """Suspend what delivers the windows, or resume it, as flux does."""
-    story.api.patch("kustomizations", story.name, PARENT, {"spec": {"suspend": suspend}}, manager="flux")
 
 
 def condition(story: Story) -> str:

@@ -12,7 +12,6 @@ import pytest
 from lab.places import LOGS
 from telling import (
     APPS,
-    PARENT,
     Story,
     Window,
     eventually,
@@ -73,7 +72,7 @@ def test_a_job_that_is_killed_is_made_good(story: Story) -> None:
 
 def leave_one_job(story: Story, name: str, cron_job: str) -> None:
     """Start a Job of a CronJob, and see to it that no other looks: every CronJob and every other Job is stopped."""
-    story.api.patch("kustomizations", story.name, PARENT, {"spec": {"suspend": True}}, manager="flux")
+    story.suspend_delivery()
     for found in story.api.items("cronjobs", story.name):
         story.api.patch("cronjobs", story.name, found["metadata"]["name"], {"spec": {"suspend": True}})
     for found in story.api.items("jobs", story.name):

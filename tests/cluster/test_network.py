@@ -14,8 +14,6 @@ def test_no_look_asks_anything_but_the_api_server(story: Story) -> None:
     story.policy({"windows": {"later": far_window().spec}})
     story.eventually_closed()
     assert machine.strays() == 0
-    look = story.api.get("cronjobs", story.name, "windows-look")["spec"]["jobTemplate"]["spec"]["template"]["spec"]
-    look["containers"][0]["command"] = ["python3", "-c", ASK]
-    story.api.create("pods", story.name, {"metadata": {"name": "stray"}, "spec": look})
+    story.run_as_look("stray", ASK)
     eventually("it is counted", lambda: machine.strays() > 0)
     machine.forget_strays()

@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 import pytest
-from telling import APPS, PARENT, Story, Window, far_window, note, sleep_until, throughout, window
+from telling import APPS, Story, Window, far_window, note, sleep_until, throughout, window
 
 HOLD = "krm-windows.dev/hold"
 
@@ -55,6 +55,6 @@ def test_suspending_the_parent_changes_nothing(story: Story) -> None:
     opening = window()
     story.policy({"windows": {"next": opening.spec}})
     story.eventually_closed()
-    story.api.patch("kustomizations", story.name, PARENT, {"spec": {"suspend": True}}, manager="flux")
+    story.suspend_delivery()
     sleep_until(opening.opens)
     story.eventually_open(within=30)

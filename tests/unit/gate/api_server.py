@@ -10,6 +10,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 
+from krm_windows.gate.timetable import Target
+
 TLS = Path(__file__).parent / "tls"
 TOKEN = "a-service-account-token"  # noqa: S105 - of the server below
 GROUP = "kustomize.toolkit.fluxcd.io"
@@ -68,6 +70,19 @@ class Api:
     def writes(self) -> list[str]:
         """Name, in order, what was asked to be patched."""
         return [line.partition("?")[0].rpartition("/")[2] for line in self.asked if line.startswith("PATCH")]
+
+
+def kustomization(name: str, version: str | None = None) -> Target:
+    """Give a Kustomization as the compiler names it."""
+    return Target(
+        group=GROUP,
+        version=version,
+        resource="kustomizations",
+        kind="Kustomization",
+        namespace="flux-system",
+        name=name,
+        applied=("lastAppliedRevision",),
+    )
 
 
 def path_of(name: str) -> str:

@@ -10,14 +10,14 @@ from pathlib import Path
 from time import monotonic, sleep
 
 import pytest
-from api_server import GROUP, Api, Fault, Handler, edited, path_of, status
+from api_server import Api, Fault, Handler, edited, kustomization, path_of, status
 
 from krm_windows.gate import hooks
 from krm_windows.gate.__main__ import Gate
 from krm_windows.gate.decide import decide
 from krm_windows.gate.kubernetes import ApiError, Cluster, dig
 from krm_windows.gate.target import HOLD, HOOKS, mark
-from krm_windows.gate.timetable import Rule, Target, Timetable
+from krm_windows.gate.timetable import Rule, Timetable
 
 SECOND = timedelta(seconds=1)
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -29,23 +29,11 @@ APPLIED = {"lastAppliedRevision": "main@sha1:1"}
 PACE = {"pause": 0.01, "grace": 0.0}
 
 
-def target(name: str) -> Target:
-    """A Kustomization as the compiler names it."""
-    return Target(
-        group=GROUP,
-        version="v1",
-        resource="kustomizations",
-        kind="Kustomization",
-        namespace="flux-system",
-        name=name,
-        applied=("lastAppliedRevision",),
-    )
-
-
 MORNING = Rule("windows.morning", NOON - 4 * HOUR, NOON)
 AFTERNOON = Rule("windows.afternoon", NOON + HOUR, NOON + 4 * HOUR)
-POLICY = Timetable(policy="flux-system/p", time_zone="UTC", targets=(target("apps"),), windows=(MORNING, AFTERNOON))
-BOTH = replace(POLICY, targets=(target("apps"), target("infra")))
+APPS, INFRA = kustomization("apps", "v1"), kustomization("infra", "v1")
+POLICY = Timetable(policy="flux-system/p", time_zone="UTC", targets=(APPS,), windows=(MORNING, AFTERNOON))
+BOTH = replace(POLICY, targets=(APPS, INFRA))
 
 
 def file(*kinds: str, aborts: bool = True, seconds: float = 5, does: str = "this") -> str:
@@ -505,7 +493,7 @@ def test_what_was_never_applied_starts_without(lab: Lab) -> None:
 def test_a_released_target_loses_its_note(lab: Lab) -> None:
     """Nothing of ours stays on it."""
     lab.look()
-    lab.look(replace(POLICY, targets=(), released=(target("apps"),)))
+    lab.look(replace(POLICY, targets=(), released=(APPS,)))
     assert dig(lab.api.object("apps"), "metadata", "annotations") == {}
 
 
@@ -553,7 +541,7 @@ def test_one_that_cannot_be_read_closes_no_other(lab: Lab, text: str) -> None:
     lab.api.add("infra", {}, status=APPLIED)
     assert lab.look(BOTH, text)
     lab.api.add("more", SHUT, annotations={OURS: "{}"}, status=APPLIED)
-    three = replace(BOTH, targets=(*BOTH.targets, target("more")))
+    three = replace(BOTH, targets=(*BOTH.targets, kustomization("more", "v1")))
     lab.api.fault("GET", "infra", *[status(500)] * 2)
     assert not lab.look(three, text)
     assert [lab.open(name) for name in ("apps", "infra", "more")] == [True, True, False]
@@ -754,9 +742,7 @@ def test_a_renamed_policy(lab: Lab) -> None:
 def test_a_renamed_policy_that_releases_a_target(lab: Lab) -> None:
     """Nothing of its former name stays on it."""
     lab.look()
-    lab.look(
-        replace(POLICY, policy="flux-system/q", former_names=("flux-system/p",), targets=(), released=(target("apps"),))
-    )
+    lab.look(replace(POLICY, policy="flux-system/q", former_names=("flux-system/p",), targets=(), released=(APPS,)))
     assert lab.notes() == {}
 
 

@@ -16,31 +16,19 @@ from shutil import copy
 from time import monotonic
 
 import pytest
-from api_server import GROUP, TLS, Api, Handler, dropped, edited, ignored, serving, slow, status
+from api_server import GROUP, TLS, Api, Handler, dropped, edited, ignored, kustomization, serving, slow, status
 
 import krm_windows.gate
 from krm_windows.gate.__main__ import Gate
 from krm_windows.gate.decide import decide
 from krm_windows.gate.kubernetes import Cluster, dig
 from krm_windows.gate.target import HOLD, mark
-from krm_windows.gate.timetable import Rule, Target, Timetable
+from krm_windows.gate.timetable import Rule, Timetable
 from krm_windows.plan.timetable import dump
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
 OURS, THEIRS = mark("flux-system/p"), mark("flux-system/other")
-
-
-def kustomization(name: str) -> Target:
-    """A target as the compiler names it."""
-    return Target(
-        group=GROUP,
-        resource="kustomizations",
-        kind="Kustomization",
-        namespace="flux-system",
-        name=name,
-        applied=("lastAppliedRevision",),
-    )
 
 
 INFRA, APPS = kustomization("infra"), kustomization("apps")
