@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-FUNCTION, MODULE, GATE = 40, 400, 600
+FUNCTION, MODULE, GATE = 60, 500, 900
 # What is shipped with the gate only where a policy uses it (docs/decisions/0013).
-PARTS = {("hooks.py", "notes.py"): 350, ("events.py",): 110}
+PARTS = {("hooks.py", "notes.py"): 600, ("events.py",): 180}
 
 
 def functions(path: Path) -> Iterator[tuple[str, int]]:
