@@ -5,6 +5,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -20,6 +21,7 @@ from krm_windows.policy import fields
 from krm_windows.policy.model import KIND
 from krm_windows.results import Result, fails
 from krm_windows.tree.delivery import Template
+from krm_windows.workspace import locks
 from krm_windows.workspace.files import first_lines
 from krm_windows.workspace.processes import spread
 from krm_windows.workspace.reading import SUFFIXES
@@ -58,12 +60,15 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     base = renewal.fleet.base()
     if base.files is None or fails(base.results, strict=arguments.strict):
         return report.show(base.results, strict=arguments.strict)
-    names = list(filter(shard.has, renewal.clusters()))
     stale, found = False, Findings(base.results)
-    for outcome in _outcomes(renewal, base.files if shard.has_base else None, names, arguments.jobs):
-        sys.stdout.write(outcome.diff)
-        stale |= arguments.check and outcome.changed
-        found.add(outcome)
+    with ExitStack() as stack:
+        if not arguments.check:
+            stack.enter_context(locks.part(arguments.output, shard.index, shard.count))
+        names = list(filter(shard.has, renewal.clusters()))
+        for outcome in _outcomes(renewal, base.files if shard.has_base else None, names, arguments.jobs):
+            sys.stdout.write(outcome.diff)
+            stale |= arguments.check and outcome.changed
+            found.add(outcome)
     code = report.show(found.results(), strict=arguments.strict)
     return ExitCode.ERROR if stale else code
 

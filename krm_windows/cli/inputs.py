@@ -7,6 +7,7 @@ from pathlib import Path
 from krm_windows.inventory import INDEX, PATH
 from krm_windows.krm import InputError, KubeObject, documents
 from krm_windows.policy.model import KIND
+from krm_windows.workspace import bounded
 from krm_windows.workspace.reading import manifests
 
 STDIN = "-"
@@ -31,6 +32,8 @@ def resources(path: str, *, without: Callable[[Path], bool] = lambda _: False) -
         return objects(STDIN)
     if not Path(path).exists():
         raise InputError(f"{path}: no such file or directory")
+    if not Path(path).is_dir():
+        return [] if without(Path(path)) else _of_file(path)
     files = (file for file in manifests(Path(path)) if not without(file))
     return [item for file in files for item in _of_file(str(file))]
 
@@ -54,4 +57,6 @@ def objects(path: str) -> list[KubeObject]:
 
 def content(path: str) -> bytes:
     """Return what a file holds, or standard input."""
-    return sys.stdin.buffer.read() if path == STDIN else Path(path).read_bytes()
+    if path == STDIN:
+        return bounded.read_stream(sys.stdin.buffer, "standard input")
+    return bounded.read_file(Path(path))

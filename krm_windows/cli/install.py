@@ -5,7 +5,9 @@ import shlex
 import sys
 from pathlib import Path
 
+from krm_windows.cli import outputs
 from krm_windows.exit_codes import ExitCode
+from krm_windows.workspace.files import put_program
 
 API = Path("krm-windows.dev/v1alpha1")
 KINDS = ("WindowPolicy", "ChangeClasses")
@@ -15,7 +17,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
     parser.add_argument(
         "--plugin-home",
-        type=Path,
+        type=outputs.directory,
         required=True,
         metavar="DIR",
         help="what KUSTOMIZE_PLUGIN_HOME points at; kustomize's own default is ~/.config/kustomize/plugin",
@@ -25,10 +27,9 @@ def options(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Write a plugin for each kind: a launcher of the Python that runs this command."""
     for kind in KINDS:
-        plugin = arguments.plugin_home / API / kind.lower() / kind
-        plugin.parent.mkdir(parents=True, exist_ok=True)
         # kustomize starts it in the kustomization's directory: -P keeps modules that lie there from being imported.
-        plugin.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -P -m krm_windows "$@"\n')
-        plugin.chmod(0o755)
-        print(plugin)
+        launcher = f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -P -m krm_windows "$@"\n'
+        path = API / kind.lower() / kind
+        put_program(arguments.plugin_home, path, launcher.encode())
+        print(arguments.plugin_home / path)
     return ExitCode.FINE

@@ -4,7 +4,7 @@ import argparse
 from datetime import date, timedelta
 from pathlib import Path
 
-from krm_windows.cli import previews, times
+from krm_windows.cli import outputs, previews, times
 from krm_windows.cli import report as results
 from krm_windows.exit_codes import ExitCode
 from krm_windows.krm import InputError
@@ -20,7 +20,12 @@ def options(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
     parser.add_argument("directory", type=Path, metavar="DIR", help="the repository, which stays as it is")
     parser.add_argument(
-        "-o", "--output", type=Path, required=True, metavar="OUT", help="the directory to make, which must not exist"
+        "-o",
+        "--output",
+        type=outputs.directory,
+        required=True,
+        metavar="OUT",
+        help="the directory to make, which must not exist",
     )
     parser.add_argument(
         "--adopt-until",

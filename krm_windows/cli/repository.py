@@ -49,7 +49,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     builder = Builder.find(None if arguments.no_cache else _cache(arguments.cache))
     with ExitStack() as stack:
         before = None
-        if arguments.since:
+        if arguments.since is not None:
             older = stack.enter_context(snapshot(Path(arguments.repo), arguments.since))
             before = _survey(Checkout.at(older), builder, arguments)
         after = _survey(tree, builder, arguments)

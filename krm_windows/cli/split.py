@@ -9,7 +9,7 @@ from krm_windows import gateable, rules
 from krm_windows.checks import handover
 from krm_windows.classes.model import Spec
 from krm_windows.classes.partition import Partition
-from krm_windows.cli import inputs, report
+from krm_windows.cli import inputs, outputs, report
 from krm_windows.exit_codes import ExitCode
 from krm_windows.function import change_classes
 from krm_windows.inventory import about, resource_of
@@ -28,7 +28,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--classes", required=True, metavar="FILE", help="the file of the ChangeClasses")
     what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument("-o", "--output", type=Path, metavar="DIR", help="the directory to write")
+    what.add_argument("-o", "--output", type=outputs.directory, metavar="DIR", help="the directory to write")
     what.add_argument("--plan", action="store_true", help="print what goes where and why, and write nothing")
     parser.add_argument("--json", action="store_true", help="with --plan: print it as JSON")
     parser.add_argument(

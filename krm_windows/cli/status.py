@@ -34,11 +34,18 @@ def options(parser: argparse.ArgumentParser) -> None:
         help="what `kubectl get … -o json` printed, or - for standard input (default: kubectl is asked)",
     )
     source.add_argument("-w", "--watch", action="store_true", help="go on, and print it anew when it changes")
-    parser.add_argument("--kubeconfig", metavar="FILE", help="as kubectl takes it")
-    parser.add_argument("--context", metavar="NAME", help="as kubectl takes it")
+    parser.add_argument("--kubeconfig", type=_given, metavar="FILE", help="as kubectl takes it")
+    parser.add_argument("--context", type=_given, metavar="NAME", help="as kubectl takes it")
     parser.add_argument("--at", type=times.instant, metavar="INSTANT", help="the instant to judge for (default: now)")
     parser.add_argument("-o", "--output", choices=("text", "json"), default="text", help="the form (default: text)")
     previews.options(parser)
+
+
+def _given(text: str) -> str:
+    """Refuse an empty text, which kubectl takes for whichever cluster is current: often a variable that is not set."""
+    if not text.strip():
+        raise argparse.ArgumentTypeError(f"must not be empty, got {text!r}; leave it out for the current cluster")
+    return text
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:
@@ -80,7 +87,7 @@ class _Asked:
         name = self.arguments.filename
         if not name:
             kubectl = Kubectl(self.arguments.kubeconfig, self.arguments.context)
-            return [thing for query in queries(policy) for thing in _read("kubectl", kubectl.get(*query))]
+            return [thing for query in queries(policy) for thing in _read("kubectl", kubectl.get(query))]
         if not (content := inputs.content(name)).strip():
             raise InputError(f"{name}: is empty: did kubectl fail?")
         return _read(name, content.decode(errors="replace"))

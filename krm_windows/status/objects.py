@@ -11,21 +11,24 @@ from krm_windows.gateable import group_of
 from krm_windows.inventory import Inventory
 from krm_windows.plan import targets
 from krm_windows.policy.model import WindowPolicy
+from krm_windows.workspace.kubectl import Query
 
 Thing = dict[str, object]
 """An object as the API server gives it, in plain types."""
 
 
-def queries(policy: WindowPolicy) -> Iterator[tuple[str, ...]]:
-    """Yield the arguments of each `kubectl get` that finds the targets of a policy, and at last its own Jobs."""
+def queries(policy: WindowPolicy) -> Iterator[Query]:
+    """Yield what each `kubectl get` asks for that finds the targets of a policy, and at last its own Jobs."""
     home = policy.metadata.namespace
     for selector in (*policy.spec.targets, *policy.spec.released):
         found = targets.select(selector, "", home, Inventory((), visible=False))
         resource = ".".join(part for part in (found.row.resource, found.version, found.row.group) if part)
-        labels = ",".join(f"{key}={value}" for key, value in sorted((selector.match_labels or {}).items()))
-        yield (resource, f"--namespace={found.namespace}", *([f"--selector={labels}"] if labels else found.names))
+        if selector.match_labels:
+            yield Query(resource, found.namespace, labels=selector.match_labels)
+        else:
+            yield Query(resource, found.namespace, names=found.names)
     label = names.label(f"{home}/{policy.metadata.name}")
-    yield "cronjobs.batch,jobs.batch", f"--namespace={home}", f"--selector={POLICY}={label}"
+    yield Query("cronjobs.batch,jobs.batch", home, labels={POLICY: label})
 
 
 def read(text: str) -> list[Thing]:

@@ -4,19 +4,17 @@ A file is written beside its place and renamed onto it, so that whoever reads se
 """
 
 import difflib
-import os
 import re
-import tempfile
+import stat
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 
+from krm_windows.workspace import locks
+from krm_windows.workspace.directories import SUFFIX, Directory
 from krm_windows.workspace.errors import WorkspaceError
 
-_SUFFIX = ".krm-windows"
-_READABLE = 200  # so much of a name goes into that of what lies beside it, as a name may have 255 bytes
-LEFTOVER = re.compile(rf"\..+\.\w{{8}}{re.escape(_SUFFIX)}")
+LEFTOVER = re.compile(rf"\..+\.\w{{8}}{re.escape(SUFFIX)}")
 """The name of a file that was being written when a run was killed."""
 
 
@@ -33,72 +31,105 @@ class Folder:
 
     def read(self) -> dict[str, bytes]:
         """Return the content of our files by name."""
-        return {name: (self.path / name).read_bytes() for name in self._ours()}
+        directory = Directory.named(self.path)
+        if directory is None:
+            return {}
+        with directory:
+            return self._read(directory)
 
     def stale(self, wanted: Mapping[str, bytes]) -> Iterator[str]:
         """Yield the unified diff of each file that differs from what is wanted, in order of their names."""
-        for name in sorted({*wanted, *self._ours()}):
-            yield from difference(name, self._text(name).encode(), wanted.get(name, b""))
+        there = self.read()
+        for name in sorted({*wanted, *there}):
+            yield from difference(name, there.get(name, b""), wanted.get(name, b""))
 
     def write(self, wanted: Mapping[str, bytes]) -> None:
-        """Make our files be the wanted ones; raises WorkspaceError before anything is touched."""
+        """Make our files be the wanted ones, while no other run writes here.
+
+        Raises WorkspaceError before anything is touched.
+        """
         for name in wanted:
-            self._claim(name)
-        for folder in {(self.path / name).parent for name in wanted} | {self.path}:
-            folder.mkdir(parents=True, exist_ok=True)
-        for name, content in sorted(wanted.items()):
-            if self._text(name).encode() != content:
-                replace(self.path / name, content)
-        for name in self._ours():
-            if name not in wanted:
-                self._remove(self.path / name)
-        for path in list(self.path.iterdir()):
-            if LEFTOVER.fullmatch(path.name):
-                path.unlink()
+            self._check(name)
+        with locks.alone(self.path) as directory:
+            for name in wanted:
+                self._claim(directory, name)
+            there = self._read(directory)
+            for name, content in sorted(wanted.items()):
+                if there.get(name) != content:
+                    _put(directory, name, content)
+            for name in there:
+                if name not in wanted:
+                    _remove(directory, name)
+            for name, is_directory in directory.entries():
+                if not is_directory and LEFTOVER.fullmatch(name):
+                    directory.remove(name)
 
-    def _remove(self, path: Path) -> None:
-        """Remove a file, and the sub-directory that it leaves empty."""
-        path.unlink()
-        if path.parent != self.path and not any(path.parent.iterdir()):
-            path.parent.rmdir()
-
-    def _claim(self, name: str) -> None:
-        path = self.path / name
+    def _check(self, name: str) -> None:
+        """Refuse what is no path of a file here."""
         *folders, _ = parts = name.split("/")
         if len(folders) > self.deep or any(part in ("", ".", "..") for part in parts):
             raise WorkspaceError(f"{name!r} is no plain file name")
-        if folders and (path.parent.is_symlink() or (path.parent.exists() and not path.parent.is_dir())):
-            raise WorkspaceError(f"{path.parent} stands in the way: it is no directory")
-        if (path.is_symlink() or path.exists()) and not self._is_ours(path):
-            raise WorkspaceError(f"{path} stands in the way: it was not written from here")
 
-    def _ours(self) -> list[str]:
-        if not self.path.is_dir():
-            return []
-        below = [found for found in self.path.iterdir() if self.deep and found.is_dir() and not found.is_symlink()]
-        found = (path for folder in (self.path, *below) for path in folder.iterdir() if self._is_ours(path))
-        return sorted(path.relative_to(self.path).as_posix() for path in found)
+    def _claim(self, directory: Directory, name: str) -> None:
+        """Refuse a path at which something stands that is not ours."""
+        *folders, last = name.split("/")
+        try:
+            inner = directory.below(folders)
+        except FileNotFoundError:
+            return
+        with inner:
+            if inner.kind(last) is not None and inner.first_line(last) not in self.headers:
+                raise WorkspaceError(f"{inner.path / last} stands in the way: it was not written from here")
 
-    def _is_ours(self, path: Path) -> bool:
-        return _first_line(path) in self.headers
+    def _read(self, directory: Directory) -> dict[str, bytes]:
+        """Return the content of our files by name, in order."""
+        found = self._ours(directory, "")
+        if self.deep:
+            for name, is_directory in directory.entries():
+                inner = directory.found([name]) if is_directory else None
+                if inner is not None:
+                    with inner:
+                        found |= self._ours(inner, f"{name}/")
+        return dict(sorted(found.items()))
 
-    def _text(self, name: str) -> str:
-        path = self.path / name
-        return path.read_bytes().decode(errors="replace") if self._is_ours(path) else ""
+    def _ours(self, directory: Directory, prefix: str) -> dict[str, bytes]:
+        found = {}
+        for name, is_directory in directory.entries():
+            if is_directory or directory.first_line(name) not in self.headers:
+                continue
+            content = directory.read(name)
+            if content is not None:
+                found[f"{prefix}{name}"] = content
+        return found
+
+
+def _put(directory: Directory, path: str, content: bytes) -> None:
+    *folders, name = path.split("/")
+    with directory.below(folders, make=True) as inner:
+        inner.replace(name, content)
+
+
+def _remove(directory: Directory, path: str) -> None:
+    """Remove a file, and the sub-directory that it leaves empty."""
+    *folders, name = path.split("/")
+    with directory.below(folders) as inner:
+        inner.remove(name)
+    directory.prune(folders)
 
 
 def first_lines(path: Path) -> frozenset[str]:
     """Return the first line of a file, or of every file in a directory, none where there is neither."""
-    found = map(_first_line, path.iterdir() if path.is_dir() else [path])
+    try:
+        directory, names = Directory.at(path), None
+    except NotADirectoryError:
+        directory, names = Directory.at(path.parent), [path.name]
+    except FileNotFoundError:
+        return frozenset()
+    with directory:
+        if names is None:
+            names = [name for name, is_directory in directory.entries() if not is_directory]
+        found = [directory.first_line(name) for name in names]
     return frozenset(line for line in found if line is not None)
-
-
-def _first_line(path: Path) -> str | None:
-    """Return the first line of a file; None for anything that is no plain file."""
-    if path.is_symlink() or not path.is_file():
-        return None
-    with path.open("rb") as file:
-        return file.readline().rstrip(b"\r\n").decode(errors="replace")
 
 
 def difference(name: str, old: bytes, new: bytes) -> Iterator[str]:
@@ -112,19 +143,16 @@ def replace(path: Path, content: bytes, *, lasting: bool = True) -> None:
 
     Where it is not `lasting`, a failure of power may lose it, and leave an empty file.
     """
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:_READABLE]}.", suffix=_SUFFIX)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-            if lasting:
-                file.flush()
-                os.fsync(file.fileno())
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(path)
-    except BaseException:
-        with suppress(FileNotFoundError):
-            Path(temporary).unlink()
-        raise
+    with Directory.at(path.parent) as directory:
+        directory.replace(path.name, content, lasting=lasting)
+
+
+def put_program(folder: Path, path: PurePath, content: bytes) -> None:
+    """Put a program at a path below a directory that a user named, in the place of a file that is there."""
+    with locks.alone(folder) as directory, directory.below(path.parts[:-1], make=True) as inner:
+        if inner.kind(path.name) not in (None, stat.S_IFREG):
+            raise WorkspaceError(f"{folder / path} stands in the way: it is no plain file")
+        inner.replace(path.name, content, mode=0o755)
 
 
 def folders(path: Path) -> list[str]:

@@ -5,13 +5,14 @@ the next one knows and removes it. No file is forced onto the disk, as Git does 
 all the rest, and the next run compares contents.
 """
 
-import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import stat
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
+from krm_windows.workspace.directories import Directory, first_line
 from krm_windows.workspace.errors import WorkspaceError
-from krm_windows.workspace.files import LEFTOVER, difference, replace
+from krm_windows.workspace.files import LEFTOVER, difference
 
 Files = Mapping[str, bytes]
 """Contents by path, relative to the directory and with `/` on every system."""
@@ -27,8 +28,16 @@ class Tree:
 
     def read(self) -> dict[str, bytes]:
         """Return our files in order of their paths."""
-        contents = ((path, (self.path / path).read_bytes()) for path in self._files(leftovers=False))
-        return dict(sorted((path, content) for path, content in contents if self._is_ours(content)))
+        root = Directory.named(self.path)
+        if root is None:
+            return {}
+        found = {}
+        with root:
+            for path, folder, name in self._entries(root):
+                content = None if LEFTOVER.fullmatch(name) else folder.read(name)
+                if content is not None and self.is_ours(first_line(content)):
+                    found[path] = content
+        return dict(sorted(found.items()))
 
     def stale(self, there: Files, wanted: Files) -> Iterator[str]:
         """Yield the diff of each of our files, as `read` gave them, that is not as wanted, in order of paths."""
@@ -38,73 +47,80 @@ class Tree:
     def write(self, there: Files, wanted: Files) -> bool:
         """Make our files, as `read` gave them, be the wanted ones; say whether that took a change.
 
-        Raises WorkspaceError before anything is touched.
+        Raises WorkspaceError before anything is touched. Nobody else may write into these branches meanwhile: that is
+        for the run to see to, which has a tree of many branches (`locks`).
         """
         changed = {path: content for path, content in sorted(wanted.items()) if there.get(path) != content}
         for path in changed:
-            self._claim(path, there)
-        for path, content in changed.items():
-            (self.path / path).parent.mkdir(parents=True, exist_ok=True)
-            replace(self.path / path, content, lasting=False)
+            self._check(path)
         gone = [path for path in there if path not in wanted]
+        if changed:
+            with Directory.made(self.path) as root:
+                for path in changed:
+                    self._claim(root, path, there)
+                for path, content in changed.items():
+                    _put(root, path, content)
         self._remove(gone)
         self.tidy()
         return bool(changed or gone)
 
     def tidy(self) -> None:
         """Remove what a run that was killed left behind."""
-        self._remove(self._files(leftovers=True))
+        root = Directory.named(self.path)
+        if root is None:
+            return
+        with root:
+            left = [
+                path
+                for path, folder, name in self._entries(root)
+                if LEFTOVER.fullmatch(name) and folder.kind(name) == stat.S_IFREG
+            ]
+        self._remove(left)
 
-    def _remove(self, paths: Iterable[str]) -> None:
-        for path in paths:
-            (self.path / path).unlink()
-            self._prune((self.path / path).parent)
+    def _entries(self, root: Directory) -> Iterator[tuple[str, Directory, str]]:
+        """Yield what lies in the branches and is no directory: its path, its directory and its name there."""
+        for branch in self.branches:
+            folder = root.found(branch.split("/"))
+            if folder is None:
+                continue
+            with folder:
+                for above, inner, name in folder.files():
+                    yield "/".join((branch, *above, name)), inner, name
 
-    def _files(self, *, leftovers: bool) -> list[str]:
-        """Return the paths of the plain files in the branches: of those left behind, or of all others."""
-        return [
-            f"{folder}/{name}"
-            for branch in self.branches
-            if not self._is_linked(branch)
-            for folder, names in _folders(self.path, branch)
-            for name in names
-            if bool(LEFTOVER.fullmatch(name)) == leftovers and _is_plain(self.path / folder / name)
-        ]
-
-    def _is_linked(self, path: str) -> bool:
-        """Whether a directory of the tree is a link, or lies behind one; the tree itself is what its user named."""
-        return any((self.path / step).is_symlink() for step in (PurePosixPath(path), *PurePosixPath(path).parents[:-1]))
-
-    def _is_ours(self, content: bytes) -> bool:
-        return self.is_ours(content.partition(b"\n")[0].rstrip(b"\r").decode(errors="replace"))
-
-    def _claim(self, path: str, there: Files) -> None:
-        """Refuse a path that leads elsewhere, or at which something stands that is not ours."""
-        folder, _, name = path.rpartition("/")
-        if not name or ".." in path.split("/") or not f"{folder}/".startswith(tuple(f"{b}/" for b in self.branches)):
+    def _check(self, path: str) -> None:
+        """Refuse what is no path in the branches."""
+        inside = any(path.startswith(f"{branch}/") for branch in self.branches)
+        if not inside or any(name in ("", ".", "..") for name in path.split("/")):
             raise WorkspaceError(f"{path!r} is no path in {', '.join(self.branches)} of {self.path}")
-        if self._is_linked(folder):
-            raise WorkspaceError(f"{self.path / path} lies behind a link, which may lead elsewhere")
-        if path not in there and os.path.lexists(self.path / path) and not _is_empty(self.path / path):
-            raise WorkspaceError(f"{self.path / path} stands in the way: it was not rendered")
 
-    def _prune(self, folder: Path) -> None:
-        """Remove a directory that is empty, and those above it within the tree."""
-        while folder != self.path and not any(folder.iterdir()):
-            folder.rmdir()
-            folder = folder.parent
+    def _claim(self, root: Directory, path: str, there: Files) -> None:
+        """Refuse a path that leads elsewhere, or at which something stands that is not ours."""
+        *steps, name = path.split("/")
+        try:
+            folder = root.below(steps)
+        except FileNotFoundError:
+            return
+        with folder:
+            if path in there or folder.kind(name) is None:
+                return
+            # A failure of power leaves an empty file of a new one, which is nobody's.
+            if folder.read(name) != b"":
+                raise WorkspaceError(f"{self.path / path} stands in the way: it was not rendered")
+
+    def _remove(self, paths: Sequence[str]) -> None:
+        """Remove files, and the directories that they leave empty."""
+        root = Directory.named(self.path) if paths else None
+        if root is None:
+            return
+        with root:
+            for path in paths:
+                *steps, name = path.split("/")
+                with root.below(steps) as folder:
+                    folder.remove(name)
+                root.prune(steps)
 
 
-def _folders(path: Path, branch: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield the directories of a branch, relative to the tree, each with the names in it."""
-    for folder, _, names in os.walk(path / branch):
-        yield Path(folder).relative_to(path).as_posix(), names
-
-
-def _is_plain(path: Path) -> bool:
-    return path.is_file() and not path.is_symlink()
-
-
-def _is_empty(path: Path) -> bool:
-    """Whether a file is nobody's: what a failure of power leaves of a new one."""
-    return _is_plain(path) and not path.stat().st_size
+def _put(root: Directory, path: str, content: bytes) -> None:
+    *steps, name = path.split("/")
+    with root.below(steps, make=True) as folder:
+        folder.replace(name, content, lasting=False)

@@ -40,7 +40,7 @@ def test_what_stands_there_is_not_touched(tmp_path: Path) -> None:
 
 def test_a_failure_leaves_nothing_behind(tmp_path: Path) -> None:
     """Here a file is to be where a directory has to be."""
-    with pytest.raises(OSError, match=r"a\.yaml"):
+    with pytest.raises(WorkspaceError, match=r"a\.yaml stands in the way"):
         create(tmp_path / "out", {"a.yaml": b"", "a.yaml/b.yaml": b""})
     assert list(tmp_path.iterdir()) == []
 

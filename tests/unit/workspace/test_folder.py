@@ -96,13 +96,19 @@ def test_what_stands_in_the_way_stays(folder: Folder, stands: str, tmp_path: Pat
     assert not outside.exists() or outside.read_text() == "# ours\n"
 
 
-def test_the_folder_itself_may_be_a_link(folder: Folder, tmp_path: Path) -> None:
-    """It is what its user named."""
-    (tmp_path / "real").mkdir()
+@pytest.mark.parametrize("leads", ["to a directory", "nowhere"])
+def test_the_folder_itself_is_no_link(folder: Folder, leads: str, tmp_path: Path) -> None:
+    """Whoever wrote the repository decides where a link leads: nothing is read and nothing written there."""
+    real = tmp_path / "real"
+    if leads == "to a directory":
+        real.mkdir()
+        (real / "a.yaml").write_bytes(b"# ours\nold\n")
     folder.path.parent.mkdir()
-    folder.path.symlink_to(tmp_path / "real")
-    folder.write(WANTED)
-    assert contents(tmp_path / "real") == WANTED
+    folder.path.symlink_to(real)
+    for act in (folder.write, lambda wanted: list(folder.stale(wanted)), lambda _: folder.read()):
+        with pytest.raises(WorkspaceError, match="a link, which may lead elsewhere"):
+            act(WANTED)
+    assert not real.exists() or contents(real) == {"a.yaml": b"# ours\nold\n"}
 
 
 def test_a_write_that_fails_leaves_the_old_file(folder: Folder) -> None:

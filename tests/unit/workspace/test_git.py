@@ -42,10 +42,11 @@ def test_what_is_no_commit_is_said(repository: Path, ref: str) -> None:
         pass
 
 
-def test_a_directory_outside_of_git_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_directory_outside_of_git_is_said(tmp_path: Path, repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As is a machine without git."""
-    with pytest.raises(WorkspaceError, match="not a git repository"), snapshot(tmp_path, "HEAD"):
+    (tmp_path / "elsewhere").mkdir()
+    with pytest.raises(WorkspaceError, match="not a git repository"), snapshot(tmp_path / "elsewhere", "HEAD"):
         pass
     monkeypatch.setenv("PATH", "")
-    with pytest.raises(WorkspaceError, match="git is not installed"), snapshot(tmp_path, "HEAD"):
+    with pytest.raises(WorkspaceError, match="git is not installed"), snapshot(repository, "HEAD"):
         pass
