@@ -22,7 +22,7 @@ from krm_windows.policy.model import KIND
 from krm_windows.results import Result, fails
 from krm_windows.tree.delivery import Template
 from krm_windows.workspace import locks
-from krm_windows.workspace.files import first_lines
+from krm_windows.workspace.files import first_line
 from krm_windows.workspace.processes import spread
 from krm_windows.workspace.reading import SUFFIXES
 
@@ -181,7 +181,8 @@ def _resources(path: str | None) -> Callable[[str | None], list[KubeObject]]:
 
 
 def _is_rendered(file: Path) -> bool:
-    return any(map(tree.is_header, first_lines(file)))
+    line = first_line(file)
+    return line is not None and tree.is_header(line)
 
 
 def _template(path: str) -> Template:

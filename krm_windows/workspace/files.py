@@ -118,18 +118,19 @@ def _remove(directory: Directory, path: str) -> None:
 
 
 def first_lines(path: Path) -> frozenset[str]:
-    """Return the first line of a file, or of every file in a directory, none where there is neither."""
-    try:
-        directory, names = Directory.at(path), None
-    except NotADirectoryError:
-        directory, names = Directory.at(path.parent), [path.name]
-    except FileNotFoundError:
+    """Return the first line of every file in a directory that a user named for output; none where there is none."""
+    directory = Directory.named(path)
+    if directory is None:
         return frozenset()
     with directory:
-        if names is None:
-            names = [name for name, is_directory in directory.entries() if not is_directory]
-        found = [directory.first_line(name) for name in names]
+        found = [directory.first_line(name) for name, is_directory in directory.entries() if not is_directory]
     return frozenset(line for line in found if line is not None)
+
+
+def first_line(path: Path) -> str | None:
+    """Return the first line of a file; None for anything that is no plain file."""
+    with Directory.at(path.parent) as directory:
+        return directory.first_line(path.name)
 
 
 def difference(name: str, old: bytes, new: bytes) -> Iterator[str]:

@@ -105,7 +105,7 @@ def _start(
     """Start Git: the only place that does."""
     settings = [part for setting in _SETTINGS for part in ("-c", setting)]
     command = [git.program, "--no-pager", *settings, *arguments]
-    limits = Limits(_SECONDS, output, _MEMORY)
+    limits = Limits(_SECONDS, output, _MEMORY, writes=False)
     return programs.run(command, environment=environment, limits=limits, stdin=stdin, directory=git.private)
 
 

@@ -29,11 +29,15 @@ class LimitError(WorkspaceError):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a program may take: seconds until its end, bytes on standard output, bytes of memory (None: no limit)."""
+    """What a program may take: seconds until its end, bytes on standard output, bytes of memory (None: no limit).
+
+    One that `writes` not has no byte written into any file.
+    """
 
     seconds: float
     output: int
     memory: int | None = None
+    writes: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,12 +102,15 @@ def run(
 
 
 def _confine(process: int, limits: Limits) -> None:
-    """Limit the memory of a process that was just started, on systems that can (prlimit(2))."""
-    if limits.memory is None or not hasattr(resource, "prlimit"):
+    """Limit what a process that was just started may take, on systems that can (prlimit(2))."""
+    if not hasattr(resource, "prlimit"):
         return
     with suppress(ProcessLookupError):  # it may have ended already
-        resource.prlimit(process, resource.RLIMIT_AS, (limits.memory, limits.memory))
         resource.prlimit(process, resource.RLIMIT_CORE, (0, 0))
+        if limits.memory is not None:
+            resource.prlimit(process, resource.RLIMIT_AS, (limits.memory, limits.memory))
+        if not limits.writes:
+            resource.prlimit(process, resource.RLIMIT_FSIZE, (0, 0))
 
 
 @dataclass(frozen=True, slots=True)
