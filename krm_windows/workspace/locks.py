@@ -11,6 +11,7 @@ import errno
 import fcntl
 import os
 import re
+import stat
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -29,9 +30,8 @@ _ATTEMPTS = 100
 def alone(path: Path) -> Iterator[Directory]:
     """Give a directory, made where it is missing, in which no other run writes; WorkspaceError where one does."""
     with _locked(path, fcntl.LOCK_EX) as directory:
-        for name, _ in directory.entries():
-            if _PART.fullmatch(name):  # nobody has it: that would need this lock, too
-                directory.remove(name)
+        for name in _parts(directory):  # nobody has one: that would need this lock, too
+            directory.remove(name)
         yield directory
 
 
@@ -45,7 +45,7 @@ def part(path: Path, index: int, count: int) -> Iterator[Directory]:
         with alone(path) as directory:
             yield directory
         return
-    name = f".part-{index + 1}-of-{count}.00000000{SUFFIX}"
+    name = f".part-{index + 1}{_of(count)}"
     with _locked(path, fcntl.LOCK_SH) as directory, ExitStack() as stack:
         stack.callback(os.close, _own(directory, name))
         stack.callback(directory.remove, name)
@@ -98,6 +98,8 @@ def _own(directory: Directory, name: str) -> int:
             raise WorkspaceError(f"{directory.path / name} cannot be opened: {error.strerror}") from None
         with ExitStack() as stack:
             stack.callback(os.close, descriptor)
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise WorkspaceError(f"{directory.path / name} stands in the way: it is no plain file")
             _take(directory, descriptor, fcntl.LOCK_EX, name)
             with suppress(FileNotFoundError):
                 found = os.stat(name, dir_fd=directory.descriptor, follow_symlinks=False)
@@ -109,9 +111,8 @@ def _own(directory: Directory, name: str) -> int:
 
 def _refuse_other_counts(directory: Directory, count: int) -> None:
     """Refuse to go on beside a run of another number of parts; remove what one that was killed left."""
-    for name, _ in directory.entries():
-        found = _PART.fullmatch(name)
-        if found is None or int(found[2]) == count:
+    for name in _parts(directory):
+        if name.endswith(_of(count)):
             continue
         with suppress(FileNotFoundError):
             descriptor = os.open(name, _FILE & ~os.O_CREAT, dir_fd=directory.descriptor)
@@ -120,6 +121,17 @@ def _refuse_other_counts(directory: Directory, count: int) -> None:
                 directory.remove(name)
             finally:
                 os.close(descriptor)
+
+
+def _parts(directory: Directory) -> list[str]:
+    """Return the names of the parts' files in a directory."""
+    names = [name for name, _ in directory.entries() if _PART.fullmatch(name)]
+    return [name for name in names if directory.kind(name) == stat.S_IFREG]
+
+
+def _of(count: int) -> str:
+    """Return how the name of a part's file ends."""
+    return f"-of-{count}.00000000{SUFFIX}"
 
 
 def _take(directory: Directory, descriptor: int, how: int, name: str = "") -> None:

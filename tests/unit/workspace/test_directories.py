@@ -88,13 +88,12 @@ PATHS = {
 
 
 @pytest.mark.parametrize("dangles", [False, True])
-@pytest.mark.parametrize(("named", "link", "taken"), PATHS.values(), ids=PATHS)
-def test_whose_a_link_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: str, link: str, *, taken: bool, dangles: bool
-) -> None:
+@pytest.mark.parametrize("case", PATHS)
+def test_whose_a_link_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: str, *, dangles: bool) -> None:
     """Links in a repository are its author's, those above it and above the directory that is named are the user's."""
+    named, link, taken = PATHS[case]
     home, top = tmp_path / "home", tmp_path / "real/top"
-    here = top / "sub" if "sub-directory" in os.environ["PYTEST_CURRENT_TEST"] else top
+    here = top / "sub" if "sub-directory" in case else top
     for folder in (home, top / ".git", top / "sub", tmp_path / "outside"):
         folder.mkdir(parents=True)
     monkeypatch.chdir(here)

@@ -100,6 +100,10 @@ def test_the_file_of_a_part_is_a_plain_file(tmp_path: Path, stands: str) -> None
     place.parent.mkdir()
     {"link": lambda: place.symlink_to(outside), "pipe": lambda: os.mkfifo(place), "directory": place.mkdir}[stands]()
     assert ".part-1-of-2" in refused(locks.part(tmp_path / "out", 0, 2))
+    for free in (locks.part(tmp_path / "out", 0, 3), locks.alone(tmp_path / "out")):
+        with free:
+            pass
+    assert os.path.lexists(place)
     assert not outside.exists()
 
 
