@@ -304,3 +304,10 @@ def test_colour_says_nothing_alone(status: Status) -> None:
     painted = color.paint(lines)
     assert (code, painted.plain) == (1, printed)
     assert [str(span.style) for span in painted.spans if span.style] == ["red", "red"]
+
+
+@pytest.mark.parametrize("option", ["--context", "--kubeconfig"])
+def test_no_cluster_by_a_variable_that_is_not_set(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without a name kubectl would ask whichever cluster is current."""
+    assert main(["status", "policy.yaml", option, ""]) == 1
+    assert "must not be empty" in capsys.readouterr().err

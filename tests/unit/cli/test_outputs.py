@@ -1,0 +1,269 @@
+"""Where commands write: only where their user said, and never where a link of a repository leads."""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from calls import POLICY
+from repositories import pair
+
+from krm_windows.cli import outputs
+from krm_windows.cli.main import COMMANDS, _parser, main
+
+CLASSES = """\
+apiVersion: krm-windows.dev/v1alpha1
+kind: ChangeClasses
+metadata:
+  name: shop
+spec:
+  classes:
+  - {name: live}
+  - {name: window, policy: flux-system/week}
+  default: window
+  rules:
+  - {class: live, kinds: [ConfigMap]}
+"""
+FLEET = ["--clusters", "fleet"]
+# Every option that names what is written, in a call that would write.
+WRITES = {
+    "render": ["render", "policy.yaml", "-o"],
+    "render --all-clusters": ["render", "policy.yaml", *FLEET, "-o"],
+    "render --shard": ["render", "policy.yaml", *FLEET, "--shard", "1/2", "-o"],
+    "split": ["split", "base.yaml", "--classes", "classes.yaml", "-o"],
+    "migrate": ["migrate", "by-hand", "-o"],
+    "install": ["install", "--plugin-home"],
+}
+# What only reads there must not be led elsewhere either.
+READS = {
+    "render --check": [*WRITES["render"][:-1], "--check", "-o"],
+    "render --all-clusters --check": [*WRITES["render --all-clusters"][:-1], "--check", "-o"],
+    "split --check": [*WRITES["split"][:-1], "--check", "-o"],
+}
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory with what the calls read, beside one that nobody named."""
+    place = tmp_path / "here"
+    (place / "fleet").mkdir(parents=True)
+    (place / "by-hand").mkdir()
+    (tmp_path / "outside").mkdir()
+    config = {
+        "policy.yaml": POLICY,
+        "classes.yaml": CLASSES,
+        "base.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n",
+        "fleet/one.yaml": POLICY,
+        "fleet/two.yaml": POLICY,
+        **{f"by-hand/{name}": text for name, text in pair("0 8 * * 1", "0 17 * * 4").items()},
+    }
+    for name, text in config.items():
+        (place / name).write_text(text)
+    monkeypatch.chdir(place)
+    return place
+
+
+def everything(folder: Path) -> dict[str, str | bytes]:
+    """Return all that lies below a directory."""
+    found: dict[str, str | bytes] = {}
+    for path in sorted(folder.rglob("*")):
+        content = path.read_bytes() if path.is_file() and not path.is_symlink() else oct(path.lstat().st_mode)
+        found[str(path)] = content
+    return found
+
+
+def test_these_are_all() -> None:
+    """Every option of every command that takes the path of an output; -o of the others names a form."""
+    found = set()
+    for command in COMMANDS:
+        parser = _parser([command])
+        [commands] = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
+        for action in commands.choices[command]._actions:
+            if action.type is outputs.directory:
+                found.add((command, action.option_strings[0]))
+            elif action.dest in ("output", "plugin_home"):
+                assert action.choices, f"{command} takes any text for {action.dest}"
+    assert found == {(argv[0], argv[-1]) for argv in WRITES.values()}
+
+
+@pytest.mark.parametrize("argv", WRITES.values(), ids=WRITES)
+def test_it_writes_where_it_is_told(here: Path, argv: list[str]) -> None:
+    """So that what is refused below would have been written; a second run changes nothing."""
+    assert main([*argv, "deep/out"]) == 0
+    written = everything(here / "deep")
+    assert any(isinstance(content, bytes) for content in written.values())
+    assert not any(name.endswith(".krm-windows") for name in written)
+    if argv[0] != "migrate":
+        assert main([*argv, "deep/out"]) == 0
+        assert everything(here / "deep") == written
+
+
+@pytest.mark.parametrize("argv", [*WRITES.values(), *READS.values()], ids=[*WRITES, *READS])
+@pytest.mark.parametrize("named", ["", " ", "\t"])
+def test_an_empty_name_is_none(here: Path, argv: list[str], named: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """It would be the directory that one is in: a variable that is not set fills that with files."""
+    before = everything(here)
+    assert main([*argv, named]) == 1
+    assert "must name a directory" in capsys.readouterr().err
+    assert everything(here) == before
+
+
+STANDS: dict[str, Callable[[Path], str]] = {
+    "a link to a directory": lambda here: _link(here, "../outside") or "link",
+    "a link to a directory inside": lambda here: _link(here, "fleet") or "link",
+    "a link that dangles": lambda here: _link(here, "../new") or "link",
+    "a link above it": lambda here: _link(here, "../outside") or "link/out",
+    "a link above it that dangles": lambda here: _link(here, "../new") or "link/deep/out",
+    "a link, named in whole": lambda here: _link(here, "../outside") or str(here / "link/out"),
+    "a pipe": lambda here: os.mkfifo(here / "pipe") or "pipe",
+    "a file": lambda _: "policy.yaml",
+    "a file above it": lambda _: "policy.yaml/out",
+    "a device": lambda _: "/dev/null",
+}
+
+
+def _link(here: Path, target: str) -> None:
+    (here / "link").symlink_to(target)
+
+
+@pytest.mark.parametrize("argv", [*WRITES.values(), *READS.values()], ids=[*WRITES, *READS])
+@pytest.mark.parametrize("stands", STANDS.values(), ids=STANDS)
+def test_nothing_is_followed(
+    here: Path, argv: list[str], stands: Callable[[Path], str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No link, no pipe, no device is written to, or taken for the directory; the error says what stands there."""
+    named = stands(here)
+    before = everything(here.parent)
+    assert main([*argv, named]) == 1
+    printed = capsys.readouterr()
+    assert printed.err.startswith("krm-windows: ") or "\nkrm-windows: " in printed.err
+    assert "stands in the way" in printed.err
+    assert printed.out == ""
+    assert everything(here.parent) == before
+
+
+@pytest.mark.parametrize("argv", WRITES.values(), ids=WRITES)
+def test_nothing_is_written_through_what_lies_inside(here: Path, argv: list[str]) -> None:
+    """Every file and every directory of an output made a link: to another file, to another directory."""
+    outside = here.parent / "outside"
+    assert main([*argv, "out"]) == 0
+    paths = [path.relative_to(here / "out") for path in (here / "out").rglob("*")]
+    for index, path in enumerate(paths):
+        whole = here / "out" / path
+        if not os.path.lexists(whole):
+            continue
+        target = outside / str(index)
+        whole.rename(target)
+        before = everything(outside)
+        whole.symlink_to(target)
+        code = main([*argv, "out"])
+        assert everything(outside) == before, path
+        if code == 0:  # it was replaced, which for a file is as good
+            assert not whole.is_symlink()
+        if whole.is_symlink():
+            whole.unlink()
+        if not whole.exists():
+            target.rename(whole)
+        else:
+            subprocess.run(["rm", "-r", target], check=True)
+
+
+def test_two_runs_at_once(here: Path) -> None:
+    """Into one directory: while one works the other writes nothing, and says so; reading needs no lock."""
+    assert main(["render", "policy.yaml", "-o", "out"]) == 0
+    assert main(["render", "policy.yaml", *FLEET, "-o", "tree"]) == 0
+    before = everything(here)
+    for folder in ("out", "tree"):
+        program = f"""
+import sys
+from pathlib import Path
+from krm_windows.workspace import locks
+with locks.alone(Path({folder!r})):
+    print(flush=True)
+    sys.stdin.read()
+"""
+        with subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+            assert other.stdout is not None
+            assert other.stdout.readline()
+            fleet = FLEET if folder == "tree" else []
+            command = [sys.executable, "-m", "krm_windows", "render", "policy.yaml", *fleet, "-o", folder]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            assert (done.returncode, done.stdout) == (1, "")
+            assert "another run" in done.stderr
+            assert subprocess.run([*command, "--check"], check=False).returncode == 0
+            other.kill()
+        assert subprocess.run(command, check=False).returncode == 0
+    assert everything(here) == before
+
+
+def test_shards_at_once_make_what_one_run_makes(here: Path) -> None:
+    """All of them begin together, each in processes of its own; nothing is left of their locks."""
+    for number in range(40):
+        (here / f"fleet/c{number}.yaml").write_text(POLICY)
+    call = [sys.executable, "-m", "krm_windows", "render", "policy.yaml", *FLEET]
+    assert subprocess.run([*call, "-o", "one"], check=False).returncode == 0
+    for _ in range(2):  # from nothing, and over what is there
+        shards = [subprocess.Popen([*call, "-o", "many", "-j", "2", "--shard", f"{index}/4"]) for index in range(1, 5)]
+        assert [shard.wait() for shard in shards] == [0, 0, 0, 0]
+        made = {name.replace("/many/", "/one/"): content for name, content in everything(here / "many").items()}
+        assert made == everything(here / "one")
+
+
+def test_clusters_that_are_gone_are_removed_by_shards_at_once(here: Path) -> None:
+    """One removes what is empty while another makes it."""
+    for number in range(20):
+        (here / f"fleet/c{number}.yaml").write_text(POLICY)
+    call = [sys.executable, "-m", "krm_windows", "render", "policy.yaml", *FLEET, "-o", "many", "--layout", "flat"]
+    assert subprocess.run(call, check=False).returncode == 0
+    for number in range(20):
+        (here / f"fleet/c{number}.yaml").rename(here / f"fleet/d{number}.yaml")
+    shards = [subprocess.Popen([*call, "--shard", f"{index}/4"]) for index in range(1, 5)]
+    assert [shard.wait() for shard in shards] == [0, 0, 0, 0]
+    assert subprocess.run([*call, "--check"], check=False).returncode == 0
+    names = {path.name for path in (here / "many/clusters").iterdir()}
+    assert names == {"one", "two", *(f"d{number}" for number in range(20))}
+
+
+def test_plugins_replace_what_they_were(here: Path) -> None:
+    """With the rights of a program; what is executed already is not written over."""
+    plugin = here / "home/krm-windows.dev/v1alpha1/windowpolicy/WindowPolicy"
+    plugin.parent.mkdir(parents=True)
+    plugin.write_text("old")
+    inode = plugin.stat().st_ino
+    assert main(["install", "--plugin-home", "home"]) == 0
+    assert plugin.stat().st_mode & 0o777 == 0o755
+    assert plugin.stat().st_ino != inode
+
+
+@pytest.mark.parametrize(
+    "argv", [["state", "-"], ["state", "/dev/zero"], ["split", "/dev/zero", *WRITES["split"][2:], "o"]]
+)
+def test_input_without_an_end(here: Path, argv: list[str]) -> None:
+    """Is an error, for commands; here the limit itself is reached."""
+    with Path("/dev/zero").open("rb") as zeros:
+        command = [sys.executable, "-m", "krm_windows", *argv]
+        done = subprocess.run(command, stdin=zeros, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "has more than 512 MiB" in done.stderr or "is a device" in done.stderr
+    assert here
+
+
+def test_the_function_reads_no_more_either(here: Path) -> None:
+    """What has no end cannot be echoed."""
+    with Path("/dev/zero").open("rb") as zeros:
+        command = [sys.executable, "-m", "krm_windows"]
+        done = subprocess.run(command, stdin=zeros, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "krm-windows: standard input: has more than 512 MiB, the most that is read of one input\n"
+    assert here
+
+
+def test_inputs_may_be_pipes(here: Path) -> None:
+    """As `<(…)` of a shell is; one that nobody writes into is not waited for in `--resources`, as it is named."""
+    command = f"{sys.executable} -m krm_windows state <(cat policy.yaml) --at 2026-12-21T12:00Z -o json"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True, cwd=here)
+    assert json.loads(done.stdout)["open"] is True
