@@ -100,6 +100,8 @@ def _paths(found: Sequence[Entry]) -> set[str]:
 def _check(path: str) -> None:
     """Refuse a path that is none below a directory on any system."""
     names = path.split("/")
+    if path.startswith("/"):
+        raise _refused(path, "is an absolute path")
     if len(names) > _DEPTH:
         raise _refused(path, f"lies more than {_DEPTH} directories deep")
     if len(path.encode(errors="surrogateescape")) > _PATH:
