@@ -5,8 +5,6 @@ ARG BASE=docker.io/library/python:3.13-slim-trixie
 FROM ${BASE} AS build
 # Where a proxy with its own certificate stands between pip and its index: its bundle, mounted at build time.
 ARG PIP_CERT=
-# The time that is written into what is built, so that the same sources give the same bytes.
-ARG SOURCE_DATE_EPOCH=1580601600
 # Bytecode is compiled below, once, in an order of sets that is the same every time.
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1 PYTHONDONTWRITEBYTECODE=1 PYTHONHASHSEED=0
 WORKDIR /source
@@ -15,6 +13,8 @@ COPY requirements requirements
 RUN /opt/build/bin/pip install --quiet --require-hashes --no-deps --only-binary :all: -r requirements/build.txt \
  && /opt/build/bin/pip --python /opt/krm-windows/bin/python3 install --quiet --no-compile \
     --require-hashes --no-deps --only-binary :all: -r requirements/image.txt
+# The time that is written into what is built, so that the same sources give the same bytes.
+ARG SOURCE_DATE_EPOCH=1580601600
 COPY pyproject.toml README.md LICENSE ./
 COPY krm_windows krm_windows
 COPY .ci/supply .ci/supply
@@ -25,14 +25,17 @@ RUN /opt/build/bin/pip wheel --quiet --no-index --no-deps --no-build-isolation -
     --site /opt/krm-windows/lib/python3.*/site-packages /opt/krm-windows/share/krm-windows.cdx.json
 
 FROM ${BASE}
+# First, since what it copies has the time in it (in the SBOM): a layer that was kept from a build with another time is not taken.
+COPY --from=build /opt/krm-windows /opt/krm-windows
 ARG BASE
+ARG CREATED=2020-02-02T00:00:00Z
 LABEL org.opencontainers.image.title="krm-windows" \
+      org.opencontainers.image.created="${CREATED}" \
       org.opencontainers.image.description="Reconciliation windows for GitOps, as a KRM function" \
       org.opencontainers.image.version="0.1.0" \
       org.opencontainers.image.licenses="Apache-2.0" \
       org.opencontainers.image.base.name="${BASE}" \
       dev.krm-windows.sbom="/opt/krm-windows/share/krm-windows.cdx.json"
-COPY --from=build /opt/krm-windows /opt/krm-windows
 ENV PYTHONDONTWRITEBYTECODE=1
 USER 65534:65534
 WORKDIR /

@@ -14,7 +14,7 @@ DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 def problems() -> Iterator[str]:
     """Yield a sentence for every pin that differs."""
     pins = tomllib.loads((ROOT / "versions.toml").read_text())
-    yield from _images(pins)
+    yield from images(pins)
     kubectl = "v0." + pins["tools"]["kubectl"].removeprefix("1.")
     if f"k8s.io/kubectl {kubectl}\n" not in (ROOT / ".ci/kubectl/go.mod").read_text():
         yield f".ci/kubectl/go.mod: k8s.io/kubectl is not {kubectl}"
@@ -28,7 +28,8 @@ def problems() -> Iterator[str]:
         yield f"CHANGELOG.md: has no heading for {_version()}"
 
 
-def _images(pins: dict[str, dict[str, str]]) -> Iterator[str]:
+def images(pins: dict[str, dict[str, str]]) -> Iterator[str]:
+    """Yield a sentence for every image that is named otherwise than versions.toml pins it."""
     digests = pins["images"]
     base = pins["image"]["base"]
     repeated = {

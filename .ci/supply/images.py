@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from email.message import Message
 from http import HTTPStatus
 from pathlib import Path
+from typing import Any
 from urllib.error import HTTPError
 from urllib.parse import urlencode, urlsplit
 from urllib.request import Request, urlopen
@@ -59,13 +60,21 @@ def digest(reference: str) -> str:
     stated = answer.headers.get("Docker-Content-Digest", found)
     if stated != found:
         raise LookupFailedError(f"the registry says {stated}, and sent {found}")
-    index = json.loads(answer.body)
-    if index.get("mediaType") not in INDEXES:
-        raise LookupFailedError(f"is for one platform only ({index.get('mediaType')})")
-    platforms = {f"{entry['platform']['os']}/{entry['platform']['architecture']}" for entry in index["manifests"]}
+    try:
+        platforms = _platforms(json.loads(answer.body))
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        raise LookupFailedError(f"what the registry sent is no manifest: {error!r}") from error
     if not platforms >= PLATFORMS:
         raise LookupFailedError(f"has nothing for {', '.join(sorted(PLATFORMS - platforms))}")
     return found
+
+
+def _platforms(index: dict[str, Any]) -> set[str]:
+    """Return what an index is for; raises LookupFailedError for a manifest of one platform."""
+    if index["mediaType"] not in INDEXES:
+        raise LookupFailedError(f"is for one platform only ({index['mediaType']})")
+    platforms = [entry["platform"] for entry in index["manifests"]]
+    return {f"{platform['os']}/{platform['architecture']}" for platform in platforms}
 
 
 def _manifest(registry: str, repository: str, tag: str) -> Answer:
@@ -91,8 +100,11 @@ def _token(challenge: str) -> str:
     answer = _get(f"{realm.geturl()}?{urlencode(parameters)}", {})
     if answer.status != HTTPStatus.OK:
         raise LookupFailedError(f"{realm.netloc} gives no token: {answer.status}")
-    given = json.loads(answer.body)
-    return str(given.get("token") or given["access_token"])
+    try:
+        given = json.loads(answer.body)
+        return str(given.get("token") or given["access_token"])
+    except (ValueError, LookupError, AttributeError) as error:
+        raise LookupFailedError(f"{realm.netloc} gives no token: {error!r}") from error
 
 
 def _is_local(host: str) -> bool:
