@@ -1,23 +1,41 @@
 # The function as an image: no shell is needed, no network, no writable root, any user.
+# What it is made from is pinned: the base in versions.toml, the packages by hash in requirements/.
 ARG BASE=docker.io/library/python:3.13-slim-trixie
 
 FROM ${BASE} AS build
 # Where a proxy with its own certificate stands between pip and its index: its bundle, mounted at build time.
 ARG PIP_CERT=
+# Bytecode is compiled below, once, in an order of sets that is the same every time.
+ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1 PYTHONDONTWRITEBYTECODE=1 PYTHONHASHSEED=0
 WORKDIR /source
 RUN python3 -m venv /opt/build && python3 -m venv --without-pip /opt/krm-windows
-COPY constraints.txt ./
+COPY requirements requirements
+RUN /opt/build/bin/pip install --quiet --require-hashes --no-deps --only-binary :all: -r requirements/build.txt \
+ && /opt/build/bin/pip --python /opt/krm-windows/bin/python3 install --quiet --no-compile \
+    --require-hashes --no-deps --only-binary :all: -r requirements/image.txt
+# The time that is written into what is built, so that the same sources give the same bytes.
+ARG SOURCE_DATE_EPOCH=1580601600
 COPY pyproject.toml README.md LICENSE ./
 COPY krm_windows krm_windows
-RUN PIP_CONSTRAINT=constraints.txt /opt/build/bin/pip wheel --quiet --no-cache-dir --wheel-dir /wheels . \
+COPY .ci/supply .ci/supply
+RUN /opt/build/bin/pip wheel --quiet --no-index --no-deps --no-build-isolation --wheel-dir /wheels . \
  && /opt/build/bin/pip --python /opt/krm-windows/bin/python3 install --quiet --no-index --no-deps --no-compile /wheels/*.whl \
- && /opt/krm-windows/bin/python3 -m compileall -q --invalidation-mode unchecked-hash /opt/krm-windows/lib
+ && /opt/krm-windows/bin/python3 -m compileall -q --invalidation-mode unchecked-hash /opt/krm-windows/lib \
+ && PYTHONPATH=.ci /opt/build/bin/python3 -m supply.sbom --system / \
+    --site /opt/krm-windows/lib/python3.*/site-packages /opt/krm-windows/share/krm-windows.cdx.json
 
 FROM ${BASE}
-LABEL org.opencontainers.image.title="krm-windows" \
-      org.opencontainers.image.description="Reconciliation windows for GitOps, as a KRM function" \
-      org.opencontainers.image.licenses="Apache-2.0"
+# First, since what it copies has the time in it (in the SBOM): a layer that was kept from a build with another time is not taken.
 COPY --from=build /opt/krm-windows /opt/krm-windows
+ARG BASE
+ARG CREATED=2020-02-02T00:00:00Z
+LABEL org.opencontainers.image.title="krm-windows" \
+      org.opencontainers.image.created="${CREATED}" \
+      org.opencontainers.image.description="Reconciliation windows for GitOps, as a KRM function" \
+      org.opencontainers.image.version="0.1.0" \
+      org.opencontainers.image.licenses="Apache-2.0" \
+      org.opencontainers.image.base.name="${BASE}" \
+      dev.krm-windows.sbom="/opt/krm-windows/share/krm-windows.cdx.json"
 ENV PYTHONDONTWRITEBYTECODE=1
 USER 65534:65534
 WORKDIR /

@@ -12,7 +12,8 @@ export PYTHONPYCACHEPREFIX := $(CURDIR)/.cache/bytecode
 export HYPOTHESIS_STORAGE_DIRECTORY := $(CURDIR)/.cache/hypothesis
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test laws-full e2e cluster-up cluster-down check bench-cluster bench image format generate clean
+.PHONY: help demo test laws-full e2e cluster-up cluster-down check bench-cluster bench image format generate clean \
+	dist requirements renew-images audit
 
 help:
 	@echo 'make demo      build examples/no-deploy-friday and show its coming week'
@@ -25,6 +26,10 @@ help:
 	@echo 'make bench     time and memory, beside a minimal Go function, as a calendar, as a fleet (BENCH=function: only that)'
 	@echo 'make bench-cluster  edge to patched, and what a look costs, on the cluster of make e2e'
 	@echo 'make image     the container image, with podman or docker'
+	@echo 'make dist      wheel, source archive, SBOM and checksums of the commit, in dist/'
+	@echo 'make requirements  resolve and hash requirements/ again, from constraints.txt'
+	@echo 'make renew-images  look up the digests of the images that are named here, and write them'
+	@echo 'make audit     ask for known vulnerabilities of what the image is made from'
 	@echo 'make clean     remove .venv and .cache'
 
 $(READY): pyproject.toml constraints.txt
@@ -72,12 +77,38 @@ generate: $(READY)
 	@$(BIN)/python tests/function/cases.py
 	@$(BIN)/python tests/golden.py
 	@$(BIN)/python tests/shown.py
+	@$(SUPPLY).licences
 
 bench: $(READY)
 	@$(BIN)/python bench/bench.py $(BENCH)
 
 image:
 	@bash .ci/image
+
+# What goes into a release, and how it is pinned: docs/how-to/supply-chain.md.
+SUPPLY = PYTHONPATH=.ci $(BIN)/python -m supply
+TOOLS := .cache/tools
+
+# The programs that only these targets use, installed by hash.
+$(TOOLS)/ready: requirements/tools.txt
+	@rm -rf $(TOOLS)
+	@$(PYTHON) -m venv $(TOOLS)
+	@echo 'setting up $(TOOLS)'
+	@$(TOOLS)/bin/pip install --quiet --disable-pip-version-check --require-hashes --no-deps --only-binary :all: \
+	  --requirement requirements/tools.txt
+	@touch $@
+
+dist: $(READY)
+	@$(SUPPLY).dist
+
+requirements: $(READY) $(TOOLS)/ready
+	@$(SUPPLY).requirements --uv $(TOOLS)/bin/uv
+
+renew-images: $(READY)
+	@$(SUPPLY).images $(IMAGES)
+
+audit: $(TOOLS)/ready
+	@bash .ci/audit $(AUDIT)
 
 clean:
 	@chmod -R u+w .cache 2>/dev/null || true

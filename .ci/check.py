@@ -5,12 +5,20 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from checks import decisions, guarantees, ids, pins, sizes, words
+from checks import decisions, guarantees, ids, pins, requirements, sizes, words
+from supply import licences
 
 ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
 
-SCRIPTS = [".ci/check.py", ".ci/demo.py", ".ci/tool_version.py", ".ci/versions.py", "bench/bench.py"]
+SCRIPTS = [
+    ".ci/check.py",
+    ".ci/demo.py",
+    ".ci/supply/sbom.py",
+    ".ci/tool_version.py",
+    ".ci/versions.py",
+    "bench/bench.py",
+]
 MYPY_ALONE = ["--no-error-summary", "--config-file=", "--cache-dir=.cache/mypy-scripts", "--strict"]
 PROGRAMS: dict[str, list[str | Path]] = {
     "lint": [BIN / "ruff", "check", "--quiet", "."],
@@ -25,6 +33,8 @@ RULES: dict[str, Callable[[], Iterator[str]]] = {
     "sizes": sizes.problems,
     "words": words.problems,
     "pins": pins.problems,
+    "requirements": requirements.problems,
+    "licences": licences.problems,
     "decisions": decisions.problems,
     "guarantees": guarantees.problems,
 }

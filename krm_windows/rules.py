@@ -160,6 +160,7 @@ CLOSED_LONG = _warning("closed-long", "The policy is closed for more days in a r
 VANISHES = _warning("vanishes", "An occurrence lies wholly in an hour that a clock change skips.")
 EDGE_MISSING_HOUR = _warning("edge-missing-hour", "An edge falls into an hour that a clock change skips.")
 EDGE_REPEATED_HOUR = _warning("edge-repeated-hour", "An edge falls into an hour that a clock change repeats.")
+IMAGE_TAG = _info("image-tag", "An image that the policy names has a tag and no digest, so it can become another one.")
 
 # A change: what `diff` finds between an older policy and a newer one.
 FORMER_NAME = _error("former-name", "A policy was renamed, and `formerNames` does not say how it was called.")

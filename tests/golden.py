@@ -15,7 +15,7 @@ from pathlib import Path
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 PIPELINE = EXAMPLES / "kpt-pipeline"
 FLEET = EXAMPLES / "fleet"
-PUBLISHED = "image: ghcr.io/krm-windows/krm-windows:0.1.0"
+PUBLISHED = "image: localhost/krm-windows:0.1.0"
 FUNCTION = Path(sys.executable).with_name("krm-windows")
 ENGINES = {"kubectl": ("kustomize",), "kustomize": ("build",)}
 

@@ -5,15 +5,16 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
+from krm_windows.policy.images import DEFAULTS, Image
+
 ROOT = Path(__file__).resolve().parents[2]
+DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 
 
 def problems() -> Iterator[str]:
     """Yield a sentence for every pin that differs."""
     pins = tomllib.loads((ROOT / "versions.toml").read_text())
-    dockerfile = re.search(r"^ARG BASE=(\S+)", (ROOT / "Dockerfile").read_text(), re.MULTILINE)
-    if not dockerfile or dockerfile[1] != pins["image"]["base"]:
-        yield f"Dockerfile: ARG BASE is not {pins['image']['base']}"
+    yield from images(pins)
     kubectl = "v0." + pins["tools"]["kubectl"].removeprefix("1.")
     if f"k8s.io/kubectl {kubectl}\n" not in (ROOT / ".ci/kubectl/go.mod").read_text():
         yield f".ci/kubectl/go.mod: k8s.io/kubectl is not {kubectl}"
@@ -25,6 +26,26 @@ def problems() -> Iterator[str]:
             yield f"tests/cluster/lab/go/{module}/go.mod: {pin} is not there"
     if f"## {_version()}" not in (ROOT / "CHANGELOG.md").read_text():
         yield f"CHANGELOG.md: has no heading for {_version()}"
+
+
+def images(pins: dict[str, dict[str, str]]) -> Iterator[str]:
+    """Yield a sentence for every image that is named otherwise than versions.toml pins it."""
+    digests = pins["images"]
+    base = pins["image"]["base"]
+    repeated = {
+        base: f"\nARG BASE={Image(base, digests.get(base, '')).reference}\n" in (ROOT / "Dockerfile").read_text(),
+        **{image.tag: image.digest == digests.get(image.tag) for image in DEFAULTS.values()},
+    }
+    for tag, is_same in repeated.items():
+        if tag not in digests:
+            yield f"versions.toml: {tag} is not in the table images"
+        elif not is_same:
+            yield f"{tag}: Dockerfile or krm_windows/policy/images.py do not repeat versions.toml: make renew-images"
+    for tag in sorted(digests.keys() - repeated.keys()):
+        yield f"versions.toml: nothing uses the image {tag}"
+    for tag, digest in digests.items():
+        if digest and not DIGEST.fullmatch(digest):
+            yield f"versions.toml: {digest} of {tag} is no digest"
 
 
 def _modules(cluster: dict[str, str]) -> dict[str, str]:

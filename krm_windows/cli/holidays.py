@@ -6,6 +6,9 @@ from krm_windows.cli import previews, years
 from krm_windows.exit_codes import ExitCode
 from krm_windows.krm import InputError
 
+# What the extra `holidays` names: krm-windows itself is on no public index, where anybody may take its name.
+NEEDS = "pip install 'holidays>=0.80,<1'"
+
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
@@ -20,7 +23,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     try:
         from krm_windows.freezes import entries, public  # noqa: PLC0415 - the package is an extra
     except ModuleNotFoundError as error:
-        raise InputError("`holidays` needs a package more: pip install 'krm-windows[holidays]'") from error
+        raise InputError(f"`holidays` needs a package more: {NEEDS}") from error
     try:
         place = (arguments.country, arguments.subdivision, years.chosen(arguments), arguments.language)
         previews.show(entries.render(public.entries(*place)))

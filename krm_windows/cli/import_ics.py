@@ -6,6 +6,9 @@ from krm_windows.cli import inputs, previews, years
 from krm_windows.exit_codes import ExitCode
 from krm_windows.krm import InputError
 
+# What the extra `ics` names: krm-windows itself is on no public index, where anybody may take its name.
+NEEDS = "pip install 'icalendar>=6.1,<8' 'recurring-ical-events>=3.8,<4'"
+
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
@@ -18,7 +21,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     try:
         from krm_windows.freezes import company, entries  # noqa: PLC0415 - the packages are an extra
     except ModuleNotFoundError as error:
-        raise InputError("`import-ics` needs two packages more: pip install 'krm-windows[ics]'") from error
+        raise InputError(f"`import-ics` needs two packages more: {NEEDS}") from error
     content = inputs.content(arguments.file)
     try:
         previews.show(entries.render(company.entries(content, years.chosen(arguments))))

@@ -21,7 +21,7 @@ from krm_windows.policy.schema import SOURCE
 
 SUMMARY = "Reconciliation windows for GitOps: when changes may reach a cluster, as plain CronJobs and rights."
 GROUP, _, VERSION = API_VERSION.partition("/")
-_IMAGE = f"ghcr.io/krm-windows/krm-windows:{__version__}"
+_IMAGE = f"localhost/krm-windows:{__version__}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,17 +22,13 @@ from pydantic import (
 from krm_windows import gateable, rules
 from krm_windows.policy import fields, occurrences, phrases
 from krm_windows.policy.hooks import Hooks
+from krm_windows.policy.images import DEFAULTS
 from krm_windows.policy.moments import Moment, Value
 from krm_windows.policy.part import Part, one_of
 from krm_windows.policy.trouble import Finding, RefusedError, raise_for
 
 API_VERSION: Literal["krm-windows.dev/v1alpha1"] = "krm-windows.dev/v1alpha1"
 KIND: Literal["WindowPolicy"] = "WindowPolicy"
-# The gate needs any Python from 3.11 on; flux-cli carries kubectl, and this is its newest release.
-IMAGES: Mapping[str, str] = {
-    "Gate": "docker.io/library/python:3.13-alpine",
-    "Kubectl": "ghcr.io/fluxcd/flux-cli:v2.9.5",
-}
 
 
 class Metadata(Part):
@@ -182,8 +178,9 @@ class Actuator(Part):
     image: fields.Image | None = Field(
         default=None,
         description=(
-            "The image it runs on, pinned: any Python from 3.11 on, for `Kubectl` any with kubectl; "
-            f"default: `{IMAGES['Gate']}`, for `Kubectl` `{IMAGES['Kubectl']}`."
+            "The image it runs on, pinned, best by digest (`name:tag@sha256:…`): "
+            "any Python from 3.11 on, for `Kubectl` any with kubectl; "
+            f"default: `{DEFAULTS['Gate'].reference}`, for `Kubectl` `{DEFAULTS['Kubectl'].reference}`."
         ),
     )
     image_pull_policy: Literal["Always", "IfNotPresent", "Never"] = Field(
@@ -194,7 +191,7 @@ class Actuator(Part):
     @property
     def runs_on(self) -> str:
         """The image: the one given, or the default of the type."""
-        return self.image or IMAGES[self.type]
+        return self.image or DEFAULTS[self.type].reference
 
 
 def _patch(value: object) -> Mapping[str, object]:

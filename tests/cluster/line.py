@@ -8,7 +8,7 @@ from threading import Event, Thread
 
 from lab.places import NEIGHBOUR
 
-from krm_windows.policy.model import IMAGES
+from krm_windows.policy.images import DEFAULTS
 
 CALL = "import sys, urllib.request as r; r.urlopen(r.Request(sys.argv[1], method='PUT'), timeout=300)"
 
@@ -32,7 +32,12 @@ class Line:
 
     def hook(self, word: str, **more: object) -> dict[str, object]:
         """Return a hook of a policy that calls a word."""
-        return {"image": IMAGES["Gate"], "command": ["python3", "-c", CALL], "args": [f"{self.address}/{word}"], **more}
+        return {
+            "image": DEFAULTS["Gate"].reference,
+            "command": ["python3", "-c", CALL],
+            "args": [f"{self.address}/{word}"],
+            **more,
+        }
 
     def serve(self) -> ThreadingHTTPServer:
         """Begin to serve on a free port of the cluster's neighbour."""

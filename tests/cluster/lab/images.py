@@ -5,12 +5,14 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from krm_windows.policy.model import IMAGES as NAMED
+from krm_windows.policy.images import DEFAULTS
 from lab.places import BIN, IMAGES, PINS
 from lab.processes import run
 
 PAUSE = "docker.io/library/pause:lab"
-ARCHIVES = {"gate": NAMED["Gate"], "kubectl": NAMED["Kubectl"], "pause": PAUSE}
+ARCHIVES = {"gate": DEFAULTS["Gate"].tag, "kubectl": DEFAULTS["Kubectl"].tag, "pause": PAUSE}
+# The stand-ins have other digests than what they stand for, so containerd is told under which digest each is asked for.
+PINNED = {image.tag: f"{image.tag.rpartition(':')[0]}@{image.digest}" for image in DEFAULTS.values() if image.digest}
 
 
 def build() -> None:

@@ -94,8 +94,11 @@ def up() -> None:
     (_NODE / "kubelet.yaml").write_text(json.dumps(_KUBELET))
     start("containerd", ["containerd", "--config", _NODE / "containerd.toml"])
     until("containerd", answers("ctr", "--address", _SOCKET, "version"), 30)
+    ctr = ("ctr", "--address", _SOCKET, "--namespace", "k8s.io", "images")
     for name in images.ARCHIVES:
-        run("ctr", "--address", _SOCKET, "--namespace", "k8s.io", "images", "import", images.archive(name))
+        run(*ctr, "import", images.archive(name))
+    for tag, pinned in images.PINNED.items():
+        run(*ctr, "tag", "--force", tag, pinned)
     kubelet()
     ready = ["wait", "--for=condition=Ready", "node/lab", "--timeout=1s"]
     until("the node", answers(BIN / "kubectl", "--kubeconfig", ADMIN, *ready), 90)

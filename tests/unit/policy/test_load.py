@@ -6,8 +6,9 @@ import pytest
 
 from krm_windows.gate.recurrence import Recurrence
 from krm_windows.krm import KubeObject
+from krm_windows.policy.images import DEFAULTS
 from krm_windows.policy.load import Loaded, load
-from krm_windows.policy.model import IMAGES, WindowPolicy
+from krm_windows.policy.model import WindowPolicy
 from krm_windows.results import File, Result
 
 HEAD = """
@@ -82,7 +83,7 @@ def test_defaults() -> None:
     spec = policy(HEAD + SPEC).spec
     assert (spec.outside_windows, spec.state, spec.first_apply) == ("Closed", "Scheduled", "Allow")
     assert (spec.closes_early, spec.interval) == (timedelta(0), timedelta(minutes=15))
-    assert (spec.actuator.type, spec.actuator.runs_on) == ("Gate", IMAGES["Gate"])
+    assert (spec.actuator.type, spec.actuator.runs_on) == ("Gate", DEFAULTS["Gate"].reference)
     assert spec.actuator.image_pull_policy == "IfNotPresent"
 
 

@@ -1,0 +1,99 @@
+"""docs/reference/licences.md: what is distributed with the function or installed beside it, under which licences."""
+
+import sys
+import sysconfig
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from packaging.utils import NormalizedName, canonicalize_name
+
+from supply import packages
+from supply.packages import Package
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs/reference/licences.md"
+SITE = Path(sysconfig.get_paths()["purelib"])
+OWN = canonicalize_name("krm-windows")
+HEAD = """\
+# Licences
+
+krm-windows is under [Apache-2.0](../../LICENSE). Here is what it is used with, at the versions that it is tested with.
+This page is written by `make generate`, and `make check` fails where it is out of date or a licence is not allowed.
+
+The image carries the text of each licence beside the package, in `*.dist-info`, and its
+[SBOM](../how-to/supply-chain.md#sbom) names them. The packages of the image's base are Debian's: the SBOM lists them,
+and their licences lie in `/usr/share/doc/*/copyright`.
+"""
+
+
+@dataclass(frozen=True)
+class Section:
+    """Packages that come to a user in one way, and the licences that are allowed for them."""
+
+    title: str
+    text: str
+    requirements: tuple[str, ...]
+    allowed: frozenset[str]
+
+
+SECTIONS = (
+    Section("Run time", "In the image, and installed with the wheel.", ("krm-windows",), packages.PERMISSIVE),
+    Section(
+        "Extras",
+        "Installed by whoever wants `holidays` or `import-ics`; not in the image, and not changed by us.",
+        ("krm-windows[holidays,ics]",),
+        packages.PERMISSIVE | {"LGPL-3.0-or-later"},
+    ),
+    Section(
+        "Build",
+        "Used to build the wheel; nothing of it is in the wheel or the image.",
+        ("hatchling",),
+        packages.PERMISSIVE | {"MPL-2.0"},
+    ),
+)
+
+
+def members(section: Section) -> dict[str, Package]:
+    """Return the packages of a section, sorted by name; those of the sections before it are left out."""
+    known = {OWN: None}
+    for earlier in SECTIONS[: SECTIONS.index(section)]:
+        known.update(dict.fromkeys(_closure(earlier)))
+    return {name: package for name, package in _closure(section).items() if name not in known}
+
+
+def _closure(section: Section) -> dict[NormalizedName, Package]:
+    found: dict[NormalizedName, Package] = {}
+    for requirement in section.requirements:
+        found |= packages.closure(SITE, requirement)
+    return dict(sorted(found.items()))
+
+
+def page() -> str:
+    """Return the text of the page."""
+    lines = [HEAD]
+    for section in SECTIONS:
+        lines += [f"## {section.title}", "", section.text, "", "| package | version | licence |", "|---|---|---|"]
+        lines += [f"| {name} | {found.version} | {found.licence} |" for name, found in members(section).items()]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def problems() -> Iterator[str]:
+    """Yield a sentence for every licence that is not allowed, and where the page is out of date."""
+    for section in SECTIONS:
+        for name, package in members(section).items():
+            if not packages.is_allowed(package.licence, section.allowed):
+                yield f"{name} {package.version} is under {package.licence}, which is not allowed for: {section.title}"
+    if not PAGE.exists() or PAGE.read_text() != page():
+        yield f"{PAGE.relative_to(ROOT)} is out of date: make generate"
+
+
+def main() -> int:
+    """Write the page again."""
+    PAGE.write_text(page())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,56 @@
+"""`make requirements`: pin what images and releases are made from, with the hash of every file, in requirements/.
+
+`image.txt` is what the function needs at run time, `build.txt` what builds its wheel, `tools.txt` what renews and
+audits the two. Each is resolved once for all platforms, at the versions of constraints.txt.
+"""
+
+import argparse
+import subprocess
+import sys
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "requirements"
+HEADER = "# Made by `make requirements` from {source}: every file by its hash, for every platform. Do not edit.\n"
+# The oldest Python that the function runs on: what is resolved for it also fits the newer one of the image.
+PYTHON = "3.11"
+
+
+def sources() -> Mapping[str, tuple[str, list[str]]]:
+    """Return, for each file, where its requirements are written, and the requirements."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    versions = tomllib.loads((ROOT / "versions.toml").read_text())
+    tools = [f"{name}=={version}" for name, version in sorted(versions["python"].items())]
+    return {
+        "image": ("pyproject.toml, dependencies", project["project"]["dependencies"]),
+        "build": ("pyproject.toml, build-system", project["build-system"]["requires"]),
+        "tools": ("versions.toml, python", tools),
+    }
+
+
+def resolve(uv: Path, requirements: list[str]) -> str:
+    """Return the pinned and hashed closure of some requirements, as a requirements file."""
+    options = ["--generate-hashes", "--universal", "--no-header", "--no-config", "--quiet", "--python-version", PYTHON]
+    command = [uv, "pip", "compile", *options, "--constraint", "constraints.txt", "-"]
+    text = "\n".join(requirements)
+    done = subprocess.run(command, cwd=ROOT, input=text, stdout=subprocess.PIPE, text=True, check=True)
+    return done.stdout
+
+
+def main() -> int:
+    """Write each file again."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("--uv", type=Path, required=True, help="the program uv, of requirements/tools.txt")
+    arguments = parser.parse_args()
+    FOLDER.mkdir(exist_ok=True)
+    for name, (source, requirements) in sources().items():
+        path = FOLDER / f"{name}.txt"
+        path.write_text(HEADER.format(source=source) + resolve(arguments.uv, requirements))
+        print(f"written: {path.relative_to(ROOT)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

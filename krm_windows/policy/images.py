@@ -1,0 +1,32 @@
+"""The images that Jobs run on where a policy names none; `make renew-images` writes their digests."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Image:
+    """An image as it is published, and what it was when it was last looked up."""
+
+    tag: str
+    """Registry, repository and tag."""
+    digest: str
+    """`sha256:…` of its index, which covers all platforms; empty where no registry could be asked for it yet."""
+
+    @property
+    def reference(self) -> str:
+        """What a Pod names: tag and digest, of which the digest counts, or the tag alone."""
+        return f"{self.tag}@{self.digest}" if self.digest else self.tag
+
+
+# The gate needs any Python from 3.11 on; flux-cli carries kubectl, and this is its newest release.
+DEFAULTS: Mapping[str, Image] = {
+    "Gate": Image(
+        "docker.io/library/python:3.13-alpine",
+        "",
+    ),
+    "Kubectl": Image(
+        "ghcr.io/fluxcd/flux-cli:v2.9.5",
+        "",
+    ),
+}

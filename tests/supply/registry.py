@@ -1,0 +1,94 @@
+"""A real registry on loopback, and images of no content to put into it."""
+
+import hashlib
+import json
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from time import monotonic
+from urllib.error import URLError
+from urllib.request import Request, urlopen
+
+INDEX = "application/vnd.oci.image.index.v1+json"
+MANIFEST = "application/vnd.oci.image.manifest.v1+json"
+CONFIG = """\
+version: 0.1
+log: {{accesslog: {{disabled: true}}, level: error}}
+storage: {{filesystem: {{rootdirectory: {folder}}}}}
+http: {{addr: "127.0.0.1:{port}"}}
+"""
+
+
+@contextmanager
+def running(program: Path, folder: Path, port: int) -> Iterator[str]:
+    """Run a registry, and yield its host and port."""
+    (folder / "registry.yml").write_text(CONFIG.format(folder=folder / "blobs", port=port))
+    with (folder / "registry.log").open("w") as log:
+        process = subprocess.Popen([program, "serve", folder / "registry.yml"], stdout=log, stderr=log)
+        try:
+            _await(f"http://127.0.0.1:{port}/v2/")
+            yield f"127.0.0.1:{port}"
+        finally:
+            process.terminate()
+            process.wait(30)
+
+
+def _await(address: str) -> None:
+    deadline = monotonic() + 60
+    while True:
+        try:
+            urlopen(address, timeout=5).close()  # noqa: S310 - loopback
+        except URLError:
+            assert monotonic() < deadline, "the registry does not answer"
+        else:
+            return
+
+
+def push(registry: str, repository: str, tag: str, platforms: tuple[str, ...], note: str = "") -> str:
+    """Put an index for some platforms under a tag, and return its digest."""
+    entries = []
+    for platform in platforms:
+        system, architecture = platform.split("/")
+        content = {
+            "architecture": architecture,
+            "os": system,
+            "rootfs": {"type": "layers", "diff_ids": []},
+            "note": note,
+        }
+        entry = push_manifest(registry, repository, _text(content))
+        entries.append({**entry, "platform": {"os": system, "architecture": architecture}})
+    index = _text({"schemaVersion": 2, "mediaType": INDEX, "manifests": entries})
+    _send("PUT", f"http://{registry}/v2/{repository}/manifests/{tag}", index, INDEX)
+    return digest(index)
+
+
+def push_manifest(registry: str, repository: str, config: bytes, tag: str = "") -> dict[str, object]:
+    """Put a manifest for one platform under a tag, or else under its digest; return how an index names it."""
+    start = _send("POST", f"http://{registry}/v2/{repository}/blobs/uploads/", b"", "")
+    _send("PUT", f"{start}&digest={digest(config)}", config, "application/octet-stream")
+    described = {
+        "mediaType": "application/vnd.oci.image.config.v1+json",
+        "digest": digest(config),
+        "size": len(config),
+    }
+    manifest = _text({"schemaVersion": 2, "mediaType": MANIFEST, "config": described, "layers": []})
+    name = tag or digest(manifest)
+    _send("PUT", f"http://{registry}/v2/{repository}/manifests/{name}", manifest, MANIFEST)
+    return {"mediaType": MANIFEST, "digest": digest(manifest), "size": len(manifest)}
+
+
+def digest(content: bytes) -> str:
+    """Return the digest of a blob."""
+    return f"sha256:{hashlib.sha256(content).hexdigest()}"
+
+
+def _text(value: object) -> bytes:
+    return json.dumps(value).encode()
+
+
+def _send(method: str, address: str, content: bytes, kind: str) -> str:
+    """Send a request, and return the `Location` that is answered."""
+    request = Request(address, data=content, method=method, headers={"Content-Type": kind})  # noqa: S310 - loopback
+    with urlopen(request, timeout=30) as answer:  # noqa: S310 - loopback
+        return str(answer.headers["Location"] or "")

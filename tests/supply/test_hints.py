@@ -1,0 +1,211 @@
+"""What the project tells anybody to install, pull, run or use names only what is known to be whose it says.
+
+Nobody has registered the name krm-windows on a public index or registry, so whoever does gets what we send there: a
+hint that names it, or another name that is not on these lists, must not stand in a message, a page, an example or a
+script.
+"""
+
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from releases import ROOT
+
+from krm_windows.cli import holidays, import_ics
+
+# What installs by name from a public index; each is followed by the words of its line.
+INSTALLS = re.compile(
+    r"\b(?P<tool>pip3?|pipx|uv|uvx|npm|npx|pnpm|yarn|poetry|pdm|conda|cargo|gem|go|brew|helm|krew|apt|apt-get|dnf|apk)\s+"
+    r"(?P<verb>install|i|add|run|exec|repo add|tool install|tool run|pip install|get)\s(?P<rest>[^|;&`\n]*)"
+)
+# uvx, npx and the like have no verb.
+RUNS = re.compile(r"(?<![\w/.-])(?P<tool>uvx|npx|bunx|pipx run)\s+(?P<rest>[^|;&`\n]*)")
+PULLS = re.compile(
+    r"\b(?:docker|podman|nerdctl|crictl|ctr|crane|skopeo)\b[^|;&`\n]*?\b(?:pull|run|copy)\b(?P<rest>[^|;&`\n]*)"
+)
+PIPED = re.compile(r"\b(?:curl|wget)\b[^\n]*\|\s*(?:sudo\s+)?(?:ba|z|da)?sh\b")
+USES = re.compile(r"^\s*-?\s*uses:\s*(?P<action>\S+)(?P<comment>.*)$", re.MULTILINE)
+IMAGES = re.compile(
+    r"(?<![\w.@/-])(?P<registry>docker\.io|ghcr\.io|quay\.io|gcr\.io|[a-z0-9.-]+\.gcr\.io|registry\.k8s\.io|mcr\.microsoft\.com"
+    r"|public\.ecr\.aws|registry\.gitlab\.com|lscr\.io)/(?P<repository>[a-z0-9._/-]+)"
+)
+
+# Our image under a name that another machine than this one answers for.
+OURS = re.compile(r"(?!localhost/|/)[\w.:/-]*krm-?windows")
+ACTIONS = re.compile(r"(?:actions|github)/[\w./-]+@[0-9a-f]{40}")
+OWNERS = ("docker.io/library/", "ghcr.io/fluxcd/", "ghcr.io/stefanprodan/", "quay.io/prometheus/", "registry.k8s.io/")
+# Tests show what people have written elsewhere, and compare texts; what users read is everywhere else.
+SHOWN_ELSEWHERE = (
+    "tests/fixtures/",
+    "tests/unit/",
+    "tests/property/",
+    "tests/orchestrators/",
+    "tests/supply/",
+)
+LOCAL = re.compile(r"\.{0,2}(?:/.*)?|\.\[[\w,-]+\]")
+OPTIONS_WITH_VALUE = {"-r", "--requirement", "-c", "--constraint", "--target", "--python", "--only-binary"}
+
+
+def read(path: str) -> str:
+    """Return the text of a file; empty for one that is not text."""
+    return (ROOT / path).read_bytes().decode(errors="replace")
+
+
+@pytest.fixture(scope="session")
+def texts(tracked: list[str]) -> dict[str, str]:
+    """Everything that users or machines read as a hint, by path."""
+    return {path: read(path) for path in tracked if not path.startswith(SHOWN_ELSEWHERE) and not path.endswith(".sum")}
+
+
+@pytest.fixture(scope="session")
+def known() -> set[str]:
+    """The packages of others that are used here, each pinned."""
+    lines = (ROOT / "constraints.txt").read_text().splitlines()
+    lines += re.findall(r"^[\w.-]+==[^ ]+", (ROOT / "requirements/tools.txt").read_text(), re.MULTILINE)
+    return {canonicalize_name(line.partition("==")[0]) for line in lines if "==" in line}
+
+
+def foreign(text: str, known: set[str]) -> Iterator[str]:
+    """Yield every installation that a text tells of and that is not allowed."""
+    for pattern in (INSTALLS, RUNS):
+        for match in pattern.finditer(text):
+            tool, verb, rest = match["tool"], match.groupdict().get("verb", ""), match["rest"]
+            if not is_allowed(tool, verb or "", rest, known):
+                yield match[0].strip()
+    yield from (match[0] for match in PIPED.finditer(text))
+    for match in PULLS.finditer(text):
+        if any(OURS.match(word) for word in match["rest"].split()):
+            yield match[0]
+    for match in IMAGES.finditer(text):
+        if not match[0].startswith(OWNERS):
+            yield match[0]
+    for match in USES.finditer(text):
+        if not ACTIONS.fullmatch(match["action"]) or not re.search(r"# v\d+\.\d+\.\d+", match["comment"]):
+            yield match[0].strip()
+
+
+def is_allowed(tool: str, verb: str, rest: str, known: set[str]) -> bool:
+    """Tell whether each thing that is installed is a path, or a package of others that is used here."""
+    if tool in {"apt", "apt-get"}:
+        return "krm" not in rest  # Debian's packages are signed by Debian
+    if tool == "go":
+        return verb in {"run", "get"} or "krm-windows" not in rest  # a module's name is where it lies
+    if tool not in {"pip", "pip3"}:
+        return False
+    return all(is_known(word, known) for word in operands(rest))
+
+
+def operands(rest: str) -> Iterator[str]:
+    """Yield the words of a command line that are no options, nor their values; words of prose after it end it."""
+    try:
+        words = shlex.split(rest.replace("\\", " "), comments=True)
+    except ValueError:
+        words = rest.split()
+    value = False
+    for word in words:
+        if not value and not word.startswith("-"):
+            yield word.strip("'\"").rstrip("'\",)")
+        value = word in OPTIONS_WITH_VALUE
+
+
+def is_known(word: str, known: set[str]) -> bool:
+    """Tell whether a word is a path, a variable of make or the shell, or a package of others."""
+    if LOCAL.fullmatch(word) or word.startswith("$"):
+        return True
+    try:
+        requirement = Requirement(word)
+    except ValueError:
+        return False
+    return requirement.url is None and canonicalize_name(requirement.name) in known
+
+
+def test_no_text_names_what_anybody_may_register(texts: dict[str, str], known: set[str]) -> None:
+    """Messages, pages, examples, scripts: every install, pull, `curl | sh` and action."""
+    assert len(texts) > 300
+    found = {path: list(foreign(text, known)) for path, text in texts.items()}
+    assert {path: hints for path, hints in found.items() if hints} == {}
+
+
+@pytest.mark.parametrize(
+    "hint",
+    [
+        "pip install 'krm-windows[ics]'",
+        "pip install krm_windows",
+        "python3 -m pip install --upgrade krm-windows",
+        "pip3 install icalendar krm-windows-ics",
+        "pip install {package}",
+        "pipx install krm-windows",
+        "pipx run krm-windows calendar",
+        "uvx krm-windows render",
+        "uv tool install krm-windows",
+        "uv pip install krm-windows",
+        "uv add krm-windows",
+        "npm install krm-windows",
+        "npx krm-windows",
+        "brew install krm-windows",
+        "helm repo add krm-windows https://charts.example",
+        "go install github.com/krm-windows/krm-windows@latest",
+        "docker pull krm-windows/krm-windows",
+        "podman run --rm ghcr.io/krm-windows/krm-windows:0.1.0",
+        "image: ghcr.io/krm-windows/krm-windows:0.1.0",
+        "image: docker.io/krmwindows/function",
+        "curl -sSL https://get.example/install.sh | bash",
+        "wget -qO- https://get.example | sudo sh",
+        "- uses: actions/checkout@v4",
+        "- uses: somebody/action@3d3c42e5aac5ba805825da76410c181273ba90b1 # v1.0.0",
+        "- uses: actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1",
+    ],
+)
+def test_a_hint_that_can_be_taken_over_is_found(hint: str, known: set[str]) -> None:
+    """The test above can fail."""
+    assert list(foreign(f"Do this:\n\n{hint}\n", known))
+
+
+@pytest.mark.parametrize(
+    "hint",
+    [
+        "pip install .",
+        "pip install '.[holidays,ics]'",
+        "pip install --require-hashes --no-deps -r requirements/image.txt",
+        "`pip install 'icalendar>=6.1,<8' 'recurring-ical-events>=3.8,<4'`",
+        "- uses: actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1",
+        "image: localhost/krm-windows:0.1.0",
+    ],
+)
+def test_a_hint_that_cannot_be_is_left_alone(hint: str, known: set[str]) -> None:
+    """Paths, packages that are used here, actions by commit, images that only this machine answers for."""
+    assert not list(foreign(f"Do this:\n\n{hint}\n", known))
+
+
+@pytest.mark.parametrize(
+    ("extra", "needs"), [("holidays", holidays.NEEDS), ("ics", import_ics.NEEDS)], ids=["holidays", "ics"]
+)
+def test_a_message_names_what_the_extra_names(extra: str, needs: str) -> None:
+    """The two lists are one."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert shlex.split(needs) == ["pip", "install", *project["optional-dependencies"][extra]]
+
+
+@pytest.mark.parametrize(
+    ("command", "package", "needs"),
+    [
+        (["holidays", "DE", "--years", "2027"], "holidays", holidays.NEEDS),
+        (["import-ics", "-", "--years", "2027"], "icalendar", import_ics.NEEDS),
+    ],
+    ids=["holidays", "import-ics"],
+)
+def test_a_command_without_its_packages_says_so(command: list[str], package: str, needs: str, tmp_path: Path) -> None:
+    """As where only the wheel was installed: one line, exit code 1, and the packages by their own names."""
+    hide = f"import sys; sys.modules['{package}'] = None; from krm_windows.cli import main; sys.exit(main())"
+    start = [sys.executable, "-c", hide, *command]
+    done = subprocess.run(start, cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.endswith(f"{needs}\n")
+    assert done.stderr.count("\n") == 1

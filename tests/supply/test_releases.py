@@ -1,0 +1,115 @@
+"""The wheel and the source archive: the same bytes wherever they are built, and nothing in them that is not ours."""
+
+import json
+import os
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+from releases import EPOCH, ROOT, Release, build
+
+TOP_LEVEL = {".gitignore", "CHANGELOG.md", "LICENSE", "README.md", "SECURITY.md", "pyproject.toml"}
+MADE = {"PKG-INFO"}
+
+
+def members(sdist: Path) -> dict[str, tarfile.TarInfo]:
+    """Return what a source archive has, by path below its one folder."""
+    with tarfile.open(sdist) as archive:
+        return {member.name.split("/", 1)[1]: member for member in archive.getmembers()}
+
+
+def test_the_same_sources_are_the_same_bytes(tidy: Release, untidy: Release) -> None:
+    """Whatever the folder, umask, time zone, locale, hash seed, order and times of files, and strays among them."""
+    assert tidy.wheel.name == untidy.wheel.name
+    assert tidy.wheel.read_bytes() == untidy.wheel.read_bytes()
+    assert tidy.sdist.read_bytes() == untidy.sdist.read_bytes()
+
+
+def test_other_sources_are_other_bytes(tidy: Release, tmp_path: Path) -> None:
+    """The comparison above can fail: one byte in one module shows in both."""
+    with tarfile.open(tidy.sdist) as archive:
+        archive.extractall(tmp_path, filter="data")
+    [sources] = tmp_path.iterdir()
+    append(sources / "krm_windows/__init__.py", "\n")
+    build(sources, tmp_path / "built", "--wheel", surroundings={})
+    assert (tmp_path / "built" / tidy.wheel.name).read_bytes() != tidy.wheel.read_bytes()
+
+
+def test_the_source_archive_has_what_git_has_and_nothing_else(untidy: Release, tracked: list[str]) -> None:
+    """Built where strays lie about: our package, the function's description, and a few named files."""
+    shipped = {path for path in tracked if path.startswith(("krm_windows/", "function-config/"))}
+    assert set(members(untidy.sdist)) == shipped | TOP_LEVEL | MADE
+
+
+def test_files_in_the_source_archive_are_plain_and_nobodys(untidy: Release) -> None:
+    """No links, no devices, no names or numbers of who built it, no odd modes."""
+    for path, member in members(untidy.sdist).items():
+        found = (member.isfile(), member.mode, member.uid, member.gid, member.uname, member.gname, member.mtime)
+        assert found == (True, 0o644, 0, 0, "", "", int(EPOCH)), path
+
+
+def test_the_wheel_has_the_package_and_nothing_else(untidy: Release, tracked: list[str]) -> None:
+    """Every file of the package that Git knows, and the metadata."""
+    with zipfile.ZipFile(untidy.wheel) as archive:
+        found = {name for name in archive.namelist() if ".dist-info/" not in name}
+    assert found == {path for path in tracked if path.startswith("krm_windows/")}
+
+
+def test_the_source_archive_builds_the_same_wheel(tidy: Release, tmp_path: Path) -> None:
+    """`build` has made the wheel from the source archive; made from the tree it is the same."""
+    build(tidy.sources, tmp_path / "built", "--wheel", surroundings={})
+    assert (tmp_path / "built" / tidy.wheel.name).read_bytes() == tidy.wheel.read_bytes()
+
+
+def test_the_wheel_works_alone(untidy: Release, tmp_path: Path) -> None:
+    """Installed without anything of the work tree, it renders and shows a page."""
+    site = tmp_path / "site"
+    install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", "--target", site]
+    subprocess.run([*install, untidy.wheel], check=True)
+    policy = untidy.sources / "examples/no-deploy-friday/no-deploy-friday.yaml"
+    code = "import sys, krm_windows.cli as cli; print(cli.__file__); sys.exit(cli.main())"
+    for arguments, wanted in ((["calendar", "-o", "html"], "<!doctype html>"), (["explain"], "Europe/Berlin")):
+        command = [sys.executable, "-c", code, arguments[0], policy, *arguments[1:]]
+        done = subprocess.run(
+            command,
+            env={**os.environ, "PYTHONPATH": str(site)},
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert done.stdout.startswith(str(site))
+        assert wanted.lower() in done.stdout.lower()
+
+
+def test_a_release_is_made_from_the_commit(tmp_path: Path) -> None:
+    """`make dist` in a clone with changes and strays: wheel, archive, SBOM and checksums of what is committed."""
+    clone = tmp_path / "clone"
+    subprocess.run(["git", "clone", "--quiet", "--no-hardlinks", ROOT, clone], check=True)
+    first, second = tmp_path / "first", tmp_path / "second"
+    dist(clone, first)
+    (clone / "krm_windows/stray.py").write_text("stray = True\n")
+    append(clone / "krm_windows/__init__.py", "changed = True\n")
+    dist(clone, second)
+    names = sorted(path.name for path in first.iterdir())
+    assert names == sorted(path.name for path in second.iterdir())
+    assert [path.rpartition(".")[2] for path in names] == ["SHA256SUMS", "json", "whl", "gz"]
+    for name in names:
+        assert (first / name).read_bytes() == (second / name).read_bytes(), name
+    subprocess.run(["sha256sum", "--check", "--quiet", "--strict", "SHA256SUMS"], cwd=first, check=True)
+    [bom] = first.glob("*.cdx.json")
+    assert json.loads(bom.read_text())["metadata"]["component"]["name"] == "krm-windows"
+
+
+def append(path: Path, text: str) -> None:
+    """Add to the end of a file."""
+    path.write_text(path.read_text() + text)
+
+
+def dist(clone: Path, output: Path) -> None:
+    """Make a release of a clone's commit."""
+    command = [sys.executable, "-m", "supply.dist", "--output", output]
+    environment = {**os.environ, "PYTHONPATH": str(clone / ".ci")}
+    subprocess.run(command, cwd=clone, env=environment, capture_output=True, check=True)

@@ -1,0 +1,64 @@
+"""What scripts fetch is verified by whoever publishes it: nothing turns a check of hashes or signatures off."""
+
+import re
+
+import pytest
+from releases import ROOT
+
+# Each with what would be loosened by it.
+LOOSE = {
+    "Go's checksum database": re.compile(
+        r"GO(?:NOSUMDB|NOSUMCHECK|INSECURE|PRIVATE|NOPROXY)\b|GOSUMDB=off|GONOSUM|-mod=mod\b|\s-insecure\b"
+    ),
+    "signatures of Debian": re.compile(
+        r"--allow-unauthenticated|--allow-insecure-repositories|--force-yes|--no-check-gpg|trusted=yes|AllowInsecure"
+    ),
+    "certificates": re.compile(
+        r"--trusted-host|--no-check-certificate|--no-verify\b|curl\b[^\n]*\s(?:-k|--insecure)\b|verify=False"
+        r"|CERT_NONE|_create_unverified_context|--tls-verify=false|sslVerify=false|PYTHONHTTPSVERIFY=0"
+    ),
+}
+# Where such words stand as data: this test, what it is about, and tests of the refusal.
+EXEMPT = ("tests/supply/test_scripts.py", "tests/supply/test_pinned.py")
+SCRIPTS = (".ci/", "bench/", "tests/", "Makefile", "Dockerfile", "krm_windows/", "docs/", "examples/", "README.md")
+
+
+def loosened(text: str) -> list[str]:
+    """Return every place of a text that turns a check off."""
+    return [match[0] for pattern in LOOSE.values() for match in pattern.finditer(text)]
+
+
+def test_no_check_is_turned_off(tracked: list[str]) -> None:
+    """In scripts, sources, tests and pages."""
+    paths = [path for path in tracked if path.startswith(SCRIPTS) and path not in EXEMPT and not path.endswith(".sum")]
+    found = {path: loosened((ROOT / path).read_bytes().decode(errors="replace")) for path in paths}
+    assert {path: words for path, words in found.items() if words} == {}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "GONOSUMDB=* go install example.org/x@latest",
+        "GOSUMDB=off go build",
+        "GOFLAGS=-mod=mod go build",
+        "apt-get install --allow-unauthenticated make",
+        "debootstrap --no-check-gpg trixie tree",
+        "pip install --trusted-host index.example pydantic",
+        "curl -s -k https://files.example/tool",
+        "podman pull --tls-verify=false python",
+    ],
+)
+def test_turning_one_off_is_found(line: str) -> None:
+    """The test above can fail."""
+    assert loosened(line)
+
+
+def test_signatures_are_demanded() -> None:
+    """debootstrap goes on without a keyring unless told not to; every Go program is built from committed sums."""
+    setup = (ROOT / ".ci/setup").read_text()
+    assert re.findall(r"debootstrap (--\S+)", setup) == ["--force-check-gpg"]
+    assert "debian-archive-keyring" in (ROOT / "versions.toml").read_text()
+    for module in ROOT.glob("**/go.mod"):
+        if "require" in module.read_text() and not {".cache", ".venv"} & set(module.parts):
+            assert module.with_name("go.sum").is_file(), module
+    assert not re.findall(r"go [^\n]*\bbuild\b(?![^\n]*-mod=readonly)", setup)
