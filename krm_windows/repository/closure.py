@@ -265,11 +265,15 @@ class _Walk:
         if path is None:
             return False
         content = self.tree.read(path)
-        if content is not None:
-            if not self._configuration(path, file, place, content):
-                return False
+        if content is None:
+            return self._plugin_directory(path)
+        is_kept = self._configuration(path, file, place, content)
+        if is_kept:
             self._file(place, path, content)
-            return True
+        return is_kept
+
+    def _plugin_directory(self, path: str) -> bool:
+        """Take in a directory that makes plugins' configurations, unless ours are among them."""
         if self.tree.is_directory(path) and path not in self.above:
             below = close(self.tree, path, {}, self.above).files.values()
             if any(GROUP.encode() in text for text in below):

@@ -1,4 +1,4 @@
-"""Files below a directory that may mean harm: opened only where they are plain files, at no link's end, and not too large.
+"""Files below a directory that may mean harm: opened where they are plain files, at no link's end, and not too large.
 
 Every step of a path is opened in the one before, and none may be a link, so that what changes meanwhile leads nowhere.
 """

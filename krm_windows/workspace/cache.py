@@ -106,7 +106,7 @@ class Cache:
 
     def _entries(self) -> Iterator[tuple[str, float, int]]:
         """Yield the name, the time of the last use and the size of each entry."""
-        for name in os.listdir(self._descriptor):
+        for name in os.listdir(self._descriptor):  # noqa: PTH208 - the directory is a descriptor
             if _ENTRY.fullmatch(name):
                 with suppress(FileNotFoundError):
                     found = os.stat(name, dir_fd=self._descriptor, follow_symlinks=False)

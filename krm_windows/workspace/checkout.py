@@ -59,9 +59,7 @@ class Checkout:
 
     def refusal(self, path: str) -> str | None:
         """Say why what a path leads to is not read; None where it may be, or nothing is there."""
-        if os.path.isabs(path):  # noqa: PTH117 - a path in the tree is no path of the machine
-            return "leads out of the repository, so it is not followed"
-        real = self._followed(path)
+        real = None if path.startswith("/") else self._followed(path)
         if real is None:
             return "leads out of the repository, so it is not followed"
         if _is_hidden(real):
@@ -70,11 +68,9 @@ class Checkout:
             mode = os.lstat(os.path.join(self.root, real)).st_mode  # noqa: PTH118 - the path is a text
         except (OSError, ValueError):
             return None
-        if stat.S_ISDIR(mode) and _is_dotted(real):
-            return "is a hidden directory, which is not read"
-        if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
-            return None
-        return "is neither a file nor a directory, so it is not read"
+        if stat.S_ISDIR(mode):
+            return "is a hidden directory, which is not read" if _is_dotted(real) else None
+        return None if stat.S_ISREG(mode) else "is neither a file nor a directory, so it is not read"
 
     def names(self, path: str) -> list[str]:
         """Return what a directory holds, in order; nothing of one that lies outside."""

@@ -99,7 +99,7 @@ class Builder:
 
     @classmethod
     def find(cls, cache: Cache | None = None) -> "Builder | None":
-        """Return kustomize, or kubectl where it is not installed, or None; raises WorkspaceError where it does not run."""
+        """Return kustomize, or kubectl where it is not installed, or None."""
         for name in _COMMANDS:
             program = programs.find(name)
             if program is not None:

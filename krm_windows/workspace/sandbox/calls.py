@@ -1,8 +1,8 @@
 """The system calls that a confined program may make, by their numbers on the architectures that are known.
 
 What a Go program, or one on the C library, needs to read files, to compute and to write: no sockets, no mounts, no
-rights, no keys, nothing that looks into another process or loads code into the kernel. Numbers are those of asm/unistd_64.h and
-asm-generic/unistd.h.
+rights, no keys, nothing that looks into another process or loads code into the kernel. Numbers are those of
+asm/unistd_64.h and asm-generic/unistd.h.
 """
 
 
@@ -154,3 +154,8 @@ ARCHITECTURES = {
     ),
 }
 """By the name of the machine that uname(2) gives."""
+
+
+def names(machine: str) -> set[str]:
+    """Return the names of what is allowed there with any arguments."""
+    return set(_CALLS) | (set(_OLD_CALLS) if machine == "x86_64" else set())
