@@ -122,9 +122,9 @@ class Sandbox:
         with self._lock:
             launcher, self._launcher = self._launcher, None
         if launcher is not None:
-            launcher.end()
-            self._reader.join()
             launcher.close()
+            self._reader.join()
+            launcher.release()
         self._removal()
 
     def _start(self) -> None:
@@ -244,10 +244,14 @@ class Launcher:
             os.killpg(self._process.pid, -_SIGKILL)
 
     def close(self) -> None:
-        """Let go of it; it has ended."""
+        """Have it end, with all that it started, and wait for that."""
+        os.close(self._life)
         self._process.wait()
-        for descriptor in (self._requests, self._outcomes, self._life):
-            os.close(descriptor)
+
+    def release(self) -> None:
+        """Close the pipes to it, when nobody reads them any more."""
+        os.close(self._requests)
+        os.close(self._outcomes)
 
 
 def _options() -> list[str]:

@@ -32,11 +32,9 @@ _PRIVATE = 0o600
 
 def main(life: int) -> None:
     """Serve requests until there are no more; `life` is a pipe that the parent holds open while it lives."""
-    if os.fork() != 0:
-        os.close(_REQUESTS)
-        os.close(_OUTCOMES)
-        os.read(life, 1)
-        os.killpg(0, _SIGKILL)
+    starter = os.fork()
+    if starter != 0:
+        _end_with_the_parent(life, starter)
     os.close(life)
     setup = read_frame(_REQUESTS)
     if setup is None:
@@ -54,6 +52,16 @@ def main(life: int) -> None:
     environment = dict(zip(variables[::2], variables[1::2], strict=True))
     while request := read_frame(_REQUESTS):
         _thread.start_new_thread(_run, (request, prints, environment))
+
+
+def _end_with_the_parent(life: int, starter: int) -> None:
+    """Wait for the end of a pipe; then kill the process that starts programs, and those that still run."""
+    os.close(_REQUESTS)
+    os.close(_OUTCOMES)
+    os.read(life, 1)
+    os.kill(starter, _SIGKILL)
+    os.waitpid(starter, 0)  # so that what it took is counted
+    os.killpg(0, _SIGKILL)
 
 
 def _leave_the_network() -> None:

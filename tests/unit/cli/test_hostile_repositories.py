@@ -1,5 +1,4 @@
-"""A repository that means harm: whatever field of a kustomization names whatever place, nothing of the host is read, nobody
-is asked, and no command is run.
+"""A repository that means harm: nothing of the host is read, nobody is asked, and no command is run.
 
 Every place goes into every field that holds a text, of kustomizations and of the plugins that kustomize has built in.
 What each build makes is put into a finding, or the output of `split`, so that what was read would be seen.
@@ -76,6 +75,14 @@ def plugin(kind: str, fields: str) -> str:
     return f"apiVersion: builtin\nkind: {kind}\nmetadata: {{name: read}}\n{fields}\n"
 
 
+FUNCTION = """\
+apiVersion: a/v1
+kind: A
+metadata:
+  name: a
+  annotations:
+    config.kubernetes.io/function: |
+"""
 CONFIGURATIONS = {
     "ConfigMapGenerator files": ("generators", plugin("ConfigMapGenerator", "files: ['text=@PLACE@']")),
     "ConfigMapGenerator env": ("generators", plugin("ConfigMapGenerator", "env: '@PLACE@'")),
@@ -94,13 +101,11 @@ CONFIGURATIONS = {
     "ReplacementTransformer": ("transformers", plugin("ReplacementTransformer", "replacements: [{path: '@PLACE@'}]")),
     "function": (
         "transformers",
-        "apiVersion: a/v1\nkind: A\nmetadata:\n  name: a\n  annotations:\n    config.kubernetes.io/function: |\n"
-        "      exec: {path: '@PLACE@'}\n",
+        FUNCTION + "      exec: {path: '@PLACE@'}\n",
     ),
     "container": (
         "transformers",
-        "apiVersion: a/v1\nkind: A\nmetadata:\n  name: a\n  annotations:\n    config.kubernetes.io/function: |\n"
-        "      container: {image: a, network: true, mounts: [{type: bind, src: '@PLACE@', dst: /a}]}\n",
+        FUNCTION + "      container: {image: a, network: true, mounts: [{type: bind, src: '@PLACE@', dst: /a}]}\n",
     ),
     "validator": ("validators", plugin("PatchTransformer", "path: '@PLACE@'\ntarget: {kind: ConfigMap}")),
 }
@@ -124,13 +129,14 @@ FIELDS = {
     "patchesStrategicMerge": "patchesStrategicMerge: ['@PLACE@']",
     "patchesJson6902": "patchesJson6902: [{path: '@PLACE@', target: {version: v1, kind: ConfigMap, name: plain}}]",
     "replacements": "replacements: [{path: '@PLACE@'}]",
-    "helmCharts": "helmCharts: [{name: a, repo: '@PLACE@', valuesFile: '@PLACE@'}]\nhelmGlobals: {chartHome: '@PLACE@'}",
-    "helmChartInflationGenerator": "helmChartInflationGenerator: [{chartName: a, chartHome: '@PLACE@', values: '@PLACE@'}]",
+    "helmCharts": "helmCharts: [{name: a, repo: '@PLACE@', valuesFile: '@PLACE@'}]",
+    "helmGlobals": "helmCharts: [{name: a}]\nhelmGlobals: {chartHome: '@PLACE@'}",
+    "helmChartInflationGenerator": "helmChartInflationGenerator: [{chartName: a, values: '@PLACE@'}]",
     "vars": "vars: [{name: A, objref: {kind: ConfigMap, name: '@PLACE@', apiVersion: v1}}]",
     "images": "images: [{name: '@PLACE@', newName: '@PLACE@'}]",
     "inventory": "inventory: {type: '@PLACE@'}",
     "a field that nobody knows": "somethingNew: {path: '@PLACE@', files: ['@PLACE@']}",
-    "one line": "generators: ['{apiVersion: builtin, kind: ConfigMapGenerator, metadata: {name: read}, env: \"@PLACE@\"}']",
+    "one line": "generators: ['{apiVersion: builtin, kind: PatchTransformer, metadata: {name: a}, path: \"@PLACE@\"}']",
     **{f"{name}, inline": inline(*configuration) for name, configuration in CONFIGURATIONS.items()},
 }
 FILES = {f"{name}, in a file": configuration for name, configuration in CONFIGURATIONS.items()}

@@ -95,7 +95,7 @@ HOST = [
     "/dev/zero",
     "/dev/urandom",
     "/",
-    "/tmp",
+    "/tmp",  # noqa: S108 - where others leave things
 ]
 
 
@@ -210,7 +210,7 @@ def test_it_is_given_no_open_file_of_ours(
     """Beside its own three streams and the pipes of what starts it, none of which is ours to read."""
     assert python
     with (tmp_path / "secret").open("w+") as file:
-        os.set_inheritable(file.fileno(), True)
+        os.set_inheritable(file.fileno(), True)  # noqa: FBT003 - its only form
         code = "for fd in range(3, 256):\n  try: os.fstat(fd)\n  except OSError: continue\n  raise SystemExit(fd)"
         assert tried(code).code == 0
     assert sandbox
@@ -278,7 +278,7 @@ def _lives(group: int) -> bool:
         os.killpg(group, 0)
     except ProcessLookupError:
         return False
-    states = [Path("/proc", name, "stat") for name in os.listdir("/proc") if name.isdigit()]
+    states = [Path("/proc", name, "stat") for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208 - names
     return any(_is_running(path, group) for path in states)
 
 
@@ -299,7 +299,7 @@ def test_its_folder_goes_with_it(python: str) -> None:
     assert not made.copies.parent.exists()
 
 
-def test_where_the_kernel_confines_nothing_nothing_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_the_kernel_confines_nothing_nothing_is_started() -> None:
     """Every way in which that may fail ends there: a path that is gone stands for all of them."""
     with pytest.raises(NotConfinedError, match="No such file"):
         Sandbox(Access(runs=("/no/such/program",)))
