@@ -123,6 +123,6 @@ def confinement() -> None:
         script = Path(__file__).with_name("confined_builds.py")
         programs = [[sys.executable, script, mode, folder, str(BUILDS)] for mode in ("confined", "bare")]
         confined, bare = compare(programs, TURNS)
-    print(f"{BUILDS} builds, confined: {confined.processor:.2f} s of processor, bare: {bare.processor:.2f} s", flush=True)
+    print(f"{BUILDS} builds: {confined.processor:.2f} s of processor confined, {bare.processor:.2f} s bare", flush=True)
     Aim("processor time of builds, confined / bare", 1.05).judge(confined.processor / bare.processor)
     Aim("wall time of builds, confined / bare", 1.05).judge(confined.seconds / bare.seconds)

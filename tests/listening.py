@@ -13,8 +13,9 @@ LOOPBACK = "127.0.0.1"
 class Listener:
     """Listens on TCP, and on two sockets of this machine: one in the file system and one without a file."""
 
-    def __init__(self, folder: Path) -> None:
-        """Begin to listen."""
+    def __init__(self, folder: Path, content: bytes = b"a: fetched\n") -> None:
+        """Begin to listen; HTTP is answered with a content."""
+        self._answer = b"HTTP/1.0 200 OK\r\nContent-Type: text/plain\r\n\r\n" + content
         self.addresses: list[tuple[str, str, object]] = []
         self._sockets: list[socket.socket] = []
         self._threads: list[threading.Thread] = []
@@ -50,7 +51,7 @@ class Listener:
                 self.met += 1
                 client.settimeout(5)
                 client.recv(65536)
-                client.send(b"HTTP/1.0 200 OK\r\n\r\na: fetched\n")
+                client.send(self._answer)
 
     def __enter__(self) -> Self:
         """Listen."""

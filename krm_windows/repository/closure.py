@@ -16,7 +16,7 @@ from krm_windows.krm.nodes import value
 from krm_windows.repository.fields import BASES, PLUGIN, PLUGINS, is_part, is_path, paths, spellings, unknown
 from krm_windows.repository.model import Notice
 from krm_windows.repository.objects import parsed
-from krm_windows.workspace.checkout import Checkout
+from krm_windows.workspace.checkout import DEEPEST, Checkout
 from krm_windows.workspace.kustomize import Inputs
 from krm_windows.workspace.reading import KUSTOMIZATIONS, SUFFIXES
 
@@ -28,8 +28,8 @@ _FETCHED = re.compile(r"https?:", re.IGNORECASE)
 _LOCAL = re.compile(r"(?:git::)?file:", re.IGNORECASE)
 _REMOTE = re.compile(r"(?:git::|gh:|ssh://|https?:|file:|github\.com[/:]|[a-z][a-z0-9-]*@)", re.IGNORECASE)
 
-# So many bases of bases, and directories in directories, no repository of a person has.
-_DEEPEST = 100
+# So many bases of bases no repository of a person has.
+_MOST_BASES = 100
 
 Fields = dict[str, Value]
 
@@ -111,10 +111,8 @@ def _scanned(tree: Checkout, closure: Closure, directory: str, below: str) -> It
         if name in _IGNORED:
             continue
         refusal = tree.refusal(path)
-        if path.count("/") > _DEEPEST:
-            refusal = f"lies more than {_DEEPEST} directories deep, so it is not read"
         if refusal is not None:
-            if name.endswith(SUFFIXES) or name.startswith(".") or path.count("/") > _DEEPEST:
+            if name.endswith(SUFFIXES) or name.startswith(".") or path.count("/") > DEEPEST:
                 closure.notices.append(Notice(rules.NOT_FOLLOWED, refusal, path))
         elif tree.is_directory(path) and tree.real(path) == path:
             if kustomization_file(tree, path) is not None:
@@ -180,8 +178,8 @@ class _Walk:
             self.closure.notices.append(Notice(rules.BUILD_FAILED, said, file, error.line or 1))
             self.closure.broken = True
             return
-        if self.depth >= _DEEPEST:
-            message = f"is not built: its bases have bases, more than {_DEEPEST} deep"
+        if self.depth >= _MOST_BASES:
+            message = f"is not built: its bases have bases, more than {_MOST_BASES} deep"
             self.closure.notices.append(Notice(rules.BUILD_FAILED, message, file))
             self.closure.broken = True
             return

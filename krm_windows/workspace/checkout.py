@@ -13,9 +13,11 @@ from functools import lru_cache
 from pathlib import Path
 
 from krm_windows.workspace.beneath import Budget, read_plain
-from krm_windows.workspace.reading import SUFFIXES
+from krm_windows.workspace.reading import SUFFIXES, walk
 
 _DOTS = frozenset({"", ".", ".."})
+# So many directories in directories no repository of a person has.
+DEEPEST = 200
 _MAGIC = re.compile(r"[*?\[]")
 _ANY_DEPTH = "**"
 
@@ -59,6 +61,8 @@ class Checkout:
 
     def refusal(self, path: str) -> str | None:
         """Say why what a path leads to is not read; None where it may be, or nothing is there."""
+        if path.count("/") > DEEPEST:
+            return f"lies more than {DEEPEST} directories deep, so it is not read"
         real = None if path.startswith("/") else self._followed(path)
         if real is None:
             return "leads out of the repository, so it is not followed"
@@ -94,15 +98,14 @@ class Checkout:
 
     def manifests(self) -> Iterator[str]:
         """Yield every YAML file that lies in no hidden directory, top down; links to directories are not followed."""
-        for folder, folders, names in os.walk(self.root):
-            folders[:] = sorted(name for name in folders if not name.startswith("."))
-            for name in sorted(names):
-                if name.endswith(SUFFIXES):
-                    yield os.path.relpath(os.path.join(folder, name), self.root)  # noqa: PTH118 - a hot path
+        root = Path(self.root)
+        for folder, name in walk(root):
+            if name.endswith(SUFFIXES):
+                yield (folder / name).relative_to(root).as_posix()
 
     def _followed(self, path: str) -> str | None:
         """Return a path without links, None where it leads outside."""
-        if "\0" in path:
+        if "\0" in path or path.count("/") > DEEPEST:
             return None
         above, name = os.path.split(path)
         place = os.path.join(_resolved(self.root, above), name)  # noqa: PTH118 - a hot path

@@ -21,7 +21,7 @@ def manifests(path: Path) -> Iterator[Path]:
         return
     root = path.resolve()
     found = []
-    for folder, name in _walk(path):
+    for folder, name in walk(path):
         file = folder / name
         if name.endswith(SUFFIXES) and file.is_file() and _stays(root, file):
             found.append(file)
@@ -30,7 +30,7 @@ def manifests(path: Path) -> Iterator[Path]:
 
 def kustomizations(path: Path) -> Iterator[Path]:
     """Yield the file of every kustomization in a directory or below it."""
-    for folder, name in _walk(path):
+    for folder, name in walk(path):
         if name in KUSTOMIZATIONS and (folder / name).is_file():
             yield folder / name
 
@@ -43,7 +43,7 @@ def contents(path: Path) -> Iterator[tuple[str, bytes]]:
     """
     budget = Budget()
     root = str(path.resolve())
-    for folder, name in _walk(path):
+    for folder, name in walk(path):
         if not name.endswith((*SUFFIXES, ".json")) and name not in KUSTOMIZATIONS:
             continue
         below = (folder / name).relative_to(path)
@@ -53,12 +53,27 @@ def contents(path: Path) -> Iterator[tuple[str, bytes]]:
             yield below.as_posix(), content
 
 
-def _walk(path: Path) -> Iterator[tuple[Path, str]]:
-    """Yield each directory and a name of a file in it, in order; hidden directories and links are not entered."""
-    for directory, below, files in os.walk(path):
-        below[:] = sorted(name for name in below if not name.startswith("."))
-        for name in sorted(files):
-            yield Path(directory), name
+def walk(path: Path) -> Iterator[tuple[Path, str]]:
+    """Yield each directory with each name in it that is none, in order; none is entered that is hidden or a link."""
+    left = [path]
+    while left:
+        folder = left.pop()
+        below = []
+        for entry in sorted(_entries(folder), key=lambda entry: entry.name):
+            if not entry.is_dir(follow_symlinks=False):
+                yield folder, entry.name
+            elif not entry.name.startswith("."):
+                below.append(folder / entry.name)
+        left += reversed(below)
+
+
+def _entries(folder: Path) -> list["os.DirEntry[str]"]:
+    """Return what a directory holds, nothing where it cannot be listed."""
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except OSError:
+        return []
 
 
 def _stays(root: Path, file: Path) -> bool:
