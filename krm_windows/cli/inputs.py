@@ -7,6 +7,7 @@ from pathlib import Path
 from krm_windows.inventory import INDEX, PATH
 from krm_windows.krm import InputError, KubeObject, documents
 from krm_windows.policy.model import KIND
+from krm_windows.workspace.beneath import read_named
 from krm_windows.workspace.reading import manifests
 
 STDIN = "-"
@@ -54,4 +55,4 @@ def objects(path: str) -> list[KubeObject]:
 
 def content(path: str) -> bytes:
     """Return what a file holds, or standard input."""
-    return sys.stdin.buffer.read() if path == STDIN else Path(path).read_bytes()
+    return sys.stdin.buffer.read() if path == STDIN else read_named(path)

@@ -60,6 +60,21 @@ def read_plain(root: str, steps: Sequence[str]) -> bytes | None:
     return _content(descriptor, steps)
 
 
+def read_named(path: str) -> bytes:
+    """Return what a file holds that its user named, be it a link or the pipe of a shell, but no device.
+
+    Raises WorkspaceError for one, and where it is too large; OSError where there is none.
+    """
+    mode = os.stat(path).st_mode  # noqa: PTH116 - the path is a text
+    if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
+        raise WorkspaceError(f"{path}: is a device, so it is not read")
+    with open(path, "rb") as file:  # noqa: PTH123 - likewise
+        content = file.read(MOST_OF_A_FILE + 1)
+    if len(content) > MOST_OF_A_FILE:
+        raise WorkspaceError(f"{path}: is larger than {MOST_OF_A_FILE // _MIB} MiB, so it is not read")
+    return content
+
+
 def _content(descriptor: int, steps: Sequence[str]) -> bytes | None:
     with os.fdopen(descriptor, "rb", buffering=0):
         found = os.fstat(descriptor)

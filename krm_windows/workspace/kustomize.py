@@ -95,7 +95,11 @@ class Builder:
             self._sandbox, self.version = self._begun(_OFFLINE, confined=True)
         except WorkspaceError as error:
             self.unconfined = f"{program.path}: {error}"
-            self._sandbox, self.version = self._begun(_OFFLINE, confined=False)
+            try:
+                self._sandbox, self.version = self._begun(_OFFLINE, confined=False)
+            except WorkspaceError as again:
+                advice = "put the program itself first on the PATH, and no script that looks for it"
+                raise WorkspaceError(f"{program.path} does not say its version: {again}; {advice}") from again
 
     @classmethod
     def find(cls, cache: Cache | None = None) -> "Builder | None":

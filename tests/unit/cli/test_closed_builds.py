@@ -272,3 +272,41 @@ def with_a_build() -> dict[str, str]:
     files = {path.relative_to(FIRES).as_posix(): path.read_text() for path in FIRES.rglob("*.yaml")}
     files["windowed/kustomization.yaml"] = "resources: [both.yaml]\nlabels: [{pairs: {a: b}}]\n"
     return files
+
+
+@pytest.mark.parametrize("name", ["kustomize", "kubectl"])
+def test_a_script_in_the_place_of_the_program_is_said(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It finds nothing of what it would start, so it is of no use here."""
+    script = write(tmp_path, {f"bin/{name}": "#!/usr/bin/env no-such-shell\n"}) / "bin" / name
+    script.chmod(0o755)
+    monkeypatch.setenv("PATH", str(script.parent))
+    assert split(write(tmp_path / "tree", HARMLESS), "base") == 1
+    assert "put the program itself first on the PATH" in capsys.readouterr().err
+
+
+def test_resources_are_read_where_they_lie(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Neither a link that leads out nor what is hidden; a device that is named is refused, however it is named."""
+    write(tmp_path, {"secret.yaml": CONFIG_MAP % "secret"})
+    tree = write(tmp_path / "tree", {"base/a.yaml": CONFIG_MAP % "a", "base/.git/b.yaml": CONFIG_MAP % "hidden"})
+    (tree / "base/link.yaml").symlink_to(tmp_path / "secret.yaml")
+    (tree / "base/inner.yaml").symlink_to(".git/b.yaml")
+    (tree / "base/zero.yaml").symlink_to("/dev/zero")
+    assert split(tree, "base") == 0
+    assert "name: a" in written(tree)
+    assert "secret" not in written(tree)
+    assert "hidden" not in written(tree)
+    assert main(["check", str(tree / "base/zero.yaml")]) == 1
+    assert "is a device" in capsys.readouterr().err
+
+
+def test_no_cluster_of_a_fleet_lies_elsewhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Whether a link is a file or a directory."""
+    write(tmp_path, {"secret/a.yaml": CONFIG_MAP % "secret"})
+    for name, target in {"north": "secret", "south.yaml": "secret/a.yaml"}.items():
+        fleet = tmp_path / f"fleet-{name}"
+        fleet.mkdir()
+        (fleet / name).symlink_to(tmp_path / target)
+        assert main(["render", "--clusters", str(fleet), "-o", str(tmp_path / "out"), "--layout", "flat"]) == 1
+        assert "leads out of" in capsys.readouterr().err
