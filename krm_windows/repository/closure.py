@@ -307,7 +307,8 @@ class _Walk:
         """Return the path of an entry; of one that is remote, leads outside or is not to be read None, and name it."""
         path = normpath(join(place, entry))
         if _REMOTE.match(entry):
-            self._leave(file, entry, f"{entry} is remote: nothing is fetched, so what it brings is not looked at")
+            where = "an address of this machine" if _LOCAL.match(entry) else "remote"
+            self._leave(file, entry, f"{entry} is {where}: nothing is fetched, so what it brings is not looked at")
             self.closure.remote = True
             return None
         refusal = self.tree.refusal(entry if entry.startswith("/") else path)

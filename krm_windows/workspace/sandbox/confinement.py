@@ -123,16 +123,19 @@ class Sandbox:
             launcher, self._launcher = self._launcher, None
         if launcher is not None:
             launcher.close()
-            self._reader.join()
+            if self._reader.is_alive():
+                self._reader.join()
             launcher.release()
         self._removal()
 
     def _start(self) -> None:
         """Start the launcher, and wait until it has given up all that it will not need."""
-        self._launcher = launcher = Launcher(self._folder)
-        launcher.tell(self._setup())
-        answer = launcher.hear()
+        launcher = Launcher(self._folder)
         self._reader = threading.Thread(target=self._read, args=(launcher,), daemon=True)
+        self._launcher = launcher
+        with suppress(BrokenPipeError):  # it has ended: there will be no answer
+            launcher.tell(self._setup())
+        answer = launcher.hear()
         self._reader.start()
         if answer != [[READY]]:
             raise NotConfinedError(_lacking(answer))

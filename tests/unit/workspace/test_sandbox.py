@@ -12,7 +12,7 @@ from listening import Listener
 
 from krm_windows.workspace import programs
 from krm_windows.workspace.errors import WorkspaceError
-from krm_windows.workspace.sandbox import calls
+from krm_windows.workspace.sandbox import calls, landlock
 from krm_windows.workspace.sandbox.confinement import Access, Finished, Limits, NotConfinedError, Sandbox
 
 MIB = 1024 * 1024
@@ -303,6 +303,38 @@ def test_where_the_kernel_confines_nothing_nothing_is_started() -> None:
     """Every way in which that may fail ends there: a path that is gone stands for all of them."""
     with pytest.raises(NotConfinedError, match="No such file"):
         Sandbox(Access(runs=("/no/such/program",)))
+
+
+RESTRICTED = """
+import os
+from krm_windows.workspace.sandbox import landlock
+from krm_windows.workspace.sandbox.kernel import PR_SET_NO_NEW_PRIVS, prctl
+prctl(PR_SET_NO_NEW_PRIVS, 1)
+landlock.restrict([({folder!r}, landlock.CHANGE_BELOW)], {version})
+open({folder!r} + '/made', 'w').write('a')
+for path in ('/etc/passwd', '/dev/zero', '/proc/self/environ', '/'):
+    try:
+        os.open(path, os.O_RDONLY)
+    except PermissionError:
+        continue
+    raise SystemExit(path)
+"""
+
+
+@pytest.mark.parametrize("version", range(1, 9))
+def test_an_older_or_newer_kernel_keeps_files_as_well(version: int, sandbox: Sandbox, tmp_path: Path) -> None:
+    """What it knows of the interface is asked of it, as far as this kernel goes."""
+    assert sandbox
+    code = RESTRICTED.format(folder=str(tmp_path), version=min(version, landlock.version()))
+    subprocess.run([sys.executable, "-c", code], check=True)
+    assert (tmp_path / "made").read_text() == "a"
+
+
+def test_a_launcher_that_does_not_start_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Here because there is another program in the place of the interpreter."""
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    with pytest.raises(NotConfinedError, match="did not start"):
+        Sandbox(Access())
 
 
 HEADERS = {
