@@ -5,9 +5,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from measure import OURS, Aim, measure
+from measure import OURS, Aim, compare, measure
 
 CLUSTERS = 1_000
+BUILDS, TURNS = 100, 7
 POLICY = """\
 apiVersion: krm-windows.dev/v1alpha1
 kind: WindowPolicy
@@ -110,5 +111,18 @@ def run() -> None:
         first, again = (measure(check, Path("/dev/null")) for _ in range(2))
     for what, told in {"kustomize alone": alone, "check": first, "check again": again}.items():
         print(f"{CLUSTERS:,} clusters, {what}: {told.seconds:.1f} s, {told.processor:.1f} s of processor", flush=True)
+    confinement()
     Aim("processor time / kustomize alone", 1.3).judge(first.processor / alone.processor)
     Aim("processor time, nothing changed / kustomize alone", 0.3).judge(again.processor / alone.processor)
+
+
+def confinement() -> None:
+    """Print what it costs that builds are confined: the same ones in a sandbox and without, in turns."""
+    with tempfile.TemporaryDirectory() as folder:
+        write(Path(folder))
+        script = Path(__file__).with_name("confined_builds.py")
+        programs = [[sys.executable, script, mode, folder, str(BUILDS)] for mode in ("confined", "bare")]
+        confined, bare = compare(programs, TURNS)
+    print(f"{BUILDS} builds: {confined.processor:.2f} s of processor confined, {bare.processor:.2f} s bare", flush=True)
+    Aim("processor time of builds, confined / bare", 1.05).judge(confined.processor / bare.processor)
+    Aim("wall time of builds, confined / bare", 1.05).judge(confined.seconds / bare.seconds)

@@ -132,6 +132,8 @@ def _clusters(folder: Path) -> dict[str, list[KubeObject]]:
         name = path.name if path.is_dir() else path.stem
         if path.name.startswith(".") or not (path.is_dir() or path.suffix in SUFFIXES):
             continue
+        if not path.resolve().is_relative_to(folder.resolve()):
+            raise InputError(f"{path}: leads out of {folder}, whose files alone are read")
         if not re.fullmatch(fields.LABEL, name):
             raise InputError(f"{path}: {name!r} is no name of a cluster, which is a-z, 0-9 and, between them, -")
         policies = (item for item in inputs.resources(str(path), without=_is_rendered) if item.kind == KIND)

@@ -8,7 +8,7 @@ from pathlib import Path
 from krm_windows.checks import repository
 from krm_windows.checks.formats import FORMATS
 from krm_windows.checks.repository.report import compose
-from krm_windows.cli import previews, progress, times
+from krm_windows.cli import builds, previews, progress, times
 from krm_windows.exit_codes import ExitCode
 from krm_windows.krm import InputError
 from krm_windows.repository import Survey, survey
@@ -46,8 +46,10 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     tree = Checkout.at(Path(arguments.repo))
     if not tree.is_directory("."):
         raise InputError(f"{arguments.repo}: no such directory")
-    builder = Builder.find(None if arguments.no_cache else _cache(arguments.cache))
     with ExitStack() as stack:
+        builder = Builder.find(None if arguments.no_cache else builds.cache(Path(tree.root), arguments.cache))
+        if builder is not None:
+            stack.enter_context(builder)
         before = None
         if arguments.since is not None:
             older = stack.enter_context(snapshot(Path(arguments.repo), arguments.since))
@@ -65,11 +67,6 @@ def run(arguments: argparse.Namespace) -> ExitCode:
 def _survey(tree: Checkout, builder: Builder | None, arguments: argparse.Namespace) -> Survey:
     with progress.meter("builds") as report:
         return survey(tree, tree.directories(arguments.clusters), Builds(tree, builder, arguments.jobs, report))
-
-
-def _cache(given: Path | None) -> Path:
-    home = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return (given or Path(home).expanduser() / "krm-windows").absolute()
 
 
 def _builds(text: str) -> int:

@@ -9,16 +9,19 @@ from krm_windows import gateable, rules
 from krm_windows.checks import handover
 from krm_windows.classes.model import Spec
 from krm_windows.classes.partition import Partition
-from krm_windows.cli import inputs, outputs, report
+from krm_windows.cli import builds, inputs, outputs, report
 from krm_windows.exit_codes import ExitCode
 from krm_windows.function import change_classes
 from krm_windows.inventory import about, resource_of
 from krm_windows.krm import InputError, KubeObject, documents
 from krm_windows.preview import placements
+from krm_windows.repository.builds import LeftOutError, whole
 from krm_windows.results import Result
 from krm_windows.tree import KUSTOMIZATION, split
+from krm_windows.workspace.checkout import Checkout
 from krm_windows.workspace.files import Folder
-from krm_windows.workspace.kustomize import build, is_kustomization, kustomizations
+from krm_windows.workspace.kustomize import NAMES, Builder, is_kustomization
+from krm_windows.workspace.reading import kustomizations
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -37,6 +40,17 @@ def options(parser: argparse.ArgumentParser) -> None:
         help="a Flux Kustomization with the path of DIR: written once for each class, with its name and path",
     )
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 with a diff if DIR is stale")
+    parser.add_argument(
+        "--root",
+        type=Path,
+        metavar="DIR",
+        help="what the base may read files of (default: the Git repository around it, else the base itself)",
+    )
+    parser.add_argument(
+        "--allow-network",
+        action="store_true",
+        help="fetch the base's remote parts: kustomize and git then run unconfined, so do it for bases you trust only",
+    )
     report.options(parser)
 
 
@@ -45,7 +59,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     config = inputs.only(arguments.classes, "ChangeClasses")
     if arguments.output is not None:
         _apart(arguments.base, arguments.output)
-    spec, partition, results = change_classes.partition_of(config, _base(arguments.base))
+    spec, partition, results = change_classes.partition_of(config, _base(arguments))
     if spec is not None and arguments.plan:
         sys.stdout.write((placements.as_json if arguments.json else placements.text)(spec, partition))
     if spec is None or arguments.plan:
@@ -72,15 +86,37 @@ def _replace(folder: Folder, files: Mapping[str, bytes]) -> ExitCode:
     return ExitCode.FINE
 
 
-def _base(path: str) -> list[KubeObject]:
+def _base(arguments: argparse.Namespace) -> list[KubeObject]:
     """Return what is to be applied: a kustomization as it is built, else the objects of files or a stream."""
+    path: str = arguments.base
     if path == inputs.STDIN:
         return inputs.objects(inputs.STDIN)
     if is_kustomization(Path(path)):
-        return documents(build(Path(path)))
+        return documents(_built(Path(path), arguments.root, fetches=arguments.allow_network))
     for inner in sorted(kustomizations(Path(path))):
         raise InputError(f"{path}: is no kustomization, but holds {inner}, which has to be built: name its directory")
     return inputs.resources(path)
+
+
+def _built(base: Path, root: Path | None, *, fetches: bool) -> bytes:
+    """Build a kustomization from a copy of the files that it names, as far as they lie below the root."""
+    tree = Checkout.at(builds.repository(base) if root is None else root)
+    place = base.resolve()
+    if not place.is_relative_to(tree.root):
+        raise InputError(f"{base}: must lie in {tree.root}, of which alone files are read")
+    builder = Builder.find()
+    if builder is None:
+        raise InputError(f"{base} is a kustomization: install {NAMES} to build it")
+    with builder:
+        if fetches:
+            builder.allow_network()
+        try:
+            return whole(tree, place.relative_to(tree.root).as_posix(), builder, fetches=fetches)
+        except LeftOutError as error:
+            advice = ""
+            if error.remote and not fetches:
+                advice = "; --allow-network fetches what is remote, for a base that you trust"
+            raise InputError(f"{base}: cannot be split as a whole: {error}{advice}") from error
 
 
 def _apart(base: str, output: Path) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from krm_windows import rules
 from krm_windows.krm import InputError, KubeObject, Value, render
 from krm_windows.repository import objects
-from krm_windows.repository.closure import Closure, close, joined, kustomization_file
+from krm_windows.repository.closure import Closure, close, joined, kustomization_file, unchecked
 from krm_windows.repository.model import Notice, Object
 from krm_windows.workspace.checkout import Checkout
 from krm_windows.workspace.kustomize import Builder, BuildError
@@ -86,6 +86,9 @@ class Builds:
         place = kustomization_file(self.tree, closure.directory) or closure.directory
         if self.builder is None:
             return (), Notice(rules.BUILD_FAILED, "needs kustomize or kubectl, and neither is installed", place)
+        refused = _unchecked(closure, self.builder)
+        if refused is not None:
+            return (), refused
         _note_origins(closure)
         try:
             return tuple(objects.built(self.builder.build(closure.inputs), closure.directory)), None
@@ -110,6 +113,50 @@ class Builds:
             every = objects.written(content, path)
             self.read[key] = tuple(item for item in every if item.note(objects.LOCAL) != "true")
         return self.read[key]
+
+
+class LeftOutError(InputError):
+    """A part of what was to be built as a whole cannot be; `remote`: some of it would have to be fetched."""
+
+    def __init__(self, message: str, *, remote: bool) -> None:
+        super().__init__(message)
+        self.remote = remote
+
+
+def whole(tree: Checkout, directory: str, builder: Builder, *, fetches: bool) -> bytes:
+    """Return what a directory builds to; raises LeftOutError where something of it would have to be left out.
+
+    Only where it `fetches`, the builder is given what is remote.
+    """
+    closure = close(tree, directory, {}, fetches=fetches)
+    found = list(closure.notices)
+    if closure.unrun:
+        found.append(Notice(rules.NOT_FOLLOWED, "a WindowPolicy among the plugins is not run here", directory))
+    refused = _unchecked(closure, builder)
+    if refused is not None:
+        found.append(refused)
+    if found:
+        places = [f"{each.file or directory}:{each.line or 1}: {each.message}" for each in found]
+        raise LeftOutError("; ".join(places), remote=closure.remote)
+    try:
+        return builder.build(closure.inputs)
+    except BuildError as error:
+        raise InputError(f"{directory}: cannot be built: {error}") from error
+
+
+def _unchecked(closure: Closure, builder: Builder) -> Notice | None:
+    """Name what only a build that is confined may meet, where none can be had here."""
+    if builder.unconfined is None:
+        return None
+    for file, wanted in closure.kustomizations.items():
+        for text in unchecked(closure, file, wanted):
+            message = (
+                f"cannot be built here, as no program is confined ({builder.unconfined}): {text} may lead anywhere"
+            )
+            return Notice(rules.BUILD_FAILED, message, file)
+        # What was read here is what is built, however kustomize would have read it.
+        closure.files[file] = render(wanted).encode()
+    return None
 
 
 def _note_origins(closure: Closure) -> None:

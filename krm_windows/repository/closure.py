@@ -8,26 +8,28 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from posixpath import basename, dirname, join, normpath
+from urllib.parse import parse_qsl
 
 from krm_windows import rules
 from krm_windows.krm import InputError, KubeObject, Value, render
 from krm_windows.krm.nodes import value
+from krm_windows.repository.fields import BASES, PLUGIN, PLUGINS, is_part, is_path, paths, spellings, unknown
 from krm_windows.repository.model import Notice
 from krm_windows.repository.objects import parsed
-from krm_windows.workspace.checkout import Checkout
+from krm_windows.workspace.checkout import DEEPEST, Checkout
 from krm_windows.workspace.kustomize import Inputs
 from krm_windows.workspace.reading import KUSTOMIZATIONS, SUFFIXES
 
 GENERATED = KUSTOMIZATIONS[0]
 GROUP = "krm-windows.dev/"
-_BASES = ("resources", "bases", "components")
-_PLUGINS = ("generators", "transformers", "validators")
 _PLAIN = {"apiVersion", "kind", "metadata", "resources"}
 # What kustomize takes for the address of a repository or a file (api/internal/git, api/internal/loader).
-_REMOTE = re.compile(r"(?:git::|gh:|ssh://|https?://|file://|github\.com[/:]|[a-z][a-z0-9-]*@)", re.IGNORECASE)
-_FETCHED = re.compile(r"https?://", re.IGNORECASE)
-_FILES = frozenset({"files", "envs", "crds", "configurations", "patchesStrategicMerge"})
-_PATCHES = frozenset({"patches", "patchesJson6902", "replacements"})
+_FETCHED = re.compile(r"https?:", re.IGNORECASE)
+_LOCAL = re.compile(r"(?:git::)?file:", re.IGNORECASE)
+_REMOTE = re.compile(r"(?:git::|gh:|ssh://|https?:|file:|github\.com[/:]|[a-z][a-z0-9-]*@)", re.IGNORECASE)
+
+# So many bases of bases no repository of a person has.
+_MOST_BASES = 100
 
 Fields = dict[str, Value]
 
@@ -38,8 +40,9 @@ class Closure:
 
     `files` and `links` are what a build is to find. `resources` are the plain files in their order, None where a build
     does more than to put files together. `policies` are the WindowPolicies by their file, `plugins` the directories
-    that yield some, `notices` what was left out and why. `remote`: what is missing would have to be fetched. `broken`:
-    a kustomization cannot be read. `root` is the kustomization that is built.
+    that yield some, `unrun` says that one stood among the plugins; `notices` are what was left out and why. `remote`:
+    what is missing would have to be fetched. `broken`: a kustomization cannot be read. `anywhere`: one names a file
+    that does not lie below it. `kustomizations` are all by their files, as they are built; `root` is the first.
     """
 
     directory: str
@@ -49,14 +52,17 @@ class Closure:
     policies: list[tuple[str, KubeObject]] = field(default_factory=list)
     plugins: list[str] = field(default_factory=list)
     notices: list[Notice] = field(default_factory=list)
+    unrun: bool = False
     remote: bool = False
     broken: bool = False
+    anywhere: bool = False
+    kustomizations: dict[str, Fields] = field(default_factory=dict)
     root: Fields = field(default_factory=dict)
 
     @property
     def inputs(self) -> Inputs:
         """What the builder is given."""
-        return Inputs(self.directory, self.files, self.links)
+        return Inputs(self.directory, self.files, self.links, self.anywhere)
 
 
 def joined(directory: str, name: str) -> str:
@@ -70,14 +76,21 @@ def kustomization_file(tree: Checkout, directory: str) -> str | None:
     return next((path for path in found if tree.read(path) is not None), None)
 
 
-def close(tree: Checkout, directory: str, changes: Mapping[str, Value], above: frozenset[str] = frozenset()) -> Closure:
+def close(
+    tree: Checkout,
+    directory: str,
+    changes: Mapping[str, Value],
+    above: frozenset[str] = frozenset(),
+    *,
+    fetches: bool = False,
+) -> Closure:
     """Return what a build of a directory reads, as Flux builds it: `changes` are put into its kustomization.
 
     A directory without a kustomization gets the one that Flux generates (fluxcd/pkg/kustomize). `above` are those whose
-    plugins led here.
+    plugins led here. Where the build `fetches`, remote parts stay in.
     """
     closure = Closure(directory)
-    walk = _Walk(tree, closure, above | {directory})
+    walk = _Walk(tree, closure, above | {directory}, fetches=fetches)
     path = kustomization_file(tree, directory)
     if path is not None:
         walk.directory(directory, changes)
@@ -97,7 +110,11 @@ def _scanned(tree: Checkout, closure: Closure, directory: str, below: str) -> It
         path, entry = normpath(join(directory, name)), f"{below}{name}"
         if name in _IGNORED:
             continue
-        if tree.is_directory(path) and tree.real(path) == path:
+        refusal = tree.refusal(path)
+        if refusal is not None:
+            if name.endswith(SUFFIXES) or name.startswith(".") or path.count("/") > DEEPEST:
+                closure.notices.append(Notice(rules.NOT_FOLLOWED, refusal, path))
+        elif tree.is_directory(path) and tree.real(path) == path:
             if kustomization_file(tree, path) is not None:
                 yield entry
             else:
@@ -117,7 +134,6 @@ def _is_manifest(tree: Checkout, closure: Closure, path: str) -> bool:
     """Whether Flux can read a file; one that it cannot is named, as it stops the whole Kustomization there."""
     content = tree.read(path)
     if content is None:
-        closure.notices.append(Notice(rules.NOT_FOLLOWED, "leads out of the repository, so it is not followed", path))
         return False
     try:
         items = parsed(content)
@@ -134,11 +150,13 @@ def _is_manifest(tree: Checkout, closure: Closure, path: str) -> bool:
 class _Walk:
     """Goes from kustomization to kustomization, and notes in a closure what it meets."""
 
-    def __init__(self, tree: Checkout, closure: Closure, above: frozenset[str]) -> None:
+    def __init__(self, tree: Checkout, closure: Closure, above: frozenset[str], *, fetches: bool) -> None:
         self.tree = tree
         self.closure = closure
         self.above = above
+        self.fetches = fetches
         self.seen: set[str] = set()
+        self.depth = 0
 
     def directory(self, path: str, changes: Mapping[str, Value]) -> None:
         """Take in a directory, without the links that led to it; one that leads to itself kustomize refuses."""
@@ -160,22 +178,33 @@ class _Walk:
             self.closure.notices.append(Notice(rules.BUILD_FAILED, said, file, error.line or 1))
             self.closure.broken = True
             return
+        if self.depth >= _MOST_BASES:
+            message = f"is not built: its bases have bases, more than {_MOST_BASES} deep"
+            self.closure.notices.append(Notice(rules.BUILD_FAILED, message, file))
+            self.closure.broken = True
+            return
+        self.depth += 1
         self.kustomization(file, fields, changes)
+        self.depth -= 1
 
     def kustomization(self, file: str, fields: Fields, changes: Mapping[str, Value]) -> None:
         """Take in what a kustomization leads to, and the kustomization as it is to be built."""
         place = normpath(join(file, ".."))
         read = fields
-        fields = {key: self._local(file, key, part) for key, part in fields.items() if not self._is_chart(file, key)}
+        fields = {key: part for key, part in fields.items() if not self._is_chart(file, key)}
         fields = {**fields, **_merged(fields, changes)}
-        kept = {key: self._entries(file, place, key, fields[key]) for key in (*_BASES, *_PLUGINS) if fields.get(key)}
-        wanted: Fields = {**fields, **{key: entries for key, entries in kept.items() if entries != fields[key]}}
+        fields = self._local(file, place, fields)
+        wanted = dict(fields)
+        for key in (*BASES, *PLUGINS):
+            if fields.get(key):
+                wanted[key] = self._entries(file, place, key, fields[key])
         left = {key for key, entries in wanted.items() if entries not in (None, [], {})}
         if not left <= _PLAIN or fields.get("kind") == "Component":
             self.closure.resources = None
-        self._named(place, [entry for key, entry in fields.items() if key not in kept])
+        self._named(place, [entry for key, entry in fields.items() if key not in (*BASES, *PLUGINS)])
         if place == self.closure.directory:
             self.closure.root = wanted
+        self.closure.kustomizations[file] = wanted
         if wanted != read or file not in self.closure.files:
             self.closure.files[file] = render(wanted).encode()
 
@@ -183,75 +212,110 @@ class _Walk:
         """Return those entries of a list of bases or plugins that can be built here."""
         if not isinstance(entries, list):
             return entries
-        take = self._plugin if key in _PLUGINS else self._base
+        take = self._plugin if key in PLUGINS else self._base
         return [entry for entry in entries if not isinstance(entry, str) or take(file, place, entry)]
 
     def _base(self, file: str, place: str, entry: str) -> bool:
         """Take in a resource or a component; say whether it stays in the list."""
+        if self._is_to_be_fetched(entry):
+            self.closure.resources = None
+            return True
         path = self._inside(file, place, entry)
         if path is None:
             return False
         content = self.tree.read(path)
         if content is not None:
-            self._resource(path, content)
+            self._resource(place, path, content)
         elif self.tree.is_directory(path):
             self.directory(path, {})
         else:
             self.closure.resources = None
         return True
 
-    def _resource(self, path: str, content: bytes) -> None:
-        place = self._file(path, content)
+    def _resource(self, home: str, path: str, content: bytes) -> None:
+        place = self._file(home, path, content)
         if self.closure.resources is not None:
             self.closure.resources.append(place)
         self.closure.policies += [(path, item) for item in window_policies(content)]
 
-    def _file(self, path: str, content: bytes) -> str:
-        """Take in a file where it really lies, with the link that leads to its directory; return its path."""
+    def _file(self, home: str, path: str, content: bytes) -> str:
+        """Take in a file where it really lies, with the link that leads to its directory; return its path.
+
+        `home` is the directory of the kustomization that names it.
+        """
         above = dirname(path) or "."
         real = self.tree.real(above) or above
         if real != above:
             self.closure.links[above] = real
         place = joined(real, basename(path))
         self.closure.files.setdefault(place, content)
+        if home != "." and not place.startswith(f"{home}/"):
+            self.closure.anywhere = True
         return place
 
     def _plugin(self, file: str, place: str, entry: str) -> bool:
-        """Take in a plugin's configuration, unless it is one of ours."""
-        if "\n" in entry:
-            found = window_policies(entry.encode())
-            self.closure.policies += [(file, item) for item in found]
-            return not found
+        """Take in a plugin's configuration, unless it is one of ours, or names a file that is not read."""
+        if "\n" in entry or entry.lstrip().startswith("{"):
+            return self._configuration(file, file, place, entry.encode())
+        if self._is_to_be_fetched(entry):
+            return True
         path = self._inside(file, place, entry)
         if path is None:
             return False
         content = self.tree.read(path)
-        if content is not None:
-            found = window_policies(content)
-            self.closure.policies += [(path, item) for item in found]
-            self._named(place, [value(item.node) for item in (() if found else _documents(content))])
-            if not found:
-                self._file(path, content)
-            return not found
+        if content is None:
+            return self._plugin_directory(path)
+        is_kept = self._configuration(path, file, place, content)
+        if is_kept:
+            self._file(place, path, content)
+        return is_kept
+
+    def _plugin_directory(self, path: str) -> bool:
+        """Take in a directory that makes plugins' configurations, unless ours are among them."""
         if self.tree.is_directory(path) and path not in self.above:
             below = close(self.tree, path, {}, self.above).files.values()
             if any(GROUP.encode() in text for text in below):
                 self.closure.plugins.append(path)
+                self.closure.unrun = True
                 return False
         self.directory(path, {})
         return True
 
+    def _configuration(self, written: str, file: str, place: str, content: bytes) -> bool:
+        """Take in what the configurations of plugins name; say whether they may stay in the kustomization `file`."""
+        found = window_policies(content)
+        self.closure.policies += [(written, item) for item in found]
+        if found:
+            self.closure.unrun = True
+            return False
+        for item in _documents(content):
+            fields = value(item.node)
+            if self._kept(written, place, fields, PLUGIN, "") != fields:
+                self._leave(file, basename(written), "a plugin is left out, as it names what is not read")
+                return False
+            self._named(place, [fields])
+        return True
+
+    def _is_to_be_fetched(self, entry: str) -> bool:
+        """Whether an address is one that this build may fetch: of no file here, and with no option for git in it."""
+        if not self.fetches or not _REMOTE.match(entry) or _LOCAL.match(entry):
+            return False
+        given = parse_qsl(entry.partition("?")[2], keep_blank_values=True)
+        return not any(text.startswith("-") for _, text in given)
+
     def _inside(self, file: str, place: str, entry: str) -> str | None:
-        """Return the path of an entry; of one that is remote or leads outside None, and name it."""
+        """Return the path of an entry; of one that is remote, leads outside or is not to be read None, and name it."""
         path = normpath(join(place, entry))
         if _REMOTE.match(entry):
-            self._leave(file, entry, f"{entry} is remote: nothing is fetched, so what it brings is not looked at")
+            where = "an address of this machine" if _LOCAL.match(entry) else "remote"
+            self._leave(file, entry, f"{entry} is {where}: nothing is fetched, so what it brings is not looked at")
             self.closure.remote = True
-        elif entry.startswith("/") or path == ".." or path.startswith("../") or self.tree.real(path) is None:
-            self._leave(file, entry, f"{entry} leads out of the repository, so it is not followed")
-        else:
-            return path
-        return None
+            return None
+        refusal = self.tree.refusal(entry if entry.startswith("/") else path)
+        if refusal is not None:
+            self._leave(file, entry, f"{entry} {refusal}")
+            return None
+        return path
 
     def _leave(self, file: str, entry: str, message: str) -> None:
         lines = (self.tree.read(file) or b"").decode(errors="replace").splitlines()
@@ -264,22 +328,37 @@ class _Walk:
             self._leave(file, key, f"{key} are rendered neither here nor by Flux, so they are not looked at")
         return key.startswith("helmChart")
 
-    def _local(self, file: str, key: str, part: Value) -> Value:
-        """Return a part of a kustomization without files that would have to be fetched."""
+    def _local(self, file: str, place: str, fields: Fields) -> Fields:
+        """Return a kustomization without the files that would have to be fetched, or lie where nothing is read."""
+        kept = self._kept(file, place, fields, "", "")
+        return kept if isinstance(kept, dict) else {}
+
+    def _kept(self, file: str, place: str, part: Value, name: str, above: str) -> Value:
+        """Return what is kept of the part under `name`, itself in what stands under `above`; None for nothing."""
         if isinstance(part, list):
-            return [self._local(file, key, entry) for entry in part if not self._is_fetched(file, key, entry)]
+            found = [self._kept(file, place, entry, name, above) for entry in part]
+            return [kept for kept, entry in zip(found, part, strict=True) if kept is not None or entry is None]
         if isinstance(part, dict):
-            return {name: self._local(file, name, entry) for name, entry in part.items()}
+            by_key = {key: self._kept(file, place, entry, key, name) for key, entry in part.items()}
+            if is_part(name) and by_key.get("path", "") is None and part["path"] is not None:
+                return None
+            return {key: kept for key, kept in by_key.items() if kept is not None or part[key] is None}
+        if isinstance(part, str) and is_path(name, above):
+            return part if all(self._is_read(file, place, path) for path in spellings(name, part)) else None
         return part
 
-    def _is_fetched(self, file: str, key: str, entry: Value) -> bool:
-        named = entry.get("path") if isinstance(entry, dict) and key in _PATCHES else entry if key in _FILES else None
-        address = named if isinstance(named, str) and "\n" not in named else ""
-        fetched = next((text for text in (address, address.partition("=")[2]) if _FETCHED.match(text)), None)
-        if fetched:
-            self._leave(file, fetched, f"{fetched} is remote: nothing is fetched, so what it brings is not looked at")
+    def _is_read(self, file: str, place: str, path: str) -> bool:
+        """Whether a path may be read; name it where it may not."""
+        if _FETCHED.match(path) and self.fetches:
+            return True
+        if _FETCHED.match(path):
+            self._leave(file, path, f"{path} is remote: nothing is fetched, so what it brings is not looked at")
             self.closure.remote = True
-        return fetched is not None
+            return False
+        refusal = self.tree.refusal(path if path.startswith("/") else normpath(join(place, path)))
+        if refusal is not None:
+            self._leave(file, path, f"{path} {refusal}")
+        return refusal is None
 
     def _named(self, place: str, parts: list[Value]) -> None:
         """Take in each file that a field names: alone, or behind the key of a generator (`key=path`)."""
@@ -290,10 +369,24 @@ class _Walk:
                 path = normpath(join(place, entry))
                 content = None if path.startswith("../") or entry.startswith("/") else self.tree.read(path)
                 if content is not None:
-                    self._file(path, content)
+                    self._file(place, path, content)
 
 
 _LONGEST = 1024
+
+
+def unchecked(closure: Closure, file: str, fields: Fields) -> Iterator[str]:
+    """Yield what a kustomization has that was not checked to be harmless: a field, or a path of no file in the copy."""
+    yield from (f"the field {name}" for name in unknown(fields))
+    place = dirname(file) or "."
+    known = {*closure.files, *(dirname(each) or "." for each in closure.kustomizations)}
+    named = list(paths(fields))
+    for key in BASES:
+        entries = fields.get(key)
+        named += [entry for entry in entries if isinstance(entry, str)] if isinstance(entries, list) else []
+    for path in named:
+        if path.startswith("/") or joined(place, path) not in known:
+            yield path
 
 
 def _merged(fields: Fields, changes: Mapping[str, Value]) -> Fields:

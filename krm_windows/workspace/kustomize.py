@@ -1,31 +1,38 @@
-"""kustomize, or kubectl in its place: on a directory as it stands, or on a copy of exactly what a build may read.
+"""kustomize, or kubectl in its place, on a copy of exactly what a build may read.
 
-On a copy it has no network: what it prints depends on those files and the program's version, the key of the cache.
+It runs in a sandbox: what it prints depends on those files and the program's version, which are the key of the cache.
 """
 
 import hashlib
 import os
 import shutil
-import subprocess
-import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
+from types import TracebackType
+from typing import Self
 
+from krm_windows.workspace.cache import Cache
 from krm_windows.workspace.errors import WorkspaceError
-from krm_windows.workspace.files import replace
 from krm_windows.workspace.reading import KUSTOMIZATIONS
+from krm_windows.workspace.sandbox import executables
+from krm_windows.workspace.sandbox.confinement import Access, Finished, Limits, Sandbox
+from krm_windows.workspace.sandbox.executables import Executable
 
-# As Flux builds: files from anywhere in the repository, and no plugins.
-_AS_FLUX = "--load-restrictor=LoadRestrictionsNone"
-_FORMAT = "1"
-_SECONDS = 300
+# Flux builds with files from anywhere in the repository.
+_ANYWHERE, _BELOW = "--load-restrictor=LoadRestrictionsNone", "--load-restrictor=LoadRestrictionsRootOnly"
+_FORMAT = "2"
 _NO_DIRECTORY = "': must build at directory:"
-# Nothing is fetched: there is no git to be found, and the proxy of every address is a port that nobody serves.
-_NOWHERE = "http://127.0.0.1:9"
-_OFFLINE = {"PATH": "", **dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), _NOWHERE)}
 _COMMANDS = {"kustomize": (("build",), ("version",)), "kubectl": (("kustomize",), ("version", "--client"))}
+NAMES = " or ".join(_COMMANDS)
+# Go collects garbage harder before it meets the limit of memory; and kubectl looks for no cluster.
+_GO = {"GOMEMLIMIT": "1536MiB", "KUBECONFIG": "none"}
+_OFFLINE = {"PATH": ""}
+# What git and a proxy need, where the network is allowed; git takes addresses of two kinds only, and asks nobody.
+_USER = ("PATH", "HOME", "SSH_AUTH_SOCK", "SSL_CERT_FILE", "SSL_CERT_DIR", "GIT_SSH_COMMAND", "GIT_CONFIG_GLOBAL")
+_PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy")
+_GIT = {"GIT_ALLOW_PROTOCOL": "https:ssh", "GIT_TERMINAL_PROMPT": "0"}
 
 
 class BuildError(Exception):
@@ -34,22 +41,28 @@ class BuildError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """What a build reads: contents by path, links by path (to a path), and the directory that is built."""
+    """What a build reads: contents by path, links by path (to a path), and the directory that is built.
+
+    `anywhere`: a kustomization names a file that does not lie below its own directory.
+    """
 
     directory: str
     files: Mapping[str, bytes]
     links: Mapping[str, str] = field(default_factory=dict)
+    anywhere: bool = True
 
     def digest(self, version: str) -> str:
         """Return a name for what a program of this version makes of them."""
         found = hashlib.sha256()
-        parts = [_FORMAT, version, self.directory, *(part for link in sorted(self.links.items()) for part in link)]
-        for part in (*map(os.fsencode, parts), *self._contents()):
+        parts = [_FORMAT, version, self.directory, str(self.anywhere)]
+        for link in sorted(self.links.items()):
+            parts.extend(link)
+        contents: list[bytes] = []
+        for path, content in sorted(self.files.items()):
+            contents += [os.fsencode(path), content]
+        for part in (*map(os.fsencode, parts), *contents):
             found.update(f"{len(part)} ".encode() + part)
         return found.hexdigest()
-
-    def _contents(self) -> list[bytes]:
-        return [part for path, content in sorted(self.files.items()) for part in (os.fsencode(path), content)]
 
     def write(self, folder: Path) -> None:
         """Put them below a directory."""
@@ -64,44 +77,100 @@ class Inputs:
                 place.symlink_to(os.path.relpath(folder / target, place.parent))
 
 
-@dataclass(frozen=True, slots=True)
 class Builder:
-    """The program that builds; `cache` is a directory for what it printed, None for none."""
+    """The program that builds, and the sandbox in which it does; leave it as a context.
 
-    program: tuple[str, ...]
-    version: str
-    cache: Path | None = None
+    `unconfined` says why there is none: then a build must be given nothing but what was checked to be harmless.
+    """
+
+    def __init__(
+        self, name: str, program: Executable, cache: Cache | None = None, limits: Limits | None = None
+    ) -> None:
+        """Start the sandbox, and ask the program for its version in it."""
+        self.unconfined: str | None = None
+        self._name = name
+        self._program = program
+        self._cache = cache
+        self._limits = limits or Limits()
+        self._numbers = count()
+        try:
+            self._sandbox, self.version = self._begun(_OFFLINE, confined=True)
+        except WorkspaceError as error:
+            self.unconfined = f"{program.path}: {error}"
+            try:
+                self._sandbox, self.version = self._begun(_OFFLINE, confined=False)
+            except WorkspaceError as again:
+                advice = "put the program itself first on the PATH, and no script that looks for it"
+                raise WorkspaceError(f"{program.path} does not say its version: {again}; {advice}") from again
 
     @classmethod
-    def find(cls, cache: Path | None = None) -> "Builder | None":
+    def find(cls, cache: Cache | None = None) -> "Builder | None":
         """Return kustomize, or kubectl where it is not installed, or None."""
-        for name, (build, version) in _COMMANDS.items():
-            if place := shutil.which(name):
-                found = _started([place, *version], None)
-                return cls((place, *build), f"{name} {found.decode(errors='replace')}", cache)
+        for name in _COMMANDS:
+            program = executables.find(name)
+            if program is not None:
+                return cls(name, program, cache)
         return None
+
+    def __enter__(self) -> Self:
+        """Use it."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """End what runs."""
+        self.close()
+
+    def close(self) -> None:
+        """End what runs."""
+        self._sandbox.close()
+        if self._cache is not None:
+            self._cache.close()
 
     def build(self, inputs: Inputs) -> bytes:
         """Return what a build prints; raises BuildError where it fails."""
-        kept = self.cache / inputs.digest(self.version) if self.cache else None
-        if kept is not None and kept.is_file():
-            return kept.read_bytes()
-        output = self._built(inputs)
-        if kept is not None:
-            with suppress(OSError):  # a machine without a place to keep it builds again next time
-                kept.parent.mkdir(parents=True, exist_ok=True)
-                replace(kept, output)
+        if self._cache is None:
+            return self._built(inputs)
+        name = inputs.digest(self.version)
+        output = self._cache.read(name)
+        if output is None:
+            output = self._built(inputs)
+            self._cache.write(name, output)
         return output
 
+    def allow_network(self) -> None:
+        """Let what follows use git and the network, and with them whatever this user may: there is no sandbox then."""
+        self._sandbox.close()
+        variables = {name: os.environ[name] for name in (*_USER, *_PROXIES) if name in os.environ}
+        self._sandbox, _ = self._begun({**variables, **_GIT}, confined=False)
+        self.unconfined = None
+
     def _built(self, inputs: Inputs) -> bytes:
-        with tempfile.TemporaryDirectory() as name:
-            folder = Path(os.path.realpath(name))
-            inputs.write(folder / "tree")
-            place = os.path.normpath(folder / "tree" / inputs.directory)
-            try:
-                return _started([*self.program, place, _AS_FLUX], {**_OFFLINE, "HOME": name, "TMPDIR": name})
-            except WorkspaceError as error:
-                raise BuildError(str(error).replace(f"{folder}/tree/", "").replace(f"{folder}/tree", ".")) from error
+        """Build a copy, in which nothing else lies."""
+        folder = self._sandbox.copies / str(next(self._numbers))
+        restrictor = _ANYWHERE if inputs.anywhere else _BELOW
+        try:
+            inputs.write(folder)
+            place = os.path.normpath(folder / inputs.directory)
+            build, _ = _COMMANDS[self._name]
+            return _checked(self._sandbox.run(self._program.path, *build, place, restrictor))
+        except WorkspaceError as error:
+            raise BuildError(str(error).replace(f"{folder}/", "").replace(f"{folder}", ".")) from error
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _begun(self, environment: Mapping[str, str], *, confined: bool) -> tuple[Sandbox, str]:
+        """Return a sandbox in which the program has said its version."""
+        access = Access(self._program.runs, self._program.reads)
+        sandbox = Sandbox(access, {**_GO, **environment}, self._limits, confined=confined)
+        try:
+            _, version = _COMMANDS[self._name]
+            said = _checked(sandbox.run(self._program.path, *version))
+        except BaseException:
+            sandbox.close()
+            raise
+        return sandbox, f"{self._name} {said.decode(errors='replace')}"
 
 
 def is_kustomization(path: Path) -> bool:
@@ -109,33 +178,11 @@ def is_kustomization(path: Path) -> bool:
     return any((path / name).is_file() for name in KUSTOMIZATIONS)
 
 
-def kustomizations(path: Path) -> Iterator[Path]:
-    """Yield the file of every kustomization in a directory or below it."""
-    return (found for name in KUSTOMIZATIONS for found in path.rglob(name) if found.is_file())
-
-
-def build(path: Path) -> bytes:
-    """Return what a kustomization builds to; raises WorkspaceError where it does not, or nothing can build it."""
-    builder = Builder.find()
-    if builder is None:
-        raise WorkspaceError(f"{path} is a kustomization: install {' or '.join(_COMMANDS)} to build it")
-    try:
-        return _started([*builder.program, str(path), _AS_FLUX], None)
-    except WorkspaceError as error:
-        raise WorkspaceError(f"{path} cannot be built: {error}") from error
-
-
-def _started(command: list[str], environment: Mapping[str, str] | None) -> bytes:
-    """Run a program, in the environment of this one where none is given."""
-    try:
-        done = subprocess.run(  # noqa: S603 - no shell
-            command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=_SECONDS
-        )
-    except subprocess.TimeoutExpired as error:
-        raise WorkspaceError(f"was not built within {_SECONDS} s") from error
-    if done.returncode != 0:
-        raise WorkspaceError(_last(done.stderr.decode(errors="replace")))
-    return done.stdout
+def _checked(done: Finished) -> bytes:
+    """Return what a program printed; raises WorkspaceError with what it said last where it failed."""
+    if done.code != 0:
+        raise WorkspaceError(_last(done.complaints.decode(errors="replace")))
+    return done.output
 
 
 def _last(said: str) -> str:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -38,7 +39,9 @@ def test_there_is_no_false_alarm(layout: str, capsys: pytest.CaptureFixture[str]
 def test_everything_is_followed(layout: str) -> None:
     """Every Kustomization of both clusters with its objects, and the policy in both."""
     tree = Checkout.at(LAYOUTS / layout)
-    found = survey(tree, tree.directories("clusters/*"), Builds(tree, Builder.find(), 1, lambda _, __: None))
+    builder = Builder.find()
+    with builder or nullcontext():
+        found = survey(tree, tree.directories("clusters/*"), Builds(tree, builder, 1, lambda _, __: None))
     for cluster in found.clusters:
         counted = {key.partition("/")[2]: len(each.objects) for key, each in cluster.kustomizations.items()}
         assert counted == SEEN[layout][0]

@@ -1,0 +1,61 @@
+"""Which fields of a kustomization, or of a plugin that kustomize has built in, name files (kustomize api/types)."""
+
+from collections.abc import Iterator
+
+from krm_windows.krm import Value
+
+# A path, or a list of paths, under these names anywhere; `files` may have a key before each: `key=path`.
+_PATHS = frozenset({"files", "envs", "env", "crds", "configurations", "patchesStrategicMerge", "paths"})
+# A path in the field `path` of these, or of each of a list of these.
+_HOLDERS = frozenset({"patches", "patchesJson6902", "replacements", "openapi"})
+PLUGIN = "plugin"
+"""The name that stands for a plugin's configuration as a whole, which may have such a field itself."""
+
+BASES = ("resources", "bases", "components")
+PLUGINS = ("generators", "transformers", "validators")
+
+# Where nothing confines a build, it may use these: what they read is known, and was checked, before it starts.
+_HARMLESS = frozenset(
+    {"apiVersion", "kind", "metadata", *BASES}
+    | {"namespace", "namePrefix", "nameSuffix", "labels", "commonLabels", "commonAnnotations", "images", "replicas"}
+    | {"patches", "patchesStrategicMerge", "patchesJson6902", "replacements", "vars"}
+    | {"configMapGenerator", "secretGenerator", "generatorOptions", "crds", "configurations"}
+    | {"buildMetadata", "sortOptions"}
+)
+
+
+def is_path(name: str, above: str) -> bool:
+    """Whether the field `name` of what stands under `above` holds a path, or a list of such."""
+    return name in _PATHS or (name == "path" and above in (*_HOLDERS, PLUGIN))
+
+
+def is_part(above: str) -> bool:
+    """Whether what stands in a list under `above` is of no use without its `path`."""
+    return above in _HOLDERS
+
+
+def spellings(name: str, text: str) -> list[str]:
+    """Return the paths that a text in a field may mean; none of a patch that is written down right there."""
+    if "\n" in text:
+        return []
+    _, key, path = text.partition("=")
+    return [text, path] if name == "files" and key else [text]
+
+
+def paths(part: Value, name: str = "", above: str = "") -> Iterator[str]:
+    """Yield every path that a kustomization, or a part of it under `name`, names, but for its bases and plugins."""
+    if isinstance(part, dict):
+        for key, entry in part.items():
+            yield from paths(entry, key, name)
+    elif isinstance(part, list):
+        for entry in part:
+            yield from paths(entry, name, above)
+    elif isinstance(part, str) and is_path(name, above):
+        yield from spellings(name, part)[-1:]
+
+
+def unknown(fields: dict[str, Value]) -> Iterator[str]:
+    """Yield the fields of a kustomization of which it is not known that they are harmless."""
+    for name, part in fields.items():
+        if name not in _HARMLESS and part not in (None, [], {}):
+            yield name

@@ -1,0 +1,1 @@
+"""A program that meets foreign files runs in here: the kernel lets it open what it was given, and nothing else."""

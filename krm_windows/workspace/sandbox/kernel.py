@@ -1,0 +1,35 @@
+"""System calls that Python has no function for, by ctypes."""
+
+import ctypes
+import os
+
+_LIBC = ctypes.CDLL(None, use_errno=True)
+
+PR_SET_PDEATHSIG = 1
+PR_SET_DUMPABLE = 4
+PR_SET_NO_NEW_PRIVS = 38
+
+
+def syscall(number: int, *arguments: object) -> int:
+    """Call the kernel; raises OSError where it refuses."""
+    _LIBC.syscall.restype = ctypes.c_long
+    result: int = _LIBC.syscall(ctypes.c_long(number), *arguments)
+    if result < 0:
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code))
+    return result
+
+
+def prctl(option: int, value: int) -> None:
+    """Change a property of this process."""
+    zero = ctypes.c_ulong(0)
+    if _LIBC.prctl(ctypes.c_int(option), ctypes.c_ulong(value), zero, zero, zero) != 0:
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code))
+
+
+def unshare(flags: int) -> None:
+    """Give this process namespaces of its own."""
+    if _LIBC.unshare(ctypes.c_int(flags)) != 0:
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code))

@@ -1,0 +1,312 @@
+"""What builds in a command: confined, or harmless; with a cache and a network only where that was meant."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from conftest import lacking
+from listening import Listener
+
+from krm_windows.cli import main
+from krm_windows.workspace import kustomize
+from krm_windows.workspace.kustomize import Builder, Inputs
+from krm_windows.workspace.sandbox.confinement import Finished, NotConfinedError, Sandbox
+
+CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s}\ndata: {a: b}\n"
+CLASSES = """\
+apiVersion: krm-windows.dev/v1alpha1
+kind: ChangeClasses
+metadata: {name: classes}
+spec:
+  classes: [{name: live}, {name: window, policy: flux-system/week}]
+  default: window
+"""
+FIRES = Path(__file__).parents[2] / "fixtures/repositories/object-shared/fires"
+
+
+@pytest.fixture(autouse=True)
+def building(tool: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """kustomize, and a home of its own."""
+    monkeypatch.setenv("PATH", f"{tool('kustomize').parent}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home/cache"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "home/state"))
+    for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def write(root: Path, files: dict[str, str]) -> Path:
+    """Write files below a directory."""
+    for path, text in files.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text)
+    return root
+
+
+def split(root: Path, base: str, *arguments: str) -> int:
+    """Split a base into `root/out`."""
+    write(root, {"classes.yaml": CLASSES})
+    classes, output = str(root / "classes.yaml"), str(root / "out")
+    return main(["split", str(root / base), "--classes", classes, "-o", output, *arguments])
+
+
+def written(root: Path) -> str:
+    """Return all that was split."""
+    return "".join(path.read_text() for path in sorted((root / "out").rglob("*.yaml")))
+
+
+@pytest.mark.parametrize("name", ["kustomize", "kubectl"])
+def test_builds_are_confined_here(
+    name: str, tool: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So that all other tests mean something; where every tool is required, the kernel is one."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / name).symlink_to(tool(name))
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    with Builder.find() or pytest.fail(f"{name} is not found") as builder:
+        if builder.unconfined is not None:
+            lacking(builder.unconfined)
+        assert builder.version.startswith(name)
+
+
+def test_kustomize_itself_opens_nothing_outside_of_its_copy(tmp_path: Path) -> None:
+    """Given a kustomization as nobody has read it: whatever field it is, the kernel refuses it."""
+    secret = write(tmp_path, {"secret": "text=do-not-print-me\n", "base/kustomization.yaml": "resources: []\n"})
+    fields = [
+        "configMapGenerator: [{{name: a, files: ['{}']}}]",
+        "configMapGenerator: [{{name: a, env: '{}'}}]",
+        "patches: [{{path: '{}', target: {{kind: A}}}}]",
+        "openapi: {{path: '{}'}}",
+        "crds: ['{}']",
+        "resources: ['{}']",
+        "generators: ['{}']",
+        "generators: ['{{apiVersion: builtin, kind: ConfigMapGenerator, metadata: {{name: a}}, files: [\"{}\"]}}']",
+    ]
+    with Listener(tmp_path) as listener, Builder.find() or pytest.fail("no kustomize") as builder:
+        for place in (f"{secret}/secret", "../" * 30 + f"{secret}/secret"[1:], "/dev/zero", f"{listener.url}/a"):
+            for field in fields:
+                inputs = Inputs("a", {"a/kustomization.yaml": field.format(place).encode()})
+                with pytest.raises(kustomize.BuildError) as failed:
+                    builder.build(inputs)
+                assert "do-not-print-me" not in str(failed.value)
+        assert listener.met == 0
+
+
+def unconfined(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
+    """Have the kernel confine nothing; return what is started all the same."""
+    started: list[tuple[str, ...]] = []
+    run = Sandbox.run
+
+    def sandbox(*arguments: object, confined: bool = True) -> Sandbox:
+        if confined:
+            raise NotConfinedError("this system does not confine a program")
+        return Sandbox(*arguments, confined=False)  # type: ignore[arg-type]
+
+    def noted(self: Sandbox, *command: str) -> Finished:
+        started.append(command)
+        return run(self, *command)
+
+    monkeypatch.setattr(kustomize, "Sandbox", sandbox)
+    monkeypatch.setattr(Sandbox, "run", noted)
+    return started
+
+
+HARMLESS = {
+    "base/kustomization.yaml": "resources: [../other, a.yaml]\nnamePrefix: x-\nlabels: [{pairs: {a: b}}]\n"
+    "configMapGenerator: [{name: g, files: [key=text.txt], envs: [a.env]}]\npatches: [{path: patch.yaml}]\n",
+    "base/a.yaml": CONFIG_MAP % "a",
+    "base/text.txt": "text",
+    "base/a.env": "a=b",
+    "base/patch.yaml": CONFIG_MAP % "a",
+    "other/kustomization.yaml": "resources: [b.yaml]\n",
+    "other/b.yaml": CONFIG_MAP % "b",
+    ".git/config": "",
+}
+
+
+def test_unconfined_only_what_is_known_to_be_harmless_is_built(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What it reads was found beforehand, and lies in the copy."""
+    started = unconfined(monkeypatch)
+    assert split(write(tmp_path / "tree", HARMLESS), "base") == 0, capsys.readouterr()
+    assert "name: x-b" in written(tmp_path / "tree")
+    assert len(started) == 2
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        "openapi: {path: schema.json}",
+        "generators: [generator.yaml]",
+        "transformers: [../other]",
+        "validators:\n- |\n  apiVersion: builtin\n  kind: PrefixTransformer\n  metadata: {name: a}\n  prefix: a\n",
+        "somethingNew: {a: b}",
+        "ConfigMapGenerator: [{name: a, env: a}]",
+        "patches: [{path: gone.yaml}]",
+        "configMapGenerator: [{name: b, files: [gone]}]",
+        "components: [../gone]",
+    ],
+)
+def test_unconfined_every_other_field_is_refused_and_nothing_is_started(
+    field: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With a reason that says why, and which."""
+    started = unconfined(monkeypatch)
+    files = {**HARMLESS, "base/kustomization.yaml": f"resources: [a.yaml]\n{field}\n"}
+    files["base/generator.yaml"] = "apiVersion: builtin\nkind: PrefixTransformer\nmetadata: {name: a}\nprefix: a\n"
+    files["base/schema.json"] = "{}"
+    assert split(write(tmp_path / "tree", files), "base") == 1
+    said = capsys.readouterr().err
+    assert "no program is confined" in said
+    assert field.partition(":")[0] in said or "gone" in said
+    assert [command[1] for command in started] == ["version"]
+
+
+def test_a_base_reaches_its_siblings_in_the_repository(tmp_path: Path) -> None:
+    """Whose top is told by its .git, without asking git."""
+    tree = write(tmp_path / "tree", {**HARMLESS, "base/kustomization.yaml": "resources: [../other, ../one.yaml]\n"})
+    write(tree, {"one.yaml": CONFIG_MAP % "one"})
+    assert split(tree, "base") == 0
+    assert "name: one" in written(tree)
+    assert "name: b" in written(tree)
+
+
+def test_a_base_in_no_repository_reaches_what_it_is_given(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Itself alone, or the directory that is named."""
+    files = {path: text for path, text in HARMLESS.items() if not path.startswith(".git")}
+    tree = write(tmp_path / "tree", files)
+    assert split(tree, "base") == 1
+    assert "../other leads out" in capsys.readouterr().err
+    assert split(tree, "base", "--root", str(tree / "other")) == 1
+    assert "must lie in" in capsys.readouterr().err
+    assert split(tree, "base", "--root", str(tree)) == 0
+    assert "name: x-b" in written(tree)
+
+
+def test_what_is_remote_is_fetched_only_where_that_is_allowed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The message names the flag."""
+    with Listener(tmp_path, (CONFIG_MAP % "fetched").encode()) as listener:
+        tree = write(tmp_path / "tree", {"base/kustomization.yaml": f"resources: ['{listener.url}/a.yaml']\n"})
+        assert split(tree, "base") == 1
+        said = capsys.readouterr().err
+        assert "kustomization.yaml:1:" in said
+        assert "--allow-network" in said
+        assert listener.met == 0
+        assert split(tree, "base", "--allow-network") == 0
+        assert listener.met > 0
+    assert "name: fetched" in written(tree)
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        "file://{0}/repository?ref=--upload-pack=touch${{IFS}}{0}/ran",
+        "git::file://{0}/repository",
+        "https://example.com/a?ref=--upload-pack=touch${{IFS}}{0}/ran",
+        "ssh://git@example.com/a?ref=main&version=-x",
+        "{0}/repository",
+        "../../../etc",
+    ],
+)
+def test_with_the_network_no_file_of_the_host_and_no_option_is_taken(
+    entry: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An address is one of another machine."""
+    tree = write(tmp_path / "tree", {"base/kustomization.yaml": f"resources: ['{entry.format(tmp_path)}']\n"})
+    assert split(tree, "base", "--allow-network") == 1
+    assert "kustomization.yaml:1:" in capsys.readouterr().err
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("below", ["cache", "north/cache", "."])
+def test_a_cache_in_what_is_checked_is_refused(
+    below: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also in the repository around it, through a link, by the environment; and so is its key."""
+    tree = write(tmp_path / "tree", {".git/config": "", "fleet/clusters/north/a.yaml": CONFIG_MAP % "a"})
+    (tmp_path / "link").symlink_to(tree)
+    check = ["check", "--repo", str(tree / "fleet")]
+    assert main([*check, "--cache", str(tree / "fleet" / below)]) == 1
+    assert main([*check, "--cache", str(tree / below)]) == 1
+    assert main([*check, "--cache", str(tmp_path / "link" / below)]) == 1
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tree / below))
+    assert main(check) == 1
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tree / below))
+    assert main([*check, "--cache", str(tmp_path / "fine")]) == 1
+    said = capsys.readouterr().err.splitlines()
+    assert ["must not lie in" in line for line in said] == [True] * 5
+    assert main([*check, "--no-cache"]) == 0
+
+
+def test_a_cache_is_used_again_and_not_believed_blindly(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What somebody put into it changes nothing."""
+    cache = tmp_path / "cache"
+    check = ["check", "--repo", str(write(tmp_path / "tree", with_a_build())), "--cache", str(cache)]
+    first = (main(check), capsys.readouterr().out)
+    entries = [path for path in cache.iterdir() if len(path.name) == 64]
+    assert entries
+    started = []
+    run = Sandbox.run
+
+    def noted(self: Sandbox, *command: str) -> Finished:
+        started.append(command[1])
+        return run(self, *command)
+
+    monkeypatch.setattr(Sandbox, "run", noted)
+    assert (main(check), capsys.readouterr().out) == first
+    assert started == ["version"]
+    for entry in entries:
+        entry.write_bytes(b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: planted}\n")
+    assert (main(check), capsys.readouterr().out) == first
+    assert started == ["version", "version", *["build"] * len(entries)]
+
+
+def with_a_build() -> dict[str, str]:
+    """Return a repository with a conflict, that has to be built to be seen."""
+    files = {path.relative_to(FIRES).as_posix(): path.read_text() for path in FIRES.rglob("*.yaml")}
+    files["windowed/kustomization.yaml"] = "resources: [both.yaml]\nlabels: [{pairs: {a: b}}]\n"
+    return files
+
+
+@pytest.mark.parametrize("name", ["kustomize", "kubectl"])
+def test_a_script_in_the_place_of_the_program_is_said(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It finds nothing of what it would start, so it is of no use here."""
+    script = write(tmp_path, {f"bin/{name}": "#!/usr/bin/env no-such-shell\n"}) / "bin" / name
+    script.chmod(0o755)
+    monkeypatch.setenv("PATH", str(script.parent))
+    assert split(write(tmp_path / "tree", HARMLESS), "base") == 1
+    assert "put the program itself first on the PATH" in capsys.readouterr().err
+
+
+def test_resources_are_read_where_they_lie(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Neither a link that leads out nor what is hidden; a device that is named is refused, however it is named."""
+    write(tmp_path, {"secret.yaml": CONFIG_MAP % "secret"})
+    tree = write(tmp_path / "tree", {"base/a.yaml": CONFIG_MAP % "a", "base/.git/b.yaml": CONFIG_MAP % "hidden"})
+    (tree / "base/link.yaml").symlink_to(tmp_path / "secret.yaml")
+    (tree / "base/inner.yaml").symlink_to(".git/b.yaml")
+    (tree / "base/zero.yaml").symlink_to("/dev/zero")
+    assert split(tree, "base") == 0
+    assert "name: a" in written(tree)
+    assert "secret" not in written(tree)
+    assert "hidden" not in written(tree)
+    assert main(["check", str(tree / "base/zero.yaml")]) == 1
+    assert "is a device" in capsys.readouterr().err
+
+
+def test_no_cluster_of_a_fleet_lies_elsewhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Whether a link is a file or a directory."""
+    write(tmp_path, {"secret/a.yaml": CONFIG_MAP % "secret"})
+    for name, target in {"north": "secret", "south.yaml": "secret/a.yaml"}.items():
+        fleet = tmp_path / f"fleet-{name}"
+        fleet.mkdir()
+        (fleet / name).symlink_to(tmp_path / target)
+        assert main(["render", "--clusters", str(fleet), "-o", str(tmp_path / "out"), "--layout", "flat"]) == 1
+        assert "leads out of" in capsys.readouterr().err
