@@ -14,6 +14,7 @@ from krm_windows.migrate import trees
 from krm_windows.migrate.findings import found_at
 from krm_windows.migrate.patches import Patch, PatchError
 from krm_windows.migrate.repository import RESOURCES, Repository, entries, is_remote, resolve
+from krm_windows.migrate.selectors import Selectors
 from krm_windows.migrate.trees import Document, Leaf, Map, Place, Tree, items, leaf, put, text
 from krm_windows.results import Result
 
@@ -108,7 +109,7 @@ class Builder:
     def transformed(self, built: Build, tree: Map, directory: str) -> Build:
         """Apply patches, names, namespace and images of a kustomization, or of a Flux Kustomization's spec."""
         patches, files, results = self._patches(tree, directory)
-        objects, more = _patched(built.objects, patches)
+        objects, more = _patched(built.objects, patches, self.repository.selectors)
         objects = tuple(_named(objects, text(tree, "namePrefix"), text(tree, "nameSuffix")))
         namespace = leaf(tree, "namespace") or leaf(tree, "targetNamespace")
         objects = tuple(_moved(found, namespace) for found in objects)
@@ -187,11 +188,13 @@ def _plugins(tree: Map) -> Iterator[Result]:
                 )
 
 
-def _patched(objects: Iterable[Document], patches: list[Patch]) -> tuple[tuple[Document, ...], list[Result]]:
+def _patched(
+    objects: Iterable[Document], patches: list[Patch], selectors: Selectors
+) -> tuple[tuple[Document, ...], list[Result]]:
     held, results = list(objects), []
     for patch in patches:
         try:
-            chosen = [found for found in held if patch.selects(found)]
+            chosen = [found for found in held if patch.selects(found, selectors)]
             if not chosen:
                 message = "patches nothing that is there; kustomize refuses to build that"
                 results += [found_at(rules.MIGRATE_UNTRANSLATED, patch.place, message)] if patch.target is None else []
