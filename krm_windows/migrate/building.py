@@ -7,6 +7,7 @@ refuse too, for a repository has to be read as it is.
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 from krm_windows import rules
 from krm_windows.krm import InputError
@@ -27,6 +28,7 @@ _PLUGINS = (
     "helmCharts",
     "helmChartInflationGenerator",
 )
+_SEPARATOR = re.compile(r"^---.*\n?", re.MULTILINE)
 _WITHOUT_NAMESPACE = frozenset({"Namespace", "ClusterRole", "ClusterRoleBinding", "CustomResourceDefinition"})
 _KEEP_NAMES = frozenset({"Namespace", "CustomResourceDefinition"})
 _ACCOUNTS = frozenset({"ServiceAccount", "Role", "ClusterRole"})
@@ -146,12 +148,11 @@ class Builder:
         if content is None:
             raise PatchError(f"there is no file {path}", written.place)
         file, above = (written.place.file, written.place.line) if inline else (path, 0)
-        found = [document for document in re.split(r"(?m)^---.*$\n?", content) if document.strip()]
-        lines = [above + content[: content.index(document)].count("\n") for document in found]
-        return "" if inline else path, [
-            (trees.inline(document, file, line), Place(file, line + 1))
-            for document, line in zip(found, lines, strict=True)
+        found = [
+            (trees.inline(document, file, above + line), Place(file, above + line + 1))
+            for document, line in _documents(content)
         ]
+        return "" if inline else path, found
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +167,16 @@ class _Component:
         tree = self.kustomization.tree
         listed = self.builder._layer(self.directory, replace(self.kustomization, tree=_listing(tree)))  # noqa: SLF001 - its other half
         return self.builder.transformed(built.with_(listed), tree, self.directory)
+
+
+def _documents(content: str) -> Iterator[tuple[str, int]]:
+    """Yield the documents of a file that hold anything, each with the number of lines above it."""
+    start = line = 0
+    for end, following in chain(((each.start(), each.end()) for each in _SEPARATOR.finditer(content)), [(None, 0)]):
+        if content[start:end].strip():
+            yield content[start:end], line
+        line += content.count("\n", start, following)
+        start = following
 
 
 def _listing(tree: Map) -> Map:
@@ -255,11 +266,17 @@ def _imaged(tree: Map, images: list[Map]) -> Map:
     """Change the images of containers as a kustomization's `images` says."""
     done: Tree = tree
     for held in _images(tree) if images else ():
-        name = re.split(r"@|:(?=[^/]*$)", held.text)[0]
+        name = _image_name(held.text)
         for image in images:
             if text(image, "name") == name:
                 done = trees.replaced(done, held, _image(held, name, image))
     return done if isinstance(done, dict) else tree
+
+
+def _image_name(written: str) -> str:
+    """Return an image without tag and digest; a colon before the last slash is the port of a registry."""
+    ends = (written.find("@"), written.find(":", written.rfind("/") + 1))
+    return written[: min((end for end in ends if end >= 0), default=len(written))]
 
 
 def _image(held: Leaf, name: str, image: Map) -> Leaf:
