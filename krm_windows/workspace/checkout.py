@@ -1,12 +1,12 @@
 """A directory that is only read, by the paths in it: what a link leads to outside of it does not exist here."""
 
-import glob
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from krm_windows.workspace import walk
 from krm_windows.workspace.reading import SUFFIXES
 
 _DOTS = frozenset({"", ".", ".."})
@@ -49,10 +49,8 @@ class Checkout:
         return sorted(os.listdir(os.path.join(self.root, path)))  # noqa: PTH118, PTH208 - a hot path
 
     def directories(self, pattern: str) -> list[str]:
-        """Return the directories inside that a glob pattern matches, in order."""
-        matching = glob.glob(pattern, root_dir=self.root, recursive=True)  # noqa: PTH207 - a Path takes no `.`
-        found = set(map(os.path.normpath, matching))
-        return sorted(path for path in found if self.is_directory(path))
+        """Return the directories inside that a glob pattern matches, in order; links are not followed."""
+        return sorted(walk.directories(self.root, pattern))
 
     def manifests(self) -> Iterator[str]:
         """Yield every YAML file that lies in no hidden directory, top down; links to directories are not followed."""

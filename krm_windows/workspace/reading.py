@@ -1,8 +1,9 @@
 """Which files below a directory are read."""
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
+
+from krm_windows.workspace.walk import walk
 
 SUFFIXES = (".yaml", ".yml")
 # The names by which kustomize knows its own file, in the order in which it looks (api/konfig).
@@ -10,11 +11,12 @@ KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 
 
 def manifests(path: Path) -> Iterator[Path]:
-    """Yield the YAML files below a directory in order of their paths, or the file itself."""
+    """Yield the YAML files below a directory in order of their paths, or the file itself; see `walk`."""
     if path.is_file():
         yield path
         return
-    yield from sorted(found for found in path.rglob("*") if found.suffix in SUFFIXES and found.is_file())
+    found = (Path(folder, name) for folder, names in walk(path) for name in names if name.endswith(SUFFIXES))
+    yield from sorted(file for file in found if file.is_file())
 
 
 def contents(path: Path) -> Iterator[tuple[str, bytes]]:
@@ -22,9 +24,8 @@ def contents(path: Path) -> Iterator[tuple[str, bytes]]:
 
     Hidden directories, such as Git's own, are none of it, and links are not followed.
     """
-    for directory, below, files in os.walk(path):
-        below[:] = sorted(name for name in below if not name.startswith("."))
-        for name in sorted(files):
+    for directory, files in walk(path, hidden=False):
+        for name in files:
             file = Path(directory) / name
             if (
                 (file.suffix in (*SUFFIXES, ".json") or name in KUSTOMIZATIONS)
