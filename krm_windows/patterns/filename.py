@@ -1,7 +1,7 @@
 """Globs of the shell for one name in a directory: `*`, `?` and `[…]`, as Python's `fnmatch` reads them.
 
-Only the last star is ever gone back to: what an earlier one matched can stay as short as it is, for the later star takes
-up the rest. So a name costs at most its length times that of the pattern.
+Only the last star is ever gone back to: what an earlier one matched can stay as short as it is, for the later star
+takes up the rest. So a name costs at most its length times that of the pattern.
 """
 
 from collections.abc import Sequence
