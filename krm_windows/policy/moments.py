@@ -65,12 +65,13 @@ _TIME = r"(?P<hour>\d{1,2}):(?P<minute>\d{2})"
 _DATE = r"(?P<date>\d{4}-\d{2}-\d{2})"
 _DURATION = re.compile(r"(?=\d)(?:(?P<days>\d{1,4})d)?(?:(?P<hours>\d{1,5})h)?(?:(?P<minutes>\d{1,7})m)?", re.ASCII)
 _SECONDS = re.compile(r"(.*?\d{1,2}:\d{2}):\d{2}(?:\.\d+)?(?: ?(?:Z|[+-]\d{2}:?\d{2}))?", re.ASCII)
+_MIDNIGHT = re.compile(rf"{_DATE}T00:00:00Z", re.ASCII)
 _BLANK = re.compile(rf"({_DATE})\s+(\S.*)", re.ASCII)
 
 
 def parse(text: str, role: Role) -> Moment[Value]:
     """Read a moment; raises `RefusedError` with the rule that it breaks."""
-    shorter = text.removesuffix("T00:00:00Z") if re.fullmatch(rf"{_DATE}T00:00:00Z", text, re.ASCII) else text
+    shorter = text.removesuffix("T00:00:00Z") if _MIDNIGHT.fullmatch(text) else text
     if schedules.looks_like_one(shorter):
         return Moment(text, _schedule(text, role))
     _check_spelling(shorter)
@@ -219,7 +220,7 @@ _SHAPES: tuple[tuple[re.Pattern[str], _Reader], ...] = tuple(
 def _meant(text: str, role: Role) -> str | None:
     """Guess what was meant: mistyped words, blanks after commas, a time in another notation."""
     known = {*ORDINALS, "daily", *(name[:3] for name in WEEKDAYS)}
-    spaced = re.sub(r"\s*([,-])\s*", r"\1", " ".join(text.split()))
+    spaced = re.sub(r" ?([,-]) ?", r"\1", " ".join(text.split()))
     clock = re.sub(r"\b(\d{1,2})[.h](\d{2})\b", r"\1:\2", spaced)
     timed = re.sub(r"(?i)\b(\d{1,2})(?::(\d{2}))? ?([ap])m\b", _on_24_hours, clock)
     candidate = re.sub(r"\b[A-Za-z]{2,}\b", lambda word: _known_word(word[0], known), timed)
