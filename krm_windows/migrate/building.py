@@ -29,6 +29,9 @@ _PLUGINS = (
     "helmChartInflationGenerator",
 )
 _SEPARATOR = re.compile(r"^---.*\n?", re.MULTILINE)
+# Kustomizations that each include another one twice double the objects every time.
+MOST_OBJECTS = 50_000
+MOST_DEEP = 64
 _WITHOUT_NAMESPACE = frozenset({"Namespace", "ClusterRole", "ClusterRoleBinding", "CustomResourceDefinition"})
 _KEEP_NAMES = frozenset({"Namespace", "CustomResourceDefinition"})
 _ACCOUNTS = frozenset({"ServiceAccount", "Role", "ClusterRole"})
@@ -43,7 +46,9 @@ class Build:
     results: tuple[Result, ...] = ()
 
     def with_(self, other: "Build") -> "Build":
-        """Return both."""
+        """Return both; raises InputError where they are more than a repository can hold."""
+        if len(self.objects) + len(other.objects) > MOST_OBJECTS:
+            raise InputError(f"kustomizations that include each other come to more than {MOST_OBJECTS} objects")
         return Build((*self.objects, *other.objects), self.files | other.files, (*self.results, *other.results))
 
 
@@ -53,13 +58,18 @@ class Builder:
 
     repository: Repository
     _built: dict[str, Build] = field(default_factory=dict)
+    _open: list[str] = field(default_factory=list)
 
     def build(self, directory: str) -> Build:
         """Build a directory: its kustomization, or as Flux does where there is none."""
         if directory not in self._built:
             self._built[directory] = Build()  # whoever includes itself finds nothing
             found = self.repository.kustomizations.get(directory)
+            self._open.append(directory)
+            if len(self._open) > MOST_DEEP:
+                raise InputError(f"{directory}: is included by more than {MOST_DEEP} kustomizations, one in the other")
             self._built[directory] = self._layer(directory, found) if found else self._plain(directory)
+            self._open.pop()
         return self._built[directory]
 
     def _plain(self, directory: str) -> Build:

@@ -108,7 +108,11 @@ def _time_zone(value: object) -> str:
     if text in zones.names():
         return text
     must = "must be an IANA time zone such as Europe/Berlin or Etc/UTC"
-    raise RefusedError(Finding(rules.TIME_ZONE, must, text, closest(text, zones.names()) if len(text) > 1 else None))
+    raise RefusedError(
+        Finding(
+            rules.TIME_ZONE, must, text, closest(text, zones.names(), len(zones.names())) if len(text) > 1 else None
+        )
+    )
 
 
 def _image(value: object) -> str:

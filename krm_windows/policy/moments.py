@@ -59,6 +59,7 @@ ORDINALS = {"1st": 1, "2nd": 2, "3rd": 3, "4th": 4, "5th": 5, "last": -1}
 _NUMBERS = {name.lower()[:length]: i for i, name in enumerate(WEEKDAYS) for length in (3, len(name))}
 _YEARS = range(1970, 3000)
 _LONGEST = timedelta(days=366)
+_GUESSED = 100  # what is longer was not mistyped
 _ONE_OFF = "must be {}: what recurs cannot stand here"
 
 _TIME = r"(?P<hour>\d{1,2}):(?P<minute>\d{2})"
@@ -219,6 +220,8 @@ _SHAPES: tuple[tuple[re.Pattern[str], _Reader], ...] = tuple(
 
 def _meant(text: str, role: Role) -> str | None:
     """Guess what was meant: mistyped words, blanks after commas, a time in another notation."""
+    if len(text) > _GUESSED:
+        return None
     known = {*ORDINALS, "daily", *(name[:3] for name in WEEKDAYS)}
     spaced = re.sub(r" ?([,-]) ?", r"\1", " ".join(text.split()))
     clock = re.sub(r"\b(\d{1,2})[.h](\d{2})\b", r"\1:\2", spaced)
@@ -249,6 +252,8 @@ def _readable(text: str, role: Role) -> bool:
 
 
 def _meant_duration(text: str) -> str | None:
+    if len(text) > _GUESSED:
+        return None
     units = {"days": "d", "day": "d", "hours": "h", "hour": "h", "hrs": "h", "minutes": "m", "minute": "m", "min": "m"}
     compact = re.sub(r"(?i)[a-z]+", lambda unit: units.get(unit[0].lower(), unit[0].lower()), "".join(text.split()))
     candidate = f"{compact}m" if compact.isascii() and compact.isdigit() else compact

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from repositories import FIXTURES, expected, job, outcome, pair, read, rules, run
 
-from krm_windows.krm import KubeObject
+from krm_windows.krm import InputError, KubeObject
 from krm_windows.policy.load import load
 
 CASES = sorted(FIXTURES.iterdir())
@@ -132,3 +132,20 @@ def test_patterns_for_many_objects_end() -> None:
     files = {**pair("0 8 * * 1", "0 17 * * 4"), "kustomization.yaml": PATCH.partition("- target")[0] + patches}
     files["open.yaml"] = files["open.yaml"].replace("name: open-shop", f"name: {'a' * 250}")
     assert "migrate-untranslated" in rules(run(files))
+
+
+def layers(count: int, times: int) -> dict[str, str]:
+    """Write kustomizations of which each includes the next one so many times, with other names each."""
+    files = {f"l{count}/{name}": text for name, text in pair("0 8 * * 1", "0 17 * * 4").items()}
+    files[f"l{count}/kustomization.yaml"] = "resources: [open.yaml, close.yaml]\n"
+    for number in range(count):
+        entries = ", ".join([f"../l{number + 1}"] * times)
+        files[f"l{number}/kustomization.yaml"] = f"namePrefix: a-\nresources: [{entries}]\n"
+    return files
+
+
+@pytest.mark.parametrize(("count", "times"), [(40, 2), (300, 1)])
+def test_kustomizations_that_multiply_are_refused(count: int, times: int) -> None:
+    """Doubled at every level, or nested without end."""
+    with pytest.raises(InputError, match="more than"):
+        run(layers(count, times))
