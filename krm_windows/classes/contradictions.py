@@ -13,6 +13,9 @@ from krm_windows.classes.model import ClassRule
 from krm_windows.policy.texts import Tree, text_at
 from krm_windows.policy.trouble import Finding, closest
 
+# How many classes a message names, and how many rules and globs are compared with each other.
+_NAMED, _COMPARED = 20, 500
+
 
 def check(tree: Tree) -> Iterator[Finding]:
     """Yield every contradiction, with paths from the object's root."""
@@ -26,7 +29,8 @@ def check(tree: Tree) -> Iterator[Finding]:
 def undeclared(name: str, known: Iterable[str], path: str) -> Finding:
     """Return the finding that a class is not declared."""
     declared = list(known)
-    must = f"must be one of the classes ({', '.join(declared)})"
+    more = ", …" if len(declared) > _NAMED else ""
+    must = f"must be one of the classes ({', '.join(declared[:_NAMED])}{more})"
     return Finding(rules.CLASS_UNKNOWN, must, name, closest(name, declared), path)
 
 
@@ -36,9 +40,11 @@ def _list(tree: Tree, name: str) -> list[Tree]:
 
 
 def _doubled(names: list[str | None]) -> Iterator[Finding]:
+    seen: set[str] = set()
     for i, name in enumerate(names):
-        if name and name in names[:i]:
+        if name and name in seen:
             yield Finding(rules.CLASS_DUPLICATE, "must be the name of one class", name, path=f"spec.classes[{i}].name")
+        seen.update({name} if name else ())
 
 
 def _undeclared(spec: Tree, known: list[str]) -> Iterator[Finding]:
@@ -57,11 +63,17 @@ def _unreachable(trees: list[Tree]) -> Iterator[Finding]:
     for i in sorted(empty):
         must = "must have a selector; the class of everything that no rule matches is `default`"
         yield Finding(rules.RULE_EMPTY, must, path=f"spec.rules[{i}]")
+    if len(found) > _COMPARED or sum(map(_globs, found.values())) > _COMPARED:
+        return  # each is compared with all before it: of so many, those that nothing is left for are not sought
     for i, rule in found.items():
         before = next((j for j in found if j < i and j not in empty and selection.covers(found[j], rule)), None)
         if before is not None and i not in empty:
             must = f"must match something that spec.rules[{before}] does not, which decides before it"
             yield Finding(rules.RULE_UNREACHABLE, must, path=f"spec.rules[{i}]")
+
+
+def _globs(rule: ClassRule) -> int:
+    return len(rule.names or ()) + len(rule.namespaces or ())
 
 
 def _rule(tree: Tree) -> ClassRule | None:

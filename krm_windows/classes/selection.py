@@ -1,12 +1,11 @@
 """Selection: which resources a rule or an address means, and whether one rule leaves anything for another."""
 
-import re
 from collections.abc import Iterable
-from functools import lru_cache
 
 from krm_windows.classes import generated
 from krm_windows.classes.model import ClassRule
 from krm_windows.inventory import Resource
+from krm_windows.patterns import glob
 
 
 def selectors(rule: ClassRule) -> bool:
@@ -45,8 +44,8 @@ def is_at(address: str, resource: Resource) -> bool:
     kind, *namespace, name = address.split("/")
     return (
         _is_kind(kind, resource)
-        and _like(namespace[0] if namespace else "", resource.namespace)
-        and _like(name, generated.base_name(resource))
+        and glob.matches(namespace[0] if namespace else "", resource.namespace)
+        and glob.matches(name, generated.base_name(resource))
     )
 
 
@@ -56,16 +55,7 @@ def _is_kind(name: str, resource: Resource) -> bool:
 
 
 def _any_like(globs: Iterable[str] | None, text: str) -> bool:
-    return globs is None or any(_like(glob, text) for glob in globs)
-
-
-def _like(glob: str, text: str) -> bool:
-    return _pattern(glob).fullmatch(text) is not None
-
-
-@lru_cache
-def _pattern(glob: str) -> re.Pattern[str]:
-    return re.compile(".*".join(map(re.escape, glob.split("*"))))
+    return globs is None or any(glob.matches(pattern, text) for pattern in globs)
 
 
 def _covers_kinds(earlier: tuple[str, ...] | None, later: tuple[str, ...] | None) -> bool:
@@ -78,4 +68,4 @@ def _covers_globs(earlier: tuple[str, ...] | None, later: tuple[str, ...] | None
     """Whether every later glob lies in an earlier one: a glob that matches the text of another matches all it does."""
     if earlier is None or later is None:
         return earlier is None
-    return all(any(_like(wide, narrow) for wide in earlier) for narrow in later)
+    return all(any(glob.matches(wide, narrow) for wide in earlier) for narrow in later)

@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from krm_windows import tree
-from krm_windows.cli import inputs, progress, report, shards
+from krm_windows.cli import inputs, progress, report, shards, times
 from krm_windows.exit_codes import ExitCode
 from krm_windows.function.fleet import Files, Fleet
 from krm_windows.function.members import Member
@@ -21,9 +21,9 @@ from krm_windows.policy import fields
 from krm_windows.policy.model import KIND
 from krm_windows.results import Result, fails
 from krm_windows.tree.delivery import Template
-from krm_windows.workspace import locks
+from krm_windows.workspace import locks, walk
 from krm_windows.workspace.files import first_line
-from krm_windows.workspace.processes import spread
+from krm_windows.workspace.processes import MOST, spread
 from krm_windows.workspace.reading import SUFFIXES
 
 CLUSTER = "{cluster}"
@@ -48,9 +48,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def _count(text: str) -> int:
-    if not text.isdecimal() or not int(text):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 on")
-    return int(text)
+    return times.count(text, "processes", MOST)
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:
@@ -128,7 +126,7 @@ def _clusters(folder: Path) -> dict[str, list[KubeObject]]:
     if not folder.is_dir():
         raise InputError(f"{folder}: no such directory")
     found: dict[str, list[KubeObject]] = {}
-    for path in sorted(folder.iterdir()):
+    for path in sorted(walk.entries(folder)):
         name = path.name if path.is_dir() else path.stem
         if path.name.startswith(".") or not (path.is_dir() or path.suffix in SUFFIXES):
             continue

@@ -27,6 +27,6 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     try:
         place = (arguments.country, arguments.subdivision, years.chosen(arguments), arguments.language)
         previews.show(entries.render(public.entries(*place)))
-    except public.UnknownPlaceError as error:
+    except (public.UnknownPlaceError, ValueError) as error:
         raise InputError(str(error)) from error
     return ExitCode.FINE

@@ -14,6 +14,7 @@ from krm_windows.krm import InputError
 from krm_windows.repository import Survey, survey
 from krm_windows.repository.builds import Builds
 from krm_windows.results import fails
+from krm_windows.workspace import processes
 from krm_windows.workspace.checkout import Checkout
 from krm_windows.workspace.git import snapshot
 from krm_windows.workspace.kustomize import Builder
@@ -70,4 +71,4 @@ def _survey(tree: Checkout, builder: Builder | None, arguments: argparse.Namespa
 
 
 def _builds(text: str) -> int:
-    return times.count(text, "builds")
+    return times.count(text, "builds", processes.MOST)

@@ -9,6 +9,7 @@ from krm_windows.preview.calendar import Period
 
 _YEARS = range(1970, 3000)
 _MOST_DAYS = 3660
+_DIGITS = 9  # of the largest number that makes any sense here
 _Day = TypeVar("_Day", date, datetime)
 
 
@@ -53,10 +54,12 @@ def instant(text: str) -> datetime:
 
 def count(text: str, what: str, most: int | None = None) -> int:
     """Read a number from 1 on, `most` at most; `what` says of what."""
-    if not (text.isascii() and text.isdecimal()) or not int(text) or (most is not None and int(text) > most):
+    written = text.isascii() and text.isdecimal() and len(text) <= _DIGITS
+    number = int(text) if written else 0
+    if number < 1 or (most is not None and number > most):
         limits = f"from 1 to {most}" if most is not None else "from 1 on"
         raise argparse.ArgumentTypeError(f"must be a number of {what} {limits}, got {text!r}")
-    return int(text)
+    return number
 
 
 def number_of_days(text: str) -> int:

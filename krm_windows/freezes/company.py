@@ -6,16 +6,23 @@ from datetime import date, datetime, timedelta
 import icalendar
 import recurring_ical_events  # type: ignore[import-untyped]
 
+from krm_windows.freezes import budget, recurrences
 from krm_windows.freezes.entries import Entry
 
-_DAY, _MINUTE = timedelta(days=1), timedelta(minutes=1)
+LARGEST = 1_000_000
+_DAY = timedelta(days=1)
 
 
 def entries(content: bytes, years: Sequence[int]) -> Iterator[Entry]:
     """Yield the events that begin in some years, repeated ones each time; raises ValueError for what is no calendar."""
-    calendar = icalendar.Calendar.from_ical(content)
+    if len(content) > LARGEST:
+        raise ValueError(f"it has {len(content)} bytes, and may have {LARGEST}")
     begin, end = date(min(years), 1, 1), date(max(years) + 1, 1, 1)
-    for event in recurring_ical_events.of(calendar).between(begin, end):
+    calendar = icalendar.Calendar.from_ical(content)
+    recurrences.check(calendar)
+    with budget.limited():
+        events = recurring_ical_events.of(calendar).between(begin, end)
+    for event in events:
         starts, ends = event.start, event.end
         if starts.year in years and ends > starts and str(event.get("STATUS", "")) != "CANCELLED":
             yield Entry(*_within(starts, ends), str(event.get("SUMMARY", "")).strip() or "Company calendar")

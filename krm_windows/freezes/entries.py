@@ -2,14 +2,20 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
+from itertools import islice
 
 from krm_windows.krm import render as render_yaml
 
 _DAY = timedelta(days=1)
 _LONGEST = 63
+_WORDS = _LONGEST - 8
+_FOREIGN = re.compile(r"[^a-z0-9]+")
+# What a policy is still read with, and how many events are put together to come to it.
+MOST, MOST_EVENTS = 1_000, 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,43 +28,60 @@ class Entry:
 
 
 def render(entries: Iterable[Entry]) -> str:
-    """Write entries as the field `freezes` of a policy's spec, in the order of their dates."""
+    """Write entries as the field `freezes` of a policy's spec, in the order of their dates.
+
+    Raises ValueError where they are more than a policy can be read with.
+    """
     named: dict[str, dict[str, str]] = {}
-    for entry in _joined(entries):
+    counted: Counter[str] = Counter()
+    joined = _joined(islice(entries, MOST_EVENTS + 1))
+    if len(joined) > MOST:
+        raise ValueError(f"it comes to more than {MOST} freezes")
+    for entry in joined:
         fields = {"starts": _moment(entry.starts), "ends": _moment(entry.ends), "reason": entry.reason}
-        named[_free(_name(entry), named)] = fields
+        named[_free(entry, named, counted)] = fields
     return render_yaml({"freezes": named}) if named else ""
 
 
 def _joined(entries: Iterable[Entry]) -> list[Entry]:
     """Sort entries, each once, and join days of one reason that follow each other."""
     joined: list[Entry] = []
+    # Where the latest days of each reason stand: in this order, no earlier ones can go on.
+    latest: dict[str, int] = {}
     for entry in sorted(set(entries), key=lambda entry: (_moment(entry.starts), entry.reason, _moment(entry.ends))):
-        before = next((other for other in joined if _continues(other, entry)), None)
-        if before is None:
-            joined.append(entry)
-        else:
-            joined[joined.index(before)] = replace(before, ends=max(before.ends, entry.ends))
+        index = latest.get(entry.reason)
+        if index is not None and _continues(joined[index], entry):
+            joined[index] = replace(joined[index], ends=max(joined[index].ends, entry.ends))
+            continue
+        if not isinstance(entry.ends, datetime):
+            latest[entry.reason] = len(joined)
+        joined.append(entry)
     return joined
 
 
 def _continues(before: Entry, after: Entry) -> bool:
     whole_days = not isinstance(before.ends, datetime) and not isinstance(after.starts, datetime)
-    return whole_days and before.reason == after.reason and before.ends + _DAY >= after.starts
+    return whole_days and before.ends + _DAY >= after.starts
 
 
 def _moment(at: date) -> str:
     return at.isoformat(timespec="minutes") if isinstance(at, datetime) else at.isoformat()
 
 
-def _name(entry: Entry) -> str:
-    """Spell a reason as a DNS label, with the year behind it."""
-    plain = unicodedata.normalize("NFKD", entry.reason.replace("ß", "ss")).encode("ascii", "ignore").decode().lower()
-    words = re.sub(r"[^a-z0-9]+", "-", plain.replace("'", "")).strip("-") or "holiday"
-    return f"{words[: _LONGEST - 8].rstrip('-')}-{entry.starts.year}"
+def _free(entry: Entry, taken: Container[str], counted: Counter[str]) -> str:
+    """Return a name that is not taken yet: that of the entry, or with a number behind it."""
+    words = _words(entry.reason)
+    year = f"-{entry.starts.year}"
+    name = words[:_WORDS].rstrip("-") + year
+    candidate, base = name, name
+    while candidate in taken:
+        counted[base] += 1
+        number = f"-{counted[base] + 1}"
+        candidate = words[: min(_WORDS, _LONGEST - len(year) - len(number))].rstrip("-") + year + number
+    return candidate
 
 
-def _free(name: str, taken: Iterable[str]) -> str:
-    """Return a name that is not taken yet: this one, or with a number behind it."""
-    numbered = (name if n == 1 else f"{name}-{n}" for n in range(1, 10_000))
-    return next(candidate for candidate in numbered if candidate not in taken)
+def _words(reason: str) -> str:
+    """Spell a reason as the beginning of a DNS label."""
+    plain = unicodedata.normalize("NFKD", reason.replace("ß", "ss")).encode("ascii", "ignore").decode().lower()
+    return _FOREIGN.sub("-", plain.replace("'", "")).strip("-") or "holiday"

@@ -63,10 +63,11 @@ class Outline:
 _LINE = re.compile(rb"\n(?:[^ \n\r#-]|-[^ \t\n\r])[^\n]*")
 _FIRST_LINE = re.compile(rb"(?:\xef\xbb\xbf)?(?:(?:[^ \n\r#-]|-[^ \t\n\r])[^\n]*)?")
 _FIELD = re.compile(rb"\n?([A-Za-z_][A-Za-z0-9_]*):(?=[ \t\r\n]|\Z)")
-_MARKER = re.compile(rb"\n?(---|\.\.\.)[ \t]*(?:#[^\n]*)?\r?\Z")
-_TRIVIA = re.compile(rb"(?:[ \t]*(?:#[^\n]*)?\r?\n)*")
+_MARKER = re.compile(rb"\n?(---|\.\.\.)[ \t]*(?:#[^\n]*+)?\r?\Z")
+_TRIVIA = re.compile(rb"(?:[ \t]*(?:#[^\n]*+)?\r?\n)*")
 _DASH = re.compile(rb"( *)-[ \t\r\n]")
-_EMPTY = re.compile(rb"(?:[ \t]*(?:\[[ \t]*\]|null|~))?(?:[ \t]*(?:#[^\n]*)?\r?\n)*[ \t]*(?:#[^\n]*)?\Z")
+# A comment is taken whole (`*+`): a line end of two characters could be shared in two ways, for each line.
+_EMPTY = re.compile(rb"(?:[ \t]*+(?:\[[ \t]*+\]|null|~))?(?:[ \t]*+(?:#[^\n]*+)?\r?\n)*[ \t]*+(?:#[^\n]*+)?\Z")
 _FOREIGN_BREAK = re.compile(b"\xc2\x85|\xe2\x80[\xa8\xa9]")
 _BOM = b"\xef\xbb\xbf"
 

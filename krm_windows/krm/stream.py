@@ -13,7 +13,9 @@ from krm_windows.krm.resource_list import ResourceList, check_encoding
 from krm_windows.results import Result
 
 _MARKER = re.compile(rb"(?:^|(?<=\n))---(?=[ \t\r\n]|\Z)")
-_NOTHING = re.compile(rb"(?:\xef\xbb\xbf)?(?:(?:---|\.\.\.)?[ \t]*(?:#[^\n]*)?(?:\r?\n|\Z))*\Z")
+# A comment is taken whole (`*+`): a line end of two characters could be shared in two ways, for each line.
+_LINE = rb"(?:---|\.\.\.)?[ \t]*+(?:#[^\n]*+)?"
+_NOTHING = re.compile(rb"(?:\xef\xbb\xbf)?(?:%b\r?\n)*%b\Z" % (_LINE, _LINE))
 
 
 @dataclass(frozen=True)

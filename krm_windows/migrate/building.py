@@ -7,6 +7,7 @@ refuse too, for a repository has to be read as it is.
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 from krm_windows import rules
 from krm_windows.krm import InputError
@@ -14,6 +15,7 @@ from krm_windows.migrate import trees
 from krm_windows.migrate.findings import found_at
 from krm_windows.migrate.patches import Patch, PatchError
 from krm_windows.migrate.repository import RESOURCES, Repository, entries, is_remote, resolve
+from krm_windows.migrate.selectors import Selectors
 from krm_windows.migrate.trees import Document, Leaf, Map, Place, Tree, items, leaf, put, text
 from krm_windows.results import Result
 
@@ -26,6 +28,10 @@ _PLUGINS = (
     "helmCharts",
     "helmChartInflationGenerator",
 )
+_SEPARATOR = re.compile(r"^---.*\n?", re.MULTILINE)
+# Kustomizations that each include another one twice double the objects every time.
+MOST_OBJECTS = 50_000
+MOST_DEEP = 64
 _WITHOUT_NAMESPACE = frozenset({"Namespace", "ClusterRole", "ClusterRoleBinding", "CustomResourceDefinition"})
 _KEEP_NAMES = frozenset({"Namespace", "CustomResourceDefinition"})
 _ACCOUNTS = frozenset({"ServiceAccount", "Role", "ClusterRole"})
@@ -40,7 +46,9 @@ class Build:
     results: tuple[Result, ...] = ()
 
     def with_(self, other: "Build") -> "Build":
-        """Return both."""
+        """Return both; raises InputError where they are more than a repository can hold."""
+        if len(self.objects) + len(other.objects) > MOST_OBJECTS:
+            raise InputError(f"kustomizations that include each other come to more than {MOST_OBJECTS} objects")
         return Build((*self.objects, *other.objects), self.files | other.files, (*self.results, *other.results))
 
 
@@ -50,13 +58,18 @@ class Builder:
 
     repository: Repository
     _built: dict[str, Build] = field(default_factory=dict)
+    _open: list[str] = field(default_factory=list)
 
     def build(self, directory: str) -> Build:
         """Build a directory: its kustomization, or as Flux does where there is none."""
         if directory not in self._built:
             self._built[directory] = Build()  # whoever includes itself finds nothing
             found = self.repository.kustomizations.get(directory)
+            self._open.append(directory)
+            if len(self._open) > MOST_DEEP:
+                raise InputError(f"{directory}: is included by more than {MOST_DEEP} kustomizations, one in the other")
             self._built[directory] = self._layer(directory, found) if found else self._plain(directory)
+            self._open.pop()
         return self._built[directory]
 
     def _plain(self, directory: str) -> Build:
@@ -108,7 +121,7 @@ class Builder:
     def transformed(self, built: Build, tree: Map, directory: str) -> Build:
         """Apply patches, names, namespace and images of a kustomization, or of a Flux Kustomization's spec."""
         patches, files, results = self._patches(tree, directory)
-        objects, more = _patched(built.objects, patches)
+        objects, more = _patched(built.objects, patches, self.repository.selectors)
         objects = tuple(_named(objects, text(tree, "namePrefix"), text(tree, "nameSuffix")))
         namespace = leaf(tree, "namespace") or leaf(tree, "targetNamespace")
         objects = tuple(_moved(found, namespace) for found in objects)
@@ -145,12 +158,11 @@ class Builder:
         if content is None:
             raise PatchError(f"there is no file {path}", written.place)
         file, above = (written.place.file, written.place.line) if inline else (path, 0)
-        found = [document for document in re.split(r"(?m)^---.*$\n?", content) if document.strip()]
-        lines = [above + content[: content.index(document)].count("\n") for document in found]
-        return "" if inline else path, [
-            (trees.inline(document, file, line), Place(file, line + 1))
-            for document, line in zip(found, lines, strict=True)
+        found = [
+            (trees.inline(document, file, above + line), Place(file, above + line + 1))
+            for document, line in _documents(content)
         ]
+        return "" if inline else path, found
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +177,16 @@ class _Component:
         tree = self.kustomization.tree
         listed = self.builder._layer(self.directory, replace(self.kustomization, tree=_listing(tree)))  # noqa: SLF001 - its other half
         return self.builder.transformed(built.with_(listed), tree, self.directory)
+
+
+def _documents(content: str) -> Iterator[tuple[str, int]]:
+    """Yield the documents of a file that hold anything, each with the number of lines above it."""
+    start = line = 0
+    for end, following in chain(((each.start(), each.end()) for each in _SEPARATOR.finditer(content)), [(None, 0)]):
+        if content[start:end].strip():
+            yield content[start:end], line
+        line += content.count("\n", start, following)
+        start = following
 
 
 def _listing(tree: Map) -> Map:
@@ -187,11 +209,13 @@ def _plugins(tree: Map) -> Iterator[Result]:
                 )
 
 
-def _patched(objects: Iterable[Document], patches: list[Patch]) -> tuple[tuple[Document, ...], list[Result]]:
+def _patched(
+    objects: Iterable[Document], patches: list[Patch], selectors: Selectors
+) -> tuple[tuple[Document, ...], list[Result]]:
     held, results = list(objects), []
     for patch in patches:
         try:
-            chosen = [found for found in held if patch.selects(found)]
+            chosen = [found for found in held if patch.selects(found, selectors)]
             if not chosen:
                 message = "patches nothing that is there; kustomize refuses to build that"
                 results += [found_at(rules.MIGRATE_UNTRANSLATED, patch.place, message)] if patch.target is None else []
@@ -252,11 +276,17 @@ def _imaged(tree: Map, images: list[Map]) -> Map:
     """Change the images of containers as a kustomization's `images` says."""
     done: Tree = tree
     for held in _images(tree) if images else ():
-        name = re.split(r"@|:(?=[^/]*$)", held.text)[0]
+        name = _image_name(held.text)
         for image in images:
             if text(image, "name") == name:
                 done = trees.replaced(done, held, _image(held, name, image))
     return done if isinstance(done, dict) else tree
+
+
+def _image_name(written: str) -> str:
+    """Return an image without tag and digest; a colon before the last slash is the port of a registry."""
+    ends = (written.find("@"), written.find(":", written.rfind("/") + 1))
+    return written[: min((end for end in ends if end >= 0), default=len(written))]
 
 
 def _image(held: Leaf, name: str, image: Map) -> Leaf:

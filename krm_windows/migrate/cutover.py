@@ -5,16 +5,16 @@ repository stays. A file that holds other objects too is named instead, and so i
 """
 
 import posixpath
-import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from krm_windows import rules
 from krm_windows.krm import InputError, documents
-from krm_windows.migrate import faults, jobs, trees
+from krm_windows.migrate import faults, jobs, patches, trees
 from krm_windows.migrate.findings import found_at
 from krm_windows.migrate.gating import Gating
+from krm_windows.migrate.patches import PatchError
 from krm_windows.migrate.repository import Repository, resolve
 from krm_windows.migrate.trees import Document, Leaf, Map, Place, Tree, leaf, text
 from krm_windows.results import Result
@@ -159,15 +159,21 @@ class Cutover:
     def _patch_goes(self, directory: str, entry: Tree) -> bool:
         target = trees.at(entry, "target")
         if target is not None:
-            named = text(target, "name")
-            return text(target, "kind") == "CronJob" and any(
-                named and re.fullmatch(named, name) for name in self._names
-            )
+            return isinstance(target, dict) and self._target_goes(target)
         written = entry if isinstance(entry, Leaf) else leaf(entry, "path") or leaf(entry, "patch")
         if written is None:
             return False
         path = resolve(directory, written.text)
         return path in self._gone_files if path in self.repository.contents else self._inline_goes(written)
+
+    def _target_goes(self, target: Map) -> bool:
+        """Whether a patch is for CronJobs that go; a pattern that kustomize refuses is for none."""
+        if text(target, "kind") != "CronJob" or not text(target, "name"):
+            return False
+        try:
+            return any(patches.names(target, "name", name, self.repository.selectors) for name in sorted(self._names))
+        except PatchError:
+            return False
 
     def _inline_goes(self, written: Leaf) -> bool:
         try:

@@ -17,9 +17,9 @@ from krm_windows.workspace.reading import KUSTOMIZATIONS
 _PINNED = re.compile(r".*(?::(?!latest$)[\w][\w.-]*|@sha256:[0-9a-f]{64})\Z")
 # Images that cannot be pulled any more, or that speak to an API that Flux does not serve any more.
 _DEAD = (
-    (re.compile(r"(?:docker\.io/)?bitnami/.*"), "Bitnami took its images from Docker Hub in September 2025"),
-    (re.compile(r"(?:k8s\.gcr\.io|gcr\.io/google[-_]containers)/.*"), "that registry is frozen since April 2023"),
-    (re.compile(r"(?:.*/)?flux-cli:v0\..*"), "it knows v1beta2 of the Kustomization at most, and Flux serves v1 only"),
+    (re.compile(r"(?:docker\.io/)?bitnami/"), "Bitnami took its images from Docker Hub in September 2025"),
+    (re.compile(r"(?:k8s\.gcr\.io|gcr\.io/google[-_]containers)/"), "that registry is frozen since April 2023"),
+    (re.compile(r"(?:[^/]*/)*flux-cli:v0\."), "it knows v1beta2 of the Kustomization at most, and Flux serves v1 only"),
 )
 _NEEDED = frozenset({"get", "patch"})
 
@@ -58,7 +58,7 @@ def _images(job: Job) -> Iterator[Result]:
         image = leaf(container, "image")
         if image is None:
             continue
-        dead = next((why for pattern, why in _DEAD if pattern.fullmatch(image.text)), None)
+        dead = next((why for pattern, why in _DEAD if pattern.match(image.text)), None)
         if dead:
             yield found_at(rules.MIGRATE_IMAGE, image.place, f"{job.name} runs on {image.text}: {dead}")
         elif not _PINNED.fullmatch(image.text):

@@ -14,11 +14,9 @@ from krm_windows.results import Result
 from krm_windows.schedule import cron
 
 _SHELLS = frozenset({"sh", "bash", "ash", "dash"})
-_TURNS = re.compile(
-    r"\b(?:flux|gotk)\b[^\n]*\b(?:suspend|resume)\b|\bkubectl\b[^\n]*\bpatch\b[\s\S]*\b(?:suspend|paused)\b"
-)
+_WORD = re.compile(r"\n|\b(?:flux|gotk|kubectl|patch|suspend|resume|paused)\b")
 _SCRIPT = re.compile(r"(?!-)[\w.-]*/[\w./-]+|[\w-]+\.(?:sh|bash)")
-_RUNS = re.compile(r"-[a-z]*c[a-z]*")
+_FLAGS = re.compile(r"-[a-z]+")
 _POD = ("spec", "jobTemplate", "spec", "template", "spec")
 
 
@@ -54,7 +52,26 @@ def is_one(document: Document) -> bool:
     if (document.kind, document.group) != ("CronJob", "batch"):
         return False
     words = (" ".join(_words(container)) for container in containers(document))
-    return any(_TURNS.search(line) for line in words)
+    return any(map(_turns, words))
+
+
+def _turns(script: str) -> bool:
+    """Whether a script suspends or resumes: `flux … suspend` on one line, or `kubectl … patch` and then the field."""
+    flux = kubectl = patches = False
+    for found in _WORD.finditer(script):
+        match found[0]:
+            case "\n":
+                flux = kubectl = False
+            case "flux" | "gotk":
+                flux = True
+            case "kubectl":
+                kubectl = True
+            case "patch":
+                patches = patches or kubectl
+            case "suspend" | "resume" | "paused":
+                if (flux and found[0] != "paused") or (patches and found[0] != "resume"):
+                    return True
+    return False
 
 
 def containers(document: Document) -> list[Map]:
@@ -131,7 +148,7 @@ def _words(container: Map) -> list[str]:
     words = [word.text for word in _program(container)]
     if trees.items(container, "command"):
         return words
-    image = re.split(r"[:@]", text(container, "image").rpartition("/")[2])[0]
+    image = text(container, "image").rpartition("/")[2].partition(":")[0].partition("@")[0]
     program = {"flux-cli": "flux", "kubectl": "kubectl"}.get(image)
     return [program, *words] if program else words
 
@@ -141,9 +158,14 @@ def _commands(container: Map) -> list[Command]:
     program, *rest = words or [""]
     if program.rpartition("/")[2] not in _SHELLS:
         return [Command(tuple(words))] if words else []
-    flag = next((index for index, word in enumerate(rest) if _RUNS.fullmatch(word)), len(rest))
+    flag = next((index for index, word in enumerate(rest) if _runs_text(word)), len(rest))
     scripts = rest[flag + 1 :]
     return shell.split(scripts[0]) if scripts else [Command(tuple(words))]
+
+
+def _runs_text(word: str) -> bool:
+    """Whether flags of a shell have `c` among them: the next word is a script."""
+    return "c" in word and _FLAGS.fullmatch(word) is not None
 
 
 def _place(document: Document) -> Place:
@@ -174,7 +196,7 @@ def unseen(document: Document) -> Iterator[Result]:
 def scripts(document: Document) -> Iterator[Result]:
     """Yield scripts in a ConfigMap that suspend or resume: what runs them is not understood."""
     for found in trees.leaves(trees.at(document.tree, "data") or []) if document.kind == "ConfigMap" else ():
-        if _TURNS.search(found.text):
+        if _turns(found.text):
             message = f"{document} holds a script that suspends or resumes; write the commands into the CronJob"
             yield found_at(rules.MIGRATE_UNTRANSLATED, found.place, message)
 

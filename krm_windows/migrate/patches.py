@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from krm_windows.migrate.selectors import PatternError, Selectors
 from krm_windows.migrate.trees import Document, Leaf, Map, Place, Tree, at, leaf, text
 
 # By which key the lists of built-in kinds merge (`patchMergeKey` of k8s.io/api); a list of any other kind is replaced.
@@ -34,10 +35,10 @@ class Patch:
     place: Place
     target: Map | None = None
 
-    def selects(self, found: Document) -> bool:
-        """Whether the patch is for an object."""
+    def selects(self, found: Document, selectors: Selectors) -> bool:
+        """Whether the patch is for an object; raises PatchError."""
         if self.target is not None:
-            return _selects(self.target, found)
+            return selects(self.target, found, selectors)
         if not isinstance(self.content, dict):
             raise PatchError("a list of operations needs a target", self.place)
         named = Document(self.content, self.place)
@@ -95,18 +96,34 @@ def _is(named: Document, namespace: str, name: str) -> bool:
     return (named.name, named.namespace or "default") == (name, namespace or "default")
 
 
-def _selects(target: Map, found: Document) -> bool:
+def selects(target: Map, found: Document, selectors: Selectors) -> bool:
+    """Whether the target of a patch means an object; raises PatchError for a pattern that kustomize refuses."""
     version = found.api_version.rpartition("/")[2]
-    plain = (("group", found.group), ("version", version), ("kind", found.kind))
-    if any(text(target, key) not in ("", held) for key, held in plain):
+    group_version_kind = {"group": found.group, "version": version, "kind": found.kind}
+    if not _matches(target, group_version_kind, selectors):
         return False
-    known = ((found.namespace, found.name), *found.former)
-    return any(_matches(target, *each) for each in known) and _labelled(target, found)
+    for namespace, name in ((found.namespace, found.name), *found.former):
+        # An object without a namespace is one of `default`, as far as a selector sees (kustomize, EffectiveNamespace).
+        if _matches(target, {"namespace": namespace or "default", "name": name}, selectors):
+            return _labelled(target, found)
+    return False
 
 
-def _matches(target: Map, namespace: str, name: str) -> bool:
-    wanted = ((text(target, "namespace"), namespace), (text(target, "name"), name))
-    return all(not pattern or re.fullmatch(pattern, held) for pattern, held in wanted)
+def _matches(target: Map, held: dict[str, str], selectors: Selectors) -> bool:
+    """Whether every field of a target that is given matches."""
+    return all(names(target, key, has, selectors) for key, has in held.items())
+
+
+def names(target: Map, key: str, held: str, selectors: Selectors) -> bool:
+    """Whether one field of a target matches; raises PatchError for a pattern that kustomize refuses."""
+    written = leaf(target, key)
+    if written is None:
+        return True
+    try:
+        return selectors.matches(written.text, held)
+    except PatternError as error:
+        message = f"the pattern {written.text[:80]!r} of target.{key} {error}"
+        raise PatchError(message, written.place) from error
 
 
 def _labelled(target: Map, found: Document) -> bool:

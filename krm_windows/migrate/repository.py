@@ -7,6 +7,7 @@ from functools import cached_property
 
 from krm_windows.krm import InputError
 from krm_windows.migrate import trees
+from krm_windows.migrate.selectors import Selectors
 from krm_windows.migrate.trees import Document, Leaf, Map, Place
 from krm_windows.workspace.reading import KUSTOMIZATIONS, SUFFIXES
 
@@ -18,6 +19,9 @@ class Repository:
     """The files of a directory, by path relative to it."""
 
     contents: Mapping[str, bytes]
+
+    selectors: Selectors = field(default_factory=Selectors)
+    """What the selectors of its patches match."""
 
     _read: dict[str, tuple[Document, ...] | InputError] = field(default_factory=dict)
 

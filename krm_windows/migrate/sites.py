@@ -15,7 +15,8 @@ from krm_windows.results import Result
 # Directories whose subdirectories are clusters, by the habits of Flux repositories.
 _HOLDERS = ("clusters", "cluster", "overlays", "environments", "envs", "sites")
 _SHARED = frozenset({"base", "_base", "common", "default"})
-_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::=([^}]*))?\}")
+_FOREIGN = re.compile(r"[^a-z0-9]+")
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::=([^}$]*))?\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +174,7 @@ def _names(homes: list[str]) -> dict[str, str | None]:
 
 def slug(part: str) -> str:
     """Spell a name as Kubernetes does: lower case, everything that is no letter or digit a hyphen."""
-    return re.sub(r"[^a-z0-9]+", "-", part.lower()).strip("-")
+    return _FOREIGN.sub("-", part.lower()).strip("-")
 
 
 def _substituted_map(tree: Map, known: dict[str, str]) -> Map:

@@ -7,24 +7,26 @@ be those of the union already. What no schedule of edges keeps is refused, with 
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, time, timedelta
-from itertools import chain, takewhile
+from datetime import UTC, date, datetime, time, timedelta
+from itertools import chain
 
 from krm_windows import rules
-from krm_windows.gate.decide import timeline
 from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.timetable import Rule, Timetable
-from krm_windows.plan import covering
+from krm_windows.plan import covering, minutes
 from krm_windows.plan import union as weekly
-from krm_windows.plan.wakeups import UTC as UTC_ZONE
 from krm_windows.plan.wakeups import Given, WakeUp, Wording
 from krm_windows.results import Result
-from krm_windows.schedule import controller
+from krm_windows.schedule import cron
 
 # The ten calendar years for which a release proves the edges of `Kubectl`: a build reads no clock.
 AUDITED = (datetime(2026, 1, 1, tzinfo=UTC), datetime(2036, 1, 1, tzinfo=UTC))
 # How long the Job of an edge may take to start, and then again to end, so that it never outlasts the opposite edge.
 MOST_PATIENCE, LEAST_PATIENCE = timedelta(minutes=5), timedelta(minutes=1)
+# A gap of so many minutes or more leaves a Job all its patience.
+_LONG_GAP = (2 * MOST_PATIENCE + LEAST_PATIENCE) // timedelta(minutes=1)
+# From well before the audited years on: a window that is open at their beginning opened within these.
+_SPAN = minutes.Span(date(AUDITED[0].year - 9, 1, 1), AUDITED[1].date())
 GATE = "the actuator Gate keeps it"
 
 
@@ -154,25 +156,34 @@ def _as_they_are(timetable: Timetable, wording: Wording) -> Edges:
     wake_ups = tuple(sorted((part for part in parts if isinstance(part, WakeUp)), key=lambda each: each.slug))
     if results:
         return Edges(results=tuple(results))
-    alone = replace(timetable, time_zone=UTC_ZONE)
-    segments = list(timeline(alone, *AUDITED))
-    for edge in (OPENS, CLOSES):
-        wanted = {segment.begins for segment in segments[1:] if segment.open is not edge.suspends}
-        odd = min(wanted ^ set(_runs(wake_ups, suspends=edge.suspends)), default=None)
+    return _proven(timetable, wake_ups)
+
+
+def _proven(timetable: Timetable, wake_ups: tuple[WakeUp, ...]) -> Edges:
+    """Hold the schedules against the union of the windows, minute by minute of the audited years."""
+    whole = 0
+    for window in timetable.windows:
+        whole |= _SPAN.open(window)
+    before = whole << 1
+    seen = (1 << _SPAN.days * covering.DAY) - (1 << _SPAN.minute(AUDITED[0].date()) + 1)
+    edges_of = {OPENS: whole & ~before & seen, CLOSES: before & ~whole & seen}
+    for edge, wanted in edges_of.items():
+        odd = wanted ^ (_fired(wake_ups, suspends=edge.suspends) & seen)
         if odd:
-            message = f"overlap or leave no time between them, as on {odd:%Y-%m-%d} at {odd:%H:%M}: {GATE}"
+            at = _SPAN.at(minutes.lowest(odd))
+            message = f"overlap or leave no time between them, as on {at:%Y-%m-%d} at {at:%H:%M}: {GATE}"
             return Edges(results=(_error("windows", message),))
-    shortest = min((part.ends - part.begins for part in segments[1:-1]), default=AUDITED[1] - AUDITED[0])
-    return _patient(wake_ups, shortest, [])
+    gap = minutes.shortest(edges_of[OPENS] | edges_of[CLOSES], _LONG_GAP)
+    return _patient(wake_ups, timedelta(minutes=gap), [])
 
 
-def _runs(wake_ups: tuple[WakeUp, ...], *, suspends: bool) -> Iterator[datetime]:
-    """Yield when schedules fire on a wall clock that never changes."""
-    first, last = AUDITED
+def _fired(wake_ups: tuple[WakeUp, ...], *, suspends: bool) -> int:
+    """Return when schedules fire on a wall clock that never changes: there, when their fields say."""
+    fired = 0
     for wake_up in wake_ups:
         if wake_up.suspends is suspends:
-            runs = controller.runs(wake_up.schedule, "", first - timedelta(seconds=1))
-            yield from takewhile(lambda run: run < last, (run for run in runs if run > first))
+            fired |= _SPAN.fires(cron.parse(wake_up.schedule).recurrence or Recurrence())
+    return fired
 
 
 def _own(timetable: Timetable, window: Rule, wording: Wording) -> Iterator[WakeUp | Result]:

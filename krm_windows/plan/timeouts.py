@@ -5,7 +5,6 @@ at least 30 s (kustomize-controller, `Kustomization.GetTimeout`); a HelmRelease 
 (helm-controller, `HelmRelease.GetTimeout`); a source has no work of its own, so its consumers' timeouts count.
 """
 
-import re
 from collections.abc import Iterable, Iterator
 from datetime import timedelta
 
@@ -14,12 +13,10 @@ from krm_windows.inventory import Inventory, Resource
 from krm_windows.plan import sources
 from krm_windows.plan.targets import Selection
 from krm_windows.results import Result
+from krm_windows.schedule import durations
 
 LEAST = timedelta(seconds=30)
 HELM_DEFAULT = timedelta(minutes=5)
-
-_GO_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|us|µs|ns|h|m|s)")
-_UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
 
 
 def longest(selections: Iterable[Selection], inventory: Inventory) -> tuple[timedelta, list[Result]]:
@@ -56,11 +53,9 @@ def _own(resource: Resource) -> timedelta | None:
 
 
 def go_duration(text: str) -> timedelta | None:
-    """Parse a duration as Go writes it (`1h30m`, `90s`), None where the text is none."""
-    parts = _GO_DURATION.findall(text)
-    if not parts or "".join(number + unit for number, unit in parts) != text:
-        return None
-    return timedelta(seconds=sum(float(number) * _UNITS[unit] for number, unit in parts))
+    """Parse a duration as Go writes it (`1h30m`, `90s`), None where the text is none, or less than nothing."""
+    length = durations.nanoseconds(text)
+    return timedelta(microseconds=length // 1000) if length is not None and length >= 0 else None
 
 
 def _unknown(selection: Selection, name: str) -> Result:

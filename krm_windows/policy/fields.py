@@ -33,6 +33,7 @@ _FIELD_PATH = r"^spec(\.[A-Za-z][A-Za-z0-9]*)+$"
 _GROUP_VERSION = rf"^({NAME}/)?v[a-z0-9]+$"
 _LENGTH = r"^(?=[0-9])([0-9]{1,4}d)?([0-9]{1,5}h)?([0-9]{1,7}m)?$"
 _NOTHING = {"pattern": "^[0dhm]*$"}
+_FOREIGN = re.compile(r"[^a-z0-9./]+")
 _SPOKEN_FLAGS = {"yes": "true", "on": "true", "y": "true", "no": "false", "off": "false", "n": "false"}
 
 
@@ -51,17 +52,18 @@ def _text(value: object) -> str:
     return text
 
 
-def _matching(value: object, *, pattern: str, must: str, longest: int) -> str:
+def _matching(value: object, *, pattern: re.Pattern[str], must: str, longest: int) -> str:
     text = text_of(value)
-    if len(text) > longest or not re.fullmatch(pattern, text, re.ASCII):
+    if len(text) > longest or not pattern.fullmatch(text):
         raise RefusedError(Finding(rules.NAME_SYNTAX, must, text, _as_label(text, pattern, longest)))
     return text
 
 
-def _as_label(text: str, pattern: str, longest: int) -> str | None:
+def _as_label(text: str, pattern: re.Pattern[str], longest: int) -> str | None:
     """Spell a name as Kubernetes does: lower case, everything that is no letter or digit a hyphen."""
-    candidate = re.sub(r"[^a-z0-9./]+", "-", text.lower()).strip("-")[:longest]
-    return candidate if candidate != text and re.fullmatch(pattern, candidate, re.ASCII) else None
+    # Of a longer text, no more than this can matter.
+    candidate = _FOREIGN.sub("-", text[: 4 * longest].lower()).strip("-")[:longest]
+    return candidate if candidate != text and pattern.fullmatch(candidate) else None
 
 
 def _moment(value: object, role: Role) -> Moment[Value]:
@@ -106,7 +108,11 @@ def _time_zone(value: object) -> str:
     if text in zones.names():
         return text
     must = "must be an IANA time zone such as Europe/Berlin or Etc/UTC"
-    raise RefusedError(Finding(rules.TIME_ZONE, must, text, closest(text, zones.names()) if len(text) > 1 else None))
+    raise RefusedError(
+        Finding(
+            rules.TIME_ZONE, must, text, closest(text, zones.names(), len(zones.names())) if len(text) > 1 else None
+        )
+    )
 
 
 def _image(value: object) -> str:
@@ -141,7 +147,8 @@ def named(
 ) -> tuple[PlainValidator, WithJsonSchema]:
     """Give reader and schema of a name; a name of digits only need not be quoted."""
     schema = {"type": list(types), "minimum": 0, "maxLength": longest, "pattern": f"^{pattern}$"}
-    return PlainValidator(partial(_matching, pattern=pattern, longest=longest, must=must)), WithJsonSchema(schema)
+    compiled = re.compile(pattern, re.ASCII)
+    return PlainValidator(partial(_matching, pattern=compiled, longest=longest, must=must)), WithJsonSchema(schema)
 
 
 def _at(role: Role, example: str) -> tuple[PlainValidator, WithJsonSchema]:

@@ -59,18 +59,20 @@ ORDINALS = {"1st": 1, "2nd": 2, "3rd": 3, "4th": 4, "5th": 5, "last": -1}
 _NUMBERS = {name.lower()[:length]: i for i, name in enumerate(WEEKDAYS) for length in (3, len(name))}
 _YEARS = range(1970, 3000)
 _LONGEST = timedelta(days=366)
+_GUESSED = 100  # what is longer was not mistyped
 _ONE_OFF = "must be {}: what recurs cannot stand here"
 
 _TIME = r"(?P<hour>\d{1,2}):(?P<minute>\d{2})"
 _DATE = r"(?P<date>\d{4}-\d{2}-\d{2})"
 _DURATION = re.compile(r"(?=\d)(?:(?P<days>\d{1,4})d)?(?:(?P<hours>\d{1,5})h)?(?:(?P<minutes>\d{1,7})m)?", re.ASCII)
 _SECONDS = re.compile(r"(.*?\d{1,2}:\d{2}):\d{2}(?:\.\d+)?(?: ?(?:Z|[+-]\d{2}:?\d{2}))?", re.ASCII)
+_MIDNIGHT = re.compile(rf"{_DATE}T00:00:00Z", re.ASCII)
 _BLANK = re.compile(rf"({_DATE})\s+(\S.*)", re.ASCII)
 
 
 def parse(text: str, role: Role) -> Moment[Value]:
     """Read a moment; raises `RefusedError` with the rule that it breaks."""
-    shorter = text.removesuffix("T00:00:00Z") if re.fullmatch(rf"{_DATE}T00:00:00Z", text, re.ASCII) else text
+    shorter = text.removesuffix("T00:00:00Z") if _MIDNIGHT.fullmatch(text) else text
     if schedules.looks_like_one(shorter):
         return Moment(text, _schedule(text, role))
     _check_spelling(shorter)
@@ -218,8 +220,10 @@ _SHAPES: tuple[tuple[re.Pattern[str], _Reader], ...] = tuple(
 
 def _meant(text: str, role: Role) -> str | None:
     """Guess what was meant: mistyped words, blanks after commas, a time in another notation."""
+    if len(text) > _GUESSED:
+        return None
     known = {*ORDINALS, "daily", *(name[:3] for name in WEEKDAYS)}
-    spaced = re.sub(r"\s*([,-])\s*", r"\1", " ".join(text.split()))
+    spaced = re.sub(r" ?([,-]) ?", r"\1", " ".join(text.split()))
     clock = re.sub(r"\b(\d{1,2})[.h](\d{2})\b", r"\1:\2", spaced)
     timed = re.sub(r"(?i)\b(\d{1,2})(?::(\d{2}))? ?([ap])m\b", _on_24_hours, clock)
     candidate = re.sub(r"\b[A-Za-z]{2,}\b", lambda word: _known_word(word[0], known), timed)
@@ -248,6 +252,8 @@ def _readable(text: str, role: Role) -> bool:
 
 
 def _meant_duration(text: str) -> str | None:
+    if len(text) > _GUESSED:
+        return None
     units = {"days": "d", "day": "d", "hours": "h", "hour": "h", "hrs": "h", "minutes": "m", "minute": "m", "min": "m"}
     compact = re.sub(r"(?i)[a-z]+", lambda unit: units.get(unit[0].lower(), unit[0].lower()), "".join(text.split()))
     candidate = f"{compact}m" if compact.isascii() and compact.isdigit() else compact

@@ -158,17 +158,25 @@ def _run(run: list[int]) -> str:
     return str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}"
 
 
-_ODD: tuple[tuple[str, Callable[[str], str]], ...] = (
-    (r"(?<![^\s,/-])\+\d", lambda text: text.replace("+", "")),
-    (r"(?<!\S),|,(?!\S)|,,", lambda text: " ".join(",".join(filter(None, f.split(","))) or "*" for f in text.split())),
-    (r"[*?]-", lambda text: re.sub(r"([*?])-[^\s,/]*", r"\1", text)),
+def _without_empty_items(text: str) -> str:
+    lists = ([item for item in field.split(",") if item] for field in text.split())
+    return " ".join(",".join(items) or "*" for items in lists)
+
+
+_ODD: tuple[tuple[re.Pattern[str], Callable[[str], str]], ...] = (
+    (re.compile(r"(?<![^\s,/-])\+\d"), lambda text: text.replace("+", "")),
+    (
+        re.compile(r"(?<!\S),|,(?!\S)|,,"),
+        lambda text: " ".join(",".join(filter(None, f.split(","))) or "*" for f in text.split()),
+    ),
+    (re.compile(r"[*?]-"), lambda text: re.sub(r"([*?])-[^\s,/]*", r"\1", text)),
 )
 
 
 def _odd(text: str) -> Finding | None:
     """Find signs, empty list items and stars with a tail: accepted by Kubernetes, and not meant."""
     for pattern, clean in _ODD:
-        if re.search(pattern, text):
+        if pattern.search(text):
             must = "must have no signs, no empty list items and nothing after a star"
             return _refusal(rules.CRON_ODD, must, text, clean(text))
     return None

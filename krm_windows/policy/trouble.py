@@ -1,10 +1,13 @@
 """What is wrong with one value of a policy: findings, before they know the object they are about."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from krm_windows.results import File, ResourceRef, Result
 from krm_windows.rules import Rule
+
+# To compare two words takes the product of their lengths: what is longer, or stands beside more, was not mistyped.
+LONGEST_WORD, MOST_KNOWN = 100, 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +48,12 @@ def raise_for(findings: Iterable[Finding]) -> None:
         raise RefusedError(*found)
 
 
-def closest(word: str, known: Iterable[str]) -> str | None:
-    """Return the known word that a mistyped one most likely stands for."""
+def closest(word: str, known: Collection[str], most: int = MOST_KNOWN) -> str | None:
+    """Return the known word that a mistyped one most likely stands for; of long words, or many, none is sought."""
+    if len(word) > LONGEST_WORD or len(known) > most:
+        return None
     from difflib import get_close_matches  # noqa: PLC0415 - needed in trouble only, and slow to import
 
-    spelled = {name.lower(): name for name in sorted(known)}
+    spelled = {name.lower(): name for name in sorted(known) if len(name) <= LONGEST_WORD}
     found = get_close_matches(word.lower(), spelled, n=1, cutoff=0.6)
     return spelled[found[0]] if found else None

@@ -52,6 +52,7 @@ class Builds:
     progress: Progress
     done: dict[Request, Build] = field(default_factory=dict)
     read: dict[bytes, tuple[Object, ...]] = field(default_factory=dict)
+    plugins: dict[str, Build] = field(default_factory=dict)
 
     def build(self, requests: Iterable[Request]) -> None:
         """Do what is asked for, unless it was done."""
@@ -65,7 +66,7 @@ class Builds:
     def _one(self, request: Request, above: frozenset[str] = frozenset()) -> Build:
         closure = close(self.tree, request.directory, json.loads(request.changes))
         led = above | {request.directory}
-        plugins = [self._one(Request(directory), led) for directory in closure.plugins if directory not in led]
+        plugins = [self._plugin(directory, led) for directory in closure.plugins if directory not in led]
         policies = [*closure.policies, *((each.file, each.item) for build in plugins for each in build.objects)]
         failed = any(notice.rule is rules.BUILD_FAILED for notice in closure.notices)
         found, notice = self._built(closure)
@@ -74,7 +75,13 @@ class Builds:
             *(each for build in plugins for each in build.notices),
             *([notice] if notice else []),
         )
-        return Build(found, notices, tuple(policies), not (failed or notice or closure.notices))
+        return Build(found, tuple(dict.fromkeys(notices)), tuple(policies), not (failed or notice or closure.notices))
+
+    def _plugin(self, directory: str, above: frozenset[str]) -> Build:
+        """Build a directory of plugins once, however many others name it."""
+        if directory not in self.plugins:
+            self.plugins[directory] = self._one(Request(directory), above)
+        return self.plugins[directory]
 
     def _built(self, closure: Closure) -> tuple[tuple[Object, ...], Notice | None]:
         """Put plain files together, or have kustomize do what is more than that."""

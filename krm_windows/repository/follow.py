@@ -22,7 +22,8 @@ from krm_windows.workspace.checkout import Checkout
 # `flux bootstrap` and the operator name what delivers a cluster's own directory like their namespace.
 ROOT = "flux-system/flux-system"
 _OPERATOR = "fluxcd.controlplane.io"
-_ADDRESS = re.compile(r"^(?:[a-z+]+://)?(?:[^@/]*@)?(.*?)(?:\.git)?/*$")
+_SCHEME = re.compile(r"[a-z+]+://")
+_USER = re.compile(r"[^@/]*@")
 
 
 @dataclass(frozen=True)
@@ -212,8 +213,11 @@ def _addresses(state: _State, kustomization: Kustomization) -> set[str]:
 
 def _normal(address: str) -> str:
     """Return an address without scheme, user and suffix, so that one repository has one."""
-    match = _ADDRESS.match(address)
-    return (match[1] if match else address).replace(":", "/").lower()
+    scheme = _SCHEME.match(address)
+    place = scheme.end() if scheme else 0
+    user = _USER.match(address, place)
+    place = user.end() if user else place
+    return address[place:].rstrip("/").removesuffix(".git").replace(":", "/").lower()
 
 
 def _changes(own: Object) -> dict[str, Value]:

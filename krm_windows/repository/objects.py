@@ -15,7 +15,7 @@ ORIGIN = "config.kubernetes.io/origin"
 LOCAL = "config.kubernetes.io/local-config"
 # kustomize writes a key a line, and text of any value further in: what begins a line is a key of the root.
 _ROOT = re.compile(rb"^(apiVersion|kind|metadata):(?: (.*))?$", re.MULTILINE)
-_BLOCK = re.compile(rb"^metadata:\n((?:  .*\n?)*)", re.MULTILINE)
+_BLOCK = re.compile(rb"^metadata:\n((?:  .*+\n)*(?:  .*+)?)", re.MULTILINE)
 _NAME = re.compile(rb"^  (name|namespace): ([A-Za-z][A-Za-z0-9.:-]*)$", re.MULTILINE)
 _WORD = re.compile(rb"[A-Za-z][A-Za-z0-9./-]*\Z")
 

@@ -6,11 +6,15 @@ A variable whose value only the cluster knows stays as it stands.
 import re
 from collections.abc import Callable, Mapping
 
+from krm_windows.krm import InputError
 from krm_windows.repository.model import Object
 
 _VARIABLE = re.compile(r"(\$?)\$\{([_A-Za-z][_A-Za-z0-9]*)(?::?[-=]([^{}$]*))?\}")
 _DISABLED = "kustomize.toolkit.fluxcd.io/substitute"
 _FIELD = ("spec", "postBuild")
+
+# More than etcd takes: what grows beyond it, by a variable that is put in again and again, is of no object.
+LARGEST = 2_000_000
 
 Variables = tuple[tuple[str, str], ...]
 
@@ -45,12 +49,18 @@ def substitute(text: str, values: Variables, *, complete: bool) -> str:
     A default is taken for an empty value too, whatever the sign before it, and a second dollar forbids to replace.
     """
     known = dict(values)
+    left = LARGEST
 
     def replaced(match: re.Match[str]) -> str:
+        nonlocal left
         escape, name, default = match.groups()
         if escape or (not complete and name not in known):
             return match[0].removeprefix(escape)
-        return known.get(name) or default or ""
+        meant = known.get(name) or default or ""
+        left -= len(meant)
+        if left < 0:
+            raise InputError(f"its variables come to more than {LARGEST} characters, which no cluster takes")
+        return meant
 
     return _VARIABLE.sub(replaced, text)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from krm_windows.gate.recurrence import Recurrence
-from krm_windows.schedule import zones
+from krm_windows.schedule import durations, zones
 
 
 class CronError(ValueError):
@@ -38,8 +38,8 @@ class Bounds:
         name = text.lower()
         if name in self.names:
             return self.low + self.names.index(name)
-        digits = _INTEGER.fullmatch(text)
-        return int(digits[2]) if digits and not digits[1] else None
+        number, sign = _signed(text)
+        return number if not sign else None
 
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
@@ -56,20 +56,11 @@ _DESCRIPTORS = {
 }
 
 # Go's `unicode.IsSpace`; Python's own idea of a blank adds the control characters 1C to 1F.
-_BLANK = "\t\n\v\f\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
+_BLANK = "\t\n\v\f\r \x85\xa0\u1680" + "".join(map(chr, range(0x2000, 0x200B))) + "\u2028\u2029\u202f\u205f\u3000"
 _WORD = re.compile(f"[^{_BLANK}]+")
-_TRIMMED = re.compile(f"[{_BLANK}]*(.*?)[{_BLANK}]*", re.DOTALL)
 _ZONE = re.compile(r"(?:CRON_)?TZ=([^ ]*)( .*)?", re.DOTALL)
-_INTEGER = re.compile(r"([+-]?)0*([0-9]{1,19})")
-_NANOSECONDS = dict.fromkeys(("us", "µs", "μs"), 10**3) | {
-    "ns": 1,
-    "ms": 10**6,
-    "s": 10**9,
-    "m": 60 * 10**9,
-    "h": 3600 * 10**9,
-}
-_DURATION_PART = re.compile(r"(0*[0-9]{1,19}(?:\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)")
-_LARGEST = 2**63 - 1
+_INTEGER = re.compile(r"([+-]?)([0-9]+)")
+_LARGEST, _DIGITS = 2**63 - 1, 19
 
 
 def parse(text: str) -> Schedule:
@@ -86,10 +77,10 @@ def _zone(text: str) -> tuple[str | None, str]:
     prefix = _ZONE.fullmatch(text)
     if not prefix:
         return None, text
-    name, spec = prefix[1], _TRIMMED.fullmatch(prefix[2] or "")
-    if not spec or not prefix[2] or (name not in ("", "Local") and name not in zones.names()):
+    name, spec = prefix[1], prefix[2]
+    if not spec or (name not in ("", "Local") and name not in zones.names()):
         raise CronError(f"provided bad location {name}")
-    return name, spec[1]
+    return name, spec.strip(_BLANK)
 
 
 def _recurrence(fields: list[str]) -> Recurrence:
@@ -145,26 +136,24 @@ def _number(text: str, bounds: Bounds) -> int:
 
 
 def _integer(text: str) -> int:
-    digits = _INTEGER.fullmatch(text)
-    if not digits or not 0 <= int(digits[1] + digits[2]) <= _LARGEST:
+    number, sign = _signed(text)
+    if number is None or number > _LARGEST or (sign == "-" and number):
         raise CronError(f"failed to parse int from {text}")
-    return int(digits[2])
+    return number
+
+
+def _signed(text: str) -> tuple[int | None, str]:
+    """Read a number and its sign; None where there is none, or one that Go cannot hold."""
+    found = _INTEGER.fullmatch(text)
+    if not found:
+        return None, ""
+    known = found[2].lstrip("0") or "0"
+    return (int(known) if len(known) <= _DIGITS else None), found[1]
 
 
 def _duration(text: str) -> timedelta:
-    """Read what Go's `time.ParseDuration` reads, rounded as `cron.Every` does: whole seconds, at least one."""
-    sign, digits = (-1, text[1:]) if text.startswith("-") else (1, text.removeprefix("+"))
-    parts = _DURATION_PART.findall(digits)
-    if digits != "0" and (not parts or "".join(map("".join, parts)) != digits):
+    """Read a duration, rounded as `cron.Every` does: whole seconds, at least one."""
+    length = durations.nanoseconds(text)
+    if length is None:
         raise CronError(f"failed to parse duration {text}")
-    nanoseconds = sum(_nanoseconds(number, unit) for number, unit in parts)
-    if nanoseconds > _LARGEST + (sign < 0):
-        raise CronError(f"failed to parse duration {text}")
-    return timedelta(seconds=max(1, sign * nanoseconds // 10**9))
-
-
-def _nanoseconds(number: str, unit: str) -> int:
-    whole, _, fraction = number.partition(".")
-    precise = fraction[:18]
-    scale: int = 10 ** len(precise)
-    return int(whole.lstrip("0") + precise or "0") * _NANOSECONDS[unit] // scale
+    return timedelta(seconds=max(1, length // 10**9))

@@ -4,22 +4,19 @@ It may be anybody's. Links are followed as far as they stay inside; devices, soc
 """
 
 import os
-import re
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from fnmatch import translate
 from functools import lru_cache
 from pathlib import Path
 
+from krm_windows.workspace import walk
 from krm_windows.workspace.beneath import Budget, read_plain
-from krm_windows.workspace.reading import SUFFIXES, walk
+from krm_windows.workspace.reading import SUFFIXES
 
 _DOTS = frozenset({"", ".", ".."})
 # So many directories in directories no repository of a person has.
 DEEPEST = 200
-_MAGIC = re.compile(r"[*?\[]")
-_ANY_DEPTH = "**"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,21 +84,17 @@ class Checkout:
             return []
 
     def directories(self, pattern: str) -> list[str]:
-        """Return the directories inside that a glob pattern matches, in order; `**` follows no links."""
-        found = {"."}
-        for part in os.path.normpath(pattern).split("/"):
-            matching: set[str] = set()
-            for folder in found:
-                matching.update(self._matching(folder, part))
-            found = matching
+        """Return the directories inside that a glob pattern matches, in order; links are not followed."""
+        found = walk.directories(self.root, os.path.normpath(pattern))
         return sorted(path for path in found if self.is_directory(path))
 
     def manifests(self) -> Iterator[str]:
         """Yield every YAML file that lies in no hidden directory, top down; links to directories are not followed."""
         root = Path(self.root)
-        for folder, name in walk(root):
-            if name.endswith(SUFFIXES):
-                yield (folder / name).relative_to(root).as_posix()
+        for folder, names in walk.walk(root, hidden=False):
+            for name in names:
+                if name.endswith(SUFFIXES):
+                    yield Path(folder, name).relative_to(root).as_posix()
 
     def _followed(self, path: str) -> str | None:
         """Return a path without links, None where it leads outside."""
@@ -114,39 +107,6 @@ class Checkout:
             return "."
         inside = self.root if self.root.endswith("/") else f"{self.root}/"
         return real[len(inside) :] if real.startswith(inside) else None
-
-    def _matching(self, folder: str, part: str) -> Iterator[str]:
-        """Yield the directories in one that a part of a pattern matches."""
-        if part == _ANY_DEPTH:
-            yield from self._below(folder)
-        elif _MAGIC.search(part):
-            pattern = re.compile(translate(part))
-            for name in self._folders(folder):
-                if pattern.match(name):
-                    yield _joined(folder, name)
-        else:
-            yield _joined(folder, part)
-
-    def _below(self, folder: str) -> Iterator[str]:
-        """Yield a directory and all below it, without those that a link leads to."""
-        left = [folder]
-        while left:
-            above = left.pop()
-            yield above
-            for name in self._folders(above):
-                path = _joined(above, name)
-                if self.real(path) == path:
-                    left.append(path)
-
-    def _folders(self, folder: str) -> Iterator[str]:
-        """Yield the names of the directories in one, but for hidden ones."""
-        for name in self.names(folder):
-            if not name.startswith(".") and self.is_directory(_joined(folder, name)):
-                yield name
-
-
-def _joined(folder: str, name: str) -> str:
-    return os.path.normpath(os.path.join(folder, name))  # noqa: PTH118 - the path is a text
 
 
 def _is_dotted(path: str) -> bool:

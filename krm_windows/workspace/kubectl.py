@@ -27,12 +27,19 @@ _GRAMMARS = {
 _LONGEST = 253
 # What kubectl complains of, and what a person can do about it.
 _ADVICE = {
-    r"doesn't have a resource type": "the kind is not installed in this cluster; is it the right one (--context)?",
-    r"\(Forbidden\)": "reading the targets takes `get` on them, and reading the last look `list` on Jobs and CronJobs",
-    r"(?i)unauthorized|must be logged in": "the cluster does not know you; is it the right one (--context)?",
-    r"context .* (does not|doesn't) exist": "`kubectl config get-contexts` lists those that there are",
-    r"refused|[Uu]nable to connect|no such host|timeout|deadline": "no API server answers; is it the right one "
-    "(--kubeconfig, --context)?",
+    re.compile(
+        r"doesn't have a resource type"
+    ): "the kind is not installed in this cluster; is it the right one (--context)?",
+    re.compile(
+        r"\(Forbidden\)"
+    ): "reading the targets takes `get` on them, and reading the last look `list` on Jobs and CronJobs",
+    re.compile(
+        r"(?i)unauthorized|must be logged in"
+    ): "the cluster does not know you; is it the right one (--context)?",
+    re.compile(r"(?:does not|doesn't) exist"): "`kubectl config get-contexts` lists those that there are",
+    re.compile(
+        r"refused|[Uu]nable to connect|no such host|timeout|deadline"
+    ): "no API server answers; is it the right one (--kubeconfig, --context)?",
 }
 
 
@@ -94,5 +101,5 @@ def _check(what: str, text: str) -> None:
 def _words(complaint: str) -> str:
     """Return why kubectl failed, from the last line that it printed, and what to do."""
     last = complaint.strip().rpartition("\n")[2] or "it did not say why"
-    advice = next((f"; {advice}" for pattern, advice in _ADVICE.items() if re.search(pattern, last)), "")
+    advice = next((f"; {advice}" for pattern, advice in _ADVICE.items() if pattern.search(last)), "")
     return f"kubectl: {last.removeprefix('error: ')}{advice}"

@@ -12,6 +12,8 @@ from typing import TypeAlias, TypeVar, cast
 
 from krm_windows.workspace.errors import WorkspaceError
 
+# More processes than any machine has cores for; nobody starts a million of them.
+MOST = 256
 Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")
 Channel: TypeAlias = "Connection[object, object]"
@@ -19,7 +21,8 @@ Channel: TypeAlias = "Connection[object, object]"
 
 def spread(work: Callable[[Item], Outcome], items: Sequence[Item], jobs: int) -> Iterator[Outcome]:
     """Yield what `work` makes of each item, in `jobs` processes; raises what it raises, at its item."""
-    if min(jobs, len(items)) < 2:  # noqa: PLR2004 - one process is this one
+    jobs = min(jobs, len(items), MOST)
+    if jobs < 2:  # noqa: PLR2004 - one process is this one
         yield from map(work, items)
         return
     children = [_begin(work, items[first::jobs]) for first in range(jobs)]

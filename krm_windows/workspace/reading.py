@@ -1,10 +1,10 @@
 """Which files below a directory are read: none that is hidden, or that a link leads to somewhere else."""
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
 from krm_windows.workspace.beneath import Budget, read_plain
+from krm_windows.workspace.walk import walk
 
 SUFFIXES = (".yaml", ".yml")
 # The names by which kustomize knows its own file, in the order in which it looks (api/konfig).
@@ -20,19 +20,13 @@ def manifests(path: Path) -> Iterator[Path]:
         yield path
         return
     root = path.resolve()
-    found = []
-    for folder, name in walk(path):
-        file = folder / name
-        if name.endswith(SUFFIXES) and file.is_file() and _stays(root, file):
-            found.append(file)
-    yield from sorted(found)
+    yaml = (file for file in _files(path) if file.name.endswith(SUFFIXES))
+    yield from sorted(file for file in yaml if file.is_file() and _stays(root, file))
 
 
 def kustomizations(path: Path) -> Iterator[Path]:
     """Yield the file of every kustomization in a directory or below it."""
-    for folder, name in walk(path):
-        if name in KUSTOMIZATIONS and (folder / name).is_file():
-            yield folder / name
+    return (file for file in _files(path) if file.name in KUSTOMIZATIONS and file.is_file())
 
 
 def contents(path: Path) -> Iterator[tuple[str, bytes]]:
@@ -43,37 +37,21 @@ def contents(path: Path) -> Iterator[tuple[str, bytes]]:
     """
     budget = Budget()
     root = str(path.resolve())
-    for folder, name in walk(path):
-        if not name.endswith((*SUFFIXES, ".json")) and name not in KUSTOMIZATIONS:
+    for file in _files(path):
+        if not file.name.endswith((*SUFFIXES, ".json")) and file.name not in KUSTOMIZATIONS:
             continue
-        below = (folder / name).relative_to(path)
+        below = file.relative_to(path)
         content = read_plain(root, below.parts)
         if content is not None:
             budget.spend(root, below.as_posix(), len(content))
             yield below.as_posix(), content
 
 
-def walk(path: Path) -> Iterator[tuple[Path, str]]:
-    """Yield each directory with each name in it that is none, in order; none is entered that is hidden or a link."""
-    left = [path]
-    while left:
-        folder = left.pop()
-        below = []
-        for entry in sorted(_entries(folder), key=lambda entry: entry.name):
-            if not entry.is_dir(follow_symlinks=False):
-                yield folder, entry.name
-            elif not entry.name.startswith("."):
-                below.append(folder / entry.name)
-        left += reversed(below)
-
-
-def _entries(folder: Path) -> list["os.DirEntry[str]"]:
-    """Return what a directory holds, nothing where it cannot be listed."""
-    try:
-        with os.scandir(folder) as entries:
-            return list(entries)
-    except OSError:
-        return []
+def _files(path: Path) -> Iterator[Path]:
+    """Yield what lies in a directory and below it, in order, but for what is hidden and links to directories."""
+    for folder, names in walk(path, hidden=False):
+        for name in names:
+            yield Path(folder, name)
 
 
 def _stays(root: Path, file: Path) -> bool:

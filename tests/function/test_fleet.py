@@ -396,7 +396,10 @@ def test_resources_of_each_cluster(run: Run, capsys: pytest.CaptureFixture[str])
         (["render", "policy.yaml", "policy.yaml", "--all-clusters", "-o", "x"], "one policy is given twice"),
         (["render", "policy.yaml", "--clusters", "nowhere", "-o", "x"], "nowhere: no such directory"),
         (["render", "policy.yaml", "--clusters", "named", "-o", "x"], "'Berlin' is no name of a cluster"),
-        (["render", "policy.yaml", "--all-clusters", "-j", "0", "-o", "x"], "'0' is no number from 1 on"),
+        (
+            ["render", "policy.yaml", "--all-clusters", "-j", "0", "-o", "x"],
+            "must be a number of processes from 1 to 256, got '0'",
+        ),
     ],
 )
 def test_wrong_calls(run: Run, argv: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:

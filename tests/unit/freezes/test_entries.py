@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 import yaml
 from calls import spec
+from work import growth
 
 from krm_windows.cli import main
+from krm_windows.freezes import company
 from krm_windows.freezes.entries import Entry, render
 from krm_windows.krm import KubeObject
 from krm_windows.policy.load import load
@@ -153,3 +155,64 @@ def test_a_long_or_strange_reason_still_has_a_name() -> None:
 def test_nothing_is_nothing() -> None:
     """No entries are no field."""
     assert render([]) == ""
+
+
+def ics(*events: str) -> bytes:
+    """Write a calendar of events, each the lines that make it special."""
+    head = "BEGIN:VEVENT\nUID:{}\nDTSTART;VALUE=DATE:20270101\nSUMMARY:Closed\n"
+    body = "".join(f"{head.format(number)}{event}\nEND:VEVENT\n" for number, event in enumerate(events))
+    return f"BEGIN:VCALENDAR\nVERSION:2.0\nPRODID:x\n{body}END:VCALENDAR\n".encode()
+
+
+@pytest.mark.parametrize(
+    "calendar",
+    [
+        ics("RRULE:FREQ=SECONDLY"),
+        ics("RRULE:FREQ=MINUTELY;COUNT=99999999"),
+        ics("RRULE:FREQ=HOURLY;UNTIL=29991231"),
+        ics("RRULE:FREQ=DAILY;BYHOUR=1,2,3,4,5;BYMINUTE=1,2,3,4,5"),
+        ics(f"RRULE:FREQ=DAILY;BYSECOND={','.join(map(str, range(60)))}"),
+        ics("RRULE:FREQ=DAILY;BYMONTH=2;BYMONTHDAY=31"),
+        ics("RRULE:FREQ=DAILY;COUNT=3;BYMONTH=2;BYMONTHDAY=31"),
+        ics(*["RRULE:FREQ=DAILY"] * 500),
+        ics("DESCRIPTION:" + "a" * 1_000_000),
+        ics().replace(
+            b"END:VCAL",
+            b"BEGIN:VTIMEZONE\nTZID:x\n"
+            + b"BEGIN:STANDARD\nDTSTART:19700101T000000\nTZOFFSETFROM:+0100\nTZOFFSETTO:+0100\nEND:STANDARD\n" * 300
+            + b"END:VTIMEZONE\nEND:VCAL",
+        ),
+    ],
+    ids=range(10),
+)
+def test_what_repeats_without_end_is_refused(calendar: bytes) -> None:
+    """In words, after a counted number of steps."""
+    with pytest.raises(ValueError, match=r"repeats|may have|has more"):
+        list(company.entries(calendar, range(2027, 2057)))
+
+
+def test_a_rule_with_a_count_stays_within_the_years() -> None:
+    """However large it is."""
+    found = list(company.entries(ics("RRULE:FREQ=WEEKLY;COUNT=99999999"), range(2027, 2028)))
+    assert len(found) == 53
+
+
+def test_entries_cost_their_number() -> None:
+    """Whatever they are called, and however they touch each other."""
+    day = date(2027, 1, 1)
+    for gap, reason in ((1, "Closed"), (2, "Closed"), (2, "{}"), (1, "{}")):
+
+        def write(size: int, gap: int = gap, reason: str = reason) -> None:
+            days = (day + timedelta(days=gap * number) for number in range(size))
+            render(Entry(each, each, reason.format(number)) for number, each in enumerate(days))
+
+        assert growth(write, 200) < 2.5
+
+
+def test_a_name_stays_a_label() -> None:
+    """With whatever number behind it."""
+    days = (date(2027, 1, 1) + timedelta(days=2 * number) for number in range(900))
+    entries = [Entry(day, day, "Closed for the summer " * 5) for day in days]
+    assert max(map(len, yaml.safe_load(render(entries))["freezes"])) == 63
+    with pytest.raises(ValueError, match="freezes"):
+        render([Entry(date(2027, 1, 1), date(2027, 1, 1), str(number)) for number in range(2000)])

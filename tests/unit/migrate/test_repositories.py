@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from repositories import FIXTURES, expected, job, outcome, pair, read, rules, run
 
-from krm_windows.krm import KubeObject
+from krm_windows.krm import InputError, KubeObject
 from krm_windows.policy.load import load
 
 CASES = sorted(FIXTURES.iterdir())
@@ -92,3 +92,60 @@ def test_files_that_are_no_yaml_are_named_if_they_may_hold_windows() -> None:
     template = "{{- if .Values.windows }}\nkind: CronJob\nsuspend: {{ .x }}\n{{- end }}\n"
     assert rules(run({**pair("0 8 * * 1", "0 17 * * 4"), "t.yaml": template})) == ["migrate-untranslated"]
     assert rules(run({**pair("0 8 * * 1", "0 17 * * 4"), "t.yaml": "{{- if .x }}\nkind: Service\n"})) == []
+
+
+PATCH = """\
+apiVersion: kustomize.config.k8s.io/v1beta1
+kind: Kustomization
+resources: [open.yaml, close.yaml]
+patches:
+- target:
+    kind: CronJob
+    name: {name}
+  patch: |
+    - op: replace
+      path: /spec/timeZone
+      value: Europe/Berlin
+"""
+
+
+@pytest.mark.parametrize("name", ["'a('", "'(?=a)open.*'", r"'(a)\1'", "'[b-a]'", "'*'"])
+def test_a_pattern_that_kustomize_refuses_is_a_finding(name: str) -> None:
+    """With its file and its line."""
+    found = run({**pair("0 8 * * 1", "0 17 * * 4"), "kustomization.yaml": PATCH.format(name=name)})
+    assert set(rules(found)) == {"migrate-untranslated"}
+    [result] = found.results
+    assert result.file
+    assert result.file.path == "kustomization.yaml"
+    assert "kustomization.yaml:7" in result.message or "target.name" in result.message
+
+
+def test_a_pattern_that_python_does_not_know_is_understood() -> None:
+    """It is kustomize that reads it: the two zones become one."""
+    found = run({**pair("0 8 * * 1", "0 17 * * 4"), "kustomization.yaml": PATCH.format(name=r"'(?-i)[[:alpha:]-]+\z'")})
+    assert "Europe/Berlin" in found.policies[0].text
+
+
+def test_patterns_for_many_objects_end() -> None:
+    """Each alone is small; together they are told to be too much."""
+    patches = "".join(PATCH.format(name=f"(.*a){{150}}{n}").partition("patches:\n")[2] for n in range(300))
+    files = {**pair("0 8 * * 1", "0 17 * * 4"), "kustomization.yaml": PATCH.partition("- target")[0] + patches}
+    files["open.yaml"] = files["open.yaml"].replace("name: open-shop", f"name: {'a' * 250}")
+    assert "migrate-untranslated" in rules(run(files))
+
+
+def layers(count: int, times: int) -> dict[str, str]:
+    """Write kustomizations of which each includes the next one so many times, with other names each."""
+    files = {f"l{count}/{name}": text for name, text in pair("0 8 * * 1", "0 17 * * 4").items()}
+    files[f"l{count}/kustomization.yaml"] = "resources: [open.yaml, close.yaml]\n"
+    for number in range(count):
+        entries = ", ".join([f"../l{number + 1}"] * times)
+        files[f"l{number}/kustomization.yaml"] = f"namePrefix: a-\nresources: [{entries}]\n"
+    return files
+
+
+@pytest.mark.parametrize(("count", "times"), [(40, 2), (300, 1)])
+def test_kustomizations_that_multiply_are_refused(count: int, times: int) -> None:
+    """Doubled at every level, or nested without end."""
+    with pytest.raises(InputError, match="more than"):
+        run(layers(count, times))

@@ -2,6 +2,7 @@
 
 import pytest
 
+from krm_windows.krm import InputError
 from krm_windows.repository.substitution import applies, substitute
 
 VALUES = (("EMPTY", ""), ("NAME", "shop"))
@@ -40,3 +41,9 @@ def test_an_object_can_forbid_it() -> None:
     assert applies("a: ${NAME}")
     assert not applies("kustomize.toolkit.fluxcd.io/substitute: disabled\na: ${NAME}")
     assert not applies("a: $NAME")
+
+
+def test_variables_come_to_an_end() -> None:
+    """A long value that is put in again and again is refused, not held in memory."""
+    with pytest.raises(InputError, match="variables"):
+        substitute("${A}" * 10_000, (("A", "x" * 10_000),), complete=True)

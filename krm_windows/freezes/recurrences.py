@@ -1,0 +1,39 @@
+"""What a calendar may hold, checked before anything of it is expanded."""
+
+from collections.abc import Iterator
+
+import icalendar
+
+MOST_COMPONENTS = 20_000
+MOST_TIMES_A_DAY = 24
+MOST_ZONE_RULES = 200
+_FREQUENCIES = ("DAILY", "WEEKLY", "MONTHLY", "YEARLY")
+_ZONES = ("STANDARD", "DAYLIGHT")
+
+
+def check(calendar: icalendar.Calendar) -> None:
+    """Raise ValueError for more than a calendar of closures has, and for what repeats more often than a freeze can."""
+    components = list(calendar.walk())
+    zones = [each for each in components if each.name in _ZONES]
+    if len(components) > MOST_COMPONENTS or len(zones) > MOST_ZONE_RULES:
+        raise ValueError(f"it has more than {MOST_COMPONENTS} components, or {MOST_ZONE_RULES} changes of time zones")
+    for component in components:
+        for rule in _rules(component):
+            _check(component, rule)
+
+
+def _rules(component: icalendar.Component) -> Iterator[icalendar.vRecur]:
+    found = component.get("RRULE", [])
+    yield from found if isinstance(found, list) else [found]
+
+
+def _check(component: icalendar.Component, rule: icalendar.vRecur) -> None:
+    title = f"{component.name} {str(component.get('SUMMARY', component.get('UID', '')))[:80]!r}"
+    frequency = str(next(iter(rule.get("FREQ", [])), ""))
+    if frequency not in _FREQUENCIES:
+        raise ValueError(f"{title} repeats {frequency}, which is no freeze; what is read is {', '.join(_FREQUENCIES)}")
+    times = 1
+    for part in ("BYHOUR", "BYMINUTE", "BYSECOND"):
+        times *= max(len(rule.get(part, [])), 1)
+    if times > MOST_TIMES_A_DAY:
+        raise ValueError(f"{title} repeats {times} times a day, and may {MOST_TIMES_A_DAY}")

@@ -1,0 +1,45 @@
+"""Selectors of patches: each field a pattern of Go that has to match the whole (kustomize, `SelectorRegex`)."""
+
+from dataclasses import dataclass, field
+
+from krm_windows.patterns import go_regexp
+from krm_windows.patterns.go_regexp import Budget, Pattern
+from krm_windows.patterns.go_syntax import PatternError
+
+# What compiling a state costs beside looking at one.
+_TO_COMPILE = 4
+
+
+@dataclass(frozen=True)
+class Selectors:
+    """The patterns of one repository: each is compiled once, and all matches share one budget."""
+
+    budget: Budget = field(default_factory=Budget)
+    _compiled: dict[str, Pattern] = field(default_factory=dict)
+
+    def matches(self, written: str, held: str) -> bool:
+        """Whether a field's pattern matches the whole of what an object has; an empty one matches everything.
+
+        Raises PatternError for what kustomize refuses, and where the budget is spent.
+        """
+        if not written:
+            return True
+        if _is_plain(written):
+            return written == held
+        return self._pattern(written).search(held, self.budget)
+
+    def _pattern(self, written: str) -> Pattern:
+        if written not in self._compiled:
+            # Put together as text, as kustomize does: `a)|(?:b` is odd, and right.
+            compiled = go_regexp.compile(f"^(?:{written})$")
+            self.budget.spend(_TO_COMPILE * len(compiled.states))
+            self._compiled[written] = compiled
+        return self._compiled[written]
+
+
+def _is_plain(written: str) -> bool:
+    """Whether a pattern stands for itself alone."""
+    return all(char.isascii() and (char.isalnum() or char == "-") for char in written)
+
+
+__all__ = ["PatternError", "Selectors"]

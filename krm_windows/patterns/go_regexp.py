@@ -1,0 +1,169 @@
+"""Regular expressions as Go's package `regexp` matches them, for the selectors of kustomize.
+
+A pattern becomes a nondeterministic automaton (Thompson), whose sets of states are followed character by character:
+nothing is ever tried twice, and a text costs at most its length times the size of the pattern. The tests compare with
+kustomize.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from krm_windows.patterns import go_syntax
+from krm_windows.patterns.go_syntax import (
+    Assertion,
+    Char,
+    Choice,
+    Node,
+    PatternError,
+    Repeat,
+    Sequence,
+    Test,
+    is_word,
+)
+
+# Names in Kubernetes have at most 253 characters; what is meant for them is not much longer.
+LONGEST = 1_000
+MOST_STATES = 2_000
+_END = -1
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """What one state does: read a character, hold where an assertion does, or go on to several at once."""
+
+    test: Test | None = None
+    assertion: str = ""
+    then: tuple[int, ...] = ()
+
+
+@dataclass
+class _Builder:
+    """Makes states, the last ones first, so that each knows what follows."""
+
+    states: list[_State] = field(default_factory=list)
+
+    def add(self, state: _State) -> int:
+        if len(self.states) == MOST_STATES:
+            raise PatternError(f"is too large: it comes to more than {MOST_STATES} states")
+        self.states.append(state)
+        return len(self.states) - 1
+
+    def build(self, node: Node, then: int) -> int:
+        """Return the state at which a node begins, when `then` follows it."""
+        match node:
+            case Char():
+                return self.add(_State(test=node.test, then=(then,)))
+            case Assertion():
+                return self.add(_State(assertion=node.sign, then=(then,)))
+            case Sequence():
+                for part in reversed(node.parts):
+                    then = self.build(part, then)
+                return then
+            case Choice():
+                return self.add(_State(then=tuple(self.build(part, then) for part in node.parts)))
+            case Repeat():
+                return self._repeat(node, then)
+
+    def _repeat(self, node: Repeat, then: int) -> int:
+        if node.most is None:
+            loop = self.add(_State())
+            self.states[loop] = _State(then=(self.build(node.part, loop), then))
+            then = loop
+        for _ in range((node.most or node.least) - node.least):
+            then = self.add(_State(then=(self.build(node.part, then), then)))
+        for _ in range(node.least):
+            then = self.build(node.part, then)
+        return then
+
+
+@dataclass
+class Budget:
+    """How many steps all matches of one run may take together; a step looks at one state."""
+
+    left: int = 3_000_000
+
+    def spend(self, steps: int) -> None:
+        """Take steps; raises PatternError where none are left."""
+        self.left -= steps
+        if self.left < 0:
+            raise PatternError("and the patterns before it take too many steps to match")
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """A pattern, compiled."""
+
+    states: tuple[_State, ...]
+    start: int
+    # What a set of states becomes by a character, where that was worked out before.
+    known: dict[tuple[frozenset[int], str, str], frozenset[int]] = field(default_factory=dict)
+
+    def search(self, text: str, budget: Budget) -> bool:
+        """Whether a pattern matches anywhere in a text; raises PatternError where the budget is spent."""
+        if len(text) > LONGEST:
+            raise PatternError(f"is for a text of {len(text)} characters, which no name has")
+        active: frozenset[int] = frozenset({self.start})
+        before = ""
+        for char in text:
+            key = (active, before, char)
+            if key not in self.known:
+                self.known[key] = self._step(active, before, char, budget)
+            active = self.known[key]
+            if _END in active:
+                return True
+            before = char
+            budget.spend(1)
+        return _END in self._closure(active, before, "", budget)
+
+    def _step(self, active: frozenset[int], before: str, char: str, budget: Budget) -> frozenset[int]:
+        """Follow a character; a match may begin behind it too. The end, once reached, is the whole answer."""
+        reached = self._closure(active, before, char, budget)
+        if _END in reached:
+            return frozenset({_END})
+        following = {self.start}
+        for index in reached:
+            state = self.states[index]
+            if state.test is not None and state.test(char):
+                following.update(state.then)
+        return frozenset(following)
+
+    def _closure(self, active: Iterable[int], before: str, after: str, budget: Budget) -> set[int]:
+        """Return what is reached between two characters, empty at the ends of the text."""
+        reached = set(active)
+        waiting = list(reached)
+        while waiting:
+            index = waiting.pop()
+            if index == _END:
+                continue
+            state = self.states[index]
+            budget.spend(1 + len(state.then))
+            if state.test is not None or (state.assertion and not _holds(state.assertion, before, after)):
+                continue
+            fresh = [following for following in state.then if following not in reached]
+            reached.update(fresh)
+            waiting += fresh
+        return reached
+
+
+def _holds(assertion: str, before: str, after: str) -> bool:
+    match assertion:
+        case "^":
+            return before == ""
+        case "$":
+            return after == ""
+        case "^m":
+            return before in ("", "\n")
+        case "$m":
+            return after in ("", "\n")
+        case _:
+            boundary = (before != "" and is_word(before)) != (after != "" and is_word(after))
+            return boundary == (assertion == "b")
+
+
+def compile(text: str) -> Pattern:  # noqa: A001 - as the package calls it
+    """Compile a pattern; raises PatternError for what Go refuses, and for what is too large."""
+    if len(text) > LONGEST:
+        raise PatternError(f"is too long: it has {len(text)} characters, and may have {LONGEST}")
+    builder = _Builder()
+    start = builder.build(go_syntax.parse(text), _END)
+    return Pattern(tuple(builder.states), start)

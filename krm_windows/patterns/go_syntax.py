@@ -1,0 +1,433 @@
+r"""The syntax of Go's regular expressions: from a pattern to a tree of what it means.
+
+Reference: `regexp/syntax` with the flags `Perl`. Of a match only the fact matters, so greed is read and forgotten.
+Scripts (`\p{Greek}`) are not known.
+"""
+
+import unicodedata
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+MOST_REPEATS = 1_000  # Go's own limit
+MOST_DEPTH = 100
+
+
+class PatternError(ValueError):
+    """A pattern that Go refuses, or that is more than is known here."""
+
+
+Test = Callable[[str], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Char:
+    """One character that passes a test."""
+
+    test: Test
+
+
+@dataclass(frozen=True, slots=True)
+class Assertion:
+    r"""A place between two characters: `^`, `$` (of the text, or `m` of a line), `b` or `B`."""
+
+    sign: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence:
+    """One thing behind the other."""
+
+    parts: tuple["Node", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One of several things."""
+
+    parts: tuple["Node", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """A thing, `least` to `most` times; None for any number."""
+
+    part: "Node"
+    least: int
+    most: int | None
+
+
+Node = Char | Assertion | Sequence | Choice | Repeat
+
+
+@dataclass(frozen=True, slots=True)
+class _Flags:
+    """What `(?i)`, `(?m)` and `(?s)` turn on; `(?U)` only swaps greed."""
+
+    fold: bool = False
+    lines: bool = False
+    dot_all: bool = False
+
+    def turned(self, letter: str, *, on: bool) -> "_Flags":
+        match letter:
+            case "i":
+                return _Flags(on, self.lines, self.dot_all)
+            case "m":
+                return _Flags(self.fold, on, self.dot_all)
+            case "s":
+                return _Flags(self.fold, self.lines, on)
+            case "U":
+                return self
+            case _:
+                raise PatternError(f"has the flag {letter!r}, which Go does not know")
+
+
+# ---- characters
+
+_ESCAPES = {"a": "\a", "f": "\f", "t": "\t", "n": "\n", "r": "\r", "v": "\v"}
+_POSIX: dict[str, Test] = {
+    "alnum": lambda char: char.isascii() and char.isalnum(),
+    "alpha": lambda char: char.isascii() and char.isalpha(),
+    "ascii": str.isascii,
+    "blank": lambda char: char in "\t ",
+    "cntrl": lambda char: char < " " or char == "\x7f",
+    "digit": lambda char: "0" <= char <= "9",
+    "graph": lambda char: "!" <= char <= "~",
+    "lower": lambda char: "a" <= char <= "z",
+    "print": lambda char: " " <= char <= "~",
+    "punct": lambda char: "!" <= char <= "~" and not char.isalnum(),
+    "space": lambda char: char in "\t\n\v\f\r ",
+    "upper": lambda char: "A" <= char <= "Z",
+    "word": lambda char: is_word(char),  # noqa: PLW0108 - defined below
+    "xdigit": lambda char: char in "0123456789abcdefABCDEF",
+}
+_PERL: dict[str, Test] = {
+    "d": _POSIX["digit"],
+    "s": lambda char: char in "\t\n\f\r ",
+    "w": _POSIX["word"],
+}
+_CATEGORIES = frozenset(
+    "C Cc Cf Co Cs L Ll Lm Lo Lt Lu M Mc Me Mn N Nd Nl No P Pc Pd Pe Pf Pi Po Ps S Sc Sk Sm So Z Zl Zp Zs".split()  # noqa: SIM905 - reads better
+)
+# Letters that fold to another one, and are not what `upper` makes of it (Unicode, CaseFolding.txt).
+_ODD_FOLDS = {"k": "\u212a", "s": "\u017f", "ß": "\u1e9e"}
+
+
+def is_word(char: str) -> bool:
+    """Whether a character is one of a word: a letter or digit of ASCII, or `_`."""
+    return char == "_" or (char.isascii() and char.isalnum())
+
+
+def _not(test: Test) -> Test:
+    return lambda char: not test(char)
+
+
+def _folded(test: Test) -> Test:
+    """Pass what passes in any case."""
+    return lambda char: any(map(test, _cases(char)))
+
+
+def _cases(char: str) -> Iterable[str]:
+    lower = char.casefold()
+    if len(lower) != 1:
+        lower = char
+    every = {char, lower, lower.upper(), _ODD_FOLDS.get(lower, char)}
+    return (each for each in every if len(each) == 1)
+
+
+def _between(low: str, high: str) -> Test:
+    return lambda char: low <= char <= high
+
+
+# ---- the parser
+
+
+def parse(text: str) -> Node:
+    """Read a pattern; raises PatternError for what Go refuses."""
+    return _Parser(text).parse()
+
+
+@dataclass
+class _Parser:
+    """Reads a pattern from left to right."""
+
+    text: str
+    place: int = 0
+    depth: int = 0
+
+    def parse(self) -> Node:
+        """Read the whole; raises PatternError."""
+        node, _ = self._choice(_Flags())
+        if self.place < len(self.text):
+            raise PatternError("has a `)` too many")
+        return node
+
+    def _rest(self, sign: str) -> bool:
+        return self.text.startswith(sign, self.place)
+
+    def _take(self, sign: str) -> bool:
+        found = self._rest(sign)
+        self.place += len(sign) * found
+        return found
+
+    def _next(self, what: str) -> str:
+        if self.place == len(self.text):
+            raise PatternError(f"ends within {what}")
+        self.place += 1
+        return self.text[self.place - 1]
+
+    def _until(self, sign: str, what: str) -> str:
+        end = self.text.find(sign, self.place)
+        if end < 0:
+            raise PatternError(f"ends within {what}")
+        found = self.text[self.place : end]
+        self.place = end + len(sign)
+        return found
+
+    def _choice(self, flags: _Flags) -> tuple[Node, _Flags]:
+        """Read up to the end or a `)`; flags that are turned on in a group hold to its end, across each `|`."""
+        parts = []
+        while True:
+            sequence, flags = self._sequence(flags)
+            parts.append(sequence)
+            if not self._take("|"):
+                return (parts[0] if len(parts) == 1 else Choice(tuple(parts))), flags
+
+    def _sequence(self, flags: _Flags) -> tuple[Node, _Flags]:
+        parts: list[Node] = []
+        while self.place < len(self.text) and not self._rest("|") and not self._rest(")"):
+            if self._take("(?"):
+                node, flags = self._special(flags)
+            elif self._take("("):
+                node = self._group(flags)
+            elif self._take("\\Q"):
+                node = self._quoted(flags, parts)
+            else:
+                node = self._atom(flags)
+            parts += [] if node is None else [self._repeated(node)]
+        return Sequence(tuple(parts)), flags
+
+    def _group(self, flags: _Flags) -> Node:
+        self.depth += 1
+        if self.depth > MOST_DEPTH:
+            raise PatternError(f"nests deeper than {MOST_DEPTH}")
+        node, _ = self._choice(flags)
+        self.depth -= 1
+        if not self._take(")"):
+            raise PatternError("lacks a `)`")
+        return node
+
+    def _special(self, flags: _Flags) -> tuple[Node | None, _Flags]:
+        """Read what follows `(?`: a named group, or flags for the rest or for a group."""
+        if self._take("P<") or self._take("<"):
+            name = self._until(">", "the name of a group")
+            if not name or not all(map(is_word, name)):
+                raise PatternError(f"has a group named {name!r}, which is no name")
+            return self._group(flags), flags
+        turned, on, letters = flags, True, 0
+        while True:
+            sign = self._next("a group")
+            if sign in ":)" and (on or letters):
+                break
+            if sign == "-" and on:
+                on, letters = False, 0
+                continue
+            turned = turned.turned(sign, on=on)
+            letters += 1
+        if sign == ":":
+            return self._group(turned), flags
+        self._no_repeat()
+        return None, turned
+
+    def _no_repeat(self) -> None:
+        """Refuse a repetition of nothing."""
+        if self._rest("*") or self._rest("+") or self._rest("?"):
+            raise PatternError("repeats nothing")
+
+    def _quoted(self, flags: _Flags, before: list[Node]) -> Node | None:
+        r"""Read `\Q…\E`, or to the end; only its last character may be repeated."""
+        end = self.text.find("\\E", self.place)
+        found = self.text[self.place :] if end < 0 else self.text[self.place : end]
+        self.place = len(self.text) if end < 0 else end + 2
+        chars = [self._literal(char, flags) for char in found]
+        before += chars[:-1]
+        return chars[-1] if chars else None
+
+    def _repeated(self, node: Node) -> Node:
+        bounds = self._bounds()
+        if bounds is None:
+            return node
+        self._take("?")
+        if _copies(Repeat(node, *bounds)) > MOST_REPEATS:
+            raise PatternError(f"repeats what is repeated, more than {MOST_REPEATS} times together")
+        start = self.place
+        if self._bounds() is not None:
+            raise PatternError(f"repeats a repetition at {self.text[start:]!r}")
+        return Repeat(node, *bounds)
+
+    def _bounds(self) -> tuple[int, int | None] | None:
+        """Read how often; None where nothing says so. What is no `{n,m}` is a plain brace."""
+        for sign, bounds in (("*", (0, None)), ("+", (1, None)), ("?", (0, 1))):
+            if self._take(sign):
+                return bounds
+        if not self._rest("{"):
+            return None
+        inside, close, _ = self.text[self.place + 1 : self.place + 20].partition("}")
+        low, comma, high = inside.partition(",")
+        if not close or not _is_count(low) or (high and not _is_count(high)):
+            return None
+        self.place += len(inside) + 2
+        least = int(low)
+        most = (int(high) if high else None) if comma else least
+        if max(least, most or 0) > MOST_REPEATS or (most is not None and most < least):
+            raise PatternError(f"repeats {inside} times: it must be in order, and at most {MOST_REPEATS}")
+        return least, most
+
+    def _atom(self, flags: _Flags) -> Node:
+        sign = self._next("a pattern")
+        match sign:
+            case "*" | "+" | "?":
+                raise PatternError("repeats nothing")
+            case ".":
+                return Char((lambda _: True) if flags.dot_all else (lambda char: char != "\n"))
+            case "^" | "$":
+                return Assertion(sign + "m" * flags.lines)
+            case "[":
+                return Char(self._class(flags))
+            case "\\":
+                return self._escape(flags)
+            case _:
+                return self._literal(sign, flags)
+
+    def _literal(self, char: str, flags: _Flags) -> Char:
+        test = char.__eq__
+        return Char(_folded(test) if flags.fold else test)
+
+    def _escape(self, flags: _Flags) -> Node:
+        sign = self._next("an escape")
+        assertion = {"A": "^", "z": "$", "b": "b", "B": "B"}.get(sign)
+        if assertion:
+            return Assertion(assertion)
+        self.place -= 1
+        test = self._set(flags)
+        return Char(test) if test else self._literal(self._character(), flags)
+
+    def _set(self, flags: _Flags) -> Test | None:
+        r"""Read what follows a backslash, if it is a set: `d`, `W`, `pL`, `P{Lu}`."""
+        sign = self.text[self.place : self.place + 1]
+        if sign and sign in "dswDSW":
+            self.place += 1
+            test = _PERL[sign.lower()]
+            test = _folded(test) if flags.fold else test
+            return _not(test) if sign.isupper() else test
+        if sign and sign in "pP":
+            self.place += 1
+            return self._category(flags, negated=sign == "P")
+        return None
+
+    def _category(self, flags: _Flags, *, negated: bool) -> Test:
+        name = self._next("a category")
+        if name == "{":
+            name = self._until("}", "a category")
+        negated ^= name.startswith("^")
+        name = name.removeprefix("^")
+        if name == "Any":
+            return (lambda _: False) if negated else (lambda _: True)
+        if name not in _CATEGORIES:
+            raise PatternError(f"has the category {name!r}, which is not known")
+
+        def test(char: str) -> bool:
+            return unicodedata.category(char).startswith(name)
+
+        known = _folded(test) if flags.fold else test
+        return _not(known) if negated else known
+
+    def _character(self) -> str:
+        """Read what follows a backslash: one character."""
+        sign = self._next("an escape")
+        if sign in _ESCAPES:
+            return _ESCAPES[sign]
+        if sign == "x":
+            return self._hexadecimal()
+        if sign == "0" or (sign in "1234567" and self.text[self.place : self.place + 1] in tuple("01234567")):
+            return self._octal(sign)
+        if sign.isascii() and not sign.isalnum():
+            return sign
+        raise PatternError(f"has the escape \\{sign}, which Go does not know")
+
+    def _octal(self, first: str) -> str:
+        digits = first
+        while len(digits) < 3 and self.text[self.place : self.place + 1] in tuple("01234567"):  # noqa: PLR2004 - \377
+            digits += self._next("an escape")
+        return chr(int(digits, 8))
+
+    def _hexadecimal(self) -> str:
+        digits = self._until("}", "an escape") if self._take("{") else self._next("an escape") + self._next("an escape")
+        if not digits or len(digits) > 8 or not all(map(_POSIX["xdigit"], digits)):  # noqa: PLR2004 - 10FFFF, padded
+            raise PatternError(f"has the escape \\x{{{digits[:9]}}}, which is no character")
+        if int(digits, 16) > 0x10FFFF:  # noqa: PLR2004 - the last character of Unicode
+            raise PatternError(f"has the escape \\x{{{digits}}}, which is no character")
+        return chr(int(digits, 16))
+
+    def _class(self, flags: _Flags) -> Test:
+        """Read a class up to its `]`, which may be its first character."""
+        negated = self._take("^")
+        tests: list[Test] = []
+        first = True
+        while first or not self._rest("]"):
+            tests.append(self._member(flags))
+            first = False
+        self.place += 1
+
+        def test(char: str) -> bool:
+            return any(each(char) for each in tests)
+
+        return _not(test) if negated else test
+
+    def _member(self, flags: _Flags) -> Test:
+        if self._rest("[:") and ":]" in self.text[self.place + 2 :]:
+            self.place += 2
+            return self._named(flags)
+        start = self.place
+        if self._take("\\"):
+            found = self._set(flags)
+            if found:
+                return found
+            self.place = start
+        low = self._end()
+        high = low
+        if self._rest("-") and not self._rest("-]"):
+            self.place += 1
+            high = self._end()
+        if high < low:
+            raise PatternError(f"has the range {self.text[start : self.place]}, which runs backwards")
+        test = _between(low, high)
+        return _folded(test) if flags.fold else test
+
+    def _named(self, flags: _Flags) -> Test:
+        name = self._until(":]", "a class")
+        test = _POSIX.get(name.removeprefix("^"))
+        if test is None:
+            raise PatternError(f"has the class [:{name}:], which Go does not know")
+        test = _folded(test) if flags.fold else test
+        return _not(test) if name.startswith("^") else test
+
+    def _end(self) -> str:
+        """Read one end of a range."""
+        char = self._next("a class")
+        return self._character() if char == "\\" else char
+
+
+def _copies(node: Node) -> int:
+    """Return how often the part that is repeated most stands there once all is written out (Go: `repeatIsValid`)."""
+    match node:
+        case Repeat():
+            return max(node.least, node.most or 0, 1) * _copies(node.part)
+        case Sequence() | Choice():
+            return max(map(_copies, node.parts), default=1)
+        case _:
+            return 1
+
+
+def _is_count(text: str) -> bool:
+    """Whether a text is a number as Go reads one here: no sign, no zero before others."""
+    return text.isascii() and text.isdecimal() and (text == "0" or not text.startswith("0"))

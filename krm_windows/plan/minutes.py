@@ -1,0 +1,125 @@
+"""Sets of minutes over many years, each a number with a bit for every minute on a wall clock that never changes.
+
+A day is 180 bytes, so a recurrence is put together day by day, and unions, intervals and edges are a few operations on
+whole numbers: twenty years with an edge in every minute cost no more than those with one.
+"""
+
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from functools import lru_cache
+
+from krm_windows.gate.recurrence import Recurrence
+from krm_windows.gate.timetable import Rule
+from krm_windows.plan.covering import DAY
+
+_MINUTE = timedelta(minutes=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The days from `first` to before `last`, whose minutes are counted from the first on."""
+
+    first: date
+    last: date
+
+    @property
+    def days(self) -> int:
+        """How many days there are."""
+        return (self.last - self.first).days
+
+    def at(self, minute: int) -> datetime:
+        """Return the wall-clock time of a minute."""
+        return datetime.combine(self.first, time()) + minute * _MINUTE
+
+    def minute(self, day: date) -> int:
+        """Return the first minute of a day."""
+        return (day - self.first).days * DAY
+
+    def fires(self, recurrence: Recurrence) -> int:
+        """Return the minutes at which a recurrence is."""
+        return self._daily(recurrence, _of_day(recurrence))
+
+    def open(self, window: Rule) -> int:
+        """Return the minutes at which a recurring window is open."""
+        if not isinstance(window.begins, Recurrence):
+            raise TypeError(window.name)
+        match window.ends:
+            case timedelta() as length:
+                return self._cut(_stretched(self.fires(window.begins), length // _MINUTE))
+            case time() as clock:
+                return self._until_time(window.begins, clock.hour * 60 + clock.minute)
+            case Recurrence() as end:
+                return self._until_next(self.fires(window.begins), self.fires(end))
+            case _:
+                raise TypeError(window.name)
+
+    def _cut(self, minutes: int) -> int:
+        """Drop what lies behind the last day."""
+        return minutes & ((1 << self.days * DAY) - 1)
+
+    def _daily(self, recurrence: Recurrence, pattern: int) -> int:
+        """Put a pattern onto every day of a recurrence."""
+        on, off = pattern.to_bytes(DAY // 8, "little"), bytes(DAY // 8)
+        # Its days are told by their fields: what is an nth weekday or moved, no schedule says.
+        if recurrence.nth is not None or recurrence.shift:
+            raise ValueError(recurrence)
+        months, numbers, weekdays = recurrence.months, recurrence.days, recurrence.weekdays
+        if recurrence.either:
+            named = (m in months and (d in numbers or w in weekdays) for m, d, w in _fields(self.first, self.days))
+        else:
+            named = (m in months and d in numbers and w in weekdays for m, d, w in _fields(self.first, self.days))
+        return int.from_bytes(b"".join(on if is_named else off for is_named in named), "little")
+
+    def _until_time(self, begins: Recurrence, clock: int) -> int:
+        """Open from each beginning to the next time of day; one at that time lasts a day."""
+        pattern = _of_day(begins)
+        before = pattern & ((1 << clock) - 1)
+        after = pattern >> clock << clock
+        today = _from_lowest(before, clock) | _from_lowest(after, DAY)
+        found = self._daily(begins, today)
+        if after:
+            found |= self._daily(begins, (1 << clock) - 1) << DAY
+        return self._cut(found)
+
+    def _until_next(self, begins: int, ends: int) -> int:
+        """Open from each beginning to the first end after it; an end that a beginning falls on does not end it."""
+        passable = self._cut(~(ends & ~begins))
+        # Adding carries from a beginning through every minute that no end stands in, up to the first that one does.
+        carried = (passable + begins) ^ passable
+        return (carried | begins) & passable
+
+
+@lru_cache(maxsize=4)
+def _fields(first: date, days: int) -> tuple[tuple[int, int, int], ...]:
+    """Return month, day and cron's weekday of so many days."""
+    every = (first + timedelta(days=number) for number in range(days))
+    return tuple((day.month, day.day, day.isoweekday() % 7) for day in every)
+
+
+def lowest(minutes: int) -> int:
+    """Return the first minute of a set that has one."""
+    return (minutes & -minutes).bit_length() - 1
+
+
+def shortest(minutes: int, most: int) -> int:
+    """Return the least distance between two minutes of a set; `most` where it is that, or more."""
+    return next((gap for gap in range(1, most) if minutes & minutes >> gap), most)
+
+
+def _of_day(recurrence: Recurrence) -> int:
+    return sum(1 << hour * 60 + minute for hour in recurrence.hours for minute in recurrence.minutes)
+
+
+def _from_lowest(minutes: int, end: int) -> int:
+    """Return all minutes from the first of a set up to before an end; none where the set is empty."""
+    return (1 << end) - (1 << lowest(minutes)) if minutes else 0
+
+
+def _stretched(minutes: int, length: int) -> int:
+    """Return every minute that lies less than `length` minutes after one of a set."""
+    covered = 1
+    while covered < length:
+        step = min(covered, length - covered)
+        minutes |= minutes << step
+        covered += step
+    return minutes

@@ -1,0 +1,59 @@
+"""Durations as Go writes and reads them: `1h30m`, `90s`, `1.5h` (`time.ParseDuration`)."""
+
+import re
+
+_PART = re.compile(r"([0-9]*)(?:\.([0-9]*))?(ns|us|µs|μs|ms|s|m|h)")
+_NANOSECONDS = {
+    "ns": 1,
+    "us": 10**3,
+    "µs": 10**3,
+    "μs": 10**3,
+    "ms": 10**6,
+    "s": 10**9,
+    "m": 60 * 10**9,
+    "h": 3600 * 10**9,
+}
+LARGEST = 2**63 - 1
+_DIGITS = 19  # of the largest
+# Digits of a fraction that count: an hour has fewer nanoseconds than this says.
+_PRECISION = 18
+
+
+def nanoseconds(text: str) -> int | None:
+    """Read a duration with or without a sign; None where Go reads none, what is too large for it included."""
+    digits = text.removeprefix("-") if text.startswith("-") else text.removeprefix("+")
+    if digits == "0":
+        return 0
+    total = _sum(digits)
+    if total is None:
+        return None
+    signed = -total if text.startswith("-") else total
+    return signed if signed <= LARGEST else None
+
+
+def _sum(digits: str) -> int | None:
+    """Add the parts up, one after the other, until one is none or the sum is too large; a part stands once."""
+    total = 0
+    place = 0
+    while place < len(digits):
+        part = _PART.match(digits, place)
+        if part is None:
+            return None
+        length = _length(part[1], part[2] or "", _NANOSECONDS[part[3]])
+        if length is None or total + length > LARGEST + 1:
+            return None
+        total += length
+        place = part.end()
+    return total if digits else None
+
+
+def _length(whole: str, fraction: str, unit: int) -> int | None:
+    """Return the nanoseconds of one part; None where it has no digit, or more than Go holds."""
+    known = whole.lstrip("0")
+    if not whole and not fraction:
+        return None
+    if len(known) > _DIGITS:
+        return None
+    precise = fraction[:_PRECISION]
+    scale: int = 10 ** len(precise)
+    return int(known + precise or "0") * unit // scale

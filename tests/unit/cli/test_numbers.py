@@ -1,0 +1,33 @@
+"""Numbers that commands take have an end."""
+
+import argparse
+
+import pytest
+
+from krm_windows.cli import fleet, repository, shards, times, years
+from krm_windows.workspace import processes
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "999999", "1" * 5000, "٣", "1e9", ""])
+def test_no_number_is_without_bounds(text: str) -> None:
+    """Whatever it is of."""
+    for read in (fleet._count, repository._builds, times.number_of_days, years._years, shards.parse):
+        with pytest.raises(argparse.ArgumentTypeError):
+            read(text)
+
+
+@pytest.mark.parametrize("text", ["1/99999999", "1-99999", "2000-2999", "2/1"])
+def test_no_range_is_without_bounds(text: str) -> None:
+    """Parts of a fleet, and years."""
+    for read in (shards.parse, years._years):
+        with pytest.raises(argparse.ArgumentTypeError):
+            read(text)
+
+
+def test_no_more_processes_than_items(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many are asked for."""
+    begun = []
+    begin = processes._begin
+    monkeypatch.setattr(processes, "_begin", lambda work, items: begun.append(items) or begin(work, items))
+    assert list(processes.spread(abs, [-1, -2, -3], 1_000_000)) == [1, 2, 3]
+    assert len(begun) == 3

@@ -1,0 +1,233 @@
+"""Every regular expression of the package: constant, and matched in a time that grows as the text does."""
+
+import ast
+import importlib
+import pkgutil
+import re
+import sys
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from regexes import fault
+
+import krm_windows
+
+ROOT = Path(krm_windows.__file__).parent
+CALLS = frozenset({"match", "fullmatch", "search", "sub", "subn", "split", "findall", "finditer"})
+ANCHORED = frozenset({"match", "fullmatch"})
+# Patterns that are linear for a reason that their structure does not show.
+ARGUED = {
+    ("krm.lines", "_TRIVIA"): "nothing follows the loop, so it never goes back",
+    ("krm.lines", "_PROPERTIES"): "nothing follows the outer loop, and what the inner one tries again is one word",
+    ("krm.outline", "_OPEN"): "each look ahead stops at the next quote, which is where the search goes on",
+}
+# Functions that compile: a number or an escaped name put into a pattern, and the types of a policy, when imported.
+ESCAPED = {"krm.outline", "krm.kube_object", "policy.fields"}
+# What walks directories, other than `workspace.walk`: the program's own, and a copy that we made ourselves.
+WALKS = {"emit.configmap", "workspace.kustomize"}
+
+
+def short(module: ModuleType) -> str:
+    """Return a module's name without the package's."""
+    return module.__name__.removeprefix("krm_windows.")
+
+
+@lru_cache(maxsize=1)
+def modules() -> tuple[ModuleType, ...]:
+    """Import every module."""
+    names = (found.name for found in pkgutil.walk_packages(krm_windows.__path__, "krm_windows."))
+    return tuple(importlib.import_module(name) for name in names if not name.endswith("__main__"))
+
+
+@lru_cache(maxsize=256)
+def tree(module: ModuleType) -> ast.Module:
+    """Return what a module says."""
+    return ast.parse(Path(str(module.__file__)).read_text())
+
+
+def calls(module: ModuleType) -> Iterator[tuple[ast.Call, str, bool]]:
+    """Yield each call of `re`, the function's name, and whether it is made when the module is imported."""
+    inside = {
+        id(node)
+        for function in ast.walk(tree(module))
+        if isinstance(function, ast.FunctionDef | ast.Lambda)
+        for node in ast.walk(function)
+    }
+    for node in ast.walk(tree(module)):
+        function = node.func if isinstance(node, ast.Call) else None
+        of = function.value if isinstance(function, ast.Attribute) else None
+        if isinstance(node, ast.Call) and isinstance(of, ast.Name) and of.id == "re":
+            yield node, str(getattr(function, "attr", "")), id(node) not in inside
+
+
+def constant(module: ModuleType, node: ast.expr) -> str | bytes | None:
+    """Return a text that a module has at its top, None for one that depends on anything else."""
+    names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+    if not names <= vars(module).keys() or any(isinstance(each, ast.Call) for each in ast.walk(node)):
+        return None
+    value = eval(compile(ast.Expression(node), "", "eval"), vars(module))  # noqa: S307 - the package's own source
+    return value if isinstance(value, str | bytes) else None
+
+
+@lru_cache(maxsize=1)
+def compiled() -> list[tuple[str, str, re.Pattern[str] | re.Pattern[bytes]]]:
+    """Return every pattern that stands at the top of a module, in tuples, tables and types too."""
+    found: dict[int, tuple[str, str, re.Pattern[str] | re.Pattern[bytes]]] = {}
+    for module in modules():
+        for name, value in vars(module).items():
+            for pattern in held(value, 0):
+                if defines(module, name):
+                    found.setdefault(id(pattern), (short(module), name, pattern))
+    return list(found.values())
+
+
+def defines(module: ModuleType, name: str) -> bool:
+    """Whether a module gives a name its value itself."""
+    targets = (node for node in tree(module).body if isinstance(node, ast.Assign | ast.AnnAssign))
+    return any(
+        isinstance(each, ast.Name) and each.id == name
+        for node in targets
+        for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+        for each in ast.walk(target)
+    )
+
+
+def held(value: object, depth: int) -> Iterator[re.Pattern[str] | re.Pattern[bytes]]:
+    """Yield the patterns in a value: itself, or in what it consists of."""
+    if isinstance(value, re.Pattern):
+        yield value
+    elif depth < 6:
+        parts: list[object] = []
+        if isinstance(value, dict):
+            parts = [*value.keys(), *value.values()]
+        elif isinstance(value, tuple | list | set | frozenset):
+            parts = list(value)
+        elif hasattr(value, "__metadata__"):
+            parts = list(value.__metadata__)
+        elif hasattr(value, "func") and hasattr(getattr(value, "func", None), "keywords"):
+            parts = list(value.func.keywords.values())
+        for part in parts:
+            yield from held(part, depth + 1)
+
+
+@lru_cache(maxsize=1)
+def methods() -> dict[str, set[str]]:
+    """Return what is called of each name: `_WORD.match(…)` and `lines.BREAK.match(…)` of the last one."""
+    found: dict[str, set[str]] = {}
+    for module in modules():
+        for node in ast.walk(tree(module)):
+            if isinstance(node, ast.Attribute) and node.attr in CALLS:
+                value = node.value
+                name = (
+                    value.id if isinstance(value, ast.Name) else value.attr if isinstance(value, ast.Attribute) else ""
+                )
+                found.setdefault(f"{short(module)}.{name}", set()).add(node.attr)
+                found.setdefault(name, set()).add(node.attr)
+    return found
+
+
+def searches(module: str, name: str) -> bool:
+    """Whether a pattern is ever searched for. One without uses of its own is in a table, whose uses are `pattern`'s."""
+    local = methods().get(f"{module}.{name}") or methods().get(name) if name.isupper() or name.startswith("_") else None
+    # Those of types are read by `policy.fields`.
+    of_types = methods()["policy.fields.pattern"] if name[0].isupper() and not name.isupper() else None
+    used = local or methods().get(f"{module}.pattern") or of_types or CALLS
+    return not used <= ANCHORED
+
+
+def test_patterns_are_found() -> None:
+    """The tests below speak of all of them: those in tables and in types too."""
+    names = {f"{module}.{name}" for module, name, _ in compiled()}
+    assert len(compiled()) > 80
+    assert {"policy.fields.Label", "policy.schedules._ODD", "migrate.faults._DEAD", "policy.moments._SHAPES"} <= names
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "pattern"), [pytest.param(*each, id=f"{each[0]}.{each[1]}") for each in compiled()]
+)
+def test_a_pattern_is_linear(module: str, name: str, pattern: re.Pattern[str]) -> None:
+    """As its structure shows, in the way in which it is used; or for a reason that is given."""
+    wrong = fault(pattern, searches=searches(module, name))
+    assert (wrong is not None) == ((module, name) in ARGUED), wrong
+
+
+def test_patterns_are_constant() -> None:
+    """No text from outside reaches `re`: what it is given stands at the top of a module."""
+    wrong = []
+    for module in modules():
+        for node, name, early in calls(module):
+            if name == "compile" and not early and short(module) not in ESCAPED:
+                wrong.append(f"{module.__name__}:{node.lineno}: compiles within a function")
+            if name not in CALLS or short(module).startswith("krm."):
+                continue
+            pattern = constant(module, node.args[0])
+            if pattern is None:
+                wrong.append(f"{module.__name__}:{node.lineno}: takes a pattern that is no constant")
+            elif fault(re.compile(pattern), searches=name not in ANCHORED):
+                wrong.append(f"{module.__name__}:{node.lineno}: {pattern!r} is not linear")
+    assert wrong == []
+
+
+def test_no_other_matcher_is_used() -> None:
+    """What turns a text into a pattern by itself, or follows links, stays out."""
+    wrong = []
+    for module in modules():
+        for node in ast.walk(tree(module)):
+            imported = {alias.name for alias in node.names} if isinstance(node, ast.Import) else set()
+            if isinstance(node, ast.ImportFrom):
+                imported = {node.module}
+            if imported & {"fnmatch", "glob"}:
+                wrong.append(f"{module.__name__}:{node.lineno}")
+            walked = isinstance(node, ast.Attribute) and node.attr in ("rglob", "glob", "full_match")
+            if walked and short(module) not in WALKS:
+                wrong.append(f"{module.__name__}:{node.lineno}")
+    assert wrong == []
+
+
+# Patterns without blanks, divided by blanks.
+LINEAR = r"""
+    a+b a*b (a|b)*c (?:a+b)+c \d{1,3}:\d{2} [^:]*:[^:]*: (?:#[^\n]*+)?\r?\n (?:[ab]*+c)+ x*+x (?:ab?)+
+    (?:a|b(?=c)|[cd])*\Z
+"""
+SLOW = r"""
+    (a+)+b (a|ab?)*b (a*)*b (?:a|ab|b)*c a*a*b .*a.*b (?:\d+,?)+x (?:\s|#.*)*x \s*\n\s*x (?:[ab]+c?)+d
+    [a-z]*c[a-z]*! (?i)(?:k.?|K)*x (?:#[^\n]*)?(?:\r?\n#[^\n]*)*!
+"""
+SLOW_TO_FIND = r"""
+    a+b \s+$ \bfor\s+\w+\s+in\s+[\w\s]+; <[^>]*> \$\{(\w+):=([^}]*)\} a(?:[^b]*b)? [0-9]*s
+"""
+QUICK_TO_FIND = r"""
+    a+ \d+ [^a-z]+ ab \$\{(\w+):=([^}$]*)\} \bfor\b (?m)^-+$ '[^']*'
+"""
+
+
+@pytest.mark.parametrize("pattern", LINEAR.split())
+def test_what_is_linear_is_called_so(pattern: str) -> None:
+    """Loops that share nothing, or give nothing back."""
+    assert fault(re.compile(pattern), searches=False) is None
+
+
+@pytest.mark.parametrize("pattern", SLOW.split())
+def test_what_is_not_is_found(pattern: str) -> None:
+    """Loops in loops, beside each other, and such as share a character."""
+    assert fault(re.compile(pattern), searches=False) is not None
+
+
+@pytest.mark.parametrize("pattern", SLOW_TO_FIND.split())
+def test_what_is_slow_to_find_is_found(pattern: str) -> None:
+    """A search begins anew at each character."""
+    assert fault(re.compile(pattern), searches=True) is not None
+
+
+@pytest.mark.parametrize("pattern", QUICK_TO_FIND.split())
+def test_what_is_quick_to_find_is_called_so(pattern: str) -> None:
+    """Where it cannot begin, or has succeeded."""
+    assert fault(re.compile(pattern), searches=True) is None
+
+
+if __name__ == "__main__":
+    for found in compiled():
+        sys.stdout.write(f"{found[0]}.{found[1]}: {found[2].pattern!r}, searched: {searches(found[0], found[1])}\n")

@@ -1,0 +1,34 @@
+"""Work that is counted, for tests of how it grows: a clock would tell of the machine instead."""
+
+import sys
+from collections.abc import Callable
+from types import FrameType
+
+
+def steps(call: Callable[[], object]) -> int:
+    """Return how many instructions of Python a call takes (bytecode, at whatever depth)."""
+    counted = 0
+
+    def trace(frame: FrameType, event: str, _: object) -> Callable[[FrameType, str, object], object]:
+        nonlocal counted
+        frame.f_trace_opcodes = True
+        frame.f_trace_lines = False
+        counted += event == "opcode"
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        call()
+    finally:
+        sys.settrace(before)
+    return counted
+
+
+def growth(call: Callable[[int], object], size: int) -> float:
+    """Return how many times the work grows when the size doubles: 2 is linear, 4 quadratic.
+
+    The call is made once before it is counted, so that what is only made once (imports, caches of tables) is made.
+    """
+    call(size)
+    return steps(lambda: call(2 * size)) / steps(lambda: call(size))
