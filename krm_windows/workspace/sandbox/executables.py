@@ -1,8 +1,8 @@
 """Programs on the PATH, and the files that the kernel and the loader open to start one."""
 
 import os
-import re
 import struct
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +12,6 @@ _LIMITS = programs.Limits(seconds=20, output=1024 * 1024)
 # The ELF header and program headers of 64 bits, lower bytes first (elf(5)).
 _MAGIC = b"\x7fELF\x02\x01"
 _HEADERS, _HEADER_SIZE_AND_COUNT, _INTERPRETER = 0x20, 0x36, 3
-_LIBRARY = re.compile(r"(?:=> )?(/\S+) \(0x")
 _LOADER_CACHE = "/etc/ld.so.cache"
 
 
@@ -35,12 +34,20 @@ def find(name: str) -> Executable | None:
     if loader is None:
         return Executable(path, (path,), ())
     listed = programs.run([loader, "--list", path], environment={}, limits=_LIMITS)
-    libraries = {os.path.realpath(library) for library in _LIBRARY.findall(listed.output.decode(errors="replace"))}
+    libraries = set(_libraries(listed.output.decode(errors="replace")))
     loader = os.path.realpath(loader)
     reads = sorted(libraries - {loader})
     if Path(_LOADER_CACHE).is_file():
         reads.append(_LOADER_CACHE)
     return Executable(path, (path, loader), tuple(reads))
+
+
+def _libraries(listed: str) -> Iterator[str]:
+    """Yield the paths of libraries in what a loader lists: `libc.so.6 => /lib/libc.so.6 (0x00007f…)`, one a line."""
+    for line in listed.splitlines():
+        place, _, _ = line.rpartition("=> ")[2].strip().partition(" (0x")
+        if place.startswith("/"):
+            yield os.path.realpath(place)
 
 
 def _loader(path: str) -> str | None:

@@ -120,7 +120,8 @@ def methods() -> dict[str, set[str]]:
     for module in modules():
         for node in ast.walk(tree(module)):
             if isinstance(node, ast.Attribute) and node.attr in CALLS:
-                value = node.value
+                # `_TABLE[key].match(…)` is a use of what is in the table.
+                value = node.value.value if isinstance(node.value, ast.Subscript) else node.value
                 name = (
                     value.id if isinstance(value, ast.Name) else value.attr if isinstance(value, ast.Attribute) else ""
                 )
