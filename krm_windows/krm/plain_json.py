@@ -40,7 +40,7 @@ def _decoded(decode: Callable[[str, int], tuple[object, int]], text: str, place:
 def _check(value: object) -> None:
     """Refuse what lies too deep, level by level and not by recursion."""
     level = [value]
-    for _ in range(limits.DEPTH + 1):
+    for _ in range(limits.DEPTH):
         level = [inner for outer in level for inner in _inside(outer)]
         if not level:
             return
