@@ -26,7 +26,7 @@ _PROBE = "\n#\n"
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """The last bytes of a text: as they came, and so that more can follow. Both are empty where it makes no difference."""
+    """The last bytes of a text: as they came, and so that more can follow; both empty where it makes no difference."""
 
     raw: bytes = b""
     closed: bytes = b""
@@ -48,22 +48,26 @@ class Ending:
         yield held
 
 
+ORDINARY = Ending()
+"""That of a text to which more can be put as it is."""
+
+
 def of(data: bytes) -> Ending:
     """Look at the end of a text; one that ends with a line break is never read for it."""
     if not data or data.endswith(b"\n"):
-        return Ending()
+        return ORDINARY
     try:
         text = data.decode()
         last = _last(text)
         if last is None:
-            return Ending()
+            return ORDINARY
         start = last[0]
         for closed in _candidates(text[start:]):
             if _last(text[:start] + closed.removesuffix("\n") + _PROBE) == last:
                 return Ending(text[start:].encode(), closed.encode())
     except (InputError, UnicodeDecodeError):
         pass
-    return Ending()
+    return ORDINARY
 
 
 def _last(text: str) -> tuple[int, str] | None:

@@ -87,7 +87,7 @@ def events(text: str | bytes) -> Iterator[yaml.Event]:
     try:
         loader = yaml.CSafeLoader(text)
         while loader.check_event():
-            event = loader.get_event()
+            event = cast("yaml.Event", loader.get_event())
             if isinstance(event, yaml.CollectionStartEvent):
                 depth += 1
                 if depth > limits.DEPTH:
@@ -187,7 +187,9 @@ class _Reader:
         name = event.anchor or ""
         target = self.anchors.get(name)
         if target is None:
-            missing = "stands for a node that it is a part of" if name in self.anchors else "has no anchor in this object"
+            missing = (
+                "stands for a node that it is a part of" if name in self.anchors else "has no anchor in this object"
+            )
             raise InputError(f"*{name} {missing}", start.line + 1, start.column + 1)
         self.nodes += target.nodes
         self.length += target.length

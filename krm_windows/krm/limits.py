@@ -1,8 +1,8 @@
 """Limits on foreign text: how large, how deep and how much repeated it may be before it is refused.
 
-They hold for a text that is looked into: one object of a stream, a functionConfig, a file of JSON. What is only passed on
-is never built as objects, so that of these only the depth counts there, and only where libyaml has to find the boundaries.
-An object that etcd takes has 1.5 MB at most, and the deepest schemas of CustomResourceDefinitions are about 60 deep.
+They hold for a text that is looked into: one object of a stream, a functionConfig, a file of JSON. What is only passed
+on is never built as objects: of that only the depth counts, and only where libyaml has to find the boundaries. An
+object that etcd takes has 1.5 MB at most; the deepest schemas of CustomResourceDefinitions are about 60 deep.
 """
 
 from krm_windows.krm.errors import ExcessError

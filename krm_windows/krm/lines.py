@@ -21,8 +21,8 @@ def newline(text: str) -> str:
 def start(text: str, place: int) -> int:
     """Give where the line of `place` begins.
 
-    Looks further and further back, so that it takes as long as the line and not as long as all that is above it: of some
-    breaks a text has none at all.
+    Looks further and further back, so that it takes as long as the line and not as long as all that is above it: some
+    breaks a text does not have at all.
     """
     reach = 256
     while reach < place:

@@ -74,8 +74,8 @@ _BOM = b"\xef\xbb\xbf"
 
 # The beginning of a quoted scalar or a flow collection that is not closed on its line.
 _BEGINS = rb"(?:(?<=[\s:?-][ \t].)|(?<=\n.))"
-# Every repetition is possessive (`*+`): what it took is never tried again in another way, or a list that is not closed on
-# its line would take twice as long with each entry.
+# Every repetition is possessive (`*+`): what it took is never tried again in another way, or a list that is not closed
+# on its line would take twice as long with each entry.
 _QUOTED = rb""""(?:[^"\\\n]|\\.)*+"|'[^'\n]*+'(?!')"""
 _ENTRY = rb"(?:[\w./-]++:[ ]++)?+(?>%b|[^\[\]{}\"'\#,\n]*+)" % _QUOTED
 _PROPERTY = rb"""BEGINS\S*(?:[ \t]+[!&]\S*)?[ \t]+["'\[{]"""

@@ -1,4 +1,4 @@
-"""JSON that is no resource of ours: notes on objects, and what kubectl prints; within the limits of every foreign text."""
+"""JSON that is no resource of ours: notes on objects, and what kubectl prints; within the limits of foreign text."""
 
 import json
 import re

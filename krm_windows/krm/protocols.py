@@ -134,7 +134,7 @@ def _echo(call: Call, code: ExitCode, results: list[Result], *, silent: bool = F
 
 
 def _is_yaml(data: bytes) -> bool:
-    """Say whether a text is YAML, as far as it is read: nothing was wrong with one up to the place where it is too much."""
+    """Say whether a text is YAML, as far as it is read: one that is too much was right up to the limit."""
     try:
         return sum(1 for _ in layout.events(data.decode())) > 0
     except ExcessError:

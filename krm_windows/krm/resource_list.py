@@ -34,7 +34,7 @@ class Envelope:
 
     data: bytes
     outline: Outline
-    ending: Ending = Ending()
+    ending: Ending = endings.ORDINARY
 
     def chunks(self, items: list[KubeObject], results: list[Result]) -> Iterator[Chunk]:
         """Give the document with these items, and with the results behind those that it had."""

@@ -22,7 +22,7 @@ class Documents:
     """Objects as documents of one stream; results have no place in it."""
 
     line_break: bytes = b"\n"
-    ending: Ending = Ending()
+    ending: Ending = endings.ORDINARY
 
     def chunks(self, items: list[KubeObject], results: list[Result]) -> Iterator[Chunk]:  # noqa: ARG002 - see above
         """Give the documents with a marker between them."""

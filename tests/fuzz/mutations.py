@@ -9,17 +9,99 @@ LONGEST = 200_000
 
 # What stands where a text belongs, and lines that mean something else than the one before them.
 SHAPES = [
-    *("[]", "{}", "[a]", "[[[]]]", "{a: b}", "[a, {b: c}]", "null", "~", '""', "''", "|", ">-", "|+", "*a", "&a x", "&a"),
-    *("&a [*a]", "!!str", "!!binary x", "!!map {}", "<<", "{<<: *a}", "9" * 50, "-0", "1e999", '"\\u0000"', '"\\ud800"', "\u202e", "\x1b[31m"),
-    *("* * * * *", "@every 0s", "Mon 25:00", "2026-02-30", "9999-12-31", "0001-01-01T00:00", "366d", "24:00", "P1D", "x" * 300),
+    *(
+        "[]",
+        "{}",
+        "[a]",
+        "[[[]]]",
+        "{a: b}",
+        "[a, {b: c}]",
+        "null",
+        "~",
+        '""',
+        "''",
+        "|",
+        ">-",
+        "|+",
+        "*a",
+        "&a x",
+        "&a",
+    ),
+    *(
+        "&a [*a]",
+        "!!str",
+        "!!binary x",
+        "!!map {}",
+        "<<",
+        "{<<: *a}",
+        "9" * 50,
+        "-0",
+        "1e999",
+        '"\\u0000"',
+        '"\\ud800"',
+        "\u202e",
+        "\x1b[31m",
+    ),
+    *(
+        "* * * * *",
+        "@every 0s",
+        "Mon 25:00",
+        "2026-02-30",
+        "9999-12-31",
+        "0001-01-01T00:00",
+        "366d",
+        "24:00",
+        "P1D",
+        "x" * 300,
+    ),
     *("'open", '"open', "[open", "{open", "a: b: c", "- - - a", "? a", "%YAML 1.1", "\ufeff", "%", "@", "\t"),
 ]
 LINES = [
     *MISLEADING,
     *COMMENTS,
-    *("? ", "? a", ": b", "? [a]", "? {a: b}", "---", "...", "--- |", "%YAML 1.2", "<<: {a: b}", "<<: *a", "  <<: [*a, *a]"),
-    *("items: []", "items: null", "items: {}", "results: x", "results: []", "functionConfig: null", "kind: ResourceList"),
-    *("'", '"', "]", "}", "[", "{", "|", "\t", "\x00", "\x85", "\u2028", "a: |", "- |", "  a: >+", "- ? a", "-", "- -", "-\t- a"),
+    *(
+        "? ",
+        "? a",
+        ": b",
+        "? [a]",
+        "? {a: b}",
+        "---",
+        "...",
+        "--- |",
+        "%YAML 1.2",
+        "<<: {a: b}",
+        "<<: *a",
+        "  <<: [*a, *a]",
+    ),
+    *(
+        "items: []",
+        "items: null",
+        "items: {}",
+        "results: x",
+        "results: []",
+        "functionConfig: null",
+        "kind: ResourceList",
+    ),
+    *(
+        "'",
+        '"',
+        "]",
+        "}",
+        "[",
+        "{",
+        "|",
+        "\t",
+        "\x00",
+        "\x85",
+        "\u2028",
+        "a: |",
+        "- |",
+        "  a: >+",
+        "- ? a",
+        "-",
+        "- -",
+        "-\t- a",
+    ),
 ]
 
 Mutation = Callable[[bytes, Random, Sequence[bytes]], bytes]
@@ -60,7 +142,7 @@ def _indented(text: bytes, random: Random, others: Sequence[bytes]) -> bytes:  #
     start = random.randrange(len(lines) + 1)
     for index in range(start, min(len(lines), start + random.choice((1, 1, 3)))):
         line = lines[index]
-        lines[index] = b"  " + line if random.random() < 0.5 else line.removeprefix(b"  ")  # noqa: PLR2004 - a half
+        lines[index] = b"  " + line if random.random() < 0.5 else line.removeprefix(b"  ")
     return b"".join(lines)
 
 
@@ -88,19 +170,21 @@ def _emptied(text: bytes, random: Random, others: Sequence[bytes]) -> bytes:  # 
     end = index + 1
     while end < len(lines) and len(lines[end]) - len(lines[end].lstrip()) > column:
         end += 1
-    lines[index : end] = [lines[index] + b" " + random.choice(SHAPES).encode()]
+    lines[index:end] = [lines[index] + b" " + random.choice(SHAPES).encode()]
     return b"\n".join(lines)
 
 
 def _inserted(text: bytes, random: Random, others: Sequence[bytes]) -> bytes:  # noqa: ARG001 - likewise
     lines = text.splitlines(keepends=True)
     column = b" " * random.choice((0, 0, 2, 4, 6))
-    lines.insert(random.randrange(len(lines) + 1), column + random.choice(LINES).encode() + random.choice((b"\n", b"\n", b"")))
+    lines.insert(
+        random.randrange(len(lines) + 1), column + random.choice(LINES).encode() + random.choice((b"\n", b"\n", b""))
+    )
     return b"".join(lines)
 
 
 def _cut(text: bytes, random: Random, others: Sequence[bytes]) -> bytes:  # noqa: ARG001 - likewise
-    return text[: random.randrange(len(text) + 1)] if random.random() < 0.5 else text.rstrip(b"\n")  # noqa: PLR2004 - a half
+    return text[: random.randrange(len(text) + 1)] if random.random() < 0.5 else text.rstrip(b"\n")
 
 
 def _spliced(text: bytes, random: Random, others: Sequence[bytes]) -> bytes:
@@ -112,7 +196,17 @@ def _spliced(text: bytes, random: Random, others: Sequence[bytes]) -> bytes:
 
 def _bytes(text: bytes, random: Random, others: Sequence[bytes]) -> bytes:  # noqa: ARG001 - likewise
     place = random.randrange(len(text) + 1)
-    what = random.choice((bytes([random.randrange(256)]), b"\xff\xfe", b"\r", b"\xc2\x85", b"\xe2\x80\xa8", b"\xef\xbb\xbf", b"\xf0\x9f\x98\x80"))
+    what = random.choice(
+        (
+            bytes([random.randrange(256)]),
+            b"\xff\xfe",
+            b"\r",
+            b"\xc2\x85",
+            b"\xe2\x80\xa8",
+            b"\xef\xbb\xbf",
+            b"\xf0\x9f\x98\x80",
+        )
+    )
     return text[:place] + what + text[place + random.choice((0, 1)) :]
 
 
@@ -121,6 +215,18 @@ def _breaks(text: bytes, random: Random, others: Sequence[bytes]) -> bytes:  # n
 
 
 MUTATIONS: tuple[Mutation, ...] = (
-    *(_removed, _repeated, _moved, _indented, _replaced, _replaced, _replaced, _emptied, _emptied, _inserted, _inserted),
+    *(
+        _removed,
+        _repeated,
+        _moved,
+        _indented,
+        _replaced,
+        _replaced,
+        _replaced,
+        _emptied,
+        _emptied,
+        _inserted,
+        _inserted,
+    ),
     *(_cut, _spliced, _bytes, _breaks),
 )

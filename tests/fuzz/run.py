@@ -1,7 +1,7 @@
 """Fuzzing for as long as one likes, guided by coverage: `make fuzz`.
 
-Each target runs in a process of its own, of limited memory, because libFuzzer ends its process where it finds something;
-it is started again until its time is over.
+Each target runs in a process of its own, of limited memory, because libFuzzer ends its process where it finds
+something; it is started again until its time is over.
 """
 
 import argparse
@@ -82,7 +82,12 @@ def _work(name: str, seconds: int) -> int:
         return text[:longest]
 
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    options = [f"-max_total_time={seconds}", f"-timeout={2 * targets.SECONDS}", "-max_len=100000", "-print_final_stats=1"]
+    options = [
+        f"-max_total_time={seconds}",
+        f"-timeout={2 * targets.SECONDS}",
+        "-max_len=100000",
+        "-print_final_stats=1",
+    ]
     artifacts = f"-artifact_prefix={FINDINGS}/{name}-"
     atheris.Setup([sys.argv[0], *options, artifacts, str(corpus)], one, custom_mutator=changed)
     atheris.Fuzz()

@@ -71,7 +71,9 @@ spec:
 def manifests() -> tuple[bytes, ...]:
     """Return every small YAML or JSON file of the fixtures and the examples."""
     folders = (ROOT / "tests/fixtures", ROOT / "examples")
-    files = sorted(file for folder in folders for file in folder.rglob("*") if file.suffix in {".yaml", ".yml", ".json"})
+    files = sorted(
+        file for folder in folders for file in folder.rglob("*") if file.suffix in {".yaml", ".yml", ".json"}
+    )
     return tuple({file.read_bytes(): None for file in files if file.is_file() and file.stat().st_size < LARGEST})
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 import yaml
 from calls import APPS, POLICY, TextLoader, call
@@ -49,7 +49,7 @@ class _HangError(BaseException):
 def bounded() -> Iterator[None]:
     """Turn a call that does not end into a finding."""
 
-    def stop(number: int, frame: FrameType | None) -> None:
+    def stop(_number: int, _frame: FrameType | None) -> None:
         raise _HangError(f"stopped after {SECONDS} seconds")
 
     before = signal.signal(signal.SIGALRM, stop)
@@ -209,7 +209,7 @@ def _check_form(arguments: tuple[str, ...], out: bytes) -> None:
     if "json" in arguments or "--json" in arguments:
         json.loads(text)
     elif "svg" in arguments:
-        ElementTree.fromstring(text)  # noqa: S314 - our own output
+        ET.fromstring(text)  # noqa: S314 - our own output
     elif "ics" in arguments and not text.startswith("BEGIN:VCALENDAR\r\n"):
         raise Finding("the calendar does not begin as one")
 
@@ -250,7 +250,7 @@ def _items(data: bytes, *, tame: bool = False) -> list[object] | None:
 
 
 def _texts(data: bytes) -> Iterator[bytes]:
-    """Yield the text of each item in block style, without what surrounds it; nothing of one that it cannot be sure of."""
+    """Yield the text of each item in block style, without what surrounds it; nothing where it cannot be sure."""
     text = data.decode().removeprefix("\ufeff")
     root = yaml.compose(text, yaml.CSafeLoader)
     keys = [key.value for key, _ in root.value] if isinstance(root, yaml.MappingNode) else []

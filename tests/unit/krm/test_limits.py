@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable
+from itertools import pairwise
 
 import pytest
 from calls import APPS, HEAD, POLICY, Answer, as_item, call, indented, program, wire
@@ -16,17 +17,17 @@ NAMES = [f"n{index}" for index in range(10)]
 def bomb() -> str:
     """Return nine levels, each nine times the one before: 9**9 nodes in a kilobyte."""
     rows = [f"n0: &n0 [{', '.join(['x'] * 9)}]\n"]
-    for before, name in zip(NAMES, NAMES[1:], strict=False):
+    for before, name in pairwise(NAMES):
         rows.append(f"{name}: &{name} [{', '.join([f'*{before}'] * 9)}]\n")
     return "".join(rows)
 
 
 def merges() -> str:
     """Return mappings that each merge those before them, with keys of their own."""
-    rows = ["m0: &m0 {k0: v}\n"]
-    for index in range(1, 400):
-        rows.append(f"m{index}: &m{index} {{<<: [{', '.join([f'*m{index - 1}'] * 9)}], k{index}: v}}\n")
-    return "".join(rows)
+    rows = (
+        f"m{index}: &m{index} {{<<: [{', '.join([f'*m{index - 1}'] * 9)}], k{index}: v}}\n" for index in range(1, 400)
+    )
+    return "m0: &m0 {k0: v}\n" + "".join(rows)
 
 
 def steps(run: Callable[[], object]) -> int:
@@ -258,7 +259,19 @@ def test_a_block_scalar_behind_which_nothing_is_put() -> None:
     assert b"z" in b"".join(resources.chunks())
 
 
-BARE = ["? ", "?", "? zzz", "? &a zzz", "? [a, b]", "? {a: b}", "? |\n  x", "? # text", "?\n  a: b", "? 'a: b'", "? a # b: c"]
+BARE = [
+    "? ",
+    "?",
+    "? zzz",
+    "? &a zzz",
+    "? [a, b]",
+    "? {a: b}",
+    "? |\n  x",
+    "? # text",
+    "?\n  a: b",
+    "? 'a: b'",
+    "? a # b: c",
+]
 
 
 @pytest.mark.parametrize("key", BARE)
