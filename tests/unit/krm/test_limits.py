@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import pytest
 from calls import APPS, HEAD, POLICY, Answer, as_item, call, indented, program, wire
+from counting import steps
 
 from krm_windows import krm
 from krm_windows.krm import layout, limits, lines, outline, plain_json
@@ -28,23 +29,6 @@ def merges() -> str:
         f"m{index}: &m{index} {{<<: [{', '.join([f'*m{index - 1}'] * 9)}], k{index}: v}}\n" for index in range(1, 400)
     )
     return "m0: &m0 {k0: v}\n" + "".join(rows)
-
-
-def steps(run: Callable[[], object]) -> int:
-    """Count the calls of Python functions that `run` makes: work, and not time."""
-    counted = 0
-
-    def count(_frame: object, event: str, _argument: object) -> None:
-        nonlocal counted
-        counted += event == "call"
-
-    before = sys.getprofile()
-    sys.setprofile(count)
-    try:
-        run()
-    finally:
-        sys.setprofile(before)
-    return counted
 
 
 REFUSED = {
