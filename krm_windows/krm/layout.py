@@ -14,6 +14,8 @@ from krm_windows.krm import limits
 from krm_windows.krm.errors import ExcessError, InputError
 from krm_windows.krm.nodes import Mapping, Node, Scalar, Sequence
 
+_STARTS = (yaml.MappingStartEvent, yaml.SequenceStartEvent)
+_ENDS = (yaml.MappingEndEvent, yaml.SequenceEndEvent)
 _STR = "tag:yaml.org,2002:str"
 _MERGE = "tag:yaml.org,2002:merge"
 
@@ -86,13 +88,13 @@ def events(text: str | bytes) -> Iterator[yaml.Event]:
     depth = 0
     try:
         loader = yaml.CSafeLoader(text)
-        while loader.check_event():
-            event = cast("yaml.Event", loader.get_event())
-            if isinstance(event, yaml.CollectionStartEvent):
+        while (event := loader.get_event()) is not None:
+            kind = type(event)
+            if kind in _STARTS:
                 depth += 1
                 if depth > limits.DEPTH:
                     raise too_deep(event)
-            elif isinstance(event, yaml.CollectionEndEvent):
+            elif kind in _ENDS:
                 depth -= 1
             yield event
     except yaml.MarkedYAMLError as error:
