@@ -12,12 +12,13 @@ export PYTHONPYCACHEPREFIX := $(CURDIR)/.cache/bytecode
 export HYPOTHESIS_STORAGE_DIRECTORY := $(CURDIR)/.cache/hypothesis
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test laws-full e2e cluster-up cluster-down check bench-cluster bench image format generate clean \
+.PHONY: help demo test fuzz laws-full e2e cluster-up cluster-down check bench-cluster bench image format generate clean \
 	dist requirements renew-images audit
 
 help:
 	@echo 'make demo      build examples/no-deploy-friday and show its coming week'
 	@echo 'make test      run the tests; what a machine lacks is named and skipped'
+	@echo 'make fuzz      read inputs changed at random, for FUZZ_SECONDS (300), or FUZZ_INPUT alone; see tests/fuzz'
 	@echo 'make laws-full walk ten years of all zones minute by minute, which takes half an hour'
 	@echo 'make e2e       tell the stories of tests/cluster on a real control plane and Flux (as root, after .ci/setup cluster)'
 	@echo 'make check     lint, types, layers, generated files, rules of the house'
@@ -44,6 +45,15 @@ demo: $(READY)
 
 test: $(READY)
 	@$(BIN)/python -m pytest --numprocesses auto --dist worksteal --ignore tests/cluster $(TESTS)
+
+# `make fuzz FUZZ_TARGET=policy` reads into one way in alone; `FUZZ_INPUT=file` shows a finding again.
+FUZZ_SECONDS ?= 300
+FUZZ_TARGET ?= all
+FUZZ_INPUT ?=
+
+fuzz: $(READY)
+	@$(BIN)/python -c 'import atheris' 2>/dev/null || $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,fuzz]'
+	@PYTHONPATH=tests:tests/property:tests/fuzz $(BIN)/python tests/fuzz/run.py --seconds $(FUZZ_SECONDS) --target $(FUZZ_TARGET) $(FUZZ_INPUT)
 
 laws-full: $(READY)
 	@$(BIN)/python tests/property/laws_full.py

@@ -95,6 +95,7 @@ def fails(results: Iterable[Result], *, strict: bool = False) -> bool:
     return any(result.severity in failing for result in results)
 
 
+_NUMBER = re.compile(r"([0-9]+)")
 _RANK = {severity: rank for rank, severity in enumerate(Severity)}
 
 
@@ -106,5 +107,15 @@ def sort(results: Iterable[Result]) -> list[Result]:
 
 def _key(result: Result) -> tuple[object, ...]:
     path = result.field.path if result.field else ""
-    place = tuple((part.isdigit(), int(part) if part.isdigit() else 0, part) for part in re.split(r"(\d+)", path))
+    place = tuple(map(_part, _NUMBER.split(path)))
     return (_RANK[result.severity], str(result.resource_ref or ""), place, result.tags.get("rule", ""), result.message)
+
+
+def _part(part: str) -> tuple[bool, int, str]:
+    """Give a part of a path so that numbers are ordered by their value: a longer one, without its zeros, is greater.
+
+    A name in a path may be a number of any length, which Python would refuse to convert.
+    """
+    is_number = part.isascii() and part.isdigit()
+    digits = part.lstrip("0") if is_number else ""
+    return (is_number, len(digits), digits or part)

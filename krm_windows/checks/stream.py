@@ -4,7 +4,6 @@ A layer above may have moved, renamed or dropped what was emitted, and an exec f
 without a word (kustomize), so this looks at what would be applied.
 """
 
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import product
@@ -15,7 +14,7 @@ from krm_windows.emit import Manifest, configmap, extras, kubectl, names, state_
 from krm_windows.emit.labels import GOVERNED_BY, POLICY
 from krm_windows.gate.timetable import Target
 from krm_windows.inventory import Inventory, ref_of
-from krm_windows.krm import KubeObject
+from krm_windows.krm import InputError, KubeObject, plain_json
 from krm_windows.plan.model import Plan
 from krm_windows.results import Result
 
@@ -94,8 +93,8 @@ def _missing(emitted: Emitted) -> Iterator[Result]:
 
 def _parsed(text: str) -> object:
     try:
-        return json.loads(text)
-    except ValueError:
+        return plain_json.read(text)
+    except (ValueError, InputError):
         return None
 
 

@@ -34,7 +34,9 @@ def config_map(plan: Plan) -> Manifest:
 
 def items(plan: Plan) -> list[dict[str, str]]:
     """Return which key lies at which path of the volume, so that `python3 -I` finds the package."""
-    return [{"key": key, "path": _path(key)} for key in (*program(parts(plan)), *tables(plan))]
+    # The names alone: every Job asks for them, and the tables are as long as the policy.
+    tables_ = (TIMETABLE, HOOKS) if plan.hooks else (TIMETABLE,)
+    return [{"key": key, "path": _path(key)} for key in (*program(parts(plan)), *tables_)]
 
 
 def parts(plan: Plan) -> frozenset[str]:

@@ -1,13 +1,13 @@
 """Boundaries of the children of a document's root, in bytes, from the events of libyaml."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 import yaml
 
 from krm_windows.krm import lines
-from krm_windows.krm.errors import InputError
+from krm_windows.krm.errors import ExcessError, InputError
 from krm_windows.krm.layout import ends, events, starts
 
 Kind = Literal["mapping", "sequence", "scalar"]
@@ -17,7 +17,8 @@ Kind = Literal["mapping", "sequence", "scalar"]
 class Shape:
     """A root and its children: in a mapping `spans` are from key to the end of the value, in a sequence from the dash.
 
-    `names` are the texts of a mapping's keys, `colons` the places behind their colons; `column` is that of the root;
+    `names` are the texts of a mapping's keys, `colons` the places behind their colons, or behind the key where there is
+    none (`? key`, `{key}`); `column` is that of the root;
     `end` is where a block mapping can be continued, or the closing bracket of a flow one.
     """
 
@@ -91,9 +92,14 @@ def read(data: bytes) -> Shape:
 
 
 def complete(data: bytes, kind: Kind) -> int | None:
-    """Say where the content ends if `data` is exactly one entry of a block mapping or sequence, else None."""
+    """Say where the content ends if `data` is exactly one entry of a block mapping or sequence, else None.
+
+    Raises ExcessError where it is nested too deeply: reading more of it would not help.
+    """
     try:
         shape = read(data)
+    except ExcessError:
+        raise
     except InputError:
         return None
     return shape.spans[0][1] if (shape.kind, shape.flow, len(shape.spans)) == (kind, False, 1) else None
@@ -111,8 +117,8 @@ def _shape(text: str, children: _Children, shift: int) -> Shape:
         return Shape("scalar", flow=False, column=0, end=0, spans=())
     flow, column = bool(root.flow_style), starts(root).column
     if isinstance(root, yaml.MappingStartEvent):
-        spans = [(key[0], entry[1]) for key, entry in zip(nodes[::2], nodes[1::2], strict=True)]
-        colons = [text.index(":", end) + 1 for _, end in nodes[::2]]
+        colons = [lines.colon(text, end) for _, end in nodes[::2]]
+        spans = list(_entries(text, nodes, colons, starts(root).index + shift))
         places = _bytes(text, [*(place for span in spans for place in span), *colons, children.end + shift])
         pairs = tuple((places[start], places[end]) for start, end in spans)
         names = tuple(children.names[::2])
@@ -132,6 +138,13 @@ def _shape(text: str, children: _Children, shift: int) -> Shape:
     places = _bytes(text, [place for span in nodes for place in span] + [children.end + shift])
     spans_ = tuple((places[start], places[end]) for start, end in nodes)
     return Shape("sequence", flow, column, places[children.end + shift], spans_)
+
+
+def _entries(text: str, nodes: list[tuple[int, int]], colons: list[int], place: int) -> Iterator[tuple[int, int]]:
+    """Give the entries of a mapping that begins at `place`, each from its key or from the `?` before it."""
+    for key, entry, colon in zip(nodes[::2], nodes[1::2], colons, strict=True):
+        yield lines.question(text, place, key[0]), entry[1]
+        place = max(entry[1], colon)
 
 
 def _bytes(text: str, places: Iterable[int]) -> dict[int, int]:

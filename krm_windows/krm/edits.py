@@ -17,6 +17,9 @@ from krm_windows.krm.patches import NotMinimalError, Patch, apply, canonical, me
 
 Path: TypeAlias = tuple[str | int, ...]
 
+# Each level at which a larger node is written is a reading of the text; deeper than this no orchestrator lays out.
+_LEVELS = 16
+
 
 def set_value(text: str, path: Path, content: object) -> str:
     """Give `text` with `content` at `path`, missing mappings made; raises EditError where the path leads nowhere."""
@@ -60,7 +63,7 @@ def _rewritten(text: str, root: Spot, wanted: Value) -> str:
     sought = canonical(wanted)
     if canonical(meaning(root)) == sought:
         return text
-    for depth in (None, *range(_depth(root), -1, -1)):
+    for depth in (None, *range(min(_depth(root), _LEVELS), -1, -1)):
         patches = _patches(text, root, wanted, depth)
         edited = apply(text, [*patches, *_expansions(root, patches)])
         if _means(edited, sought):

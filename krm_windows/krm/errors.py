@@ -15,6 +15,10 @@ class InputError(Exception):
         return f"line {self.line}, column {self.column}: {self.message}" if self.line else self.message
 
 
+class ExcessError(InputError):
+    """The input is larger, deeper or more repeated than `limits` allow, so it was not read to its end."""
+
+
 class EditError(Exception):
     """An edit would change more than it was asked to, so it was not made."""
 

@@ -11,6 +11,7 @@ from krm_windows.krm.nodes import Mapping, Node, Scalar, Sequence, Value, value
 _WORD = r"[A-Za-z][A-Za-z0-9._/-]*"
 _NOT_LITERAL = re.compile(r"[\s'\"\\]")
 _ANCHOR = re.compile(rb"&([^\s,\[\]{}]+)")
+_ALIAS = re.compile(rb"\*([^\s,\[\]{}*]+)")
 
 
 class KubeObject:
@@ -171,9 +172,8 @@ class KubeObject:
     def _editable(self) -> str:
         """Give the text, unless another object of the document refers to an anchor in it."""
         for name in _ANCHOR.findall(self.source, self.start, self.end):
-            alias = re.compile(rb"\*%b(?![^\s,\[\]{}])" % re.escape(name))
-            outside = alias.search(self.source, 0, self.start) or alias.search(self.source, self.end)
-            if outside:
+            first, last = _aliases(self.source).get(name, (self.start, self.start))
+            if first < self.start or last >= self.end:
                 raise EditError(f"another object refers to the anchor &{name.decode()} in {self!r}")
         return self._decoded()
 
@@ -206,3 +206,13 @@ class KubeObject:
 def _line_of(key: str, column: int) -> re.Pattern[bytes]:
     pattern = rf"\n {{{column}}}(?:  |- ){key}: +({_WORD})[ \t]*\r?\n"
     return re.compile(pattern.encode())
+
+
+@lru_cache(maxsize=1)
+def _aliases(source: bytes) -> dict[bytes, tuple[int, int]]:
+    """Give where the first and the last alias of each name stand in an input: looked for once, whatever is edited."""
+    found: dict[bytes, tuple[int, int]] = {}
+    for alias in _ALIAS.finditer(source):
+        first, _ = found.get(alias.group(1), (alias.start(), 0))
+        found[alias.group(1)] = (first, alias.start())
+    return found

@@ -10,9 +10,12 @@ from typing import Protocol, cast
 
 import yaml
 
-from krm_windows.krm.errors import InputError
+from krm_windows.krm import limits
+from krm_windows.krm.errors import ExcessError, InputError
 from krm_windows.krm.nodes import Mapping, Node, Scalar, Sequence
 
+_STARTS = (yaml.MappingStartEvent, yaml.SequenceStartEvent)
+_ENDS = (yaml.MappingEndEvent, yaml.SequenceEndEvent)
 _STR = "tag:yaml.org,2002:str"
 _MERGE = "tag:yaml.org,2002:merge"
 
@@ -78,9 +81,22 @@ def ends(event: yaml.Event) -> Mark:
 
 
 def events(text: str | bytes) -> Iterator[yaml.Event]:
-    """Give libyaml's events; raises InputError with line and column where the text is no YAML."""
+    """Give libyaml's events; raises InputError with line and column where the text is no YAML, or nested too deeply.
+
+    The depth is looked at here, for every reader, because libyaml takes longer for a token the deeper it stands.
+    """
+    depth = 0
     try:
-        yield from yaml.parse(text, Loader=yaml.CSafeLoader)
+        loader = yaml.CSafeLoader(text)
+        while (event := loader.get_event()) is not None:
+            kind = type(event)
+            if kind in _STARTS:
+                depth += 1
+                if depth > limits.DEPTH:
+                    raise too_deep(event)
+            elif kind in _ENDS:
+                depth -= 1
+            yield event
     except yaml.MarkedYAMLError as error:
         mark = cast("Mark | None", error.problem_mark)
         message = error.problem or error.context or "not YAML"
@@ -89,58 +105,110 @@ def events(text: str | bytes) -> Iterator[yaml.Event]:
         raise InputError(" ".join(str(error).split())) from error
 
 
+def too_deep(event: yaml.Event) -> ExcessError:
+    """Say that an event stands too deep."""
+    return _at(event, f"is nested more than {limits.DEPTH} deep")
+
+
 def read(text: str) -> Spot:
     """Give the layout of the one document in `text`; raises InputError unless there is exactly one."""
+    limits.check_length(text)
     stream = events(text)
     next(stream)
     if not isinstance(next(stream), yaml.DocumentStartEvent):
         raise InputError("there is no document")
-    try:
-        root = _Reader(text, stream).spot(next(stream))
-    except RecursionError as error:
-        raise InputError("the document is nested too deeply") from error
+    root = _Reader(text, stream).spot(next(stream))
     next(stream)
     if not isinstance(following := next(stream), yaml.StreamEndEvent):
         raise InputError("there is a second document", starts(following).line + 1, 1)
     return root
 
 
+@dataclass(frozen=True, slots=True)
+class _Anchored:
+    """A node that aliases may stand for: how many nodes and characters it has, and how deep it is."""
+
+    spot: Spot
+    nodes: int
+    length: int
+    height: int
+
+
 class _Reader:
-    """Builds spots from events; knows the anchors seen so far, of which an alias means the latest."""
+    """Builds spots from events; knows the anchors seen so far, of which an alias means the latest.
+
+    `nodes` and `length` count what was read, and for an alias all that it stands for: the limits hold for the document
+    as somebody sees it who follows every alias. An anchor is None while its own node is being read.
+    """
 
     def __init__(self, text: str, stream: Iterator[yaml.Event]) -> None:
         self.text = text
         self.stream = stream
-        self.anchors: dict[str, Spot] = {}
+        self.anchors: dict[str, _Anchored | None] = {}
+        self.nodes = 0
+        self.length = 0
+        self.depth = 0
+        self.deepest = 0
 
     def spot(self, event: yaml.Event) -> Spot:
         """Read the node that `event` begins."""
         if isinstance(event, yaml.AliasEvent):
             return self._alias(event)
+        self.nodes += 1
+        if self.nodes > limits.NODES:
+            raise _at(event, f"has more than {limits.NODES} nodes")
+        anchor = cast("yaml.NodeEvent", event).anchor
+        return self._anchored(event, anchor) if anchor else self._node(event)
+
+    def _anchored(self, event: yaml.Event, anchor: str) -> Spot:
+        """Read a node that has an anchor, and measure it."""
+        nodes, length, deepest = self.nodes, self.length, self.deepest
+        self.anchors[anchor] = None
+        self.deepest = self.depth
         spot = self._node(event)
-        if spot.anchor:
-            self.anchors[spot.anchor] = spot
+        height = self.deepest - self.depth
+        self.deepest = max(deepest, self.deepest)
+        # The node itself was counted before.
+        self.anchors[anchor] = _Anchored(spot, self.nodes - nodes + 1, self.length - length, height)
         return spot
 
     def _node(self, event: yaml.Event) -> Spot:
         if isinstance(event, yaml.ScalarEvent):
             return self._leaf(event)
+        self.depth += 1
+        self.deepest = max(self.deepest, self.depth)
         if isinstance(event, yaml.MappingStartEvent):
-            return self._pairs(event)
-        return self._row(cast("yaml.SequenceStartEvent", event))
+            spot = self._pairs(event)
+        else:
+            spot = self._row(cast("yaml.SequenceStartEvent", event))
+        self.depth -= 1
+        return spot
 
     def _alias(self, event: yaml.AliasEvent) -> Spot:
         start, end = starts(event), ends(event)
-        target = self.anchors.get(event.anchor or "")
+        name = event.anchor or ""
+        target = self.anchors.get(name)
         if target is None:
-            raise InputError(f"*{event.anchor} has no anchor in this object", start.line + 1, start.column + 1)
-        return Alias(start.index, end.index, start.line + 1, start.column, flow=False, anchor=None, target=target)
+            missing = (
+                "stands for a node that it is a part of" if name in self.anchors else "has no anchor in this object"
+            )
+            raise InputError(f"*{name} {missing}", start.line + 1, start.column + 1)
+        self.nodes += target.nodes
+        self.length += target.length
+        self.deepest = max(self.deepest, self.depth + target.height)
+        if self.deepest > limits.DEPTH:
+            raise too_deep(event)
+        if self.nodes > limits.NODES or self.length > limits.GROWTH * len(self.text) + limits.ALLOWANCE:
+            raise _at(event, f"repeats too much: aliases make it more than {limits.GROWTH} times as long as it is")
+        place = (start.index, end.index, start.line + 1, start.column)
+        return Alias(*place, flow=False, anchor=None, target=target.spot)
 
     def _leaf(self, event: yaml.ScalarEvent) -> Spot:
         start, style = starts(event), event.style or ""
         end = ends(event).index if style not in {"|", ">"} else self._block_end(start.index, ends(event).index)
         tag = _STR if event.tag == "!" else event.tag
         place = (start.index, end, start.line + 1, start.column)
+        self.length += len(event.value)
         return Leaf(*place, flow=False, anchor=event.anchor, text=event.value, style=style, tag=tag)
 
     def _block_end(self, start: int, end: int) -> int:
@@ -171,22 +239,7 @@ class _Reader:
 
 def node(spot: Spot) -> Node:
     """Give the node of a spot: aliases followed, merge keys merged; raises InputError where that cannot be."""
-    if isinstance(spot, Alias):
-        return node(spot.target)
-    place = (spot.line, spot.column + 1)
-    if isinstance(spot, Leaf):
-        return Scalar(spot.text, not spot.style, spot.tag, *place)
-    if isinstance(spot, Row):
-        return Sequence(tuple(node(item) for item in spot.items), *place)
-    assert isinstance(spot, Pairs)  # noqa: S101 - the four kinds of spots are all there are
-    return Mapping(_merged([(_key(key), entry) for key, entry in spot.entries]), *place)
-
-
-def _key(spot: Spot) -> Scalar:
-    key = node(spot)
-    if isinstance(key, Scalar):
-        return key
-    raise InputError("a key of a mapping must be a scalar", spot.line, spot.column + 1)
+    return _Nodes().node(spot)
 
 
 def is_merge(key: Spot) -> bool:
@@ -194,24 +247,60 @@ def is_merge(key: Spot) -> bool:
     return isinstance(key, Leaf) and _merges(Scalar(key.text, not key.style, key.tag))
 
 
+class _Nodes:
+    """Builds nodes from spots; what several aliases stand for is built once, and is one node at all those places."""
+
+    def __init__(self) -> None:
+        self.shared: dict[Spot, Node] = {}
+
+    def node(self, spot: Spot) -> Node:
+        if isinstance(spot, Alias):
+            return self._target(spot.target)
+        if spot.anchor:
+            return self._target(spot)
+        return self._built(spot)
+
+    def _target(self, spot: Spot) -> Node:
+        if spot not in self.shared:
+            self.shared[spot] = self._built(spot)
+        return self.shared[spot]
+
+    def _built(self, spot: Spot) -> Node:
+        place = (spot.line, spot.column + 1)
+        if isinstance(spot, Leaf):
+            return Scalar(spot.text, not spot.style, spot.tag, *place)
+        if isinstance(spot, Row):
+            return Sequence(tuple([self.node(item) for item in spot.items]), *place)
+        assert isinstance(spot, Pairs)  # noqa: S101 - the four kinds of spots are all there are
+        entries = [(self._key(key), self.node(entry)) for key, entry in spot.entries]
+        if any(_merges(key) for key, _ in entries):
+            entries = _merged(entries)
+        return Mapping(tuple(entries), *place)
+
+    def _key(self, spot: Spot) -> Scalar:
+        key = self.node(spot)
+        if isinstance(key, Scalar):
+            return key
+        raise InputError("a key of a mapping must be a scalar", spot.line, spot.column + 1)
+
+
 def _merges(key: Scalar) -> bool:
     return key.text == "<<" and (key.tag == _MERGE or (key.plain and key.tag is None))
 
 
-def _merged(entries: list[tuple[Scalar, Spot]]) -> tuple[tuple[Scalar, Node], ...]:
-    if not any(_merges(key) for key, _ in entries):
-        return tuple((key, node(entry)) for key, entry in entries)
+def _merged(entries: list[tuple[Scalar, Node]]) -> list[tuple[Scalar, Node]]:
+    """Put in the place of each merge key what it brings in; what stands there itself wins, then what came first."""
     seen = {key.text for key, _ in entries if not _merges(key)}
     result: list[tuple[Scalar, Node]] = []
     for key, entry in entries:
         if not _merges(key):
-            result.append((key, node(entry)))
+            result.append((key, entry))
             continue
-        for name, inherited in _inherited(key, node(entry)):
+        for name, inherited in _inherited(key, entry):
             if name.text not in seen:
                 seen.add(name.text)
                 result.append((name, inherited))
-    return tuple(result)
+    return result
 
 
 def _inherited(key: Scalar, source: Node) -> Iterator[tuple[Scalar, Node]]:
@@ -220,3 +309,7 @@ def _inherited(key: Scalar, source: Node) -> Iterator[tuple[Scalar, Node]]:
         if not isinstance(mapping, Mapping):
             raise InputError("only a mapping can be merged with <<", key.line, key.column)
         yield from mapping.entries
+
+
+def _at(event: yaml.Event, message: str) -> ExcessError:
+    return ExcessError(f"the text {message}", starts(event).line + 1, starts(event).column + 1)

@@ -8,6 +8,7 @@ BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
 _BREAKS = "\n\r\x85\u2028\u2029"
 _COMMENT = re.compile(f"(?:\r\n|[{_BREAKS}])( *)#[^{_BREAKS}]*")
 _TRIVIA = re.compile(rf"(?:\s|\ufeff|#[^{_BREAKS}]*)*")
+_COLON = re.compile(rf"(?:\s|\ufeff|#[^{_BREAKS}]*)*+:")
 _PROPERTIES = re.compile(rf"(?:[!&]\S*(?:\s|#[^{_BREAKS}]*)+)*")
 
 
@@ -18,7 +19,17 @@ def newline(text: str) -> str:
 
 
 def start(text: str, place: int) -> int:
-    """Give where the line of `place` begins."""
+    """Give where the line of `place` begins.
+
+    Looks further and further back, so that it takes as long as the line and not as long as all that is above it: some
+    breaks a text does not have at all.
+    """
+    reach = 256
+    while reach < place:
+        found = max(text.rfind(mark, place - reach, place) for mark in _BREAKS)
+        if found >= 0:
+            return found + 1
+        reach *= 2
     return max(text.rfind(mark, 0, place) for mark in _BREAKS) + 1
 
 
@@ -58,3 +69,16 @@ def dashes(text: str, begin: int, ends: Iterable[int]) -> Iterator[int]:
         yield place
         gap = _TRIVIA.match(text, entry)
         place = gap.end() if gap else entry
+
+
+def colon(text: str, place: int) -> int:
+    """Give the place behind the colon of a key that ends at `place`; that place where the key has none."""
+    found = _COLON.match(text, place)
+    return found.end() if found else place
+
+
+def question(text: str, place: int, key: int) -> int:
+    """Give the `?` between the end of an entry at `place` and the key at `key`, where there is one, else that key."""
+    found = _TRIVIA.match(text, place)
+    mark = found.end() if found else place
+    return mark if mark < key and text[mark] == "?" else key

@@ -59,6 +59,8 @@ class Outline:
         return found[0] if found else None
 
 
+_LISTS = frozenset({"items", "results"})
+
 # A line at column 0 of a block mapping that is no entry of a list, with the line break before it.
 _LINE = re.compile(rb"\n(?:[^ \n\r#-]|-[^ \t\n\r])[^\n]*")
 _FIRST_LINE = re.compile(rb"(?:\xef\xbb\xbf)?(?:(?:[^ \n\r#-]|-[^ \t\n\r])[^\n]*)?")
@@ -73,15 +75,17 @@ _BOM = b"\xef\xbb\xbf"
 
 # The beginning of a quoted scalar or a flow collection that is not closed on its line.
 _BEGINS = rb"(?:(?<=[\s:?-][ \t].)|(?<=\n.))"
-_QUOTED = rb""""(?:[^"\\\n]|\\.)*"|'[^'\n]*'(?!')"""
-_ENTRY = rb"(?:[\w./-]+:[ ]+)?(?:%b|[^\[\]{}\"'\#,\n]*)" % _QUOTED
+# Every repetition is possessive (`*+`): what it took is never tried again in another way, or a list that is not closed
+# on its line would take twice as long with each entry.
+_QUOTED = rb""""(?:[^"\\\n]|\\.)*+"|'[^'\n]*+'(?!')"""
+_ENTRY = rb"(?:[\w./-]++:[ ]++)?+(?>%b|[^\[\]{}\"'\#,\n]*+)" % _QUOTED
 _PROPERTY = rb"""BEGINS\S*(?:[ \t]+[!&]\S*)?[ \t]+["'\[{]"""
 _OPEN = re.compile(
     rb"""
-      "BEGINS(?!(?:[^"\\\n]|\\.)*")
-    | 'BEGINS(?!(?:[^'\n]|'')*'(?!'))
-    | \[BEGINS(?!ENTRY(?:,[ ]*ENTRY)*\])
-    | \{BEGINS(?!ENTRY(?:,[ ]*ENTRY)*\})
+      "BEGINS(?!(?:[^"\\\n]|\\.)*+")
+    | 'BEGINS(?!(?:[^'\n]|'')*+'(?!'))
+    | \[BEGINS(?!ENTRY(?:,[ ]*+ENTRY)*+\])
+    | \{BEGINS(?!ENTRY(?:,[ ]*+ENTRY)*+\})
     | !PROPERTY
     | &PROPERTY
     """.replace(b"PROPERTY", _PROPERTY)
@@ -123,11 +127,19 @@ def parse(data: bytes) -> Outline:
         raise InputError("the input is no ResourceList: it is no mapping", 1, 1)
     fields = _parsed_fields(shape)
     outline = Outline(fields, shape.end, shape.flow, Listing())
+    _refuse_bare(data, shape)
     items = outline.find("items")
     found = listing(data, items) if items else Listing()
     if found is None:
         raise InputError("`items` is no list")
     return Outline(fields, shape.end, shape.flow, found)
+
+
+def _refuse_bare(data: bytes, shape: boundaries.Shape) -> None:
+    """Refuse a list of ours that has a key and no colon (`? items`): there is no place to put anything behind it."""
+    for name, colon in zip(shape.names, shape.colons, strict=True):
+        if name in _LISTS and data[colon - 1 : colon] != b":":
+            raise InputError(f"the field {name!r} has no value, and no colon behind it")
 
 
 def _parsed_fields(shape: boundaries.Shape) -> tuple[Field, ...]:

@@ -5,6 +5,7 @@ what is wrong. stdout is parsed before the exit code is looked at, so nothing el
 fails, it holds every item of the input.
 """
 
+import shutil
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
@@ -14,8 +15,8 @@ from typing import BinaryIO, TextIO, TypeAlias
 
 from krm_windows import rules
 from krm_windows.exit_codes import ExitCode
-from krm_windows.krm import layout, stream
-from krm_windows.krm.errors import ConfigurationError, EditError, InputError
+from krm_windows.krm import layout, limits, stream
+from krm_windows.krm.errors import ConfigurationError, EditError, ExcessError, InputError
 from krm_windows.krm.listings import Chunk
 from krm_windows.krm.resource_list import ResourceList
 from krm_windows.results import Result, Severity, fails, sort
@@ -66,7 +67,10 @@ def run(  # noqa: PLR0913 - the six things that a process is given
     items are written as they came. 2: our own failure. 3: the configuration is not for this function.
     """
     switches, paths = _arguments(argv)
-    call = Call(stdin.read(), paths[0] if paths else None, "--strict" in switches, "--debug" in switches)
+    data = stdin.read(limits.INPUT + 1)
+    if len(data) > limits.INPUT:
+        return _pass_on(data, stdin, stdout, stderr)
+    call = Call(data, paths[0] if paths else None, "--strict" in switches, "--debug" in switches)
     with redirect_stdout(stderr), redirect_stderr(stderr):
         outcome = _outcome(process, call)
     stdout.writelines(outcome.output)
@@ -76,6 +80,15 @@ def run(  # noqa: PLR0913 - the six things that a process is given
     )
     _say(outcome.results, stderr, loud=loud)
     return int(outcome.code)
+
+
+def _pass_on(data: bytes, stdin: BinaryIO, stdout: BinaryIO, stderr: TextIO) -> int:
+    """Give back an input that is too long to be read, piece by piece."""
+    stdout.write(data)
+    shutil.copyfileobj(stdin, stdout)
+    stdout.flush()
+    _say([rules.INPUT_UNREADABLE.result(f"the input has more than {limits.INPUT} bytes")], stderr, loud=True)
+    return int(ExitCode.ERROR)
 
 
 def _arguments(argv: Iterable[str]) -> tuple[set[str], list[str]]:
@@ -121,8 +134,11 @@ def _echo(call: Call, code: ExitCode, results: list[Result], *, silent: bool = F
 
 
 def _is_yaml(data: bytes) -> bool:
+    """Say whether a text is YAML, as far as it is read: one that is too much was right up to the limit."""
     try:
         return sum(1 for _ in layout.events(data.decode())) > 0
+    except ExcessError:
+        return True
     except (InputError, UnicodeDecodeError):
         return False
 

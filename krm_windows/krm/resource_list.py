@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import BinaryIO, Protocol
 
-from krm_windows.krm import layout, listings
+from krm_windows.krm import endings, layout, listings
+from krm_windows.krm.endings import Ending
 from krm_windows.krm.errors import InputError
 from krm_windows.krm.kube_object import KubeObject
 from krm_windows.krm.listings import Chunk
@@ -33,9 +34,13 @@ class Envelope:
 
     data: bytes
     outline: Outline
+    ending: Ending = endings.ORDINARY
 
     def chunks(self, items: list[KubeObject], results: list[Result]) -> Iterator[Chunk]:
         """Give the document with these items, and with the results behind those that it had."""
+        return self.ending.restore(self._pieces(items, results))
+
+    def _pieces(self, items: list[KubeObject], results: list[Result]) -> Iterator[Chunk]:
         view, place = memoryview(self.data), 0
         for start, end, chunks in sorted(self._changes(items, results), key=lambda change: change[0]):
             yield view[place:start]
@@ -88,9 +93,11 @@ class ResourceList:
         check_encoding(data)
         if not data.strip():
             raise InputError("the input is empty, where a ResourceList was expected")
+        ending = endings.of(data)
+        data = ending.close(data)
         found = trace(data)
         _check_kind(data, found)
-        return cls(listings.objects(data, found.items), _config(data, found), frame=Envelope(data, found))
+        return cls(listings.objects(data, found.items), _config(data, found), frame=Envelope(data, found, ending))
 
     def chunks(self) -> list[Chunk]:
         """Give the output as pieces; what nobody edited is what was read, byte for byte."""

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from krm_windows.krm import layout
+from krm_windows.krm import endings, layout
+from krm_windows.krm.endings import Ending
 from krm_windows.krm.kube_object import KubeObject
 from krm_windows.krm.listings import Chunk, framed, newline
 from krm_windows.krm.nodes import Node
@@ -23,9 +24,13 @@ class Documents:
     """Objects as documents of one stream; results have no place in it."""
 
     line_break: bytes = b"\n"
+    ending: Ending = endings.ORDINARY
 
     def chunks(self, items: list[KubeObject], results: list[Result]) -> Iterator[Chunk]:  # noqa: ARG002 - see above
         """Give the documents with a marker between them."""
+        return self.ending.restore(self._pieces(items))
+
+    def _pieces(self, items: list[KubeObject]) -> Iterator[Chunk]:
         ended = True
         for index, item in enumerate(items):
             text = item.span if item.column is None else framed(item, None, self.line_break)
@@ -55,4 +60,7 @@ def parse(text: str) -> Node:
 def read(config: bytes, data: bytes) -> ResourceList:
     """Take a configuration and a stream as the ResourceList that they are to a function."""
     check_encoding(config)
-    return ResourceList(documents(data), KubeObject.parse(config), frame=Documents(newline(data)))
+    check_encoding(data)
+    ending = endings.of(data)
+    frame = Documents(newline(data), ending)
+    return ResourceList(documents(ending.close(data)), KubeObject.parse(config), frame=frame)

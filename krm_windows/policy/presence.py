@@ -76,7 +76,13 @@ def _hooks(spec: dict[str, Tree], home: Tree) -> Iterator[Finding]:
     namespace = hooks.get("namespace")
     lists = (spec.get(kind) for kind in ("targets", "released"))
     targets = [target for found in lists if isinstance(found, list) for target in map(_map, found)]
-    taken = {_FLUX: "Flux's", home: "the policy's"} | {t.get("namespace"): "a target's" for t in targets}
+    taken = {_FLUX: "Flux's"}
+    if isinstance(home, str):
+        taken[home] = "the policy's"
+    for target in targets:
+        place = target.get("namespace")
+        if isinstance(place, str):
+            taken[place] = "a target's"
     if isinstance(namespace, str) and (namespace in taken or namespace.startswith(_KUBERNETES)):
         whose = taken.get(namespace, "Kubernetes'")
         must = f"must be a namespace of their own, not {whose}: who may create Jobs may use every account there"

@@ -1,7 +1,6 @@
 """The objects of a cluster: what to ask kubectl for, and what it answers."""
 
-import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from krm_windows.emit import names
 from krm_windows.emit.labels import POLICY
@@ -9,12 +8,16 @@ from krm_windows.gate.kubernetes import dig
 from krm_windows.gate.timetable import Target
 from krm_windows.gateable import group_of
 from krm_windows.inventory import Inventory
+from krm_windows.krm import plain_json
 from krm_windows.plan import targets
 from krm_windows.policy.model import WindowPolicy
 from krm_windows.workspace.kubectl import Query
 
 Thing = dict[str, object]
 """An object as the API server gives it, in plain types."""
+
+Address = tuple[str, str, str, str]
+"""Group, kind, namespace and name."""
 
 
 def queries(policy: WindowPolicy) -> Iterator[Query]:
@@ -34,20 +37,22 @@ def queries(policy: WindowPolicy) -> Iterator[Query]:
 def read(text: str) -> list[Thing]:
     """Read what `kubectl get -o json` prints: an object, a list, or several of either, one after the other.
 
-    Raises ValueError where it is no JSON, or no object of Kubernetes.
+    Raises ValueError where it is no JSON, or no object of Kubernetes, ExcessError where it is nested too deeply.
     """
-    decoder, found, rest = json.JSONDecoder(), [], text.strip()
-    while rest:
-        value, end = decoder.raw_decode(rest)
-        found += _objects(value)
-        rest = rest[end:].lstrip()
+    return [thing for value in plain_json.values(text) for thing in _objects(value)]
+
+
+def by_address(things: Iterable[Thing]) -> dict[Address, Thing]:
+    """Return the objects by what a target is found by; of two with one address the first."""
+    found: dict[Address, Thing] = {}
+    for thing in things:
+        found.setdefault(_address(thing), thing)
     return found
 
 
-def find(things: Iterable[Thing], target: Target) -> Thing | None:
+def find(things: Mapping[Address, Thing], target: Target) -> Thing | None:
     """Return the object of a target."""
-    wanted = (target.group, target.kind, target.namespace, target.name)
-    return next((thing for thing in things if _address(thing) == wanted), None)
+    return things.get((target.group, target.kind, target.namespace, target.name))
 
 
 def _objects(value: object) -> list[Thing]:
@@ -57,6 +62,6 @@ def _objects(value: object) -> list[Thing]:
     return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else [value]
 
 
-def _address(thing: Thing) -> tuple[str, str, str, str]:
+def _address(thing: Thing) -> Address:
     group = group_of(str(thing.get("apiVersion")))
     return group, str(thing.get("kind")), str(dig(thing, "metadata", "namespace")), str(dig(thing, "metadata", "name"))

@@ -1,7 +1,6 @@
 """What is true of a policy in a cluster at an instant, judged by what the gate would do."""
 
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -11,9 +10,10 @@ from krm_windows.gate.decide import Decision, decide
 from krm_windows.gate.kubernetes import dig
 from krm_windows.gate.target import HOLD, MARKS, mark, settle
 from krm_windows.gate.timetable import Target, Timetable
+from krm_windows.krm import InputError, plain_json
 from krm_windows.preview.versions import Version
 from krm_windows.status.looks import Look, last
-from krm_windows.status.objects import Thing, find
+from krm_windows.status.objects import Address, Thing, by_address, find
 
 State = Literal["open", "closed", "missing"]
 
@@ -58,7 +58,7 @@ def report(version: Version, things: Sequence[Thing], at: datetime) -> Report:
     timetable = version.timetable
     judge = _Judge(timetable, decide(timetable, at), at, looks=version.policy.spec.actuator.type == "Gate")
     look = last(things, names.label(timetable.policy))
-    return Report(timetable, judge.decision, look, tuple(judge.rows(things)))
+    return Report(timetable, judge.decision, look, tuple(judge.rows(by_address(things))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class _Judge:
     at: datetime
     looks: bool
 
-    def rows(self, things: Sequence[Thing]) -> Iterator[Row]:
+    def rows(self, things: Mapping[Address, Thing]) -> Iterator[Row]:
         """Yield a row for every target, and for each of those that are only to be opened where it exists."""
         for target in self.timetable.targets:
             thing = find(things, target)
@@ -122,8 +122,8 @@ class _Judge:
 def _content(note: str) -> dict[str, object]:
     """Read a mark; whatever a person has made of it is no reason to fail."""
     try:
-        content = json.loads(note)
-    except ValueError:
+        content = plain_json.read(note)
+    except (ValueError, InputError):
         return {}
     return content if isinstance(content, dict) else {}
 

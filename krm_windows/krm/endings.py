@@ -1,0 +1,93 @@
+"""The end of a text that stops without a line break, in a block scalar: what is put behind it must not change it.
+
+    a: |
+      x⏎      is "x" and a line break, and without that ⏎ it is "x" alone.
+
+So the scalar is closed before anything follows: its header says that no line break belongs to it (`|-`). Where nothing
+follows, the text stays as it came.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import yaml
+
+from krm_windows.krm import layout
+from krm_windows.krm.errors import InputError
+
+Chunk: TypeAlias = bytes | memoryview
+
+_HEADER = re.compile(r"((?:[!&]\S*\s+)*[|>][0-9]*)([+-]?)([0-9]*)")
+# Ends every block scalar, and is nothing itself.
+_PROBE = "\n#\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """The last bytes of a text: as they came, and so that more can follow; both empty where it makes no difference."""
+
+    raw: bytes = b""
+    closed: bytes = b""
+
+    def close(self, data: bytes) -> bytes:
+        """Give the text so that more can be put behind it."""
+        return data[: len(data) - len(self.raw)] + self.closed if self.raw else data
+
+    def restore(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
+        """Give an output with its last bytes as they came, if nothing was put behind them."""
+        held: Chunk = b""
+        for chunk in chunks:
+            if len(chunk):
+                yield held
+                held = chunk
+        if self.raw and bytes(held[-len(self.closed) :]) == self.closed:
+            yield held[: -len(self.closed)]
+            held = self.raw
+        yield held
+
+
+ORDINARY = Ending()
+"""That of a text to which more can be put as it is."""
+
+
+def of(data: bytes) -> Ending:
+    """Look at the end of a text; one that ends with a line break is never read for it."""
+    if not data or data.endswith(b"\n"):
+        return ORDINARY
+    try:
+        text = data.decode()
+        last = _last(text)
+        if last is None:
+            return ORDINARY
+        start = last[0]
+        for closed in _candidates(text[start:]):
+            if _last(text[:start] + closed.removesuffix("\n") + _PROBE) == last:
+                return Ending(text[start:].encode(), closed.encode())
+    except (InputError, UnicodeDecodeError):
+        pass
+    return ORDINARY
+
+
+def _last(text: str) -> tuple[int, str] | None:
+    """Give place and content of the last scalar, if it is a block scalar and nothing is behind it."""
+    found: tuple[int, str] | None = None
+    shift = len(text) - len(text.removeprefix("\ufeff"))
+    for event in layout.events(text.removeprefix("\ufeff")):
+        if isinstance(event, yaml.ScalarEvent) and event.style in {"|", ">"}:
+            found = (layout.starts(event).index + shift, event.value)
+        elif isinstance(event, yaml.NodeEvent):
+            found = None
+    return found
+
+
+def _candidates(scalar: str) -> Iterator[str]:
+    """Give a block scalar with a line break behind it: as it is, and without the break being a part of it."""
+    yield scalar + "\n"
+    header = _HEADER.match(scalar)
+    if header is None:
+        return
+    rest = scalar[header.end() :]
+    yield f"{header.group(1)}{header.group(3)}-{rest}\n"
+    yield scalar.rstrip(" \t")

@@ -1,0 +1,68 @@
+"""JSON that is no resource of ours: notes on objects, and what kubectl prints; within the limits of foreign text."""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator
+
+from krm_windows.krm import limits
+from krm_windows.krm.errors import ExcessError
+
+_DECODER = json.JSONDecoder()
+_SPACE = re.compile(r"\s*")
+
+
+def read(text: str) -> object:
+    """Give what a text holds; raises ValueError where it is no JSON, ExcessError where it is nested too deeply."""
+    value, end = _decoded(_DECODER.raw_decode, text, _next(text, 0))
+    if _next(text, end) < len(text):
+        raise ValueError("there is something behind the JSON")
+    return value
+
+
+def values(text: str) -> Iterator[object]:
+    """Give the values of a text that holds several, one after the other; raises as `read` does."""
+    place = _next(text, 0)
+    while place < len(text):
+        value, place = _decoded(_DECODER.raw_decode, text, place)
+        yield value
+        place = _next(text, place)
+
+
+def _decoded(decode: Callable[[str, int], tuple[object, int]], text: str, place: int) -> tuple[object, int]:
+    try:
+        value, end = decode(text, place)
+    except RecursionError as error:
+        raise _too_deep() from error
+    _check(value)
+    return value, end
+
+
+def _check(value: object) -> None:
+    """Refuse what lies too deep, level by level and not by recursion."""
+    level = [value]
+    for _ in range(limits.DEPTH):
+        level = [inner for outer in level for inner in _inside(outer)]
+        if not level:
+            return
+    raise _too_deep()
+
+
+def _inside(value: object) -> Iterable[object]:
+    """Give the collections in a collection: only they can hold more."""
+    if isinstance(value, dict):
+        found: Iterable[object] = value.values()
+    elif isinstance(value, list):
+        found = value
+    else:
+        return ()
+    return [inner for inner in found if isinstance(inner, dict | list)]
+
+
+def _next(text: str, place: int) -> int:
+    """Give where the next value begins."""
+    found = _SPACE.match(text, place)
+    return found.end() if found else place
+
+
+def _too_deep() -> ExcessError:
+    return ExcessError(f"the JSON is nested more than {limits.DEPTH} deep")

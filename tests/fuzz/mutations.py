@@ -1,0 +1,232 @@
+"""Changes to a text at random: of its lines, of the scalars behind its colons, and of its bytes."""
+
+from collections.abc import Callable, Sequence
+from random import Random
+
+from yaml_strategies import COMMENTS, LOOKALIKES, MISLEADING, PLAIN
+
+LONGEST = 200_000
+
+# What stands where a text belongs, and lines that mean something else than the one before them.
+SHAPES = [
+    *(
+        "[]",
+        "{}",
+        "[a]",
+        "[[[]]]",
+        "{a: b}",
+        "[a, {b: c}]",
+        "null",
+        "~",
+        '""',
+        "''",
+        "|",
+        ">-",
+        "|+",
+        "*a",
+        "&a x",
+        "&a",
+    ),
+    *(
+        "&a [*a]",
+        "!!str",
+        "!!binary x",
+        "!!map {}",
+        "<<",
+        "{<<: *a}",
+        "9" * 50,
+        "-0",
+        "1e999",
+        '"\\u0000"',
+        '"\\ud800"',
+        "\u202e",
+        "\x1b[31m",
+    ),
+    *(
+        "* * * * *",
+        "@every 0s",
+        "Mon 25:00",
+        "2026-02-30",
+        "9999-12-31",
+        "0001-01-01T00:00",
+        "366d",
+        "24:00",
+        "P1D",
+        "x" * 300,
+    ),
+    *("'open", '"open', "[open", "{open", "a: b: c", "- - - a", "? a", "%YAML 1.1", "\ufeff", "%", "@", "\t"),
+]
+LINES = [
+    *MISLEADING,
+    *COMMENTS,
+    *(
+        "? ",
+        "? a",
+        ": b",
+        "? [a]",
+        "? {a: b}",
+        "---",
+        "...",
+        "--- |",
+        "%YAML 1.2",
+        "<<: {a: b}",
+        "<<: *a",
+        "  <<: [*a, *a]",
+    ),
+    *(
+        "items: []",
+        "items: null",
+        "items: {}",
+        "results: x",
+        "results: []",
+        "functionConfig: null",
+        "kind: ResourceList",
+    ),
+    *(
+        "'",
+        '"',
+        "]",
+        "}",
+        "[",
+        "{",
+        "|",
+        "\t",
+        "\x00",
+        "\x85",
+        "\u2028",
+        "a: |",
+        "- |",
+        "  a: >+",
+        "- ? a",
+        "-",
+        "- -",
+        "-\t- a",
+    ),
+]
+
+Mutation = Callable[[bytes, Random, Sequence[bytes]], bytes]
+
+
+def mutate(text: bytes, random: Random, others: Sequence[bytes], most: int = 4) -> bytes:
+    """Return a text with a few changes; `others` are what parts may be taken from."""
+    for _ in range(random.randint(1, most)):
+        text = random.choice(MUTATIONS)(text, random, others)
+    return text[:LONGEST]
+
+
+def _removed(text: bytes, random: Random, others: Sequence[bytes]) -> bytes:  # noqa: ARG001 - one form for all
+    lines = text.splitlines(keepends=True)
+    place = random.randrange(len(lines) + 1)
+    del lines[place : place + random.choice((1, 1, 1, 2, 5, 20))]
+    return b"".join(lines)
+
+
+def _repeated(text: bytes, random: Random, others: Sequence[bytes]) -> bytes:  # noqa: ARG001 - likewise
+    lines = text.splitlines(keepends=True)
+    place = random.randrange(len(lines) + 1)
+    part = lines[place : place + random.choice((1, 1, 3, 12))]
+    return b"".join(lines[:place] + part * random.choice((2, 2, 2, 3, 50)) + lines[place:])
+
+
+def _moved(text: bytes, random: Random, others: Sequence[bytes]) -> bytes:  # noqa: ARG001 - likewise
+    lines = text.splitlines(keepends=True)
+    if not lines:
+        return text
+    line = lines.pop(random.randrange(len(lines)))
+    lines.insert(random.randrange(len(lines) + 1), line)
+    return b"".join(lines)
+
+
+def _indented(text: bytes, random: Random, others: Sequence[bytes]) -> bytes:  # noqa: ARG001 - likewise
+    lines = text.splitlines(keepends=True)
+    start = random.randrange(len(lines) + 1)
+    for index in range(start, min(len(lines), start + random.choice((1, 1, 3)))):
+        line = lines[index]
+        lines[index] = b"  " + line if random.random() < 0.5 else line.removeprefix(b"  ")
+    return b"".join(lines)
+
+
+def _replaced(text: bytes, random: Random, others: Sequence[bytes]) -> bytes:  # noqa: ARG001 - likewise
+    """Put another shape behind a colon or a dash."""
+    lines = text.split(b"\n")
+    places = [index for index, line in enumerate(lines) if b": " in line or line.lstrip().startswith(b"- ")]
+    if not places:
+        return text
+    index = random.choice(places)
+    mark = b": " if b": " in lines[index] else b"- "
+    head = lines[index].partition(mark)[0]
+    lines[index] = head + mark + random.choice([*SHAPES, *LOOKALIKES, *PLAIN]).encode()
+    return b"\n".join(lines)
+
+
+def _emptied(text: bytes, random: Random, others: Sequence[bytes]) -> bytes:  # noqa: ARG001 - likewise
+    """Put a shape behind a key in the place of all that stands below it."""
+    lines = text.split(b"\n")
+    places = [index for index, line in enumerate(lines) if line.endswith(b":")]
+    if not places:
+        return text
+    index = random.choice(places)
+    column = len(lines[index]) - len(lines[index].lstrip())
+    end = index + 1
+    while end < len(lines) and len(lines[end]) - len(lines[end].lstrip()) > column:
+        end += 1
+    lines[index:end] = [lines[index] + b" " + random.choice(SHAPES).encode()]
+    return b"\n".join(lines)
+
+
+def _inserted(text: bytes, random: Random, others: Sequence[bytes]) -> bytes:  # noqa: ARG001 - likewise
+    lines = text.splitlines(keepends=True)
+    column = b" " * random.choice((0, 0, 2, 4, 6))
+    lines.insert(
+        random.randrange(len(lines) + 1), column + random.choice(LINES).encode() + random.choice((b"\n", b"\n", b""))
+    )
+    return b"".join(lines)
+
+
+def _cut(text: bytes, random: Random, others: Sequence[bytes]) -> bytes:  # noqa: ARG001 - likewise
+    return text[: random.randrange(len(text) + 1)] if random.random() < 0.5 else text.rstrip(b"\n")
+
+
+def _spliced(text: bytes, random: Random, others: Sequence[bytes]) -> bytes:
+    lines, more = text.splitlines(keepends=True), random.choice(others or (b"",)).splitlines(keepends=True)
+    place, start = random.randrange(len(lines) + 1), random.randrange(len(more) + 1)
+    part = more[start : start + random.randint(1, 12)]
+    return b"".join(lines[:place] + part + lines[place + random.choice((0, len(part))) :])
+
+
+def _bytes(text: bytes, random: Random, others: Sequence[bytes]) -> bytes:  # noqa: ARG001 - likewise
+    place = random.randrange(len(text) + 1)
+    what = random.choice(
+        (
+            bytes([random.randrange(256)]),
+            b"\xff\xfe",
+            b"\r",
+            b"\xc2\x85",
+            b"\xe2\x80\xa8",
+            b"\xef\xbb\xbf",
+            b"\xf0\x9f\x98\x80",
+        )
+    )
+    return text[:place] + what + text[place + random.choice((0, 1)) :]
+
+
+def _breaks(text: bytes, random: Random, others: Sequence[bytes]) -> bytes:  # noqa: ARG001 - likewise
+    return text.replace(b"\n", random.choice((b"\r\n", b"\r", b"\xc2\x85")), random.choice((1, -1)))
+
+
+MUTATIONS: tuple[Mutation, ...] = (
+    *(
+        _removed,
+        _repeated,
+        _moved,
+        _indented,
+        _replaced,
+        _replaced,
+        _replaced,
+        _emptied,
+        _emptied,
+        _inserted,
+        _inserted,
+    ),
+    *(_cut, _spliced, _bytes, _breaks),
+)

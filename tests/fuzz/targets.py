@@ -1,0 +1,288 @@
+"""Every way in, and what must hold afterwards.
+
+A target takes bytes and returns nothing; it raises Finding where something is wrong. Each calls the entry point as its
+console script does, within this process.
+"""
+
+import io
+import json
+import os
+import signal
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from xml.etree import ElementTree as ET
+
+import yaml
+from calls import APPS, POLICY, TextLoader, call
+from seeds import CLASSES
+
+from krm_windows import cli
+from krm_windows.gateable import TABLE
+
+# A call takes milliseconds; what takes this long on a busy machine does not end.
+SECONDS = 60
+# Kinds that the function may edit, write or remove: those that it gates, and those that it emits.
+OURS = frozenset(
+    {row.kind for row in TABLE}
+    | {"CronJob", "Job", "ConfigMap", "ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"}
+    | {"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "PrometheusRule", "NetworkPolicy"}
+)
+FINE, ERROR, CONFIGURATION, CLOSED = 0, 1, 3, 10
+# What an independent reader that builds everything can read in no time.
+_TAME_ALIASES = 30
+_TAME_DEPTH = 60
+
+
+class Finding(Exception):  # noqa: N818 - it is what a fuzzer looks for
+    """Something that must not be."""
+
+
+class _HangError(BaseException):
+    """Nothing may catch this on its way."""
+
+
+@contextmanager
+def bounded() -> Iterator[None]:
+    """Turn a call that does not end into a finding."""
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        raise _HangError(f"stopped after {SECONDS} seconds")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(SECONDS)
+    try:
+        yield
+    except _HangError as error:
+        raise Finding("a hang") from error
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def function(data: bytes) -> None:
+    """Give a ResourceList on standard input."""
+    with bounded():
+        answer = call(data)
+    _said(answer.code, answer.err)
+    items = _items(data)
+    if items is None:
+        if answer.out and answer.out != data and _parses(data):
+            _check_syntax(answer.out)
+        return
+    if not answer.out and "krm-windows.dev/mode" in data.decode():
+        return
+    _check_syntax(answer.out)
+    kept = _items(answer.out, tame=True)
+    if kept is None:
+        raise Finding("the output cannot be read as a ResourceList")
+    expected = [item for item in items if answer.code != FINE or not _is_ours(item)]
+    _check_subsequence([item for item in expected if b"ChangeClasses" not in data], kept)
+    for item, text in zip(items, _texts(data), strict=False):
+        must_stay = answer.code != FINE or not (_is_ours(item) or b"ChangeClasses" in data)
+        if must_stay and text not in answer.out:
+            raise Finding(f"an item is not there byte for byte: {text[:200]!r}")
+
+
+def plugin(data: bytes) -> None:
+    """Give a configuration as a file, and a stream on standard input: both from one text, apart at the first NUL."""
+    config, found, stream = data.partition(b"\x00")
+    if not found:
+        stream = APPS.encode()
+    with tempfile.TemporaryDirectory() as folder, bounded():
+        path = Path(folder, "config.yaml")
+        path.write_bytes(config)
+        answer = call(stream, str(path))
+    _said(answer.code, answer.err)
+    if answer.code != FINE and answer.out != stream and _parses(stream):
+        raise Finding("a stream was changed, though the call failed")
+    if answer.code == FINE and answer.out:
+        _check_syntax(answer.out)
+
+
+def policy(data: bytes) -> None:
+    """Give the text as a functionConfig, with a resource that it may gate."""
+    body = b"".join(b"  " + line if line.strip() else line for line in data.splitlines(keepends=True))
+    item = b"".join(b"  " + line for line in APPS.encode().splitlines(keepends=True))
+    function(
+        b"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n- " + item[2:] + b"functionConfig:\n" + body
+    )
+    for arguments in (
+        ("explain", "POLICY"),
+        ("state", "POLICY", "--at", "2026-11-02T10:00Z", "-o", "json"),
+        ("calendar", "POLICY", "--from", "2026-11-01", "--days", "10", "-o", "json"),
+        ("calendar", "POLICY", "--from", "2026-11-01", "--days", "3", "-o", "ics"),
+        ("calendar", "POLICY", "--from", "2026-11-01", "--days", "3", "-o", "svg"),
+        ("check", "POLICY", "--from", "2026-11-01", "-o", "json"),
+        ("diff", "POLICY", "OLD", "--from", "2026-11-01", "--days", "3", "-o", "json"),
+        ("render", "POLICY", "-o", "OUT"),
+        ("split", "RESOURCES", "--classes", "POLICY", "--plan", "--json"),
+    ):
+        command(arguments, data)
+
+
+def resources(data: bytes) -> None:
+    """Give the text as a file of resources, and as a directory with it."""
+    for arguments in (
+        ("verify", "TEXT", "--policy", "GOOD"),
+        ("render", "GOOD", "-o", "OUT", "--resources", "DIR"),
+        ("split", "DIR", "--classes", "CLASSES", "--plan"),
+        ("status", "GOOD", "-f", "TEXT", "--at", "2026-11-02T10:00Z", "-o", "json"),
+        ("check", "--repo", "DIR", "-o", "json"),
+        ("migrate", "DIR"),
+    ):
+        command(arguments, data)
+
+
+def calendar(data: bytes) -> None:
+    """Give the text as a company's calendar."""
+    command(("import-ics", "TEXT"), data)
+
+
+def bytes_anywhere(data: bytes) -> None:
+    """Give the text to everything that reads."""
+    function(data)
+    plugin(data)
+    policy(data)
+    resources(data)
+    calendar(data)
+
+
+def command(arguments: tuple[str, ...], data: bytes) -> None:
+    """Run one command; words in capitals are the files that a call has."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        (root / "dir").mkdir()
+        files = {
+            "POLICY": ("policy.yaml", data),
+            "TEXT": ("text.yaml", data),
+            "OLD": ("old.yaml", POLICY.encode()),
+            "GOOD": ("good.yaml", POLICY.encode()),
+            "CLASSES": ("classes.yaml", CLASSES.encode()),
+            "RESOURCES": ("resources.yaml", APPS.encode()),
+            "DIR": ("dir/text.yaml", data),
+        }
+        for name in {argument for argument in arguments if argument in files}:
+            (root / files[name][0]).write_bytes(files[name][1])
+        places = {name: str(root / path) for name, (path, _) in files.items()} | {
+            "DIR": str(root / "dir"),
+            "OUT": str(root / "out"),
+        }
+        code, out, err = run([places.get(argument, argument) for argument in arguments])
+    try:
+        _said(code, err, silent=True)
+        if code == FINE:
+            _check_form(arguments, out)
+    except Finding as finding:
+        raise Finding(f"{' '.join(arguments)}: {finding}") from finding
+
+
+def run(arguments: list[str]) -> tuple[int, bytes, str]:
+    """Run the console script's entry point, with no tool on the PATH; return code, standard output, standard error."""
+    out, err = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True), io.StringIO()
+    before, path = (sys.stdin, sys.stdout, sys.stderr), os.environ.get("PATH", "")
+    sys.stdin, sys.stdout, sys.stderr = io.TextIOWrapper(io.BytesIO()), out, err
+    os.environ["PATH"] = os.devnull
+    try:
+        with bounded():
+            code = cli.main(arguments)
+    finally:
+        sys.stdin, sys.stdout, sys.stderr = before
+        os.environ["PATH"] = path
+    return code, out.buffer.getvalue(), err.getvalue()
+
+
+def _said(code: int, err: str, *, silent: bool = False) -> None:
+    if code not in (FINE, ERROR, CONFIGURATION, CLOSED):
+        raise Finding(f"exit code {code}: {err[:1000]}")
+    if "Traceback (most recent call last)" in err:
+        raise Finding(f"a traceback: {err[-1000:]}")
+    if code != FINE and not err and not silent:
+        raise Finding(f"exit code {code} without a word")
+
+
+def _check_form(arguments: tuple[str, ...], out: bytes) -> None:
+    text = out.decode()
+    if "json" in arguments or "--json" in arguments:
+        json.loads(text)
+    elif "svg" in arguments:
+        ET.fromstring(text)  # noqa: S314 - our own output
+    elif "ics" in arguments and not text.startswith("BEGIN:VCALENDAR\r\n"):
+        raise Finding("the calendar does not begin as one")
+
+
+def _check_syntax(out: bytes) -> None:
+    if not _parses(out):
+        raise Finding(f"the output is no YAML: {out[:300]!r}")
+
+
+def _parses(data: bytes) -> bool:
+    """Whether libyaml reads a text, for what is not deeper than is looked at."""
+    depth = 0
+    try:
+        for event in yaml.parse(data, Loader=yaml.CSafeLoader):
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            if depth > _TAME_DEPTH:
+                return True
+    except (yaml.YAMLError, UnicodeDecodeError):
+        return False
+    return True
+
+
+def _document(data: bytes) -> object:
+    """Read a text without anything of ours; None for one that such a reader cannot read."""
+    try:
+        return yaml.load(data, TextLoader)  # noqa: S506 - a safe loader with fewer types
+    except (yaml.YAMLError, UnicodeDecodeError, RecursionError, ValueError, TypeError, AttributeError):
+        return None
+
+
+def _items(data: bytes, *, tame: bool = False) -> list[object] | None:
+    """Return the items of a ResourceList, None for another text."""
+    found = _document(data) if tame or data.count(b"*") <= _TAME_ALIASES else None
+    if not isinstance(found, dict) or found.get("kind") != "ResourceList":
+        return None
+    items = found.get("items") or []
+    return items if isinstance(items, list) else None
+
+
+def _texts(data: bytes) -> Iterator[bytes]:
+    """Yield the text of each item in block style, without what surrounds it; nothing where it cannot be sure."""
+    text = data.decode().removeprefix("\ufeff")
+    root = yaml.compose(text, yaml.CSafeLoader)
+    keys = [key.value for key, _ in root.value] if isinstance(root, yaml.MappingNode) else []
+    if keys.count("items") != 1 or root.flow_style:
+        return
+    items = root.value[keys.index("items")][1]
+    if not isinstance(items, yaml.SequenceNode) or items.flow_style:
+        return
+    for item in items.value:
+        part = text[item.start_mark.index : item.end_mark.index].rstrip()
+        # An alias is not its node, and what stands at the very end may have to be closed before something follows.
+        sure = isinstance(item, yaml.MappingNode) and "*" not in part and text[item.end_mark.index :].strip()
+        yield part.encode() if sure else b""
+
+
+def _is_ours(item: object) -> bool:
+    return not isinstance(item, dict) or not isinstance(item.get("kind"), str) or item["kind"] in OURS
+
+
+def _check_subsequence(wanted: list[object], found: list[object]) -> None:
+    """Refuse a list that lost something, or changed its order."""
+    rest = iter(found)
+    for item in wanted:
+        if not any(repr(other) == repr(item) for other in rest):
+            raise Finding(f"an item is lost: {str(item)[:300]}")
+
+
+TARGETS: dict[str, Callable[[bytes], None]] = {
+    "function": function,
+    "plugin": plugin,
+    "policy": policy,
+    "resources": resources,
+    "calendar": calendar,
+    "bytes": bytes_anywhere,
+}

@@ -1,0 +1,288 @@
+"""Text that is made to exhaust: refused with a place and a reason, or read in time that grows with its length."""
+
+import sys
+from collections.abc import Callable
+from itertools import pairwise
+
+import pytest
+from calls import APPS, HEAD, POLICY, Answer, as_item, call, indented, program, wire
+from counting import steps
+
+from krm_windows import krm
+from krm_windows.krm import layout, limits, lines, outline, plain_json
+
+DEEP = 200_000
+NAMES = [f"n{index}" for index in range(10)]
+
+
+def bomb() -> str:
+    """Return nine levels, each nine times the one before: 9**9 nodes in a kilobyte."""
+    rows = [f"n0: &n0 [{', '.join(['x'] * 9)}]\n"]
+    for before, name in pairwise(NAMES):
+        rows.append(f"{name}: &{name} [{', '.join([f'*{before}'] * 9)}]\n")
+    return "".join(rows)
+
+
+def merges() -> str:
+    """Return mappings that each merge those before them, with keys of their own."""
+    rows = (
+        f"m{index}: &m{index} {{<<: [{', '.join([f'*m{index - 1}'] * 9)}], k{index}: v}}\n" for index in range(1, 400)
+    )
+    return "m0: &m0 {k0: v}\n" + "".join(rows)
+
+
+REFUSED = {
+    "aliases of aliases": bomb(),
+    "aliases of a long text": f"a: &a {'x' * 5000}\nb: [{', '.join(['*a'] * 2000)}]\n",
+    "merges of merges": merges(),
+    "aliases that make it deep": "a0: &a0 [x]\n" + "".join(f"a{i + 1}: &a{i + 1} [*a{i}]\n" for i in range(250)),
+    "an alias of its own node": "a: &a [*a]\n",
+    "a mapping in itself": "a: &a\n  b: *a\n",
+    "a merge of itself": "a: &a\n  <<: *a\n",
+    "an anchor that is written again": "a: &a x\nb: &a {c: *a}\n",
+    "lists in lists": f"a: {'[' * DEEP}{']' * DEEP}\n",
+    "lists that are not closed": f"a: {'[' * DEEP}\n",
+    "maps in maps": "a: " + '{"a":' * DEEP + "1" + "}" * DEEP + "\n",
+    "lists in lists in block style": f"a:\n  {'- ' * 5000}x\n",
+    "maps in maps in block style": "".join(f"{' ' * depth}a:\n" for depth in range(300)),
+    "keys of keys": f"a:\n  {'? ' * 5000}x\n",
+}
+
+
+@pytest.mark.parametrize("text", REFUSED.values(), ids=REFUSED.keys())
+@pytest.mark.parametrize("where", ["config", "item", "file", "document"])
+def test_P12_what_exhausts_is_refused_and_the_items_come_back(text: str, where: str, tmp_path: object) -> None:
+    """As configuration, as an item that is looked into, and in both protocols."""
+    assert len(text) < 3 * 10**6
+    answers: list[Answer] = []
+
+    def run() -> None:
+        if where in ("file", "document"):
+            path = f"{tmp_path}/config.yaml"
+            with open(path, "w", encoding="utf-8") as file:  # noqa: PTH123 - one line
+                file.write(POLICY + (text if where == "file" else ""))
+            answers.append(call(APPS + (text if where == "document" else ""), path))
+        else:
+            data = wire(APPS + text) if where == "item" else wire(APPS, config=POLICY + text)
+            answers.append(call(data))
+
+    assert steps(run) < 200_000
+    [answer] = answers
+    assert answer.code == 1
+    assert "line " in answer.err
+    assert "Traceback" not in answer.err
+    expected = APPS if where in ("file", "document") else as_item(APPS)
+    assert expected.encode() in answer.out
+
+
+@pytest.mark.parametrize("tool", ["explain", "calendar", "state", "check"])
+def test_a_bomb_in_a_file_is_told_with_the_file(tool: str, tmp_path: object) -> None:
+    """A command names the file and the line, and ends with 1."""
+    path = f"{tmp_path}/policy.yaml"
+    with open(path, "w", encoding="utf-8") as file:  # noqa: PTH123 - one line
+        file.write(POLICY + bomb())
+    answer = program("", tool, path)
+    assert answer.code == 1
+    assert path in answer.err
+    assert "line " in answer.err
+    assert "Traceback" not in answer.err
+
+
+def test_an_alias_is_resolved_once() -> None:
+    """What several aliases stand for is one node."""
+    node = krm.parse("a: &a {b: c}\nd: [*a, *a, {<<: *a}]\n")
+    assert isinstance(node, krm.Mapping)
+    rows = node.find("d")
+    assert isinstance(rows, krm.Sequence)
+    assert rows.items[0] is rows.items[1] is node.find("a")
+    assert krm.value(rows.items[2]) == {"b": "c"}
+
+
+def test_aliases_as_people_use_them_are_read() -> None:
+    """A pod's settings repeated for twenty services are no attack."""
+    settings = "".join(f"  key{index}: some value of ordinary length\n" for index in range(60))
+    text = f"base: &base\n{settings}" + "".join(f"s{index}:\n  <<: *base\n  own: {index}\n" for index in range(20))
+    meaning = krm.value(krm.parse(text))
+    assert isinstance(meaning, dict)
+    assert len(meaning["s19"]) == 61
+
+
+def test_what_is_as_deep_as_allowed_is_read_and_edited() -> None:
+    """No reader and no writer of ours needs more of Python's stack than it has."""
+    depth = limits.DEPTH - 1
+    for text in (f"a: {'[' * depth}x{']' * depth}\nb: c\n", "".join(f"{' ' * i}a:\n" for i in range(depth)) + "b: c\n"):
+        item = krm.KubeObject.parse(text.encode())
+        item.set("d", "b")
+        item.set({"e": krm.value(item.node)["a"]}, "b") if "[" not in text else None
+        assert "d" in item.span.decode() or "e" in item.span.decode()
+    assert call(wire(APPS, config=POLICY + f"x: {'[' * (depth - 1)}{']' * (depth - 1)}\n")).code == 1
+
+
+@pytest.mark.parametrize("size", [limits.LENGTH + 1])
+def test_a_text_that_is_too_long_to_look_into(size: int) -> None:
+    """It is passed on where nobody looks into it, and refused where somebody does."""
+    long = f"- kind: Secret\n  data: {'x' * size}\n"
+    answer = call(wire(APPS).replace("functionConfig:", f"{long}functionConfig:"))
+    assert answer.code == 0
+    assert long.encode() in answer.out
+    answer = call(wire(APPS, config=f"{POLICY}x: {'x' * size}\n"))
+    assert answer.code == 1
+    assert "characters, where at most" in answer.err
+
+
+@pytest.mark.parametrize(
+    ("name", "make"),
+    {
+        "anchors": lambda n: "".join(f"a{i}: &a{i} x\n" for i in range(n)),
+        "items": lambda n: "a:\n" + "- x\n" * n,
+        "merges": lambda n: "a: &a {b: c}\n" + "".join(f"k{i}: {{<<: *a}}\n" for i in range(n)),
+        "many merged": lambda n: f"a:\n  <<: [{', '.join(['{b: c}'] * n)}]\n",
+        "comments": lambda n: "# x\n" * n + "a: b\n",
+    }.items(),
+)
+def test_reading_grows_with_the_text(name: str, make: Callable[[int], str]) -> None:
+    """Twice the text is twice the work."""
+    assert name
+    one, two = (steps(lambda n=n: krm.value(krm.parse(make(n)))) for n in (500, 1000))
+    assert two < 2.2 * one
+
+
+class CountedText(str):
+    """A text that counts how many characters are looked through from the right."""
+
+    __slots__ = ("looked",)
+
+    def rfind(self, sub: str, start: int = 0, end: int = sys.maxsize) -> int:
+        """Find, and count."""
+        found = super().rfind(sub, start, end)
+        self.looked = getattr(self, "looked", 0) + min(end, len(self)) - max(found, start)
+        return found
+
+
+@pytest.mark.parametrize("line_break", ["\n", "\r", "\u2028"])
+def test_the_start_of_a_line_is_found_near_it(line_break: str) -> None:
+    """Of breaks that a text does not have, the text is not searched to its beginning."""
+    text = CountedText(f"a: b{line_break}" * 100_000)
+    assert lines.start(text, len(text) - 2) == len(text) - 5
+    assert text.looked < 10_000
+
+
+def test_a_list_that_goes_on_below_is_scanned_once() -> None:
+    """An entry of a list in flow style is tried in one way: it was in two, so that 40 entries never ended."""
+    text = f"- kind: A\n  a: [{'x, ' * 20_000}\n   ]\n  b: {{{'k: v, ' * 20_000}\n   }}\n".encode()
+    found = outline.scan(HEAD.encode() + b"items:\n" + text)
+    assert found is not None
+    assert len(found.items.spans) == 1
+
+
+@pytest.mark.parametrize("text", ["[" * DEEP, "[" * DEEP + "]" * DEEP, '{"a":' * DEEP, "[" * 201 + "]" * 201])
+def test_json_that_is_too_deep(text: str) -> None:
+    """It is one kind of trouble, and no RecursionError."""
+    with pytest.raises((krm.InputError, ValueError)):
+        plain_json.read(text)
+    with pytest.raises((krm.InputError, ValueError)):
+        list(plain_json.values(text))
+
+
+def test_json_one_behind_the_other() -> None:
+    """Values are found one by one, and what is no JSON is refused."""
+    assert list(plain_json.values(' {"a": [1]} [2]\n3 ')) == [{"a": [1]}, [2], 3]
+    assert plain_json.read(" [1] ") == [1]
+    for wrong in ("[1] [2]", "", "{"):
+        with pytest.raises(ValueError, match=r".*"):
+            plain_json.read(wrong)
+
+
+def test_status_of_json_that_is_too_deep(tmp_path: object) -> None:
+    """What kubectl printed may come from anywhere."""
+    path = f"{tmp_path}/policy.yaml"
+    with open(path, "w", encoding="utf-8") as file:  # noqa: PTH123 - one line
+        file.write(POLICY)
+    answer = program('{"kind":"A","a":' + "[" * DEEP + "]" * DEEP + "}", "status", path, "-f", "-")
+    assert answer.code == 1
+    assert "nested" in answer.err
+    assert "Traceback" not in answer.err
+
+
+@pytest.mark.parametrize("header", ["|", ">", "|+", ">+", "|-", "|2", ">2+", "|+2", "!!str |", "&a |+", "| # text"])
+@pytest.mark.parametrize("end", ["", " ", "\n ", "\n\n "])
+@pytest.mark.parametrize("config", ["spec", "bad", "none"])
+def test_what_follows_a_block_scalar_does_not_change_it(header: str, end: str, config: str) -> None:
+    """Whatever is put behind the last item: objects of ours, or results."""
+    policy = {"spec": POLICY, "bad": POLICY.replace("Mon", "Mom"), "none": ""}[config]
+    given = f"functionConfig:\n{indented(policy)}" if policy else ""
+    data = f"{HEAD}{given}items:\n{as_item(APPS)}- kind: A\n  x: {header}\n    y\n\n    z{end}"
+    try:
+        before = krm.ResourceList.read(data.encode()).items[1].get("x")
+    except krm.InputError:
+        pytest.skip("is no YAML")
+    answer = call(data)
+    assert answer.code == {"spec": 0, "bad": 1, "none": 3}[config]
+    items = answer.items
+    assert len(answer.out) > len(data)
+    assert items[1]["x"] == before
+
+
+@pytest.mark.parametrize("header", ["|", ">+", "|+"])
+def test_a_block_scalar_at_the_end_of_a_stream(header: str, tmp_path: object) -> None:
+    """Documents of ours come behind it."""
+    path = f"{tmp_path}/config.yaml"
+    with open(path, "w", encoding="utf-8") as file:  # noqa: PTH123 - one line
+        file.write(POLICY)
+    answer = call(f"{APPS}---\nkind: A\nx: {header}\n  y", path)
+    assert answer.code == 0
+    assert krm.documents(answer.out)[1].get("x") == "y"
+
+
+def test_a_block_scalar_behind_which_nothing_is_put() -> None:
+    """It stays as it came."""
+    data = f"{HEAD}functionConfig:\n{indented(POLICY)}items:\n- kind: A\n  x: |\n    y"
+    resources = krm.ResourceList.read(data.encode())
+    assert b"".join(resources.chunks()) == data.encode()
+    resources.items[0].set("z", "x")
+    assert b"z" in b"".join(resources.chunks())
+
+
+BARE = [
+    "? ",
+    "?",
+    "? zzz",
+    "? &a zzz",
+    "? [a, b]",
+    "? {a: b}",
+    "? |\n  x",
+    "? # text",
+    "?\n  a: b",
+    "? 'a: b'",
+    "? a # b: c",
+]
+
+
+@pytest.mark.parametrize("key", BARE)
+@pytest.mark.parametrize("place", ["apiVersion:", "kind: R", "items:", "functionConfig:", "results", ""])
+def test_P12_a_key_without_a_value(key: str, place: str) -> None:
+    """Anywhere at the top level it is a field like others, that nobody reads."""
+    text = wire(APPS)
+    data = text.replace(place, f"{key}\n{place}", 1) if place in text and place else f"{text}{key}\n"
+    answer = call(data)
+    assert answer.code == 0, answer.err
+    assert as_item(APPS)[:60].encode() in answer.out
+    assert key.encode() in answer.out
+    assert sum(1 for _ in layout.events(answer.out.decode())) > 0
+
+
+@pytest.mark.parametrize("name", ["items", "results"])
+def test_P12_a_list_of_ours_without_a_colon(name: str) -> None:
+    """There is no place for what belongs into it, so it is refused, and comes back."""
+    data = f"{HEAD}? {name}\n"
+    answer = call(data)
+    assert (answer.code, answer.out) == (1, data.encode())
+    assert "no colon" in answer.err
+
+
+@pytest.mark.parametrize("field", ["9" * 900, "²", "x²3", "٣", "00012", "a9b" * 200])
+def test_names_of_fields_that_are_numbers(field: str) -> None:
+    """Results about them are sorted like others."""
+    answer = call(wire(APPS, config=POLICY + f"  {field}: 1\n  x: 2\n"))
+    assert answer.code == 1, answer.err
+    assert "field-unknown" in answer.err
