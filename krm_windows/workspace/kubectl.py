@@ -35,7 +35,7 @@ class Kubectl:
         command = ["kubectl", *options, f"--request-timeout={_PATIENCE}", "get", *arguments]
         try:
             done = subprocess.run(  # noqa: S603 - an argument vector, no shell
-                [*command, "--ignore-not-found", "--output=json"],
+                [*command, "--ignore-not-found", "--output=json", "--show-managed-fields"],
                 capture_output=True,
                 encoding="utf-8",
                 errors="replace",
