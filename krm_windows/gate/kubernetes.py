@@ -7,7 +7,7 @@ have: all that comes from it, from the handshake on, passes through `_Stream`.
 import json
 import re
 import ssl
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -15,7 +15,7 @@ from http import HTTPStatus
 from http.client import HTTPConnection, HTTPResponse
 from io import BufferedReader, RawIOBase
 from pathlib import Path
-from socket import IPPROTO_TCP, TCP_NODELAY, create_connection, socket
+from socket import IPPROTO_TCP, TCP_NODELAY, create_connection
 from time import monotonic
 
 from krm_windows.gate.timetable import Target
@@ -101,72 +101,63 @@ class Cluster:
             raise ApiError(UNANSWERED, f"no time left for {method} {path}")
         content_type = "application/merge-patch+json" if method == "PATCH" else "application/json"
         headers = {"Authorization": f"Bearer {self._token}", "Content-Type": content_type}
-        connection = _Connection(self._address, self._tls, seconds)
+        stream = None
         try:
+            stream = _Stream(self._address, self._tls, seconds)
+            connection = HTTPConnection(*self._address)
+            connection.sock = stream
             connection.request(method, path, json.dumps(body) if body else None, headers)
             response = connection.getresponse()
             content = _read(response)
         except Exception as error:  # what an answer may do to http.client and ssl, no one can list
             raise ApiError(UNANSWERED, f"no answer to {method} {path}: {error!r}") from error
         finally:
-            connection.hang_up()
+            if stream is not None:
+                stream.hang_up()
         self.skew = _skew(response.headers["Date"])
         return _object(response.status, content, f"{method} {path}")
 
 
-class _Connection(HTTPConnection):
-    """An HTTP connection over a `_Stream`, which is open until it is hung up."""
-
-    def __init__(self, address: tuple[str, int], tls: ssl.SSLContext, seconds: float) -> None:
-        super().__init__(*address)
-        self._tls, self._end = tls, monotonic() + seconds
-        self._stream: _Stream | None = None
-
-    def connect(self) -> None:
-        """Connect; TLS begins with the first bytes that are sent."""
-        plain = create_connection((self.host, self.port), self._end - monotonic())
-        plain.setsockopt(IPPROTO_TCP, TCP_NODELAY, 1)
-        self._stream = _Stream(plain, self._tls, self.host, self._end)
-        self.sock = self._stream
-
-    def hang_up(self) -> None:
-        """Close it, whatever is still to come."""
-        if self._stream:
-            self._stream.hang_up()
-
-
-class _Stream:
+class _Stream(RawIOBase):
     """A TLS connection with a deadline for all that happens on it, and a limit for all that comes in.
 
     TLS is read from memory, so that every byte is counted and every wait is ours: neither a handshake nor records
     without content can hold `ssl` longer. A stream that ends without TLS saying so was cut off (`SSLEOFError`).
     """
 
-    def __init__(self, plain: socket, tls: ssl.SSLContext, host: str, end: float) -> None:
-        self._plain, self._end, self._bytes_left = plain, end, LARGEST
+    def __init__(self, address: tuple[str, int], tls: ssl.SSLContext, seconds: float) -> None:
+        super().__init__()
+        self._end, self._bytes_left = monotonic() + seconds, LARGEST
         self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
-        self._tls = tls.wrap_bio(self._incoming, self._outgoing, server_hostname=host)
+        self._tls = tls.wrap_bio(self._incoming, self._outgoing, server_hostname=address[0])
+        self._plain = create_connection(address, seconds)
+        self._plain.setsockopt(IPPROTO_TCP, TCP_NODELAY, 1)
 
-    def makefile(self, _: str) -> BufferedReader:
-        """Give what `http.client` reads an answer from."""
-        return BufferedReader(_Reader(self.read))
+    def hang_up(self) -> None:
+        """Close it, whatever is still to come."""
+        self._plain.close()
 
     def close(self) -> None:
         """Do nothing: `http.client` closes its connection before it has read the answer."""
 
-    def hang_up(self) -> None:
-        """Close it."""
-        self._plain.close()
+    def makefile(self, _: str) -> BufferedReader:
+        """Give what `http.client` reads an answer from."""
+        return BufferedReader(self)
 
-    def read(self, most: int) -> bytes:
-        """Wait for bytes, and give so many at most; none at the end."""
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        """Wait for bytes, and put some into `buffer`; none at the end."""
         while True:
             try:
-                return self._tls.read(most)
+                data = self._tls.read(len(buffer))
+                buffer[: len(data)] = data
+                return len(data)
             except ssl.SSLWantReadError:
                 self._receive()
             except ssl.SSLZeroReturnError:
-                return b""
+                return 0
 
     def sendall(self, data: bytes) -> None:
         """Send all of `data`, after the handshake."""
@@ -177,8 +168,7 @@ class _Stream:
             except ssl.SSLWantReadError:
                 self._receive()
             else:
-                self._send()
-                return
+                return self._send()
 
     def _send(self) -> None:
         self._plain.settimeout(self._seconds_left())
@@ -191,7 +181,7 @@ class _Stream:
         data = self._plain.recv(_PIECE)
         self._bytes_left -= len(data)
         if self._bytes_left < 0:
-            raise ValueError(f"more than {LARGEST} bytes")
+            raise OSError(f"more than {LARGEST} bytes")
         if data:
             self._incoming.write(data)
         else:
@@ -202,22 +192,6 @@ class _Stream:
         if left <= 0:
             raise TimeoutError("no end in time")
         return left
-
-
-class _Reader(RawIOBase):
-    """What is read from a function."""
-
-    def __init__(self, read: Callable[[int], bytes]) -> None:
-        super().__init__()
-        self._read = read
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        data = self._read(len(buffer))
-        buffer[: len(data)] = data
-        return len(data)
 
 
 def _read(response: HTTPResponse) -> bytes:

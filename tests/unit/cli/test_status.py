@@ -16,8 +16,10 @@ from krm_windows.gate.marks import mark
 from krm_windows.status import color
 
 OPEN, CLOSED = "2026-11-24T10:00Z", "2026-11-21T10:00Z"
-OURS = {mark("flux-system/week"): json.dumps({"policy": "flux-system/week", "reason": "none is open", "since": "2026-11-19T16:00:00+00:00",
-                                              "until": "2026-11-23T07:00:00+00:00"})}  # fmt: skip
+SINCE, UNTIL = "2026-11-19T16:00:00+00:00", "2026-11-23T07:00:00+00:00"
+OURS = {
+    mark("flux-system/week"): json.dumps({"policy": "flux-system/week", "reason": "", "since": SINCE, "until": UNTIL})
+}
 OTHERS = {mark("shop/nights"): json.dumps({"policy": "shop/nights", "reason": "", "since": None, "until": None})}
 HOLD = {"krm-windows.dev/hold": "anna: the press is being repaired"}
 LABEL = {"krm-windows.dev/policy": "flux-system.week"}
