@@ -22,6 +22,7 @@ from krm_windows.gate.timetable import Target
 
 TIMEOUT = 10.0  # seconds for a request: to connect, to ask and to be answered, all in all
 LARGEST = 2 * 1024**2  # bytes of an answer: etcd takes objects of 1.5 MiB, and a Pod of 128 MiB can read this one
+_NESTED = 250_000  # maps and lists in an answer: a million empty ones are 100 MiB in memory
 _PIECE = 65536  # bytes that are read at once, at most
 _WORDS = 1024  # characters of what a server says that are told
 UNANSWERED, REFUSED = 0, -1  # for a status where there is none: no answer, and one that cannot be taken
@@ -220,6 +221,8 @@ def _object(status: int, content: bytes, request: str) -> dict[str, object]:
 
 def parse(text: str) -> object:
     """Read JSON as RFC 8259 has it; raise `ValueError` or `RecursionError` for the rest, so for a key given twice."""
+    if text.count("[") + text.count("{") > _NESTED:
+        raise ValueError("too many maps and lists")
     return json.loads(text, object_pairs_hook=_unique, parse_constant=_refused)
 
 

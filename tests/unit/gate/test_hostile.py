@@ -3,6 +3,7 @@
 import json
 import socket
 import ssl
+import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from copy import deepcopy
@@ -234,6 +235,7 @@ NOT_JSON = [
     b'{"metadata": {"resourceVersion": "1"}, "spec": {"suspend": true}}'[:-1],
     b'{"metadata": {"resourceVersion": "1"}} {}',
     b"<html>",
+    b"[" + b"[]," * 500_000 + b"[]]",
     json.dumps(other()).encode("utf-16"),
 ]
 
@@ -349,6 +351,21 @@ def test_an_answer_that_floods(api: Api, account: Path, port: int, flood: Fault)
     cluster = Cluster("127.0.0.1", str(port), account, timeout=3 * BUSY)
     with pytest.raises(ApiError, match=f"more than {LARGEST} bytes"):
         cluster.get(INFRA)
+
+
+@pytest.mark.parametrize("unit", [b"[],", b'{"":0},', b"[" * 800 + b"]" * 800 + b",", b'"",', b"0,"])
+def test_what_an_answer_takes_in_memory(api: Api, account: Path, port: int, unit: bytes) -> None:
+    """Whatever fills the largest answer, a Pod of 128 MiB has room for what is made of it, and for the program."""
+    content = b'{"a":[' + unit * ((LARGEST - 40_000) // len(unit)) + b"0]}"
+    api.fault("GET", "infra", body(content))
+    cluster = Cluster("127.0.0.1", str(port), account, timeout=BUSY)
+    tracemalloc.start()
+    try:
+        with suppress(ApiError):
+            cluster.get(INFRA)
+        assert tracemalloc.get_traced_memory()[1] - 4 * len(content) < 80 * 2**20
+    finally:
+        tracemalloc.stop()
 
 
 def test_the_largest_object(api: Api, look: Look) -> None:
