@@ -132,6 +132,7 @@ KUBECTL_LIFTS = _warning("kubectl-lifts", "The actuator `Kubectl` opens what a p
 SUSPEND_FALSE = _warning("suspend-false", "`suspend: false` on a target in Git undoes every close; it is removed.")
 SUSPEND_TRUE = _error("suspend-true", "`suspend: true` on a target in Git is a person's decision.")
 WAIT_NOT_SUSPENDED = _warning("wait-not-suspended", "`firstApply: Wait` on a target that Git does not suspend.")
+MARK_IN_GIT = _error("mark-in-git", "An annotation in Git claims that the gate closed an object, or ran a hook.")
 TWO_POLICIES = _error("two-policies", "Two policies gate one target.")
 NAME_TAKEN = _error("name-taken", "An object that is not ours has a name of ours.")
 RENDER_READ_ONLY = _error("render-read-only", "`render` would have to change a file that it only looks at.")

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from krm_windows import emit
-from krm_windows.apply import objects, place, targets
+from krm_windows.apply import marks, objects, place, targets
 from krm_windows.apply.objects import Standing
 from krm_windows.emit import Manifest
 from krm_windows.inventory import Inventory, Resource, resource_of
@@ -37,7 +37,11 @@ class Application:
 
     def check(self) -> list[Result]:
         """Return what the stream says against the plan; nothing is changed."""
-        return [*targets.check(self.plan, self.inventory), *objects.check(self.plan, self.wanted, self._found)]
+        return [
+            *targets.check(self.plan, self.inventory),
+            *marks.check(self.items),
+            *objects.check(self.plan, self.wanted, self._found),
+        ]
 
     def edit(self) -> None:
         """Put the plan into the stream: its order stays, new objects come at the end."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from krm_windows import rules
-from krm_windows.apply import targets
+from krm_windows.apply import marks, targets
 from krm_windows.emit import Manifest, configmap, extras, kubectl, names, state_metrics
 from krm_windows.emit.labels import GOVERNED_BY, POLICY
 from krm_windows.gate.timetable import Target
@@ -39,18 +39,21 @@ class Emitted:
 
 def verify(plan: Plan, items: Iterable[KubeObject], stream: Inventory) -> list[Result]:
     """Return what is wrong with a stream that should hold the windows of this plan."""
+    items = tuple(items)
+    marked = list(marks.check(items))
     label = names.policy_label(plan)
     ours = tuple(item for item in items if item.mentions(label) and item.labels.get(POLICY) == label)
     if not ours:
         return [
+            *marked,
             rules.NOT_RUN.result(
                 f"the resources hold nothing of the policy {plan.policy}: the function was not run on them "
                 "(kustomize skips an exec function without --enable-exec, and kubectl always does)"
-            )
+            ),
         ]
     emitted = Emitted(plan, ours)
     checks = (_missing, _timetable, _wake_ups, _references, _rights, _extras)
-    return [*_targets(plan, stream), *(result for check in checks for result in check(emitted))]
+    return [*marked, *_targets(plan, stream), *(result for check in checks for result in check(emitted))]
 
 
 def _targets(plan: Plan, stream: Inventory) -> Iterator[Result]:

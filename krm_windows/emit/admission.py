@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from krm_windows.emit import names
 from krm_windows.emit.labels import cluster_metadata
 from krm_windows.emit.manifest import Manifest
-from krm_windows.gate.target import HOOKS, MARKS
+from krm_windows.gate.marks import HOOKS, MARKS
 from krm_windows.plan.model import Plan
 
 API_VERSION = "admissionregistration.k8s.io/v1"

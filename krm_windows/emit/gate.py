@@ -1,13 +1,16 @@
 """What the actuator `Gate` runs: the gate program from the ConfigMap, in one container."""
 
+from math import ceil
+
 from krm_windows.emit import configmap, hooks, names
 from krm_windows.emit.job import Pod, container
+from krm_windows.gate.kubernetes import look_seconds
 from krm_windows.plan.model import Plan
 
 MOUNT = "/gate"
-# Two passes over the targets, each of at most 120 s, the wait for an edge between them, and the start of a Pod.
-ACTIVE_DEADLINE_SECONDS = 360
-_EVENTS_SECONDS = 240  # after each pass, as long again
+# A Job looks twice where an edge is near: the wait for it, and the start of a Pod, are at most a minute each.
+_LOOKS = 2
+_AROUND_SECONDS = 120
 # A wake-up missed while the controller was down is made good within this time; later ones are left to the next look.
 STARTING_DEADLINE_SECONDS = 300
 
@@ -22,6 +25,13 @@ def pod(plan: Plan, *flags: str) -> Pod:
 
 
 def deadline(plan: Plan) -> int:
-    """Return the seconds that a Job may take: in each of its two looks hooks may run for as long as they may."""
-    around = 2 * hooks.longest_seconds(plan.hooks) if plan.hooks else 0
-    return ACTIVE_DEADLINE_SECONDS + around + (_EVENTS_SECONDS if plan.events else 0)
+    """Return the seconds that a Job may take: in each of its looks Events may take as long as the look itself.
+
+    In each hooks may run for as long as they may. 360 s for up to 240 targets without either, 1,120 s for 1,000.
+    """
+    targets = len(plan.timetable.targets) + len(plan.timetable.released)
+    passes = 2 if plan.events else 1
+    look = passes * ceil(look_seconds(targets))
+    if plan.hooks:
+        look += hooks.longest_seconds(plan.hooks, targets)
+    return _LOOKS * look + _AROUND_SECONDS

@@ -1,16 +1,19 @@
 """The hooks as the gate reads them: the Jobs that it creates, whole but for their names."""
 
+from math import ceil
+
 from krm_windows.emit import names
 from krm_windows.emit.job import RESTRICTED, UNPRIVILEGED
 from krm_windows.emit.labels import COMPONENT, HOOK, labels
+from krm_windows.gate.kubernetes import look_seconds
 from krm_windows.plan.model import Plan
 from krm_windows.policy.hooks import BeforeOpen, Hook, Hooks, Variable
 
 # How the gate names a hook, and what the names of its Jobs say.
 _SLUGS = {"beforeOpen": "before-open", "beforeOpen.rollback": "rollback", "afterClose": "after-close"}
 _KEPT_SECONDS = 24 * 3600
-# What the gate gives the Job controller to end a Job beyond its time, and what reading and noting take.
-_GRACE_SECONDS = 120
+# What the gate gives the Job controller to end a Job beyond its time.
+_GRACE_SECONDS = 60
 
 
 def dump(plan: Plan, hooks: Hooks) -> dict[str, object]:
@@ -19,11 +22,15 @@ def dump(plan: Plan, hooks: Hooks) -> dict[str, object]:
     return {"namespace": hooks.namespace, "hooks": found}
 
 
-def longest_seconds(hooks: Hooks) -> int:
-    """Return how long one look may take for its hooks: those after the last occurrence, then those before the next."""
+def longest_seconds(hooks: Hooks, targets: int) -> int:
+    """Return how long one look may take for its hooks: those after the last occurrence, then those before the next.
+
+    For each, the targets are read and noted on: that is given half as long as a look.
+    """
+    around = _GRACE_SECONDS + ceil(look_seconds(targets) / 2)
     twice = [hooks.after_close] if hooks.after_close else []  # once for targets to calm down, once for the Job
     every = [hook for _, hook in hooks.each()]
-    return sum(_seconds(hook) + _GRACE_SECONDS for hook in (*every, *twice))
+    return sum(_seconds(hook) + around for hook in (*every, *twice))
 
 
 def _seconds(hook: Hook) -> int:

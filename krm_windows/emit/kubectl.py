@@ -67,4 +67,4 @@ def _name(batch: Batch, *, unique: bool = True) -> str:
     plain = f"{first.resource}-{first.namespace}"
     if unique:
         return names.fit(plain, names.NAME_LIMIT)
-    return names.fit(f"{plain}-{names.digest('.'.join((_resource(first), *first.field)), 5)}", names.NAME_LIMIT)
+    return names.fit(f"{plain}-{names.digest('.'.join((_resource(first), *first.field)))}", names.NAME_LIMIT)

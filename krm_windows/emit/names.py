@@ -4,31 +4,26 @@ A CronJob's name is at most 52 characters, so that its Jobs' names fit 63 (k8s.i
 most 63 characters.
 """
 
-import hashlib
 import re
 
 from krm_windows import gateable
+from krm_windows.gate.marks import DIGITS as DIGITS  # noqa: PLC0414 - the digits of names of objects, too
+from krm_windows.gate.marks import digest as digest  # noqa: PLC0414
 from krm_windows.plan.model import Plan
 from krm_windows.plan.wakeups import WakeUp
 
 CRON_JOB_LIMIT = 52
 NAME_LIMIT = 63
-CONTENT = 10  # digits of a digest of what a Job does
-_HASH = 8  # digits at the end of a name that was cut
+_OCCURRENCE = len("-202611200800-") + DIGITS  # what the gate adds to the name of a hook
 
 # A policy whose own name looks like that of something emitted could collide with a shorter one: `a` with a window
 # `b-open-c`, `a-open-b` with a window `c`. Its names carry a hash.
 _AMBIGUOUS = re.compile(r"-(open|close|edge|look|now|gate)(-|$)")
 
 
-def digest(text: str, length: int = _HASH) -> str:
-    """Return the first hexadecimal digits of a text's SHA-256."""
-    return hashlib.sha256(text.encode()).hexdigest()[:length]
-
-
 def fit(name: str, limit: int) -> str:
     """Return a name within a limit: a longer one is cut and ends in a hash of the whole."""
-    return name if len(name) <= limit else f"{name[: limit - _HASH - 1].rstrip('-.')}-{digest(name)}"
+    return name if len(name) <= limit else f"{name[: limit - DIGITS - 1].rstrip('-.')}-{digest(name)}"
 
 
 def cron_job(plan: Plan, look: WakeUp) -> str:
@@ -45,12 +40,12 @@ def role(plan: Plan, namespace: str) -> str:
     """Return the name of the Role and RoleBinding for a namespace, still unique if all are moved into one."""
     if namespace == plan.namespace:
         return gate(plan)
-    return fit(f"{gate(plan)}-{namespace}-{digest(f'{plan.policy} {namespace}', 5)}", NAME_LIMIT)
+    return fit(f"{gate(plan)}-{namespace}-{digest(f'{plan.policy} {namespace}')}", NAME_LIMIT)
 
 
 def admission(plan: Plan, fields: tuple[tuple[str, ...], ...]) -> str:
     """Return the name of the admission policy of what these fields turn: no other policy of the cluster has it."""
-    mark = "" if fields == (gateable.SUSPEND,) else f"-{digest(' '.join('.'.join(field) for field in fields), 5)}"
+    mark = "" if fields == (gateable.SUSPEND,) else f"-{digest(' '.join('.'.join(field) for field in fields))}"
     return f"{plan.namespace}.{gate(plan)}{mark}"
 
 
@@ -60,8 +55,8 @@ def state_metrics(plan: Plan) -> str:
 
 
 def hook(plan: Plan, kind: str) -> str:
-    """Return what the names of a hook's Jobs begin with; the gate adds the occurrence and a hash, 24 characters."""
-    return _made(plan, kind, NAME_LIMIT - 24)
+    """Return what the names of a hook's Jobs begin with; the gate adds the occurrence and a digest."""
+    return _made(plan, kind, NAME_LIMIT - _OCCURRENCE)
 
 
 def now(plan: Plan, content: str) -> str:
@@ -71,9 +66,7 @@ def now(plan: Plan, content: str) -> str:
 
 def now_begins(plan: Plan) -> str:
     """Return what the names of all such Jobs of a policy begin with; hexadecimal digits follow."""
-    sample = "0" * CONTENT
-    name = now(plan, sample)
-    return name.removesuffix(sample) if name.endswith(sample) else name[:-_HASH]
+    return now(plan, "0" * DIGITS)[:-DIGITS]
 
 
 def policy_label(plan: Plan) -> str:
@@ -92,5 +85,5 @@ def label(policy: str) -> str:
 
 
 def _made(plan: Plan, slug: str, limit: int) -> str:
-    mark = f"-{digest(plan.name, 5)}" if _AMBIGUOUS.search(plan.name) else ""
+    mark = f"-{digest(plan.name)}" if _AMBIGUOUS.search(plan.name) else ""
     return fit(f"{plan.name}{mark}-{slug}", limit)

@@ -22,7 +22,7 @@ def lift(plan: Plan) -> Manifest:
 
 
 def _job(plan: Plan, spec: dict[str, object], content: object) -> Manifest:
-    digest = names.digest(json.dumps(content, sort_keys=True), names.CONTENT)
+    digest = names.digest(json.dumps(content, sort_keys=True))
     return {
         "apiVersion": "batch/v1",
         "kind": "Job",

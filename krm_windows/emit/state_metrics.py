@@ -8,7 +8,7 @@ docs/metrics/extend/customresourcestate-metrics.md.
 from krm_windows.emit import names
 from krm_windows.emit.labels import metadata
 from krm_windows.emit.manifest import Manifest
-from krm_windows.gate.target import mark
+from krm_windows.gate.marks import mark
 from krm_windows.gate.timetable import Target
 from krm_windows.krm import writer
 from krm_windows.plan.model import Plan

@@ -2,7 +2,7 @@
 
 import json
 from argparse import ArgumentParser
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -12,8 +12,8 @@ from pathlib import Path
 from time import sleep
 
 from krm_windows.gate.decide import Decision, decide
-from krm_windows.gate.kubernetes import ApiError, Cluster
-from krm_windows.gate.target import Change, settle
+from krm_windows.gate.kubernetes import REFUSED, UNANSWERED, ApiError, Cluster
+from krm_windows.gate.target import Change, Seen, observe, settle
 from krm_windows.gate.timetable import Target, Timetable, load, salvage
 
 _TRIES = 5
@@ -25,53 +25,102 @@ def _log(**fields: object) -> None:
     print(json.dumps(fields, default=datetime.isoformat), flush=True)  # noqa: T201 - this is the log of the Pod
 
 
+def _untold(target: Target, change: Change) -> None:
+    """Tell nobody."""
+
+
 @dataclass(frozen=True)
 class Gate:
-    """A timetable at work: `decides` and `settles` say what should be, `now` tells the time, `log` takes records."""
+    """A timetable at work: `decides` and `settles` say what should be, `now` tells the time, `log` takes records.
+
+    `tells` is called with each target that was changed, or left to somebody else.
+    """
 
     timetable: Timetable
     decides: Callable[[datetime], Decision]
     now: Callable[[], datetime]
     log: Callable[..., None] = _log
-    settles: Callable[..., Change] = settle
+    settles: Callable[[Timetable, Target, Seen, Decision, datetime], Change] = settle
+    tells: Callable[[Target, Change], None] = _untold
+
+    @property
+    def all_targets(self) -> tuple[Target, ...]:
+        """Every target, those that may have to be closed first."""
+        return (*self.timetable.targets, *self.timetable.released)
 
     def announce(self) -> Decision:
         """Log what should be now."""
-        decision = self.decides(now := self.now())
+        now = self.now()
+        decision = self.decides(now)
         self.log(time=now, policy=self.timetable.policy, cluster=self.timetable.cluster, **asdict(decision))
         return decision
 
     def look(self, cluster: Cluster, *, allow_missing: bool) -> bool:
-        """Make every target what it should be; say whether all are, but for those left to a person."""
-        failed = []
-        for target in (*self.timetable.targets, *self.timetable.released):
-            try:
-                self._settle(cluster, target)
-            except ApiError as error:
-                self.log(target=str(target), error=str(error))
-                if error.status != HTTPStatus.NOT_FOUND or not (allow_missing or target in self.timetable.released):
-                    failed.append(str(target))
+        """Make every target what it should be; say whether all are, but for those left to a person.
+
+        Each has its share of the time. Those that got no answer in theirs are tried again when all had their turn.
+        """
+        cluster.renew(len(self.all_targets))
+        statuses = self._settle_all(cluster, self.all_targets)
+        unanswered = [target for target, status in statuses.items() if status == UNANSWERED]
+        statuses |= self._settle_all(cluster, unanswered)
+        failed = [str(target) for target, status in statuses.items() if self._fails(target, status, allow_missing)]
         self.log(failed=failed, skewSeconds=cluster.skew)
         return not failed
 
+    def _fails(self, target: Target, status: int | None, allow_missing: bool) -> bool:  # noqa: FBT001
+        """Say whether what came of a target is a failure; that it does not exist may be none."""
+        if status == HTTPStatus.NOT_FOUND:
+            return not (allow_missing or target in self.timetable.released)
+        return status is not None
+
+    def _settle_all(self, cluster: Cluster, targets: Sequence[Target]) -> dict[Target, int | None]:
+        """Settle one target after the other, whatever becomes of any; give the status of its failure, None for none."""
+        statuses: dict[Target, int | None] = {}
+        for target in cluster.shares(targets):
+            try:
+                self._settle(cluster, target)
+                statuses[target] = None
+            except Exception as error:  # noqa: BLE001 - any fault of one target is its failure, and of no other
+                self.log(target=str(target), error=words_of(error))
+                statuses[target] = error.status if isinstance(error, ApiError) else REFUSED
+        return statuses
+
     def _settle(self, cluster: Cluster, target: Target) -> None:
         """Change the target and judge the answer, at the time it is then, until nothing is left to change."""
-        thing = cluster.get(target)
-        for tries_left in reversed(range(_TRIES + 1)):
-            patch, words = self.settles(self.timetable, target, thing, self.decides(now := self.now()), now)
-            if not (patch and tries_left):
+        seen = observe(target, cluster.get(target))
+        change = self._due(target, seen)
+        for _ in range(_TRIES):
+            if not change.patch:
                 break
-            try:
-                thing = cluster.patch(target, patch)
-                self.log(target=str(target), done=words)
-            except ApiError as error:
-                if error.status != HTTPStatus.CONFLICT:
-                    raise
-                thing = cluster.get(target)
-        if patch:
-            raise ApiError(0, f"not as it should be after {_TRIES} tries")
-        if words:
-            self.log(target=str(target), left=words)
+            seen = self._patch(cluster, target, change)
+            change = self._due(target, seen)
+        if change.patch:
+            raise ApiError(REFUSED, f"not as it should be after {_TRIES} tries")
+        if change.words:
+            self.log(target=str(target), left=change.words)
+            self.tells(target, change)
+
+    def _patch(self, cluster: Cluster, target: Target, change: Change) -> Seen:
+        """Change the target, unless it has become another meanwhile, and give what it is then."""
+        try:
+            seen = observe(target, cluster.patch(target, change.patch))
+        except ApiError as error:
+            if error.status != HTTPStatus.CONFLICT:
+                raise
+            return observe(target, cluster.get(target))
+        self.log(target=str(target), done=change.words)
+        self.tells(target, change)
+        return seen
+
+    def _due(self, target: Target, seen: Seen) -> Change:
+        now = self.now()
+        return self.settles(self.timetable, target, seen, self.decides(now), now)
+
+
+def words_of(error: Exception) -> str:
+    """Say what went wrong; what is no answer of the API server, by its type, too."""
+    return str(error) if isinstance(error, ApiError) else f"{type(error).__name__}: {error}"[:1024]
 
 
 def main(look: Callable[..., bool] = Gate.look) -> int:
@@ -85,15 +134,26 @@ def main(look: Callable[..., bool] = Gate.look) -> int:
     decision = gate.announce()
     if options.at:
         return 0 if sound else 1
-    look = partial(look if sound else Gate.look, gate, allow_missing=options.allow_missing)
+    around = look if sound else Gate.look
     cluster = Cluster(environ["KUBERNETES_SERVICE_HOST"], environ["KUBERNETES_SERVICE_PORT"], options.account)
-    done = look(cluster)
-    if decision.until and (left := decision.until - gate.now()) <= _AWAITED:
+    done = _safely(around, gate, cluster, allow_missing=options.allow_missing)
+    left = decision.until - gate.now() if decision.until else None
+    if left is not None and left <= _AWAITED:
         sleep(max(left.total_seconds(), 0) + 0.1)  # while it sleeps, the clock may be slewed
         gate.announce()
-        cluster.renew()
-        done = look(cluster)
+        done = _safely(around, gate, cluster, allow_missing=options.allow_missing)
     return 0 if done and sound else 1
+
+
+def _safely(look: Callable[..., bool], gate: Gate, cluster: Cluster, *, allow_missing: bool) -> bool:
+    """Look, with whatever is around it; where that breaks, close all the same what should be closed."""
+    try:
+        return look(gate, cluster, allow_missing=allow_missing)
+    except Exception as error:  # noqa: BLE001 - nothing around a look may keep it from closing
+        gate.log(error=words_of(error))
+    if not gate.decides(gate.now()).open:
+        gate.look(cluster, allow_missing=allow_missing)
+    return False
 
 
 def _load(now: Callable[[], datetime]) -> tuple[Gate, bool]:

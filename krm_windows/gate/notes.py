@@ -7,20 +7,24 @@ decides: of two looks that would go different ways, the second finds that it is 
 """
 
 import json
+import re
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from http import HTTPStatus
 from operator import attrgetter
 
-from krm_windows.gate.__main__ import Gate
-from krm_windows.gate.kubernetes import ApiError, Cluster, dig
-from krm_windows.gate.target import HOOKS, mark
+from krm_windows.gate.__main__ import Gate, words_of
+from krm_windows.gate.kubernetes import ApiError, Cluster, parse
+from krm_windows.gate.marks import AHEAD, HOOKS, Writer, instant, mark
+from krm_windows.gate.target import Seen, observe
 from krm_windows.gate.timetable import Target
 
 _STAGES = ("Open", "Opening", "Passed", "Breaking", "Aborted", "Closing", "Closed")
+_JOB = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?|")
 _TRIES = 5
-_PLACE, _EVER = attrgetter("place"), datetime.min.replace(tzinfo=UTC)
-Found = dict[Target, object]
+_PLACE = attrgetter("place")
+Found = dict[Target, Seen | None]
 
 
 @dataclass(frozen=True)
@@ -41,10 +45,14 @@ class Note:
 
 @dataclass(frozen=True)
 class Notes:
-    """The notes of a gate's policy, and of its former names, on its targets in a cluster."""
+    """The notes of a gate's policy, and of its former names, on its targets in a cluster.
+
+    `names_its_job` says whether a note names a Job such as the hook before opening has.
+    """
 
     gate: Gate
     cluster: Cluster
+    names_its_job: Callable[[Note], bool]
 
     @property
     def _keys(self) -> list[str]:
@@ -53,60 +61,96 @@ class Notes:
 
     def find(self) -> Found:
         """Read every target; one that does not exist is left out, and one that cannot be read is None."""
-        self.cluster.renew()
+        targets = self.gate.timetable.targets
+        self.cluster.renew(len(targets))
         found: Found = {}
-        for target in self.gate.timetable.targets:
+        for target in self.cluster.shares(targets):
             try:
-                found[target] = self.cluster.get(target)
-            except ApiError as error:
-                if error.status != HTTPStatus.NOT_FOUND:
-                    self.gate.log(target=str(target), error=str(error))
+                found[target] = observe(target, self.cluster.get(target))
+            except Exception as error:  # noqa: BLE001 - whatever is wrong with one target is not with the next
+                if not isinstance(error, ApiError) or error.status != HTTPStatus.NOT_FOUND:
+                    self.gate.log(target=str(target), error=words_of(error))
                     found[target] = None
         return found
 
     def latest(self, found: Found) -> Note:
         """Give the latest note of all; one of its own kind if there is none."""
-        return max(map(self._read, found.values()), key=_PLACE, default=Note())
+        return max((self._read(seen) for seen in found.values() if seen), key=_PLACE, default=Note())
 
-    def _read(self, thing: object) -> Note:
-        texts = (dig(thing, "metadata", "annotations", key) for key in self._keys)
-        return max((_parse(text) for text in texts if isinstance(text, str)), key=_PLACE, default=Note())
+    def _read(self, seen: Seen) -> Note:
+        notes = [Note()]
+        for key in self._keys:
+            note = _parse(seen.notes[key]) if key in seen.notes else None
+            if note and self._believes(note, seen.writers[key]):
+                notes.append(note)
+        return max(notes, key=_PLACE)
+
+    def _believes(self, note: Note, by: Writer) -> bool:
+        """Say whether the gate wrote a note. Where nobody is recorded as its writer, what it says has to fit.
+
+        It is then of an occurrence that has begun, of a run that can have been, and names a Job of the hook.
+        """
+        if by is not Writer.UNKNOWN:
+            return by is Writer.GATE
+        latest = self.gate.now() + AHEAD
+        begun = instant(note.occurrence)
+        if (begun and begun > latest) or note.run > latest.timestamp():
+            return False
+        return self.names_its_job(note)
 
     def leave(self, note: Note, after: Note) -> bool:
         """Leave a note where none is later than `after`; say whether the first target that exists has it."""
-        taken: list[bool | None] = []
-        for target, thing in self.find().items():
-            taken.append(self._change(target, thing, note, after))
-            if not taken[0] or taken[-1] is False:
+        found = self.find()
+        self.cluster.renew(len(found))
+        for count, target in enumerate(self.cluster.shares(list(found))):
+            has_it = self._change(target, found[target], note, after)
+            if has_it is False or (count == 0 and not has_it):
                 return False
-        return bool(taken)
+        return bool(found)
 
-    def _change(self, target: Target, thing: object, note: Note, after: Note) -> bool | None:
+    def _change(self, target: Target, seen: Seen | None, note: Note, after: Note) -> bool | None:
         """Leave a note on a target; say whether it has it, and not another one. None: that cannot be said."""
         for _ in range(_TRIES):
             try:
-                found = self._read(thing := thing or self.cluster.get(target))
+                if seen is None:
+                    seen = observe(target, self.cluster.get(target))
+                found = self._read(seen)
                 if found == note or found.place > after.place:
                     return replace(found, at=note.at) == note
-                old = [key for key in self._keys if dig(thing, "metadata", "annotations", key) is not None]
-                notes = {**dict.fromkeys(old), self._keys[0]: json.dumps(asdict(note))}
-                version = dig(thing, "metadata", "resourceVersion")
-                self.cluster.patch(target, {"metadata": {"resourceVersion": version, "annotations": notes}})
+                self.cluster.patch(target, self._patch(seen, note))
             except ApiError as error:
-                thing = None
+                seen = None
                 if error.status != HTTPStatus.CONFLICT:
-                    self.gate.log(target=str(target), error=str(error))
-                    break
+                    self.gate.log(target=str(target), error=words_of(error))
+                    return None
+            except Exception as error:  # noqa: BLE001 - as in `find`
+                self.gate.log(target=str(target), error=words_of(error))
+                return None
             else:
                 return True
         return None
 
+    def _patch(self, seen: Seen, note: Note) -> dict[str, object]:
+        """Write a note in place of what stands under all names."""
+        notes: dict[str, str | None] = {key: None for key in self._keys if key in seen.notes}
+        notes[self._keys[0]] = json.dumps(asdict(note))
+        return {"metadata": {"resourceVersion": seen.version, "annotations": notes}}
 
-def _parse(text: str) -> Note:
-    """Read a note; what another version has written, and this one cannot read, is none."""
+
+def _parse(text: str) -> Note | None:
+    """Read a note; None for what another version has written, and this one cannot read."""
     try:
-        note = Note(**json.loads(text))
-        sound = all(datetime.fromisoformat(each) > _EVER for each in (note.at, note.occurrence or note.at))
-        return note if sound and note.place > Note().place else Note()
-    except (TypeError, ValueError):
-        return Note()
+        said = parse(text)
+        note = Note(**said) if isinstance(said, dict) else None
+        return note if note and _is_sound(note) else None
+    except (TypeError, ValueError, OverflowError, RecursionError):
+        return None
+
+
+def _is_sound(note: Note) -> bool:
+    """Say whether every part of a note is what it has to be; raise `TypeError` or `ValueError` for some."""
+    values: list[object] = [note.run, note.stage, note.job]
+    if list(map(type, values)) != [int, str, str] or note.run <= 0 or note.stage not in _STAGES:
+        return False
+    began, at = instant(note.occurrence), instant(note.at)
+    return at is not None and (began is None or began.year > 1) and _JOB.fullmatch(note.job) is not None

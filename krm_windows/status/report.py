@@ -7,10 +7,9 @@ from typing import Literal
 
 from krm_windows.emit import names
 from krm_windows.gate.decide import Decision, decide
-from krm_windows.gate.kubernetes import dig
-from krm_windows.gate.target import HOLD, MARKS, mark, settle
+from krm_windows.gate.marks import HOLD
+from krm_windows.gate.target import Seen, believed_marks, observe, settle
 from krm_windows.gate.timetable import Target, Timetable
-from krm_windows.krm import InputError, plain_json
 from krm_windows.preview.versions import Version
 from krm_windows.status.looks import Look, last
 from krm_windows.status.objects import Address, Thing, by_address, find
@@ -78,59 +77,42 @@ class _Judge:
                 yield self._row(target, thing)
 
     def _row(self, target: Target, thing: Thing) -> Row:
-        suspended = dig(thing, *target.field) is True
-        turned = self._turned(target, thing, suspended=suspended)
+        try:
+            seen = observe(target, thing)
+        except ValueError as error:
+            unread = Suspension(f"cannot be read: {error}")
+            return Row(target, "open", self._wanted(target), as_wanted=False, suspension=unread)
+        turned = self._turned(target, seen)
         # A target that the gate leaves open although the policy is closed is being applied for the first time.
-        wanted = self._wanted(target) if suspended else "open"
+        wanted = self._wanted(target) if seen.suspended else "open"
         if turned is not None:
             wanted = "closed" if turned else "open"
-        by = self._suspension(target, thing) if suspended else None
-        return Row(target, "closed" if suspended else "open", wanted, turned is None, by)
+        by = self._suspension(target, seen) if seen.suspended else None
+        return Row(target, "closed" if seen.suspended else "open", wanted, turned is None, by)
 
-    def _turned(self, target: Target, thing: Thing, *, suspended: bool) -> bool | None:
+    def _turned(self, target: Target, seen: Seen) -> bool | None:
         """Return what would be written into the field now, None where it would be left as it is."""
         if self.looks:
-            turned = dig(settle(self.timetable, target, thing, self.decision, self.at)[0], *target.field)
-            return turned if isinstance(turned, bool) else None
+            return settle(self.timetable, target, seen, self.decision, self.at).turns(target)
         shut = self._wanted(target) == "closed"
-        return None if shut == suspended else shut
+        return None if shut == seen.suspended else shut
 
     def _wanted(self, target: Target) -> Literal["open", "closed"]:
         return "open" if self.decision.open or target in self.timetable.released else "closed"
 
-    def _suspension(self, target: Target, thing: Thing) -> Suspension:
+    def _suspension(self, target: Target, seen: Seen) -> Suspension:
         """Say whose a suspension is: a hold's, else that of the mark for which it is closed now."""
-        found = dig(thing, "metadata", "annotations")
-        notes = {str(key): str(note) for key, note in found.items()} if isinstance(found, dict) else {}
-        mine = [mark(policy) for policy in (self.timetable.policy, *self.timetable.former_names)]
-        others = sorted(note for note in notes if note.startswith(MARKS) and note not in mine)
-        first = (*others, *mine) if self.decision.open else (*mine, *others)
-        marks = [note for note in first if note in notes]
         if not self.looks:
             return Suspension("an edge, or a person")
-        if HOLD in notes:
-            return Suspension(f"held: {notes[HOLD]}")
-        if not marks:
-            adopted = bool(settle(self.timetable, target, thing, self.decision, self.at)[0])
-            return Suspension("this policy, adopted" if adopted else "a person")
-        content = _content(notes[marks[0]])
-        other = f"policy {content['policy']}" if "policy" in content else "another policy"
-        by = "this policy" if marks[0] in mine else other
-        return Suspension(by, _instant(content.get("since")), _instant(content.get("until")))
-
-
-def _content(note: str) -> dict[str, object]:
-    """Read a mark; whatever a person has made of it is no reason to fail."""
-    try:
-        content = plain_json.read(note)
-    except (ValueError, InputError):
-        return {}
-    return content if isinstance(content, dict) else {}
-
-
-def _instant(text: object) -> datetime | None:
-    try:
-        at = datetime.fromisoformat(text) if isinstance(text, str) else None
-    except ValueError:
-        return None
-    return at if at and at.tzinfo else None
+        if HOLD in seen.notes:
+            return Suspension(f"held: {seen.notes[HOLD]}")
+        names = (self.timetable.policy, *self.timetable.former_names)
+        marks = believed_marks(seen, self.at)
+        mine = [said for said in marks if said.policy in names]
+        others = [said for said in marks if said.policy not in names]
+        first = (*others, *mine) if self.decision.open else (*mine, *others)
+        if first:
+            by = "this policy" if first[0].policy in names else f"policy {first[0].policy}"
+            return Suspension(by, first[0].since, first[0].until)
+        change = settle(self.timetable, target, seen, self.decision, self.at)
+        return Suspension("this policy, adopted" if change.patch else "a person")

@@ -81,7 +81,7 @@ class Kubectl:
         """
         chosen = {"--kubeconfig": self.kubeconfig, "--context": self.context}
         options = [f"{name}={value}" for name, value in chosen.items() if value is not None]
-        options += [f"--request-timeout={_PATIENCE}", "--ignore-not-found", "--output=json"]
+        options += [f"--request-timeout={_PATIENCE}", "--ignore-not-found", "--output=json", "--show-managed-fields"]
         program = programs.find("kubectl")
         if program is None:
             advice = "install it, or pipe what it prints elsewhere (-f -)"

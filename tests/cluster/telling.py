@@ -16,7 +16,7 @@ import yaml
 from lab.api import Api, ApiError, Object
 from lab.places import ADMIN, ARTIFACT_PORT, BIN, GIT, GIT_PORT, LOGS
 
-from krm_windows.gate.target import mark
+from krm_windows.gate.marks import mark
 
 __all__ = ["ARTIFACT_PORT", "Object", "Story", "Window", "daily", "minute"]
 

@@ -9,7 +9,7 @@ from telling import APPS, Story, eventually, far_window, sleep_until, window
 
 pytestmark = pytest.mark.usefixtures("admission")
 SAID = "may change nothing here but spec.suspend and its own annotations"
-MARK = "closed-by.krm-windows.dev/0123456789"
+MARK = "closed-by.krm-windows.dev/0123456789abcdef"
 Deed = Callable[[Api, str], object]
 
 

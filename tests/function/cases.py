@@ -26,7 +26,7 @@ _SHARED = re.compile(
     """,
     re.MULTILINE | re.VERBOSE,
 )
-_HASH = re.compile(r"(/job_\S+-|^kind: Job\nmetadata:\n  name: \S+-)[0-9a-f]{8,10}(?=\.yaml$|$)", re.MULTILINE)
+_HASH = re.compile(r"(/job_\S+-|^kind: Job\nmetadata:\n  name: \S+-)[0-9a-f]{16}(?=\.yaml$|$)", re.MULTILINE)
 
 
 def outcome(case: str) -> dict[str, str]:

@@ -1,11 +1,14 @@
 """What policies gate: targets that exist, once, and never what delivers the policy or what must stay live."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 
 from krm_windows import rules
+from krm_windows.apply import marks
 from krm_windows.checks.repository.finding import Finding
 from krm_windows.checks.repository.holding import Holding, identity, is_live
 from krm_windows.gate.timetable import Target
+from krm_windows.krm import InputError
 from krm_windows.policy.trouble import closest
 from krm_windows.repository import Gate, Kustomization, Object
 from krm_windows.repository.model import Identity
@@ -18,6 +21,16 @@ def check(holding: Holding) -> Iterator[Finding]:
         yield from _sources(holding, gate)
         yield from _targets(holding, gate)
     yield from _doubled(holding)
+    yield from _marked(holding)
+
+
+def _marked(holding: Holding) -> Iterator[Finding]:
+    """Look for marks and hook notes in Git, on whatever it is: what is no target today may be one tomorrow."""
+    for kustomization in holding.cluster.kustomizations.values():
+        for item in kustomization.objects:
+            with suppress(InputError):
+                for path in marks.paths(item.item):
+                    yield Finding(rules.MARK_IN_GIT, marks.MESSAGE, item, path)
 
 
 def _locks(holding: Holding, gate: Gate) -> Iterator[Finding]:

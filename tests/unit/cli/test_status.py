@@ -12,13 +12,15 @@ from calls import POLICY
 
 from krm_windows.cli import main
 from krm_windows.cli import status as cli
-from krm_windows.gate.target import mark
+from krm_windows.gate.marks import mark
 from krm_windows.status import color
 
 OPEN, CLOSED = "2026-11-24T10:00Z", "2026-11-21T10:00Z"
-OURS = {mark("flux-system/week"): json.dumps({"policy": "flux-system/week", "since": "2026-11-19T16:00:00+00:00",
-                                              "until": "2026-11-23T07:00:00+00:00"})}  # fmt: skip
-OTHERS = {mark("shop/nights"): json.dumps({"policy": "shop/nights", "since": None, "until": None})}
+SINCE, UNTIL = "2026-11-19T16:00:00+00:00", "2026-11-23T07:00:00+00:00"
+OURS = {
+    mark("flux-system/week"): json.dumps({"policy": "flux-system/week", "reason": "", "since": SINCE, "until": UNTIL})
+}
+OTHERS = {mark("shop/nights"): json.dumps({"policy": "shop/nights", "reason": "", "since": None, "until": None})}
 HOLD = {"krm-windows.dev/hold": "anna: the press is being repaired"}
 LABEL = {"krm-windows.dev/policy": "flux-system.week"}
 Thing = dict[str, object]
@@ -75,7 +77,7 @@ def row(printed: str) -> list[str]:
         (OPEN, thing(suspend=True), 0, ["closed", "open", "a person"]),
         (OPEN, thing(suspend=True, notes=OURS | HOLD), 0, ["closed", "open", f"held: {HOLD['krm-windows.dev/hold']}"]),
         (OPEN, thing(suspend=True, notes=OTHERS), 0, ["closed", "open", "policy shop/nights"]),
-        (OPEN, thing(suspend=True, notes={mark("a/b"): "spoilt"}), 0, ["closed", "open", "another policy"]),
+        (OPEN, thing(suspend=True, notes={mark("a/b"): "spoilt"}), 0, ["closed", "open", "a person"]),
         (OPEN, thing(suspend=True, notes=OURS | OTHERS), 0, ["closed", "open", "policy shop/nights"]),
         (CLOSED, thing(suspend=True, notes=OURS | OTHERS), 0, ["closed", "closed", "this policy"]),
         (CLOSED, thing(suspend=True, notes=OURS), 0, ["closed", "closed", "this policy"]),

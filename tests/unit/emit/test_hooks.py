@@ -17,7 +17,7 @@ HOOKS = """\
     afterClose: {image: "line:1", timeout: 3m}
 """
 EVENTS = "  events: true\n"
-CORE = {"decide", "kubernetes", "recurrence", "target", "timetable", "wallclock", "__init__", "__main__"}
+CORE = {"marks", "decide", "kubernetes", "recurrence", "target", "timetable", "wallclock", "__init__", "__main__"}
 
 
 def items(more: str) -> list[dict]:

@@ -8,8 +8,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 
+from krm_windows.gate.kubernetes import dig
 from krm_windows.gate.timetable import Target
 
 TLS = Path(__file__).parent / "tls"
@@ -30,13 +31,19 @@ class Api:
     bodies: list[Json] = field(default_factory=list)
     faults: dict[tuple[str, str], list[Fault]] = field(default_factory=dict)
     version: int = 100
+    over: Event = field(default_factory=Event)
+    """Set when the test is over, so that nothing drips on."""
     ends: dict[str, str] = field(default_factory=dict)
     """How a Job ends as soon as it is created, by a part of its name: `Failed`, empty for not; else `Complete`."""
 
-    def add(self, name: str, spec: Json, *, annotations: Json | None = None, **more: object) -> None:
-        """Put the Kustomization `name` there."""
+    def add(
+        self, name: str, spec: Json, *, annotations: Json | None = None, by: str | None = None, **more: object
+    ) -> None:
+        """Put the Kustomization `name` there; `by`: who is recorded as the writer of its spec and annotations."""
         metadata: Json = {"name": name, "namespace": "flux-system", "uid": f"uid-of-{name}"}
         metadata["creationTimestamp"] = "2020-01-01T00:00:00Z"
+        if by is not None:
+            metadata["managedFields"] = [hand(by, {"metadata": {"annotations": annotations or {}}, "spec": spec})]
         if annotations is not None:
             metadata["annotations"] = annotations
         self.store(path_of(name), {"kind": "Kustomization", "metadata": metadata, "spec": spec, **more})
@@ -83,6 +90,11 @@ def kustomization(name: str, version: str | None = None) -> Target:
         name=name,
         applied=("lastAppliedRevision",),
     )
+
+
+def marked(policy: str, **more: object) -> str:
+    """Give a mark as a look of the policy wrote it."""
+    return json.dumps({"policy": policy, "reason": "a freeze", "since": None, "until": None, **more})
 
 
 def path_of(name: str) -> str:
@@ -165,7 +177,71 @@ class Handler(BaseHTTPRequestHandler):
         elif _version(patch) != _version(self.api.objects[path]):
             self.refuse(409, "the object has been modified; please apply your changes to the latest version")
         else:
-            self.reply(200, self.api.store(path, _merged(self.api.objects[path], patch)))
+            self.reply(200, self.api.store(path, _owned(self.api.objects[path], patch)))
+
+
+def hand(manager: str, fields: Json, operation: str = "Update") -> Json:
+    """Record a manager as the writer of these fields."""
+    return {"manager": manager, "operation": operation, "fieldsType": "FieldsV1", "fieldsV1": _keys(fields)}
+
+
+def _keys(fields: Json) -> Json:
+    """Name fields as FieldsV1 does."""
+    return {f"f:{key}": _keys(value) if isinstance(value, dict) else {} for key, value in fields.items()}
+
+
+def _owned(thing: Json, patch: Json) -> Json:
+    """Merge a patch, and hand what it changes to the gate, where the object says who wrote what."""
+    merged = _merged(thing, patch)
+    entries = dig(thing, "metadata", "managedFields")
+    if not isinstance(entries, list):
+        return merged
+    changed = _changed(patch, thing)
+    dig_dict(changed, "metadata").pop("resourceVersion", None)
+    old = [entry for entry in entries if entry["manager"] == "krm-windows"]
+    taken = _keys(changed)
+    others = [entry | {"fieldsV1": _without(entry["fieldsV1"], taken)} for entry in entries if entry not in old]
+    mine = _merged(old[0]["fieldsV1"] if old else {}, taken)
+    gone = _keys(_changed({"metadata": {"annotations": _nulls(patch)}}, merged))
+    entry = hand("krm-windows", {}) | {"fieldsV1": _without(mine, gone)}
+    metadata = merged["metadata"]
+    assert isinstance(metadata, dict)
+    return merged | {"metadata": metadata | {"managedFields": [*others, entry]}}
+
+
+def dig_dict(thing: Json, key: str) -> Json:
+    """Give a map in a map, empty where there is none."""
+    found = thing.get(key)
+    return found if isinstance(found, dict) else {}
+
+
+def _nulls(patch: Json) -> Json:
+    """Name the annotations that a patch removes."""
+    annotations = dig_dict(dig_dict(patch, "metadata"), "annotations")
+    return {key: "removed" for key, value in annotations.items() if value is None}
+
+
+def _changed(patch: Json, thing: Json) -> Json:
+    """Give what of a patch is not so already."""
+    changed: Json = {}
+    for key, value in patch.items():
+        if isinstance(value, dict):
+            changed[key] = _changed(value, dig_dict(thing, key))
+        elif thing.get(key) != value:
+            changed[key] = value
+    return changed
+
+
+def _without(fields: Json, gone: Json) -> Json:
+    """Give the fields of an entry but for some that are another's now."""
+    left: Json = {}
+    for key, inner in fields.items():
+        assert isinstance(inner, dict)
+        if key not in gone:
+            left[key] = inner
+        elif inner:
+            left[key] = _without(inner, dig_dict(gone, key))
+    return left
 
 
 def _version(thing: Json) -> object:
@@ -224,6 +300,45 @@ def dropped(handler: Handler) -> bool:
     return True
 
 
+def said(answer: object) -> Fault:
+    """Answer with any JSON."""
+    return body(json.dumps(answer).encode())
+
+
+def body(content: bytes, content_type: str = "application/json", code: int = 200) -> Fault:
+    """Answer with any bytes."""
+
+    def answer(handler: Handler) -> bool:
+        handler.send_response(code)
+        handler.send_header("Content-Type", content_type)
+        handler.send_header("Content-Length", str(len(content)))
+        handler.end_headers()
+        handler.wfile.write(content)
+        return True
+
+    return answer
+
+
+def raw(*pieces: bytes, endless: bytes = b"", pause: float = 0) -> Fault:
+    """Answer with bytes that need be no HTTP; then with the same again and again, every `pause` seconds.
+
+    It ends when the client has gone, or the test is over.
+    """
+
+    def answer(handler: Handler) -> bool:
+        handler.close_connection = True
+        with suppress(OSError):
+            for piece in pieces:
+                handler.wfile.write(piece)
+            handler.wfile.flush()
+            while endless and not handler.api.over.wait(pause):
+                handler.wfile.write(endless)
+                handler.wfile.flush()
+        return True
+
+    return answer
+
+
 def ignored(handler: Handler) -> bool:
     """Say yes and change nothing, as a webhook or a pruned field does."""
     path = handler.path.partition("?")[0]
@@ -250,6 +365,7 @@ def serving(api: Api, certificate: str = "server.crt") -> Iterator[int]:
     try:
         yield server.server_port
     finally:
+        api.over.set()
         server.shutdown()
         thread.join()
         with suppress(OSError):

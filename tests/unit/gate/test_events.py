@@ -7,17 +7,18 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from api_server import GROUP, Api, Fault, dropped, status
+from api_server import GROUP, Api, Fault, dropped, marked, status
 
 from krm_windows.gate import events, hooks
 from krm_windows.gate.__main__ import Gate
 from krm_windows.gate.decide import Decision, decide
 from krm_windows.gate.kubernetes import Cluster, dig
-from krm_windows.gate.target import HOLD, mark
+from krm_windows.gate.marks import HOLD, mark
 from krm_windows.gate.timetable import Rule, Target, Timetable
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
+MARK, THEIRS = marked("flux-system/p"), {mark("flux-system/other"): marked("flux-system/other")}
 APPS = Target(
     group=GROUP, version="v1", resource="kustomizations", kind="Kustomization", namespace="flux-system", name="apps"
 )
@@ -38,7 +39,7 @@ def look(api: Api, port: int, account: Path) -> Look:
         gate = Gate(POLICY, partial(decide, POLICY), lambda: now, log)
         return events.look(gate, Cluster("127.0.0.1", str(port), account, 5), allow_missing=False, around=around)
 
-    api.add("apps", {}, apiVersion=f"{GROUP}/v1")
+    api.add("apps", {}, by="kustomize-controller", apiVersion=f"{GROUP}/v1")
     return once
 
 
@@ -87,8 +88,16 @@ def test_an_event_is_one_of_the_core(api: Api, look: Look) -> None:
     ("notes", "reason", "words"),
     [
         ({}, "WindowLeftToPerson", "left closed by a person"),
-        ({mark("flux-system/p"): "{}", HOLD: "ann, looking"}, "WindowHeld", "left closed, held: ann, looking"),
-        ({mark("flux-system/other"): "{}"}, "WindowLeftToPolicy", "left closed by another policy"),
+        (
+            {mark("flux-system/p"): marked("flux-system/p"), HOLD: "ann, looking"},
+            "WindowHeld",
+            "left closed, held: ann, looking",
+        ),
+        (
+            {mark("flux-system/other"): marked("flux-system/other")},
+            "WindowLeftToPolicy",
+            "left closed by another policy",
+        ),
     ],
 )
 def test_what_is_left_alone_is_told_once(

@@ -10,19 +10,20 @@ from pathlib import Path
 from time import monotonic, sleep
 
 import pytest
-from api_server import Api, Fault, Handler, edited, kustomization, path_of, status
+from api_server import Api, Fault, Handler, edited, kustomization, marked, path_of, status
 
 from krm_windows.gate import hooks
 from krm_windows.gate.__main__ import Gate
 from krm_windows.gate.decide import decide
 from krm_windows.gate.kubernetes import ApiError, Cluster, dig
-from krm_windows.gate.target import HOLD, HOOKS, mark
+from krm_windows.gate.marks import HOLD, HOOKS, mark
 from krm_windows.gate.timetable import Rule, Timetable
 
 SECOND = timedelta(seconds=1)
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
 OURS, NOTE = mark("flux-system/p"), mark("flux-system/p", HOOKS)
+MARK = marked("flux-system/p")
 JOBS = "/apis/batch/v1/namespaces/maintenance/jobs"
 SHUT = {"suspend": True}
 APPLIED = {"lastAppliedRevision": "main@sha1:1"}
@@ -287,7 +288,7 @@ def test_a_gate_that_died_before_opening(lab: Lab) -> None:
     passed = lab.api.jobs()
     lab.closes()
     note = {"occurrence": "2026-11-20T08:00:00+00:00", "run": 1, "stage": "Opening", "job": passed[0]}
-    lab.api.add("apps", SHUT, annotations={OURS: "{}", NOTE: json.dumps(note)}, status=APPLIED)
+    lab.api.add("apps", SHUT, annotations={OURS: MARK, NOTE: json.dumps(note)}, by="krm-windows", status=APPLIED)
     assert lab.look()
     assert (lab.open(), lab.api.jobs()) == (True, passed)
 
@@ -301,7 +302,7 @@ def test_a_gate_that_died_a_day_ago(lab: Lab) -> None:
         "job": "p-before-open-always-1",
         "at": "2026-11-18T00:00:00Z",
     }
-    lab.api.add("apps", SHUT, annotations={OURS: "{}", NOTE: json.dumps(note)}, status=APPLIED)
+    lab.api.add("apps", SHUT, annotations={OURS: MARK, NOTE: json.dumps(note)}, by="krm-windows", status=APPLIED)
     assert not lab.look(replace(POLICY, state="Open"))
     assert (lab.open(), lab.kinds()) == (False, ["rollback"])
 
@@ -438,7 +439,7 @@ def test_a_policy_that_comes_while_it_is_closed(lab: Lab) -> None:
     assert (lab.open(), lab.kinds()) == (False, [])
 
 
-@pytest.mark.parametrize("notes", [{}, {OURS: "{}", HOLD: "ann"}])
+@pytest.mark.parametrize("notes", [{}, {OURS: MARK, HOLD: "ann"}])
 def test_what_is_left_alone_needs_no_hook(lab: Lab, notes: dict[str, object]) -> None:
     """A target that a person suspended or holds is not opened; once it may be, the hook runs first."""
     lab.api.add("apps", SHUT, annotations=notes, status=APPLIED)
@@ -452,7 +453,7 @@ def test_what_is_left_alone_needs_no_hook(lab: Lab, notes: dict[str, object]) ->
 def test_what_is_let_go_later_is_opened_without_another(lab: Lab) -> None:
     """The hook has run in this occurrence; its Job is gone since."""
     lab.closes("apps", "infra")
-    lab.api.add("infra", SHUT, annotations={OURS: "{}", HOLD: "ann"}, status=APPLIED)
+    lab.api.add("infra", SHUT, annotations={OURS: MARK, HOLD: "ann"}, status=APPLIED)
     assert lab.look(BOTH)
     lab.forget_jobs()
     notes = dict(lab.api.object("infra")["metadata"]["annotations"])  # type: ignore[index]
@@ -540,7 +541,7 @@ def test_one_that_cannot_be_read_closes_no_other(lab: Lab, text: str) -> None:
     lab.api.add("apps", {}, status=APPLIED)
     lab.api.add("infra", {}, status=APPLIED)
     assert lab.look(BOTH, text)
-    lab.api.add("more", SHUT, annotations={OURS: "{}"}, status=APPLIED)
+    lab.api.add("more", SHUT, annotations={OURS: MARK}, status=APPLIED)
     three = replace(BOTH, targets=(*BOTH.targets, kustomization("more", "v1")))
     lab.api.fault("GET", "infra", *[status(500)] * 2)
     assert not lab.look(three, text)
@@ -716,9 +717,9 @@ def test_a_job_that_may_not_be_read_for_a_moment(lab: Lab, code: int) -> None:
 def test_an_edited_window_that_is_open(lab: Lab) -> None:
     """While a target stays open nothing runs in the middle, though the occurrence has another beginning."""
     lab.closes("apps", "infra")
-    lab.api.add("infra", SHUT, annotations={OURS: "{}", HOLD: "ann"}, status=APPLIED)
+    lab.api.add("infra", SHUT, annotations={OURS: MARK, HOLD: "ann"}, status=APPLIED)
     assert lab.look(BOTH)
-    lab.api.add("infra", SHUT, annotations={OURS: "{}"}, status=APPLIED)
+    lab.api.add("infra", SHUT, annotations={OURS: MARK}, status=APPLIED)
     moved = replace(BOTH, windows=(Rule("windows.morning", NOON - 3 * HOUR, NOON), AFTERNOON))
     assert lab.look(moved)
     assert (lab.open("apps"), lab.open("infra"), lab.kinds()) == (True, True, ["before-open"])
@@ -758,7 +759,7 @@ def test_hooks_that_moved_are_others(lab: Lab) -> None:
 @pytest.mark.parametrize("opens_later", [False, True])
 def test_a_hold_that_ends_in_the_middle_of_a_look(lab: Lab, opens_later: bool) -> None:  # noqa: FBT001
     """Nothing was to be opened when it began, so no hook has run, and nothing is; the next look runs it first."""
-    lab.api.add("apps", SHUT, annotations={OURS: "{}", HOLD: "ann"}, status=APPLIED)
+    lab.api.add("apps", SHUT, annotations={OURS: MARK, HOLD: "ann"}, status=APPLIED)
     lifted = edited("apps", {"metadata": {"annotations": {HOLD: None}}})
     lab.api.fault("GET", "apps", lambda _: False, lifted)
     assert not lab.look()
@@ -775,10 +776,10 @@ def test_notes_that_were_removed(lab: Lab) -> None:
     lab.clock.time += SECOND
     lab.api.ends["before-open"] = "Failed"
     assert not lab.look()
-    lab.api.store(path_of("apps"), {**lab.api.object("apps"), "metadata": metadata(lab, {OURS: "{}"})})
+    lab.api.store(path_of("apps"), {**lab.api.object("apps"), "metadata": metadata(lab, {OURS: MARK})})
     lab.clock.time += SECOND
     assert not lab.look()
-    lab.api.store(path_of("apps"), {**lab.api.object("apps"), "metadata": metadata(lab, {OURS: "{}"})})
+    lab.api.store(path_of("apps"), {**lab.api.object("apps"), "metadata": metadata(lab, {OURS: MARK})})
     lab.api.ends.clear()
     lab.clock.time += SECOND
     assert lab.look()
@@ -804,7 +805,7 @@ def metadata(lab: Lab, annotations: dict[str, object]) -> dict[str, object]:
 )
 def test_a_note_that_cannot_be_read(lab: Lab, text: str) -> None:
     """Of another version, or by hand: as if there were none, so that nothing is opened without the hook."""
-    lab.api.add("apps", SHUT, annotations={OURS: "{}", NOTE: text}, status=APPLIED)
+    lab.api.add("apps", SHUT, annotations={OURS: MARK, NOTE: text}, status=APPLIED)
     assert lab.look()
     assert (lab.open(), lab.stage(), lab.kinds()) == (True, "Passed", ["before-open"])
 
@@ -816,7 +817,7 @@ def test_a_note_that_cannot_be_read(lab: Lab, text: str) -> None:
 def test_a_gate_that_died_at_the_end(lab: Lab, stage: str, well: bool, kinds: list[str]) -> None:  # noqa: FBT001
     """What was due then is made good, before anything is opened."""
     note = {"occurrence": "2026-11-20T08:00:00+00:00", "run": 1, "stage": stage, "job": "gone"}
-    lab.api.add("apps", SHUT, annotations={OURS: "{}", NOTE: json.dumps(note)}, status=APPLIED)
+    lab.api.add("apps", SHUT, annotations={OURS: MARK, NOTE: json.dumps(note)}, by="krm-windows", status=APPLIED)
     assert lab.look() == well
     assert (lab.open(), lab.kinds()) == (well, kinds)
 
@@ -825,7 +826,7 @@ def test_a_gate_that_died_at_the_end(lab: Lab, stage: str, well: bool, kinds: li
 def test_a_gate_that_died_in_the_last_occurrence(lab: Lab, stage: str) -> None:
     """What belongs to that one is ended first; then this one begins, all in one look."""
     note = {"occurrence": "2026-11-19T08:00:00+00:00", "run": 1, "stage": stage, "job": "gone"}
-    lab.api.add("apps", SHUT, annotations={OURS: "{}", NOTE: json.dumps(note)}, status=APPLIED)
+    lab.api.add("apps", SHUT, annotations={OURS: MARK, NOTE: json.dumps(note)}, by="krm-windows", status=APPLIED)
     assert lab.look()
     ends = "rollback" if stage in ("Opening", "Breaking") else "after-close"
     assert (lab.open(), lab.kinds()) == (True, [ends, "before-open"])

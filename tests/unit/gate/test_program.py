@@ -16,19 +16,20 @@ from shutil import copy
 from time import monotonic
 
 import pytest
-from api_server import GROUP, TLS, Api, Handler, dropped, edited, ignored, kustomization, serving, slow, status
+from api_server import GROUP, TLS, Api, Handler, dropped, edited, ignored, kustomization, marked, serving, slow, status
 
 import krm_windows.gate
 from krm_windows.gate.__main__ import Gate
 from krm_windows.gate.decide import decide
 from krm_windows.gate.kubernetes import Cluster, dig
-from krm_windows.gate.target import HOLD, mark
+from krm_windows.gate.marks import HOLD, mark
 from krm_windows.gate.timetable import Rule, Timetable
 from krm_windows.plan.timetable import dump
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
 OURS, THEIRS = mark("flux-system/p"), mark("flux-system/other")
+MARK, THEIR_MARK, FORMER_MARK = marked("flux-system/p"), marked("flux-system/other"), marked("flux-system/old")
 
 
 INFRA, APPS = kustomization("infra"), kustomization("apps")
@@ -129,7 +130,7 @@ def test_a_hold_comes_in_between(api: Api, look: Look) -> None:
     assert state(api, "apps") == (True, {OURS, HOLD})
 
 
-@pytest.mark.parametrize("fault", [status(403), status(404), status(500), slow(1.5), dropped])
+@pytest.mark.parametrize("fault", [status(403), status(404), status(500)])
 @pytest.mark.parametrize("method", ["GET", "PATCH"])
 def test_faults_of_one_target(
     api: Api, look: Look, capsys: pytest.CaptureFixture[str], method: str, fault: Callable[..., bool]
@@ -141,6 +142,18 @@ def test_faults_of_one_target(
     assert json.loads(capsys.readouterr().out.splitlines()[-1])["failed"] == ["Kustomization flux-system/infra"]
     assert look(SHUT)
     assert state(api, "infra") == (True, {OURS})
+
+
+@pytest.mark.parametrize("fault", [slow(1.5), dropped])
+@pytest.mark.parametrize("method", ["GET", "PATCH"])
+def test_no_answer_for_one_target(api: Api, look: Look, method: str, fault: Callable[..., bool]) -> None:
+    """It is asked again when the others have had their turn."""
+    api.fault(method, "infra", fault)
+    assert look(SHUT)
+    assert [state(api, name) for name in ("infra", "apps")] == [(True, {OURS})] * 2
+    api.fault(method, "infra", *[fault] * 2)
+    api.add("infra", {})
+    assert not look(SHUT)
 
 
 def test_a_fault_in_discovery(api: Api, look: Look) -> None:
@@ -177,7 +190,7 @@ def test_missing_targets(api: Api, look: Look) -> None:
 
 def test_marks_of_others_and_people(api: Api, look: Look) -> None:
     """Another policy's mark keeps it shut, a person's suspension is no failure."""
-    api.add("infra", {"suspend": True}, annotations={OURS: "{}", THEIRS: "{}"})
+    api.add("infra", {"suspend": True}, annotations={OURS: MARK, THEIRS: THEIR_MARK})
     api.add("apps", {"suspend": True}, status={"lastAppliedRevision": "main@sha1:1"})
     assert look(ALWAYS)
     assert state(api, "infra") == (True, {THEIRS})
@@ -186,7 +199,7 @@ def test_marks_of_others_and_people(api: Api, look: Look) -> None:
 
 def test_a_person_who_resumes_is_told(api: Api, look: Look, capsys: pytest.CaptureFixture[str]) -> None:
     """It is closed again, and the log says so."""
-    api.add("apps", {"suspend": False}, annotations={OURS: "{}"})
+    api.add("apps", {"suspend": False}, annotations={OURS: MARK})
     assert look(SHUT)
     assert state(api, "apps") == (True, {OURS})
     done = {"target": "Kustomization flux-system/apps", "done": "a person resumed it: closed"}
@@ -196,8 +209,13 @@ def test_a_person_who_resumes_is_told(api: Api, look: Look, capsys: pytest.Captu
 def test_former_names_and_released_targets(api: Api, look: Look) -> None:
     """Marks of a former name are ours; a released target is opened though the policy is closed."""
     former = mark("flux-system/old")
-    api.add("infra", {"suspend": True}, annotations={former: "{}"})
-    api.add("apps", {"suspend": True}, annotations={former: "{}"}, status={"lastAppliedRevision": "main@sha1:1"})
+    api.add("infra", {"suspend": True}, annotations={former: FORMER_MARK})
+    api.add(
+        "apps",
+        {"suspend": True},
+        annotations={former: FORMER_MARK},
+        status={"lastAppliedRevision": "main@sha1:1"},
+    )
     assert look(replace(SHUT, targets=(INFRA,), released=(APPS,), former_names=("flux-system/old",)))
     assert state(api, "infra") == (True, {OURS})
     assert state(api, "apps") == (False, set())
@@ -372,7 +390,7 @@ def test_run_waits_for_a_near_edge(api: Api, run: Run) -> None:
 )
 def test_run_without_a_decision(api: Api, run: Run, broken: str) -> None:
     """Never opens, closes what it can name, exits 1."""
-    api.add("infra", {"suspend": True}, annotations={OURS: "{}"})
+    api.add("infra", {"suspend": True}, annotations={OURS: MARK})
     code, log = run(broken)
     assert code == 1
     assert str(log[0]["reason"]).startswith("cannot be decided")

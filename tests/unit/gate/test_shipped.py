@@ -10,13 +10,14 @@ from pathlib import Path
 
 import pytest
 import yaml
-from api_server import Api
+from api_server import Api, marked
 from calls import APPS, call, spec, wire
 
 from krm_windows.gate.kubernetes import dig
-from krm_windows.gate.target import mark
+from krm_windows.gate.marks import mark
 
 PARTS = 'hooks: {namespace: line, beforeOpen: {image: "line:1"}}\n  events: true\n  state: Open\n'
+MARKED: dict[str, object] = {mark("flux-system/week"): marked("flux-system/week")}
 Run = Callable[..., tuple[int, list[dict[str, object]]]]
 
 
@@ -46,7 +47,10 @@ def run(tmp_path: Path, port: int, account: Path) -> Run:
 def test_it_runs_a_hook_opens_and_tells(api: Api, run: Run) -> None:
     """One Job, one target opened, one Event."""
     api.add(
-        "apps", {"suspend": True}, annotations={mark("flux-system/week"): "{}"}, status={"lastAppliedRevision": "1"}
+        "apps",
+        {"suspend": True},
+        annotations=MARKED,
+        status={"lastAppliedRevision": "1"},
     )
     code, log = run()
     assert (code, dig(api.object("apps"), "spec", "suspend")) == (0, False)

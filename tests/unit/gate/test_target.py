@@ -5,9 +5,13 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from api_server import marked
 
 from krm_windows.gate.decide import Decision
-from krm_windows.gate.target import HOLD, mark, settle
+from krm_windows.gate.kubernetes import dig
+from krm_windows.gate.marks import HOLD, mark
+from krm_windows.gate.target import observe
+from krm_windows.gate.target import settle as settle_seen
 from krm_windows.gate.timetable import Target, Timetable
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -23,7 +27,14 @@ VALUE = json.dumps(
     {"policy": "flux-system/p", "reason": "no window is open", "since": "2026-11-20T11:00:00+00:00", "until": None}
 )
 MARKED = {OURS: VALUE}
-STALE, OLD, THEIRS, HELD = {OURS: "{}"}, {FORMER: "{}"}, {OTHER: "{}"}, {HOLD: "ann, looking into it"}
+
+
+STALE, OLD, THEIRS = (
+    {OURS: marked("flux-system/p")},
+    {FORMER: marked("flux-system/old")},
+    {OTHER: marked("flux-system/other")},
+)
+HELD = {HOLD: "ann, looking into it"}
 
 Notes = dict[str, str]
 Marks = dict[str, str | None]
@@ -40,6 +51,12 @@ def found(notes: Notes, *, suspended: bool | None, age: timedelta = timedelta(da
         "spec": {} if suspended is None else {"suspend": suspended},
         "status": {"history": [{"digest": "sha256:1"}]} if applied else {"history": [], "conditions": []},
     }
+
+
+def settle(policy: Timetable, target: Target, thing: object, decision: Decision, now: datetime) -> tuple[object, str]:
+    """The patch, and the words for it."""
+    change = settle_seen(policy, target, observe(target, thing), decision, now)
+    return change.patch, change.words
 
 
 def patch(marks: Marks, suspend: bool | None = None) -> dict[str, object]:  # noqa: FBT001
@@ -183,9 +200,9 @@ def test_another_field() -> None:
     """Some kinds are paused, and a custom one may keep its switch anywhere."""
     deep = replace(APPS, field=("spec", "sync", "paused"))
     thing = {"metadata": {"resourceVersion": "7"}, "spec": {"sync": {"interval": "1m"}}}
-    assert settle(POLICY, deep, thing, CLOSED, NOW)[0]["spec"] == {"sync": {"paused": True}}
+    assert dig(settle(POLICY, deep, thing, CLOSED, NOW)[0], "spec") == {"sync": {"paused": True}}
 
 
 def test_marks_are_names() -> None:
     """The annotation's name is API: a hash of `namespace/name`, as other policies, scripts and people know it."""
-    assert mark("flux-system/no-deploy-friday") == "closed-by.krm-windows.dev/e4b94ba4a9"
+    assert mark("flux-system/no-deploy-friday") == "closed-by.krm-windows.dev/e4b94ba4a9b5ac93"

@@ -1,0 +1,139 @@
+"""Marks: the annotations by which a gate says that a suspension is its own, and when one is believed.
+
+Anybody who may edit an object may write an annotation on it, and Flux writes what stands in Git. So a mark is evidence
+only as far as it can be checked (docs/decisions/0018-when-a-mark-is-believed.md): it says what a mark says, names
+the policy whose name its key is a digest of, and no other hand than the gate's wrote it.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import Enum
+from hashlib import sha256
+
+from krm_windows.gate.kubernetes import dig, parse
+
+HOLD = "krm-windows.dev/hold"
+MARKS, HOOKS = "closed-by.krm-windows.dev/", "hooks.krm-windows.dev/"
+MANAGER = "krm-windows"
+DIGITS = 16  # 64 bits: fewer were made to collide within seconds
+AHEAD = timedelta(minutes=10)  # the clock of another node, at most
+
+# The names under which the API server itself keeps who wrote a field: its own for writers that it does not tell apart
+# any more (k8s.io/apimachinery, util/managedfields: capmanagers.go, skipnonapplied.go).
+_JOINED = ("ancient-changes", "before-first-apply")
+
+Writer = Enum("Writer", ["GATE", "OTHER", "UNKNOWN"])
+
+
+def digest(text: str) -> str:
+    """Return the digits that stand for a text in a name."""
+    return sha256(text.encode()).hexdigest()[:DIGITS]
+
+
+def mark(policy: str, prefix: str = MARKS) -> str:
+    """Name the annotation by which the policy `namespace/name` says that a suspension is its own."""
+    return prefix + digest(policy)
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What a mark says: who closed, why, since and until when by its calendar, in UTC.
+
+    `adopted`: the target had been suspended by another hand, which the policy was told to take for its own.
+    """
+
+    policy: str
+    reason: str
+    since: datetime | None
+    until: datetime | None
+    adopted: bool = False
+
+
+def read(text: str) -> Mark | None:
+    """Read a mark; None for any other text. Keys that a later version may add are passed over."""
+    try:
+        said = parse(text)
+        if not isinstance(said, dict):
+            return None
+        found = Mark(
+            _text(said["policy"]),
+            _text(said["reason"]),
+            instant(said["since"]),
+            instant(said["until"]),
+            said.get("adopted", False) is True,
+        )
+    except (LookupError, TypeError, ValueError, OverflowError, RecursionError):
+        return None
+    if found.since and found.until and found.since >= found.until:
+        return None
+    return found
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is no text")
+    value.encode()  # a half of a surrogate pair is a ValueError
+    return value
+
+
+def instant(value: object) -> datetime | None:
+    """Read an instant, or None for none; raise `TypeError` or `ValueError` for anything else, so for a naive one."""
+    if value is None:
+        return None
+    found = datetime.fromisoformat(_text(value))
+    if found.tzinfo is None:
+        raise ValueError(f"{found} is of no time zone")
+    return found
+
+
+def believed(key: str, said: Mark, mark_by: Writer, suspended_by: Writer, now: datetime) -> bool:
+    """Say whether a mark is the gate's, told by its key, its words, and who wrote it and the suspension.
+
+    Where nobody is recorded as the writer, its time has to fit, too: no gate closes for what is yet to begin. A mark
+    by the gate's own hand may be of a clock that was wrong, and `until` may be long over: the cluster was off.
+    """
+    if key != mark(said.policy) or mark_by is Writer.OTHER:
+        return False
+    if suspended_by is Writer.OTHER and not said.adopted:
+        return False
+    return mark_by is Writer.GATE or said.since is None or said.since <= now + AHEAD
+
+
+def writer(thing: object, *path: str) -> Writer:
+    """Say who wrote the field at `path`, as the API server tells it in `managedFields`.
+
+    UNKNOWN: nobody is recorded. That is so where a served version was dropped, or somebody who may write the object
+    has emptied the list; Git cannot (an apply with managedFields is refused). What cannot be read is of another hand.
+    """
+    metadata = dig(thing, "metadata")
+    if not isinstance(metadata, dict) or "managedFields" not in metadata:
+        return Writer.UNKNOWN
+    entries = metadata["managedFields"]
+    if not isinstance(entries, list):
+        return Writer.OTHER
+    hands = set(_hands(entries, path))
+    if Writer.GATE in hands:
+        return Writer.GATE
+    return Writer.OTHER if hands else Writer.UNKNOWN
+
+
+def _hands(entries: list[object], path: tuple[str, ...]) -> Iterator[Writer]:
+    """Give who of the entries owns the field at `path`."""
+    for entry in entries:
+        if not isinstance(entry, dict):
+            yield Writer.OTHER
+        elif _owns(entry.get("fieldsV1"), path):
+            is_ours = entry.get("manager") in (MANAGER, *_JOINED) and entry.get("operation") == "Update"
+            yield Writer.GATE if is_ours else Writer.OTHER
+
+
+def _owns(fields: object, path: tuple[str, ...]) -> bool:
+    """Say whether `fieldsV1` holds a path; what is no map may hold anything."""
+    for key in path:
+        if not isinstance(fields, dict):
+            return True
+        if f"f:{key}" not in fields:
+            return False
+        fields = fields[f"f:{key}"]
+    return True

@@ -1,0 +1,78 @@
+"""Marks and hook notes in Git are errors of every build, however they are written there and on whatever they stand."""
+
+from pathlib import Path
+
+import pytest
+from calls import APPS, POLICY, call, wire
+
+from krm_windows.cli import main
+
+MARK, NOTE = "closed-by.krm-windows.dev/e4b94ba4a9b5ac93", "hooks.krm-windows.dev/anything"
+OTHER = APPS.replace("name: apps", "name: other")
+
+
+def annotated(lines: str, document: str = APPS) -> str:
+    """Put lines under `metadata`."""
+    return document.replace("  namespace: flux-system\n", f"  namespace: flux-system\n{lines}", 1)
+
+
+WAYS = {
+    "as it is": annotated(f'  annotations:\n    {MARK}: "{{}}"\n'),
+    "a hook's note": annotated(f'  annotations:\n    {NOTE}: "{{}}"\n'),
+    "in quotes": annotated(f"  annotations:\n    '{MARK}': '{{}}'\n"),
+    "in escapes": annotated('  annotations:\n    "\\x63losed-by.krm-w\\u0069ndows.dev/0": "{}"\n'),
+    "in flow style": annotated(f'  annotations: {{team: blue, {MARK}: "{{}}"}}\n'),
+    "as an explicit key": annotated(f"  annotations:\n    ? {MARK}\n    : text\n"),
+    "by an alias": annotated(f'  labels: &all\n    {MARK}: "{{}}"\n  annotations: *all\n'),
+    "without a value": annotated(f"  annotations:\n    {MARK}:\n"),
+    "among many": annotated("  annotations:\n" + "".join(f"    a{n}: b\n" for n in range(50)) + f"    {NOTE}: x\n"),
+    "on what is no target": annotated(f'  annotations:\n    {MARK}: "{{}}"\n', OTHER),
+    "on another kind": f"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c\n  annotations:\n    {MARK}: a\n",
+    "for all that is applied": APPS.replace(
+        "spec:\n", f"spec:\n  commonMetadata:\n    annotations:\n      {MARK}: a\n"
+    ),
+}
+HONEST = {
+    "a hold": annotated('  annotations:\n    krm-windows.dev/hold: "ann"\n'),
+    "a governor": annotated("  annotations:\n    krm-windows.dev/governed-by: flux-system/week\n"),
+    "in a text": f'apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c\ndata:\n  help: "{MARK}"\n',
+    "a label": f"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c\n  labels:\n    {MARK}: a\n",
+}
+
+
+@pytest.mark.parametrize("document", WAYS.values(), ids=WAYS)
+def test_a_mark_in_the_resources(document: str) -> None:
+    """The function fails, names the field, and gives its input back as it came."""
+    source = wire(document) if "name: apps" in document else wire(APPS, document)
+    answer = call(source)
+    assert answer.code == 1
+    assert answer.rules == ["mark-in-git"]
+    [path] = [result["field"]["path"] for result in answer.results]  # type: ignore[index]
+    assert ".annotations." in path
+    assert ".krm-windows.dev/" in path
+    assert all(line in answer.out.decode().splitlines() for line in source.splitlines() if "krm-w" in line)
+
+
+@pytest.mark.parametrize("document", HONEST.values(), ids=HONEST)
+def test_what_is_no_mark(document: str) -> None:
+    """A hold is a person's word, and what only looks like a mark claims nothing."""
+    answer = call(wire(document) if "name: apps" in document else wire(APPS, document))
+    assert "mark-in-git" not in answer.rules
+    assert answer.code == 0
+
+
+@pytest.mark.parametrize("document", WAYS.values(), ids=WAYS)
+def test_a_mark_in_what_is_rendered_and_verified(
+    document: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Both commands fail, too, and `render` writes nothing."""
+    monkeypatch.chdir(tmp_path)
+    Path("policy.yaml").write_text(POLICY)
+    Path("all").mkdir()
+    Path("all/resources.yaml").write_text(document if "name: apps" in document else f"{APPS}---\n{document}")
+    assert main(["render", "policy.yaml", "--resources", "all", "-o", "out"]) == 1
+    assert "(mark-in-git)" in capsys.readouterr().err
+    assert not Path("out").exists()
+    assert main(["verify", "all/resources.yaml", "--policy", "policy.yaml"]) == 1
+    printed = capsys.readouterr()
+    assert "(mark-in-git)" in printed.out + printed.err

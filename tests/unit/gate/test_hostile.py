@@ -1,0 +1,603 @@
+"""An API server that is broken, or means harm: whatever it says of one target, the others are settled, and in time."""
+
+import json
+import socket
+import ssl
+import tracemalloc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from copy import deepcopy
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+from threading import Event, Thread
+from time import monotonic
+
+import pytest
+from api_server import GROUP, TLS, Api, Fault, Handler, body, hand, kustomization, marked, raw, said, status
+
+from krm_windows.gate import events, hooks
+from krm_windows.gate.__main__ import Gate
+from krm_windows.gate.decide import decide
+from krm_windows.gate.kubernetes import LARGEST, ApiError, Cluster, dig, look_seconds
+from krm_windows.gate.marks import HOOKS, mark
+from krm_windows.gate.timetable import Rule, Target, Timetable
+
+NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+INFRA, APPS = kustomization("infra", "v1"), kustomization("apps", "v1")
+SHUT = Timetable(policy="flux-system/p", time_zone="UTC", targets=(INFRA, APPS))
+ALWAYS = replace(SHUT, outside_windows="Open")
+MORNING = replace(SHUT, windows=(Rule("windows.morning", NOON - 4 * HOUR, NOON),))
+OURS, NOTE = mark("flux-system/p"), mark("flux-system/p", HOOKS)
+MARK = marked("flux-system/p")
+HOOK = json.dumps(
+    {
+        "namespace": "line",
+        "hooks": {
+            kind: {"name": f"p-{kind.lower()}", "seconds": 1, "metadata": {}, "spec": {}, "aborts": True}
+            for kind in ("beforeOpen", "afterClose")
+        },
+    }
+)
+BUSY = 20.0  # seconds that only turn a hang into a failure
+Look = Callable[..., bool]
+
+
+@pytest.fixture
+def look(port: int, account: Path) -> Look:
+    """One look at eleven, with Events and hooks around it if asked for; a request may take `timeout` seconds."""
+
+    def once(
+        timetable: Timetable, *, timeout: float = 5, around: Look = Gate.look, now: datetime = NOON - HOUR
+    ) -> bool:
+        gate = Gate(timetable, partial(decide, timetable), lambda: now, dict)
+        return around(gate, Cluster("127.0.0.1", str(port), account, timeout), allow_missing=False)
+
+    return once
+
+
+def suspended(api: Api, name: str) -> object:
+    """What the field of a target holds."""
+    return dig(api.object(name), "spec", "suspend")
+
+
+# --- Answers -------------------------------------------------------------------------------------------------------
+
+ODD = [
+    None,
+    True,
+    0,
+    -1,
+    1e308,
+    10**400,
+    "",
+    "x",
+    "\ud800",
+    "true",
+    "9999-12-31T23:59:59+14:00",
+    "0001-01-01T00:00:00Z",
+    "2026-11-20T10:59:00",
+    "x" * 100_000,
+    [],
+    [[]],
+    {},
+    {"": {}},
+]
+
+
+def honest() -> dict[str, object]:
+    """A target that the gate has closed, as an API server gives it."""
+    fields = {"metadata": {"annotations": {OURS: ""}}, "spec": {"suspend": True}}
+    return {
+        "apiVersion": f"{GROUP}/v1",
+        "kind": "Kustomization",
+        "metadata": {
+            "name": "infra",
+            "namespace": "flux-system",
+            "uid": "a-uid",
+            "resourceVersion": "7",
+            "creationTimestamp": "2020-01-01T00:00:00Z",
+            "annotations": {"team": "blue", OURS: MARK},
+            "managedFields": [hand("kustomize-controller", {"spec": {"interval": ""}}), hand("krm-windows", fields)],
+        },
+        "spec": {"interval": "10m", "suspend": True},
+        "status": {
+            "lastAppliedRevision": "main@sha1:1",
+            "conditions": [{"type": "Ready", "status": "True", "reason": "Done"}],
+        },
+    }
+
+
+def paths(thing: object, above: tuple[object, ...] = ()) -> Iterator[tuple[object, ...]]:
+    """Give the way to everything in an object, maps and lists too."""
+    yield above
+    if isinstance(thing, dict | list):
+        for key, value in thing.items() if isinstance(thing, dict) else enumerate(thing):
+            yield from paths(value, (*above, key))
+
+
+def changed(thing: object, path: tuple[object, ...], value: object) -> object:
+    """Put a value in one place."""
+    if not path:
+        return value
+    thing = deepcopy(thing)
+    inner = thing
+    for key in path[:-1]:
+        inner = inner[key]  # type: ignore[index]
+    inner[path[-1]] = value  # type: ignore[index]
+    return thing
+
+
+def held(thing: object, path: tuple[object, ...]) -> object:
+    """Give what is there."""
+    for key in path:
+        thing = thing[key]  # type: ignore[index]
+    return thing if isinstance(thing, dict | list) else None
+
+
+PLACES = list(paths(honest()))
+
+
+class Said(Cluster):
+    """An API server whose answers for one target are given, without a network; of others they are honest."""
+
+    def __init__(self, answer: object, honest_one: dict[str, object]) -> None:
+        self.skew, self.answer, self.other = None, answer, honest_one
+        self.patched: list[tuple[str, dict[str, object]]] = []
+
+    def renew(self, targets: int) -> None:
+        """Take no time."""
+        self._end = monotonic() + BUSY * max(1, targets)
+
+    def ask(self, _: str, path: str, body: dict[str, object] | None = None) -> dict[str, object]:
+        """Answer as given; what is no object is refused where any answer is."""
+        name = path.partition("?")[0].rpartition("/")[2]
+        if body is not None:
+            self.patched.append((name, body))
+        if name != "apps":
+            if not isinstance(self.answer, dict):
+                raise ApiError(-1, "no object")
+            return self.answer
+        if body is not None:
+            self.other = {**self.other, "metadata": {**self.meta(), **body["metadata"]}, **without(body, "metadata")}  # type: ignore[dict-item]
+        return self.other
+
+    def meta(self) -> dict[str, object]:
+        """The metadata of the other."""
+        found = self.other["metadata"]
+        assert isinstance(found, dict)
+        return found
+
+    def patched_infra(self) -> bool:
+        """Whether the odd one was asked to be changed, which it never is."""
+        return any(name == "infra" for name, _ in self.patched)
+
+
+def without(thing: dict[str, object], key: str) -> dict[str, object]:
+    """All but a key."""
+    return {each: value for each, value in thing.items() if each != key}
+
+
+def other() -> dict[str, object]:
+    """The honest object beside it, which is open."""
+    return {
+        "metadata": {"name": "apps", "namespace": "flux-system", "resourceVersion": "1"},
+        "spec": {},
+        "status": {"lastAppliedRevision": "1"},
+    }
+
+
+def opened(cluster: Said) -> bool:
+    """Whether the odd one was asked to be opened."""
+    return any(name == "infra" and dig(patch, "spec", "suspend") is False for name, patch in cluster.patched)
+
+
+@pytest.mark.parametrize("timetable", [SHUT, ALWAYS, replace(ALWAYS, first_apply="Wait")], ids=["shut", "open", "wait"])
+@pytest.mark.parametrize("by", ["krm-windows", "kustomize-controller"])
+def test_any_odd_value_at_any_place(timetable: Timetable, by: str) -> None:
+    """The look ends, the other target is settled, and nothing is opened that would not be anyway.
+
+    That is so of a suspension by the gate itself, and of one whose mark another hand has written.
+    """
+    base = changed(honest(), ("metadata", "managedFields", 1, "manager"), by)
+    may_open = by == "krm-windows" and timetable.outside_windows == "Open"
+    for place in PLACES:
+        if by != "krm-windows" and "managedFields" in place and held(honest(), place):
+            continue  # without a map of fields nobody is said to have written them
+        if timetable.first_apply == "Wait" and place[:1] == ("status",):
+            continue  # of what was never applied, a suspension counts as the gate's
+        for value in ODD:
+            cluster = Said(changed(base, place, value), other())
+            gate = Gate(timetable, partial(decide, timetable), lambda: NOON, dict)
+            well = gate.look(cluster, allow_missing=False)
+            assert dig(cluster.other, "spec", "suspend") is (True if timetable.outside_windows == "Closed" else None)
+            assert not opened(cluster) or may_open, (place, value)
+            settled = isinstance(cluster.answer, dict) and not cluster.patched_infra()
+            assert not well or settled, (place, value)
+
+
+NOT_JSON = [
+    b"[" * 200_000,
+    b'{"a":' * 200_000 + b"1" + b"}" * 200_000,
+    b"",
+    b"null",
+    b"[]",
+    b"7",
+    b'"text"',
+    b"\xff\xfe{}",
+    b"\xef\xbb\xbf{}",
+    b'{"metadata": {"resourceVersion": "1"}, "spec": {"suspend": false}, "spec": {}}',
+    b'{"metadata": {"resourceVersion": NaN}}',
+    b'{"metadata": {"resourceVersion": "1"}, "spec": {"n": Infinity}}',
+    b'{"n": ' + b"9" * 5000 + b"}",
+    b'{"metadata": {"resourceVersion": "1"}, "spec": {"suspend": true}}'[:-1],
+    b'{"metadata": {"resourceVersion": "1"}} {}',
+    b"<html>",
+    b"[" + b"[]," * 500_000 + b"[]]",
+    json.dumps(other()).encode("utf-16"),
+]
+
+
+@pytest.mark.parametrize("content", NOT_JSON, ids=range(len(NOT_JSON)))
+@pytest.mark.parametrize("method", ["GET", "PATCH"])
+def test_a_body_that_is_no_object(api: Api, look: Look, method: str, content: bytes) -> None:
+    """Deep, doubled, cut off, in another charset: the target fails, the other is closed."""
+    api.fault(method, "infra", *[body(content)] * 10)
+    assert not look(SHUT)
+    assert suspended(api, "apps") is True
+
+
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+ANSWERS = {
+    "nothing": b"",
+    "nonsense": b"SSH-2.0-OpenSSH_9.2\r\n",
+    "no status": b"HTTP/1.1\r\n\r\n",
+    "a status of words": b"HTTP/1.1 fine OK\r\n\r\n",
+    "a status of many digits": b"HTTP/1.1 20000000000000000000 OK\r\n\r\n",
+    "switching protocols": b"HTTP/1.1 101 Switching Protocols\r\n\r\n",
+    "early hints": b"HTTP/1.1 103 Early Hints\r\n\r\n",
+    "no content": b"HTTP/1.1 204 No Content\r\n\r\n",
+    "elsewhere": b"HTTP/1.1 302 Found\r\nLocation: https://127.0.0.1:9/\r\nContent-Length: 0\r\n\r\n",
+    "not modified": b"HTTP/1.1 304 Not Modified\r\n\r\n",
+    "a length below nothing": HEAD + b"Content-Length: -5\r\n\r\n{}",
+    "a length of words": HEAD + b"Content-Length: much\r\n\r\n{}",
+    "a length that would fill the memory": HEAD + b"Content-Length: 999999999999999\r\n\r\n{}",
+    "a length beyond any number": HEAD + b"Content-Length: " + b"9" * 4000 + b"\r\n\r\n{}",
+    "a length of digits of another script": HEAD + "Content-Length: \u0664\r\n\r\n{}".encode(),
+    "two lengths": HEAD + b"Content-Length: 2\r\nContent-Length: 4\r\n\r\n{}",
+    "a chunk without end": HEAD + b"Transfer-Encoding: chunked\r\n\r\nFFFFFFFFFFFFFFF\r\n{}",
+    "a chunk beyond any number": HEAD + b"Transfer-Encoding: chunked\r\n\r\n" + b"F" * 60_000 + b"\r\n{}",
+    "a chunk of nonsense": HEAD + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n{}",
+    "cut off in a chunk": HEAD + b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}",
+    "compressed": HEAD + b"Content-Encoding: gzip\r\nContent-Length: 2\r\n\r\n\x1f\x8b",
+    "a header without end": b"HTTP/1.1 200 OK\r\nX: " + b"x" * 100_000,
+    "many headers": b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 1000 + b"\r\n",
+    "headers of bytes": b"HTTP/1.1 200 OK\r\n\xff\xfe\x00: \xff\r\nContent-Length: 2\r\n\r\n{}",
+    "an old protocol": b"HTTP/0.9 200 OK\r\n\r\n{}",
+    "a protocol to come": b"HTTP/7.0 200 OK\r\n\r\n{}",
+}
+
+
+@pytest.mark.parametrize("answer", ANSWERS.values(), ids=ANSWERS)
+@pytest.mark.parametrize("method", ["GET", "PATCH"])
+def test_an_answer_that_is_no_http(api: Api, look: Look, method: str, answer: bytes) -> None:
+    """The target fails, the other is closed."""
+    api.fault(method, "infra", *[raw(answer)] * 10)
+    assert not look(SHUT)
+    assert suspended(api, "apps") is True
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"Content-Type: application/json; charset=utf-16",
+        b"Content-Type: text/html",
+        b"Content-Type: \xff",
+        b"Date: Fri, 20 Nov 2026 12:00:00 -0000",
+        b"Date: Fri, 20 Nov 99999 12:00:00 GMT",
+        b"Date: now",
+        b"Date: ",
+        b"Date: \xff",
+    ],
+)
+def test_headers_that_say_nothing(api: Api, look: Look, head: bytes) -> None:
+    """What is in the body counts; a `Date` without a zone, or none at all, says nothing of the clocks."""
+    content = json.dumps(api.object("infra")).encode()
+    answer = b"HTTP/1.1 200 OK\r\n" + head + b"\r\nContent-Length: %d\r\n\r\n" % len(content) + content
+    api.fault("GET", "infra", raw(answer))
+    assert look(SHUT)
+    assert [suspended(api, name) for name in ("infra", "apps")] == [True, True]
+
+
+# --- Answers without an end ----------------------------------------------------------------------------------------
+
+DRIPS = {
+    "no answer": raw(endless=b"", pause=0),
+    "the status line": raw(b"HTTP", endless=b"/", pause=0.01),
+    "a header": raw(b"HTTP/1.1 200 OK\r\nX: ", endless=b"x", pause=0.01),
+    "headers": raw(b"HTTP/1.1 200 OK\r\n", endless=b"X: x\r\n", pause=0.01),
+    "continue": raw(endless=b"HTTP/1.1 100 Continue\r\n\r\n", pause=0.01),
+    "a body": raw(HEAD + b"Content-Length: 100000\r\n\r\n{", endless=b" ", pause=0.01),
+    "chunks": raw(HEAD + b"Transfer-Encoding: chunked\r\n\r\n", endless=b"1\r\n \r\n", pause=0.01),
+    "trailers": raw(HEAD + b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n", endless=b"X: y\r\n", pause=0.01),
+    "a body without length": raw(HEAD + b"\r\n{", endless=b" ", pause=0.01),
+}
+FLOODS = {
+    "a body": raw(HEAD + b"Content-Length: 9999999999\r\n\r\n{", endless=b" " * 65536),
+    "chunks": raw(HEAD + b"Transfer-Encoding: chunked\r\n\r\n", endless=b"10000\r\n" + b" " * 65536 + b"\r\n"),
+    "trailers": raw(HEAD + b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n", endless=b"X: y\r\n" * 9999),
+    "a body without length": raw(HEAD + b"\r\n{", endless=b" " * 65536),
+    "continue": raw(endless=b"HTTP/1.1 100 Continue\r\nX: y\r\n\r\n" * 3000),
+    "chunks that look well": raw(HEAD + b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n", endless=b"1\r\n \r\n" * 9999),
+}
+
+
+@pytest.mark.parametrize("drip", DRIPS.values(), ids=DRIPS)
+def test_an_answer_that_drips(api: Api, look: Look, drip: Fault) -> None:
+    """However steadily it comes, the request ends in its time; so the target has failed, and the other is closed."""
+    api.fault("GET", "infra", *[drip] * 2)
+    began = monotonic()
+    assert not look(SHUT, timeout=0.3)
+    assert suspended(api, "apps") is True
+    assert monotonic() - began < BUSY
+
+
+@pytest.mark.parametrize("flood", FLOODS.values(), ids=FLOODS)
+def test_an_answer_that_floods(api: Api, account: Path, port: int, flood: Fault) -> None:
+    """It ends by its size, long before its time."""
+    api.fault("GET", "infra", flood)
+    cluster = Cluster("127.0.0.1", str(port), account, timeout=3 * BUSY)
+    with pytest.raises(ApiError, match=f"more than {LARGEST} bytes"):
+        cluster.get(INFRA)
+
+
+@pytest.mark.parametrize("unit", [b"[],", b'{"":0},', b"[" * 800 + b"]" * 800 + b",", b'"",', b"0,"])
+def test_what_an_answer_takes_in_memory(api: Api, account: Path, port: int, unit: bytes) -> None:
+    """Whatever fills the largest answer, a Pod of 128 MiB has room for what is made of it, and for the program."""
+    content = b'{"a":[' + unit * ((LARGEST - 40_000) // len(unit)) + b"0]}"
+    api.fault("GET", "infra", body(content))
+    cluster = Cluster("127.0.0.1", str(port), account, timeout=BUSY)
+    tracemalloc.start()
+    try:
+        with suppress(ApiError):
+            cluster.get(INFRA)
+        assert tracemalloc.get_traced_memory()[1] - 4 * len(content) < 80 * 2**20
+    finally:
+        tracemalloc.stop()
+
+
+def test_the_largest_object(api: Api, look: Look) -> None:
+    """What etcd takes at most, 1.5 MiB, is read."""
+    api.add("infra", {"filler": "x" * (3 * 2**19)})
+    assert look(SHUT)
+    assert suspended(api, "infra") is True
+
+
+@contextmanager
+def plain(answer: Callable[[socket.socket, Event], None]) -> Iterator[int]:
+    """Serve a port on which a function has each connection to itself."""
+    over = Event()
+    server = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        with suppress(OSError):
+            while not over.is_set():
+                connection, _ = server.accept()
+                talks.append(Thread(target=talk, args=[connection]))
+                talks[-1].start()
+
+    def talk(connection: socket.socket) -> None:
+        with suppress(OSError, ssl.SSLError), connection:
+            answer(connection, over)
+
+    talks = [Thread(target=serve)]
+    talks[0].start()
+    try:
+        yield server.getsockname()[1]
+    finally:
+        over.set()
+        server.shutdown(socket.SHUT_RDWR)
+        for thread in talks:
+            thread.join()
+        server.close()
+
+
+def _says_nothing(_: socket.socket, over: Event) -> None:
+    over.wait(BUSY)
+
+
+def _drips_a_handshake(connection: socket.socket, over: Event) -> None:
+    """The beginning of a record of 16 KiB, a byte at a time."""
+    connection.sendall(b"\x16\x03\x03\x40\x00")
+    while not over.wait(0.01):
+        connection.sendall(b"\x02")
+
+
+def _floods_a_handshake(connection: socket.socket, over: Event) -> None:
+    """Warnings, which TLS passes over, without an end."""
+    while not over.is_set():
+        connection.sendall(b"\x15\x03\x03\x00\x02\x01\x00" * 1000)
+
+
+def _is_no_tls(connection: socket.socket, _: Event) -> None:
+    connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
+
+
+def _hangs_up(connection: socket.socket, _: Event) -> None:
+    connection.close()
+
+
+@pytest.mark.parametrize("talk", [_says_nothing, _drips_a_handshake, _floods_a_handshake, _is_no_tls, _hangs_up])
+def test_a_handshake_that_does_not_end(account: Path, talk: Callable[[socket.socket, Event], None]) -> None:
+    """The request ends in its time, and tells nothing before the server has proved itself."""
+    began = monotonic()
+    with plain(talk) as port:
+        cluster = Cluster("127.0.0.1", str(port), account, timeout=0.3)
+        with pytest.raises(ApiError, match="no answer"):
+            cluster.get(INFRA)
+    assert monotonic() - began < BUSY
+
+
+def test_a_server_that_does_not_read(account: Path) -> None:
+    """A request that nobody takes ends in its time, too."""
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(TLS / "server.crt", TLS / "server.key")
+
+    def talk(connection: socket.socket, over: Event) -> None:
+        with tls.wrap_socket(connection, server_side=True):
+            over.wait(BUSY)
+
+    with plain(talk) as port:
+        cluster = Cluster("127.0.0.1", str(port), account, timeout=2)
+        with pytest.raises(ApiError, match="no answer"):
+            cluster.ask("POST", "/apis", {"much": "x" * 20_000_000})
+
+
+def _many(api: Api, count: int, slow: int) -> tuple[Target, ...]:
+    """Give so many targets, of which the first drip."""
+    targets = tuple(kustomization(f"t{number}", "v1") for number in range(count))
+    for number, target in enumerate(targets):
+        api.add(target.name, {})
+        if number < slow:
+            api.fault("GET", target.name, *[DRIPS["a body"]] * 3)
+    return targets
+
+
+def test_slow_targets_take_nothing_from_the_others(api: Api, look: Look) -> None:
+    """Half of them drip, and stand first: the others are closed, within the time of one look."""
+    targets = _many(api, 40, slow=20)
+    began = monotonic()
+    assert not look(replace(SHUT, targets=targets), timeout=1.0)
+    assert all(suspended(api, target.name) for target in targets[20:])
+    assert monotonic() - began < look_seconds(40, 1.0) + BUSY
+
+
+def test_what_closes_is_settled_first(api: Api, look: Look) -> None:
+    """A released target, which is only to be opened, waits until all that have to be closed had their turn."""
+    api.add("old", {"suspend": True}, annotations={OURS: MARK})
+    assert look(replace(SHUT, released=(kustomization("old", "v1"),)))
+    assert api.writes() == ["infra", "apps", "old"]
+
+
+def test_the_time_of_a_look() -> None:
+    """As long as twelve requests that hang; for a thousand targets half a second each."""
+    assert [look_seconds(targets) for targets in (1, 12, 240, 1000)] == [120, 120, 120, 500]
+
+
+# --- Around the look -----------------------------------------------------------------------------------------------
+
+AROUND = [
+    pytest.param(partial(hooks.look, text=HOOK, pause=0.01, grace=0.0), id="hooks"),
+    pytest.param(events.look, id="events"),
+    pytest.param(
+        partial(events.look, around=partial(hooks.look, text=HOOK, pause=0.01, grace=0.0)), id="hooks and events"
+    ),
+]
+FAULTS = {
+    "deep": body(b"[" * 200_000),
+    "no object": said([]),
+    "an odd object": said({"metadata": [], "status": "on"}),
+    "an odd version": said({"metadata": {"resourceVersion": {}}}),
+    "nonsense": raw(b"nonsense"),
+    "drips": DRIPS["a body"],
+    "refused": status(403),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
+@pytest.mark.parametrize("around", AROUND)
+@pytest.mark.parametrize("where", [("GET", "infra"), ("PATCH", "infra"), ("POST", "jobs"), ("POST", "events")])
+def test_nothing_around_a_look_keeps_it_from_closing(
+    api: Api, look: Look, around: Look, fault: Fault, where: tuple[str, str]
+) -> None:
+    """Whatever is answered to hooks and Events, and for the other target."""
+    before = {"occurrence": "2026-11-20T08:00:00+00:00", "run": 1, "stage": "Passed", "job": ""}
+    api.add("apps", {}, annotations={NOTE: json.dumps(before)}, by="krm-windows", status={"lastAppliedRevision": "1"})
+    api.fault(*where, *[fault] * 100)
+    well = look(MORNING, around=around, now=NOON + HOUR, timeout=0.2)
+    assert suspended(api, "apps") is True
+    assert not well or where[0] == "POST"
+
+
+@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
+def test_nothing_is_opened_where_a_hook_cannot_be_asked_for(api: Api, look: Look, fault: Fault) -> None:
+    """Its Job may be there or not: nothing is known of it."""
+    for name in ("infra", "apps"):
+        api.add(name, {"suspend": True}, annotations={OURS: MARK}, status={"lastAppliedRevision": "1"})
+    api.fault("POST", "jobs", *[fault] * 1000)
+    assert not look(MORNING, around=partial(hooks.look, text=HOOK, pause=0.01, grace=0.0), timeout=0.2)
+    assert [suspended(api, name) for name in ("infra", "apps")] == [True, True]
+
+
+def test_notes_that_run_ahead_of_every_look(api: Api, look: Look) -> None:
+    """A server that answers each time that another look has gone on: the look ends, and opens nothing."""
+    runs = iter(range(2_000_000_000, 3_000_000_000))
+
+    def ahead(handler: Handler) -> bool:
+        note = {"occurrence": "2026-11-20T08:00:00+00:00", "run": next(runs), "stage": "Closing", "job": ""}
+        fields = {"metadata": {"annotations": {NOTE: ""}}}
+        metadata = {"resourceVersion": "1", "annotations": {NOTE: json.dumps(note)}}
+        thing = {"metadata": {**metadata, "managedFields": [hand("krm-windows", fields)]}, "spec": {"suspend": True}}
+        return said(thing)(handler)
+
+    for name in ("infra", "apps"):
+        api.fault("GET", name, *[ahead] * 100_000)
+        api.fault("PATCH", name, *[status(409)] * 100_000)
+    assert not look(MORNING, around=partial(hooks.look, text=HOOK, pause=0.01, grace=0.0))
+    assert [suspended(api, name) for name in ("infra", "apps")] == [None, None]
+
+
+@pytest.mark.parametrize("version", [7, "../../api/v1", "v1/namespaces/x", "", "v1?x=", None, ["v1"]])
+def test_a_version_that_is_none(api: Api, look: Look, version: object) -> None:
+    """It would become part of the path that is asked for."""
+    api.fault("GET", GROUP, *[said({"preferredVersion": {"version": version}})] * 9)
+    assert not look(replace(SHUT, targets=(kustomization("infra"), APPS)))
+    assert suspended(api, "apps") is True
+    assert not [line for line in api.asked if "infra" in line]
+
+
+def test_a_token_that_is_gone_for_a_moment(api: Api, account: Path, port: int) -> None:
+    """The one that was read before is good for some time."""
+    gate = Gate(SHUT, partial(decide, SHUT), lambda: NOON, dict)
+    cluster = Cluster("127.0.0.1", str(port), account)
+    (account / "token").unlink()
+    assert gate.look(cluster, allow_missing=False)
+    assert suspended(api, "apps") is True
+
+
+# --- How long is young ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("created", "stays_open"),
+    [
+        ("2026-11-20T11:30:00Z", True),
+        ("2026-11-20T12:00:00Z", True),
+        ("2026-11-20T11:00:00Z", False),
+        ("2026-11-20T12:00:01Z", False),
+        ("2099-01-01T00:00:00Z", False),
+        ("9999-12-31T23:59:59-23:59", False),
+        ("0001-01-01T00:00:00+23:59", False),
+        ("2026-11-20T11:30:00", False),
+        ("2026-11-20", False),
+        ("soon", False),
+        (1_763_638_200, False),
+        (None, False),
+        ([], False),
+    ],
+)
+def test_what_is_young(api: Api, look: Look, created: object, stays_open: bool) -> None:  # noqa: FBT001
+    """A target that was never applied stays open for an hour; one that is yet to be created does not."""
+    api.add("infra", {})
+    dig_metadata(api)["creationTimestamp"] = created
+    assert look(SHUT, now=NOON)
+    assert (suspended(api, "infra") is not True) == stays_open
+
+
+def dig_metadata(api: Api) -> dict[str, object]:
+    """The metadata of the first target."""
+    found = api.object("infra")["metadata"]
+    assert isinstance(found, dict)
+    return found
