@@ -20,6 +20,7 @@ from krm_windows.gate.target import Change, Seen, held, settle
 from krm_windows.gate.timetable import Target, Timetable
 
 _KEPT = timedelta(days=1)  # a Job that ended; one that began before that is never started again
+_OCCURRENCE = re.compile(rf"([0-9]{{12}}|always)-[0-9a-f]{{{DIGITS}}}")  # how the name of a hook's Job ends
 _ROUNDS = 5  # that a look goes on where others, or a server that lies, change what it has found
 _FINAL = {400, 401, 403, 404, 413, 422}  # to the same question the API server will say the same again
 _AT_REST = (None, "ProgressingWithRetry")  # what has failed stays so while it is suspended
@@ -285,7 +286,8 @@ class Hooks:
             return True
         if note.stage == "Opening":
             return note.job == self._name("beforeOpen", note)
-        return re.fullmatch(rf"{re.escape(hook.name)}-(\d{{12}}|always)-[0-9a-f]{{{DIGITS}}}", note.job) is not None
+        prefix = f"{hook.name}-"
+        return note.job.startswith(prefix) and _OCCURRENCE.fullmatch(note.job.removeprefix(prefix)) is not None
 
     def _run(self, kind: str, name: str, lasts: Callable[[], bool] = lambda: True, *, begins: bool = True) -> End:
         """Start a Job unless it is there, and wait for its end while it `lasts`; log how it ended."""

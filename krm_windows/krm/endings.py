@@ -19,7 +19,7 @@ from krm_windows.krm.errors import InputError
 
 Chunk: TypeAlias = bytes | memoryview
 
-_HEADER = re.compile(r"((?:[!&]\S*\s+)*[|>][0-9]*)([+-]?)([0-9]*)")
+_HEADER = re.compile(r"((?:[!&]\S*+\s++)*+[|>][0-9]*+)([+-]?)([0-9]*+)")
 # Ends every block scalar, and is nothing itself.
 _PROBE = "\n#\n"
 

@@ -8,7 +8,7 @@ BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
 _BREAKS = "\n\r\x85\u2028\u2029"
 _COMMENT = re.compile(f"(?:\r\n|[{_BREAKS}])( *)#[^{_BREAKS}]*")
 _TRIVIA = re.compile(rf"(?:\s|\ufeff|#[^{_BREAKS}]*)*")
-_COLON = re.compile(rf"(?:\s|\ufeff|#[^{_BREAKS}]*)*+:")
+_COLON = re.compile(rf"(?:[\s\ufeff]++|#[^{_BREAKS}]*+)*+:")
 _PROPERTIES = re.compile(rf"(?:[!&]\S*(?:\s|#[^{_BREAKS}]*)+)*")
 
 
