@@ -3,14 +3,13 @@
 import argparse
 import os
 import re
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
 from krm_windows import tree
-from krm_windows.cli import inputs, progress, report, shards
+from krm_windows.cli import inputs, output, progress, report, shards
 from krm_windows.exit_codes import ExitCode
 from krm_windows.function.fleet import Files, Fleet
 from krm_windows.function.members import Member
@@ -61,7 +60,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     names = list(filter(shard.has, renewal.clusters()))
     stale, found = False, Findings(base.results)
     for outcome in _outcomes(renewal, base.files if shard.has_base else None, names, arguments.jobs):
-        sys.stdout.write(outcome.diff)
+        output.show(outcome.diff)
         stale |= arguments.check and outcome.changed
         found.add(outcome)
     code = report.show(found.results(), strict=arguments.strict)

@@ -2,7 +2,7 @@
 
 import argparse
 
-from krm_windows.cli import previews, years
+from krm_windows.cli import output, years
 from krm_windows.exit_codes import ExitCode
 from krm_windows.krm import InputError
 
@@ -23,7 +23,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         raise InputError("`holidays` needs a package more: pip install 'krm-windows[holidays]'") from error
     try:
         place = (arguments.country, arguments.subdivision, years.chosen(arguments), arguments.language)
-        previews.show(entries.render(public.entries(*place)))
+        output.show(entries.render(public.entries(*place)))
     except public.UnknownPlaceError as error:
         raise InputError(str(error)) from error
     return ExitCode.FINE

@@ -2,7 +2,7 @@
 
 import argparse
 
-from krm_windows.cli import inputs, previews, years
+from krm_windows.cli import inputs, output, years
 from krm_windows.exit_codes import ExitCode
 from krm_windows.krm import InputError
 
@@ -21,7 +21,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         raise InputError("`import-ics` needs two packages more: pip install 'krm-windows[ics]'") from error
     content = inputs.content(arguments.file)
     try:
-        previews.show(entries.render(company.entries(content, years.chosen(arguments))))
+        output.show(entries.render(company.entries(content, years.chosen(arguments))))
     except ValueError as error:
         raise InputError(f"{arguments.file}: is no calendar: {error}") from error
     return ExitCode.FINE

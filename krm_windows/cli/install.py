@@ -5,6 +5,8 @@ import shlex
 import sys
 from pathlib import Path
 
+from krm_windows import escape
+from krm_windows.cli import output
 from krm_windows.exit_codes import ExitCode
 
 API = Path("krm-windows.dev/v1alpha1")
@@ -30,5 +32,5 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         # kustomize starts it in the kustomization's directory: -P keeps modules that lie there from being imported.
         plugin.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -P -m krm_windows "$@"\n')
         plugin.chmod(0o755)
-        print(plugin)
+        output.show(f"{escape.word(str(plugin))}\n")
     return ExitCode.FINE

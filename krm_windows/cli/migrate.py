@@ -4,7 +4,7 @@ import argparse
 from datetime import date, timedelta
 from pathlib import Path
 
-from krm_windows.cli import previews, times
+from krm_windows.cli import output, times
 from krm_windows.cli import report as results
 from krm_windows.exit_codes import ExitCode
 from krm_windows.krm import InputError
@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     found = migrate(dict(contents(arguments.directory)), until.isoformat())
     if found.files:
         create(arguments.output, found.files)
-    previews.show(FORMATS[arguments.format](found))
+    output.show(FORMATS[arguments.format](found))
     failed = fails(found.results, strict=arguments.strict) or not found.policies
     return ExitCode.ERROR if failed else ExitCode.FINE
 

@@ -1,7 +1,6 @@
 """`krm-windows split`: a base as one plain tree for each change class, for Flux, which runs no plugin."""
 
 import argparse
-import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
@@ -9,7 +8,7 @@ from krm_windows import gateable, rules
 from krm_windows.checks import handover
 from krm_windows.classes.model import Spec
 from krm_windows.classes.partition import Partition
-from krm_windows.cli import inputs, report
+from krm_windows.cli import inputs, output, report
 from krm_windows.exit_codes import ExitCode
 from krm_windows.function import change_classes
 from krm_windows.inventory import about, resource_of
@@ -47,7 +46,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         _apart(arguments.base, arguments.output)
     spec, partition, results = change_classes.partition_of(config, _base(arguments.base))
     if spec is not None and arguments.plan:
-        sys.stdout.write((placements.as_json if arguments.json else placements.text)(spec, partition))
+        output.show((placements.as_json if arguments.json else placements.text)(spec, partition))
     if spec is None or arguments.plan:
         return report.show(results, strict=arguments.strict)
     return _write(config, spec, partition, results, arguments)

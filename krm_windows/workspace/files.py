@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from krm_windows import escape
 from krm_windows.workspace.errors import WorkspaceError
 
 _SUFFIX = ".krm-windows"
@@ -104,7 +105,8 @@ def _first_line(path: Path) -> str | None:
 def difference(name: str, old: bytes, new: bytes) -> Iterator[str]:
     """Yield the lines of the unified diff of a file, none where nothing differs."""
     before, after = (text.decode(errors="replace").splitlines(keepends=True) for text in (old, new))
-    return difflib.unified_diff(before, after, f"a/{name}", f"b/{name}")
+    shown = escape.word(name)
+    return difflib.unified_diff(before, after, f"a/{shown}", f"b/{shown}")
 
 
 def replace(path: Path, content: bytes, *, lasting: bool = True) -> None:
