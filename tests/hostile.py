@@ -1,7 +1,7 @@
 """Texts that mean harm to whatever shows them, and readers that nobody here wrote, which say whether one did.
 
-Every text has a mark in it, `evil`, by which it is found again. What may not be seen raw is asked of `unicodedata`, not of
-the program's own table.
+Every text has a mark in it, `evil`, by which it is found again. What may not be seen raw is asked of `unicodedata`, not
+of the program's own table.
 """
 
 import json
@@ -41,7 +41,8 @@ TEXTS = {
     " evil@evil.example **b** __c__ ~~d~~ :tada: $x$ [^1] &copy; &#64;team \\@team",
     "blocks": "evil\n\n# Heading\n- [ ] item\n> [!NOTE]\n/close\n| a |\n|---|\n```\n<details>\n    code\n[x]: http://evil.example",
     "ticks": "`",
-    "html": "evil</title></style></script><script>alert(1)</script>\"' onload=evil <svg/onload=evil> ]]> <?x?> <!DOCTYPE x>",
+    "html": "evil</title></style></script><script>alert(1)</script>\"' onload=evil <svg/onload=evil> ]]> <?x?>"
+    " <!DOCTYPE x>",
     "calendar": "evil\r\nEND:VEVENT\r\nBEGIN:VALARM\r\nUID:evil;X=1:,\\n\nATTACH:http://evil.example",
     "template": '{{ printf "evil" }} {{ $labels.x }} {{`}} ${evil} $(evil)',
     "forbidden": "evil\x00\x01\x08\ufffe\uffff",
@@ -86,11 +87,11 @@ def hidden(sign: str) -> bool:
     return unicodedata.category(sign) in _CATEGORIES and sign not in _SEEN
 
 
-def raw(text: str, *, allowed: str = "\n") -> list[str]:
+def raw(text: str, *, allowed: str = "\n\t") -> list[str]:
     """Return what a text should not have: hidden characters, and lines and marks that a CI system obeys."""
     found = [f"U+{ord(sign):04X}" for sign in dict.fromkeys(text) if hidden(sign) and sign not in allowed + NEEDED]
     # A joiner between letters of ASCII makes two names of what looks like one.
-    found += re.findall(f"[\x00-\x7f][{NEEDED}]|[{NEEDED}][\x00-\x7f]", text)
+    found += re.findall("[\x00-\x7f][\u200c\u200d\ufe0f]|[\u200c\u200d][\x00-\x7f]", text)
     found += [line for line in text.split("\n") if line.lstrip().startswith("::")]
     found += re.findall(r".*##\w*\[.*", text)
     found += [line for line in text.split("\n") if re.match(r"\s*(\[error\] forged|krm-windows: forged)", line)]
@@ -135,7 +136,7 @@ def read_github(text: str) -> object:
     return lines
 
 
-# What GitHub, GitLab and Gitea make of text that is no code: mentions, references, addresses, commands, emoji, formulas.
+# What GitHub, GitLab and Gitea make of text that is no code: mentions, references, addresses, commands, formulas.
 _ALIVE = re.compile(r"[@#!~`|<>\[\]\\$^]|://|www\.|GH-|:\w+:|evil|^/", re.MULTILINE)
 _OURS = {
     "heading_open", "heading_close", "paragraph_open", "paragraph_close", "inline", "table_open", "table_close",
@@ -165,8 +166,8 @@ def _flat(tokens: list[Token]) -> Iterator[Token]:
 
 
 _TAGS = {
-    "html", "head", "meta", "title", "style", "body", "header", "h1", "h2", "h3", "p", "ul", "li", "span", "main", "section",
-    "table", "thead", "tbody", "tr", "th", "td", "a", "code", "time", "small", "script", "label", "input", "strong",
+    "html", "head", "meta", "title", "style", "body", "header", "h1", "h2", "h3", "p", "ul", "li", "span", "main",
+    "section", "table", "thead", "tbody", "tr", "th", "td", "a", "code", "time", "small", "script", "label", "input",
 }  # fmt: skip
 
 
@@ -216,7 +217,7 @@ _PROPERTIES = {"UID", "DTSTAMP", "DTSTART", "DTEND", "SUMMARY", "DESCRIPTION", "
 def read_ics(text: str) -> object:
     """Read a calendar: events with our own properties, in lines as the format has them."""
     assert not raw(text.replace("\r\n", "\n")), raw(text.replace("\r\n", "\n"))
-    assert all(len(line.encode()) <= 75 for line in text.split("\r\n"))  # noqa: PLR2004 - RFC 5545, 3.1
+    assert all(len(line.encode()) <= 75 for line in text.split("\r\n"))
     calendar = icalendar.Calendar.from_ical(text)
     assert {part.name for part in calendar.walk()} <= {"VCALENDAR", "VEVENT"}
     for event in calendar.walk("VEVENT"):

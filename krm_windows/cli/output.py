@@ -59,8 +59,9 @@ def tell_results(results: Sequence["Result"]) -> None:
 
 
 def tell_traceback(error: BaseException) -> None:
-    """Say on standard error where an exception comes from."""
-    _say(escape.page("".join(traceback.format_exception(error)).rstrip("\n")))
+    """Say on standard error where an exception comes from, behind a rim: its words may be anybody's."""
+    for line in "".join(traceback.format_exception(error)).rstrip("\n").split("\n"):
+        _say(f"| {escape.page(line)}")
 
 
 def tell_help(text: str) -> None:

@@ -4,7 +4,7 @@ import re
 
 from krm_windows.escape.signs import code, visible
 
-_HEAD, _TAIL = 2000, 500
+_LONGEST, _HEAD, _TAIL = 4000, 2000, 500
 _WHITE = {"\n": "\\n", "\t": "\\t"}
 # GitHub obeys a line whose first characters, white space aside, are these (actions/runner, ActionCommand.TryParseV2).
 _COMMAND = re.compile(r"^(\s*)::", re.MULTILINE)
@@ -22,8 +22,11 @@ def page(text: str) -> str:
 
 
 def line(text: str) -> str:
-    """Return a text as one line, with its line breaks to be seen; a very long one is cut and says by how much."""
-    return page(word(_cut(text)))
+    """Return a text as one line, with its line breaks to be seen but those at its end.
+
+    A very long one is cut, and says by how much.
+    """
+    return page(word(_cut(text.rstrip("\n"))))
 
 
 def word(text: str) -> str:
@@ -38,7 +41,7 @@ def unmarked(text: str) -> str:
 
 def _cut(text: str) -> str:
     """Return a text without its middle: its beginning says what it is, its end is the rule that it is about."""
-    left_out = len(text) - _HEAD - _TAIL
-    if left_out <= 0:
+    if len(text) <= _LONGEST:
         return text
+    left_out = len(text) - _HEAD - _TAIL
     return f"{text[:_HEAD]}… ({left_out:,} of {len(text):,} characters left out) …{text[-_TAIL:]}"

@@ -48,10 +48,16 @@ def _lines(spec: Spec, timetable: Timetable) -> Iterator[str]:
 def _window(name: str, window: Window, zone: ZoneInfo) -> Iterator[str]:
     yield f"windows.{name}: changes may reach them {window.words()}."
     if window.description:
-        yield from (f"  {line}" for line in window.description.strip().split("\n"))
+        yield from _description(window.description.strip().split("\n"))
     yield from _resolved("opens", window.opens, zone)
     yield from _end("closes", window.closes, window.duration, window.opens, zone)
     yield ""
+
+
+def _description(lines: list[str]) -> Iterator[str]:
+    """Yield what somebody wrote; what stands over several lines has a rim, so that none is taken for one of ours."""
+    rim = "  " if len(lines) == 1 else "  | "
+    yield from (f"{rim}{line}" for line in lines)
 
 
 def _freeze(name: str, freeze: Freeze, zone: ZoneInfo) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """Hostile text through every command and every format: it is shown, and does nothing.
 
-The commands and their formats are taken from the program's own tables, so that one which is added is tested, or fails here.
+The commands and their formats are taken from the program's own tables, so that one which is added is tested, or fails
+here.
 """
 
 import argparse
@@ -377,7 +378,11 @@ def calls(text: str) -> dict[str, list[tuple[str, ...]]]:
             ("DE", "--years", argument),
         ],
         "import-ics": [("company.ics", "--years", "2026"), ("broken.ics", "--years", "2026"), (argument,)],
-        "migrate": [("jobs", "-o", "migrated"), ("jobs", "-o", f"migrated-{name}"), (argument, "-o", "m", "--adopt-until", argument)],
+        "migrate": [
+            ("jobs", "-o", "migrated"),
+            ("jobs", "-o", f"migrated-{name}"),
+            (argument, "-o", "m", "--adopt-until", argument),
+        ],
         "schema": [(), ("--kind", argument)],
         "install": [("--plugin-home", f"plugins-{name}"), ("--plugin-home", "policy.yaml"), (argument,)],
     }  # fmt: skip
