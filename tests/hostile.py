@@ -48,7 +48,7 @@ TEXTS = {
     "forbidden": "evil\x00\x01\x08\ufffe\uffff",
     "piled": "evil" + "\u0301\u0316" * 40,
     "quotes": 'evil\'"\\ \\n \\" %0A %0D::error::x',
-    "long": "evil" + "x" * 1_000_000,
+    "long": "evil" + "x" * 20_000,
     "readable": "Grüße an 日本語 und evil می‌خواهم क्‍ष 👩🏽‍🔧 ❤️",
 }
 """Texts by what they attack."""
@@ -93,7 +93,7 @@ def raw(text: str, *, allowed: str = "\n\t") -> list[str]:
     # A joiner between letters of ASCII makes two names of what looks like one.
     found += re.findall("[\x00-\x7f][\u200c\u200d\ufe0f]|[\u200c\u200d][\x00-\x7f]", text)
     found += [line for line in text.split("\n") if line.lstrip().startswith("::")]
-    found += re.findall(r".*##\w*\[.*", text)
+    found += re.findall(r"##\w*\[", text)
     found += [line for line in text.split("\n") if re.match(r"\s*(\[error\] forged|krm-windows: forged)", line)]
     found += re.findall("[\u0300-\u036f]{9,}", text)
     return [each[:200] for each in found]

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 
 from krm_windows.escape.signs import ALWAYS as HIDDEN
+from krm_windows.krm.errors import InputError
 from krm_windows.krm.nodes import number
 
 # Letters first, so never a number, a date or a sexagesimal; then only what means nothing to YAML in block style.
@@ -92,7 +93,7 @@ def _escape(match: re.Match[str]) -> str:
 def _key(key: str) -> str:
     text = inline(key)
     if len(text) > _KEY_LENGTH:
-        raise ValueError(f"the key {text[:40]}… is longer than YAML allows")
+        raise InputError(f"the key {text[:40]}… is longer than YAML allows")
     return text
 
 

@@ -103,7 +103,7 @@ def policy(text: str) -> Document:
 
 def written(document: object) -> str:
     """Return YAML in which every character is an escape, as no reader takes some of them raw."""
-    return yaml.safe_dump(document, allow_unicode=False, sort_keys=False, width=10**9)
+    return yaml.dump(document, Dumper=yaml.CSafeDumper, allow_unicode=False, sort_keys=False, width=10**9)
 
 
 def places(node: object, path: tuple[object, ...] = ()) -> Iterator[tuple[object, ...]]:
@@ -452,7 +452,9 @@ def test_every_command_in_every_format(command: str, name: str, run: Run) -> Non
             ended = run(command, *_unused(argv, form), *options)
             judged(ended, reader(command, argv, form), (command, argv, form))
             worked += bool(ended.out)
-    assert worked or command in ("verify", "render"), "no call of this command printed anything"
+    # `verify` and `render` have little to print, and no YAML has a key as long as the long text (status reads labels).
+    silent = ("verify", "render", *(["status"] if name == "long" else []))
+    assert worked or command in silent, "no call of this command printed anything"
 
 
 def _unused(argv: tuple[str, ...], form: str) -> tuple[str, ...]:
@@ -575,7 +577,7 @@ def test_a_traceback_is_harmless_too(tmp_path: Path) -> None:
 
 def test_a_long_text_is_cut_and_says_so(run: Run) -> None:
     """A name of a megabyte is no megabyte of log."""
-    Path("policy.yaml").write_text(written(replaced(policy("r"), ("spec", "timeZone"), TEXTS["long"])))
+    Path("policy.yaml").write_text(written(replaced(policy("r"), ("spec", "timeZone"), "evil" + "x" * 1_000_000)))
     ended = run("explain", "policy.yaml")
     assert len(ended.err) < 5000
     assert re.search(r"… \(99\d,\d{3} of 1,000,\d{3} characters left out\) …", ended.err)
