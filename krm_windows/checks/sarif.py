@@ -1,12 +1,13 @@
 """Reports as SARIF, the format of code scanners (OASIS, Static Analysis Results Interchange Format, 2.1.0)."""
 
 import hashlib
+import os
 from collections.abc import Sequence
 from pathlib import PurePath
 from typing import Protocol
 from urllib.parse import quote
 
-from krm_windows import __version__
+from krm_windows import __version__, escape
 from krm_windows.policy.schema import SOURCE
 from krm_windows.results import Result, Severity
 from krm_windows.rules import RULES, Rule
@@ -84,13 +85,16 @@ def _result(report: Findings, result: Result, order: dict[str, int]) -> dict[str
     field = result.field.path if result.field else ""
     about = f"{report.subject(result)} {field}".rstrip()
     # By this a code scanner knows a finding again after lines have moved.
-    identity = hashlib.sha256(f"{about} {report.mark(result)} {name}".encode()).hexdigest()
+    known_by = f"{about} {report.mark(result)} {name}".encode("utf-8", "surrogatepass")
+    identity = hashlib.sha256(known_by).hexdigest()
     return {
         "ruleId": name,
         "ruleIndex": order[name],
         "level": _LEVELS[result.severity],
         "message": {
-            "text": f"{report.title(result).rpartition(': ')[0]}: {f'{field}: ' if field else ''}{result.message}"
+            "text": escape.sarif_text(
+                f"{report.title(result).rpartition(': ')[0]}: {f'{field}: ' if field else ''}{result.message}"
+            )
         },
         "locations": [{**_place(report, result), "logicalLocations": [{"fullyQualifiedName": about}]}],
         "partialFingerprints": {"policyFieldAndRule/v1": identity},
@@ -103,5 +107,6 @@ def _place(report: Findings, result: Result) -> dict[str, object]:
     if place is None:
         return {}
     path = PurePath(place[0])
-    uri = path.as_uri() if path.is_absolute() else quote(path.as_posix())
+    # The bytes of the name, which need not be UTF-8. A colon before the first slash would be the end of a scheme.
+    uri = path.as_uri() if path.is_absolute() else quote(os.fsencode(path.as_posix()))
     return {"physicalLocation": {"artifactLocation": {"uri": uri}, "region": {"startLine": place[1]}}}

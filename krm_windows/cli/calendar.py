@@ -2,10 +2,9 @@
 
 import argparse
 import importlib
-import sys
 from collections.abc import Sequence
 
-from krm_windows.cli import previews, times
+from krm_windows.cli import output, previews, times
 from krm_windows.exit_codes import ExitCode
 from krm_windows.gate.wallclock import zone
 from krm_windows.preview import records
@@ -35,24 +34,18 @@ def run(arguments: argparse.Namespace) -> ExitCode:
 
 def _json(every: Sequence[Calendar], arguments: argparse.Namespace) -> None:
     several = arguments.all_clusters or len(arguments.policy) > 1
-    previews.show_json(records.calendars(every) if several else records.calendar(every[0]))
+    output.show_json(records.calendars(every) if several else records.calendar(every[0]))
 
 
 def _written(every: Sequence[Calendar], arguments: argparse.Namespace) -> None:
     """Print what a writer returns; it is imported only now, as some take longer than the calendar."""
     page = importlib.import_module(f"krm_windows.preview.{arguments.output}").render(every)
-    if arguments.output == "text" and sys.stdout.isatty():
-        _painted(page)
+    if arguments.output == "text" and output.is_terminal():
+        from krm_windows.preview import color  # noqa: PLC0415 - takes long to import, and only a terminal needs it
+
+        output.show_painted(page, color.paint)
     else:
-        previews.show(page)
-
-
-def _painted(page: str) -> None:
-    from rich.console import Console  # noqa: PLC0415 - takes long to import, and only a terminal needs it
-
-    from krm_windows.preview import color  # noqa: PLC0415 - likewise
-
-    Console().print(color.paint(page), soft_wrap=True, end="")
+        output.show(page)
 
 
 FORMATS = {"text": _written, "json": _json, "html": _written, "svg": _written, "ics": _written}

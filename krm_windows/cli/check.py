@@ -6,7 +6,7 @@ from datetime import date, timedelta
 
 from krm_windows.checks.audit import MAX_CLOSED, YEARS, Scope
 from krm_windows.checks.formats import FORMATS, FORMATS_OF_EVERY
-from krm_windows.cli import inputs, previews, report, repository, times
+from krm_windows.cli import inputs, output, report, repository, times
 from krm_windows.exit_codes import ExitCode
 from krm_windows.function import audit
 from krm_windows.krm import InputError
@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     choice = Choice(arguments.cluster, every=arguments.all_clusters)
     file = None if arguments.policy == inputs.STDIN else arguments.policy
     found = [replace(each, file=file) for each in audit.reports(config, items, choice, scope)]
-    previews.show((FORMATS_OF_EVERY if arguments.all_clusters else FORMATS)[arguments.output](found))
+    output.show((FORMATS_OF_EVERY if arguments.all_clusters else FORMATS)[arguments.output](found))
     failed = fails([result for each in found for result in each.results], strict=arguments.strict)
     return ExitCode.ERROR if failed else ExitCode.FINE
 

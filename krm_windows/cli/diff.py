@@ -3,7 +3,7 @@
 import argparse
 from collections.abc import Sequence
 
-from krm_windows.cli import inputs, previews, report, times
+from krm_windows.cli import inputs, output, previews, report, times
 from krm_windows.exit_codes import ExitCode
 from krm_windows.gate.wallclock import zone
 from krm_windows.preview import changes, records
@@ -38,10 +38,10 @@ def run(arguments: argparse.Namespace) -> ExitCode:
 
 def _show(every: Sequence[Difference], results: Sequence[Result], arguments: argparse.Namespace) -> None:
     if arguments.output == "text":
-        previews.show(changes.text(every))
+        output.show(changes.text(every))
     elif arguments.output == "markdown":
-        previews.show(changes.markdown(every, sort(results)))
+        output.show(changes.markdown(every, sort(results)))
     else:
         several = arguments.cluster is None and every[0].cluster is not None
         found = [records.difference(one) for one in every]
-        previews.show_json(found if several else found[0])
+        output.show_json(found if several else found[0])

@@ -2,7 +2,7 @@
 
 import argparse
 
-from krm_windows.cli import previews
+from krm_windows.cli import output, previews
 from krm_windows.exit_codes import ExitCode
 from krm_windows.preview import explanation
 from krm_windows.preview.versions import Choice
@@ -18,5 +18,5 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     """Print the explanation."""
     versions, code = previews.load([arguments.policy], Choice(arguments.cluster), arguments)
     for version in versions:
-        previews.show(explanation.render(version.policy, version.timetable))
+        output.show(explanation.render(version.policy, version.timetable))
     return code

@@ -3,7 +3,6 @@
 import argparse
 import os
 import re
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -11,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from krm_windows import tree
-from krm_windows.cli import inputs, progress, report, shards, times
+from krm_windows.cli import inputs, output, progress, report, shards, times
 from krm_windows.exit_codes import ExitCode
 from krm_windows.function.fleet import Files, Fleet
 from krm_windows.function.members import Member
@@ -64,7 +63,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
             stack.enter_context(locks.part(arguments.output, shard.index, shard.count))
         names = list(filter(shard.has, renewal.clusters()))
         for outcome in _outcomes(renewal, base.files if shard.has_base else None, names, arguments.jobs):
-            sys.stdout.write(outcome.diff)
+            output.show(outcome.diff)
             stale |= arguments.check and outcome.changed
             found.add(outcome)
     code = report.show(found.results(), strict=arguments.strict)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from io import BytesIO
 
 from krm_windows import function, krm
+from krm_windows.cli import output
 from krm_windows.exit_codes import ExitCode
 from krm_windows.workspace.bounded import read_stream
 from krm_windows.workspace.errors import WorkspaceError
@@ -17,7 +18,7 @@ def run(arguments: Sequence[str]) -> int:
         stdin = BytesIO(read_stream(sys.stdin.buffer, "standard input"))
     except WorkspaceError as error:
         # What has no end cannot be echoed either.
-        print(f"krm-windows: {error}", file=sys.stderr)
+        output.tell(str(error))
         return ExitCode.ERROR
     return krm.run(
         function.process,

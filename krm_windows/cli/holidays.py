@@ -2,7 +2,7 @@
 
 import argparse
 
-from krm_windows.cli import previews, years
+from krm_windows.cli import output, years
 from krm_windows.exit_codes import ExitCode
 from krm_windows.krm import InputError
 
@@ -26,7 +26,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         raise InputError(f"`holidays` needs a package more: {NEEDS}") from error
     try:
         place = (arguments.country, arguments.subdivision, years.chosen(arguments), arguments.language)
-        previews.show(entries.render(public.entries(*place)))
+        output.show(entries.render(public.entries(*place)))
     except (public.UnknownPlaceError, ValueError) as error:
         raise InputError(str(error)) from error
     return ExitCode.FINE

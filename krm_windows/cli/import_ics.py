@@ -2,7 +2,7 @@
 
 import argparse
 
-from krm_windows.cli import inputs, previews, years
+from krm_windows.cli import inputs, output, years
 from krm_windows.exit_codes import ExitCode
 from krm_windows.krm import InputError
 
@@ -31,5 +31,5 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         # The packages raise whatever they stumble over: KeyError where a field is missing, TypeError where it is twice.
         what = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
         raise InputError(f"{arguments.file}: is no calendar: {what}") from error
-    previews.show(found)
+    output.show(found)
     return ExitCode.FINE

@@ -5,7 +5,8 @@ import shlex
 import sys
 from pathlib import Path
 
-from krm_windows.cli import outputs
+from krm_windows import escape
+from krm_windows.cli import destinations, output
 from krm_windows.exit_codes import ExitCode
 from krm_windows.workspace.files import put_program
 
@@ -17,7 +18,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
     parser.add_argument(
         "--plugin-home",
-        type=outputs.directory,
+        type=destinations.directory,
         required=True,
         metavar="DIR",
         help="what KUSTOMIZE_PLUGIN_HOME points at; kustomize's own default is ~/.config/kustomize/plugin",
@@ -31,5 +32,5 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         launcher = f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -P -m krm_windows "$@"\n'
         path = API / kind.lower() / kind
         put_program(arguments.plugin_home, path, launcher.encode())
-        print(arguments.plugin_home / path)
+        output.show(f"{escape.word(str(arguments.plugin_home / path))}\n")
     return ExitCode.FINE

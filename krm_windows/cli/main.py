@@ -4,11 +4,11 @@ import argparse
 import importlib
 import os
 import sys
-import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
 from krm_windows import __version__
+from krm_windows.cli import output
 from krm_windows.exit_codes import ExitCode
 
 COMMANDS = {
@@ -38,32 +38,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     # A plugin of pydantic that happens to be installed must not change what a build yields, nor take its time.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
-    _open_streams()
     arguments = list(sys.argv[1:] if argv is None else argv)
-    try:
-        code = _function(arguments) if _is_function(arguments) else _command(arguments)
-        sys.stdout.flush()
-    except KeyboardInterrupt:
-        return ExitCode.INTERRUPTED
-    except OSError as error:
-        return _unwritten(error)
-    return code
-
-
-def _open_streams() -> None:
-    """Put nothing in the place of a stream that the caller has closed, which is None in Python."""
-    for name, mode in {"stdin": "r", "stdout": "w", "stderr": "w"}.items():
-        if getattr(sys, name) is None:
-            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115 - until the end
-
-
-def _unwritten(error: OSError) -> ExitCode:
-    """Say that the output could not be written, unless whoever read it has stopped: then nobody wants to know."""
-    if not isinstance(error, BrokenPipeError):
-        print(f"krm-windows: the output cannot be written: {error.strerror}", file=sys.stderr)
-    # What is left would be written again when Python ends, and fail again.
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return ExitCode.ERROR
+    with output.streams():
+        try:
+            code = _function(arguments) if _is_function(arguments) else _command(arguments)
+            output.flush()
+        except KeyboardInterrupt:
+            return ExitCode.INTERRUPTED
+        except OSError as error:
+            output.cannot_be_written(error)
+            return ExitCode.ERROR
+        return code
 
 
 def _is_function(arguments: Sequence[str]) -> bool:
@@ -89,7 +74,7 @@ def _command(arguments: Sequence[str]) -> int:
         # For argparse a wrong call is 2, which is our own failure in the table of exit codes.
         return ExitCode.ERROR if end.code else ExitCode.FINE
     if "run" not in parsed:
-        parser.print_help(sys.stderr)
+        output.tell_help(parser.format_help())
         return ExitCode.ERROR
     try:
         return int(parsed.run(parsed))
@@ -105,19 +90,19 @@ def _failed(error: Exception, *, debug: bool) -> ExitCode:
     from krm_windows.workspace.errors import WorkspaceError  # noqa: PLC0415 - likewise
 
     if debug:
-        traceback.print_exception(error)
+        output.tell_traceback(error)
     if isinstance(error, OSError):
-        print(f"krm-windows: {error.filename}: {error.strerror}", file=sys.stderr)
+        output.tell(f"{error.filename}: {error.strerror}")
         return ExitCode.ERROR
     if isinstance(error, InputError | EditError | WorkspaceError):
-        print(f"krm-windows: {error}", file=sys.stderr)
+        output.tell(str(error))
         return ExitCode.ERROR
-    print(f"krm-windows: internal error: {type(error).__name__}: {error} (--debug shows where)", file=sys.stderr)
+    output.tell(f"internal error: {type(error).__name__}: {error} (--debug shows where)")
     return ExitCode.FAILURE
 
 
 def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = output.Parser(
         prog="krm-windows", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--version", action="version", version=f"krm-windows {__version__}")

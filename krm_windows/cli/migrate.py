@@ -4,7 +4,7 @@ import argparse
 from datetime import date, timedelta
 from pathlib import Path
 
-from krm_windows.cli import outputs, previews, times
+from krm_windows.cli import destinations, output, times
 from krm_windows.cli import report as results
 from krm_windows.exit_codes import ExitCode
 from krm_windows.krm import InputError
@@ -22,7 +22,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o",
         "--output",
-        type=outputs.directory,
+        type=destinations.directory,
         required=True,
         metavar="OUT",
         help="the directory to make, which must not exist",
@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     found = migrate(dict(contents(arguments.directory)), until.isoformat())
     if found.files:
         create(arguments.output, found.files)
-    previews.show(FORMATS[arguments.format](found))
+    output.show(FORMATS[arguments.format](found))
     failed = fails(found.results, strict=arguments.strict) or not found.policies
     return ExitCode.ERROR if failed else ExitCode.FINE
 

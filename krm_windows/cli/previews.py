@@ -1,8 +1,6 @@
 """What the commands that look at a policy share: which versions of it, and how the answer is printed."""
 
 import argparse
-import json
-import sys
 from collections.abc import Sequence
 
 from krm_windows.cli import inputs, report
@@ -29,15 +27,3 @@ def load(paths: Sequence[str], choice: Choice, arguments: argparse.Namespace) ->
 def resources(arguments: argparse.Namespace) -> list[KubeObject]:
     """Read what `--resources` names."""
     return inputs.resources(arguments.resources) if arguments.resources else []
-
-
-def show(text: str) -> None:
-    """Print a page in UTF-8, with its line ends as they are, whatever the locale."""
-    sys.stdout.flush()
-    sys.stdout.buffer.write(text.encode())
-    sys.stdout.buffer.flush()
-
-
-def show_json(value: object) -> None:
-    """Print a value as JSON."""
-    show(f"{json.dumps(value, indent=2, ensure_ascii=False)}\n")

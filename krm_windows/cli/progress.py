@@ -1,10 +1,11 @@
 """How far a long command has come: a bar on a terminal, after a second, and nothing anywhere else."""
 
-import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from typing import TypeAlias, TypeVar
+from typing import TextIO, TypeAlias, TypeVar
+
+from krm_windows.cli import output
 
 Step = TypeVar("Step")
 Progress: TypeAlias = Callable[[int, int], None]
@@ -18,7 +19,8 @@ _EVERY = 0.1
 @contextmanager
 def meter(what: str) -> Iterator[Progress]:
     """Give what shows how far it is; `what` is counted."""
-    if not sys.stderr.isatty():
+    stream = output.progress_stream()
+    if stream is None:
         yield lambda _done, _total: None
         return
     began = shown = time.monotonic()
@@ -29,7 +31,7 @@ def meter(what: str) -> Iterator[Progress]:
             nonlocal show, shown
             now = time.monotonic()
             if now - began > PATIENCE and now - shown > _EVERY:
-                show, shown = show or _begin(stack, what), now
+                show, shown = show or _begin(stack, what, stream), now
                 show(done, total)
 
         yield report
@@ -43,13 +45,13 @@ def bar(steps: Iterable[Step], total: int, what: str = "clusters") -> Iterator[S
             report(done, total)
 
 
-def _begin(stack: ExitStack, what: str) -> Progress:
+def _begin(stack: ExitStack, what: str, stream: TextIO) -> Progress:
     """Put a bar on standard error; it goes when the stack is left. Without a thread, as processes may be forked."""
     from rich.console import Console  # noqa: PLC0415 - most runs need no bar
     from rich.progress import MofNCompleteColumn, Progress  # noqa: PLC0415 - likewise
 
     columns = (*Progress.get_default_columns(), MofNCompleteColumn())
-    progress = stack.enter_context(Progress(*columns, console=Console(stderr=True), transient=True, auto_refresh=False))
+    progress = stack.enter_context(Progress(*columns, console=Console(file=stream), transient=True, auto_refresh=False))
     task = progress.add_task(what, total=None)
 
     def show(done: int, total: int) -> None:

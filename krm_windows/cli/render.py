@@ -6,7 +6,7 @@ from pathlib import Path
 
 from krm_windows import emit, rules, tree
 from krm_windows.checks import readonly, succession
-from krm_windows.cli import fleet, inputs, outputs, report
+from krm_windows.cli import destinations, fleet, inputs, report
 from krm_windows.exit_codes import ExitCode
 from krm_windows.function import window_policy
 from krm_windows.inventory import about
@@ -23,7 +23,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         "policies", metavar="POLICY", nargs="*", help="the file of a WindowPolicy, or - for standard input"
     )
     parser.add_argument(
-        "-o", "--output", type=outputs.directory, required=True, metavar="DIR", help="the directory to write"
+        "-o", "--output", type=destinations.directory, required=True, metavar="DIR", help="the directory to write"
     )
     parser.add_argument("--cluster", metavar="NAME", help="the cluster to render for (default: the policy's buildFor)")
     parser.add_argument(

@@ -1,10 +1,10 @@
 """What a command found, for a person: results on standard error, stale files as a diff, and the exit code they mean."""
 
 import argparse
-import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from krm_windows.cli import output
 from krm_windows.exit_codes import ExitCode
 from krm_windows.results import Result, fails, sort
 
@@ -20,13 +20,12 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def show(results: Sequence[Result], *, strict: bool) -> ExitCode:
     """Print results in their order and return what they mean."""
-    for result in sort(results):
-        print(result, file=sys.stderr)
+    output.tell_results(sort(results))
     return ExitCode.ERROR if fails(results, strict=strict) else ExitCode.FINE
 
 
 def compare(folder: "Folder", files: Mapping[str, bytes]) -> ExitCode:
     """Print how the files of a directory differ from those that it should have; say whether they are stale."""
     diff = "".join(folder.stale(files))
-    sys.stdout.write(diff)
+    output.show(diff)
     return ExitCode.ERROR if diff else ExitCode.FINE

@@ -8,7 +8,7 @@ from pathlib import Path
 from krm_windows.checks import repository
 from krm_windows.checks.formats import FORMATS
 from krm_windows.checks.repository.report import compose
-from krm_windows.cli import builds, previews, progress, times
+from krm_windows.cli import builds, output, progress, times
 from krm_windows.exit_codes import ExitCode
 from krm_windows.krm import InputError
 from krm_windows.repository import Survey, survey
@@ -61,7 +61,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
                 f"{arguments.repo}: no directory matches {arguments.clusters}; --clusters says where they are"
             )
         report = compose(arguments.repo, after, repository.check(after, before))
-    previews.show(FORMATS[arguments.output]([report]))
+    output.show(FORMATS[arguments.output]([report]))
     return ExitCode.ERROR if fails(report.results, strict=arguments.strict) else ExitCode.FINE
 
 

@@ -1,8 +1,8 @@
 """`krm-windows schema`: what a WindowPolicy or ChangeClasses may hold, for editors, catalogues and readers."""
 
 import argparse
-import sys
 
+from krm_windows.cli import output
 from krm_windows.exit_codes import ExitCode
 from krm_windows.function import catalogue
 from krm_windows.function.catalogue import Kind
@@ -20,5 +20,5 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Print the form asked for."""
-    sys.stdout.write(FORMS[arguments.output](catalogue.KINDS[arguments.kind]))
+    output.show(FORMS[arguments.output](catalogue.KINDS[arguments.kind]))
     return ExitCode.FINE

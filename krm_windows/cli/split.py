@@ -1,7 +1,6 @@
 """`krm-windows split`: a base as one plain tree for each change class, for Flux, which runs no plugin."""
 
 import argparse
-import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
@@ -9,7 +8,7 @@ from krm_windows import gateable, rules
 from krm_windows.checks import handover
 from krm_windows.classes.model import Spec
 from krm_windows.classes.partition import Partition
-from krm_windows.cli import builds, inputs, outputs, report
+from krm_windows.cli import builds, destinations, inputs, output, report
 from krm_windows.exit_codes import ExitCode
 from krm_windows.function import change_classes
 from krm_windows.inventory import about, resource_of
@@ -31,7 +30,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--classes", required=True, metavar="FILE", help="the file of the ChangeClasses")
     what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument("-o", "--output", type=outputs.directory, metavar="DIR", help="the directory to write")
+    what.add_argument("-o", "--output", type=destinations.directory, metavar="DIR", help="the directory to write")
     what.add_argument("--plan", action="store_true", help="print what goes where and why, and write nothing")
     parser.add_argument("--json", action="store_true", help="with --plan: print it as JSON")
     parser.add_argument(
@@ -61,7 +60,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         _apart(arguments.base, arguments.output)
     spec, partition, results = change_classes.partition_of(config, _base(arguments))
     if spec is not None and arguments.plan:
-        sys.stdout.write((placements.as_json if arguments.json else placements.text)(spec, partition))
+        output.show((placements.as_json if arguments.json else placements.text)(spec, partition))
     if spec is None or arguments.plan:
         return report.show(results, strict=arguments.strict)
     return _write(config, spec, partition, results, arguments)

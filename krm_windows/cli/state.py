@@ -2,7 +2,7 @@
 
 import argparse
 
-from krm_windows.cli import previews, times
+from krm_windows.cli import output, previews, times
 from krm_windows.exit_codes import ExitCode
 from krm_windows.gate.decide import decide
 from krm_windows.gate.wallclock import zone
@@ -27,7 +27,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     timetable = versions[0].timetable
     decision = decide(timetable, arguments.at or times.now())
     if arguments.output == "json":
-        previews.show_json(records.state(decision, zone(timetable.time_zone)))
+        output.show_json(records.state(decision, zone(timetable.time_zone)))
     else:
-        previews.show(sentences.state(timetable, decision))
+        output.show(sentences.state(timetable, decision))
     return ExitCode.CLOSED if arguments.exit_code and not decision.open else ExitCode.FINE

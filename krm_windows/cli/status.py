@@ -1,12 +1,12 @@
 """`krm-windows status`: what the targets of a policy are in a cluster, and what they should be."""
 
 import argparse
-import sys
 import time
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 
-from krm_windows.cli import inputs, previews, report, times
+from krm_windows.cli import inputs, output, previews, report, times
 from krm_windows.exit_codes import ExitCode
 from krm_windows.krm import InputError, KubeObject
 from krm_windows.plan import kinds
@@ -107,7 +107,7 @@ def _watch(asked: _Asked, shown: Report) -> None:
         try:
             found, results = asked.judged()
         except (InputError, WorkspaceError) as error:
-            print(f"krm-windows: {error}", file=sys.stderr)
+            output.tell(str(error))
             continue
         if found is None:
             report.show(results, strict=asked.arguments.strict)
@@ -119,19 +119,14 @@ def _watch(asked: _Asked, shown: Report) -> None:
 def _show(found: Report, arguments: argparse.Namespace) -> None:
     at = _at(arguments)
     if arguments.output == "json":
-        previews.show_json(records.status(found, at))
-    elif sys.stdout.isatty():
-        _paint(found, at)
+        output.show_json(records.status(found, at))
+    elif output.is_terminal():
+        from krm_windows.status import color  # noqa: PLC0415 - takes long to import, and only a terminal needs it
+
+        alarming = [each for _, each in text.lines(found, at)]
+        output.show_painted(text.render(found, at), partial(color.paint, alarming=alarming))
     else:
-        previews.show(text.render(found, at))
-
-
-def _paint(found: Report, at: datetime) -> None:
-    from rich.console import Console  # noqa: PLC0415 - takes long to import, and only a terminal needs it
-
-    from krm_windows.status import color  # noqa: PLC0415 - likewise
-
-    Console().print(color.paint(text.lines(found, at)), soft_wrap=True, end="")
+        output.show(text.render(found, at))
 
 
 def _at(arguments: argparse.Namespace) -> datetime:

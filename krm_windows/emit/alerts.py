@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from krm_windows.emit import gate, names, state_metrics
 from krm_windows.emit.labels import metadata
 from krm_windows.emit.manifest import Manifest
+from krm_windows.escape.prometheus import pattern, template, text
 from krm_windows.plan.model import Plan
 from krm_windows.plan.wakeups import WakeUp
 
@@ -37,7 +38,7 @@ def objects(plan: Plan) -> list[Manifest]:
 
 
 def _rules(plan: Plan) -> Iterator[Rule]:
-    jobs = f'namespace="{plan.namespace}",job_name=~"{_jobs(plan)}"'
+    jobs = f"namespace={text(plan.namespace)},job_name=~{text(_jobs(plan))}"
     failed = f'kube_job_failed{{{jobs},condition="true"}} == 1'
     succeeded = f"kube_cronjob_status_last_successful_time{_cron_jobs(plan, plan.wake_ups)}"
     at_once = f" or kube_job_status_completion_time{{{jobs}}}" if plan.looks else ""
@@ -100,7 +101,7 @@ def _edges(plan: Plan) -> Iterator[Rule]:
 def _reopened(plan: Plan) -> Rule:
     """Alert where a target carries our mark and is not suspended for two intervals: the gate does not close it."""
     kinds = "customresource_group, customresource_kind, target_namespace, target_name"
-    marked = f'{state_metrics.MARK}{{policy="{plan.policy}"}}'
+    marked = f"{state_metrics.MARK}{{policy={text(plan.policy)}}}"
     return _alert(
         plan,
         "KrmWindowsReopened",
@@ -115,8 +116,9 @@ def _alert(plan: Plan, name: str, expression: str, seconds: int, words: str) -> 
         "alert": name,
         "expr": expression,
         **({"for": f"{seconds}s"} if seconds else {}),
-        "labels": {"policy": plan.policy, "severity": "warning"},
-        "annotations": {"summary": words.format(policy=plan.policy)},
+        # Labels and annotations of an alert are templates; a label of a record (above) is not.
+        "labels": {"policy": template(plan.policy), "severity": "warning"},
+        "annotations": {"summary": words.format(policy=template(plan.policy))},
     }
 
 
@@ -127,11 +129,12 @@ def _succeeded(plan: Plan) -> str:
 
 
 def _recorded(plan: Plan, name: str) -> str:
-    return f'{name}{{policy="{plan.policy}"}}'
+    return f"{name}{{policy={text(plan.policy)}}}"
 
 
 def _cron_jobs(plan: Plan, looks: Iterable[WakeUp]) -> str:
-    return f'{{namespace="{plan.namespace}",cronjob=~"{_either(names.cron_job(plan, look) for look in looks)}"}}'
+    found = _either(names.cron_job(plan, look) for look in looks)
+    return f"{{namespace={text(plan.namespace)},cronjob=~{text(found)}}}"
 
 
 def _jobs(plan: Plan) -> str:
@@ -141,5 +144,5 @@ def _jobs(plan: Plan) -> str:
 
 
 def _either(found: Iterable[str]) -> str:
-    """Return the pattern of some names, in which a dot stands for itself."""
-    return "|".join(name.replace(".", "[.]") for name in sorted(found))
+    """Return the pattern of some names."""
+    return "|".join(pattern(name) for name in sorted(found))

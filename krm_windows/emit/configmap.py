@@ -1,13 +1,15 @@
 """The ConfigMap: the gate program, verbatim, and the timetable it follows."""
 
 import json
+from dataclasses import replace
 from functools import cache
 from pathlib import Path, PurePosixPath
 
-from krm_windows import gate
+from krm_windows import escape, gate
 from krm_windows.emit import hooks, names
 from krm_windows.emit.labels import metadata
 from krm_windows.emit.manifest import Manifest
+from krm_windows.gate.timetable import Timetable
 from krm_windows.plan.model import Plan
 from krm_windows.plan.timetable import dump
 
@@ -73,19 +75,26 @@ def _path(key: str) -> str:
 
 def tables(plan: Plan) -> dict[str, str]:
     """Return the JSON that the program follows, by key."""
-    around = (
-        {HOOKS: json.dumps(hooks.dump(plan, plan.hooks), indent=2, ensure_ascii=False) + "\n"} if plan.hooks else {}
-    )
+    around = {HOOKS: str(escape.json_page(hooks.dump(plan, plan.hooks)))} if plan.hooks else {}
     return {TIMETABLE: _timetable(plan), **around}
 
 
 def _timetable(plan: Plan) -> str:
     """Return the timetable as JSON, a line for each rule and target, so that a diff shows what changed."""
-    lines = [f"  {json.dumps(key)}: {_lines(value)}" for key, value in dump(plan.timetable).items()]
+    lines = [f"  {json.dumps(key)}: {_lines(value)}" for key, value in dump(_harmless(plan.timetable)).items()]
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
 def _lines(value: object) -> str:
     if not isinstance(value, list):
-        return json.dumps(value, ensure_ascii=False)
-    return "[\n" + ",\n".join(f"    {json.dumps(item, ensure_ascii=False)}" for item in value) + "\n  ]"
+        return escape.json_line(value)
+    return "[\n" + ",\n".join(f"    {escape.json_line(item)}" for item in value) + "\n  ]"
+
+
+def _harmless(timetable: Timetable) -> Timetable:
+    """Return a timetable whose reasons may be shown as they are: the gate puts them into Events, marks and its log."""
+    return replace(
+        timetable,
+        freezes=tuple(replace(rule, reason=escape.line(rule.reason)) for rule in timetable.freezes),
+        overrides=tuple(replace(rule, reason=escape.line(rule.reason)) for rule in timetable.overrides),
+    )

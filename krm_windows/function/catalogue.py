@@ -4,7 +4,6 @@ All of it is generated and committed; `python -m krm_windows.function.catalogue 
 """
 
 import argparse
-import json
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from krm_windows import __version__
+from krm_windows import __version__, escape
 from krm_windows.classes.model import ChangeClasses
 from krm_windows.krm.writer import render
 from krm_windows.policy import reference, schema
@@ -42,7 +41,7 @@ class Kind:
 
     def json_schema(self) -> str:
         """Return the JSON Schema as a file."""
-        return json.dumps(schema.json_schema(self.model), indent=2, ensure_ascii=False) + "\n"
+        return escape.json_page(schema.json_schema(self.model))
 
     def definition(self) -> str:
         """Return the KRMFunctionDefinition (KEP-2906) as a file."""
@@ -156,10 +155,9 @@ def main() -> int:
     if arguments.write:
         write(arguments.root)
         return 0
-    found = stale(arguments.root)
-    for name in found:
-        sys.stderr.write(f"{name} is stale; make generate\n")
-    return 1 if found else 0
+    if found := stale(arguments.root):
+        sys.exit("".join(f"{name} is stale; make generate\n" for name in found).rstrip())
+    return 0
 
 
 if __name__ == "__main__":

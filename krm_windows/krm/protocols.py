@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, TextIO, TypeAlias
 
-from krm_windows import rules
+from krm_windows import escape, rules
 from krm_windows.exit_codes import ExitCode
 from krm_windows.krm import layout, limits, stream
 from krm_windows.krm.errors import ConfigurationError, EditError, ExcessError, InputError
@@ -147,5 +147,5 @@ def _say(results: Iterable[Result], stderr: TextIO, *, loud: bool) -> None:
     """Print errors, and if `loud` everything else too, one line each."""
     for result in results:
         if loud or result.severity is Severity.ERROR:
-            print(" ".join(str(result).split("\n")), file=stderr)
+            stderr.write(f"{escape.line(str(result))}\n")
     stderr.flush()

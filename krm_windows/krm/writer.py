@@ -8,13 +8,16 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 
+from krm_windows.escape.signs import ALWAYS as HIDDEN
+from krm_windows.krm.errors import InputError
 from krm_windows.krm.nodes import number
 
 # Letters first, so never a number, a date or a sexagesimal; then only what means nothing to YAML in block style.
 _PLAIN = re.compile(r"[A-Za-z/](?:[A-Za-z0-9_./@+=;()%-]|[,:](?=[A-Za-z0-9_./@(%-])|,? (?=[A-Za-z0-9_./(]))*\Z")
 _QUANTITY = re.compile(r"[1-9][0-9]*(?:m|s|h|ms|Ki|Mi|Gi)\Z")
 _WORDS = frozenset({"y", "yes", "n", "no", "true", "false", "on", "off", "null", "nan", "inf", "infinity", "none"})
-_UNPRINTABLE = "\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff"
+# What YAML forbids, and what nobody would see in a file; beyond U+FFFF no code means the same to YAML and to JSON.
+_UNPRINTABLE = f"\t{HIDDEN}"
 _ESCAPED = re.compile(f'["\\\\\n{_UNPRINTABLE}]')
 _UNLITERAL = re.compile(f"[{_UNPRINTABLE}]|(?:^|\n) +(?:\n|$)")
 _SHORT = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
@@ -90,7 +93,7 @@ def _escape(match: re.Match[str]) -> str:
 def _key(key: str) -> str:
     text = inline(key)
     if len(text) > _KEY_LENGTH:
-        raise ValueError(f"the key {text[:40]}… is longer than YAML allows")
+        raise InputError(f"the key {text[:40]}… is longer than YAML allows")
     return text
 
 

@@ -1,8 +1,8 @@
 """What a migration says: for a person as text, for a program as JSON."""
 
-import json
 from collections.abc import Callable, Iterator
 
+from krm_windows import escape
 from krm_windows.migrate import findings
 from krm_windows.migrate.migration import Migration
 from krm_windows.migrate.policies import Policy, Windows
@@ -14,7 +14,8 @@ def text(migration: Migration) -> str:
     lines += [f"{path}: without the old windows" for path in migration.files if "/" in path]
     lines += [f"{path}: not used any more" for path in migration.obsolete]
     lines += [findings.line(result) for result in migration.results]
-    return "".join(f"{line}\n" for line in lines or ["there is no CronJob that suspends or resumes anything"])
+    said = lines or ["there is no CronJob that suspends or resumes anything"]
+    return "".join(f"{escape.line(line)}\n" for line in said)
 
 
 def _paragraph(policy: Policy) -> Iterator[str]:
@@ -44,7 +45,7 @@ def as_json(migration: Migration) -> str:
         "obsolete": migration.obsolete,
         "results": [result.value() for result in migration.results],
     }
-    return f"{json.dumps(record, indent=2, ensure_ascii=False)}\n"
+    return escape.json_page(record)
 
 
 FORMATS: dict[str, Callable[[Migration], str]] = {"text": text, "json": as_json}

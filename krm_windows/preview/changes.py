@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 
+from krm_windows.escape.markdown import cell, code
 from krm_windows.preview.clock import shown
 from krm_windows.preview.difference import Change, Difference, alike
 from krm_windows.preview.text import span
@@ -19,9 +20,10 @@ def text(every: Sequence[Difference]) -> str:
 
 def markdown(every: Sequence[Difference], results: Sequence[Result]) -> str:
     """Return a heading, a table for all clusters that change alike, and what the change has forgotten."""
-    parts = [f"### {every[0].policy}: what this change opens and closes\n"]
+    parts = [f"### {code(every[0].policy)}: what this change opens and closes\n"]
     parts += ["".join(f"{line}\n" for line in _markdown(group)) for group in alike(every)]
-    parts += ["".join(f"- **{result.severity}**: {_cell(_words(result))}\n" for result in results)] if results else []
+    if results:
+        parts.append("".join(f"- **{result.severity}**: {code(_words(result))}\n" for result in results))
     return "\n".join(parts)
 
 
@@ -34,20 +36,21 @@ def _text(group: Sequence[Difference]) -> Iterator[str]:
     rows = [_HEAD, *(_row(one, change) for change in one.changes)]
     widths = [max(len(row[i]) for row in rows) for i in range(len(_HEAD))]
     for row in rows:
-        yield "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True))
+        yield "  ".join(f"{part:<{width}}" for part, width in zip(row, widths, strict=True))
 
 
 def _markdown(group: Sequence[Difference]) -> Iterator[str]:
     one = group[0]
-    yield f"{f'**{_cell(_clusters(group))}**, ' if one.cluster else ''}{_days(one)}: {_sum(one)}"
+    clusters = f"**{code(_clusters(group))}**, " if one.cluster else ""
+    yield f"{clusters}{_days(one)}: {_sum(one)}"
     if not one.changes:
         return
     yield ""
     yield f"| {' | '.join(_HEAD)} |"
     yield f"|{'---|' * len(_HEAD)}"
     for change in one.changes:
-        kind, *cells = _row(one, change)
-        yield f"| **{kind}** | {' | '.join(_cell(cell) for cell in cells)} |"
+        kind, *edges, rules = _row(one, change)
+        yield f"| **{kind}** | {' | '.join(edges)} | {cell(rules)} |"
 
 
 def _row(difference: Difference, change: Change) -> tuple[str, ...]:
@@ -74,7 +77,3 @@ def _sum(one: Difference) -> str:
 
 def _words(result: Result) -> str:
     return f"{result.field.path + ': ' if result.field else ''}{result.message} ({result.tags['rule']})"
-
-
-def _cell(words: str) -> str:
-    return words.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")

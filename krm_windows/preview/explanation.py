@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterator
 from datetime import datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
+from krm_windows import escape
 from krm_windows.gate import wallclock
 from krm_windows.gate.recurrence import EVERY_DAY, EVERY_HOUR, EVERY_MINUTE, EVERY_MONTH, EVERY_WEEKDAY, Recurrence
 from krm_windows.gate.timetable import Timetable
@@ -20,7 +21,7 @@ time that has passed: what held before it holds until clocks reach new ground.""
 
 def render(policy: WindowPolicy, timetable: Timetable) -> str:
     """Return the page; every line ends in a newline."""
-    return "".join(f"{line}\n" for line in _lines(policy.spec, timetable))
+    return "".join(f"{escape.line(line)}\n" for line in _lines(policy.spec, timetable))
 
 
 def _lines(spec: Spec, timetable: Timetable) -> Iterator[str]:
@@ -47,10 +48,16 @@ def _lines(spec: Spec, timetable: Timetable) -> Iterator[str]:
 def _window(name: str, window: Window, zone: ZoneInfo) -> Iterator[str]:
     yield f"windows.{name}: changes may reach them {window.words()}."
     if window.description:
-        yield f"  {window.description}"
+        yield from _description(window.description.strip().split("\n"))
     yield from _resolved("opens", window.opens, zone)
     yield from _end("closes", window.closes, window.duration, window.opens, zone)
     yield ""
+
+
+def _description(lines: list[str]) -> Iterator[str]:
+    """Yield what somebody wrote; what stands over several lines has a rim, so that none is taken for one of ours."""
+    rim = "  " if len(lines) == 1 else "  | "
+    yield from (f"{rim}{line}" for line in lines)
 
 
 def _freeze(name: str, freeze: Freeze, zone: ZoneInfo) -> Iterator[str]:

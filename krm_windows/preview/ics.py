@@ -1,15 +1,13 @@
 """Calendars as iCalendar (RFC 5545): an event for each time that a policy is open, for the calendars people look at."""
 
 import hashlib
-import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
+from krm_windows.escape.icalendar import page, text
 from krm_windows.gate.decide import Segment, decide
 from krm_windows.gate.timetable import Timetable
 from krm_windows.preview.calendar import Calendar
-
-_OCTETS = 75
 
 
 def render(every: Sequence[Calendar]) -> str:
@@ -26,7 +24,7 @@ def render(every: Sequence[Calendar]) -> str:
         *(line for calendar in every for segment in calendar.intervals for line in _event(calendar, segment)),
         "END:VCALENDAR",
     ]
-    return "".join(f"{folded}\r\n" for line in lines for folded in _folded(line))
+    return page(lines)
 
 
 def _event(calendar: Calendar, segment: Segment) -> Iterator[str]:
@@ -37,8 +35,8 @@ def _event(calendar: Calendar, segment: Segment) -> Iterator[str]:
     yield f"DTSTAMP:{_stamp(calendar.begins)}"  # the range's beginning: the same call writes the same bytes
     yield f"DTSTART:{_stamp(begins)}"
     yield f"DTEND:{_stamp(ends)}"
-    yield f"SUMMARY:{_text(f'Open: {calendar.name}')}"
-    yield f"DESCRIPTION:{_text(words)}"
+    yield f"SUMMARY:{text(f'Open: {calendar.name}')}"
+    yield f"DESCRIPTION:{text(words)}"
     yield "TRANSP:TRANSPARENT"
     yield "END:VEVENT"
 
@@ -65,19 +63,3 @@ def _uid(timetable: Timetable, begins: datetime) -> str:
 
 def _stamp(at: datetime) -> str:
     return f"{at.astimezone(UTC):%Y%m%dT%H%M%SZ}"
-
-
-def _text(value: str) -> str:
-    """Escape a TEXT value (RFC 5545, 3.3.11)."""
-    return re.sub(r"([\\;,])", r"\\\1", value).replace("\n", "\\n")
-
-
-def _folded(line: str) -> Iterator[str]:
-    """Fold a line at 75 octets, between characters (RFC 5545, 3.1)."""
-    part = ""
-    for character in line:
-        if len(f"{part}{character}".encode()) > _OCTETS:
-            yield part
-            part = " "
-        part += character
-    yield part

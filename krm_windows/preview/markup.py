@@ -1,6 +1,15 @@
-"""Elements of HTML and SVG, built as a tree so that every text is escaped."""
+"""Elements of HTML and SVG, built as a tree so that every text is escaped.
+
+What XML 1.0 forbids (2.2, Char) and what nobody sees is written as its code: a character reference would be the
+character again.
+"""
 
 from xml.etree import ElementTree as ET
+
+from krm_windows.escape import visible
+
+_VERBATIM = ("script", "style")  # what these hold is ours
+_WHITE = str.maketrans("\n\t", "  ")  # as a reader of either format shows them
 
 Element = ET.Element
 Child = Element | str
@@ -9,15 +18,23 @@ Child = Element | str
 def element(tag: str, *children: Child, **attributes: object) -> Element:
     """Make an element; `class_` is written `class`, `font_size` `font-size`; an attribute that is None is left out."""
     names = {name: name.rstrip("_").replace("_", "-") for name in attributes}
-    made = Element(tag, {names[name]: str(value) for name, value in attributes.items() if value is not None})
+    made = Element(tag, {names[name]: _shown(str(value)) for name, value in attributes.items() if value is not None})
     for child in children:
         if isinstance(child, Element):
             made.append(child)
         elif len(made):
-            made[-1].tail = (made[-1].tail or "") + child
+            made[-1].tail = (made[-1].tail or "") + _text(tag, child)
         else:
-            made.text = (made.text or "") + child
+            made.text = (made.text or "") + _text(tag, child)
     return made
+
+
+def _text(tag: str, words: str) -> str:
+    return words if tag in _VERBATIM else _shown(words)
+
+
+def _shown(words: str) -> str:
+    return visible(words).translate(_WHITE)
 
 
 def html(root: Element) -> str:

@@ -1,7 +1,6 @@
 """Change classes shown: what goes where, and why."""
 
-import json
-
+from krm_windows import escape
 from krm_windows.classes.model import ChangeClass, Spec
 from krm_windows.classes.partition import Partition, Placement, Reason, title
 
@@ -13,10 +12,12 @@ def text(spec: Spec, partition: Partition) -> str:
 
 def _block(declared: ChangeClass, placed: list[Placement]) -> str:
     gate = f"gated by {declared.policy}" if declared.policy else "never gated"
-    titles = [title(placement.resource) for placement in placed]
+    titles = [escape.word(title(placement.resource)) for placement in placed]
     width = max(map(len, titles), default=0)
     head = f"{declared.name}, {gate}: {len(placed)} object{'' if len(placed) == 1 else 's'}\n"
-    return head + "".join(f"  {name:{width}}  {why(placed)}\n" for name, placed in zip(titles, placed, strict=True))
+    return head + "".join(
+        f"  {name:{width}}  {escape.word(why(placed))}\n" for name, placed in zip(titles, placed, strict=True)
+    )
 
 
 def why(placement: Placement) -> str:
@@ -35,7 +36,7 @@ def as_json(spec: Spec, partition: Partition) -> str:
         "classes": [{"name": declared.name, "policy": declared.policy} for declared in spec.classes],
         "objects": [_record(placed) for placed in partition.placements],
     }
-    return f"{json.dumps(record, indent=2, ensure_ascii=False)}\n"
+    return escape.json_page(record)
 
 
 def _record(placed: Placement) -> dict[str, object]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
+from krm_windows import escape
 from krm_windows.gate.wallclock import zone
 from krm_windows.preview import sentences
 from krm_windows.preview.clock import shown
@@ -41,12 +42,9 @@ def _cells(report: Report, row: Row, at: datetime) -> tuple[str, ...]:
     decision = report.decision
     verb = "closes" if decision.open else "opens"
     change = f"{verb} {shown(decision.until, tz)}" if decision.until else ""
-    return str(row.target), row.state, row.wanted, _plain(by.by) if by else "", since, until, change, _look(report, at)
-
-
-def _plain(words: str) -> str:
-    """Return what a person has written as one line, without what would steer a terminal."""
-    return "".join(sign for sign in " ".join(words.split()) if sign.isprintable())
+    who = " ".join(by.by.split()) if by else ""  # a person may have written it over several lines
+    cells = (str(row.target), row.state, row.wanted, who, since, until, change, _look(report, at))
+    return tuple(map(escape.line, cells))
 
 
 def _look(report: Report, at: datetime) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
+from krm_windows import escape
 from krm_windows.workspace import locks
 from krm_windows.workspace.directories import SUFFIX, Directory
 from krm_windows.workspace.errors import WorkspaceError
@@ -136,7 +137,8 @@ def first_line(path: Path) -> str | None:
 def difference(name: str, old: bytes, new: bytes) -> Iterator[str]:
     """Yield the lines of the unified diff of a file, none where nothing differs."""
     before, after = (text.decode(errors="replace").splitlines(keepends=True) for text in (old, new))
-    return difflib.unified_diff(before, after, f"a/{name}", f"b/{name}")
+    shown = escape.word(name)
+    return difflib.unified_diff(before, after, f"a/{shown}", f"b/{shown}")
 
 
 def replace(path: Path, content: bytes, *, lasting: bool = True) -> None:

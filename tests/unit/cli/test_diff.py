@@ -60,13 +60,13 @@ def test_text_and_markdown_say_it_to_people(tmp_path: Path, capsys: pytest.Captu
     )
     diff(POLICY, new, tmp_path, "-o", "markdown")
     assert capsys.readouterr().out == (
-        "### flux-system/week: what this change opens and closes\n"
+        "### `flux-system/week`: what this change opens and closes\n"
         "\n"
         "2026-12-14 to 2026-12-20 (Europe/Berlin): closes 1 d\n"
         "\n"
         "|  | from | until | for | by |\n"
         "|---|---|---|---|---|\n"
-        "| **closes** | Mon 2026-12-14 08:00 | Tue 2026-12-15 08:00 | 1 d | no longer windows.office |\n"
+        "| **closes** | Mon 2026-12-14 08:00 | Tue 2026-12-15 08:00 | 1 d | `no longer windows.office` |\n"
     )
 
 
@@ -75,7 +75,7 @@ def test_what_was_forgotten_is_demanded(tmp_path: Path, capsys: pytest.CaptureFi
     diff(POLICY, POLICY.replace("[apps]", "[infra]"), tmp_path, "-o", "markdown", code=1)
     seen = capsys.readouterr()
     assert "nothing opens or closes" in seen.out
-    assert "- **error**: spec.released: must have Kustomization flux-system/apps" in seen.out
+    assert "- **error**: `spec.released: must have Kustomization flux-system/apps" in seen.out
     assert "(target-dropped)" in seen.err
 
 

@@ -171,7 +171,7 @@ def test_what_a_person_wrote_stays_in_its_cell(status: Status) -> None:
     """A hold of several lines is one, and steers no terminal."""
     notes = OURS | {"krm-windows.dev/hold": "anna:\n\x1b[2Jthe press\n"}
     _, printed = status(CLOSED, thing(suspend=True, notes=notes))
-    assert row(printed)[3] == "held: anna: [2Jthe press"
+    assert row(printed)[3] == "held: anna: \\x1b[2Jthe press"
 
 
 def test_only_what_the_policy_looks_into_is_read(status: Status, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -302,8 +302,8 @@ def test_a_wrong_policy(status: Status, capsys: pytest.CaptureFixture[str]) -> N
 def test_colour_says_nothing_alone(status: Status) -> None:
     """In a terminal the line of a target that is not as wanted is red; its words are the same."""
     code, printed = status(CLOSED, thing("infra"), thing(), policy=POLICY.replace("[apps]", "[apps, infra]"))
-    lines = [(line, number > 3) for number, line in enumerate(printed.splitlines())]
-    painted = color.paint(lines)
+    alarming = [number > 3 for number, _ in enumerate(printed.splitlines())]
+    painted = color.paint(printed, alarming)
     assert (code, painted.plain) == (1, printed)
     assert [str(span.style) for span in painted.spans if span.style] == ["red", "red"]
 

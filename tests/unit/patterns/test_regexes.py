@@ -24,8 +24,9 @@ ARGUED = {
     ("krm.lines", "_PROPERTIES"): "nothing follows the outer loop, and what the inner one tries again is one word",
     ("krm.outline", "_OPEN"): "each look ahead stops at the next quote, which is where the search goes on",
 }
-# Functions that compile: a number or an escaped name put into a pattern, and the types of a policy, when imported.
-ESCAPED = {"krm.outline", "krm.kube_object", "policy.fields"}
+# Functions that compile: a number or an escaped name put into a pattern, the types of a policy when imported, and one
+# constant that is large and seldom needed.
+ESCAPED = {"krm.outline", "krm.kube_object", "policy.fields", "escape.signs"}
 # What walks directories, other than `workspace.walk`: the program's own, and a copy that we made ourselves.
 WALKS = {"emit.configmap", "workspace.kustomize"}
 

@@ -12,7 +12,7 @@ import pytest
 from calls import POLICY
 from repositories import pair
 
-from krm_windows.cli import outputs
+from krm_windows.cli import destinations
 from krm_windows.cli.main import COMMANDS, _parser, main
 
 CLASSES = """\
@@ -83,7 +83,7 @@ def test_these_are_all() -> None:
         parser = _parser([command])
         [commands] = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
         for action in commands.choices[command]._actions:
-            if action.type is outputs.directory:
+            if action.type is destinations.directory:
                 found.add((command, action.option_strings[0]))
             elif action.dest in ("output", "plugin_home"):
                 assert action.choices, f"{command} takes any text for {action.dest}"

@@ -1,0 +1,140 @@
+"""What commands say: the one module that writes to standard output and standard error.
+
+Nothing leaves it that steers a terminal or is obeyed by a CI system. A command hands over text as it has it; what the
+writer of another medium has escaped is told by its type. The function's own output, a ResourceList, does not pass here.
+"""
+
+import argparse
+import os
+import sys
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn, TextIO, cast
+
+from krm_windows import escape
+from krm_windows.exit_codes import ExitCode
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from krm_windows.results import Result
+
+
+def show(text: str) -> None:
+    """Print a page in UTF-8, with its line ends as they are, whatever the locale."""
+    shown = text if isinstance(text, escape.Escaped) else escape.page(text)
+    sys.stdout.flush()
+    sys.stdout.buffer.write(shown.encode())
+    sys.stdout.buffer.flush()
+
+
+def show_json(value: object) -> None:
+    """Print a value as JSON."""
+    show(escape.json_page(value))
+
+
+def show_painted(text: str, paint: Callable[[str], "Text"]) -> None:
+    """Print a page in colour on a terminal; `paint` gets what is harmless, and its codes are the only ones."""
+    from rich.console import Console  # noqa: PLC0415 - takes long to import, and only a terminal needs it
+
+    Console(file=_behind(sys.stdout)).print(paint(escape.page(text)), soft_wrap=True, end="")
+
+
+def is_terminal() -> bool:
+    """Whether somebody looks at what is printed."""
+    return sys.stdout.isatty()
+
+
+def tell(message: str) -> None:
+    """Say on standard error, in one line, why something was not done."""
+    _say(f"krm-windows: {escape.line(message)}")
+
+
+def tell_results(results: Sequence["Result"]) -> None:
+    """Say on standard error what was found, a line for each."""
+    for result in results:
+        _say(escape.line(str(result)))
+
+
+def tell_traceback(error: BaseException) -> None:
+    """Say on standard error where an exception comes from, behind a rim: its words may be anybody's."""
+    for line in "".join(traceback.format_exception(error)).rstrip("\n").split("\n"):
+        _say(f"| {escape.page(line)}")
+
+
+def tell_help(text: str) -> None:
+    """Say on standard error what commands there are."""
+    sys.stderr.write(text)
+
+
+def flush() -> None:
+    """Write what has been printed; raises OSError where it cannot be written."""
+    sys.stdout.flush()
+
+
+def cannot_be_written(error: OSError) -> None:
+    """Say that the output could not be written, unless whoever read it has stopped: then nobody wants to know."""
+    if not isinstance(error, BrokenPipeError):
+        tell(f"the output cannot be written: {error.strerror}")
+    # What is left would be written again when Python ends, and fail again.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def progress_stream() -> TextIO | None:
+    """Return standard error for a bar, which shows no text from elsewhere; None where it is no terminal."""
+    return _behind(sys.stderr) if sys.stderr.isatty() else None
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that says in one harmless line what was wrong with a call."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say it below the usage, and end with the code of a wrong call."""
+        self.print_usage(sys.stderr)
+        _say(f"{self.prog}: error: {escape.line(message)}")
+        raise SystemExit(ExitCode.ERROR)
+
+
+@contextmanager
+def streams() -> Iterator[None]:
+    """Guard the streams of the process: what a library or Python itself prints is made harmless too.
+
+    A stream that the caller has closed, which is None in Python, is one that nobody reads.
+    """
+    for name, mode in {"stdin": "r", "stdout": "w", "stderr": "w"}.items():
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115 - until the end
+    guarded = (cast("TextIO", Guarded(stream)) for stream in (sys.stdout, sys.stderr))
+    with redirect_stdout(next(guarded)), redirect_stderr(next(guarded)):
+        yield
+
+
+class Guarded:
+    """A stream whose text is made harmless; in all else it is the stream behind it."""
+
+    def __init__(self, behind: TextIO) -> None:
+        self.behind = behind
+
+    def write(self, text: str) -> int:
+        """Write a text, and return how much of it was taken: all."""
+        self.behind.write(escape.page(text))
+        return len(text)
+
+    def writelines(self, texts: Sequence[str]) -> None:
+        """Write texts."""
+        for text in texts:
+            self.write(text)
+
+    def __getattr__(self, name: str) -> object:
+        """Give what the stream behind has: its buffer, its descriptor, whether it is a terminal."""
+        return getattr(self.behind, name)
+
+
+def _behind(stream: TextIO) -> TextIO:
+    return stream.behind if isinstance(stream, Guarded) else stream
+
+
+def _say(line: str) -> None:
+    sys.stderr.write(f"{line}\n")

@@ -1,0 +1,33 @@
+"""iCalendar (RFC 5545): values that hold no line break of their own, and lines of at most 75 octets."""
+
+import re
+from collections.abc import Iterable, Iterator
+
+from krm_windows.escape.escaped import Escaped
+from krm_windows.escape.signs import visible
+from krm_windows.escape.terminal import unmarked
+
+_OCTETS = 75
+
+
+def text(value: str) -> str:
+    """Return a value of type TEXT (3.3.11); control characters are not allowed in it, so their codes are written."""
+    return re.sub(r"([\\;,])", r"\\\1", unmarked(visible(value))).replace("\n", "\\n")
+
+
+def page(lines: Iterable[str]) -> Escaped:
+    """Return content lines, folded, each with the end that the format demands (3.1)."""
+    return Escaped("".join(f"{folded}\r\n" for content in lines for folded in _folded(content)))
+
+
+def _folded(content: str) -> Iterator[str]:
+    """Fold a line between characters."""
+    part, length = "", 0
+    for sign in content:
+        octets = len(sign.encode())
+        if length + octets > _OCTETS:
+            yield part
+            part, length = " ", 1
+        part += sign
+        length += octets
+    yield part

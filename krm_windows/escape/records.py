@@ -1,0 +1,35 @@
+"""JSON: every value arrives as it was, and its text shows what is in it."""
+
+import json
+import re
+
+from krm_windows.escape.escaped import Escaped
+from krm_windows.escape.signs import hidden
+from krm_windows.escape.terminal import MARKER
+
+
+def json_page(value: object) -> Escaped:
+    """Return a value as JSON over several lines, with a line feed at the end."""
+    return Escaped(f"{json_text(json.dumps(value, indent=2, ensure_ascii=False))}\n")
+
+
+def json_line(value: object) -> str:
+    """Return a value as JSON on one line."""
+    return json_text(json.dumps(value, ensure_ascii=False))
+
+
+def json_text(document: str) -> str:
+    """Return JSON with the codes of hidden characters; they stand in texts only, where a code means the same."""
+    shown = hidden().sub(lambda found: _code(found[0]), document)
+    return MARKER.sub(lambda found: _code(found[0]), shown)
+
+
+def sarif_text(message: str) -> str:
+    """Return a message of SARIF, whose text has no link in it (SARIF 2.1.0, 3.11.6: a bracket behind a backslash)."""
+    return re.sub(r"[\\\[\]]", r"\\\g<0>", message) if "](" in message else message
+
+
+def _code(sign: str) -> str:
+    r"""Write a character as JSON does: beyond 16 bits as the two halves of UTF-16 (RFC 8259, 7)."""
+    units = sign.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[i : i + 2].hex()}" for i in range(0, len(units), 2))

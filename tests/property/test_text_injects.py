@@ -1,0 +1,584 @@
+"""Hostile text through every command and every format: it is shown, and does nothing.
+
+The commands and their formats are taken from the program's own tables, so that one which is added is tested, or fails
+here.
+"""
+
+import argparse
+import importlib
+import json
+import os
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import yaml
+from calls import APPS, V1, call, program
+from hostile import ALL, BUNDLES, READERS, TEXTS, raw, read_text
+
+from krm_windows.cli import main
+from krm_windows.cli.main import COMMANDS
+from krm_windows.exit_codes import ExitCode
+
+DAYS = ("--from", "2026-12-14", "--days", "7")
+NAMELESS = re.compile(r"[\x00/]")
+Document = dict[str, object]
+JOB = {
+    "apiVersion": "batch/v1",
+    "kind": "CronJob",
+    "metadata": {"name": "open-shop", "namespace": "flux-system"},
+    "spec": {
+        "schedule": "0 8 * * 1",
+        "timeZone": "Etc/UTC",
+        "jobTemplate": {
+            "spec": {
+                "template": {
+                    "spec": {
+                        "serviceAccountName": "keeper",
+                        "restartPolicy": "Never",
+                        "containers": [
+                            {"name": "flux", "image": "ghcr.io/fluxcd/flux-cli:v2.9.5", "command": ["sh", "-c"]}
+                        ],
+                    }
+                }
+            }
+        },
+    },
+}
+
+
+def policy(text: str) -> Document:
+    """Return a policy that is right, with a text wherever one may be anything."""
+    return {
+        "apiVersion": "krm-windows.dev/v1alpha1",
+        "kind": "WindowPolicy",
+        "metadata": {
+            "name": "week",
+            "namespace": "flux-system",
+            "labels": {"team": text},
+            "annotations": {"note": text, text: "note"},
+        },
+        "spec": {
+            "timeZone": "Europe/Berlin",
+            "targets": [
+                {"kind": "Kustomization", "names": ["apps"]},
+                {"kind": "Kustomization", "matchLabels": {"team": text, text: "team"}},
+                {
+                    "kind": text,
+                    "names": ["odd"],
+                    "apiVersion": "odd.dev/v1",
+                    "resource": "odds",
+                    "suspendField": "spec.suspend",
+                },
+            ],
+            "windows": {"office": {"opens": "Mon 08:00", "closes": "Thu 17:00", "description": text}},
+            "freezes": {"audit": {"starts": "2026-12-15T12:00", "ends": "2026-12-16", "reason": text}},
+            "overrides": {
+                "press": {
+                    "state": "Closed",
+                    "starts": "2026-12-17T09:00",
+                    "ends": "2026-12-17T10:00",
+                    "reason": text,
+                    "requestedBy": text,
+                    "ticket": text,
+                }
+            },
+            "clusters": {"north": {"freezes": {"audit": {"reason": text}}}, "south": {"interval": "5m"}},
+            "hooks": {
+                "namespace": "hooks",
+                "beforeOpen": {
+                    "image": "registry.example/hook:1",
+                    "command": ["sh", text],
+                    "args": [text],
+                    "env": [{"name": "TEXT", "value": text}],
+                },
+            },
+            "events": True,
+            "extras": ["PrometheusRule", "StateMetrics", "AdmissionPolicy"],
+        },
+    }
+
+
+def written(document: object) -> str:
+    """Return YAML in which every character is an escape, as no reader takes some of them raw."""
+    return yaml.dump(document, Dumper=yaml.CSafeDumper, allow_unicode=False, sort_keys=False, width=10**9)
+
+
+def places(node: object, path: tuple[object, ...] = ()) -> Iterator[tuple[object, ...]]:
+    """Yield the way to every scalar of a document, and to every key of it (`None` at the end)."""
+    if isinstance(node, dict):
+        for key, value in node.items():
+            yield (*path, key, None)
+            yield from places(value, (*path, key))
+    elif isinstance(node, list):
+        for index, value in enumerate(node):
+            yield from places(value, (*path, index))
+    else:
+        yield path
+
+
+def replaced(node: object, path: tuple[object, ...], text: str) -> object:
+    """Return a document with a text at a place."""
+    if not path:
+        return text
+    if path[1:] == (None,) and isinstance(node, dict):
+        return {text if key == path[0] else key: value for key, value in node.items()}
+    if isinstance(node, dict):
+        return {key: replaced(value, path[1:], text) if key == path[0] else value for key, value in node.items()}
+    assert isinstance(node, list)
+    return [replaced(value, path[1:], text) if index == path[0] else value for index, value in enumerate(node)]
+
+
+def file_name(text: str) -> str:
+    """Return as much of a text as a file may be named."""
+    return NAMELESS.sub("", text).encode()[:120].decode(errors="ignore") or "evil"
+
+
+def workplace(text: str) -> None:
+    """Write everything that commands read into the current directory."""
+    name = file_name(text)
+    right = policy(text)
+    Path("policy.yaml").write_text(written(right))
+    Path(f"{name}.yaml").write_text(written(right))
+    older = replaced(replaced(right, ("metadata", "name"), "former"), ("spec", "targets", 0, "names", 0), "gone")
+    Path("old.yaml").write_text(written(replaced(older, ("spec", "windows", "office", "opens"), "Tue 08:00")))
+    for index, path in enumerate(places(right)):
+        if index % 12 == len(text) % 12:
+            Path(f"wrong-{index}.yaml").write_text(written(replaced(right, path, text)))
+    Path("wrong.yaml").write_text(written(wrong(text)))
+    _resources(text, name)
+    _split(text, name)
+    _migrate(text, name)
+    _repository(text, name)
+    Path("fleet").mkdir()
+    for cluster in ("east", name):
+        Path(f"fleet/{cluster}.yaml").write_text(written(policy(text)))
+    _status(text)
+    events = "".join(f"{part}\r\n" for part in ("BEGIN:VEVENT", "UID:1", "DTSTAMP:20260101T000000Z"))
+    summary = re.sub(r"([\\;,])", r"\\\1", text.replace("\r", " ")).replace("\n", "\\n")
+    days = "DTSTART;VALUE=DATE:20261224\r\nDTEND;VALUE=DATE:20261226\r\n"
+    body = f"{events}{days}SUMMARY:{summary}\r\nEND:VEVENT\r\n"
+    head = "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:x\r\n"
+    Path("company.ics").write_bytes(f"{head}{body}END:VCALENDAR\r\n".encode())
+    Path("broken.ics").write_bytes(f"{head}{body}{text}".encode())
+
+
+def wrong(text: str) -> Document:
+    """Return a policy in which a text stands where a name, a moment or a field should."""
+    return {
+        "apiVersion": "krm-windows.dev/v1alpha1",
+        "kind": "WindowPolicy",
+        "metadata": {"name": text, "namespace": text},
+        "spec": {
+            "timeZone": text,
+            text: text,
+            "targets": [{"kind": text, "names": [text], "namespace": text, "apiVersion": text, "resource": text}, text],
+            "windows": {
+                text: {"opens": text, "closes": text, text: text},
+                "a": {"opens": f"Mon {text}", "duration": text},
+            },
+            "freezes": {text: {"starts": text, "ends": text}},
+            "overrides": {"a": {"state": text, "starts": text, "ends": text, "reason": text}},
+            "outsideWindows": text,
+            "interval": text,
+            "closesEarly": text,
+            "actuator": {"type": text, "image": text, "imagePullPolicy": text},
+            "hooks": {"namespace": text, "beforeOpen": {"image": text, "timeout": text}},
+            "formerNames": [text],
+            "extras": [text],
+            "clusters": {text: {text: text}, "b": {"timeZone": text}},
+            "buildFor": text,
+        },
+    }
+
+
+def _resources(text: str, name: str) -> None:
+    Path("resources").mkdir()
+    Path("resources/apps.yaml").write_text(APPS)
+    odd = {
+        "apiVersion": "odd.dev/v1",
+        "kind": text,
+        "metadata": {"name": text, "namespace": text, "labels": {"team": text}},
+    }
+    suspended = yaml.safe_load(APPS)
+    suspended["metadata"] |= {"name": "infra", "annotations": {"note": text}, "labels": {"team": text, text: "team"}}
+    suspended["spec"] |= {
+        "suspend": True,
+        "path": text,
+        "timeout": text,
+        "dependsOn": [{"name": text, "namespace": text}],
+    }
+    Path(f"resources/{name}.yaml").write_text(f"{written(odd)}---\n{written(suspended)}")
+    Path("rendered.yaml").write_text(f"{written(odd)}---\n{written(suspended)}---\n{written({**JOB, 'kind': text})}")
+
+
+def _split(text: str, name: str) -> None:
+    classes: Document = {
+        "apiVersion": "krm-windows.dev/v1alpha1",
+        "kind": "ChangeClasses",
+        "metadata": {"name": "classes"},
+        "spec": {
+            "classes": [{"name": "live"}, {"name": "window", "policy": "flux-system/week"}],
+            "default": "window",
+            "rules": [{"class": "live", "kinds": ["ConfigMap"]}, {"class": "live", "matchLabels": {text: text}}],
+            "acknowledge": [{"from": "Deployment/*/*", "to": "ConfigMap/*/*", "reason": text}],
+        },
+    }
+    Path("classes.yaml").write_text(written(classes))
+    bad = replaced(replaced(classes, ("metadata", "name"), text), ("spec", "classes", 0, "name"), text)
+    Path("bad-classes.yaml").write_text(written(replaced(bad, ("spec", "default"), text)))
+    Path("base").mkdir()
+    map_ = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": text, "namespace": text},
+        "data": {text: text},
+    }
+    uses = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web", "namespace": text, "annotations": {"krm-windows.dev/change-class": text}},
+        "spec": {"template": {"spec": {"volumes": [{"name": "v", "configMap": {"name": text}}], "containers": []}}},
+    }
+    odd = {"apiVersion": text, "kind": text, "metadata": {"name": text, "labels": {text: text}}}
+    Path(f"base/{name}.yaml").write_text("---\n".join(map(written, (map_, uses, odd))))
+    Path("plain").mkdir()
+    Path(f"plain/{name}.yaml").write_text("---\n".join(map(written, (map_, odd))))
+    flux = yaml.safe_load(APPS)
+    flux["spec"] |= {"path": f"./{text}", "prune": True}
+    Path("kustomization.flux.yaml").write_text(written(flux))
+
+
+def _migrate(text: str, name: str) -> None:
+    Path("jobs").mkdir()
+    Path(f"jobs/{name}").mkdir()
+    lines = (f"flux suspend kustomization {text}", f"kubectl patch kustomization {text!r} -p {text!r}", text)
+    for number, line in enumerate((*lines, "flux resume kustomization apps", "flux suspend kustomization apps")):
+        job = json.loads(json.dumps(JOB))
+        job["metadata"]["name"] = text if number < len(lines) else ("open-shop", "close-shop")[number - len(lines)]
+        job["spec"]["schedule"] = text if number == 1 else f"0 {8 + number} * * 1"
+        job["spec"]["timeZone"] = text if number == 0 else "Etc/UTC"
+        job["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"][0]["args"] = [line]
+        Path(f"jobs/{name}/job-{number}.yaml").write_text(written(job))
+
+
+def _repository(text: str, name: str) -> None:
+    for number, cluster in enumerate(("north", name)):
+        Path(f"repo/clusters/{cluster}").mkdir(parents=True)
+        flux = yaml.safe_load(APPS)
+        flux["spec"] |= {"path": "./apps", "dependsOn": [{"name": text}], "suspend": True}
+        other = yaml.safe_load(APPS)
+        other["metadata"] |= {"name": f"other-{number}", "annotations": {text: text}}
+        other["spec"] |= {"path": f"./{text}", "sourceRef": {"kind": text, "name": text}}
+        third = yaml.safe_load(APPS)
+        third["metadata"]["name"] = text
+        third["spec"]["path"] = "./apps"
+        # The first cluster's policy is right, so that what it gates is judged; the second has a wrong one too.
+        documents = (flux, other, third, policy(text), *([wrong(text)] if number else []))
+        Path(f"repo/clusters/{cluster}/{name}.yaml").write_text("---\n".join(map(written, documents)))
+    Path("repo/apps").mkdir()
+    map_ = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": text, "namespace": text},
+        "data": {text: text},
+    }
+    Path(f"repo/apps/{name}.yaml").write_text(written(map_))
+    Path("repo/apps/broken.yaml").write_text(f"a: [{text}\n".replace("\x00", ""))
+
+
+def _status(text: str) -> None:
+    things = []
+    for number, target in enumerate(("apps", "odd", text)):
+        thing = yaml.safe_load(APPS)
+        notes = {"krm-windows.dev/hold": text} if number == 0 else {f"closed-by.krm-windows.dev/{text}": text}
+        notes |= {"closed-by.krm-windows.dev/0": json.dumps({"policy": text, "since": text, "reason": text})}
+        thing["metadata"] |= {"name": target, "annotations": notes, "labels": {"team": text, text: "team"}}
+        thing["spec"]["suspend"] = True
+        things.append(thing)
+    Path("objects.json").write_text("\n".join(map(json.dumps, things)))
+    Path("broken.json").write_text(f'{{"{text[:2000]}'.replace("\x00", ""))
+
+
+def calls(text: str) -> dict[str, list[tuple[str, ...]]]:
+    """Return calls of every command, but for the format: some that work, some whose input is wrong."""
+    name = file_name(text)
+    argument = text.replace("\x00", "")[:2000]
+    wrongs = sorted(str(path) for path in Path().glob("wrong*.yaml"))
+    target = ("--cluster", "north")
+    return {
+        "render": [
+            ("policy.yaml", "-o", "out", "--resources", "resources"),
+            ("policy.yaml", "-o", "out", "--check"),
+            *((each, "-o", "out", "--strict") for each in wrongs),
+            ("policy.yaml", "-o", f"out-{name}", "--cluster", argument),
+            ("policy.yaml", "-o", "all", "--all-clusters"),
+            ("policy.yaml", "-o", "all", "--all-clusters", "--check", "--resources", "resources"),
+            ("-o", "all", "--clusters", "fleet"),
+            ("-o", "all", "--clusters", argument),
+            ("-o", "all", "--all-clusters", "--shard", argument, "policy.yaml"),
+            (argument, "-o", "out"),
+        ],
+        "split": [
+            ("base", "--classes", "classes.yaml", "--plan"),
+            ("base", "--classes", "classes.yaml", "--plan", "--json"),
+            ("plain", "--classes", "classes.yaml", "-o", f"split-{name}"),
+            ("plain", "--classes", "classes.yaml", "-o", "split"),
+            ("plain", "--classes", "classes.yaml", "-o", "empty", "--check"),
+            ("plain", "--classes", "classes.yaml", "-o", "split", "--flux-kustomization", "kustomization.flux.yaml"),
+            ("base", "--classes", "bad-classes.yaml", "--plan"),
+            (argument, "--classes", argument, "--plan"),
+        ],
+        "verify": [
+            ("rendered.yaml", "--policy", "policy.yaml", "--strict"),
+            ("resources", "--policy", "wrong.yaml"),
+            ("rendered.yaml", "--policy", f"{name}.yaml", "--cluster", argument),
+        ],
+        "check": [
+            ("policy.yaml", "--from", "2026-12-14", "--years", "1", "--strict"),
+            (f"{name}.yaml", "--from", "2026-12-14", "--years", "1", "--all-clusters", "--resources", "resources"),
+            *((each, "--from", "2026-12-14", "--years", "1") for each in wrongs),
+            ("policy.yaml", "--from", argument),
+            ("--repo", "repo", "--no-cache"),
+            ("--repo", "repo", "--no-cache", "--since", argument),
+            ("--repo", argument, "--clusters", argument),
+        ],
+        "calendar": [
+            ("policy.yaml", *DAYS),
+            ("policy.yaml", *DAYS, "--all-clusters", "--resources", "resources"),
+            ("policy.yaml", "old.yaml", *DAYS),
+            ("wrong.yaml", *DAYS),
+            ("policy.yaml", "--from", argument),
+        ],
+        "state": [
+            ("policy.yaml", "--at", "2026-12-15T13:00Z", *target, "--exit-code"),
+            ("policy.yaml", "--at", "2026-12-17T08:30Z"),
+            ("wrong.yaml",),
+            ("policy.yaml", "--at", argument),
+        ],
+        "status": [
+            ("policy.yaml", "-f", "objects.json", "--at", "2026-12-15T13:00Z"),
+            ("policy.yaml", "-f", "broken.json"),
+            ("wrong.yaml", "-f", "objects.json"),
+            ("policy.yaml", "-f", argument),
+        ],
+        "explain": [("policy.yaml",), ("policy.yaml", *target), *((each,) for each in wrongs)],
+        "diff": [
+            ("old.yaml", "policy.yaml", *DAYS),
+            ("policy.yaml", "old.yaml", *DAYS, "--strict"),
+            ("policy.yaml", "wrong.yaml", *DAYS),
+            ("policy.yaml", argument, *DAYS),
+        ],
+        "holidays": [
+            ("DE", "--years", "2026", "--subdivision", "BY", "--language", "de"),
+            (argument, "--years", "2026"),
+            ("DE", "--subdivision", argument, "--language", argument),
+            ("DE", "--years", argument),
+        ],
+        "import-ics": [("company.ics", "--years", "2026"), ("broken.ics", "--years", "2026"), (argument,)],
+        "migrate": [
+            ("jobs", "-o", "migrated"),
+            ("jobs", "-o", f"migrated-{name}"),
+            (argument, "-o", "m", "--adopt-until", argument),
+        ],
+        "schema": [(), ("--kind", argument)],
+        "install": [("--plugin-home", f"plugins-{name}"), ("--plugin-home", "policy.yaml"), (argument,)],
+    }  # fmt: skip
+
+
+def formats(command: str) -> list[tuple[tuple[str, ...], str]]:
+    """Return the options by which a command is told a format, and the format, as its parser has them."""
+    module = importlib.import_module("krm_windows.cli.main")
+    parser = module._parser([command])
+    [commands] = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
+    found: list[tuple[tuple[str, ...], str]] = []
+    for action in commands.choices[command]._actions:
+        if action.dest in ("output", "format") and action.choices is not None:
+            found += [((action.option_strings[-1], choice), choice) for choice in action.choices]
+    return found or [((), "yaml" if command in ("holidays", "import-ics") else "text")]
+
+
+@dataclass(frozen=True)
+class Ended:
+    """What a call left."""
+
+    code: int
+    out: str
+    err: str
+
+
+Run = Callable[..., Ended]
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]) -> Run:
+    """Call a command in a directory of its own; what it prints is UTF-8."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+
+    def command(*argv: str) -> Ended:
+        code = main(list(argv))
+        out, err = capfdbinary.readouterr()
+        return Ended(code, out.decode(), err.decode())
+
+    return command
+
+
+def reader(command: str, argv: tuple[str, ...], form: str) -> Callable[[str], object]:
+    """Return the reader of what a call prints where it works."""
+    return READERS["json" if command == "split" and "--json" in argv else form]
+
+
+def judged(ended: Ended, read: Callable[[str], object], about: object) -> None:
+    """Judge what a call printed: no failure of ours, and nothing raw in either stream."""
+    assert ended.code != ExitCode.FAILURE, (about, ended.err[:2000])
+    assert "Traceback" not in ended.err, about
+    assert not raw(ended.err), (about, raw(ended.err))
+    assert max(map(len, ended.err.split("\n"))) < 30_000, about
+    if ended.out:
+        read(ended.out)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("name", BUNDLES)
+def test_every_command_in_every_format(command: str, name: str, run: Run) -> None:
+    """Whatever the text and wherever it stands, a reader of the format finds the format, and a log finds lines."""
+    workplace(BUNDLES[name])
+    worked = 0
+    for argv in calls(BUNDLES[name])[command]:
+        for options, form in formats(command):
+            ended = run(command, *_unused(argv, form), *options)
+            judged(ended, reader(command, argv, form), (command, argv, form))
+            worked += bool(ended.out)
+    # `verify` and `render` have little to print, and no YAML has a key as long as the long text (status reads labels).
+    silent = ("verify", "render", *(["status"] if name == "long" else []))
+    assert worked or command in silent, "no call of this command printed anything"
+
+
+def _unused(argv: tuple[str, ...], form: str) -> tuple[str, ...]:
+    """Give each call of `migrate` a directory of its own."""
+    return tuple(f"{word}.{form}" if word.startswith("migrated") else word for word in argv)
+
+
+def test_the_table_names_every_command() -> None:
+    """A command without a call is one that nobody has tried."""
+    assert set(calls("evil")) == set(COMMANDS)
+
+
+PLACES = list(places(policy("")))
+
+
+@pytest.mark.parametrize("path", PLACES, ids=lambda path: ".".join(map(str, path)) or "all")
+def test_every_place_of_a_policy(path: tuple[object, ...], run: Run) -> None:
+    """A text in the place of each scalar and each key: what is printed is an error, or harmless."""
+    Path("policy.yaml").write_text(written(replaced(policy("r"), path, ALL)))
+    config = written(replaced(policy("r"), path, ALL))
+    for options, form in formats("check"):
+        ended = run("check", "policy.yaml", "--from", "2026-12-14", "--years", "1", *options)
+        judged(ended, READERS[form], (path, form))
+    for options, form in formats("calendar"):
+        judged(run("calendar", "policy.yaml", *DAYS, *options), READERS[form], (path, form))
+    judged(run("explain", "policy.yaml"), read_text, path)
+    judged(run("render", "policy.yaml", "-o", "out", "--check"), read_text, path)
+    function(config, path)
+
+
+def function(config: str, about: object) -> None:
+    """Call the function in both protocols; the stream is its own matter, what it says is not."""
+    indented = "".join(f"  {line}" for line in config.splitlines(keepends=True))
+    answer = call(
+        f"apiVersion: {V1}\nkind: ResourceList\nitems: []\nfunctionConfig:\n{indented}", "--strict", LOG_TO_STDERR="1"
+    )
+    assert answer.code != ExitCode.FAILURE, (about, answer.err)
+    assert not raw(answer.err), (about, raw(answer.err))
+    Path("config.yaml").write_text(config)
+    answer = call(APPS, "config.yaml", "--strict", LOG_TO_STDERR="1")
+    assert answer.code != ExitCode.FAILURE, (about, answer.err)
+    assert not raw(answer.err), (about, raw(answer.err))
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_the_function_in_both_protocols(name: str, run: Run) -> None:
+    """On standard error a line for each result; the list on standard output is YAML that has the text itself."""
+    assert run
+    text = TEXTS[name]
+    for config in (written(policy(text)), written(wrong(text)), written({"kind": text, "apiVersion": text})):
+        function(config, name)
+    for stream in (f"a: [{text}", text, written({"apiVersion": V1, "kind": text, "items": text})):
+        answer = call(stream)
+        assert not raw(answer.err), raw(answer.err)
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_programs_get_the_text_itself(name: str, run: Run) -> None:
+    """JSON and the results of the function lose nothing of it; only what is shown to people is."""
+    text = TEXTS[name]
+    Path("policy.yaml").write_text(written(replaced(policy("r"), ("spec", "timeZone"), text)))
+    [result] = json.loads(run("check", "policy.yaml", "-o", "json").out)["results"]
+    assert result["field"]["currentValue"] == text
+    assert text in result["message"]
+    log = json.loads(run("check", "policy.yaml", "-o", "sarif").out)
+    message = log["runs"][0]["results"][0]["message"]["text"]
+    assert text in (re.sub(r"\\([\[\]\\])", r"\1", message) if "\\](" in message else message)
+    indented = "".join(f"  {line}" for line in Path("policy.yaml").read_text().splitlines(keepends=True))
+    answer = call(f"apiVersion: {V1}\nkind: ResourceList\nitems: []\nfunctionConfig:\n{indented}")
+    [result] = yaml.safe_load(answer.out)["results"]
+    assert result["field"]["currentValue"] == text
+
+
+@pytest.mark.parametrize("name", BUNDLES)
+def test_the_words_of_other_programs(name: str, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kustomize, kubectl and git fail with a text of somebody else's; we pass on what they said, in one line."""
+    Path("said").write_text(BUNDLES[name], errors="replace")
+    Path("bin").mkdir()
+    for tool in ("kustomize", "kubectl", "git"):
+        fake = Path("bin", tool)
+        fake.write_text(f'#!/bin/sh\n[ "$1" = version ] && exit 0\ncat {Path("said").absolute()} >&2\nexit 1\n')
+        fake.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{Path('bin').absolute()}{os.pathsep}{os.environ['PATH']}")
+    workplace(BUNDLES[name])
+    Path("base/kustomization.yaml").write_text("resources: [x.yaml]\n")
+    Path("repo/apps/kustomization.yaml").write_text("resources: [x.yaml]\n")
+    for argv in (
+        ("split", "base", "--classes", "classes.yaml", "--plan"),
+        ("status", "policy.yaml"),
+        ("check", "--repo", "repo", "--no-cache"),
+        ("check", "--repo", "repo", "--no-cache", "--since", "HEAD"),
+    ):
+        ended = run(*argv)
+        assert ended.code == ExitCode.ERROR
+        judged(ended, read_text, argv)
+
+
+def test_file_names_that_are_no_text(run: Run) -> None:
+    """Bytes that are not UTF-8 are shown by their codes, in every format."""
+    name = os.fsdecode(b"evil\xff\xfe\x80.yaml")
+    Path(name).write_text(written(wrong("evil")))
+    for options, form in formats("check"):
+        ended = run("check", name, *options)
+        judged(ended, READERS[form], form)
+        assert ended.out
+    judged(run("explain", f"not-{name}"), read_text, name)
+
+
+def test_a_traceback_is_harmless_too(tmp_path: Path) -> None:
+    """`--debug` shows where a failure was; the words of the exception may be anybody's."""
+    (tmp_path / "sitecustomize.py").write_text(
+        f"import krm_windows.cli.inputs as i\ndef policy(_): raise ZeroDivisionError({ALL!r})\ni.policy = policy\n"
+    )
+    answer = program("", "--debug", "explain", "policy.yaml", PYTHONPATH=str(tmp_path))
+    assert answer.code == ExitCode.FAILURE
+    assert "Traceback" in answer.err
+    assert "evil" in answer.err
+    assert not raw(answer.err), raw(answer.err)
+
+
+def test_a_long_text_is_cut_and_says_so(run: Run) -> None:
+    """A name of a megabyte is no megabyte of log."""
+    Path("policy.yaml").write_text(written(replaced(policy("r"), ("spec", "timeZone"), "evil" + "x" * 1_000_000)))
+    ended = run("explain", "policy.yaml")
+    assert len(ended.err) < 5000
+    assert re.search(r"… \(99\d,\d{3} of 1,000,\d{3} characters left out\) …", ended.err)
+    assert ended.err.endswith("(time-zone)\n")
