@@ -40,7 +40,7 @@ def standing(plan: Plan, items: Iterable[KubeObject]) -> Standing:
 def _needles(plan: Plan) -> set[str]:
     """Return what an object of this plan cannot but mention: a cut name still begins like the policy's."""
     given = {look.given for look in plan.wake_ups if look.given}
-    return {plan.name[:40].rstrip("-."), *names.own_labels(plan), *given}
+    return {names.beginning(plan), *names.own_labels(plan), *given}
 
 
 def check(plan: Plan, wanted: Sequence[Manifest], found: Standing) -> Iterator[Result]:

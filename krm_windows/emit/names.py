@@ -26,6 +26,11 @@ def fit(name: str, limit: int) -> str:
     return name if len(name) <= limit else f"{name[: limit - DIGITS - 1].rstrip('-.')}-{digest(name)}"
 
 
+def beginning(plan: Plan) -> str:
+    """Return what every name made of the policy's own begins with, the shortest that is cut included."""
+    return plan.name[: CRON_JOB_LIMIT - DIGITS - 1].rstrip("-.")
+
+
 def cron_job(plan: Plan, look: WakeUp) -> str:
     """Return the name of a wake-up's CronJob: the one the policy gives, or one made of policy and slug."""
     return look.given or _made(plan, look.slug, CRON_JOB_LIMIT)
