@@ -11,7 +11,7 @@ from itertools import product
 
 from krm_windows import rules
 from krm_windows.apply import targets
-from krm_windows.emit import Manifest, configmap, extras, kubectl, names, state_metrics
+from krm_windows.emit import Manifest, beside, configmap, kubectl, names, state_metrics
 from krm_windows.emit.labels import GOVERNED_BY, POLICY
 from krm_windows.gate.timetable import Target
 from krm_windows.inventory import Inventory, ref_of
@@ -50,7 +50,7 @@ def verify(plan: Plan, items: Iterable[KubeObject], stream: Inventory) -> list[R
             )
         ]
     emitted = Emitted(plan, ours)
-    checks = (_missing, _timetable, _wake_ups, _references, _rights, _extras)
+    checks = (_missing, _timetable, _wake_ups, _references, _rights, _beside)
     return [*_targets(plan, stream), *(result for check in checks for result in check(emitted))]
 
 
@@ -137,9 +137,9 @@ def _references(emitted: Emitted) -> Iterator[Result]:
                 )
 
 
-def _extras(emitted: Emitted) -> Iterator[Result]:
-    """Look for what the policy asks for besides, word for word: it names accounts and CronJobs inside of texts."""
-    wanted = extras(emitted.plan)
+def _beside(emitted: Emitted) -> Iterator[Result]:
+    """Look for what nothing refers to, word for word: it names accounts and CronJobs inside of texts."""
+    wanted = beside(emitted.plan)
     for manifest in wanted:
         if not any(_says(item, manifest) for item in emitted.of(manifest["kind"])):
             message = f"the {manifest['kind']} of the policy {emitted.plan.policy} is missing, or not what it yields"
@@ -150,8 +150,8 @@ def _extras(emitted: Emitted) -> Iterator[Result]:
     for kind, name in named if wanted else ():
         if (kind, name) not in standing:
             yield rules.REFERENCE_BROKEN.result(
-                f'`extras` names the {kind} "{name}" where no layer above can rename it, and there is none; run the '
-                "function in the outermost layer"
+                f'the admission policies, or `extras`, name the {kind} "{name}" where no layer above can rename it, '
+                "and there is none; run the function in the outermost layer"
             )
 
 
