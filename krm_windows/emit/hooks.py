@@ -1,7 +1,7 @@
 """The hooks as the gate reads them: the Jobs that it creates, whole but for their names."""
 
 from krm_windows.emit import names
-from krm_windows.emit.job import RESTRICTED, UNPRIVILEGED
+from krm_windows.emit.job import NO_DISK, RESTRICTED, UNPRIVILEGED
 from krm_windows.emit.labels import COMPONENT, HOOK, labels
 from krm_windows.plan.model import Plan
 from krm_windows.policy.hooks import BeforeOpen, Hook, Hooks, Variable
@@ -14,7 +14,7 @@ _GRACE_SECONDS = 120
 # What a hook may write to /tmp, and to its log beside that.
 _SCRATCH = "192Mi"
 _RESOURCES = {
-    "requests": {"cpu": "10m", "ephemeral-storage": "16Mi", "memory": "32Mi"},
+    "requests": {"cpu": "10m", **NO_DISK, "memory": "32Mi"},
     "limits": {"cpu": "1", "ephemeral-storage": "256Mi", "memory": "256Mi"},
 }
 

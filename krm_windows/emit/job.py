@@ -25,10 +25,12 @@ UNPRIVILEGED: dict[str, object] = {
     "readOnlyRootFilesystem": True,
 }
 BACKOFF_LIMIT = 2
-# Enough for one thread of Python never to be throttled, as late as a slow start would make an edge; Kubernetes counts
-# the processor by requests when it looks for a node, so little is asked for.
+# One thread of Python is never throttled by one processor: a slow start would make an edge late. Kubernetes looks for a
+# node by requests, so little is asked for; and no disk, or a Pod could not close anything on a node that is full, or that
+# does not say how much it has (a kubelet with `localStorageCapacityIsolation: false`). Unsaid, it would be the limit.
+NO_DISK = {"ephemeral-storage": "0"}
 _RESOURCES = {
-    "requests": {"cpu": "10m", "ephemeral-storage": "16Mi", "memory": "32Mi"},
+    "requests": {"cpu": "10m", **NO_DISK, "memory": "32Mi"},
     "limits": {"cpu": "1", "ephemeral-storage": "64Mi", "memory": "128Mi"},
 }
 # Where clients in a cluster look for their credentials (client-go, rest.InClusterConfig).

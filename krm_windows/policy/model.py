@@ -258,8 +258,8 @@ class Spec(Part):
     )
     admission_policy: Literal["Enabled", "Disabled"] = Field(
         default="Enabled",
-        description="Whether the API server holds the gate's account to the field that it turns, its marks to the gate, "
-        "and the Jobs of hooks to this policy; needs Kubernetes 1.30 or later and a delivery that may create "
+        description="Whether the API server holds the gate's account to the field that it turns, its marks to the "
+        "gate, and the Jobs of hooks to this policy; needs Kubernetes 1.30 or later and a delivery that may create "
         "cluster-scoped ValidatingAdmissionPolicy and Binding.",
     )
     cross_namespace_targets: Literal["Refuse", "Allow"] = Field(

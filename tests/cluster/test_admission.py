@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from copy import deepcopy
 
 import pytest
@@ -43,8 +44,7 @@ def refused(api: Api, story: Story, deed: Deed) -> str:
         deed(api, story.name)
     except ApiError as error:
         said = [words for words in (FIELD, OWNERS, MARKS) if words in str(error)]
-        assert (error.status, len(said)) == (403, 1), error
-        return said[0]
+        return said[0] if error.status == 403 and said else f"otherwise: {error}"
     return ""
 
 
@@ -127,9 +127,7 @@ def lose_a_field(entries: list[Object]) -> None:
 
 def drop(manager: str, operation: str) -> Change:
     """Return the change that removes entries."""
-    return lambda entries: [
-        each for each in entries if (each["manager"], each["operation"]) != (manager, operation)
-    ]
+    return lambda entries: [each for each in entries if (each["manager"], each["operation"]) != (manager, operation)]
 
 
 def join(entries: list[Object]) -> list[Object]:
@@ -165,9 +163,7 @@ OWNED: dict[str, Deed] = {
     "own labels itself": rewrite(own_a_label),
     "own what is below its field": rewrite(own_below_its_field),
     "own more by another operation": rewrite(lambda entries: entries.append(made(GATE, "Apply"))),
-    "own more by a subresource": rewrite(
-        lambda entries: entries.append(made(GATE, "Update", subresource="status"))
-    ),
+    "own more by a subresource": rewrite(lambda entries: entries.append(made(GATE, "Update", subresource="status"))),
     "own more in another version": rewrite(
         lambda entries: entries.append(made(GATE, "Update", apiVersion="kustomize.toolkit.fluxcd.io/v1beta2"))
     ),
@@ -183,7 +179,7 @@ OWNED: dict[str, Deed] = {
     "turn an update into an apply": rewrite(edit("anna", "Update", {"operation": "Apply"})),
     "put Flux into a subresource": rewrite(edit("kustomize-controller", "Apply", {"subresource": "status"})),
     "take the status out of its subresource": rewrite(
-        edit("kustomize-controller", "Update", {"subresource": ""}, "status")
+        edit("gotk-kustomize-controller", "Update", {"subresource": ""}, "status")
     ),
     "put Flux into another version": rewrite(
         edit("kustomize-controller", "Apply", {"apiVersion": "kustomize.toolkit.fluxcd.io/v1beta2"})
@@ -224,10 +220,8 @@ def test_who_owns_a_field_is_not_its_to_say(story: Story, account: Api) -> None:
             "kustomizations", space, APPS, {"op": "remove", "path": "/metadata/managedFields"}
         ),
     ):
-        try:
+        with suppress(ApiError):
             nothing(account, story.name)
-        except ApiError as error:
-            assert error.status in (400, 403, 422), error
     assert owners(story) == before
 
 
@@ -292,7 +286,7 @@ def test_it_turns_its_field_and_nobody_else_is_held(story: Story, account: Api) 
 
 
 def test_many_hands_do_not_keep_it_from_its_field(story: Story, account: Api) -> None:
-    """Where more have changed a target than the API server remembers, it joins the oldest, and that alone is allowed."""
+    """Where more have changed a target than the API server remembers, it joins the oldest, and that alone passes."""
     many_hands(story, account)
     for words, deed in JOINED.items():
         assert refused(account, story, deed) == OWNERS, words
@@ -344,9 +338,7 @@ JOINED: dict[str, Deed] = {
     "own nothing at all": joined(lambda made_of, _: made_of.update(fieldsV1={"f:spec": {"f:suspend": {}}})),
     "be an apply": joined(lambda made_of, _: made_of.update(operation="Apply")),
     "have another name": joined(lambda made_of, _: made_of.update(manager="kubectl")),
-    "have another version": joined(
-        lambda made_of, _: made_of.update(apiVersion="kustomize.toolkit.fluxcd.io/v1beta2")
-    ),
+    "have another version": joined(lambda made_of, _: made_of.update(apiVersion="kustomize.toolkit.fluxcd.io/v1beta2")),
     "be of another time": joined(lambda made_of, _: made_of.update(time="2026-01-01T00:00:00Z")),
     "join a third": joined(lambda made_of, kept: merge(made_of["fieldsV1"], take(kept)["fieldsV1"])),
     "drop a third": joined(lambda _, kept: drop_one(kept)),
@@ -380,7 +372,7 @@ def test_nobody_else_writes_a_mark(story: Story, account: Api) -> None:
         apply_it["metadata"]["annotations"] = {key: "forged"}
         deed = lambda api, space, body=apply_it: api.apply("kustomizations", space, body, "anna")  # noqa: E731
         assert refused(story.api, story, deed) == MARKS
-    assert refused(account, story, lambda api, _: api.patch("kustomizations", story.name, APPS, body)) == FIELD
+    assert refused(account, story, patch(metadata={"annotations": {note: "{}"}})) == FIELD
     in_git = story.kustomization(APPS, "./apps")
     in_git["metadata"]["annotations"] = {own: '{"policy": "forged"}'}
     story.write("cluster/apps.yaml", in_git)

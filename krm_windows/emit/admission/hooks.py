@@ -1,4 +1,4 @@
-"""The hooks: whoever may create Jobs may use every account and Secret beside them, so the Jobs are held to the policy's.
+"""The hooks: whoever may create Jobs may use every account and Secret beside them, so they are held to the policy's.
 
 What a Job has besides what the gate writes has to be what the API server fills in (k8s.io/kubernetes, pkg/apis/batch/v1
 and core/v1, defaults.go), so a field that nobody thought of is refused and not allowed.
@@ -40,22 +40,22 @@ def objects(plan: Plan, hooks: Hooks) -> Iterator[Manifest]:
     held = templates.jobs(plan, hooks)
     message = f"the gate of {plan.policy} may create nothing here but the Jobs of the policy's hooks"
     one_of_them = " || ".join(f"({_is_job(f'variables.hook{index}')})" for index in range(len(held)))
-    return manifests.pair(
-        plan,
-        manifests.name(plan, "hooks"),
-        [manifests.rule(("batch", "jobs"))],
-        manifests.by_account(plan),
-        [
+    restraint = manifests.Restraint(
+        name=manifests.name(plan, "hooks"),
+        rules=[manifests.rule(("batch", "jobs"))],
+        condition=manifests.by_account(plan),
+        variables=[
             *manifests.wholes(),
             *_parts(),
             *({"name": f"hook{index}", "expression": _wanted(*job)} for index, job in enumerate(held.items())),
         ],
-        [
+        validations=[
             (f"request.operation == 'CREATE' && request.namespace == {cel.text(hooks.namespace)}", message),
             (_shape(), message),
             (one_of_them, message),
         ],
     )
+    return manifests.pair(plan, restraint)
 
 
 def _parts() -> Iterator[dict[str, str]]:

@@ -1,6 +1,7 @@
 """What all admission policies have in common: the objects, the account they are about, and the object under review."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from krm_windows import gateable
 from krm_windows.emit import names
@@ -51,36 +52,42 @@ def rule(resource: Resource, operations: Sequence[str] = ALL_WRITES) -> dict[str
     }
 
 
-def pair(
-    plan: Plan,
-    name: str,
-    rules: list[dict[str, list[str]]],
-    condition: dict[str, str],
-    variables: Iterable[dict[str, str]],
-    validations: Iterable[tuple[str, str]],
-) -> Iterator[Manifest]:
-    """Yield an admission policy and its binding; `validations` are expressions, each with its message.
+@dataclass(frozen=True, slots=True)
+class Restraint:
+    """An admission policy: what requests it judges (`rules`, `condition`), and what has to hold of them.
 
-    What cannot be judged is refused (`failurePolicy: Fail`).
+    `validations` are expressions, each with its message. What cannot be judged is refused.
     """
-    judged = [{"expression": words, "message": message, "reason": "Forbidden"} for words, message in validations]
+
+    name: str
+    rules: list[dict[str, list[str]]]
+    condition: dict[str, str]
+    variables: list[dict[str, str]]
+    validations: list[tuple[str, str]]
+
+
+def pair(plan: Plan, restraint: Restraint) -> Iterator[Manifest]:
+    """Yield an admission policy and its binding."""
+    judged = [
+        {"expression": words, "message": message, "reason": "Forbidden"} for words, message in restraint.validations
+    ]
     yield {
         "apiVersion": API_VERSION,
         "kind": POLICY,
-        "metadata": cluster_metadata(plan, name),
+        "metadata": cluster_metadata(plan, restraint.name),
         "spec": {
             "failurePolicy": "Fail",
-            "matchConstraints": {"resourceRules": rules},
-            "matchConditions": [condition],
-            "variables": list(variables),
+            "matchConstraints": {"resourceRules": restraint.rules},
+            "matchConditions": [restraint.condition],
+            "variables": restraint.variables,
             "validations": judged,
         },
     }
     yield {
         "apiVersion": API_VERSION,
         "kind": BINDING,
-        "metadata": cluster_metadata(plan, name),
-        "spec": {"policyName": name, "validationActions": ["Deny"]},
+        "metadata": cluster_metadata(plan, restraint.name),
+        "spec": {"policyName": restraint.name, "validationActions": ["Deny"]},
     }
 
 

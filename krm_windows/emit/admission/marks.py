@@ -46,11 +46,11 @@ def objects(plan: Plan) -> Iterator[Manifest]:
     unchanged = f"key in {before} && {before}[key] == {after}[key]"
     expression = f"{cel.texts(believed(plan))}.all(key, !(key in {after}) || ({unchanged}))"
     message = f"only the gate of {plan.policy} writes its marks (closed-by, hooks); they may be removed"
-    return manifests.pair(
-        plan,
-        manifests.name(plan, "marks"),
-        [manifests.rule(resource, ("CREATE", "UPDATE")) for resource in sorted(resources)],
-        manifests.by_account(plan, negated=True),
-        [*manifests.wholes(), *manifests.parts(METADATA), *manifests.parts(ANNOTATIONS)],
-        [(expression, message)],
+    restraint = manifests.Restraint(
+        name=manifests.name(plan, "marks"),
+        rules=[manifests.rule(resource, ("CREATE", "UPDATE")) for resource in sorted(resources)],
+        condition=manifests.by_account(plan, negated=True),
+        variables=[*manifests.wholes(), *manifests.parts(METADATA), *manifests.parts(ANNOTATIONS)],
+        validations=[(expression, message)],
     )
+    return manifests.pair(plan, restraint)

@@ -36,21 +36,21 @@ def _pair(plan: Plan, fields: tuple[Path, ...], resources: Iterable[Resource]) -
     owned = f"the gate of {plan.policy} may not change who owns the fields here (metadata.managedFields)"
     paths = (METADATA, ANNOTATIONS, *(path for path in steps if path))
     ownership = owners.Ownership(plan, steps)
-    return manifests.pair(
-        plan,
-        names.admission(plan, fields),
-        [manifests.rule(resource) for resource in resources],
-        manifests.by_account(plan),
-        [
+    restraint = manifests.Restraint(
+        name=names.admission(plan, fields),
+        rules=[manifests.rule(resource) for resource in resources],
+        condition=manifests.by_account(plan),
+        variables=[
             *manifests.wholes(),
             *(variable for path in paths for variable in manifests.parts(path)),
             *ownership.variables(),
         ],
-        [
+        validations=[
             *((words, message) for words in _unchanged(plan, steps)),
             *((words, owned) for words in ownership.validations()),
         ],
     )
+    return manifests.pair(plan, restraint)
 
 
 def _steps(fields: Iterable[Path]) -> dict[Path, list[str]]:
