@@ -24,6 +24,7 @@ _GENERATED = (
 _JOB_DEFAULTS: Mapping[str, object] = {
     "completionMode": "NonIndexed",
     "completions": 1,
+    "manualSelector": False,
     "parallelism": 1,
     "podReplacementPolicy": "Failed",
     "suspend": False,

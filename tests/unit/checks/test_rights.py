@@ -103,7 +103,7 @@ def test_a_tenant_is_not_believed(files: dict[str, str], judged: Judged) -> None
 
 @pytest.mark.parametrize("account", ["", "  serviceAccountName: kustomize-controller\n"])
 def test_the_platform_is_believed(account: str, judged: Judged) -> None:
-    """Its own Kustomizations may deliver a policy that reaches elsewhere, also with the account of a locked down Flux."""
+    """Its own Kustomizations may deliver a policy that reaches elsewhere, with a locked down Flux too."""
     assert judged(delivered(account)) == []
 
 
