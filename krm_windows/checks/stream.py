@@ -144,14 +144,27 @@ def _beside(emitted: Emitted) -> Iterator[Result]:
         if not any(_says(item, manifest) for item in emitted.of(manifest["kind"])):
             message = f"the {manifest['kind']} of the policy {emitted.plan.policy} is missing, or not what it yields"
             yield rules.EMITTED_MISSING.result(message)
-    named = [("ServiceAccount", names.gate(emitted.plan))]
-    named += [("CronJob", names.cron_job(emitted.plan, look)) for look in emitted.plan.wake_ups]
     standing = {(item.kind, item.name) for item in emitted.items if item.namespace == emitted.plan.namespace}
-    for kind, name in named if wanted else ():
+    for kind, name, message in _named(emitted.plan):
         if (kind, name) not in standing:
-            yield rules.REFERENCE_BROKEN.result(
-                f'the admission policies, or `extras`, name the {kind} "{name}" where no layer above can rename it, '
-                "and there is none; run the function in the outermost layer"
+            yield rules.REFERENCE_BROKEN.result(message)
+
+
+def _named(plan: Plan) -> Iterator[tuple[str, str, str]]:
+    """Yield kind and name of what is named inside of a text, and what it means if there is no such object."""
+    account = names.gate(plan)
+    if plan.admission:
+        yield "ServiceAccount", account, (
+            f'the admission policies name the ServiceAccount "{account}" in {plan.namespace} where no layer above can '
+            "rename or move it, and there is none: nothing would hold the gate, and its marks would be refused, so "
+            "that it could close nothing; run the function in the outermost layer"
+        )
+    if "PrometheusRule" in plan.extras:
+        for look in plan.wake_ups:
+            name = names.cron_job(plan, look)
+            yield "CronJob", name, (
+                f'the PrometheusRule names the CronJob "{name}" where no layer above can rename it, and there is none; '
+                "run the function in the outermost layer"
             )
 
 

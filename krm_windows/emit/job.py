@@ -26,8 +26,8 @@ UNPRIVILEGED: dict[str, object] = {
 }
 BACKOFF_LIMIT = 2
 # One thread of Python is never throttled by one processor: a slow start would make an edge late. Kubernetes looks for a
-# node by requests, so little is asked for; and no disk, or a Pod could close nothing on a node that is full, or does not
-# say how much it has (a kubelet with `localStorageCapacityIsolation: false`). Unsaid, it would be the limit.
+# node by requests, so little is asked for; and no disk, or nothing would be closed on a node that is full, or that does
+# not say how much it has (a kubelet with `localStorageCapacityIsolation: false`). Unsaid, it would be the limit.
 NO_DISK = {"ephemeral-storage": "0"}
 _RESOURCES = {
     "requests": {"cpu": "10m", **NO_DISK, "memory": "32Mi"},

@@ -276,6 +276,8 @@ def widen(story: Story, account: Api) -> None:
 def test_it_turns_its_field_and_nobody_else_is_held(story: Story, account: Api) -> None:
     """It turns its field and writes its mark, takes both from whoever wrote them last, and others write the rest."""
     own = mark(f"{story.name}/windows")
+    many: Object = {"metadata": {"annotations": {f"note-{number}": "here" for number in range(1000)}}}
+    story.api.patch("kustomizations", story.name, APPS, many)  # the cost of an expression is limited
     for suspend in (False, True):
         story.api.patch("kustomizations", story.name, APPS, {"spec": {"suspend": not suspend}}, manager="anna")
         marks = {own: "{}" if suspend else None}

@@ -50,6 +50,7 @@ spec:
 TWO_NAMESPACES = "[{kind: Kustomization, names: [apps]}, {kind: HelmRelease, names: [web], namespace: shop}]"
 MANY = spec(
     targets=TWO_NAMESPACES,
+    crossNamespaceTargets="Allow",
     freezes=FREEZE,
     overrides="{cve: {state: Open, starts: '2026-12-22T09:00', ends: '12:00', reason: patch}}",
     closesEarly="10m",
@@ -201,7 +202,11 @@ LABEL = re.compile(r"([A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?)?")
 @pytest.mark.parametrize("namespace", ["flux-system", "n" * 63])
 def test_G07_names_are_valid(name: str, window: str, namespace: str) -> None:
     """Whatever the lengths, names, labels and generated Jobs keep the limits of Kubernetes, and no two are one."""
-    config = spec(windows=f"{{{window}: {{opens: Mon 08:00, closes: Thu 17:00}}}}", targets=TWO_NAMESPACES)
+    config = spec(
+        windows=f"{{{window}: {{opens: Mon 08:00, closes: Thu 17:00}}}}",
+        targets=TWO_NAMESPACES,
+        crossNamespaceTargets="Allow",
+    )
     config = config.replace("name: week\n", f"name: {name}\n").replace("flux-system", namespace)
     answer = call(wire(config=config))
     assert answer.code == 0, answer.err

@@ -99,7 +99,12 @@ class Ownership:
     def _lost_nothing(self, path: Path, new: str, same: str) -> str:
         part = _part(path)
         remains = f"(key in {new}.{part} && {same.format(part)})"
-        return f"old.{part}.all(key, {' || '.join([*self._is_map_below(path), *self._may_leave(path), remains])})"
+        allowed = [*self._is_map_below(path), *self._may_leave(path), remains]
+        if path not in ((), METADATA):
+            # `{".": {}, "f:x": {}}` without `f:x` is written as `{}`.
+            above = f"{new}.{_part(path[:-1])}"
+            allowed.append(f"(key == {_MAP_ITSELF} && {new}.{part}.size() == 0 && 'f:{path[-1]}' in {above})")
+        return f"old.{part}.all(key, {' || '.join(allowed)})"
 
     def _owned_nothing_else(self) -> str:
         """Hold for an entry that owned only what the gate took over."""
