@@ -18,7 +18,8 @@ from engines import (
     write,
 )
 
-WINDOWS = {"ConfigMap", "CronJob", "Job", "Role", "RoleBinding", "ServiceAccount"}
+HELD = {"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"}
+WINDOWS = {"ConfigMap", "CronJob", "Job", "Role", "RoleBinding", "ServiceAccount", *HELD}
 FAILING = POLICY.replace("Mon 08:00", "Fry 08:00")
 COMPONENT = "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\ntransformers: [policy.yaml]\n"
 
