@@ -323,6 +323,7 @@ SAME_AS_BEFORE = {
     ("no arguments", "rollback"),
     ("no arguments", "afterClose"),
     ("another account by its old name", "rollback"),
+    ("an account's token", "rollback"),
 }
 
 
