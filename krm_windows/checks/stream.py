@@ -152,20 +152,22 @@ def _beside(emitted: Emitted) -> Iterator[Result]:
 
 def _named(plan: Plan) -> Iterator[tuple[str, str, str]]:
     """Yield kind and name of what is named inside of a text, and what it means if there is no such object."""
-    account = names.gate(plan)
     if plan.admission:
-        yield "ServiceAccount", account, (
-            f'the admission policies name the ServiceAccount "{account}" in {plan.namespace} where no layer above can '
-            "rename or move it, and there is none: nothing would hold the gate, and its marks would be refused, so "
-            "that it could close nothing; run the function in the outermost layer"
+        account = names.gate(plan)
+        message = (
+            f'the admission policies name the ServiceAccount "{account}" in {plan.namespace} where no layer above '
+            "can rename or move it, and there is none: nothing would hold the gate, and its marks would be refused, "
+            "so that it could close nothing; run the function in the outermost layer"
         )
+        yield "ServiceAccount", account, message
     if "PrometheusRule" in plan.extras:
         for look in plan.wake_ups:
-            name = names.cron_job(plan, look)
-            yield "CronJob", name, (
-                f'the PrometheusRule names the CronJob "{name}" where no layer above can rename it, and there is none; '
-                "run the function in the outermost layer"
+            cron_job = names.cron_job(plan, look)
+            message = (
+                f'the PrometheusRule names the CronJob "{cron_job}" where no layer above can rename it, and there is '
+                "none; run the function in the outermost layer"
             )
+            yield "CronJob", cron_job, message
 
 
 def _says(item: KubeObject, manifest: Manifest) -> bool:
