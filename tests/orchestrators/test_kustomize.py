@@ -168,7 +168,7 @@ def test_K09_kustomize_alone(engine_of: Callable[[str], Engine], tmp_path: Path,
 
 ELSEWHERE = POLICY.replace(
     "names: [infra, apps]", "names: [infra]\n  - kind: Kustomization\n    names: [team]\n    namespace: team"
-)
+).replace("\nspec:\n", "\nspec:\n  crossNamespaceTargets: Allow\n")
 TEAM = """\
 apiVersion: kustomize.toolkit.fluxcd.io/v1
 kind: Kustomization

@@ -16,7 +16,7 @@ from krm_windows.plan.rights import rights
 from krm_windows.plan.wakeups import WakeUp, Wording, wake_ups
 
 DNS = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
-EXTRAS = frozenset({"AdmissionPolicy", "PrometheusRule", "StateMetrics"})
+EXTRAS = frozenset({"NetworkPolicy", "PrometheusRule", "StateMetrics"})
 LIMITS = {"CronJob": 52, "ValidatingAdmissionPolicy": 253, "ValidatingAdmissionPolicyBinding": 253}
 MONDAY = Recurrence(frozenset({0}), frozenset({8}), weekdays=frozenset({1}))
 INSTANT = datetime(2027, 1, 1, 8, tzinfo=UTC)
