@@ -98,6 +98,8 @@ IMAGE_PINNED = _error("image-pinned", "An image has neither a fixed tag nor a di
 TARGET_SELECTOR = _error("target-selector", "A target needs exactly one of `names` and `matchLabels`.")
 TARGET_DUPLICATE = _error("target-duplicate", "A target is named twice.")
 TARGET_KIND = _error("target-kind", "A target's kind is not known, and how to suspend it is not said.")
+TARGET_ELSEWHERE = _error("target-elsewhere", "A target lies in another namespace, and nobody said that it may.")
+NETWORK_POLICY = _error("network-policy", "`networkPolicy` says where the API server is, and nothing uses it.")
 CRONJOB_SHARED = _error("cronjob-shared", "Two edges of the windows claim one CronJob.")
 HOOK_NAMESPACE = _error(
     "hook-namespace", "Hooks would run where the accounts of the policy, a target, Flux or Kubernetes are."
@@ -162,6 +164,7 @@ VANISHES = _warning("vanishes", "An occurrence lies wholly in an hour that a clo
 EDGE_MISSING_HOUR = _warning("edge-missing-hour", "An edge falls into an hour that a clock change skips.")
 EDGE_REPEATED_HOUR = _warning("edge-repeated-hour", "An edge falls into an hour that a clock change repeats.")
 IMAGE_TAG = _info("image-tag", "An image that the policy names has a tag and no digest, so it can become another one.")
+ADMISSION_DISABLED = _warning("admission-disabled", "Nothing holds the gate's account to the field that it turns.")
 
 # A change: what `diff` finds between an older policy and a newer one.
 FORMER_NAME = _error("former-name", "A policy was renamed, and `formerNames` does not say how it was called.")
@@ -213,6 +216,9 @@ DELIVERY_FIELD = _error("delivery-field", "With such a field a Flux Kustomizatio
 
 # The repository: what `check --repo` finds beside the rules of plan and stream.
 BUILD_FAILED = _error("build-failed", "Something that a cluster applies cannot be read or built.")
+ADMISSION_UNDELIVERED = _warning(
+    "admission-undelivered", "What delivers a policy may not create the admission policies that belong to it."
+)
 NOT_FOLLOWED = _info("not-followed", "Something lies outside of the repository, so it was not looked at.")
 CLUSTER_UNGATED = _info("cluster-ungated", "A cluster has no policy, though others have.")
 OBJECT_SHARED = _error("object-shared", "Two Kustomizations that change at different times apply one object.")

@@ -5,15 +5,24 @@ from dataclasses import dataclass
 
 from krm_windows import rules
 from krm_windows.apply.place import Directory
-from krm_windows.emit import Identity, Manifest, identity, names
+from krm_windows.emit import Identity, Manifest, admission, identity, names
 from krm_windows.emit.labels import POLICY
 from krm_windows.inventory import file_of, ref_of
 from krm_windows.krm import KubeObject
 from krm_windows.plan.model import Plan
 from krm_windows.results import Result
 
-KINDS_OF_CLUSTERS = frozenset({"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"})
-KINDS = KINDS_OF_CLUSTERS | {"ServiceAccount", "Role", "RoleBinding", "ConfigMap", "CronJob", "Job", "PrometheusRule"}
+KINDS_OF_CLUSTERS = admission.KINDS
+KINDS = KINDS_OF_CLUSTERS | {
+    "ServiceAccount",
+    "Role",
+    "RoleBinding",
+    "ConfigMap",
+    "CronJob",
+    "Job",
+    "NetworkPolicy",
+    "PrometheusRule",
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from krm_windows.checks import actuation, clock_edges, closures, images, windows
+from krm_windows.checks import actuation, admission, clock_edges, closures, images, windows
 from krm_windows.checks.facts import DAY, later, take
 from krm_windows.plan import AUDITED
 from krm_windows.plan.model import Plan
@@ -37,5 +37,6 @@ def audit(plan: Plan, interval: timedelta, scope: Scope) -> Iterator[Result]:
     yield from clock_edges.check(facts)
     yield from closures.check(facts, scope.max_closed)
     yield from images.check(plan)
+    yield from admission.check(plan)
     # What a build refuses is refused here too, whatever years are asked for.
     yield from actuation.check(plan, min(facts.years.begins, AUDITED[0]), max(facts.years.ends, AUDITED[1]))

@@ -10,7 +10,7 @@ from itertools import product
 
 from krm_windows import rules
 from krm_windows.apply import marks, targets
-from krm_windows.emit import Manifest, configmap, extras, kubectl, names, state_metrics
+from krm_windows.emit import Manifest, beside, configmap, kubectl, names, state_metrics
 from krm_windows.emit.labels import GOVERNED_BY, POLICY
 from krm_windows.gate.timetable import Target
 from krm_windows.inventory import Inventory, ref_of
@@ -52,7 +52,7 @@ def verify(plan: Plan, items: Iterable[KubeObject], stream: Inventory) -> list[R
             ),
         ]
     emitted = Emitted(plan, ours)
-    checks = (_missing, _timetable, _wake_ups, _references, _rights, _extras)
+    checks = (_missing, _timetable, _wake_ups, _references, _rights, _beside)
     return [*marked, *_targets(plan, stream), *(result for check in checks for result in check(emitted))]
 
 
@@ -139,22 +139,37 @@ def _references(emitted: Emitted) -> Iterator[Result]:
                 )
 
 
-def _extras(emitted: Emitted) -> Iterator[Result]:
-    """Look for what the policy asks for besides, word for word: it names accounts and CronJobs inside of texts."""
-    wanted = extras(emitted.plan)
+def _beside(emitted: Emitted) -> Iterator[Result]:
+    """Look for what nothing refers to, word for word: it names accounts and CronJobs inside of texts."""
+    wanted = beside(emitted.plan)
     for manifest in wanted:
         if not any(_says(item, manifest) for item in emitted.of(manifest["kind"])):
             message = f"the {manifest['kind']} of the policy {emitted.plan.policy} is missing, or not what it yields"
             yield rules.EMITTED_MISSING.result(message)
-    named = [("ServiceAccount", names.gate(emitted.plan))]
-    named += [("CronJob", names.cron_job(emitted.plan, look)) for look in emitted.plan.wake_ups]
     standing = {(item.kind, item.name) for item in emitted.items if item.namespace == emitted.plan.namespace}
-    for kind, name in named if wanted else ():
+    for kind, name, message in _named(emitted.plan):
         if (kind, name) not in standing:
-            yield rules.REFERENCE_BROKEN.result(
-                f'`extras` names the {kind} "{name}" where no layer above can rename it, and there is none; run the '
-                "function in the outermost layer"
+            yield rules.REFERENCE_BROKEN.result(message)
+
+
+def _named(plan: Plan) -> Iterator[tuple[str, str, str]]:
+    """Yield kind and name of what is named inside of a text, and what it means if there is no such object."""
+    if plan.admission:
+        account = names.gate(plan)
+        message = (
+            f'the admission policies name the ServiceAccount "{account}" in {plan.namespace} where no layer above '
+            "can rename or move it, and there is none: nothing would hold the gate, and its marks would be refused, "
+            "so that it could close nothing; run the function in the outermost layer"
+        )
+        yield "ServiceAccount", account, message
+    if "PrometheusRule" in plan.extras:
+        for look in plan.wake_ups:
+            cron_job = names.cron_job(plan, look)
+            message = (
+                f'the PrometheusRule names the CronJob "{cron_job}" where no layer above can rename it, and there is '
+                "none; run the function in the outermost layer"
             )
+            yield "CronJob", cron_job, message
 
 
 def _says(item: KubeObject, manifest: Manifest) -> bool:

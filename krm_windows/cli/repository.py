@@ -38,6 +38,13 @@ def options(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="builds at a time (default: all cores)",
     )
+    group.add_argument(
+        "--allow-cross-namespace",
+        action="append",
+        default=[],
+        metavar="NAMESPACE",
+        help="policies in this namespace may gate targets in others, though it is a tenant's (repeatable)",
+    )
     group.add_argument("--cache", type=Path, metavar="DIR", help="what was built (default: in the user's cache folder)")
     group.add_argument("--no-cache", action="store_true", help="keep nothing, and use nothing that was kept")
 
@@ -60,7 +67,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
             raise InputError(
                 f"{arguments.repo}: no directory matches {arguments.clusters}; --clusters says where they are"
             )
-        report = compose(arguments.repo, after, repository.check(after, before))
+        report = compose(arguments.repo, after, repository.check(after, before, arguments.allow_cross_namespace))
     output.show(FORMATS[arguments.output]([report]))
     return ExitCode.ERROR if fails(report.results, strict=arguments.strict) else ExitCode.FINE
 

@@ -1,13 +1,13 @@
 """Plan to objects: one literal for each kind, so that the source looks like the manifest."""
 
-from krm_windows.emit import admission, alerts, now, state_metrics
+from krm_windows.emit import admission, alerts, network, now, state_metrics
 from krm_windows.emit.configmap import config_map
 from krm_windows.emit.cronjob import cron_job
 from krm_windows.emit.manifest import Identity, Manifest, identity
 from krm_windows.emit.rbac import role, role_binding, service_account
 from krm_windows.plan.model import Plan
 
-__all__ = ["Identity", "Manifest", "extras", "identity", "objects"]
+__all__ = ["Identity", "Manifest", "beside", "identity", "objects"]
 
 
 def objects(plan: Plan) -> list[Manifest]:
@@ -15,6 +15,7 @@ def objects(plan: Plan) -> list[Manifest]:
     config = config_map(plan) if plan.looks else None
     cron_jobs = sorted((cron_job(plan, look) for look in plan.wake_ups), key=identity)
     return [
+        *restraints(plan),
         service_account(plan),
         *(role(plan, rights) for rights in plan.rights),
         *(role_binding(plan, rights) for rights in plan.rights),
@@ -26,10 +27,20 @@ def objects(plan: Plan) -> list[Manifest]:
     ]
 
 
+def beside(plan: Plan) -> list[Manifest]:
+    """Return what no Job refers to, so that nothing would be missed if it were gone: restraints and extras."""
+    return [*restraints(plan), *extras(plan)]
+
+
+def restraints(plan: Plan) -> list[Manifest]:
+    """Return what holds the account: it stands before the account and its rights do."""
+    return admission.objects(plan) if plan.admission else []
+
+
 def extras(plan: Plan) -> list[Manifest]:
     """Return what the policy asks for besides."""
     emitters = {
-        "AdmissionPolicy": admission.objects,
+        "NetworkPolicy": network.objects,
         "PrometheusRule": alerts.objects,
         "StateMetrics": state_metrics.objects,
     }

@@ -3,7 +3,7 @@
 from math import ceil
 
 from krm_windows.emit import names
-from krm_windows.emit.job import RESTRICTED, UNPRIVILEGED
+from krm_windows.emit.job import NO_DISK, RESTRICTED, UNPRIVILEGED
 from krm_windows.emit.labels import COMPONENT, HOOK, labels
 from krm_windows.gate.kubernetes import look_seconds
 from krm_windows.plan.model import Plan
@@ -14,12 +14,26 @@ _SLUGS = {"beforeOpen": "before-open", "beforeOpen.rollback": "rollback", "after
 _KEPT_SECONDS = 24 * 3600
 # What the gate gives the Job controller to end a Job beyond its time.
 _GRACE_SECONDS = 60
+# What a hook may write to /tmp, and to its log beside that.
+_SCRATCH = "192Mi"
+_RESOURCES = {
+    "requests": {"cpu": "10m", **NO_DISK, "memory": "32Mi"},
+    "limits": {"cpu": "1", "ephemeral-storage": "256Mi", "memory": "256Mi"},
+}
 
 
 def dump(plan: Plan, hooks: Hooks) -> dict[str, object]:
     """Return the hooks' JSON form, which `gate.hooks` reads."""
     found = {path.rpartition(".")[2]: _hook(plan, path, hook) for path, hook in hooks.each()}
     return {"namespace": hooks.namespace, "hooks": found}
+
+
+def jobs(plan: Plan, hooks: Hooks) -> dict[str, dict[str, object]]:
+    """Return the metadata and spec of each hook's Jobs, by what their names begin with."""
+    return {
+        names.hook(plan, _SLUGS[path]): {"metadata": {"labels": _labels(plan)}, "spec": _job(plan, hook)}
+        for path, hook in hooks.each()
+    }
 
 
 def longest_seconds(hooks: Hooks, targets: int) -> int:
@@ -74,7 +88,7 @@ def _pod(hook: Hook) -> dict[str, object]:
         "terminationGracePeriodSeconds": 10,
         "securityContext": RESTRICTED,
         "containers": [_container(hook)],
-        "volumes": [{"name": "tmp", "emptyDir": {}}],
+        "volumes": [{"name": "tmp", "emptyDir": {"sizeLimit": _SCRATCH}}],
     }
 
 
@@ -86,7 +100,7 @@ def _container(hook: Hook) -> dict[str, object]:
         **({"command": list(hook.command)} if hook.command else {}),
         **({"args": list(hook.args)} if hook.args else {}),
         **({"env": [_variable(variable) for variable in hook.env]} if hook.env else {}),
-        "resources": {"requests": {"cpu": "10m", "memory": "32Mi"}, "limits": {"memory": "256Mi"}},
+        "resources": _RESOURCES,
         "securityContext": UNPRIVILEGED,
         "volumeMounts": [{"name": "tmp", "mountPath": "/tmp"}],  # noqa: S108 - the one place that it may write to
     }

@@ -1,5 +1,10 @@
-"""The Job: it ends by itself, and its Pod passes Pod Security *restricted*, whatever runs in it."""
+"""The Job: it ends by itself, and its Pod passes Pod Security *restricted*, whatever runs in it.
 
+Kubernetes would mount the account's token into every container of a Pod, those included that a webhook adds. So that is
+switched off, on the account too, and the containers that ask the API server mount a token of their own.
+"""
+
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from krm_windows.emit import names
@@ -20,6 +25,19 @@ UNPRIVILEGED: dict[str, object] = {
     "readOnlyRootFilesystem": True,
 }
 BACKOFF_LIMIT = 2
+# One thread of Python is never throttled by one processor: a slow start would make an edge late. Kubernetes looks for a
+# node by requests, so little is asked for; and no disk, or nothing would be closed on a node that is full, or that does
+# not say how much it has (a kubelet with `localStorageCapacityIsolation: false`). Unsaid, it would be the limit.
+NO_DISK = {"ephemeral-storage": "0"}
+_RESOURCES = {
+    "requests": {"cpu": "10m", **NO_DISK, "memory": "32Mi"},
+    "limits": {"cpu": "1", "ephemeral-storage": "64Mi", "memory": "128Mi"},
+}
+# Where clients in a cluster look for their credentials (client-go, rest.InClusterConfig).
+_ACCESS, _ACCESS_PATH = "api-access", "/var/run/secrets/kubernetes.io/serviceaccount"
+# The kubelet renews a token after four fifths of its time, and notices within about a minute; a look takes what it has
+# read for 120 s. Less time would be cut short, more would only help who has stolen it.
+_TOKEN_SECONDS = 1200
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,23 +65,38 @@ def _pod_spec(plan: Plan, pod: Pod) -> dict[str, object]:
     secrets = {"imagePullSecrets": [{"name": name} for name in plan.runtime.pull_secrets]}
     return {
         "serviceAccountName": names.gate(plan),
-        "automountServiceAccountToken": True,
+        "automountServiceAccountToken": False,
         "enableServiceLinks": False,
         **(secrets if plan.runtime.pull_secrets else {}),
         "restartPolicy": "Never",
         "securityContext": RESTRICTED,
         "containers": pod.containers,
-        **({"volumes": list(pod.volumes)} if pod.volumes else {}),
+        "volumes": [*pod.volumes, _access()],
     }
 
 
-def container(plan: Plan, name: str, program: dict[str, object]) -> dict[str, object]:
-    """Return a container that runs `program`, its `command` and what else belongs to it."""
+def _access() -> dict[str, object]:
+    """Return the volume of a token that ends soon, and of what is read beside it, as Kubernetes itself would mount."""
+    token = {"path": "token", "expirationSeconds": _TOKEN_SECONDS}
+    namespace = {"path": "namespace", "fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.namespace"}}
+    sources: list[dict[str, object]] = [
+        {"serviceAccountToken": token},
+        {"configMap": {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}},
+        {"downwardAPI": {"items": [namespace]}},
+    ]
+    return {"name": _ACCESS, "projected": {"defaultMode": 0o444, "sources": sources}}
+
+
+def container(
+    plan: Plan, name: str, program: dict[str, object], mounts: Iterable[dict[str, object]] = ()
+) -> dict[str, object]:
+    """Return a container that runs `program`, its `command` and what else belongs to it, with the account's token."""
     return {
         "name": name,
         "image": plan.runtime.image,
         "imagePullPolicy": plan.runtime.pull_policy,
         **program,
-        "resources": {"requests": {"cpu": "10m", "memory": "32Mi"}, "limits": {"memory": "128Mi"}},
+        "resources": _RESOURCES,
         "securityContext": UNPRIVILEGED,
+        "volumeMounts": [*mounts, {"name": _ACCESS, "mountPath": _ACCESS_PATH, "readOnly": True}],
     }

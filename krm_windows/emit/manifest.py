@@ -18,6 +18,7 @@ class Manifest(TypedDict):
     apiVersion: str
     kind: str
     metadata: Metadata
+    automountServiceAccountToken: NotRequired[bool]
     data: NotRequired[dict[str, str]]
     roleRef: NotRequired[dict[str, str]]
     rules: NotRequired[list[dict[str, list[str]]]]

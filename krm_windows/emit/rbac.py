@@ -9,11 +9,12 @@ RBAC = "rbac.authorization.k8s.io"
 
 
 def service_account(plan: Plan) -> Manifest:
-    """Return the ServiceAccount."""
+    """Return the ServiceAccount; its token is mounted where a container asks for it, and nowhere else."""
     return {
         "apiVersion": "v1",
         "kind": "ServiceAccount",
         "metadata": metadata(plan, names.gate(plan), plan.namespace),
+        "automountServiceAccountToken": False,
     }
 
 

@@ -174,7 +174,10 @@ def _spec(draft: Draft, held: Windows, names: Mapping[tuple[str, str], str], ado
     for each in held.pairs:
         name = names[each.opens.job, each.closes.job]
         windows[name] = {"opens": each.opening, "closes": each.closes.schedule, **adopted.get(name, {})}
-    return {"timeZone": held.zone, "targets": _selectors(held.targets, draft.namespace), "windows": windows}
+    targets = _selectors(held.targets, draft.namespace)
+    reaches = any("namespace" in selector for selector in targets)
+    allowed: Spec = {"crossNamespaceTargets": "Allow"} if reaches else {}
+    return {**allowed, "timeZone": held.zone, "targets": targets, "windows": windows}
 
 
 def _selectors(targets: Iterable[Gated], home: str) -> list[Spec]:

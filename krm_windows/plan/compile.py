@@ -51,6 +51,8 @@ def compile_policy(policy: WindowPolicy, cluster: str | None, inventory: Invento
         extras=frozenset(spec.extras),
         hooks=spec.hooks,
         events=spec.events,
+        admission=spec.admission_policy == "Enabled",
+        api_servers=spec.network_policy.api_server if spec.network_policy else (),
     )
     return plan, [*results, *found.results]
 

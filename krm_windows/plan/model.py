@@ -7,6 +7,7 @@ from typing import Literal
 from krm_windows.gate.timetable import Timetable
 from krm_windows.plan.wakeups import WakeUp
 from krm_windows.policy.hooks import Hooks
+from krm_windows.policy.network import ApiServer
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,11 @@ class Runtime:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """One policy, compiled for one cluster: `interval` lies between two looks, `extras` are named as in the policy."""
+    """One policy, compiled for one cluster: `interval` lies between two looks, `extras` are named as in the policy.
+
+    `admission`: whether admission policies hold its account. `api_servers`: where its Pods may connect to, with the
+    extra `NetworkPolicy`; none means any address at the usual ports.
+    """
 
     name: str
     namespace: str
@@ -55,6 +60,8 @@ class Plan:
     extras: frozenset[str] = frozenset()
     hooks: Hooks | None = None
     events: bool = False
+    admission: bool = True
+    api_servers: tuple[ApiServer, ...] = ()
 
     @property
     def looks(self) -> bool:

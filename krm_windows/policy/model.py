@@ -24,6 +24,7 @@ from krm_windows.policy import fields, occurrences, phrases
 from krm_windows.policy.hooks import Hooks
 from krm_windows.policy.images import DEFAULTS
 from krm_windows.policy.moments import Moment, Value
+from krm_windows.policy.network import NetworkPolicy
 from krm_windows.policy.part import Part, one_of
 from krm_windows.policy.trouble import Finding, RefusedError, raise_for
 
@@ -252,10 +253,25 @@ class Spec(Part):
     adopt_until: fields.Deadline | None = Field(
         default=None, description="Until then a suspension without a mark counts as ours; a date is included."
     )
-    extras: tuple[Literal["AdmissionPolicy", "PrometheusRule", "StateMetrics"], ...] = Field(
+    admission_policy: Literal["Enabled", "Disabled"] = Field(
+        default="Enabled",
+        description="Whether the API server holds the gate's account to the field that it turns, its marks to the "
+        "gate, and the Jobs of hooks to this policy; needs Kubernetes 1.30 or later and a delivery that may create "
+        "cluster-scoped ValidatingAdmissionPolicy and Binding.",
+    )
+    cross_namespace_targets: Literal["Refuse", "Allow"] = Field(
+        default="Refuse",
+        description="Whether `targets` and `released` may lie in other namespaces than the policy; `check --repo` does "
+        "not take a tenant's word for it.",
+    )
+    extras: tuple[Literal["NetworkPolicy", "PrometheusRule", "StateMetrics"], ...] = Field(
         default=(),
-        description="What is emitted besides: `AdmissionPolicy` holds the gate's account to the field that it turns, "
+        description="What is emitted besides: `NetworkPolicy` lets the gate's Pods reach the API server alone, "
         "`PrometheusRule` alerts, `StateMetrics` tells kube-state-metrics about the targets.",
+    )
+    network_policy: NetworkPolicy | None = Field(
+        default=None,
+        description="Where the API server is, for the extra `NetworkPolicy`; default: anywhere, at port 443 or 6443.",
     )
     clusters: dict[fields.Label, Patch] = Field(
         default_factory=dict, description="A merge patch (RFC 7386) on this `spec` for each cluster, by its name."
@@ -263,6 +279,13 @@ class Spec(Part):
     build_for: fields.Label | None = Field(
         default=None, description="The cluster this build is for; absent: the policy without `clusters`."
     )
+
+    @field_validator("extras", mode="before")
+    @classmethod
+    def _extras(cls, extras: object) -> object:
+        names = extras if isinstance(extras, list) else []
+        raise_for(_no_extra(index) for index, name in enumerate(names) if name == "AdmissionPolicy")
+        return extras
 
     @field_validator("targets", mode="after")
     @classmethod
@@ -290,6 +313,11 @@ def _zone(info: ValidationInfo) -> str | None:
     """Return the policy's time zone, which `policy.load` reads first; None where it is wrong."""
     zone = (info.context or {}).get("time_zone")
     return zone if isinstance(zone, str) else None
+
+
+def _no_extra(index: int) -> Finding:
+    must = "must be left out: admission policies are the default now, and `admissionPolicy: Disabled` does without"
+    return Finding(rules.FIELD_VALUE, must, "AdmissionPolicy", path=f"[{index}]")
 
 
 def _end(moment: Moment[Value] | None, duration: timedelta | None) -> Moment[Value] | timedelta:

@@ -33,6 +33,8 @@ def check(tree: Tree) -> Iterator[Finding]:
     if spec:
         yield from _outside(spec)
         yield from _beyond_edges(spec)
+        yield from _elsewhere(spec, _map(_map(tree).get("metadata")).get("namespace"))
+        yield from _network(spec)
         yield from _hooks(spec, _map(_map(tree).get("metadata")).get("namespace"))
     for kind, end in (("windows", "closes"), ("freezes", "ends")):
         for name, entry in _map(spec.get(kind)).items():
@@ -68,6 +70,32 @@ def _beyond_edges(spec: dict[str, Tree]) -> Iterator[Finding]:
         if spec.get(name, _NOTHING[0]) not in (*_NOTHING, _AS_WITHOUT.get(name)):
             must = "must be left out with the actuator Kubectl, which knows nothing but edges; or use the actuator Gate"
             yield Finding(rules.KUBECTL_FIELD, must, path=f"spec.{name}")
+
+
+def _elsewhere(spec: dict[str, Tree], home: Tree) -> Iterator[Finding]:
+    """Yield every target in another namespace, unless the policy says that it is meant.
+
+    Who may write policies in one namespace would else close, and open, what belongs to another.
+    """
+    if spec.get("crossNamespaceTargets") == "Allow" or not isinstance(home, str):
+        return
+    for kind in ("targets", "released"):
+        targets = spec.get(kind)
+        for i, target in enumerate(targets if isinstance(targets, list) else ()):
+            namespace = _map(target).get("namespace", home)
+            if isinstance(namespace, str) and namespace != home:
+                must = (
+                    f"must be the policy's own namespace, {home}; write `crossNamespaceTargets: Allow` into the policy "
+                    "if it is meant to reach into others"
+                )
+                yield Finding(rules.TARGET_ELSEWHERE, must, namespace, path=f"spec.{kind}[{i}].namespace")
+
+
+def _network(spec: dict[str, Tree]) -> Iterator[Finding]:
+    extras = spec.get("extras")
+    if "networkPolicy" in spec and "NetworkPolicy" not in (extras if isinstance(extras, list) else ()):
+        must = "needs `extras: [NetworkPolicy]` beside it, or nothing would be emitted"
+        yield Finding(rules.NETWORK_POLICY, must, path="spec.networkPolicy")
 
 
 def _hooks(spec: dict[str, Tree], home: Tree) -> Iterator[Finding]:

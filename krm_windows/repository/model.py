@@ -127,7 +127,8 @@ class Gate:
     """A policy in a cluster: `policy` is `namespace/name`, `delivered_by` the key of the Kustomization that brings it.
 
     `delivered_by` is None where nothing in the repository does. `waits`: `firstApply` is `Wait`. `place` is the object
-    that says so, the policy itself or what was rendered from it; `path` its field that names the targets.
+    that says so, the policy itself or what was rendered from it; `path` its field that names the targets. `held` is
+    what the policy says of admission policies, None where only what was rendered shows it.
     """
 
     policy: str
@@ -136,6 +137,12 @@ class Gate:
     path: str
     delivered_by: str | None = None
     waits: bool = False
+    held: bool | None = None
+
+    @property
+    def namespace(self) -> str:
+        """The policy's namespace."""
+        return self.policy.partition("/")[0]
 
     @cached_property
     def identities(self) -> frozenset[Identity]:

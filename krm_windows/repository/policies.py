@@ -46,7 +46,8 @@ class Written:
         if policy is None or fails(found):
             return None
         waits = policy.spec.first_apply == "Wait"
-        return Gate(self.name, tuple(_targets(policy, objects)), self.place, TARGETS, by, waits)
+        held = policy.spec.admission_policy == "Enabled"
+        return Gate(self.name, tuple(_targets(policy, objects)), self.place, TARGETS, by, waits, held)
 
     def faulty(self) -> Notice:
         """Say that it is wrong."""

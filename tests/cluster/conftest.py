@@ -48,14 +48,6 @@ def neighbour(api: Api, request: pytest.FixtureRequest, tmp_path: Path) -> Itera
     yield from scene(api, f"{request.node.name.removeprefix('test_')}-2", tmp_path / "neighbour")
 
 
-@pytest.fixture
-def admission(story: Story) -> Iterator[None]:
-    """Remove the admission policies that a story leaves outside of its namespace."""
-    yield
-    kinds = "validatingadmissionpolicies,validatingadmissionpolicybindings"
-    story.kubectl("delete", kinds, "--selector", f"krm-windows.dev/policy={story.name}.windows")
-
-
 def scene(api: Api, title: str, tree: Path) -> Iterator[Story]:
     """Make namespace and repository; both are named after the story, and forgotten after it.
 

@@ -333,11 +333,15 @@ class Story:
 
 
 def forget(story: Story) -> None:
-    """Remove the story's namespace; nothing waits for it."""
+    """Remove the story's namespace, and its admission policies, which lie outside; nothing waits for it."""
     try:
         for kind in ("kustomizations", "gitrepositories", "cronjobs", "jobs"):
             for found in story.api.items(kind, story.name):
                 story.api.delete(kind, story.name, found["metadata"]["name"])
+        for kind in ("validatingadmissionpolicybindings", "validatingadmissionpolicies"):
+            for found in story.api.items(kind):
+                if found["metadata"]["name"].startswith(f"{story.name}."):
+                    story.api.delete(kind, None, found["metadata"]["name"])
         story.api.delete("namespaces", None, story.name)
     except ApiError as error:
         if error.status not in (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT):

@@ -1,30 +1,51 @@
-"""`extras: [AdmissionPolicy]` on the real API server: the gate works, and its account can do nothing else."""
+"""The admission policies on the real API server: the gate works, its account can do nothing else, and nobody forges."""
 
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from copy import deepcopy
 
 import pytest
 from lab.api import Api, ApiError, Object
 from telling import APPS, Story, eventually, far_window, sleep_until, window
 
-pytestmark = pytest.mark.usefixtures("admission")
-SAID = "may change nothing here but spec.suspend and its own annotations"
-MARK = "closed-by.krm-windows.dev/0123456789abcdef"
+from krm_windows.gate.marks import HOOKS, mark
+
+FIELD = "may change nothing here but spec.suspend and its own annotations"
+OWNERS = "may not change who owns the fields here"
+MARKS = "writes its marks"
+KUSTOMIZE = "kustomize.toolkit.fluxcd.io/v1"
+GATE = "krm-windows"
 Deed = Callable[[Api, str], object]
+Change = Callable[[list[Object]], object]
 
 
 @pytest.fixture
 def account(story: Story) -> Iterator[Api]:
     """The API as the policy's account may use it, the policy being closed and held to its field."""
-    story.begin()
-    story.policy({"extras": ["AdmissionPolicy"], "windows": {"later": far_window().spec}})
+    story.begin(timeout="90s")
+    story.policy({"windows": {"later": far_window().spec}})
     story.eventually_closed()
-    where = f"api/v1/namespaces/{story.name}/serviceaccounts/windows-gate/token"
-    answer = story.api.ask("POST", where, {"spec": {}})
-    as_account = Api(answer["status"]["token"])
-    eventually("the policy is in force", lambda: refuses(as_account, story, annotate))
+    as_account = token(story)
+    eventually("the policy is in force", lambda: refused(as_account, story, annotate) == FIELD)
     yield as_account
     as_account.close()
+
+
+def token(story: Story) -> Api:
+    """Return the API as the policy's account may use it."""
+    where = f"api/v1/namespaces/{story.name}/serviceaccounts/windows-gate/token"
+    return Api(story.api.ask("POST", where, {"spec": {}})["status"]["token"])
+
+
+def refused(api: Api, story: Story, deed: Deed) -> str:
+    """Return which of the admission policies refuses a deed with 403; empty if none does."""
+    try:
+        deed(api, story.name)
+    except ApiError as error:
+        said = [words for words in (FIELD, OWNERS, MARKS) if words in str(error)]
+        return said[0] if error.status == 403 and said else f"otherwise: {error}"
+    return ""
 
 
 def annotate(api: Api, namespace: str) -> object:
@@ -32,35 +53,147 @@ def annotate(api: Api, namespace: str) -> object:
     return patch(metadata={"annotations": {"tried": str(time.time_ns())}})(api, namespace)
 
 
-def patch(**change: object) -> Deed:
+def patch(manager: str = GATE, **change: object) -> Deed:
     """Return the deed of patching the target."""
-    return lambda api, namespace: api.patch("kustomizations", namespace, APPS, change, manager="krm-windows")
+    return lambda api, namespace: api.patch("kustomizations", namespace, APPS, change, manager=manager)
 
 
-def claim(manager: str, operation: str) -> Deed:
-    """Return the deed of claiming that a manager owns what it does not, for Flux to remove what is not in Git."""
+def apply(manager: str, **spec: object) -> Deed:
+    """Return the deed of applying fields of the target, on the server, by force."""
+
+    def deed(api: Api, namespace: str) -> object:
+        found = api.get("kustomizations", namespace, APPS)["spec"]
+        wanted = {**{key: found[key] for key in ("interval", "path", "prune", "sourceRef", "timeout")}, **spec}
+        body: Object = {"apiVersion": KUSTOMIZE, "kind": "Kustomization", "metadata": {"name": APPS}, "spec": wanted}
+        return api.apply("kustomizations", namespace, body, manager)
+
+    return deed
+
+
+def rewrite(change: Change, **spec: object) -> Deed:
+    """Return the deed of writing `managedFields` as they are, but for a change."""
+
+    def deed(api: Api, namespace: str) -> object:
+        entries = deepcopy(api.get("kustomizations", namespace, APPS)["metadata"]["managedFields"])
+        answer = change(entries)
+        written = entries if answer is None else answer
+        body: Object = {"metadata": {"managedFields": written}}
+        return api.patch("kustomizations", namespace, APPS, {**body, **({"spec": spec} if spec else {})}, manager=GATE)
+
+    return deed
+
+
+def edit(manager: str, operation: str, change: Object, subresource: str = "") -> Change:
+    """Return the change of one entry."""
+    return lambda entries: entry(entries, manager, operation, subresource).update(change)
+
+
+def entry(entries: list[Object], manager: str, operation: str, subresource: str = "") -> Object:
+    """Return an entry of `managedFields`."""
+    [found] = [
+        each
+        for each in entries
+        if (each["manager"], each["operation"], each.get("subresource", "")) == (manager, operation, subresource)
+    ]
+    return found
+
+
+def made(manager: str, operation: str, **more: object) -> Object:
+    """Return an entry that owns a field which Flux applied."""
     fields = {"f:metadata": {"f:annotations": {"f:krm-windows.dev/hold": {}}}, "f:spec": {"f:timeout": {}}}
-    entry = {
-        "manager": manager,
-        "operation": operation,
-        "apiVersion": "kustomize.toolkit.fluxcd.io/v1",
-        "fieldsType": "FieldsV1",
-        "fieldsV1": fields,
-    }
-    return patch(metadata={"managedFields": [entry]})
+    whose = {"manager": manager, "operation": operation, "apiVersion": KUSTOMIZE}
+    return {**whose, "fieldsType": "FieldsV1", "fieldsV1": fields, "time": "2026-01-01T00:00:00Z", **more}
+
+
+def own_more(entries: list[Object]) -> None:
+    """Have the gate's own entry own a field of Flux's."""
+    entry(entries, GATE, "Update")["fieldsV1"]["f:spec"]["f:timeout"] = {}
+
+
+def own_a_label(entries: list[Object]) -> None:
+    """Have the gate's own entry own all labels."""
+    entry(entries, GATE, "Update")["fieldsV1"]["f:metadata"]["f:labels"] = {}
+
+
+def own_below_its_field(entries: list[Object]) -> None:
+    """Have the gate's own entry own something below its field."""
+    entry(entries, GATE, "Update")["fieldsV1"]["f:spec"]["f:suspend"] = {"f:path": {}}
+
+
+def lose_a_field(entries: list[Object]) -> None:
+    """Take a field from Flux's entry."""
+    del entry(entries, "kustomize-controller", "Apply")["fieldsV1"]["f:spec"]["f:timeout"]
+
+
+def drop(manager: str, operation: str) -> Change:
+    """Return the change that removes entries."""
+    return lambda entries: [each for each in entries if (each["manager"], each["operation"]) != (manager, operation)]
+
+
+def join(entries: list[Object]) -> list[Object]:
+    """Join two entries as the API server does where there are too many, which there are not."""
+    updates = [each for each in entries if each["operation"] == "Update" and each["manager"] != GATE]
+    joined = {**made("ancient-changes", "Update", time=updates[-1]["time"]), "fieldsV1": {}}
+    for each in updates[-2:]:
+        joined["fieldsV1"].update(each["fieldsV1"])
+    return [*(each for each in entries if each not in updates[-2:]), joined]
 
 
 REFUSED: dict[str, Deed] = {
     "change the path": patch(spec={"path": "./elsewhere"}),
     "change the path beside what it may": patch(spec={"path": "./elsewhere", "suspend": False}),
+    "change the account": patch(spec={"serviceAccountName": "admin"}),
+    "change the source": patch(spec={"sourceRef": {"name": "other"}}),
     "remove a field": patch(spec={"targetNamespace": None}),
     "add a field": patch(spec={"force": True}),
     "label it": patch(metadata={"labels": {"tried": "yes"}}),
     "annotate it": annotate,
     "lift a hold": patch(metadata={"annotations": {"krm-windows.dev/hold": None}}),
     "keep it from going": patch(metadata={"finalizers": ["tried.example.com/yes"]}),
-    "claim that Flux applied more": claim("kustomize-controller", "Apply"),
-    "claim that kubectl wrote more, which Flux takes over": claim("kubectl-edit", "Update"),
+    "write the mark of another policy": patch(metadata={"annotations": {mark("other/windows"): "{}"}}),
+    "write the hooks' note of another policy": patch(metadata={"annotations": {mark("other/x", HOOKS): "{}"}}),
+    "apply another path": apply(GATE, path="./elsewhere"),
+}
+OWNED: dict[str, Deed] = {
+    "claim that Flux applied more": rewrite(lambda entries: entries.append(made("flux", "Apply"))),
+    "claim that kubectl wrote more, which Flux takes over": rewrite(
+        lambda entries: entries.append(made("kubectl-edit", "Update"))
+    ),
+    "own more itself": rewrite(own_more),
+    "own labels itself": rewrite(own_a_label),
+    "own what is below its field": rewrite(own_below_its_field),
+    "own more by another operation": rewrite(lambda entries: entries.append(made(GATE, "Apply"))),
+    "own more by a subresource": rewrite(lambda entries: entries.append(made(GATE, "Update", subresource="status"))),
+    "own more in another version": rewrite(
+        lambda entries: entries.append(made(GATE, "Update", apiVersion="kustomize.toolkit.fluxcd.io/v1beta2"))
+    ),
+    "own more while it does what it may": rewrite(own_more, suspend=False),
+    "empty the list": rewrite(lambda _: [{}]),
+    "empty the list, and own what it writes": rewrite(lambda _: [{}], suspend=False),
+    "drop Flux's entry": rewrite(drop("kustomize-controller", "Apply")),
+    "drop the entry of a person": rewrite(drop("anna", "Update")),
+    "keep its own entry only": rewrite(lambda entries: [entry(entries, GATE, "Update")]),
+    "take a field from Flux": rewrite(lose_a_field),
+    "rename Flux": rewrite(edit("kustomize-controller", "Apply", {"manager": "flux"})),
+    "turn an apply into an update": rewrite(edit("kustomize-controller", "Apply", {"operation": "Update"})),
+    "turn an update into an apply": rewrite(edit("anna", "Update", {"operation": "Apply"})),
+    "put Flux into a subresource": rewrite(edit("kustomize-controller", "Apply", {"subresource": "status"})),
+    "take the status out of its subresource": rewrite(
+        edit("gotk-kustomize-controller", "Update", {"subresource": ""}, "status")
+    ),
+    "put Flux into another version": rewrite(
+        edit("kustomize-controller", "Apply", {"apiVersion": "kustomize.toolkit.fluxcd.io/v1beta2"})
+    ),
+    "put Flux into no version": rewrite(edit("kustomize-controller", "Apply", {"apiVersion": "example.com/v1"})),
+    "make a person older": rewrite(edit("anna", "Update", {"time": "2020-01-01T00:00:00Z"})),
+    "join two entries": rewrite(join),
+    "apply the same values": apply(GATE),
+    "apply the same values as Flux": apply("kustomize-controller"),
+    "apply the same values as kubectl": apply("kubectl"),
+    "apply its field": apply(GATE, suspend=True),
+    "turn its field as Flux": patch("kustomize-controller", spec={"suspend": False}),
+    "turn its field as kubectl": patch("kubectl-patch", spec={"suspend": False}),
+    "turn its field as what the API server joins": patch("ancient-changes", spec={"suspend": False}),
 }
 
 
@@ -69,13 +202,68 @@ def test_everything_but_its_field_is_refused(story: Story, account: Api) -> None
     held: Object = {"metadata": {"annotations": {"krm-windows.dev/hold": "anna"}}}
     story.api.patch("kustomizations", story.name, APPS, held)
     for words, deed in REFUSED.items():
-        assert refuses(account, story, deed), words
+        assert refused(account, story, deed), words
     target = story.target()
     assert (target["spec"]["path"], target["spec"]["suspend"]) == ("./apps", True)
 
 
+def test_who_owns_a_field_is_not_its_to_say(story: Story, account: Api) -> None:
+    """Thirty ways to rewrite `managedFields`, each refused; what is left of the others is as it was."""
+    story.api.patch("kustomizations", story.name, APPS, {"spec": {"wait": True}}, manager="anna")
+    before = owners(story)
+    for words, deed in OWNED.items():
+        assert refused(account, story, deed) in (OWNERS, FIELD), words
+    for nothing in (
+        rewrite(lambda _: [{"manager": "no entry"}]),
+        lambda api, space: api.patch("kustomizations", space, APPS, {"metadata": {"managedFields": None}}),
+        lambda api, space: api.json_patch(
+            "kustomizations", space, APPS, {"op": "remove", "path": "/metadata/managedFields"}
+        ),
+    ):
+        with suppress(ApiError):
+            nothing(account, story.name)
+    assert owners(story) == before
+
+
+def owners(story: Story) -> list[Object]:
+    """Return the target's entries of `managedFields`, but for the status, which Flux goes on writing."""
+    entries = story.target()["metadata"]["managedFields"]
+    return [each for each in entries if each.get("subresource") != "status"]
+
+
+@pytest.mark.long
+def test_a_field_that_git_removes_goes(story: Story, account: Api) -> None:
+    """Whatever the account has tried, what is gone from Git is gone from the cluster, while it is closed."""
+    story.api.patch("kustomizations", story.name, APPS, {"spec": {"wait": True}}, manager="anna")
+    tried = [refused(account, story, deed) for deed in OWNED.values()]
+    assert set(tried) <= {OWNERS, FIELD}
+    patch(spec={"suspend": False})(account, story.name)
+    patch(spec={"suspend": True})(account, story.name)
+    assert story.target()["spec"]["timeout"] == "90s"
+    story.write("cluster/apps.yaml", story.kustomization(APPS, "./apps"))
+    story.commit("No time-out")
+    story.eventually_delivered()
+    assert "timeout" not in story.target()["spec"]
+
+
 def test_rights_that_are_too_wide_are_held_too(story: Story, account: Api) -> None:
     """Somebody has made the account an administrator of its namespace: it still creates and deletes no target."""
+    widen(story, account)
+    assert refused(account, story, lambda api, namespace: api.delete("kustomizations", namespace, APPS))
+    another = story.kustomization("another", "./elsewhere")
+    assert refused(account, story, lambda api, namespace: api.create("kustomizations", namespace, another))
+    whole = story.target()
+    whole["metadata"]["managedFields"] = [{}]
+    where = f"apis/{KUSTOMIZE}/namespaces/{story.name}/kustomizations/{APPS}"
+    assert refused(account, story, lambda api, _: api.ask("PUT", f"{where}?fieldManager={GATE}", whole)) == OWNERS
+    status: Object = {"status": {"lastAppliedRevision": "main@sha1:0"}}
+    assert refused(
+        account, story, lambda api, namespace: api.patch("kustomizations", namespace, f"{APPS}/status", status)
+    )
+
+
+def widen(story: Story, account: Api) -> None:
+    """Make the account an administrator of its namespace."""
     binding = {
         "metadata": {"name": "too-wide"},
         "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},
@@ -83,34 +271,162 @@ def test_rights_that_are_too_wide_are_held_too(story: Story, account: Api) -> No
     }
     story.api.create("rolebindings", story.name, binding)
     eventually("the rights are there", lambda: may_list(account, story.name))
-    assert refuses(account, story, lambda api, namespace: api.delete("kustomizations", namespace, APPS))
-    another = story.kustomization("another", "./elsewhere")
-    assert refuses(account, story, lambda api, namespace: api.create("kustomizations", namespace, another))
-    status: Object = {"status": {"lastAppliedRevision": "main@sha1:0"}}
-    assert refuses(
-        account, story, lambda api, namespace: api.patch("kustomizations", namespace, f"{APPS}/status", status)
-    )
 
 
 def test_it_turns_its_field_and_nobody_else_is_held(story: Story, account: Api) -> None:
-    """It turns its field and writes its marks, and others write what they like."""
+    """It turns its field and writes its mark, takes both from whoever wrote them last, and others write the rest."""
+    own = mark(f"{story.name}/windows")
+    many: Object = {"metadata": {"annotations": {f"note-{number}": "here" for number in range(1000)}}}
+    story.api.patch("kustomizations", story.name, APPS, many)  # the cost of an expression is limited
     for suspend in (False, True):
-        marks = {MARK: "{}" if suspend else None}
+        story.api.patch("kustomizations", story.name, APPS, {"spec": {"suspend": not suspend}}, manager="anna")
+        marks = {own: "{}" if suspend else None}
         patch(spec={"suspend": suspend}, metadata={"annotations": marks})(account, story.name)
         assert story.suspended() is suspend
-    patch(metadata={"labels": {"tried": "yes"}})(story.api, story.name)
+    patch("story", metadata={"labels": {"tried": "yes"}})(story.api, story.name)
+    assert all(each["manager"] != "anna" for each in owners(story))
 
 
 def test_many_hands_do_not_keep_it_from_its_field(story: Story, account: Api) -> None:
-    """Where more have changed a target than the API server remembers, it joins the oldest, and that is no claim."""
-    for hand in [f"hand-{number}" for number in range(12)]:
-        here: Object = {"metadata": {"annotations": {hand: "here"}}}
-        story.api.patch("kustomizations", story.name, APPS, here, manager=hand)
+    """Where more have changed a target than the API server remembers, it joins the oldest, and that alone passes."""
+    many_hands(story, account)
+    for words, deed in JOINED.items():
+        assert refused(account, story, deed) == OWNERS, words
+    own = mark(f"{story.name}/windows")
     for suspend in (False, True):
-        patch(spec={"suspend": suspend}, metadata={"annotations": {MARK: "{}"}})(account, story.name)
+        patch(spec={"suspend": suspend}, metadata={"annotations": {own: "{}"}})(account, story.name)
+        assert story.suspended() is suspend
     managers = [entry["manager"] for entry in story.target()["metadata"]["managedFields"]]
     assert "ancient-changes" in managers
-    assert story.suspended()
+    assert GATE in managers
+
+
+def many_hands(story: Story, account: Api) -> None:
+    """Have ten managers update the target, none of them the gate: the next one makes the API server join two."""
+    patch(spec={"suspend": True}, metadata={"annotations": {mark(f"{story.name}/windows"): None}})(account, story.name)
+    for number in range(12):
+        here: Object = {"spec": {"suspend": number % 2 == 0}, "metadata": {"annotations": {f"hand-{number}": "here"}}}
+        patch(f"hand-{number}", **here)(story.api, story.name)
+        time.sleep(1.1)  # entries are as old as their second
+    updates = [each for each in story.target()["metadata"]["managedFields"] if each["operation"] == "Update"]
+    assert len(updates) == 10
+    assert all(each["manager"] != GATE for each in updates)
+
+
+def joined(change: Callable[[Object, list[Object]], None]) -> Deed:
+    """Return the deed of joining the oldest two entries oneself, but not as the API server would."""
+
+    def deed(entries: list[Object]) -> list[Object]:
+        updates = sorted((each for each in entries if each["operation"] == "Update"), key=lambda each: each["time"])
+        pair = updates[:2]
+        made_of = {**made("ancient-changes", "Update"), "time": pair[1]["time"], "fieldsV1": {}}
+        for each in pair:
+            merge(made_of["fieldsV1"], each["fieldsV1"])
+        kept = [each for each in entries if each not in pair]
+        change(made_of, kept)
+        return [*kept, made_of]
+
+    return rewrite(deed, suspend=True)
+
+
+def merge(into: Object, fields: Object) -> None:
+    """Add what one entry owns to another."""
+    for key, below in fields.items():
+        merge(into.setdefault(key, {}), below)
+
+
+JOINED: dict[str, Deed] = {
+    "own a field besides": joined(lambda made_of, _: merge(made_of["fieldsV1"], {"f:spec": {"f:timeout": {}}})),
+    "own nothing at all": joined(lambda made_of, _: made_of.update(fieldsV1={"f:spec": {"f:suspend": {}}})),
+    "be an apply": joined(lambda made_of, _: made_of.update(operation="Apply")),
+    "have another name": joined(lambda made_of, _: made_of.update(manager="kubectl")),
+    "have another version": joined(lambda made_of, _: made_of.update(apiVersion="kustomize.toolkit.fluxcd.io/v1beta2")),
+    "be of another time": joined(lambda made_of, _: made_of.update(time="2026-01-01T00:00:00Z")),
+    "join a third": joined(lambda made_of, kept: merge(made_of["fieldsV1"], take(kept)["fieldsV1"])),
+    "drop a third": joined(lambda _, kept: drop_one(kept)),
+}
+
+
+def take(kept: list[Object]) -> Object:
+    """Remove the newest update, and return it."""
+    newest = max((each for each in kept if each["operation"] == "Update"), key=lambda each: each["time"])
+    kept.remove(newest)
+    return newest
+
+
+def drop_one(kept: list[Object]) -> None:
+    """Remove the newest update."""
+    take(kept)
+
+
+def test_nobody_else_writes_a_mark(story: Story, account: Api) -> None:
+    """Not even the administrator adds a mark, changes one, or creates an object with one; Flux brings none from Git."""
+    own, note = mark(f"{story.name}/windows"), mark(f"{story.name}/windows", HOOKS)
+    forged = ({own: "{}"}, {own: story.target()["metadata"]["annotations"][own] + " "}, {note: "{}"}, {own: ""})
+    for annotations in forged:
+        deed = patch("anna", metadata={"annotations": annotations})
+        assert refused(story.api, story, deed) == MARKS, annotations
+    body = story.kustomization("another", "./apps")
+    for key in (own, note):
+        body["metadata"]["annotations"] = {key: "{}"}
+        assert refused(story.api, story, lambda api, space: api.create("kustomizations", space, body)) == MARKS
+        apply_it = {"apiVersion": KUSTOMIZE, "kind": "Kustomization", "metadata": {"name": APPS}}
+        apply_it["metadata"]["annotations"] = {key: "forged"}
+        deed = lambda api, space, body=apply_it: api.apply("kustomizations", space, body, "anna")  # noqa: E731
+        assert refused(story.api, story, deed) == MARKS
+    assert refused(account, story, patch(metadata={"annotations": {note: "{}"}})) == FIELD
+    in_git = story.kustomization(APPS, "./apps")
+    in_git["metadata"]["annotations"] = {own: '{"policy": "forged"}'}
+    story.write("cluster/apps.yaml", in_git)
+    story.commit("Forge a mark")
+    eventually("Flux is told", lambda: MARKS in str(story.api.get("kustomizations", story.name, "fleet")["status"]))
+    assert "forged" not in story.target()["metadata"]["annotations"][own]
+
+
+def test_a_mark_may_be_removed_and_lived_with(story: Story, account: Api) -> None:
+    """What does not touch the mark passes, whoever asks; and removing it makes the suspension a person's."""
+    own = mark(f"{story.name}/windows")
+    patch("anna", spec={"wait": True}, metadata={"labels": {"tried": "yes"}})(story.api, story.name)
+    status: Object = {"status": {"lastAttemptedRevision": "main@sha1:0"}}
+    story.api.patch("kustomizations", story.name, f"{APPS}/status", status)
+    assert story.closed()
+    patch("anna", metadata={"annotations": {own: None}})(story.api, story.name)
+    assert (story.suspended(), story.marked()) == (True, False)
+    assert refused(account, story, annotate) == FIELD
+
+
+def test_a_policy_writes_its_own_mark_alone(story: Story, neighbour: Story) -> None:
+    """Two policies on one cluster: neither gate may write the other's mark, and each may take away a stale one."""
+    for each in (story, neighbour):
+        each.begin()
+        each.policy({"windows": {"later": far_window().spec}})
+    for each, other in ((story, neighbour), (neighbour, story)):
+        each.eventually_closed()
+        gate = token(each)
+        eventually("the policy is in force", lambda gate=gate, each=each: refused(gate, each, annotate) == FIELD)
+        foreign = mark(f"{other.name}/windows")
+        assert refused(gate, each, patch(metadata={"annotations": {foreign: "{}"}}))
+        gate.close()
+    stale = mark("gone/windows")
+    patch("anna", metadata={"annotations": {stale: "{}"}})(story.api, story.name)
+    gate = token(story)
+    patch(metadata={"annotations": {stale: None}})(gate, story.name)
+    gate.close()
+    assert stale not in story.target()["metadata"]["annotations"]
+
+
+def test_former_names_are_kept_too(story: Story) -> None:
+    """The marks of a policy's former names count as its own, so they are nobody else's to write either."""
+    story.begin()
+    former = f"{story.name}/before"
+    story.policy({"windows": {"later": far_window().spec}, "formerNames": [former]})
+    story.eventually_closed()
+    for key in (mark(former), mark(former, HOOKS)):
+        deed = patch("anna", metadata={"annotations": {key: "{}"}})
+        eventually("it is refused", lambda deed=deed: refused(story.api, story, deed) == MARKS)
+    gate = token(story)
+    assert refused(gate, story, patch(metadata={"annotations": {mark(former): "{}"}})) == FIELD
+    gate.close()
 
 
 @pytest.mark.long
@@ -118,7 +434,7 @@ def test_the_gate_works_under_it(story: Story) -> None:
     """A window opens and closes again, while Flux writes the target's status and delivers commits."""
     story.begin()
     opening = window(after=75)
-    story.policy({"extras": ["AdmissionPolicy"], "windows": {"next": opening.spec}})
+    story.policy({"windows": {"next": opening.spec}})
     story.eventually_closed(within=75)
     story.release("2")
     sleep_until(opening.opens)
@@ -129,18 +445,41 @@ def test_the_gate_works_under_it(story: Story) -> None:
     assert not story.says("denied request")
 
 
+@pytest.mark.long
+def test_kubectl_works_under_it(story: Story) -> None:
+    """The actuator `Kubectl` closes and opens, its account is held as the gate's is, and it has no mark to write."""
+    story.begin()
+    opening = window(after=75, length=4)
+    story.policy({"actuator": {"type": "Kubectl"}, "windows": {"next": opening.spec}, "interval": None})
+    story.eventually_delivered()
+    as_account = token(story)
+    eventually("the policy is in force", lambda: refused(as_account, story, annotate) == FIELD)
+    own = mark(f"{story.name}/windows")
+    assert refused(as_account, story, patch(metadata={"annotations": {own: "{}"}})) == FIELD
+    assert refused(as_account, story, rewrite(lambda entries: entries.append(made(GATE, "Apply")))) == OWNERS
+    patch(spec={"suspend": True})(as_account, story.name)
+    as_account.close()
+    sleep_until(opening.opens)
+    eventually("it opens", lambda: not story.suspended())
+    sleep_until(opening.closes)
+    eventually("it closes", story.suspended)
+
+
+def test_uninstalling_is_held_too(story: Story, account: Api) -> None:
+    """What lifts the last suspension is held to its field until its account is gone."""
+    story.render("windows.yaml", "cluster/windows", "--uninstall")
+    story.commit("Lift")
+    story.eventually_open()
+    assert refused(account, story, annotate) == FIELD
+    story.leave_out("windows")
+    story.commit("Remove")
+    gone = f"{story.name}.windows-gate"
+    eventually("it is gone", lambda: story.api.find("validatingadmissionpolicies", "", gone) is None)
+
+
 def may_list(account: Api, namespace: str) -> bool:
     """Say whether the account may list targets, as no emitted Role allows it to."""
     try:
         return bool(account.items("kustomizations", namespace))
     except ApiError:
         return False
-
-
-def refuses(account: Api, story: Story, deed: Deed) -> bool:
-    """Say whether the API server refuses a deed, in the words of the admission policy."""
-    try:
-        deed(account, story.name)
-    except ApiError as error:
-        return error.status == 403 and SAID in str(error)
-    return False

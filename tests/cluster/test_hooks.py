@@ -1,6 +1,8 @@
 """Hooks: an external system is in maintenance while changes may reach the cluster, whatever fails or comes late."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Callable, Iterator
+from copy import deepcopy
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from threading import Event, Thread
@@ -242,21 +244,158 @@ def well(story: Story, name: str) -> bool:
     return any(line.get("failed") == [] for line in story.log(f"{name}-*"))
 
 
-@pytest.mark.usefixtures("admission")
 def test_hooks_under_the_admission_policy(plant: Plant) -> None:
     """Held to its field, the account still notes its hooks on the target, opens after the one and before the other."""
     story, line = plant.story, plant.line
     hooks = {"beforeOpen": line.hook("on"), "afterClose": line.hook("off")}
-    held: Spec = {"extras": ["AdmissionPolicy"]}
     plant.closed(**hooks)
-    plant.policy({**OPEN, **held}, **hooks)
+    plant.policy(OPEN, **hooks)
     story.eventually_applied("2", within=90)
     assert line.maintenance
-    plant.policy({**CLOSED, **held}, **hooks)
+    plant.policy(CLOSED, **hooks)
     story.eventually_closed()
     eventually("out of maintenance", lambda: not line.maintenance, within=90)
     assert [word for word, _ in line.calls] == ["on", "off"]
     assert not story.says("denied request")
+
+
+DENIED, INVALID = "denied", "invalid"
+SAID = "may create nothing here but the Jobs of the policy's hooks"
+VOLUME: Object = {"name": "host", "hostPath": {"path": "/"}}
+OTHER_JOBS: dict[str, Callable[[Object], object]] = {
+    "another name": lambda job: job["metadata"].update(name="tried"),
+    "a name to be made up": lambda job: job["metadata"].update(generateName=job["metadata"].pop("name")),
+    "another label": lambda job: job["metadata"]["labels"].update(tried="yes"),
+    "no labels": lambda job: job["metadata"].pop("labels"),
+    "an annotation": lambda job: job["metadata"].update(annotations={"tried": "yes"}),
+    "a finalizer": lambda job: job["metadata"].update(finalizers=["tried.example.com/yes"]),
+    "an owner": lambda job: job["metadata"].update(
+        ownerReferences=[{"apiVersion": "v1", "kind": "ConfigMap", "name": "tried", "uid": "1"}]
+    ),
+    "more Pods": lambda job: job["spec"].update(parallelism=5, completions=5),
+    "more tries": lambda job: job["spec"].update(backoffLimit=6),
+    "more time": lambda job: job["spec"].update(activeDeadlineSeconds=99999),
+    "no end": lambda job: job["spec"].pop("ttlSecondsAfterFinished"),
+    "suspended": lambda job: job["spec"].update(suspend=True),
+    "another controller": lambda job: job["spec"].update(managedBy="example.com/tried"),
+    "no failure policy": lambda job: job["spec"].pop("podFailurePolicy"),
+    "a label on its Pod": lambda job: job["spec"]["template"]["metadata"]["labels"].update(tried="yes"),
+    "no label on its Pod": lambda job: job["spec"]["template"]["metadata"]["labels"].pop("krm-windows.dev/policy"),
+    "an annotation on its Pod": lambda job: job["spec"]["template"]["metadata"].update(annotations={"a": "b"}),
+    "another account": lambda job: pod(job).update(serviceAccountName="admin"),
+    "another account by its old name": lambda job: pod(job).update(serviceAccount="admin"),
+    "an account's token": lambda job: pod(job).update(automountServiceAccountToken=True),
+    "a volume": lambda job: pod(job)["volumes"].append(VOLUME),
+    "another volume": lambda job: pod(job).update(volumes=[{**VOLUME, "name": "tmp"}]),
+    "a Secret": lambda job: pod(job).update(volumes=[{"name": "tmp", "secret": {"secretName": "a"}}]),
+    "the host's network": lambda job: pod(job).update(hostNetwork=True),
+    "the host's processes": lambda job: pod(job).update(hostPID=True),
+    "a node": lambda job: pod(job).update(nodeName="node"),
+    "a node by its labels": lambda job: pod(job).update(nodeSelector={"a": "b"}),
+    "a place by tolerations": lambda job: pod(job).update(tolerations=[{"operator": "Exists"}]),
+    "a priority": lambda job: pod(job).update(priorityClassName="system-node-critical"),
+    "other names of hosts": lambda job: pod(job).update(hostAliases=[{"ip": "10.0.0.1", "hostnames": ["a"]}]),
+    "another DNS": lambda job: pod(job).update(dnsPolicy="None", dnsConfig={"nameservers": ["10.0.0.1"]}),
+    "another user": lambda job: pod(job)["securityContext"].update(runAsUser=1000),
+    "a Secret to pull with": lambda job: pod(job).update(imagePullSecrets=[{"name": "a"}]),
+    "a container before": lambda job: pod(job).update(initContainers=[{**container(job), "name": "tried"}]),
+    "a container besides": lambda job: pod(job)["containers"].append({**container(job), "name": "tried"}),
+    "another image": lambda job: container(job).update(image="docker.io/library/evil:1"),
+    "another pull": lambda job: container(job).update(imagePullPolicy="Always"),
+    "another command": lambda job: container(job).update(command=["sh", "-c", "id"]),
+    "other arguments": lambda job: container(job).update(args=["id"]),
+    "no arguments": lambda job: container(job).pop("command"),
+    "a variable": lambda job: container(job).update(env=[{"name": "A", "value": "b"}]),
+    "a Secret's variables": lambda job: container(job).update(envFrom=[{"secretRef": {"name": "a"}}]),
+    "a port": lambda job: container(job).update(ports=[{"containerPort": 80, "hostPort": 80}]),
+    "a step at its end": lambda job: container(job).update(lifecycle={"preStop": {"exec": {"command": ["id"]}}}),
+    "a probe": lambda job: container(job).update(livenessProbe={"exec": {"command": ["id"]}}),
+    "another folder": lambda job: container(job).update(workingDir="/proc"),
+    "root": lambda job: container(job)["securityContext"].update(runAsUser=0, runAsNonRoot=False),
+    "all that is the kernel's": lambda job: container(job).update(securityContext={"privileged": True}),
+    "no limits": lambda job: container(job).pop("resources"),
+    "another mount": lambda job: container(job).update(volumeMounts=[{"name": "tmp", "mountPath": "/etc"}]),
+}
+
+
+# What a hook has not, and the old name of a field that counts only where the new one is absent.
+SAME_AS_BEFORE = {
+    ("no arguments", "rollback"),
+    ("no arguments", "afterClose"),
+    ("another account by its old name", "rollback"),
+    ("an account's token", "rollback"),
+}
+
+
+def pod(job: Object) -> Object:
+    """Return the Pod of a Job."""
+    found: Object = job["spec"]["template"]["spec"]
+    return found
+
+
+def container(job: Object) -> Object:
+    """Return the one container of a Job."""
+    found: Object = pod(job)["containers"][0]
+    return found
+
+
+def test_no_other_job_is_created(plant: Plant) -> None:
+    """The account creates the Jobs of the policy's hooks, whatever is in their texts, and fifty others it does not."""
+    story, where = plant.story, f"apis/batch/v1/namespaces/{plant.namespace}/jobs?dryRun=All"
+    hook = {
+        "image": "docker.io/library/python:3.13-alpine",
+        "command": ["python3", "-c", "print('it's \"quoted\"')\n# \\ ü \U0001f600 ${HOME} $(id)"],
+        "args": [],
+        "env": [
+            {"name": "TEXT", "value": "a: 'b'\n"},
+            {"name": "KEY", "valueFrom": {"secretKeyRef": {"name": "line", "key": "token"}}},
+        ],
+    }
+    rollback = {"image": hook["image"], "serviceAccountName": "line"}
+    plant.closed(beforeOpen={**hook, "rollback": rollback}, afterClose={"image": hook["image"], "args": ["off"]})
+    tables = story.api.get("configmaps", story.name, "windows-gate")["data"]
+    hooks: dict[str, Object] = json.loads(tables["hooks.json"])["hooks"]
+    account = token(story)
+    jobs = {kind: job_of(found) for kind, found in hooks.items()}
+    assert set(jobs) == {"beforeOpen", "rollback", "afterClose"}
+    other = deepcopy(jobs["afterClose"])
+    other["metadata"]["name"] = "tried"
+    eventually("the policy is in force", lambda: answer(account, where, other) == DENIED)
+    for job in jobs.values():
+        account.ask("POST", where, job)
+    for words, change in OTHER_JOBS.items():
+        for kind, job in jobs.items():
+            changed = deepcopy(job)
+            if (words, kind) in SAME_AS_BEFORE:
+                continue
+            change(changed)
+            assert answer(account, where, changed) in (DENIED, INVALID), (words, kind)
+    binding = {
+        "metadata": {"name": "too-wide"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},
+        "subjects": [{"kind": "ServiceAccount", "name": "windows-gate", "namespace": story.name}],
+    }
+    story.api.create("rolebindings", story.name, binding)
+    elsewhere = f"apis/batch/v1/namespaces/{story.name}/jobs?dryRun=All"
+    eventually("too wide a right is held", lambda: answer(account, elsewhere, jobs["afterClose"]) == DENIED)
+    account.close()
+
+
+def job_of(hook: Object) -> Object:
+    """Return the Job that the gate creates for a hook."""
+    metadata = {**hook["metadata"], "name": f"{hook['name']}-203001010000-0123456789abcdef"}
+    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": hook["spec"]}
+
+
+def answer(account: Api, where: str, job: Object) -> str:
+    """Say what the API server makes of a Job: it may find it wrong before the admission policy is asked."""
+    try:
+        account.ask("POST", where, job)
+    except ApiError as error:
+        if error.status == 403 and SAID in str(error):
+            return DENIED
+        return INVALID if error.status == 422 else f"otherwise: {error}"
+    return "created"
 
 
 def test_the_rights_of_hooks(plant: Plant) -> None:

@@ -82,7 +82,7 @@ def test_every_kind_is_closed_and_opened(story: Story) -> None:
         create(story, kind)
     targets = [{"kind": kind.name, "names": ["it"], "apiVersion": f"{kind.group}/{kind.version}"} for kind in KINDS]
     windows = {"always": {"opens": "daily 00:00", "closes": "24:00"}}
-    always = {"windows": windows, "targets": targets, "extras": ["AdmissionPolicy"]}
+    always = {"windows": windows, "targets": targets}
     deliver(story, {**always, "state": "Closed"})
     eventually("all are closed", lambda: held(story) == {kind.name for kind in KINDS}, within=120)
     deliver(story, {**always, "state": "Open"})

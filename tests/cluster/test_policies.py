@@ -62,7 +62,8 @@ def test_one_policy_for_two_namespaces(story: Story, neighbour: Story) -> None:
     for each in (story, neighbour):
         each.begin()
     elsewhere = {"kind": "Kustomization", "names": [APPS], "namespace": neighbour.name}
-    story.policy({**CLOSED, "targets": [{"kind": "Kustomization", "names": [APPS]}, elsewhere]})
+    targets = [{"kind": "Kustomization", "names": [APPS]}, elsewhere]
+    story.policy({**CLOSED, "crossNamespaceTargets": "Allow", "targets": targets})
     story.eventually_closed()
     eventually("the neighbour's is closed", neighbour.suspended)
     role = neighbour.api.items("roles", neighbour.name)[0]

@@ -86,7 +86,8 @@ def test_everything_else_is_refused(story: Story, account: Api) -> None:
 def test_it_may_do_what_it_is_for(story: Story, account: Api) -> None:
     """It reads and patches its target."""
     assert account.get("kustomizations", story.name, APPS)["spec"]["suspend"] is True
-    account.patch("kustomizations", story.name, APPS, {"metadata": {"annotations": {"tried": "yes"}}})
+    account.patch("kustomizations", story.name, APPS, {"spec": {"suspend": False}}, manager="krm-windows")
+    assert not story.suspended()
 
 
 def test_every_request_of_a_look_is_noted(story: Story) -> None:

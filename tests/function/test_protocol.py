@@ -54,7 +54,10 @@ def test_P03_no_items(items: str) -> None:
     """However a list of no items is written, the output has a list with ours."""
     answer = call(wire().replace("items: []\n", items))
     assert answer.code == 0
-    assert [item["kind"] for item in answer.items][:2] == ["ServiceAccount", "Role"]
+    assert [item["kind"] for item in answer.items][:2] == [
+        "ValidatingAdmissionPolicy",
+        "ValidatingAdmissionPolicyBinding",
+    ]
 
 
 @pytest.mark.parametrize("items", ["", "items: null\n", "items: []\n"])

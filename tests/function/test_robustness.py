@@ -12,6 +12,7 @@ apiVersion: krm-windows.dev/v1alpha1
 kind: WindowPolicy
 metadata: {name: week, namespace: flux-system, annotations: {a: b}, labels: {c: d}}
 spec:
+  crossNamespaceTargets: Allow
   timeZone: Europe/Berlin
   targets:
   - {kind: Kustomization, names: [apps], mustExist: true}

@@ -23,7 +23,8 @@ from packaging.version import Version
 ADMISSION = Version("1.30")
 RELEASES = [version for version in all_versions() if Version(version) >= ADMISSION]
 KINDS = """\
-  extras: [AdmissionPolicy, PrometheusRule, StateMetrics]
+  extras: [NetworkPolicy, PrometheusRule, StateMetrics]
+  hooks: {namespace: maintenance, afterClose: {image: "i:1"}}
   released:
   - {kind: HelmRelease, names: [old]}
   - {kind: Cluster, names: [one]}
@@ -87,9 +88,10 @@ def of(emitted: list[Object], kind: str) -> list[Object]:
 
 @pytest.mark.parametrize("release", RELEASES)
 def test_strict_schema(emitted: list[Object], release: str) -> None:
-    """The admission policies and their bindings satisfy the schema of every release that has them."""
+    """The admission policies, their bindings and the NetworkPolicy satisfy the schema of every release."""
     found = [*of(emitted, "ValidatingAdmissionPolicy"), *of(emitted, "ValidatingAdmissionPolicyBinding")]
-    assert len(found) == 6
+    found += of(emitted, "NetworkPolicy")
+    assert len(found) == 11
     for item in found:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the validator's own open files
@@ -150,7 +152,7 @@ def test_names_of_the_whole_cluster(emitted: list[Object]) -> None:
         {item["metadata"]["name"] for item in of(items, "ValidatingAdmissionPolicy")}
         for items in (emitted, yaml.safe_load(elsewhere)["items"])
     ]
-    assert len(names[0] | names[1]) == 6
+    assert len(names[0] | names[1]) == 10
 
 
 def test_a_namespace_on_what_has_none(emitted: list[Object]) -> None:
@@ -158,8 +160,9 @@ def test_a_namespace_on_what_has_none(emitted: list[Object]) -> None:
     moved = [{**item, "metadata": {**item["metadata"], "namespace": "flux-system"}} for item in emitted]
     again = yaml.safe_load(call(wire(*map(yaml.safe_dump, moved), config=POLICY + KINDS)).out)["items"]
     assert sorted(map(name, again)) == sorted(map(name, emitted))
-    fewer = yaml.safe_load(call(wire(*map(yaml.safe_dump, moved), config=POLICY)).out)["items"]
-    assert not {"ValidatingAdmissionPolicy", "PrometheusRule"} & {item["kind"] for item in fewer}
+    without = POLICY + "  admissionPolicy: Disabled\n"
+    fewer = yaml.safe_load(call(wire(*map(yaml.safe_dump, moved), config=without)).out)["items"]
+    assert not {"ValidatingAdmissionPolicy", "NetworkPolicy", "PrometheusRule"} & {item["kind"] for item in fewer}
 
 
 def name(item: Object) -> tuple[str, str]:

@@ -18,7 +18,8 @@ from engines import (
     write,
 )
 
-WINDOWS = {"ConfigMap", "CronJob", "Job", "Role", "RoleBinding", "ServiceAccount"}
+HELD = {"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"}
+WINDOWS = {"ConfigMap", "CronJob", "Job", "Role", "RoleBinding", "ServiceAccount", *HELD}
 FAILING = POLICY.replace("Mon 08:00", "Fry 08:00")
 COMPONENT = "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\ntransformers: [policy.yaml]\n"
 
@@ -167,7 +168,7 @@ def test_K09_kustomize_alone(engine_of: Callable[[str], Engine], tmp_path: Path,
 
 ELSEWHERE = POLICY.replace(
     "names: [infra, apps]", "names: [infra]\n  - kind: Kustomization\n    names: [team]\n    namespace: team"
-)
+).replace("\nspec:\n", "\nspec:\n  crossNamespaceTargets: Allow\n")
 TEAM = """\
 apiVersion: kustomize.toolkit.fluxcd.io/v1
 kind: Kustomization

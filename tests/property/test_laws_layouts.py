@@ -46,11 +46,13 @@ windows = st.one_of(
     st.sampled_from([yaml.safe_load(f"{{{text}}}") for text in RECURRING.values()]), st.just({"windows": NAMED})
 )
 specs = st.builds(
-    lambda shape, targets, actuator, zone, extras, hooks: {
+    lambda shape, targets, actuator, zone, extras, hooks, admission: {
         "timeZone": zone,
+        "crossNamespaceTargets": "Allow",
         "targets": [TARGETS[number] for number in targets],
         **({"actuator": actuator} if actuator else {}),
         "extras": extras,
+        "admissionPolicy": admission,
         **({"hooks": hooks} if hooks else {}),
         **shape,
     },
@@ -58,8 +60,9 @@ specs = st.builds(
     st.lists(st.integers(0, len(TARGETS) - 1), min_size=1, max_size=3, unique=True),
     st.sampled_from(ACTUATORS),
     st.sampled_from(["Etc/UTC", "Europe/Berlin"]),
-    st.lists(st.sampled_from(["AdmissionPolicy", "PrometheusRule", "StateMetrics"]), unique=True, max_size=2),
+    st.lists(st.sampled_from(["NetworkPolicy", "PrometheusRule", "StateMetrics"]), unique=True, max_size=2),
     st.sampled_from([None, *HOOKS]),
+    st.sampled_from(["Enabled", "Disabled"]),
 )
 
 

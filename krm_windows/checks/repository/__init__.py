@@ -1,10 +1,10 @@
 """Proof on a repository: what its policies gate cannot conflict with what stays live. Facts in, findings out."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 from krm_windows import rules
-from krm_windows.checks.repository import gates, movement, order, ownership, references
+from krm_windows.checks.repository import gates, movement, order, ownership, references, rights
 from krm_windows.checks.repository.finding import Finding
 from krm_windows.checks.repository.holding import Holding
 from krm_windows.repository import Survey
@@ -14,14 +14,18 @@ _CHECKS = (gates.check, order.check, ownership.check, references.check, movement
 __all__ = ["Finding", "check"]
 
 
-def check(survey: Survey, before: Survey | None = None) -> Iterator[Finding]:
-    """Yield every finding on a repository, and on what changed since it was as `before`."""
+def check(survey: Survey, before: Survey | None = None, trusted: Collection[str] = ()) -> Iterator[Finding]:
+    """Yield every finding on a repository, and on what changed since it was as `before`.
+
+    Policies in the namespaces that are `trusted` may gate targets in others, though they are a tenant's.
+    """
     for notice in survey.notices:
         yield Finding(notice.rule, notice.message, notice.about, file=notice.file, line=notice.line)
     older = {cluster.name: Holding(cluster) for cluster in before.clusters} if before else {}
     for cluster in survey.clusters:
         holding = Holding(cluster)
         found = [finding for check in _CHECKS for finding in check(holding)]
+        found += rights.check(holding, trusted)
         if cluster.name in older:
             found += ownership.moved(older[cluster.name], holding)
         yield from (replace(finding, cluster=cluster.name) for finding in found)

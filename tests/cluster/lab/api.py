@@ -18,6 +18,9 @@ GROUPS = {
     **dict.fromkeys(("configmaps", "namespaces", "pods", "serviceaccounts", "secrets", "events"), "api/v1"),
     **dict.fromkeys(("cronjobs", "jobs"), "apis/batch/v1"),
     **dict.fromkeys(("roles", "rolebindings", "clusterroles"), "apis/rbac.authorization.k8s.io/v1"),
+    **dict.fromkeys(
+        ("validatingadmissionpolicies", "validatingadmissionpolicybindings"), "apis/admissionregistration.k8s.io/v1"
+    ),
     "kustomizations": "apis/kustomize.toolkit.fluxcd.io/v1",
     "gitrepositories": "apis/source.toolkit.fluxcd.io/v1",
     "selfsubjectrulesreviews": "apis/authorization.k8s.io/v1",
@@ -79,14 +82,28 @@ class Api:
         """Apply a JSON merge patch as the given field manager; `name/status` is a subresource."""
         return self.ask("PATCH", f"{path(plural, namespace, name)}?fieldManager={manager}", body)
 
+    def apply(self, plural: str, namespace: str, body: Object, manager: str, *, force: bool = True) -> Object:
+        """Apply on the server (server-side apply) as the given field manager."""
+        name = body["metadata"]["name"]
+        where = f"{path(plural, namespace, name)}?fieldManager={manager}&force={str(force).lower()}"
+        return self.ask("PATCH", where, body, "apply-patch+yaml")
+
+    def json_patch(self, plural: str, namespace: str, name: str, *operations: Object) -> Object:
+        """Apply a JSON patch (RFC 6902)."""
+        return self.ask("PATCH", path(plural, namespace, name), list(operations), "json-patch+json")
+
     def delete(self, plural: str, namespace: str | None, name: str) -> None:
         """Delete an object, what it owns in the background."""
         self.ask("DELETE", f"{path(plural, namespace, name)}?propagationPolicy=Background")
 
-    def ask(self, method: str, where: str, body: Object | None = None) -> Object:
-        """Send a request and return the answer; raise `ApiError` for a refusal, `OSError` where nobody answers."""
-        patch = method == "PATCH"
-        headers = {**self._headers, "Content-Type": f"application/{'merge-patch+json' if patch else 'json'}"}
+    def ask(
+        self, method: str, where: str, body: Object | list[Object] | None = None, content: str = "merge-patch+json"
+    ) -> Object:
+        """Send a request and return the answer; raise `ApiError` for a refusal, `OSError` where nobody answers.
+
+        `content` is the type of a patch.
+        """
+        headers = {**self._headers, "Content-Type": f"application/{content if method == 'PATCH' else 'json'}"}
         sent = json.dumps(body) if body is not None else None
         for last in (False, True):
             connection = self._connection()

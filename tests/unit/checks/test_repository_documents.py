@@ -22,6 +22,8 @@ SHARED = (
     rules.TARGET_UNSEEN,
     rules.TWO_POLICIES,
     rules.MARK_IN_GIT,
+    rules.TARGET_ELSEWHERE,
+    rules.ADMISSION_DISABLED,
 )
 OWN = RULES[RULES.index(rules.BUILD_FAILED) : RULES.index(rules.SOURCE_MOVES) + 1]
 # A target may be in what is not followed only where something is not followed.

@@ -17,7 +17,12 @@ WEB = APPS.replace("kustomize.toolkit.fluxcd.io/v1", "helm.toolkit.fluxcd.io/v2"
 )
 WEB = WEB.replace("name: apps", "name: web").replace("namespace: flux-system", "namespace: shop")
 TARGETS = "[{kind: Kustomization, names: [apps]}, {kind: HelmRelease, names: [web], namespace: shop}]"
-CONFIG = spec(targets=TARGETS, released="[{kind: Kustomization, names: [old]}]")
+CONFIG = spec(
+    admissionPolicy="Disabled",
+    crossNamespaceTargets="Allow",
+    targets=TARGETS,
+    released="[{kind: Kustomization, names: [old]}]",
+)
 
 
 @pytest.fixture
@@ -141,7 +146,7 @@ def test_a_layer_above(items: list[Item], layer: Layer, rules: set[str]) -> None
     assert found(items) == rules
 
 
-EXTRAS = CONFIG + "  extras: [AdmissionPolicy, PrometheusRule, StateMetrics]\n"
+EXTRAS = CONFIG.replace("admissionPolicy: Disabled", "extras: [NetworkPolicy, PrometheusRule, StateMetrics]")
 
 
 @pytest.mark.parametrize(

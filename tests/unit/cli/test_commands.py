@@ -166,6 +166,10 @@ def test_render(run: Run) -> None:
         "role_week-gate.yaml",
         "rolebinding_week-gate.yaml",
         "serviceaccount_week-gate.yaml",
+        "validatingadmissionpolicy_flux-system.week-gate-marks.yaml",
+        "validatingadmissionpolicy_flux-system.week-gate.yaml",
+        "validatingadmissionpolicybinding_flux-system.week-gate-marks.yaml",
+        "validatingadmissionpolicybinding_flux-system.week-gate.yaml",
     ]
     assert all(path.read_text().startswith(HEADER) for path in Path("out").iterdir())
     assert sorted(rendered()["kustomization.yaml"]["resources"]) == sorted(set(rendered()) - {"kustomization.yaml"})
@@ -278,7 +282,8 @@ def test_render_uninstall(run: Run) -> None:
     ended = run("render", "policy.yaml", "-o", "out", "--uninstall", "--strict")
     assert ended.code == 0
     kinds = sorted(item["kind"] for item in rendered().values())
-    assert kinds == ["ConfigMap", "Job", "Kustomization", "Role", "RoleBinding", "ServiceAccount"]
+    held = [*["ValidatingAdmissionPolicy"] * 2, *["ValidatingAdmissionPolicyBinding"] * 2]
+    assert kinds == ["ConfigMap", "Job", "Kustomization", "Role", "RoleBinding", "ServiceAccount", *held]
     timetable = json.loads(rendered()["configmap_week-gate.yaml"]["data"]["timetable.json"])
     assert timetable["state"] == "Open"
     assert "targets" not in timetable
@@ -402,7 +407,7 @@ def test_install(run: Run) -> None:
     Path("yaml.py").write_text("raise SystemExit('nor this one')\n")
     done = subprocess.run([plugin.absolute(), "policy.yaml"], input=APPS, capture_output=True, text=True, check=True)
     kinds = [item["kind"] for item in yaml.safe_load_all(done.stdout)]
-    assert kinds[:2] == ["Kustomization", "ServiceAccount"]
+    assert kinds[:2] == ["Kustomization", "ValidatingAdmissionPolicy"]
     assert run("install", "--plugin-home", "home").code == 0
 
 

@@ -49,6 +49,32 @@ def test_it_passes_pod_security_restricted(spec: dict) -> None:
 
 
 @pytest.mark.parametrize("spec", pods())
+def test_the_token_is_the_containers_alone(spec: dict) -> None:
+    """None is mounted by default, and that of the container ends soon."""
+    pod = spec["template"]["spec"]
+    assert pod["automountServiceAccountToken"] is False
+    [volume] = [each for each in pod["volumes"] if "projected" in each]
+    [token] = [each["serviceAccountToken"] for each in volume["projected"]["sources"] if "serviceAccountToken" in each]
+    assert 600 <= token["expirationSeconds"] <= 3600
+    [container] = pod["containers"]
+    [mount] = [each for each in container["volumeMounts"] if each["name"] == volume["name"]]
+    assert mount["readOnly"] is True
+    accounts = [
+        item for item in yaml.safe_load(call(wire(config=POLICY)).out)["items"] if item["kind"] == "ServiceAccount"
+    ]
+    assert [each["automountServiceAccountToken"] for each in accounts] == [False]
+
+
+@pytest.mark.parametrize("spec", pods())
+def test_what_it_may_use_up(spec: dict) -> None:
+    """Processor, memory and disk are limited; no disk is asked for, so that a full node can still close."""
+    [container] = spec["template"]["spec"]["containers"]
+    limits, requests = container["resources"]["limits"], container["resources"]["requests"]
+    assert limits.keys() == requests.keys() == {"cpu", "memory", "ephemeral-storage"}
+    assert requests["ephemeral-storage"] == "0"
+
+
+@pytest.mark.parametrize("spec", pods())
 def test_it_ends(spec: dict) -> None:
     """Whatever happens: after a few tries, after some minutes, and a drained node is not one of the tries."""
     assert 0 < spec["activeDeadlineSeconds"] < 900

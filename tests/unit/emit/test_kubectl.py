@@ -76,7 +76,8 @@ def test_containers_have_names_of_their_own() -> None:
 def test_only_edges_and_rights_are_emitted() -> None:
     """No program, no timetable, nothing that looks."""
     kinds = [item["kind"] for item in built()]
-    assert kinds == ["ServiceAccount", "Role", "RoleBinding", "CronJob", "CronJob"]
+    held = ["ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"]
+    assert kinds == [*held, "ServiceAccount", "Role", "RoleBinding", "CronJob", "CronJob"]
 
 
 def test_the_cron_jobs() -> None:
@@ -90,8 +91,9 @@ def test_the_cron_jobs() -> None:
         pod = job["template"]["spec"]
         assert pod["securityContext"]["runAsNonRoot"] is True
         assert pod["imagePullSecrets"] == [{"name": "pull"}]
-        assert "volumes" not in pod
+        [volume] = pod["volumes"]
         [container] = pod["containers"]
+        assert [mount["name"] for mount in container["volumeMounts"]] == [volume["name"]]
         assert container["image"] == "ghcr.io/fluxcd/flux-cli:v2.9.5"
         assert container["securityContext"]["readOnlyRootFilesystem"] is True
         assert json.loads(container["args"][-1]) == {"spec": {"suspend": value}}

@@ -173,10 +173,10 @@ def test_C02_all_problems_together_sorted() -> None:
     ("change", "line"),
     [
         (
-            "  extras: [AdmisionPolicy]",
+            "  extras: [PrometheusRul]",
             (
-                "[error] spec.extras[0]: must be AdmissionPolicy, PrometheusRule or StateMetrics, "
-                'got "AdmisionPolicy"; did you mean "AdmissionPolicy"? (field-value)'
+                "[error] spec.extras[0]: must be NetworkPolicy, PrometheusRule or StateMetrics, "
+                'got "PrometheusRul"; did you mean "PrometheusRule"? (field-value)'
             ),
         ),
         ("  hooks: {}", "[error] spec.hooks.namespace: must be given (field-required)"),

@@ -1,0 +1,180 @@
+"""The rights that come with a policy: what holds its account, who may create that, and whose targets it may name."""
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from krm_windows import rules
+from krm_windows.checks.admission import NARROW, RISK
+from krm_windows.checks.repository.finding import Finding
+from krm_windows.checks.repository.holding import Holding
+from krm_windows.emit import names
+from krm_windows.emit.admission import KINDS
+from krm_windows.emit.labels import POLICY
+from krm_windows.repository import Cluster, Gate, Kustomization, Object
+
+_GROUP = "admissionregistration.k8s.io"
+_RESOURCES = ("validatingadmissionpolicies", "validatingadmissionpolicybindings")
+_RBAC = "rbac.authorization.k8s.io"
+# By this account kustomize-controller runs, and where it is locked down, Flux' own Kustomizations name it.
+_CONTROLLER = "kustomize-controller"
+_DEFAULT_ACCOUNT = "--default-service-account="
+
+
+def check(holding: Holding, trusted: Collection[str]) -> Iterator[Finding]:
+    """Yield what is wrong with the rights of a cluster's policies.
+
+    Policies in the namespaces that are `trusted` may gate targets elsewhere, though they are a tenant's.
+    """
+    tenancy = Tenancy(holding.cluster)
+    for gate in holding.cluster.gates:
+        if _is_held(holding.cluster, gate):
+            yield from _undelivered(tenancy, gate)
+        else:
+            yield _disabled(gate)
+        if gate.namespace not in trusted:
+            yield from _elsewhere(tenancy, gate)
+
+
+def _is_held(cluster: Cluster, gate: Gate) -> bool:
+    """Whether admission policies come with a policy: as it says, or as what was rendered from it shows."""
+    if gate.held is not None:
+        return gate.held
+    label = names.label(gate.policy)
+    found = {
+        item.kind
+        for each in cluster.kustomizations.values()
+        for item in each.objects
+        if item.kind in KINDS and item.note(POLICY) == label
+    }
+    return found == KINDS
+
+
+def _disabled(gate: Gate) -> Finding:
+    message = f"nothing holds the account of the policy {gate.policy} to its field: {RISK}; {NARROW}"
+    path = "spec.admissionPolicy" if gate.held is False else ""
+    return Finding(rules.ADMISSION_DISABLED, message, gate.place, path)
+
+
+def _undelivered(tenancy: "Tenancy", gate: Gate) -> Iterator[Finding]:
+    """Yield a warning where the delivery of a policy is applied by an account that may not create what holds it."""
+    by = tenancy.cluster.kustomizations.get(gate.delivered_by or "")
+    account = tenancy.account(by) if by else ""
+    if by is None or not account or tenancy.may_create(by.namespace, account):
+        return
+    message = (
+        f"{by} delivers it as the account {by.namespace}/{account}, and nothing that was found lets that account "
+        f"create {' and '.join(_RESOURCES)} of {_GROUP}, so nothing of it would be applied; grant that, have a "
+        "Kustomization of the platform deliver it, or write `admissionPolicy: Disabled`"
+    )
+    yield Finding(rules.ADMISSION_UNDELIVERED, message, gate.place)
+
+
+def _elsewhere(tenancy: "Tenancy", gate: Gate) -> Iterator[Finding]:
+    """Yield an error for each target in another namespace, where a tenant says so of itself."""
+    reason = tenancy.reason(gate)
+    if not reason:
+        return
+    for target in gate.targets:
+        if target.namespace != gate.namespace:
+            message = (
+                f"must not gate {target}, in another namespace: {reason}, so that its own `crossNamespaceTargets` does "
+                f"not count; whoever runs the cluster may allow it with `--allow-cross-namespace {gate.namespace}`"
+            )
+            yield Finding(rules.TARGET_ELSEWHERE, message, gate.place, gate.path, current=target.namespace)
+
+
+@dataclass(frozen=True)
+class Tenancy:
+    """Who is a tenant in a cluster: whose Kustomizations Flux applies by another account, namespace or source."""
+
+    cluster: Cluster
+
+    def reason(self, gate: Gate) -> str:
+        """Say why a policy is a tenant's; empty if it is not."""
+        each = self.cluster.kustomizations.get(gate.delivered_by or "")
+        while each is not None and each is not self.cluster.first:
+            if why := self._reason(each):
+                return why
+            each = self.cluster.kustomizations.get(each.parent or "")
+        if gate.namespace in self._namespaces:
+            return f"{gate.namespace} is the namespace of a tenant"
+        return ""
+
+    @cached_property
+    def _namespaces(self) -> frozenset[str]:
+        """The namespaces that tenants' Kustomizations lie in, or apply to."""
+        tenants = [each for each in self.cluster.kustomizations.values() if self._reason(each)]
+        found = {each.namespace for each in tenants}
+        found |= {each.own.text("spec", "targetNamespace") for each in tenants if each.own}
+        return frozenset(found - {"", self.cluster.first.namespace})
+
+    def _reason(self, each: Kustomization) -> str:
+        """Say why a Kustomization is a tenant's; the root's namespace is the platform's."""
+        home = self.cluster.first.namespace
+        if each is self.cluster.first:
+            return ""
+        if each.namespace != home:
+            return f"{each} lies in a tenant's namespace"
+        account = each.own.text("spec", "serviceAccountName") if each.own else ""
+        if account not in ("", _CONTROLLER):
+            return f"{each} is applied as the tenant's account {account}"
+        if each.source is not None and each.source[2] != home:
+            return f"{each} applies a source of the namespace {each.source[2]}, a tenant's"
+        return ""
+
+    def account(self, each: Kustomization) -> str:
+        """Return the account that Flux impersonates to apply a Kustomization; empty for its own.
+
+        With `spec.kubeConfig` it is applied to another cluster, whose rights are not known here.
+        """
+        if each.own is not None and each.own.get("spec", "kubeConfig") is not None:
+            return ""
+        named = each.own.text("spec", "serviceAccountName") if each.own else ""
+        return named or self._default_account
+
+    @cached_property
+    def _default_account(self) -> str:
+        """The account that kustomize-controller takes where none is named, as far as its Deployment is in Git."""
+        namespace = self.cluster.first.namespace
+        found = self.cluster.objects.get(("apps", "Deployment", namespace, _CONTROLLER))
+        containers = found[1].parts("spec", "template", "spec", "containers") if found else ()
+        for container in containers:
+            arguments = container.get("args")
+            for argument in arguments if isinstance(arguments, list) else ():
+                if isinstance(argument, str) and argument.startswith(_DEFAULT_ACCOUNT):
+                    return argument.removeprefix(_DEFAULT_ACCOUNT)
+        return ""
+
+    def may_create(self, namespace: str, account: str) -> bool:
+        """Whether a ClusterRoleBinding is known that lets an account create admission policies."""
+        if (namespace, account) == (self.cluster.first.namespace, _CONTROLLER):
+            return True
+        bindings = [found for _, found in self.cluster.objects.values() if found.kind == "ClusterRoleBinding"]
+        return any(_binds(each, namespace, account) and self._allows(each) for each in bindings)
+
+    def _allows(self, binding: Object) -> bool:
+        name = binding.text("roleRef", "name")
+        if name == "cluster-admin":
+            return True
+        found = self.cluster.objects.get((_RBAC, "ClusterRole", "", name))
+        granted = [rule for rule in (found[1].parts("rules") if found else ()) if _has(rule, "apiGroups", _GROUP)]
+        creating = [rule for rule in granted if _has(rule, "verbs", "create")]
+        return all(any(_has(rule, "resources", resource) for rule in creating) for resource in _RESOURCES)
+
+
+def _binds(binding: Object, namespace: str, account: str) -> bool:
+    """Whether a binding is about an account, by its name or by a group that it is in."""
+    groups = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}", "system:authenticated")
+    for subject in binding.parts("subjects"):
+        is_account = (subject.get("kind"), subject.get("namespace")) == ("ServiceAccount", namespace)
+        if is_account and subject.get("name") == account:
+            return True
+        if subject.get("kind") == "Group" and subject.get("name") in groups:
+            return True
+    return False
+
+
+def _has(rule: object, field: str, value: str) -> bool:
+    found = rule.get(field) if isinstance(rule, dict) else None
+    return isinstance(found, list) and (value in found or "*" in found)

@@ -1,0 +1,32 @@
+"""The admission policies: what RBAC cannot say about one account, one field, one annotation and one Job.
+
+Three of them, each with its binding, and objects of the whole cluster:
+
+- `target`, one for each field that turns targets: the gate's account changes that field and its marks alone;
+- `marks`: everybody else writes no mark, so that a mark says who closed a target;
+- `hooks`: the Jobs that the account creates are those of the policy.
+
+They are part of what is emitted unless the policy says `admissionPolicy: Disabled`.
+"""
+
+from collections.abc import Iterator
+
+from krm_windows.emit.admission import hooks, marks, target
+from krm_windows.emit.admission.manifests import BINDING, KINDS, POLICY
+from krm_windows.emit.manifest import Manifest
+from krm_windows.plan.model import Plan
+
+__all__ = ["BINDING", "KINDS", "POLICY", "objects"]
+
+
+def objects(plan: Plan) -> list[Manifest]:
+    """Return the policies that hold a plan's account, each followed by its binding."""
+    return list(_objects(plan))
+
+
+def _objects(plan: Plan) -> Iterator[Manifest]:
+    yield from target.objects(plan)
+    if plan.looks:  # the actuator `Kubectl` knows no marks, so there is nothing to forge
+        yield from marks.objects(plan)
+    if plan.hooks:
+        yield from hooks.objects(plan, plan.hooks)

@@ -1,0 +1,113 @@
+"""What all admission policies have in common: the objects, the account they are about, and the object under review."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from krm_windows import gateable
+from krm_windows.emit import names
+from krm_windows.emit.admission import cel
+from krm_windows.emit.labels import cluster_metadata
+from krm_windows.emit.manifest import Manifest
+from krm_windows.plan.model import Plan
+
+API_VERSION = "admissionregistration.k8s.io/v1"
+POLICY, BINDING = "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"
+KINDS = frozenset({POLICY, BINDING})
+ALL_WRITES = ("CREATE", "UPDATE", "DELETE")
+METADATA, ANNOTATIONS = ("metadata",), ("metadata", "annotations")
+
+Path = tuple[str, ...]
+Resource = tuple[str, str]
+"""Group and plural."""
+
+
+def name(plan: Plan, subject: str) -> str:
+    """Return the name of the admission policy of a subject; that of what a field turns is `names.admission`."""
+    return f"{names.admission(plan, (gateable.SUSPEND,))}-{subject}"
+
+
+def account(plan: Plan) -> str:
+    """Return the name by which the API server knows the policy's account, as CEL."""
+    return cel.text(f"system:serviceaccount:{plan.namespace}:{names.gate(plan)}")
+
+
+def by_account(plan: Plan, *, negated: bool = False) -> dict[str, str]:
+    """Return the match condition for requests of the policy's account, or for those of everybody else."""
+    if negated:
+        return {"name": "not-the-gate", "expression": f"request.userInfo.username != {account(plan)}"}
+    return {"name": "gate-account", "expression": f"request.userInfo.username == {account(plan)}"}
+
+
+def rule(resource: Resource, operations: Sequence[str] = ALL_WRITES) -> dict[str, list[str]]:
+    """Return a rule for a resource and what lies below it, whatever the objects' names.
+
+    So rights that somebody gives the account by mistake are held too, and no other way leads to the object.
+    """
+    group, plural = resource
+    return {
+        "apiGroups": [group],
+        "apiVersions": ["*"],
+        "operations": list(operations),
+        "resources": [plural, f"{plural}/*"],
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Restraint:
+    """An admission policy: what requests it judges (`rules`, `condition`), and what has to hold of them.
+
+    `validations` are expressions, each with its message. What cannot be judged is refused.
+    """
+
+    name: str
+    rules: list[dict[str, list[str]]]
+    condition: dict[str, str]
+    variables: list[dict[str, str]]
+    validations: list[tuple[str, str]]
+
+
+def pair(plan: Plan, restraint: Restraint) -> Iterator[Manifest]:
+    """Yield an admission policy and its binding."""
+    judged = [
+        {"expression": words, "message": message, "reason": "Forbidden"} for words, message in restraint.validations
+    ]
+    yield {
+        "apiVersion": API_VERSION,
+        "kind": POLICY,
+        "metadata": cluster_metadata(plan, restraint.name),
+        "spec": {
+            "failurePolicy": "Fail",
+            "matchConstraints": {"resourceRules": restraint.rules},
+            "matchConditions": [restraint.condition],
+            "variables": restraint.variables,
+            "validations": judged,
+        },
+    }
+    yield {
+        "apiVersion": API_VERSION,
+        "kind": BINDING,
+        "metadata": cluster_metadata(plan, restraint.name),
+        "spec": {"policyName": restraint.name, "validationActions": ["Deny"]},
+    }
+
+
+def wholes() -> Iterator[dict[str, str]]:
+    """Yield the variables that hold the object before and after the request, empty where there is none."""
+    for side, given in (("before", "oldObject"), ("after", "object")):
+        yield {"name": side, "expression": f"{given} == null ? {cel.NO_MAP} : dyn({given})"}
+
+
+def parts(path: Path, absent: str = cel.NO_MAP) -> Iterator[dict[str, str]]:
+    """Yield the variables that hold a part of the object, before and after; its parent's come first."""
+    for side in ("before", "after"):
+        yield {"name": variable(side, path), "expression": cel.get(part(side, path[:-1]), path[-1], absent)}
+
+
+def variable(side: str, path: Path) -> str:
+    """Return the name of the variable for a part of the object `before` or `after` the request."""
+    return "_".join((side, *path))
+
+
+def part(side: str, path: Path) -> str:
+    """Return the expression of that variable."""
+    return f"variables.{variable(side, path)}"

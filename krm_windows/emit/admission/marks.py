@@ -1,0 +1,56 @@
+"""The marks: annotations by which the gate tells its own suspension from a person's, so nobody else may write one.
+
+Whoever could write one would have the gate open what a person has suspended, or skip a hook. Removing one is left to
+all who may change the object: then a suspension is taken for a person's and stays, Flux puts objects back as they stand
+in Git, and a person has an aborted hook tried again.
+"""
+
+from collections.abc import Iterator
+
+from krm_windows.emit.admission import cel, manifests
+from krm_windows.emit.admission.manifests import ANNOTATIONS, METADATA, Resource
+from krm_windows.emit.manifest import Manifest
+from krm_windows.gate.marks import HOOKS, MARKS, mark
+from krm_windows.plan.model import Plan
+
+
+def own(plan: Plan) -> list[str]:
+    """Return the annotations that the gate of a plan writes."""
+    if not plan.looks:
+        return []
+    notes = [mark(plan.policy, HOOKS)] if plan.hooks else []
+    return [mark(plan.policy), *notes]
+
+
+def believed(plan: Plan) -> list[str]:
+    """Return the annotations that it reads as written by itself, under its names of today and before."""
+    return [mark(name, prefix) for prefix in (MARKS, HOOKS) for name in plan.own_names]
+
+
+def removable(plan: Plan, key: str, before: str = "") -> list[str]:
+    """Return the conditions under which the gate may remove the annotation `key`; `before` is put before the names.
+
+    Marks of any policy: those on a target that nobody keeps closed are stale. Notes of hooks are its own alone.
+    """
+    if not plan.looks:
+        return []
+    notes = [before + mark(name, HOOKS) for name in plan.own_names]
+    return [f"{key}.startsWith({cel.text(before + MARKS)})", f"{key} in {cel.texts(notes)}"]
+
+
+def objects(plan: Plan) -> Iterator[Manifest]:
+    """Yield the policy and the binding that keep everybody but the gate from writing its marks."""
+    targets = (*plan.timetable.targets, *plan.timetable.released)
+    resources: set[Resource] = {(target.group, target.resource) for target in targets}
+    before, after = (manifests.part(side, ANNOTATIONS) for side in ("before", "after"))
+    unchanged = f"key in {before} && {before}[key] == {after}[key]"
+    expression = f"{cel.texts(believed(plan))}.all(key, !(key in {after}) || ({unchanged}))"
+    message = f"only the gate of {plan.policy} writes its marks (closed-by, hooks); they may be removed"
+    restraint = manifests.Restraint(
+        name=manifests.name(plan, "marks"),
+        rules=[manifests.rule(resource, ("CREATE", "UPDATE")) for resource in sorted(resources)],
+        condition=manifests.by_account(plan, negated=True),
+        variables=[*manifests.wholes(), *manifests.parts(METADATA), *manifests.parts(ANNOTATIONS)],
+        validations=[(expression, message)],
+    )
+    return manifests.pair(plan, restraint)

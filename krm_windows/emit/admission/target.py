@@ -1,0 +1,81 @@
+"""The targets: the gate's account may change the field that turns one, its marks, and no other field or owner."""
+
+from collections.abc import Iterable, Iterator
+
+from krm_windows.emit import names
+from krm_windows.emit.admission import cel, manifests, marks, owners
+from krm_windows.emit.admission.manifests import ANNOTATIONS, METADATA, Path, Resource
+from krm_windows.emit.manifest import Manifest
+from krm_windows.plan.model import Plan
+
+# Compared on its own, and what the API server writes.
+_METADATA = ["annotations", "generation", "managedFields", "resourceVersion"]
+
+
+def objects(plan: Plan) -> Iterator[Manifest]:
+    """Yield a policy and its binding for all resources that are turned by the same field."""
+    for fields, resources in sorted(_turned(plan).items()):
+        yield from _pair(plan, fields, resources)
+
+
+def _turned(plan: Plan) -> dict[tuple[Path, ...], list[Resource]]:
+    """Return the resources by the fields that turn them: one, unless a policy names two for one kind."""
+    fields: dict[Resource, set[Path]] = {}
+    for target in (*plan.timetable.targets, *plan.timetable.released):
+        fields.setdefault((target.group, target.resource), set()).add(target.field)
+    resources: dict[tuple[Path, ...], list[Resource]] = {}
+    for resource, found in sorted(fields.items()):
+        resources.setdefault(tuple(sorted(found)), []).append(resource)
+    return resources
+
+
+def _pair(plan: Plan, fields: tuple[Path, ...], resources: Iterable[Resource]) -> Iterator[Manifest]:
+    turned = " and ".join(".".join(field) for field in fields)
+    steps = _steps(fields)
+    message = f"the gate of {plan.policy} may change nothing here but {turned} and its own annotations"
+    owned = f"the gate of {plan.policy} may not change who owns the fields here (metadata.managedFields)"
+    paths = (METADATA, ANNOTATIONS, *(path for path in steps if path))
+    ownership = owners.Ownership(plan, steps)
+    restraint = manifests.Restraint(
+        name=names.admission(plan, fields),
+        rules=[manifests.rule(resource) for resource in resources],
+        condition=manifests.by_account(plan),
+        variables=[
+            *manifests.wholes(),
+            *(variable for path in paths for variable in manifests.parts(path)),
+            *ownership.variables(),
+        ],
+        validations=[
+            *((words, message) for words in _unchanged(plan, steps)),
+            *((words, owned) for words in ownership.validations()),
+        ],
+    )
+    return manifests.pair(plan, restraint)
+
+
+def _steps(fields: Iterable[Path]) -> dict[Path, list[str]]:
+    """Return the path of every map above the fields, parents first, with the keys in it that lead to them."""
+    steps: dict[Path, set[str]] = {}
+    for field in fields:
+        for depth, key in enumerate(field):
+            steps.setdefault(field[:depth], set()).add(key)
+    return {path: sorted(keys) for path, keys in sorted(steps.items())}
+
+
+def _unchanged(plan: Plan, steps: dict[Path, list[str]]) -> Iterator[str]:
+    """Yield for each map that its keys are as before, but for those that are compared on their own, or may change."""
+    known = f"key in {cel.texts(_METADATA)}"
+    yield _same(METADATA, known, known)
+    written = [f"key in {cel.texts(marks.own(plan))}"] if plan.looks else []
+    yield _same(ANNOTATIONS, " || ".join(marks.removable(plan, "key")), " || ".join(written))
+    for path, keys in steps.items():
+        may_change = f"key in {cel.texts(keys if path else ['metadata', *keys])}"
+        yield _same(path, may_change, may_change)
+
+
+def _same(path: Path, may_go: str, may_change: str) -> str:
+    """Return that a map is as before, but for keys that may go, and for those that may come or change."""
+    before, after = (manifests.part(side, path) for side in ("before", "after"))
+    gone = [*([may_go] if may_go else []), f"key in {after}"]
+    changed = [*([may_change] if may_change else []), f"(key in {before} && {before}[key] == {after}[key])"]
+    return f"{before}.all(key, {' || '.join(gone)}) && {after}.all(key, {' || '.join(changed)})"

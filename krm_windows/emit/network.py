@@ -1,0 +1,40 @@
+"""The NetworkPolicy: the gate's Pods reach the API server and nothing else, and nothing reaches them.
+
+They need no DNS, as Kubernetes tells every Pod the address of its API server. A NetworkPolicy cannot name the API
+server, so the policy gives its addresses; without them any address at its usual ports may be reached.
+"""
+
+from krm_windows.emit import names
+from krm_windows.emit.labels import COMPONENT, GATE, POLICY, metadata
+from krm_windows.emit.manifest import Manifest
+from krm_windows.plan.model import Plan
+
+_USUAL_PORTS = (443, 6443)
+
+
+def objects(plan: Plan) -> list[Manifest]:
+    """Return the NetworkPolicy of the Pods in the policy's namespace; those of hooks run elsewhere."""
+    selector = {"matchLabels": {COMPONENT: GATE, POLICY: names.policy_label(plan)}}
+    return [
+        {
+            "apiVersion": "networking.k8s.io/v1",
+            "kind": "NetworkPolicy",
+            "metadata": metadata(plan, names.gate(plan), plan.namespace),
+            "spec": {
+                "podSelector": selector,
+                "policyTypes": ["Ingress", "Egress"],
+                "ingress": [],
+                "egress": _egress(plan),
+            },
+        }
+    ]
+
+
+def _egress(plan: Plan) -> list[dict[str, object]]:
+    if not plan.api_servers:
+        return [{"ports": [_port(port) for port in _USUAL_PORTS]}]
+    return [{"to": [{"ipBlock": {"cidr": each.cidr}}], "ports": [_port(each.port)]} for each in plan.api_servers]
+
+
+def _port(port: int) -> dict[str, object]:
+    return {"protocol": "TCP", "port": port}

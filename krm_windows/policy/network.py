@@ -1,0 +1,55 @@
+"""The part of the API that is about the network: where the gate's Pods may connect to."""
+
+from ipaddress import ip_network
+from typing import Annotated
+
+from pydantic import Field, PlainValidator, WithJsonSchema
+
+from krm_windows import rules
+from krm_windows.policy import fields
+from krm_windows.policy.part import Part
+from krm_windows.policy.trouble import Finding, RefusedError
+
+_HTTPS = 443
+_MOST = 65535
+
+
+def _cidr(value: object) -> str:
+    """Read a block of addresses as a NetworkPolicy takes it, with no bits set behind its length."""
+    text = fields.text_of(value)
+    try:
+        return str(ip_network(text))
+    except ValueError:
+        must = "must be a block of addresses such as 10.0.0.1/32 or 2001:db8::/64"
+        raise RefusedError(Finding(rules.FIELD_VALUE, must, text)) from None
+
+
+def _port(value: object) -> int:
+    text = fields.text_of(value)
+    is_number = text.isascii() and text.isdigit() and len(text) <= len(str(_MOST))
+    if not is_number or not 1 <= int(text) <= _MOST:
+        raise RefusedError(Finding(rules.FIELD_VALUE, f"must be a port from 1 to {_MOST}", text))
+    return int(text)
+
+
+Cidr = Annotated[str, PlainValidator(_cidr), WithJsonSchema({"type": "string", "minLength": 1})]
+Port = Annotated[
+    int, PlainValidator(_port), WithJsonSchema({"type": ["integer", "string"], "minimum": 1, "maximum": _MOST})
+]
+
+
+class ApiServer(Part):
+    """A place where the API server answers, as the network behind a Service sees it."""
+
+    cidr: Cidr = Field(description="Its address, or the block of addresses, such as `10.0.0.1/32`.")
+    port: Port = Field(default=_HTTPS, description="Its port.")
+
+
+class NetworkPolicy(Part):
+    """What the extra `NetworkPolicy` says."""
+
+    api_server: tuple[ApiServer, ...] = Field(
+        min_length=1,
+        description="The addresses of the API server, as `kubectl get endpointslices kubernetes` lists them; "
+        "the gate's Pods reach these and nothing else.",
+    )

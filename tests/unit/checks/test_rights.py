@@ -1,0 +1,166 @@
+"""What is judged of the rights that come with policies of a repository: tenants, accounts, and what holds them."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+from calls import call, wire
+from flux_texts import config_map, kustomization, policy
+
+from krm_windows.cli import main
+
+Judged = Callable[..., list[str]]
+FLUX, TENANT = "clusters/north/flux.yaml", "tenant/policy.yaml"
+BESIDE = {"tenant/kustomization.yaml": "resources: []\ntransformers: [policy.yaml]\n"}
+ELSEWHERE = policy(spec="  crossNamespaceTargets: Allow\n").replace(
+    "names: [windowed]", "namespace: flux-system, names: [windowed]"
+)
+ELSEWHERE = ELSEWHERE.replace("name: window, namespace: flux-system", "name: window, namespace: shop")
+GRANTED = """\
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: b}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: ROLE}
+subjects: [SUBJECT]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: admission}
+rules: [{apiGroups: [admissionregistration.k8s.io], resources: ["*"], verbs: [get, create]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: half}
+rules: [{apiGroups: ["*"], resources: [validatingadmissionpolicies], verbs: ["*"]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: reader}
+rules: [{apiGroups: ["*"], resources: ["*"], verbs: [get]}]
+"""
+SHOP = "{kind: ServiceAccount, name: shop, namespace: flux-system}"
+
+
+@pytest.fixture
+def judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Judged:
+    """Check a repository made of texts, and give the rules about rights that fired."""
+
+    def check(files: dict[str, str], *options: str) -> list[str]:
+        for path, text in {"windowed/windowed.yaml": config_map("w"), **BESIDE, **files}.items():
+            (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / path).write_text(text)
+        main(["check", "--repo", str(tmp_path), "-o", "json", "--no-cache", *options])
+        results = json.loads(capsys.readouterr().out)["results"]
+        told = [each["tags"]["rule"] for each in results]
+        return [rule for rule in told if rule.startswith(("target-e", "admission"))]
+
+    return check
+
+
+def delivered(spec: str = "", **more: str) -> dict[str, str]:
+    """Return a repository whose tenant's Kustomization has these fields."""
+    return {FLUX: kustomization("windowed") + kustomization("tenant", spec, **more), TENANT: ELSEWHERE}
+
+
+TENANTS = {
+    "an account": delivered("  serviceAccountName: shop\n"),
+    "a namespace": {
+        FLUX: kustomization("windowed")
+        + kustomization("tenant").replace("name: tenant, namespace: flux-system", "name: tenant, namespace: shop"),
+        TENANT: ELSEWHERE,
+    },
+    "a source": {
+        FLUX: kustomization("windowed")
+        + kustomization("tenant").replace("name: flux-system}", "name: flux-system, namespace: shop}"),
+        TENANT: ELSEWHERE,
+    },
+    "a parent's account": {
+        FLUX: kustomization("windowed") + kustomization("above", "  serviceAccountName: shop\n"),
+        "above/flux.yaml": kustomization("tenant"),
+        TENANT: ELSEWHERE,
+    },
+    "the namespace that a tenant applies to": {
+        FLUX: kustomization("windowed")
+        + kustomization("tenant")
+        + kustomization("other", "  serviceAccountName: shop\n  targetNamespace: shop\n"),
+        "other/o.yaml": config_map("o"),
+        TENANT: ELSEWHERE,
+    },
+}
+
+
+@pytest.mark.parametrize("files", TENANTS.values(), ids=TENANTS)
+def test_a_tenant_is_not_believed(files: dict[str, str], judged: Judged) -> None:
+    """However it is one; and whoever runs the cluster may allow it."""
+    assert "target-elsewhere" in judged(files)
+    assert "target-elsewhere" in judged(files, "--allow-cross-namespace", "other")
+    assert "target-elsewhere" not in judged(
+        files, "--allow-cross-namespace", "other", "--allow-cross-namespace", "shop"
+    )
+
+
+@pytest.mark.parametrize("account", ["", "  serviceAccountName: kustomize-controller\n"])
+def test_the_platform_is_believed(account: str, judged: Judged) -> None:
+    """Its own Kustomizations may deliver a policy that reaches elsewhere, with a locked down Flux too."""
+    assert judged(delivered(account)) == []
+
+
+def test_a_policy_has_to_say_so(judged: Judged, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Without the field it is wrong, whoever delivers it."""
+    silent = ELSEWHERE.replace("  crossNamespaceTargets: Allow\n", "")
+    judged({**delivered(), TENANT: silent})
+    assert main(["check", str(tmp_path / TENANT)]) == 1
+    assert "crossNamespaceTargets: Allow" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("role", "subject", "undelivered"),
+    [
+        ("cluster-admin", SHOP, False),
+        ("admission", SHOP, False),
+        ("admission", "{kind: Group, name: 'system:serviceaccounts:flux-system'}", False),
+        ("half", SHOP, True),
+        ("reader", SHOP, True),
+        ("unknown", SHOP, True),
+        ("cluster-admin", SHOP.replace("name: shop", "name: other"), True),
+        ("cluster-admin", SHOP.replace("flux-system", "shop"), True),
+        ("cluster-admin", "{kind: User, name: shop}", True),
+        ("cluster-admin", "{kind: Group, name: 'system:serviceaccounts:shop'}", True),
+    ],
+)
+def test_who_may_create_admission_policies(role: str, subject: str, undelivered: bool, judged: Judged) -> None:  # noqa: FBT001
+    """By a ClusterRoleBinding of the account, or of a group that it is in, to a role that allows both kinds."""
+    flux = kustomization("windowed") + kustomization("tenant", "  serviceAccountName: shop\n")
+    rbac = GRANTED.replace("ROLE", role).replace("SUBJECT", subject)
+    files = {FLUX: flux, "clusters/north/rbac.yaml": rbac, TENANT: policy()}
+    assert judged(files) == (["admission-undelivered"] if undelivered else [])
+
+
+def test_the_account_that_a_controller_takes_by_default(judged: Judged) -> None:
+    """Where it is locked down, every Kustomization without an account has that of its namespace."""
+    container = "{name: manager, args: [--log-level=info, --default-service-account=default]}"
+    controller = f"""\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {{name: kustomize-controller, namespace: flux-system}}
+spec: {{template: {{spec: {{containers: [{container}]}}}}}}
+"""
+    files = {FLUX: kustomization("windowed") + kustomization("tenant"), TENANT: policy()}
+    assert judged({**files, "clusters/north/controller.yaml": controller}) == ["admission-undelivered"]
+    other = kustomization("tenant", "  kubeConfig: {secretRef: {name: other}}\n")
+    assert judged({**files, FLUX: kustomization("windowed") + other}) == []
+
+
+def test_what_was_rendered_shows_whether_it_is_held(judged: Judged) -> None:
+    """Both kinds have to be in what is applied, with the policy's label."""
+    items = yaml.safe_load(call(wire(config=policy())).out)["items"]
+    rendered = {FLUX: kustomization("windowed")}
+
+    def applied(*kinds: str) -> str:
+        return yaml.safe_dump_all([item for item in items if item["kind"] not in kinds])
+
+    assert judged({**rendered, "clusters/north/windows.yaml": applied()}) == []
+    for kind in ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"):
+        assert judged({**rendered, "clusters/north/windows.yaml": applied(kind)}) == ["admission-disabled"]

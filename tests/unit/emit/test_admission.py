@@ -1,0 +1,82 @@
+"""The admission policies as texts: which there are, for whom, and that any text of a hook is a literal in them."""
+
+import json
+import re
+
+import pytest
+import yaml
+from calls import POLICY, call, spec, wire
+from hypothesis import given
+from hypothesis import strategies as st
+
+from krm_windows.emit.admission import cel
+from krm_windows.gate.marks import HOOKS, mark
+
+HOOK = "{namespace: maintenance, afterClose: {image: 'i:1'}}"
+LITERAL = re.compile(r"'[^'\\\n]*'|\"(?:[^\"\\\n]|\\.)*\"")
+
+
+def held(config: str) -> dict[str, dict]:
+    """Return the admission policies that a policy yields, by the end of their names."""
+    items = yaml.safe_load(call(wire(config=config)).out)["items"]
+    found = [item for item in items if item["kind"] == "ValidatingAdmissionPolicy"]
+    bound = [item["spec"]["policyName"] for item in items if item["kind"] == "ValidatingAdmissionPolicyBinding"]
+    assert bound == [item["metadata"]["name"] for item in found]
+    return {item["metadata"]["name"].rpartition("gate")[2]: item["spec"] for item in found}
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({}, ["", "-marks"]),
+        ({"hooks": HOOK}, ["", "-marks", "-hooks"]),
+        ({"actuator": "{type: Kubectl}"}, [""]),
+        ({"admissionPolicy": "Disabled"}, []),
+    ],
+)
+def test_which_there_are(fields: dict[str, str], expected: list[str]) -> None:
+    """What the policy needs, in front of the account and its rights; none where it opts out."""
+    config = spec(**fields)
+    assert list(held(config)) == expected
+    kinds = [item["kind"] for item in yaml.safe_load(call(wire(config=config)).out)["items"]]
+    assert kinds.index("ServiceAccount") == 2 * len(expected)
+
+
+def test_they_refuse_what_they_cannot_judge() -> None:
+    """An error in an expression is a refusal, in every one."""
+    for found in held(spec(hooks=HOOK)).values():
+        assert found["failurePolicy"] == "Fail"
+        [condition] = found["matchConditions"]
+        assert "'system:serviceaccount:flux-system:week-gate'" in condition["expression"]
+
+
+def test_whose_marks_are_kept() -> None:
+    """Those that the gate would believe: under the policy's name, and under its former ones."""
+    [validation] = held(spec(formerNames="[flux-system/old]"))["-marks"]["validations"]
+    for name in ("flux-system/week", "flux-system/old"):
+        assert mark(name) in validation["expression"]
+        assert mark(name, HOOKS) in validation["expression"]
+    assert mark("flux-system/other") not in validation["expression"]
+
+
+def test_the_extra_of_old_is_the_default_now() -> None:
+    """And says so."""
+    answer = call(wire(config=POLICY + "  extras: [PrometheusRule, AdmissionPolicy]\n"))
+    assert answer.code == 1
+    assert "spec.extras[1]: must be left out: admission policies are the default now" in answer.err
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"])))
+def test_a_text_is_one_literal(text: str) -> None:
+    """Whatever a hook's texts hold, CEL reads it as what it is: no quote ends it early, no escape is unknown to it."""
+    quoted = cel.text(text)
+    assert LITERAL.fullmatch(quoted)
+    assert (quoted[1:-1] if quoted.startswith("'") else json.loads(quoted)) == text
+    assert not set(re.findall(r"\\(.)", quoted.replace("\\\\", ""))) - set('"nrtbfu')
+
+
+def test_elements_of_any_type() -> None:
+    """The API server refuses a list or a map of several types, unless each is `dyn`."""
+    assert cel.literal({"a": 1, "b": ["x", True], "c": {}}) == (
+        "{'a': dyn(1), 'b': dyn([dyn('x'), dyn(true)]), 'c': dyn({})}"
+    )
