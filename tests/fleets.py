@@ -35,6 +35,7 @@ spec:
         change: null
         night: {opens: Sat 02:00, duration: 4h}
       freezes: {year-end: null}
+      crossNamespaceTargets: Allow
       targets:
       - {kind: Kustomization, names: [apps]}
       - {kind: HelmRelease, namespace: shop, names: [shop]}
