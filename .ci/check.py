@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from checks import decisions, guarantees, ids, pins, requirements, sizes, words
+from checks import decisions, guarantees, ids, pins, requirements, security, sizes, words
 from supply import licences
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -37,6 +37,7 @@ RULES: dict[str, Callable[[], Iterator[str]]] = {
     "licences": licences.problems,
     "decisions": decisions.problems,
     "guarantees": guarantees.problems,
+    "security": security.problems,
 }
 
 

@@ -158,8 +158,8 @@ def _named(plan: Plan) -> Iterator[tuple[str, str, str]]:
         account = names.gate(plan)
         message = (
             f'the admission policies name the ServiceAccount "{account}" in {plan.namespace} where no layer above '
-            "can rename or move it, and there is none: nothing would hold the gate, and its marks would be refused, "
-            "so that it could close nothing; run the function in the outermost layer"
+            "can rename or move it, and there is none: nothing would hold the gate to its field, and one that was "
+            "moved could close nothing, as its marks would be refused; run the function in the outermost layer"
         )
         yield "ServiceAccount", account, message
     if "PrometheusRule" in plan.extras:

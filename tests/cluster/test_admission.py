@@ -32,9 +32,9 @@ def account(story: Story) -> Iterator[Api]:
     as_account.close()
 
 
-def token(story: Story) -> Api:
-    """Return the API as the policy's account may use it."""
-    where = f"api/v1/namespaces/{story.name}/serviceaccounts/windows-gate/token"
+def token(story: Story, name: str = "windows-gate") -> Api:
+    """Return the API as the policy's account may use it, or another one beside it."""
+    where = f"api/v1/namespaces/{story.name}/serviceaccounts/{name}/token"
     return Api(story.api.ask("POST", where, {"spec": {}})["status"]["token"])
 
 
@@ -413,6 +413,24 @@ def test_a_policy_writes_its_own_mark_alone(story: Story, neighbour: Story) -> N
     patch(metadata={"annotations": {stale: None}})(gate, story.name)
     gate.close()
     assert stale not in story.target()["metadata"]["annotations"]
+
+
+@pytest.mark.usefixtures("account")
+def test_a_renamed_gate_still_writes_its_marks(story: Story) -> None:
+    """`namePrefix` renames the account and no text: windows must go on, and another account gains nothing by it."""
+    own = mark(f"{story.name}/windows")
+    rename = patch(metadata={"annotations": {own: story.target()["metadata"]["annotations"][own] + " "}})
+    for name, said in (("site-windows", MARKS), ("site-windows-gate", "")):
+        story.api.create("serviceaccounts", story.name, {"metadata": {"name": name}})
+        binding = {
+            "metadata": {"name": name},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "windows-gate"},
+            "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": story.name}],
+        }
+        story.api.create("rolebindings", story.name, binding)
+        renamed = token(story, name)
+        eventually(f"{name} is judged", lambda renamed=renamed, said=said: refused(renamed, story, rename) == said)
+        renamed.close()
 
 
 def test_former_names_are_kept_too(story: Story) -> None:

@@ -31,11 +31,21 @@ def account(plan: Plan) -> str:
     return cel.text(f"system:serviceaccount:{plan.namespace}:{names.gate(plan)}")
 
 
-def by_account(plan: Plan, *, negated: bool = False) -> dict[str, str]:
-    """Return the match condition for requests of the policy's account, or for those of everybody else."""
-    if negated:
-        return {"name": "not-the-gate", "expression": f"request.userInfo.username != {account(plan)}"}
+def by_account(plan: Plan) -> dict[str, str]:
+    """Return the match condition for requests of the policy's account."""
     return {"name": "gate-account", "expression": f"request.userInfo.username == {account(plan)}"}
+
+
+def by_others(plan: Plan) -> dict[str, str]:
+    """Return the match condition for requests of everybody else.
+
+    kustomize renames the account by `namePrefix` and `nameSuffix` of a layer above, but no text. The renamed one must
+    go on closing, so an account of the policy's namespace counts as the gate's if its name contains the gate's.
+    """
+    user = "request.userInfo.username"
+    below = cel.text(f"system:serviceaccount:{plan.namespace}:")
+    gates = f"{user}.startsWith({below}) && {user}.contains({cel.text(names.gate(plan))})"
+    return {"name": "not-the-gate", "expression": f"!({gates})"}
 
 
 def rule(resource: Resource, operations: Sequence[str] = ALL_WRITES) -> dict[str, list[str]]:

@@ -49,7 +49,7 @@ def objects(plan: Plan) -> Iterator[Manifest]:
     restraint = manifests.Restraint(
         name=manifests.name(plan, "marks"),
         rules=[manifests.rule(resource, ("CREATE", "UPDATE")) for resource in sorted(resources)],
-        condition=manifests.by_account(plan, negated=True),
+        condition=manifests.by_others(plan),
         variables=[*manifests.wholes(), *manifests.parts(METADATA), *manifests.parts(ANNOTATIONS)],
         validations=[(expression, message)],
     )

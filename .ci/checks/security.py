@@ -1,0 +1,37 @@
+"""SECURITY.md names a test for every attack that it says is stopped, and each of these tests exists."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "SECURITY.md"
+ROW = re.compile(r"^\|.*\|$", re.MULTILINE)
+FILE = re.compile(r"(?:tests/[\w/]+/)?test_\w+\.py|tests/\w+(?=`)")
+NAMED = re.compile(r"\b(test_\w+)\b(?!\.py)")
+FUNCTION = re.compile(r"^ *def (test_\w+)", re.MULTILINE)
+HEADS = 2  # lines of a table before its rows
+
+
+def problems() -> Iterator[str]:
+    """Yield a sentence for every row without a test or a reason (`none: …`), and for tests that do not exist."""
+    files = sorted((ROOT / "tests").rglob("test_*.py"))
+    known = {name for path in files for name in FUNCTION.findall(path.read_text())}
+    modules = {path.name for path in files}
+    text = PAGE.read_text()
+    for table in re.split(r"^### ", text, flags=re.MULTILINE)[1:]:
+        title, _, body = table.partition("\n")
+        rows = ROW.findall(body)[HEADS:]
+        if not rows:
+            yield f"SECURITY.md: {title!r} has no row"
+        for row in rows:
+            proof = row.strip("|").rpartition("|")[2]
+            names, places = NAMED.findall(proof), FILE.findall(proof)
+            if not names and not places and "none: " not in proof:
+                yield f"SECURITY.md: no test is named in {row[:80]}…"
+            yield from (f"SECURITY.md: there is no {name}" for name in names if name not in known)
+            yield from (f"SECURITY.md: there is no {place}" for place in places if not _is_there(place, modules))
+
+
+def _is_there(place: str, modules: set[str]) -> bool:
+    return (ROOT / place).exists() if "/" in place else place in modules
