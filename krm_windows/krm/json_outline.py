@@ -1,8 +1,8 @@
 """The places in a ResourceList that is written as JSON, by Python's decoder: many times as fast as libyaml's events.
 
-Only ASCII without tabs is taken, so that a place in the text is one in the bytes, and no depth that libyaml would have to
-judge. What else stands there is left to libyaml, which reads it or says what is wrong. A text that only JSON allows, such
-as a key of 2,000 characters, is passed on as it came.
+Only ASCII without tabs is taken, so that a place in the text is one in the bytes, and no depth that libyaml would have
+to judge. What else stands there is left to libyaml, which reads it or says what is wrong. A text that only JSON allows,
+such as a key of 2,000 characters, is passed on as it came.
 """
 
 import json

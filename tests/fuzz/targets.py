@@ -51,9 +51,10 @@ class _HangError(BaseException):
 @contextmanager
 def bounded() -> Iterator[None]:
     """Turn a call that does not end into a finding: one that works for too long, or waits for too long."""
-    with _interrupted(signal.SIGPROF, signal.ITIMER_PROF, SECONDS, "works"):
-        with _interrupted(signal.SIGALRM, signal.ITIMER_REAL, PATIENCE, "waits"):
-            yield
+    works = _interrupted(signal.SIGPROF, signal.ITIMER_PROF, SECONDS, "works")
+    waits = _interrupted(signal.SIGALRM, signal.ITIMER_REAL, PATIENCE, "waits")
+    with works, waits:
+        yield
 
 
 @contextmanager
@@ -61,14 +62,14 @@ def _interrupted(number: signal.Signals, timer: int, seconds: float, what: str) 
     """Raise Finding where a timer comes to its end."""
 
     def stop(_number: int, _frame: FrameType | None) -> None:
-        raise _HangError
+        raise _HangError(f"it {what} for more than {seconds:g} seconds")
 
     before = signal.signal(number, stop)
     signal.setitimer(timer, seconds)
     try:
         yield
     except _HangError as error:
-        raise Finding(f"a hang: it {what} for more than {seconds:g} seconds") from error
+        raise Finding(f"a hang: {error}") from error
     finally:
         signal.setitimer(timer, 0)
         signal.signal(number, before)

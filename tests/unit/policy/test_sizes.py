@@ -89,7 +89,7 @@ def test_clusters_times_entries_are_limited() -> None:
 
 def test_the_patch_of_a_cluster_counts_too() -> None:
     """A patch brings in no more than the policy itself may have."""
-    windows = "{windows: {%s}}" % ", ".join(f"e{i}: {WINDOW}" for i in range(sizes.MOST_RULES))
+    windows = "{windows: {" + ", ".join(f"e{i}: {WINDOW}" for i in range(sizes.MOST_RULES)) + "}}"
     [result] = loaded(TARGETS, WINDOWS, f"  clusters: {{edge: {windows}}}\n").results
     assert result.tags["rule"] == "too-many"
     assert result.field is not None
