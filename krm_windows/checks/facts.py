@@ -75,17 +75,28 @@ class Facts:
         spans = tuple(_joined(self._unusual(), self.years)) if self._opens_every_week() else whole
         return tuple(segment for span in spans for segment in timeline(self.timetable, span.begins, span.ends))
 
-    def occurrences(self, *rules: Rule) -> tuple[Span, ...]:
-        """Return when some rules hold, were there no others: maximal, by the wall clock (as if it were UTC)."""
+    @cached_property
+    def opening(self) -> frozenset[str]:
+        """The names of the rules by which anything of `segments` is open."""
+        return frozenset(name for segment in self.segments if segment.open for name in segment.rules)
+
+    def occurrences(self, *rules: Rule) -> Iterator[Span]:
+        """Yield when some rules hold, were there no others: maximal, by the wall clock (as if it were UTC).
+
+        It is the evaluator that finds them: over years of a rule that is not weekly it is what an audit waits for.
+        """
         alone, looked = replace(bare(self.timetable, *rules), time_zone=WALL), self.looked_at(*rules)
         found = timeline(alone, looked.begins, looked.ends)
-        return tuple(Span(part.begins, part.ends) for part in found if part.open)
+        return (Span(part.begins, part.ends) for part in found if part.open)
 
-    def complete(self, *rules: Rule) -> tuple[Span, ...]:
-        """Return the occurrences that neither begin before the audited years nor end after them."""
-        looked = self.looked_at(*rules)
-        found = self.occurrences(*rules)
-        return tuple(each for each in found if each.begins > looked.begins and each.ends < looked.ends)
+    @cached_property
+    def union(self) -> tuple[Span, ...]:
+        """The occurrences of all windows together, in order."""
+        return tuple(self.occurrences(*self.timetable.windows))
+
+    def is_endless(self, *rules: Rule) -> bool:
+        """Whether some rules hold without an end, were there no others."""
+        return next(self.occurrences(*rules), None) == self.looked_at(*rules)
 
     def looked_at(self, *rules: Rule) -> Span:
         """Return where `occurrences` looks: three weeks of what is weekly, else all of the audited years."""

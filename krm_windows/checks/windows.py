@@ -1,6 +1,7 @@
 """Windows that do not do what they seem to: never or always open, uneven, or too short to be of use."""
 
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -43,17 +44,19 @@ class Delays:
 def check(facts: Facts, delays: Delays) -> Iterator[Result]:
     """Yield what is to be said of each window alone, and of all together."""
     windows = facts.timetable.windows
-    endless = [window for window in windows if _is_endless(facts, window)]
+    endless = False
     for window in windows:
-        yield from _never(facts, window)
-        yield from _always(facts, window) if window in endless else _lengths(facts, window, delays)
-    if windows and not endless and _is_endless(facts, *windows):
+        # Looked for once: to find the occurrences is what an audit spends its time on.
+        occurrences = tuple(facts.occurrences(window))
+        yield from _never(facts, window, occurrences)
+        if occurrences == (facts.looked_at(window),):
+            endless = True
+            yield from _always(facts, window)
+        else:
+            yield from _lengths(facts, window, occurrences, delays)
+    if windows and not endless and facts.is_endless(*windows):
         message = "leave no minute closed between them: shorten one, or remove the policy if it is to hold nothing back"
         yield findings.at(rules.WINDOW_ALWAYS_OPEN, "windows", message, facts.first)
-
-
-def _is_endless(facts: Facts, *windows: Rule) -> bool:
-    return facts.occurrences(*windows) == (facts.looked_at(*windows),)
 
 
 def _always(facts: Facts, window: Rule) -> Iterator[Result]:
@@ -64,11 +67,10 @@ def _always(facts: Facts, window: Rule) -> Iterator[Result]:
     yield findings.at(rules.WINDOW_ALWAYS_OPEN, window.name, message, facts.first)
 
 
-def _never(facts: Facts, window: Rule) -> Iterator[Result]:
+def _never(facts: Facts, window: Rule, occurrences: Sequence[Span]) -> Iterator[Result]:
     """Report a window that is not open once, unless it is over, or only begins after the audited years."""
-    if any(window.name in segment.rules for segment in facts.segments if segment.open):
+    if window.name in facts.opening:
         return
-    occurrences = facts.occurrences(window)
     if not occurrences and not isinstance(window.begins, Recurrence):
         return
     if all(each.length <= facts.timetable.closes_early for each in occurrences) and occurrences:
@@ -88,12 +90,16 @@ def _never(facts: Facts, window: Rule) -> Iterator[Result]:
     yield findings.at(rules.WINDOW_NEVER_OPENS, window.name, message, occurrences[0].begins)
 
 
-def _lengths(facts: Facts, window: Rule, delays: Delays) -> Iterator[Result]:
-    """Compare the occurrences of a window with each other and with what a look takes."""
-    occurrences = sorted(facts.complete(window), key=lambda each: each.length)
-    if not occurrences:
+def _lengths(facts: Facts, window: Rule, occurrences: Sequence[Span], delays: Delays) -> Iterator[Result]:
+    """Compare the whole occurrences of a window with each other and with what a look takes."""
+    looked = facts.looked_at(window)
+    whole = sorted(
+        (each for each in occurrences if each.begins > looked.begins and each.ends < looked.ends),
+        key=lambda each: each.length,
+    )
+    if not whole:
         return
-    shortest, longest = occurrences[0], occurrences[-1]
+    shortest, longest = whole[0], whole[-1]
     early, least = facts.timetable.closes_early, delays.longest
     if longest.length > 2 * shortest.length:
         yield _unequal(window, longest.begins, longest.length, shortest.length)
@@ -103,8 +109,12 @@ def _lengths(facts: Facts, window: Rule, delays: Delays) -> Iterator[Result]:
 
 def _is_prolonged(facts: Facts, occurrence: Span, least: timedelta) -> bool:
     """Whether other windows go on where this one begins or ends, so that all of them together are long enough."""
-    whole = facts.occurrences(*facts.timetable.windows)
-    return any(each.begins <= occurrence.begins < each.ends and each.length >= least for each in whole)
+    # The one that begins last before it, or with it.
+    index = bisect_right(facts.union, occurrence.begins, key=lambda each: each.begins) - 1
+    if index < 0:
+        return False
+    around = facts.union[index]
+    return occurrence.begins < around.ends and around.length >= least
 
 
 def _early(window: Rule, shortest: Span, early: timedelta) -> Result:

@@ -3,28 +3,29 @@
 import os
 import sys
 from collections.abc import Sequence
-from io import BytesIO
+from pathlib import Path
 
 from krm_windows import function, krm
-from krm_windows.cli import output
-from krm_windows.exit_codes import ExitCode
-from krm_windows.workspace.bounded import read_stream
+from krm_windows.workspace.bounded import read_file
 from krm_windows.workspace.errors import WorkspaceError
 
 
 def run(arguments: Sequence[str]) -> int:
     """Run the function on standard input and output, and return its exit code."""
-    try:
-        stdin = BytesIO(read_stream(sys.stdin.buffer, "standard input"))
-    except WorkspaceError as error:
-        # What has no end cannot be echoed either.
-        output.tell(str(error))
-        return ExitCode.ERROR
     return krm.run(
         function.process,
         argv=arguments,
-        stdin=stdin,
+        stdin=sys.stdin.buffer,
         stdout=sys.stdout.buffer,
         stderr=sys.stderr,
         environ=os.environ,
+        read_file=_configuration,
     )
+
+
+def _configuration(path: Path) -> bytes:
+    """Read the configuration that kustomize names: no device, and neither more nor longer than any other input."""
+    try:
+        return read_file(path)
+    except WorkspaceError as error:
+        raise krm.InputError(str(error)) from error

@@ -25,11 +25,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     content = inputs.content(arguments.file)
     try:
         found = entries.render(company.entries(content, years.chosen(arguments)))
-    except InputError:
-        raise
-    except Exception as error:
-        # The packages raise whatever they stumble over: KeyError where a field is missing, TypeError where it is twice.
-        what = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
-        raise InputError(f"{arguments.file}: is no calendar: {what}") from error
+    except ValueError as error:
+        raise InputError(f"{arguments.file}: is no calendar: {error}") from error
     output.show(found)
     return ExitCode.FINE

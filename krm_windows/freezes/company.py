@@ -1,6 +1,7 @@
 """The events of a company's calendar (RFC 5545), read with the packages of the extra `ics`."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import date, datetime, timedelta
 
 import icalendar
@@ -18,14 +19,30 @@ def entries(content: bytes, years: Sequence[int]) -> Iterator[Entry]:
     if len(content) > LARGEST:
         raise ValueError(f"it has {len(content)} bytes, and may have {LARGEST}")
     begin, end = date(min(years), 1, 1), date(max(years) + 1, 1, 1)
-    calendar = icalendar.Calendar.from_ical(content)
+    with _stumbling():
+        calendar = icalendar.Calendar.from_ical(content)
     recurrences.check(calendar)
-    with budget.limited():
+    with _stumbling(), budget.limited():
         events = recurring_ical_events.of(calendar).between(begin, end)
     for event in events:
-        starts, ends = event.start, event.end
+        with _stumbling():
+            starts, ends = event.start, event.end
         if starts.year in years and ends > starts and str(event.get("STATUS", "")) != "CANCELLED":
             yield Entry(*_within(starts, ends), str(event.get("SUMMARY", "")).strip() or "Company calendar")
+
+
+@contextmanager
+def _stumbling() -> Iterator[None]:
+    """Turn whatever the packages stumble over into ValueError; around their calls alone, not around code of ours.
+
+    They raise KeyError where a field is missing, TypeError where it is there twice, AttributeError where it is another.
+    """
+    try:
+        yield
+    except ValueError:
+        raise
+    except Exception as error:
+        raise ValueError(f"{type(error).__name__}: {error}") from error
 
 
 def _within(starts: date, ends: date) -> tuple[date, date]:

@@ -20,6 +20,8 @@ from krm_windows.krm.errors import InputError
 Chunk: TypeAlias = bytes | memoryview
 
 _HEADER = re.compile(r"((?:[!&]\S*+\s++)*+[|>][0-9]*+)([+-]?)([0-9]*+)")
+# Whatever begins a block scalar stands in front of a line break, a comment, or the end: hardly ever in JSON.
+_MAY_BE_HEADER = re.compile(rb"[|>][0-9+-]*+[ \t]*+(?:[#\r\n\xc2\xe2]|\Z)")
 # Ends every block scalar, and is nothing itself.
 _PROBE = "\n#\n"
 
@@ -54,7 +56,7 @@ ORDINARY = Ending()
 
 def of(data: bytes) -> Ending:
     """Look at the end of a text; one that ends with a line break is never read for it."""
-    if not data or data.endswith(b"\n"):
+    if not data or data.endswith(b"\n") or not _MAY_BE_HEADER.search(data):
         return ORDINARY
     try:
         text = data.decode()

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping as MappingOf
 from functools import lru_cache
 
-from krm_windows.krm import layout, writer
+from krm_windows.krm import json_outline, layout, writer
 from krm_windows.krm.errors import EditError, InputError
 from krm_windows.krm.nodes import Mapping, Node, Scalar, Sequence, Value, value
 
@@ -19,18 +19,27 @@ class KubeObject:
 
     `column` is that of the dash if the object is an entry of a list in block style, None if it is a document of its
     own. `reaching` says that a quoted text may reach over a line, so that a look at single lines would not be safe.
+    `json` says that it is JSON of which `json_outline` found the places.
     """
 
-    __slots__ = ("_node", "_text", "column", "end", "reaching", "source", "start")
+    __slots__ = ("_node", "_text", "column", "end", "json", "reaching", "source", "start")
 
-    def __init__(
-        self, source: bytes, start: int, end: int, *, column: int | None = None, reaching: bool = True
+    def __init__(  # noqa: PLR0913 - where it stands, and how it may be looked at
+        self,
+        source: bytes,
+        start: int,
+        end: int,
+        *,
+        column: int | None = None,
+        reaching: bool = True,
+        json: bool = False,
     ) -> None:
         self.source = source
         self.start = start
         self.end = end
         self.column = column
         self.reaching = reaching
+        self.json = json
         self._text: str | None = None
         self._node: Mapping | None = None
 
@@ -56,7 +65,7 @@ class KubeObject:
 
     def as_read(self) -> "KubeObject":
         """Give the object as it was read, before any edit."""
-        return KubeObject(self.source, self.start, self.end, column=self.column, reaching=self.reaching)
+        return KubeObject(self.source, self.start, self.end, column=self.column, reaching=self.reaching, json=self.json)
 
     @property
     def node(self) -> Mapping:
@@ -183,7 +192,11 @@ class KubeObject:
             self._node = None
 
     def _header(self, key: str) -> str:
-        """Read a field of the top level from its line where that is safe, else from the node."""
+        """Read a field of the top level from its line where that is safe, or as JSON, else from the node."""
+        if self._text is None and self.json and self._node is None:
+            word = json_outline.word(self.source[self.start : self.end], key)
+            if word is not None:
+                return word
         if self._text is None and not self.reaching and self.column is not None:
             found = _line_of(key, self.column).search(self.source, max(self.start - 1, 0), self.end)
             if found:

@@ -22,7 +22,7 @@ _MARKERS = re.compile(rb"(?m)\A\xef\xbb\xbf|^(?:---|\.\.\.)[ \t]*(?:#[^\n]*)?\r?
 def objects(data: bytes, listing: Listing) -> list[KubeObject]:
     """Give the entries of a list as objects."""
     return [
-        KubeObject(data, start, end, column=listing.column, reaching=index in listing.reaching)
+        KubeObject(data, start, end, column=listing.column, reaching=index in listing.reaching, json=listing.json)
         for index, (start, end) in enumerate(listing.spans)
     ]
 

@@ -9,11 +9,11 @@ by libyaml; and what is not laid out like this (JSON, tags, complex keys) is rea
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TypeAlias
 
-from krm_windows.krm import boundaries
+from krm_windows.krm import boundaries, json_outline
 from krm_windows.krm.errors import InputError
 
 Span: TypeAlias = tuple[int, int]
@@ -40,6 +40,8 @@ class Listing:
     spans: tuple[Span, ...] = ()
     column: int | None = None
     reaching: frozenset[int] = frozenset()
+    # Whether the entries are JSON that Python's decoder reads as libyaml does.
+    json: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +99,20 @@ _OPEN = re.compile(
 
 def trace(data: bytes) -> Outline:
     """Find fields and items of the one document in `data`; raises InputError unless it is one mapping."""
-    return scan(data) or parse(data)
+    return scan(data) or decode(data) or parse(data)
+
+
+def decode(data: bytes) -> Outline | None:
+    """Find fields and items of a document in JSON, or None if that needs libyaml."""
+    places = json_outline.find(data)
+    if places is None:
+        return None
+    fields = tuple(Field(*place) for place in places.fields)
+    outline = Outline(fields, places.end, flow=True, items=Listing(places.items, json=True))
+    items = outline.find("items")
+    if items and not places.items and not _EMPTY.match(data[items.start : items.end]):
+        return None
+    return outline
 
 
 def listing(data: bytes, field: Field) -> Listing | None:

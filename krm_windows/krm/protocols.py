@@ -26,10 +26,10 @@ Process: TypeAlias = Callable[[ResourceList], None]
 
 @dataclass(frozen=True)
 class Call:
-    """What one call was given: the bytes of standard input, the path of a configuration file, and its switches."""
+    """What one call was given: the bytes of standard input, those of a configuration file, and its switches."""
 
     data: bytes
-    config: str | None
+    config: bytes | None
     strict: bool
     debug: bool
 
@@ -37,10 +37,7 @@ class Call:
         """Read the input afresh; raises InputError."""
         if self.config is None:
             return ResourceList.read(self.data)
-        try:
-            return stream.read(Path(self.config).read_bytes(), self.data)
-        except OSError as error:
-            raise InputError(f"{self.config}: {error.strerror}") from error
+        return stream.read(self.config, self.data)
 
 
 @dataclass(frozen=True)
@@ -52,7 +49,7 @@ class Outcome:
     results: list[Result]
 
 
-def run(  # noqa: PLR0913 - the six things that a process is given
+def run(  # noqa: PLR0913 - the six things that a process is given, and two limits
     process: Process,
     *,
     argv: Sequence[str],
@@ -60,34 +57,53 @@ def run(  # noqa: PLR0913 - the six things that a process is given
     stdout: BinaryIO,
     stderr: TextIO,
     environ: Mapping[str, str],
+    read_file: Callable[[Path], bytes] = Path.read_bytes,
+    most: int = limits.INPUT,
 ) -> int:
     """Run a function once and return its exit code; `argv` is without the name of the program.
+
+    `read_file` reads the configuration file, with its own limits; it raises OSError or InputError. `most` is how many
+    bytes of standard input are held; a longer one is passed on piece by piece.
 
     0: fine. 1: a result of severity error (with `--strict`: a warning too), or input that cannot be read or edited; the
     items are written as they came. 2: our own failure. 3: the configuration is not for this function.
     """
     switches, paths = _arguments(argv)
-    data = stdin.read(limits.INPUT + 1)
-    if len(data) > limits.INPUT:
-        return _pass_on(data, stdin, stdout, stderr)
-    call = Call(data, paths[0] if paths else None, "--strict" in switches, "--debug" in switches)
+    data = stdin.read(most + 1)
+    if len(data) > most:
+        return _pass_on(data, stdin, stdout, stderr, most)
     with redirect_stdout(stderr), redirect_stderr(stderr):
-        outcome = _outcome(process, call)
+        try:
+            config = _configuration(paths, read_file)
+        except InputError as error:
+            outcome = _unread(data, error)
+        else:
+            outcome = _outcome(process, Call(data, config, "--strict" in switches, "--debug" in switches))
     stdout.writelines(outcome.output)
     stdout.flush()
     loud = environ.get("LOG_TO_STDERR", "false") not in {"", "0", "false"} or (
-        call.strict and outcome.code != ExitCode.FINE
+        "--strict" in switches and outcome.code != ExitCode.FINE
     )
     _say(outcome.results, stderr, loud=loud)
     return int(outcome.code)
 
 
-def _pass_on(data: bytes, stdin: BinaryIO, stdout: BinaryIO, stderr: TextIO) -> int:
+def _configuration(paths: Sequence[str], read_file: Callable[[Path], bytes]) -> bytes | None:
+    """Read the configuration file, once: it may be a pipe."""
+    if not paths:
+        return None
+    try:
+        return read_file(Path(paths[0]))
+    except OSError as error:
+        raise InputError(f"{paths[0]}: {error.strerror}") from error
+
+
+def _pass_on(data: bytes, stdin: BinaryIO, stdout: BinaryIO, stderr: TextIO, most: int) -> int:
     """Give back an input that is too long to be read, piece by piece."""
     stdout.write(data)
     shutil.copyfileobj(stdin, stdout)
     stdout.flush()
-    _say([rules.INPUT_UNREADABLE.result(f"the input has more than {limits.INPUT} bytes")], stderr, loud=True)
+    _say([rules.INPUT_UNREADABLE.result(f"the input has more than {most} bytes")], stderr, loud=True)
     return int(ExitCode.ERROR)
 
 
@@ -127,14 +143,30 @@ def _echo(call: Call, code: ExitCode, results: list[Result], *, silent: bool = F
     """Give the input as it came, with results where it has a place for them; nothing if it is no YAML at all."""
     try:
         resources = call.resources()
-        resources.results, resources.silent = results, silent
-        return Outcome(code, resources.chunks(), sort(results))
     except InputError:
-        return Outcome(code, [call.data] if _is_yaml(call.data) else [], sort(results))
+        return Outcome(code, _as_it_came(call.data), sort(results))
+    if call.config is not None and not silent:
+        # In a stream results have no place, and what is no document is kept too.
+        return Outcome(code, [call.data], sort(results))
+    resources.results, resources.silent = results, silent
+    return Outcome(code, resources.chunks(), sort(results))
+
+
+def _unread(data: bytes, error: InputError) -> Outcome:
+    """Give the input as it came, where the configuration file cannot be read."""
+    return Outcome(ExitCode.ERROR, _as_it_came(data), [rules.INPUT_UNREADABLE.result(str(error))])
+
+
+def _as_it_came(data: bytes) -> list[Chunk]:
+    return [data] if _is_yaml(data) else []
 
 
 def _is_yaml(data: bytes) -> bool:
-    """Say whether a text is YAML, as far as it is read: one that is too much was right up to the limit."""
+    """Say whether a text is YAML, as far as it is read.
+
+    One that goes on beyond a limit was right up to there. Whether its rest is, nobody knows; to lose items would be
+    worse than to give back what was no YAML.
+    """
     try:
         return sum(1 for _ in layout.events(data.decode())) > 0
     except ExcessError:

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from krm_windows import rules
 from krm_windows.gate.recurrence import Recurrence
 from krm_windows.krm.nodes import Mapping as Node
-from krm_windows.policy import clusters, errors, presence, schedules, texts
+from krm_windows.policy import clusters, errors, presence, schedules, sizes, texts
 from krm_windows.policy.model import API_VERSION, KIND, WindowPolicy
 from krm_windows.policy.texts import Tree
 from krm_windows.policy.trouble import Finding, closest
@@ -107,7 +107,7 @@ def load(node: Node, *, file: File | None = None) -> Loaded:
     versions = {name: _cluster(source.root, name, patch, source.findings) for name, patch in source.patches.items()}
     findings = [*source.doubled, *source.findings]
     findings += [finding for version in versions.values() for finding in version.findings]
-    if source.build_for is not None and source.build_for not in versions:
+    if source.build_for is not None and source.build_for not in versions and not _has_unread(source):
         findings.append(_unknown_cluster(source.build_for, versions, "spec.buildFor"))
     return Loaded(
         source.policy,
@@ -123,6 +123,9 @@ def load(node: Node, *, file: File | None = None) -> Loaded:
 def _validate(root: dict[str, Tree]) -> tuple[WindowPolicy | None, tuple[Finding, ...]]:
     """Read one version of the policy: the model, and all that is wrong or doubtful about it."""
     tree = texts.present(root)
+    excess = tuple(sizes.check(tree))
+    if excess:
+        return None, excess
     zone = texts.text_at(root, "spec", "timeZone")
     context = {
         "time_zone": zone if zone in zones.names() else None,
@@ -150,7 +153,14 @@ def _cautions(policy: WindowPolicy) -> Iterator[Finding]:
                 yield Finding(doubt.rule, doubt.must, doubt.current, doubt.proposed, f"spec.{path}.{edge}")
 
 
+def _has_unread(source: Source) -> bool:
+    """Whether the clusters of a policy were too many to be read."""
+    return sizes.has_too_many_clusters(source.root)
+
+
 def _patches(root: dict[str, Tree]) -> dict[str, Tree]:
+    if sizes.has_too_many_clusters(root):
+        return {}
     spec = root.get("spec")
     patches = spec.get("clusters") if isinstance(spec, dict) else None
     return {name: patch for name, patch in patches.items() if patch is not None} if isinstance(patches, dict) else {}

@@ -7,9 +7,10 @@ import time
 from pathlib import Path
 from typing import IO
 
+from krm_windows.krm import limits
 from krm_windows.workspace.errors import WorkspaceError
 
-MOST = 512 * 1024 * 1024
+MOST = limits.INPUT
 """So many bytes of one input are read at most; more is an error."""
 PATIENCE = 120.0
 """Seconds that a pipe may take until it is read to its end."""

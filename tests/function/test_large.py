@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from calls import APPS, POLICY, call, wire
-from counting import steps
+from work import calls
 
 MEGABYTE = 1000 * 1000
 # About three times the input, and 60 MB; with room for other versions of Python.
@@ -56,5 +56,5 @@ def test_a_scalar_of_100_megabytes(tmp_path: Path) -> None:
 def test_work_grows_with_the_input(small: bytes, large: bytes) -> None:
     """Twice as many items or windows are about twice the work."""
     call(large)
-    one, two = (steps(lambda data=data: call(data)) for data in (small, large))
+    one, two = (calls(lambda data=data: call(data)) for data in (small, large))
     assert two < 2.3 * one

@@ -1,5 +1,7 @@
 """Fuzzing, bounded and repeatable; `make fuzz` runs the same targets for as long as one likes."""
 
+import threading
+from contextlib import suppress
 from random import Random
 
 import mutations
@@ -65,3 +67,24 @@ def test_a_finding_is_found() -> None:
         targets._said(2, "x")
     with pytest.raises(targets.Finding, match="no YAML"):
         targets._check_syntax(b"a: [")
+
+
+def test_what_works_for_too_long_is_a_hang(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Time of the processor counts, not that of the clock; and nothing on the way may catch it."""
+    monkeypatch.setattr(targets, "SECONDS", 0.05)
+
+    def work() -> None:
+        with targets.bounded():
+            while True:
+                with suppress(Exception):
+                    sum(range(1000))
+
+    with pytest.raises(targets.Finding, match="a hang: it works"):
+        work()
+
+
+def test_what_waits_for_too_long_is_a_hang(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor may a call wait for something that does not come."""
+    monkeypatch.setattr(targets, "PATIENCE", 0.05)
+    with pytest.raises(targets.Finding, match="a hang: it waits"), targets.bounded():
+        threading.Event().wait(60)

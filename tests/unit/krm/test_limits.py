@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 from calls import APPS, HEAD, POLICY, Answer, as_item, call, indented, program, wire
-from counting import steps
+from work import calls
 
 from krm_windows import krm
 from krm_windows.krm import layout, limits, lines, outline, plain_json
@@ -66,7 +66,7 @@ def test_P12_what_exhausts_is_refused_and_the_items_come_back(text: str, where: 
             data = wire(APPS + text) if where == "item" else wire(APPS, config=POLICY + text)
             answers.append(call(data))
 
-    assert steps(run) < 200_000
+    assert calls(run) < 200_000
     [answer] = answers
     assert answer.code == 1
     assert "line " in answer.err
@@ -143,7 +143,7 @@ def test_a_text_that_is_too_long_to_look_into(size: int) -> None:
 def test_reading_grows_with_the_text(name: str, make: Callable[[int], str]) -> None:
     """Twice the text is twice the work."""
     assert name
-    one, two = (steps(lambda n=n: krm.value(krm.parse(make(n)))) for n in (500, 1000))
+    one, two = (calls(lambda n=n: krm.value(krm.parse(make(n)))) for n in (500, 1000))
     assert two < 2.2 * one
 
 

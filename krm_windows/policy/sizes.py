@@ -1,0 +1,90 @@
+"""How many entries one policy may have, counted before any of them is read.
+
+The numbers are far beyond what people write, and within what a cluster takes: a ConfigMap has 1 MiB, and the gate looks
+at all of its timetable in a Pod of 128 MiB.
+"""
+
+from collections.abc import Iterator
+
+from krm_windows import rules
+from krm_windows.policy.texts import Tree
+from krm_windows.policy.trouble import Finding
+
+MOST_RULES = 1_000
+"""Windows, freezes and overrides, of each."""
+
+MOST_TARGETS = 2_000
+"""Names and selectors in `targets`, and in `released`: a Role lists every name, and an object has 1.5 MB at most."""
+
+MOST_CLUSTERS = 10_000
+"""Clusters of one policy, ..."""
+
+MOST_VERSIONS = 200_000
+"""... and entries of it, counted again for each cluster, as every cluster has a policy of its own."""
+
+_RULES = ("windows", "freezes", "overrides")
+_TARGETS = ("targets", "released")
+_FIXES = {
+    "windows": "write what recurs as one moment, such as `Mon-Fri 08:00`",
+    "freezes": "remove those that are over, or write what recurs as one moment",
+    "overrides": "remove those that are over",
+    "targets": "name them by `matchLabels`, or have a policy for each team",
+    "released": "remove those that are open",
+    "clusters": "have a policy for each group of clusters",
+}
+
+
+def check(tree: Tree) -> Iterator[Finding]:
+    """Yield every list or map of a policy that has too many entries."""
+    spec = _entry(tree, "spec")
+    for field in _RULES:
+        yield from _more(field, _length(_entry(spec, field)), MOST_RULES)
+    for field in _TARGETS:
+        yield from _more(field, _named(_entry(spec, field)), MOST_TARGETS)
+    yield from _clusters(spec)
+
+
+def has_too_many_clusters(tree: Tree) -> bool:
+    """Whether the versions of a policy for its clusters are too many to be read."""
+    return any(_clusters(_entry(tree, "spec")))
+
+
+def _clusters(spec: Tree) -> Iterator[Finding]:
+    clusters = _entry(spec, "clusters")
+    found = _length(clusters)
+    yield from _more("clusters", found, MOST_CLUSTERS)
+    patches = clusters.values() if isinstance(clusters, dict) else ()
+    total = found * _entries(spec) + sum(_entries(patch) for patch in patches)
+    if found <= MOST_CLUSTERS and total > MOST_VERSIONS:
+        must = (
+            f"must come to at most {MOST_VERSIONS} windows, freezes, overrides and targets for all clusters together: "
+            f"{_FIXES['clusters']}"
+        )
+        yield Finding(rules.TOO_MANY, must, str(total), path="spec.clusters")
+
+
+def _more(field: str, found: int, most: int) -> Iterator[Finding]:
+    if found > most:
+        must = f"must have at most {most} entries: {_FIXES[field]}"
+        yield Finding(rules.TOO_MANY, must, str(found), path=f"spec.{field}")
+
+
+def _entries(spec: Tree) -> int:
+    """Count what a version of the policy is made of."""
+    lists = sum(_named(_entry(spec, field)) for field in _TARGETS)
+    return lists + sum(_length(_entry(spec, field)) for field in _RULES)
+
+
+def _named(targets: Tree) -> int:
+    """Count the names in a list of targets; a selector without names is one."""
+    if not isinstance(targets, list):
+        return 0
+    return sum(max(_length(_entry(target, "names")), 1) for target in targets)
+
+
+def _entry(tree: Tree, name: str) -> Tree:
+    return tree.get(name) if isinstance(tree, dict) else None
+
+
+def _length(tree: Tree) -> int:
+    return len(tree) if isinstance(tree, dict | list) else 0

@@ -1,0 +1,98 @@
+"""What is longer than the limit is passed on, piece by piece; a configuration is read once, and no device is one."""
+
+import io
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from calls import APPS, POLICY, Answer, call, wire
+
+from krm_windows import krm
+from krm_windows.exit_codes import ExitCode
+
+MOST = 1000
+
+
+class Counted(io.BytesIO):
+    """A stream that knows the longest piece that was asked of it."""
+
+    longest = 0
+
+    def read(self, size: int | None = -1) -> bytes:
+        """Read, and remember how much."""
+        self.longest = max(self.longest, size if size is not None and size >= 0 else 1 << 40)
+        return super().read(size)
+
+
+@pytest.mark.parametrize("length", [MOST + 1, MOST + 2, 5 * MOST, 10_000_000])
+def test_a_longer_input_is_given_back(length: int) -> None:
+    """Byte for byte, with an error, and never held as a whole."""
+    data = wire(APPS).encode().ljust(length, b"#")
+    stdin, stdout, stderr = Counted(data), io.BytesIO(), io.StringIO()
+    code = krm.run(lambda _: None, argv=[], stdin=stdin, stdout=stdout, stderr=stderr, environ={}, most=MOST)
+    assert code == ExitCode.ERROR
+    assert stdout.getvalue() == data
+    assert stderr.getvalue() == f"[error] the input has more than {MOST} bytes (input-unreadable)\n"
+    assert stdin.longest < 2_000_000
+
+
+def test_an_input_of_just_the_limit_is_read() -> None:
+    """The limit itself is fine."""
+    data = wire(APPS).encode().rstrip(b"\n").ljust(MOST - 1, b" ") + b"\n"
+    stdin, stdout, stderr = io.BytesIO(data), io.BytesIO(), io.StringIO()
+    code = krm.run(lambda _: None, argv=[], stdin=stdin, stdout=stdout, stderr=stderr, environ={}, most=MOST)
+    assert (code, stdout.getvalue(), stderr.getvalue()) == (ExitCode.FINE, data, "")
+
+
+def plugin(config: str | Path) -> Answer:
+    """Run the function with a configuration, whatever sort of file it was when the program looked at its arguments."""
+    program = "import sys; from krm_windows.cli import function; sys.exit(function.run(sys.argv[1:]))"
+    command = [sys.executable, "-c", program, str(config)]
+    done = subprocess.run(command, input=APPS.encode(), capture_output=True, timeout=60, check=False)
+    return Answer(done.returncode, done.stdout, done.stderr.decode())
+
+
+@pytest.mark.parametrize("device", ["/dev/zero", "/dev/tty", "/"])
+def test_a_configuration_that_is_a_device(device: str) -> None:
+    """It is not opened, and the stream comes back."""
+    answer = plugin(device)
+    assert answer.code == ExitCode.ERROR
+    assert answer.out == APPS.encode()
+    assert f"{device}: is a d" in answer.err
+
+
+def test_a_configuration_from_a_pipe(tmp_path: Path) -> None:
+    """It is read once, also where the items have to be given back afterwards."""
+    pipe = tmp_path / "config"
+    os.mkfifo(pipe)
+    wrong = POLICY.replace("Mon 08:00", "Mno 08:00")
+    writer = threading.Thread(target=pipe.write_text, args=(wrong,), daemon=True)
+    writer.start()
+    answer = plugin(pipe)
+    writer.join(10)
+    assert answer.code == ExitCode.ERROR
+    assert answer.out == APPS.encode()
+    assert "Mno" in answer.err
+
+
+@pytest.mark.parametrize("text", ["\n", "\ufeff", "# nothing\n", f"{APPS}---\n", f"---\n---\n{APPS}", "  # {\n#\n", ""])
+def test_P12_a_stream_comes_back_with_what_is_no_document(text: str, tmp_path: Path) -> None:
+    """Blank lines, comments and empty documents, too."""
+    config = tmp_path / "config.yaml"
+    config.write_text("kind: Other\n")
+    answer = call(text, str(config))
+    assert answer.code == ExitCode.CONFIGURATION
+    assert answer.out.decode() == text
+
+
+@pytest.mark.parametrize(("depth", "given_back"), [(150, False), (300, True), (200_000, True)])
+def test_P12_what_is_too_deep_to_be_read_is_given_back(depth: int, given_back: bool) -> None:  # noqa: FBT001 - a table
+    """Brackets without an end: no YAML where that is seen within the limits, and beyond them nobody knows."""
+    data = b"[" * depth
+    answer = call(data)
+    assert answer.code == ExitCode.ERROR
+    assert answer.out == (data if given_back else b"")
+    assert answer.err
