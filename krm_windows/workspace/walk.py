@@ -28,10 +28,12 @@ def walk(root: str | Path, *, hidden: bool = True, most: int = MOST_ENTRIES) -> 
 
 
 def entries(folder: Path, *, most: int = MOST_ENTRIES) -> Iterator[Path]:
-    """Yield what lies right in a directory, but for links to directories."""
+    """Yield what lies right in a directory, links included; raises WorkspaceError where that is more than `most`."""
     counter = _Counter(str(folder), most)
-    for names in counter.listed(str(folder)):
-        yield from (folder / name for name in names)
+    with os.scandir(folder) as found:
+        for entry in found:
+            counter.count()
+            yield folder / entry.name
 
 
 def directories(root: str, pattern: str, *, most: int = MOST_ENTRIES) -> Iterator[str]:
@@ -100,14 +102,15 @@ class _Counter:
             return [], []
         with entries:
             for entry in entries:
-                self._count()
+                self.count()
                 if entry.is_dir(follow_symlinks=False):
                     folders.append(entry.name)
                 elif not _leads_to_directory(entry):
                     files.append(entry.name)
         return sorted(folders), sorted(files)
 
-    def _count(self) -> None:
+    def count(self) -> None:
+        """Count one entry more; raises WorkspaceError where that is too many."""
         self._left -= 1
         if self._left < 0:
             raise WorkspaceError(f"{self._root}: has more than {self._most} files and directories to look at")

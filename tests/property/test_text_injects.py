@@ -96,7 +96,7 @@ def policy(text: str) -> Document:
                 },
             },
             "events": True,
-            "extras": ["PrometheusRule", "StateMetrics", "AdmissionPolicy"],
+            "extras": ["PrometheusRule", "StateMetrics", "NetworkPolicy"],
         },
     }
 
