@@ -1,10 +1,10 @@
 """`krm-windows status`: what the targets of a policy are in a cluster, and what they should be."""
 
 import argparse
-import time
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
+from time import sleep
 
 from krm_windows.cli import inputs, output, previews, report, times
 from krm_windows.exit_codes import ExitCode
@@ -103,7 +103,7 @@ def _read(name: str, text: str) -> list[Thing]:
 def _watch(asked: _Asked, shown: Report) -> None:
     """Ask again and again, until somebody interrupts; what fails once may work the next time."""
     while True:
-        time.sleep(_PAUSE)
+        sleep(_PAUSE)
         try:
             found, results = asked.judged()
         except (InputError, WorkspaceError) as error:

@@ -5,7 +5,6 @@ what is wrong. stdout is parsed before the exit code is looked at, so nothing el
 fails, it holds every item of the input.
 """
 
-import shutil
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
@@ -22,6 +21,10 @@ from krm_windows.krm.resource_list import ResourceList
 from krm_windows.results import Result, Severity, fails, sort
 
 Process: TypeAlias = Callable[[ResourceList], None]
+
+_PIECE = 1024 * 1024
+# What is too long to be read is passed on, at most so many times as long as what may be read.
+_PASSED_ON = 8
 
 
 @dataclass(frozen=True)
@@ -99,11 +102,20 @@ def _configuration(paths: Sequence[str], read_file: Callable[[Path], bytes]) -> 
 
 
 def _pass_on(data: bytes, stdin: BinaryIO, stdout: BinaryIO, stderr: TextIO, most: int) -> int:
-    """Give back an input that is too long to be read, piece by piece."""
-    stdout.write(data)
-    shutil.copyfileobj(stdin, stdout)
-    stdout.flush()
+    """Give back an input that is too long to be read, piece by piece; one without an end is cut off."""
     _say([rules.INPUT_UNREADABLE.result(f"the input has more than {most} bytes")], stderr, loud=True)
+    stdout.write(data)
+    left = _PASSED_ON * most
+    while left > 0:
+        piece = stdin.read(min(_PIECE, left))
+        if not piece:
+            break
+        stdout.write(piece)
+        left -= len(piece)
+    stdout.flush()
+    if left <= 0 and stdin.read(1):
+        message = f"the input has no end: no more than {_PASSED_ON} times as much was passed on"
+        _say([rules.INPUT_UNREADABLE.result(message)], stderr, loud=True)
     return int(ExitCode.ERROR)
 
 

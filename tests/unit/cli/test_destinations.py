@@ -252,16 +252,6 @@ def test_input_without_an_end(here: Path, argv: list[str]) -> None:
     assert here
 
 
-def test_the_function_reads_no_more_either(here: Path) -> None:
-    """What has no end cannot be echoed."""
-    with Path("/dev/zero").open("rb") as zeros:
-        command = [sys.executable, "-m", "krm_windows"]
-        done = subprocess.run(command, stdin=zeros, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == "krm-windows: standard input: has more than 512 MiB, the most that is read of one input\n"
-    assert here
-
-
 def test_inputs_may_be_pipes(here: Path) -> None:
     """As `<(…)` of a shell is; one that nobody writes into is not waited for in `--resources`, as it is named."""
     command = f"{sys.executable} -m krm_windows state <(cat policy.yaml) --at 2026-12-21T12:00Z -o json"

@@ -284,7 +284,7 @@ def test_a_watch_says_what_it_can_no_longer_judge(
     def wait(_: float) -> None:
         next(turns, lambda: signal.raise_signal(signal.SIGINT))()
 
-    monkeypatch.setattr(cli.time, "sleep", wait)
+    monkeypatch.setattr(cli, "sleep", wait)
     assert main(["status", "policy.yaml", "--watch", "--at", OPEN]) != 0
     printed = capsys.readouterr()
     assert "Kustomization flux-system/apps" in printed.out

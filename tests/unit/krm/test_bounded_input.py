@@ -27,7 +27,7 @@ class Counted(io.BytesIO):
         return super().read(size)
 
 
-@pytest.mark.parametrize("length", [MOST + 1, MOST + 2, 5 * MOST, 10_000_000])
+@pytest.mark.parametrize("length", [MOST + 1, MOST + 2, 5 * MOST, 9 * MOST + 1])
 def test_a_longer_input_is_given_back(length: int) -> None:
     """Byte for byte, with an error, and never held as a whole."""
     data = wire(APPS).encode().ljust(length, b"#")
@@ -37,6 +37,24 @@ def test_a_longer_input_is_given_back(length: int) -> None:
     assert stdout.getvalue() == data
     assert stderr.getvalue() == f"[error] the input has more than {MOST} bytes (input-unreadable)\n"
     assert stdin.longest < 2_000_000
+
+
+class Endless(io.RawIOBase):
+    """A stream that has no end."""
+
+    def read(self, size: int = -1) -> bytes:
+        """Give as much as is asked for."""
+        assert 0 <= size <= max(MOST + 1, 1 << 20)
+        return b"#" * size
+
+
+def test_an_input_without_an_end_is_cut_off() -> None:
+    """It is given back up to a bound, and both is said."""
+    stdin, stdout, stderr = Endless(), io.BytesIO(), io.StringIO()
+    code = krm.run(lambda _: None, argv=[], stdin=stdin, stdout=stdout, stderr=stderr, environ={}, most=MOST)
+    assert code == ExitCode.ERROR
+    assert len(stdout.getvalue()) == 9 * MOST + 1
+    assert "has no end" in stderr.getvalue()
 
 
 def test_an_input_of_just_the_limit_is_read() -> None:
