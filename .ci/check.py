@@ -18,6 +18,7 @@ SCRIPTS = [
     ".ci/tool_version.py",
     ".ci/versions.py",
     "bench/bench.py",
+    "bench/confined_builds.py",
 ]
 MYPY_ALONE = ["--no-error-summary", "--config-file=", "--cache-dir=.cache/mypy-scripts", "--strict"]
 PROGRAMS: dict[str, list[str | Path]] = {

@@ -4,9 +4,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from krm_windows.workspace import programs
-from krm_windows.workspace.programs import Program
+from krm_windows.workspace.sandbox import executables
 from krm_windows.workspace.sandbox.confinement import Access, Sandbox
+from krm_windows.workspace.sandbox.executables import Executable
 
 ENVIRONMENT = {"PATH": ""}
 
@@ -14,14 +14,14 @@ ENVIRONMENT = {"PATH": ""}
 def main() -> None:
     """Build as many as are asked for."""
     mode, root, number = sys.argv[1:]
-    found = programs.find("kustomize")
+    found = executables.find("kustomize")
     if found is None:
         sys.exit("bench: kustomize is not installed")
     folders = sorted(path for path in Path(root, "apps").iterdir() if path.name != "base")[: int(number)]
     {"confined": confined, "bare": bare}[mode](found, root, folders)
 
 
-def confined(found: Program, root: str, folders: list[Path]) -> None:
+def confined(found: Executable, root: str, folders: list[Path]) -> None:
     """Build in a sandbox."""
     with Sandbox(Access(found.runs, found.reads, (root,)), ENVIRONMENT) as sandbox:
         for folder in folders:
@@ -29,7 +29,7 @@ def confined(found: Program, root: str, folders: list[Path]) -> None:
                 sys.exit(f"bench: {folder} was not built")
 
 
-def bare(found: Program, root: str, folders: list[Path]) -> None:
+def bare(found: Executable, root: str, folders: list[Path]) -> None:
     """Build as anybody would."""
     for folder in folders:
         command = [found.path, "build", str(folder)]
