@@ -4,7 +4,7 @@ import json
 import re
 
 from krm_windows.escape.escaped import Escaped
-from krm_windows.escape.signs import hidden
+from krm_windows.escape.signs import hidden_in
 from krm_windows.escape.terminal import MARKER
 
 
@@ -20,7 +20,7 @@ def json_line(value: object) -> str:
 
 def json_text(document: str) -> str:
     """Return JSON with the codes of hidden characters; they stand in texts only, where a code means the same."""
-    shown = hidden().sub(lambda found: _code(found[0]), document)
+    shown = hidden_in(document).sub(lambda found: _code(found[0]), document)
     return MARKER.sub(lambda found: _code(found[0]), shown)
 
 

@@ -68,8 +68,11 @@ def code(sign: str) -> str:
     return f"\\U{number:08x}"
 
 
+def hidden_in(text: str) -> re.Pattern[str]:
+    """Return the pattern of what nobody sees in a text: one that is made in no time where there is only ASCII."""
+    return _CONTROL if text.isascii() else hidden()
+
+
 def visible(text: str) -> str:
     """Return a text with the code of every character that nobody sees; tabs and line feeds stay."""
-    if text.isascii():
-        return _CONTROL.sub(lambda found: code(found[0]), text)
-    return hidden().sub(lambda found: code(found[0]), text)
+    return hidden_in(text).sub(lambda found: code(found[0]), text)
