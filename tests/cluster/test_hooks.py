@@ -343,7 +343,7 @@ def test_no_other_job_is_created(plant: Plant) -> None:
     """The account creates the Jobs of the policy's hooks, whatever is in their texts, and fifty others it does not."""
     story, where = plant.story, f"apis/batch/v1/namespaces/{plant.namespace}/jobs?dryRun=All"
     hook = {
-        "image": "docker.io/library/python:3.13-alpine",
+        "image": "docker.io/library/python:3.13-slim-trixie",
         "command": ["python3", "-c", "print('it's \"quoted\"')\n# \\ ü \U0001f600 ${HOME} $(id)"],
         "args": [],
         "env": [

@@ -18,13 +18,11 @@ _STAMP = {
     }.items()
 }
 KUBERNETES = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kubectl")
+FLUX = ("kustomize-controller", "source-controller", "helm-controller")
+# Every program: the folder of the Go module that pins it, its package, its version.
 PROGRAMS = {
     **{name: ("kubernetes", f"k8s.io/kubernetes/cmd/{name}", _VERSION) for name in KUBERNETES},
-    "kustomize-controller": (
-        "kustomize-controller",
-        "github.com/fluxcd/kustomize-controller",
-        PINS["cluster"]["kustomize-controller"],
-    ),
+    **{name: (name, f"github.com/fluxcd/{name}", PINS["cluster"][name]) for name in FLUX},
     "pause": ("pause", ".", "1"),
 }
 
