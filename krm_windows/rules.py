@@ -223,6 +223,8 @@ ADMISSION_UNDELIVERED = _warning(
     "admission-undelivered", "What delivers a policy may not create the admission policies that belong to it."
 )
 NOT_FOLLOWED = _info("not-followed", "Something lies outside of the repository, so it was not looked at.")
+SOURCE_ASSUMED = _info("source-assumed", "Nothing says which source this directory is, so the usual name is taken.")
+CLUSTER_UNBUILT = _warning("cluster-unbuilt", "A cluster's own directory cannot be built, so nothing is known of it.")
 CLUSTER_UNGATED = _info("cluster-ungated", "A cluster has no policy, though others have.")
 OBJECT_SHARED = _error("object-shared", "Two Kustomizations that change at different times apply one object.")
 OBJECT_MOVED = _error("object-moved", "An object moved to a later Kustomization, and pruning deletes it until then.")
