@@ -99,6 +99,7 @@ TARGET_SELECTOR = _error("target-selector", "A target needs exactly one of `name
 TOO_MANY = _error("too-many", "A list or a map of the policy has more entries than can be read or applied.")
 TARGET_DUPLICATE = _error("target-duplicate", "A target is named twice.")
 TARGET_KIND = _error("target-kind", "A target's kind is not known, and how to suspend it is not said.")
+SUSPEND_FIELD = _error("suspend-field", "A target's field does not stop reconciliation when it is true.")
 TARGET_ELSEWHERE = _error("target-elsewhere", "A target lies in another namespace, and nobody said that it may.")
 NETWORK_POLICY = _error("network-policy", "`networkPolicy` says where the API server is, and nothing uses it.")
 CRONJOB_SHARED = _error("cronjob-shared", "Two edges of the windows claim one CronJob.")
@@ -109,6 +110,7 @@ HOOK_NONE = _error("hook-none", "`hooks` has neither `beforeOpen` nor `afterClos
 HOOK_ROLLBACK = _error("hook-rollback", "A hook has a rollback, and its failure aborts nothing.")
 HOOK_VALUE = _error("hook-value", "A hook's variable has no value, or two.")
 CLUSTER_EMPTY_MAP = _error("cluster-empty-map", "A cluster's patch holds an empty map, which changes nothing.")
+CLUSTER_NULL = _error("cluster-null", "A cluster has nothing behind its name, so it would have no windows.")
 CLUSTER_UNKNOWN = _error("cluster-unknown", "The policy has no such cluster.")
 
 # The plan: what may be gated.

@@ -6,7 +6,7 @@ from datetime import date, timedelta
 
 from krm_windows.checks.audit import MAX_CLOSED, YEARS, Scope
 from krm_windows.checks.formats import FORMATS, FORMATS_OF_EVERY
-from krm_windows.cli import inputs, output, report, repository, times
+from krm_windows.cli import chosen, inputs, output, report, repository, times
 from krm_windows.exit_codes import ExitCode
 from krm_windows.function import audit
 from krm_windows.krm import InputError
@@ -46,7 +46,10 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     """Print the findings."""
     if (arguments.policy is None) == (arguments.repo is None):
         raise InputError("check takes a POLICY, or --repo DIR")
+    chosen.check(arguments)
     if arguments.repo is not None:
+        if arguments.cluster is not None or arguments.all_clusters:
+            raise InputError("--cluster, as --all-clusters, is about a POLICY; with --repo give --clusters GLOB")
         return repository.run(arguments)
     config = inputs.policy(arguments.policy)
     items = inputs.resources(arguments.resources) if arguments.resources else []

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from krm_windows import emit, rules, tree
 from krm_windows.checks import readonly, succession
-from krm_windows.cli import destinations, fleet, inputs, report
+from krm_windows.cli import chosen, destinations, fleet, inputs, report
 from krm_windows.exit_codes import ExitCode
 from krm_windows.function import window_policy
 from krm_windows.inventory import about
@@ -39,6 +39,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Render, or compare with what was rendered before."""
+    chosen.check(arguments, "--clusters")
     if arguments.all_clusters or arguments.clusters:
         return fleet.run(arguments)
     if len(arguments.policies) != 1:
