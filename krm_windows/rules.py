@@ -139,6 +139,9 @@ SUSPEND_TRUE = _error("suspend-true", "`suspend: true` on a target in Git is a p
 WAIT_NOT_SUSPENDED = _warning("wait-not-suspended", "`firstApply: Wait` on a target that Git does not suspend.")
 MARK_IN_GIT = _error("mark-in-git", "An annotation in Git claims that the gate closed an object, or ran a hook.")
 TWO_POLICIES = _error("two-policies", "Two policies gate one target.")
+TWO_POLICIES_UNCLEAR = _warning(
+    "two-policies-unclear", "Two policies that name no cluster gate one target, and lie side by side."
+)
 NAME_TAKEN = _error("name-taken", "An object that is not ours has a name of ours.")
 RENDER_READ_ONLY = _error("render-read-only", "`render` would have to change a file that it only looks at.")
 CONFIG_PATH = _warning("config-path", "An annotation on the policy narrows what kustomize hands to the function.")
