@@ -94,7 +94,7 @@ class Elsewhere:
             for name in names:
                 for entry in _included(Path(folder, name)) if name in KUSTOMIZATIONS else ():
                     place = os.path.realpath(Path(folder, entry))
-                    directory = place if Path(place).is_dir() else str(Path(place).parent)
+                    directory = str(Path(place).parent) if Path(place).is_file() else place
                     if directory != folder:
                         found.setdefault(directory, []).append(folder)
         return found
