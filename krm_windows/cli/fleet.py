@@ -126,15 +126,18 @@ def _fleet(arguments: argparse.Namespace) -> Fleet:
 
 def _elsewhere(output: Path) -> Callable[[str], tuple[Claim, ...]]:
     """Return what gives the policies that were rendered for a cluster around the tree, and not into it."""
-    around = Elsewhere(output)
     own = re.compile(f"{places.WINDOW}/.*|{places.CLUSTERS}/[^/]+/({places.WINDOW}|{places.DELIVERY})/.*")
-    root = Path(os.path.realpath(output))
+    root = f"{os.path.realpath(output)}/"
 
-    def is_ours(file: Path) -> bool:
-        real = Path(os.path.realpath(file))
-        return real.is_relative_to(root) and bool(own.fullmatch(real.relative_to(root).as_posix()))
+    def is_own(file: str) -> bool:
+        return file.startswith(root) and own.fullmatch(file, len(root)) is not None
 
-    return lambda cluster: around.named(cluster, is_ours)
+    # Here and not in the processes that share the work, of which each would look anew.
+    found: dict[str, tuple[Claim, ...]] = {}
+    for claim in Elsewhere(output, is_own).claims:
+        if claim.cluster is not None:
+            found[claim.cluster] = (*found.get(claim.cluster, ()), claim)
+    return lambda cluster: found.get(cluster, ())
 
 
 def _clusters(folder: Path) -> dict[str, list[KubeObject]]:

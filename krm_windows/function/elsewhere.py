@@ -24,11 +24,19 @@ _MOST_IN_REPOSITORY = 500_000
 _INCLUDED = ("resources", "bases", "components")
 
 
+def _nothing(_: str) -> bool:
+    return False
+
+
 @dataclass(frozen=True)
 class Elsewhere:
-    """All that was rendered around a directory: in the repository that it lies in, or else right beside it."""
+    """All that was rendered around a directory: in the repository that it lies in, or else right beside it.
+
+    What is `without` (by its absolute path without links) is the output's own, and is rendered anew.
+    """
 
     output: Path
+    without: Callable[[str], bool] = _nothing
 
     @cached_property
     def _folders(self) -> dict[str, list[str]]:
@@ -43,12 +51,12 @@ class Elsewhere:
 
     @cached_property
     def claims(self) -> tuple[Claim, ...]:
-        """What the policies claim that were rendered anywhere around."""
+        """What the policies claim that were rendered anywhere around, but for what is to be left out."""
         found: list[Claim] = []
         for folder, names in self._folders.items():
-            files = [Path(folder, name) for name in names if name.endswith(SUFFIXES)]
-            ours = [file for file in files if tree.is_header(first_line(file) or "")]
-            found += claims({_shown(file): file.read_bytes() for file in ours})
+            files = [f"{folder}/{name}" for name in names if name.endswith(SUFFIXES)]
+            contents = {_shown(file): _rendered(Path(file)) for file in files if not self.without(file)}
+            found += claims({path: content for path, content in contents.items() if content is not None})
         return tuple(found)
 
     def check(self, own: Claim) -> list[Result]:
@@ -56,10 +64,6 @@ class Elsewhere:
         same = [other for other in self.claims if self._is_for_one_cluster(own, other)]
         unclear = [other for other in self.claims if other not in same and self._is_unclear(own, other)]
         return [*overlap.check(own, same), *overlap.doubt(own, unclear)]
-
-    def named(self, cluster: str, without: Callable[[Path], bool]) -> tuple[Claim, ...]:
-        """Return what is claimed around in a cluster of this name, but for some files."""
-        return tuple(claim for claim in self.claims if claim.cluster == cluster and not without(Path(claim.file)))
 
     def _is_for_one_cluster(self, own: Claim, other: Claim) -> bool:
         """Whether a policy is for the cluster of another: both name it, or one build has them both."""
@@ -113,7 +117,15 @@ def _included(file: Path) -> Iterator[str]:
                 yield entry
 
 
-def _shown(file: Path) -> str:
+def _rendered(file: Path) -> bytes | None:
+    """Return what a file holds that was rendered; None for any other, or for one that another run has just removed."""
+    try:
+        return file.read_bytes() if tree.is_header(first_line(file) or "") else None
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def _shown(file: str) -> str:
     """Return a path as a person would say it from here."""
-    here = Path.cwd()
-    return str(file.relative_to(here)) if file.is_relative_to(here) else str(file)
+    here = f"{Path.cwd()}/"
+    return file.removeprefix(here)

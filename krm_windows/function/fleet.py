@@ -120,6 +120,9 @@ class Fleet:
     def is_fresh(self, cluster: str, files: Files) -> bool:
         """Whether files are what rendering a cluster would yield, with nothing to say of it alone."""
         place = places.kustomization(cluster)
+        names = {member.name for member in self.members}
+        if any(claim.policy not in names for claim in self.elsewhere(cluster)):
+            return False  # whether they share a target is known only when the policies are compiled
         return place in files and stamp.is_fresh(files, place, self._key(cluster))
 
     def _files(self, cluster: str, parts: Sequence[Part]) -> dict[str, bytes]:
@@ -144,7 +147,6 @@ class Fleet:
             cluster.encode(),
             *(part for member in members for part in (self.slugs[member.name].encode(), member.content(cluster))),
             *(item.span for item in items),
-            repr(self.elsewhere(cluster)).encode(),
         )
 
     @cached_property
