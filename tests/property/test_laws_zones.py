@@ -59,7 +59,7 @@ def test_every_minute(shape: str) -> None:
 
 @pytest.mark.parametrize("seconds", [30, 90, 1785])
 def test_a_margin_of_seconds(seconds: int) -> None:
-    """A margin that is no whole minutes, which no build emits, counts as the next one that is: it opens nothing more."""
+    """A margin with seconds, which no build emits, counts as the next whole minute: it opens nothing more."""
     for change, shape in zip(changes()[seconds % 7 :: 60], SHAPES, strict=False):
         timetable, start = around(change, shape)
         exact = replace(timetable, closes_early=timedelta(seconds=seconds))
