@@ -50,6 +50,11 @@ def _said(action: Action) -> str:
         ),
         ('kubectl patch cronjob backup -p \'{"spec":{"suspend":true}}\'', "suspend CronJob jobs/backup"),
         ("kubectl patch ks a --type=merge -p 'spec: {suspend: true}'", "suspend Kustomization jobs/a"),
+        (
+            """kubectl patch ks a --type json -p '[{"op":"remove","path":"/spec/suspend"}]'""",
+            "resume Kustomization jobs/a",
+        ),
+        ("""kubectl patch ks a --type merge -p '{"spec":{"suspend":null}}'""", "resume Kustomization jobs/a"),
     ],
 )
 def test_a_command_is_understood(script: str, wanted: str) -> None:
@@ -100,6 +105,12 @@ def test_several_commands_are_split_as_a_shell_does(script: str) -> None:
         """kubectl patch ks apps --type=merge -p '{"spec":{"suspend":true,"path":"./b"}}'""",
         """kubectl patch ks apps --type=merge -p '{"spec":{"suspend":"$STATE"}}'""",
         f"kubectl patch ks {MERGE}",
+        """kubectl patch ks a --type json -p '[{"op":"test","path":"/spec/suspend","value":true}]'""",
+        """kubectl patch ks a --type json -p '[{"op":"remove","path":"/spec"}]'""",
+        "kubectl annotate ks a kustomize.toolkit.fluxcd.io/reconcile=disabled",
+        "kubectl scale deployment kustomize-controller --replicas=0 -n flux-system",
+        "kubectl apply -f kustomization-suspended.yaml -f suspend",
+        """curl -X PATCH https://kubernetes/apis/kustomize.toolkit.fluxcd.io/v1/a -d '{"spec":{"suspend":true}}'""",
     ],
 )
 def test_a_command_that_may_do_something_else_is_refused(script: str) -> None:
