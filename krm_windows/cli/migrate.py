@@ -6,14 +6,15 @@ from contextlib import nullcontext
 from datetime import date, timedelta
 from pathlib import Path
 
-from krm_windows.cli import builds, destinations, output, progress, times
+from krm_windows.cli import builds, destinations, output, progress, repository, times
 from krm_windows.cli import report as results
 from krm_windows.exit_codes import ExitCode
 from krm_windows.krm import InputError
 from krm_windows.migrate import FORMATS, migrate
+from krm_windows.repository import Hints
 from krm_windows.repository.builds import Builds
 from krm_windows.results import fails
-from krm_windows.workspace import processes
+from krm_windows.workspace import processes, remotes
 from krm_windows.workspace.checkout import Checkout
 from krm_windows.workspace.creation import create
 from krm_windows.workspace.kustomize import Builder
@@ -41,6 +42,14 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--format", choices=FORMATS, default="text", help="the form of the report (default: text)")
     parser.add_argument("--clusters", metavar="GLOB", help="the clusters' directories (default: they are looked for)")
     parser.add_argument(
+        "--source",
+        action="append",
+        default=[],
+        type=repository.source,
+        metavar="NAME=DIR",
+        help="this source is that directory of the repository, `.` for all of it; NAME or NAMESPACE/NAME (repeatable)",
+    )
+    parser.add_argument(
         "-j",
         "--jobs",
         type=lambda text: times.count(text, "builds", processes.MOST),
@@ -63,7 +72,9 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     tree = Checkout.at(arguments.directory)
     builder = Builder.find(None if arguments.no_cache else builds.cache(Path(tree.root), arguments.cache))
     with builder or nullcontext(), progress.meter("builds") as report:
-        found = migrate(Builds(tree, builder, arguments.jobs, report), until.isoformat(), arguments.clusters)
+        hints = Hints.of(arguments.source, remotes.addresses(arguments.directory))
+        made = Builds(tree, builder, arguments.jobs, report)
+        found = migrate(made, until.isoformat(), arguments.clusters, hints)
     if found.files:
         create(arguments.output, found.files)
     output.show(FORMATS[arguments.format](found))

@@ -86,19 +86,23 @@ def read(commands: Iterable[Command], home: str) -> Script:
     """Read commands of a Pod in the namespace `home`; raises CommandError for what is not understood."""
     actions: list[Action] = []
     left_out: list[str] = []
+    conditions: list[str] = []
     chained = False
     for command in commands:
         found = list(_actions(command, home))
+        if command.after not in ("&&", "||"):
+            conditions = []
         if found and (command.expands or command.after == "||"):
             raise CommandError(f"`{command}` depends on what the shell finds when it runs")
         if found and command.after == "&&":
-            if left_out:
-                raise CommandError(f"`{command}` runs only if `{left_out[-1]}` succeeds")
+            if conditions:
+                raise CommandError(f"`{command}` runs only if `{conditions[-1]}` succeeds")
             chained = chained or bool(actions)
-        if not found and not _is_harmless(command):
-            if shapes.mentions(str(command)):
+        if not found:
+            if shapes.mentions(str(command)) and not _is_harmless(command):
                 raise CommandError(f"`{command}` is not understood")
-            left_out.append(str(command))
+            left_out += [] if _is_harmless(command) else [str(command)]
+            conditions += [] if command.words[0] in _HARMLESS else [str(command)]
         actions += found
     return Script(tuple(actions), chained, tuple(left_out))
 
@@ -116,14 +120,6 @@ def _actions(command: Command, home: str) -> Iterator[Action]:
     elif program.rpartition("/")[2] == "kubectl" and "patch" in words:
         found = _kubectl(words, command, home)
         yield from [found] if found else []
-    elif program in ("if", "for", "while", "until", "case", "{", "do", "then", "else", "xargs", "eval") and _mentions(
-        words
-    ):
-        raise CommandError(f"`{command}` depends on what the shell finds when it runs")
-
-
-def _mentions(words: Iterable[str]) -> bool:
-    return any(word in ("suspend", "resume", "patch") for word in words)
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,9 +41,14 @@ class Applied:
             file = notice.file
             if not file and notice.about is not None:
                 file, _ = place(self.builds.tree, notice.about)
+            if notice.rule is rules.SOURCE_ASSUMED:
+                yield found_at(notice.rule, Place(file, _line(notice)), notice.message)
+                continue
             about = f"{notice.about}: " if notice.about else ""
             rule = rules.MIGRATE_NOT_FOLLOWED
-            if notice.rule is rules.BUILD_FAILED and self._may_have_windows(notice, repository):
+            if notice.rule in (rules.BUILD_FAILED, rules.CLUSTER_UNBUILT) and self._may_have_windows(
+                notice, repository
+            ):
                 rule = rules.MIGRATE_UNTRANSLATED
             message = f"{about}{notice.message}, so windows in it are not seen"
             yield found_at(rule, Place(file, _line(notice)), message)

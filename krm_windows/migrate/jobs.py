@@ -16,6 +16,10 @@ from krm_windows.schedule import cron
 _SHELLS = frozenset({"sh", "bash", "ash", "dash"})
 _SCRIPT = re.compile(r"(?!-)[\w.-]*/[\w./-]+|[\w-]+\.(?:sh|bash)")
 _FLAGS = re.compile(r"-[a-z]+")
+# `$(NAME)` in a command is replaced before it runs, where the container has that variable (Kubernetes).
+_REFERENCE = re.compile(r"\$\(([A-Za-z_]\w*)\)", re.ASCII)
+# Variables that say which cluster, or which namespace, a command acts on.
+_ELSEWHERE = frozenset({"KUBECONFIG", "FLUX_SYSTEM_NAMESPACE", "KUBERNETES_MASTER", "KUBERNETES_SERVICE_HOST"})
 _LONGEST_LINE = 200
 _POD = ("spec", "jobTemplate", "spec", "template", "spec")
 
@@ -141,18 +145,39 @@ def _words(container: Map) -> list[str]:
 
 
 def _commands(container: Map) -> list[Command]:
-    words = _words(container)
+    """Return the commands that a container runs; raises ShellError or CommandError."""
+    given = [entry for entry in trees.items(container, "env") if text(entry, "name")]
+    elsewhere = sorted(_ELSEWHERE & {text(entry, "name") for entry in given})
+    if elsewhere:
+        raise CommandError(f"the variable `{elsewhere[0]}` says where it acts")
+    known = {text(entry, "name"): text(entry, "value") for entry in given if trees.leaf(entry, "value")}
+    known = {name: value for name, value in known.items() if "$(" not in value}
+    words = [_REFERENCE.sub(lambda found: known.get(found[1], found[0]), word) for word in _words(container)]
     program, *rest = words or [""]
     if program.rpartition("/")[2] not in _SHELLS:
-        return [Command(tuple(words))] if words else []
-    flag = next((index for index, word in enumerate(rest) if _runs_text(word)), len(rest))
-    scripts = rest[flag + 1 :]
-    return shell.split(scripts[0]) if scripts else [Command(tuple(words))]
+        unknown = any(_REFERENCE.search(word) for word in words)
+        return [Command(tuple(words), expands=unknown)] if words else []
+    flags, script = _script_of(rest)
+    if script is None:
+        return [Command(tuple(words))]
+    return shell.split(script, known, stops=any("e" in flag for flag in flags))
 
 
-def _runs_text(word: str) -> bool:
-    """Whether flags of a shell have `c` among them: the next word is a script."""
-    return "c" in word and _FLAGS.fullmatch(word) is not None
+def _script_of(words: list[str]) -> tuple[list[str], str | None]:
+    """Return the flags of a shell, and the script that it is given on its command line."""
+    flags: list[str] = []
+    rest = iter(words)
+    for word in rest:
+        if not _FLAGS.fullmatch(word):
+            break
+        if word.endswith("o"):
+            option = next(rest, "")
+            flags += ["-e"] if option == "errexit" else []
+            word = word[:-1]  # noqa: PLW2901 - its last letter was read
+        flags.append(word)
+        if "c" in word:
+            return flags, next(rest, None)
+    return flags, None
 
 
 def _place(document: Document) -> Place:

@@ -20,7 +20,7 @@ from krm_windows.migrate.repository import Repository
 from krm_windows.migrate.roots import Roots
 from krm_windows.migrate.sites import Site
 from krm_windows.policy.load import load
-from krm_windows.repository import Survey, survey
+from krm_windows.repository import Hints, Survey, survey
 from krm_windows.repository.builds import Builds
 from krm_windows.results import Result, fails
 from krm_windows.workspace.reading import contents
@@ -36,19 +36,19 @@ class Migration:
     results: tuple[Result, ...] = ()
 
 
-def migrate(builds: Builds, adopt_until: str, clusters: str | None = None) -> Migration:
+def migrate(builds: Builds, adopt_until: str, clusters: str | None = None, hints: Hints | None = None) -> Migration:
     """Migrate the repository that `builds` builds; until `adopt_until`, a date, suspensions are taken over.
 
-    `clusters` is a glob pattern of the clusters' directories; without one they are looked for. Kustomizations are
-    written only where everything was translated: half a change would leave windows to nobody. Raises InputError where
-    the pattern matches no directory.
+    `clusters` is a glob pattern of the clusters' directories; without one they are looked for. `hints` say which
+    sources are this repository, where nothing in it does. Kustomizations are written only where everything was
+    translated: half a change would leave windows to nobody. Raises InputError where the pattern matches no directory.
     """
     tree = builds.tree
     repository = Repository(dict(contents(Path(tree.root))))
     if not any(map(shapes.may_turn, repository.contents.values())):
         return Migration(())
-    chosen = roots.find(repository) if clusters is None else _matching(builds, clusters)
-    seen = survey(tree, [each or "." for each in chosen.directories], builds)
+    chosen = roots.find(tree, repository) if clusters is None else _matching(builds, clusters)
+    seen = survey(tree, [each or "." for each in chosen.directories], builds, hints)
     applied = Applied.of(builds)
     found, unnamed = _sites(seen, chosen, Placing(tree, repository))
     noticed = tuple(applied.notices(seen, repository))

@@ -11,15 +11,16 @@ from krm_windows.gateable import KUSTOMIZE
 from krm_windows.migrate import shapes
 from krm_windows.migrate.repository import RESOURCES, Repository, entries, parents, resolve
 from krm_windows.migrate.trees import Document, text
+from krm_windows.repository import entrances
+from krm_windows.workspace.checkout import Checkout
 
 # Directories whose subdirectories are clusters, by the habits of Flux repositories.
 _CLUSTERS = frozenset({"clusters", "cluster", "sites"})
 # Those that are so only where there are none of the above: overlays of an application look the same.
 _OVERLAYS = frozenset({"overlays", "environments", "envs"})
 _SHARED = frozenset({"base", "_base", "common", "default"})
-# `flux bootstrap` and the Flux Operator name what delivers a cluster's own directory like their namespace.
-_BOOTSTRAP = "flux-system"
-_OPERATOR = "fluxcd.controlplane.io"
+# What lies in a cluster's directory, and is no name of one.
+_PARTS = ("flux-system", "flux")
 _FOREIGN = re.compile(r"[^a-z0-9]+")
 
 
@@ -34,9 +35,9 @@ class Roots:
     named: bool = True
 
 
-def find(repository: Repository) -> Roots:
+def find(tree: Checkout, repository: Repository) -> Roots:
     """Find the directories of the clusters."""
-    booted = frozenset(_booted(repository))
+    booted = frozenset(_inner(each.directory) for each in entrances.find(tree) if each.file)
     found = booted | {each for each in _held(repository, _CLUSTERS) if not _is_booted(each, booted)}
     if not found:
         found = frozenset(_held(repository, _OVERLAYS))
@@ -63,30 +64,15 @@ def _parts(directory: str) -> list[str]:
     """Return the parts of a path that tell clusters apart, spelt as Kubernetes does."""
     written = directory.split("/")
     # `clusters/berlin/flux-system`: the cluster is berlin.
-    while len(written) > 1 and written[-1] in (_BOOTSTRAP, "flux"):
+    while len(written) > 1 and written[-1] in _PARTS:
         written = written[:-1]
     spelt = [_FOREIGN.sub("-", part.lower()).strip("-") for part in written if part not in _CLUSTERS | _OVERLAYS]
     return [part for part in spelt if part] or ["root"]
 
 
-def _booted(repository: Repository) -> Iterator[str]:
-    """Yield the directories that Kustomizations or FluxInstances in them say are a cluster's."""
-    for document in repository.mentioning(KUSTOMIZE, _OPERATOR):
-        path = _delivers(document)
-        if path is None or "$" in path:
-            continue
-        directory = resolve("", path.lstrip("/") or ".")
-        if directory in (document.place.file, *parents(document.place.file)):
-            yield directory
-
-
-def _delivers(document: Document) -> str | None:
-    """Return the path of a cluster's own directory, where an object says it."""
-    if (document.kind, document.group) == ("Kustomization", KUSTOMIZE) and document.name == _BOOTSTRAP:
-        return text(document.tree, "spec", "path")
-    if (document.kind, document.group) == ("FluxInstance", _OPERATOR):
-        return text(document.tree, "spec", "sync", "path") or None
-    return None
+def _inner(directory: str) -> str:
+    """Return a directory as paths are spelt here: that of the repository is empty."""
+    return "" if directory == "." else directory
 
 
 def _is_booted(directory: str, booted: frozenset[str]) -> bool:

@@ -8,6 +8,7 @@ from repositories import ADOPT_UNTIL, RELEASE, job, pair, rules, run
 
 from krm_windows.krm import InputError
 from krm_windows.migrate import FORMATS, Migration, migrate
+from krm_windows.repository import Given, Hints
 from krm_windows.repository.builds import Builds
 from krm_windows.workspace.checkout import Checkout
 
@@ -206,3 +207,10 @@ def test_targets_that_are_not_in_the_repository_are_named() -> None:
     found = run(files)
     assert rules(found) == ["migrate-target-unseen"]
     assert "HelmRelease flux-system/shop" in found.results[0].message
+
+
+def test_a_source_that_is_said_to_be_this_repository_is_followed() -> None:
+    """Where nothing in it says so: `--source`."""
+    files = {"clusters/north/infra.yaml": flux("infra", "./infra", "fleet"), **at("infra", WINDOW)}
+    assert run(files).policies == ()
+    assert clusters(run(files, hints=Hints((Given.parse("fleet=."),)))) == {"north"}
