@@ -6,6 +6,7 @@ from pathlib import PurePosixPath
 
 from krm_windows.checks import report
 from krm_windows.checks.repository.finding import Finding
+from krm_windows.plurals import counted
 from krm_windows.repository import Survey
 from krm_windows.repository.places import place
 from krm_windows.results import File, Result, Severity
@@ -114,9 +115,4 @@ def _heading(directory: str, survey: Survey) -> str:
     kustomizations = sum(len(cluster.kustomizations) for cluster in survey.clusters)
     policies = len({gate.policy for cluster in survey.clusters for gate in cluster.gates})
     counts = {"cluster": len(survey.clusters), "Kustomization": kustomizations, "policy": policies}
-    return f"{directory}: {', '.join(_counted(count, name) for name, count in counts.items())}"
-
-
-def _counted(count: int, name: str) -> str:
-    plural = "policies" if name == "policy" else f"{name}s"
-    return f"{count} {name if count == 1 else plural}"
+    return f"{directory}: {', '.join(counted(count, name) for name, count in counts.items())}"
