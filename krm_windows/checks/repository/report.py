@@ -72,9 +72,19 @@ def _order(result: Result) -> tuple[object, ...]:
 
 
 def _named(result: Result, findings: Sequence[Finding]) -> Result:
-    """Return a result with the clusters that it is about."""
+    """Return a result with the clusters that it is about, and the number of objects where one fact is found at many."""
     clusters = ", ".join(dict.fromkeys(finding.cluster for finding in findings if finding.cluster))
-    return replace(result, tags={**result.tags, **({"clusters": clusters} if clusters else {})})
+    objects = list(dict.fromkeys(finding.of for finding in findings if finding.of))
+    tags = dict(result.tags)
+    if clusters:
+        tags["clusters"] = clusters
+    if objects:
+        tags |= {"count": str(len(objects)), "objects": ", ".join(objects)}
+    if len(objects) > 1:
+        some = ", ".join(objects[:_FEW])
+        rest = f" and {len(objects) - _FEW} more" if len(objects) > _FEW else ""
+        return replace(result, message=f"{result.message} ({len(objects)} objects: {some}{rest})", tags=tags)
+    return replace(result, tags=tags)
 
 
 def _result(directory: str, survey: Survey, first: Finding) -> Result:

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from krm_windows.checks.audit import Scope
 from krm_windows.checks.facts import DAY, Facts, take
 from krm_windows.function import audit
-from krm_windows.gate.decide import timeline
 from krm_windows.inventory import Inventory
 from krm_windows.krm import KubeObject
 from krm_windows.plan import compile_policy
 from krm_windows.policy.load import load
 from krm_windows.preview.versions import Choice
+from krm_windows.schedule.timeline import timeline
 
 HEAD = POLICY[: POLICY.index("  windows:")]
 FIRST = date(2027, 1, 1)
