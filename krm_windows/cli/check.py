@@ -49,7 +49,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Print the findings."""
     if bool(arguments.policies) == (arguments.repo is not None):
-        raise InputError("check takes a POLICY or more, or --repo DIR")
+        raise InputError("check takes a POLICY, or --repo DIR")
     chosen.check(arguments)
     if arguments.repo is not None:
         if arguments.cluster is not None or arguments.all_clusters:

@@ -13,7 +13,6 @@ from krm_windows.rules import LOCAL_CONFIG, WINDOWS_UNAPPLIED
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 RULES = FIXTURES / "rules"
-ALONE = FIXTURES / "repositories/policy-file-alone"
 CLUSTER = Path("clusters/north")
 POLICY = "policies/policy.yaml"
 
@@ -61,6 +60,17 @@ def test_windows_that_are_listed_nowhere_are_not_applied(name: str, wanted: list
     every = found()
     assert [rule for rule, _ in every] == wanted
     assert all(place.startswith("windows/north/configmap_") for _, place in every)
+
+
+def test_a_policy_among_what_flux_applies_is_not_in_force_by_that(found: Found) -> None:
+    """It stands in the cluster's own directory, and its windows are listed nowhere."""
+    rendered()
+    shutil.move(POLICY, CLUSTER / "policy.yaml")
+    listing = (RULES / WINDOWS_UNAPPLIED.id / "fires.yaml").read_text()
+    (CLUSTER / "kustomization.yaml").write_text(f"{listing}- policy.yaml\n")
+    assert [rule for rule, _ in found()] == [WINDOWS_UNAPPLIED.id]
+    shutil.rmtree("windows")
+    assert [rule for rule, _ in found()] == ["policy-file-alone"]
 
 
 def test_windows_in_no_path_are_not_applied(found: Found) -> None:
@@ -139,9 +149,7 @@ def test_a_policy_in_what_a_build_printed_is_found(repository: Path, capsys: pyt
     assert "(local-config)" in capsys.readouterr().err
 
 
-def test_a_cluster_that_is_forgotten_is_said_with_its_line(
-    repository: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_forgotten_cluster_is_said_with_its_line(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """By each command that is given the policy's file."""
     shutil.copy(RULES / "cluster-null/fires.yaml", repository / "policy.yaml")
     calls = (

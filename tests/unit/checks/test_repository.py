@@ -217,5 +217,5 @@ def test_a_source_that_is_not_followed_is_told_once(tmp_path: Path, capsys: pyte
     lost = "".join(kustomization(f"tenant-{number}", source="tenants") for number in range(4))
     lay(tmp_path, {FLUX: TWO + lost, "windows/policy.yaml": policy()})
     main(["check", "--repo", str(tmp_path), "-o", "json", "--no-cache", "--source", "flux-system=."])
-    (found,) = json.loads(capsys.readouterr().out)["results"]
+    found, _ = json.loads(capsys.readouterr().out)["results"]
     assert (found["tags"]["rule"], found["tags"]["count"]) == ("not-followed", "4")
