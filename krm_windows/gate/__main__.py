@@ -5,6 +5,7 @@ from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from http import HTTPStatus
 from os import environ
 from pathlib import Path
