@@ -2,15 +2,14 @@
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, time, timedelta
+from datetime import UTC, datetime, time, timedelta, tzinfo
 from heapq import merge
 from itertools import groupby
 from operator import attrgetter
-from zoneinfo import ZoneInfo
 
 from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.timetable import Rule, Timetable
-from krm_windows.gate.wallclock import utc, wall, zone
+from krm_windows.gate.wallclock import utc, wall
 
 _DAY = timedelta(days=1)
 _FAR = 400 * _DAY
@@ -39,7 +38,7 @@ class Decision:
 
 
 def decide(timetable: Timetable, at: datetime) -> Decision:
-    """Say whether `timetable` is open at the aware instant `at`; raise `LookupError` for an unknown zone."""
+    """Say whether `timetable` is open at the aware instant `at`; raise `LookupError` without the rules of its zone."""
     now = next(timeline(timetable, at, at + timedelta.resolution))
     reasons = {rule.name: rule.reason for _, rule in _ranked(timetable)}
     words = (f"{name}: {reasons[name]}" if reasons.get(name) else name for name in now.rules)
@@ -77,7 +76,7 @@ def _shortened(parts: Iterator[Segment], early: timedelta) -> Iterator[Segment]:
 
 def _ruled(timetable: Timetable, start: datetime, until: datetime) -> Iterator[Segment]:
     """Sweep over the occurrences of all rules: between one boundary and the next nothing changes."""
-    tz = zone(timetable.time_zone)
+    tz = timetable.zone
     last = (_NEVER, _NEVER, 0, "")
     coming = merge(*(_occurrences(rank, rule, tz, start) for rank, rule in _ranked(timetable)), [last])
     upcoming = next(coming)
@@ -109,7 +108,7 @@ def _ranked(timetable: Timetable) -> Iterator[tuple[int, Rule]]:
         yield from ((rank + (rule.state == "Open"), rule) for rule in rules)
 
 
-def _occurrences(rank: int, rule: Rule, tz: ZoneInfo, start: datetime) -> Iterator[tuple[datetime, datetime, int, str]]:
+def _occurrences(rank: int, rule: Rule, tz: tzinfo, start: datetime) -> Iterator[tuple[datetime, datetime, int, str]]:
     """Give UTC intervals that together are what `rule` covers from `start` on; neither edge ever runs backwards."""
     if not isinstance(rule.begins, Recurrence):
         begin = rule.begins or _ALWAYS
@@ -123,7 +122,7 @@ def _occurrences(rank: int, rule: Rule, tz: ZoneInfo, start: datetime) -> Iterat
         moment = last if last and last > moment else rule.begins.after(moment)
 
 
-def _end(rule: Rule, begin: datetime, tz: ZoneInfo) -> datetime:
+def _end(rule: Rule, begin: datetime, tz: tzinfo) -> datetime:
     """Find the end of the occurrence that begins at `begin`: naive, or an instant."""
     match end := rule.ends:
         case timedelta():

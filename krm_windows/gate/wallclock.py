@@ -2,26 +2,12 @@
 
 from bisect import bisect_left
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
-from functools import cache
-from io import BytesIO
-from pkgutil import get_data
-from zoneinfo import ZoneInfo
+from datetime import UTC, datetime, timedelta, tzinfo
 
 _MINUTE = timedelta(minutes=1)
 
 
-@cache
-def zone(name: str) -> ZoneInfo:
-    """Give the IANA zone `name`; raise `LookupError` for an unknown one."""
-    try:  # the package wherever there is one, so that no build reads its host's zones; the system's in the cluster
-        data = get_data("tzdata", f"zoneinfo/{name}")
-        return ZoneInfo.from_file(BytesIO(data), name) if data else ZoneInfo(name)
-    except (LookupError, OSError, ValueError) as error:
-        raise LookupError(f'unknown time zone "{name}"') from error
-
-
-def wall(instant: datetime, tz: ZoneInfo) -> datetime:
+def wall(instant: datetime, tz: tzinfo) -> datetime:
     """Read the latest naive wall-clock minute that clocks in `tz` have shown up to the aware `instant`."""
     local = instant.astimezone(UTC).astimezone(tz)
     shown_before = local.replace(fold=0).astimezone(UTC)
@@ -31,7 +17,7 @@ def wall(instant: datetime, tz: ZoneInfo) -> datetime:
     return local.replace(tzinfo=None, fold=0, second=0, microsecond=0)
 
 
-def instant(wall_clock: datetime, tz: ZoneInfo) -> datetime:
+def instant(wall_clock: datetime, tz: tzinfo) -> datetime:
     """Find the first UTC instant at which the monotone wall clock of `tz` shows the naive `wall_clock` or later."""
     local = wall_clock.replace(tzinfo=tz, fold=0)
     utc = local.astimezone(UTC)
@@ -41,7 +27,7 @@ def instant(wall_clock: datetime, tz: ZoneInfo) -> datetime:
     return _first_minute(before, utc, lambda minute: minute.astimezone(tz).replace(tzinfo=None) >= wall_clock)
 
 
-def utc(moment: datetime, tz: ZoneInfo) -> datetime:
+def utc(moment: datetime, tz: tzinfo) -> datetime:
     """Turn a naive moment on the wall clock of `tz` into an instant; leave an aware one."""
     return moment if moment.tzinfo else instant(moment, tz)
 
