@@ -95,6 +95,8 @@ STATE_HELD = _warning("state-held", "The policy is held by hand, so its windows 
 TIME_ZONE = _error("time-zone", "A time zone is not in the IANA database.")
 INTERVAL = _error("interval", "An interval does not divide an hour or a day evenly.")
 IMAGE_PINNED = _error("image-pinned", "An image has neither a fixed tag nor a digest.")
+QUANTITY_SYNTAX = _error("quantity-syntax", "A text is no quantity of Kubernetes, or one that makes no sense there.")
+RESOURCES = _error("resources", "A Pod would ask for more than it may use up, or have less than a look takes.")
 TARGET_SELECTOR = _error("target-selector", "A target needs exactly one of `names` and `matchLabels`.")
 TOO_MANY = _error("too-many", "A list or a map of the policy has more entries than can be read or applied.")
 TARGET_DUPLICATE = _error("target-duplicate", "A target is named twice.")
@@ -221,6 +223,8 @@ ADMISSION_UNDELIVERED = _warning(
     "admission-undelivered", "What delivers a policy may not create the admission policies that belong to it."
 )
 NOT_FOLLOWED = _info("not-followed", "Something lies outside of the repository, so it was not looked at.")
+SOURCE_ASSUMED = _info("source-assumed", "Nothing says which source this directory is, so the usual name is taken.")
+CLUSTER_UNBUILT = _warning("cluster-unbuilt", "A cluster's own directory cannot be built, so nothing is known of it.")
 CLUSTER_UNGATED = _info("cluster-ungated", "A cluster has no policy, though others have.")
 OBJECT_SHARED = _error("object-shared", "Two Kustomizations that change at different times apply one object.")
 OBJECT_MOVED = _error("object-moved", "An object moved to a later Kustomization, and pruning deletes it until then.")

@@ -20,12 +20,13 @@ from pydantic import (
 )
 
 from krm_windows import gateable, rules
-from krm_windows.policy import fields, occurrences, phrases
+from krm_windows.policy import fields, occurrences, phrases, quantities
 from krm_windows.policy.hooks import Hooks
 from krm_windows.policy.images import DEFAULTS
 from krm_windows.policy.moments import Moment, Value
 from krm_windows.policy.network import NetworkPolicy
 from krm_windows.policy.part import Part, one_of
+from krm_windows.policy.resources import Resources
 from krm_windows.policy.trouble import Finding, RefusedError, raise_for
 
 API_VERSION: Literal["krm-windows.dev/v1alpha1"] = "krm-windows.dev/v1alpha1"
@@ -169,6 +170,10 @@ class Override(Part):
         return self
 
 
+# What a look takes at 1,000 targets (docs/reference/limits.md).
+_LEAST_MEMORY = quantities.read("48Mi")
+
+
 class Actuator(Part):
     """What turns the targets in the cluster."""
 
@@ -188,6 +193,19 @@ class Actuator(Part):
         default="IfNotPresent", description="When the image is pulled."
     )
     image_pull_secrets: tuple[fields.Name, ...] = Field(default=(), description="Names of Secrets to pull it with.")
+    resources: Resources = Field(
+        default_factory=Resources.model_construct,
+        description="What the Pods of looks may use up, as the ResourceQuota and LimitRange of the namespace want it; "
+        "default: requests of 10m cpu, 64Mi memory and no disk, limits of 1 cpu, 128Mi memory and 64Mi disk.",
+    )
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        limit = self.resources.limits.memory
+        if limit is not None and limit.amount < _LEAST_MEMORY.amount:
+            must = f"must be at least {_LEAST_MEMORY}, or a look would be ended for the memory that it takes"
+            raise RefusedError(Finding(rules.RESOURCES, must, str(limit), path="resources.limits.memory"))
+        return self
 
     @property
     def runs_on(self) -> str:

@@ -34,12 +34,16 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Build:
-    """What came of a request: `complete` unless something was left out or failed; `policies` by their files."""
+    """What came of a request: `complete` unless something was left out or failed; `policies` by their files.
+
+    `unbuilt` says why there is nothing, where only what was left out as remote may be to blame.
+    """
 
     objects: tuple[Object, ...] = ()
     notices: tuple[Notice, ...] = ()
     policies: tuple[tuple[str, KubeObject], ...] = ()
     complete: bool = True
+    unbuilt: Notice | None = None
 
 
 @dataclass
@@ -75,7 +79,9 @@ class Builds:
             *(each for build in plugins for each in build.notices),
             *([notice] if notice else []),
         )
-        return Build(found, tuple(dict.fromkeys(notices)), tuple(policies), not (failed or notice or closure.notices))
+        complete = not (failed or notice or closure.notices)
+        unbuilt = notice if notice and notice.rule is rules.NOT_FOLLOWED else None
+        return Build(found, tuple(dict.fromkeys(notices)), tuple(policies), complete, unbuilt)
 
     def _plugin(self, directory: str, above: frozenset[str]) -> Build:
         """Build a directory of plugins once, however many others name it."""

@@ -29,7 +29,7 @@ def judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Judged:
 
     def check(files: dict[str, str], *options: str) -> set[tuple[str, str]]:
         lay(tmp_path, files)
-        main(["check", "--repo", str(tmp_path), "-o", "json", "--no-cache", *options])
+        main(["check", "--repo", str(tmp_path), "-o", "json", "--no-cache", "--source", "flux-system=.", *options])
         results = json.loads(capsys.readouterr().out)["results"]
         return {(each["tags"]["rule"], each.get("resourceRef", {}).get("name", "")) for each in results}
 
@@ -187,5 +187,5 @@ def test_a_target_in_another_namespace_is_said(tmp_path: Path, capsys: pytest.Ca
     """The policy's own namespace is only the default."""
     elsewhere = kustomization("windowed").replace("namespace: flux-system}", "namespace: shop}", 1)
     lay(tmp_path, PAIR | {FLUX: elsewhere})
-    main(["check", "--repo", str(tmp_path), "--no-cache"])
+    main(["check", "--repo", str(tmp_path), "--no-cache", "--source", "flux-system=."])
     assert "there is one in shop: say so with `namespace` (target-missing)" in capsys.readouterr().out

@@ -62,7 +62,7 @@ def test_another_source_of_the_same_address_is_this_repository(url: str, followe
 
 
 @pytest.mark.parametrize(
-    ("path", "rule"), [("../outside", "not-followed"), ("./gone", "build-failed"), ("./out", "not-followed")]
+    ("path", "rule"), [("../outside", "build-failed"), ("./gone", "build-failed"), ("./out", "not-followed")]
 )
 def test_a_path_that_leads_nowhere_is_named_and_the_rest_followed(path: str, rule: str, follow: Followed) -> None:
     """Flux reads a path as if the repository were all there is."""
