@@ -6,9 +6,9 @@ from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from functools import cache
 
 from krm_windows.gate import wallclock
-from krm_windows.gate.decide import Segment, timeline
 from krm_windows.gate.timetable import Timetable
 from krm_windows.gate.zones import Zone
+from krm_windows.schedule.timeline import Segment, timeline
 
 
 @dataclass(frozen=True, slots=True)

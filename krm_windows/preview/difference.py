@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import pairwise
 
-from krm_windows.gate.decide import Segment, timeline
 from krm_windows.gate.timetable import Timetable
 from krm_windows.gate.zones import Zone
 from krm_windows.preview.calendar import Period
+from krm_windows.schedule.timeline import Segment, timeline
 
 
 @dataclass(frozen=True, slots=True)

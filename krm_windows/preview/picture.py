@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 
 from krm_windows.gate import wallclock
-from krm_windows.gate.decide import Segment
 from krm_windows.gate.zones import Zone
 from krm_windows.plan.zone_rules import zone_of
 from krm_windows.preview import clock, exceptions
 from krm_windows.preview.calendar import Calendar, alike
 from krm_windows.preview.text import span
+from krm_windows.schedule.timeline import Segment
 
 KINDS = {
     "open": "open",

@@ -9,10 +9,11 @@ import zoned
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from krm_windows.gate.decide import decide, timeline
+from krm_windows.gate.decide import decide
 from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.timetable import Rule, Timetable
 from krm_windows.gate.wallclock import instant, wall
+from krm_windows.schedule.timeline import timeline
 from krm_windows.schedule.zones import zone
 
 MINUTE = timedelta(minutes=1)
