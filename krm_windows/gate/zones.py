@@ -72,7 +72,10 @@ class Transition:
     def parse(cls, text: str) -> "Transition":
         """Read `2027-03-28T01:00Z +02:00 CEST`; raise `ValueError` for anything else."""
         at, _, clock = text.partition(" ")
-        return cls(datetime.strptime(at, _MOMENT), Clock.parse(clock))  # noqa: DTZ007 - UTC, as its Z says
+        moment = datetime.fromisoformat(at)
+        if moment.utcoffset() != timedelta():
+            raise ValueError(f"{at!r} is no moment in the format of UTC, such as 2027-03-28T01:00Z")
+        return cls(moment.replace(tzinfo=None), Clock.parse(clock))
 
     def __str__(self) -> str:
         """Write it as `parse` reads it."""
@@ -173,13 +176,6 @@ class _Table:
             self.moments.append(transition.at)
             self.clocks.append(transition.clock)
 
-    def local(self, utc: datetime) -> datetime:
-        """Give the naive reading of the clock at a naive UTC moment, with its fold."""
-        index = bisect_right(self.moments, utc)
-        local = utc + self.clocks[index].offset
-        repeated = index > 0 and local < self.ends[index - 1]
-        return local.replace(fold=int(repeated))
-
     def clock(self, local: datetime) -> Clock:
         """Give what clocks show at a naive reading, by its fold."""
         edges = self.begins if local.fold else self.ends
@@ -216,7 +212,13 @@ class Zone(tzinfo):
 
     def fromutc(self, dt: datetime) -> datetime:
         """Give the reading at a UTC moment, with `fold` where it is the second time; `dt` bears this zone."""
-        return self._around(dt.year).local(dt.replace(tzinfo=None)).replace(tzinfo=self)
+        table = self._around(dt.year)
+        utc = dt.replace(tzinfo=None)
+        index = bisect_right(table.moments, utc)
+        local = dt + table.clocks[index].offset
+        if index > 0 and local.replace(tzinfo=None) < table.ends[index - 1]:
+            return local.replace(fold=1)
+        return local
 
     def transitions(self, first: int, last: int) -> Iterator[Transition]:
         """Give every transition of the UTC years from `first` to `last`."""
