@@ -182,6 +182,9 @@ TARGET_DROPPED = _error("target-dropped", "A target is gated no longer, and `rel
 MIGRATE_UNTRANSLATED = _error(
     "migrate-untranslated", "Something of the windows is not understood, so it is in no policy."
 )
+MIGRATE_UNREAD = _error(
+    "migrate-unread", "Something suspends or resumes in a form that is not read, so it is in no policy."
+)
 MIGRATE_NEVER_CLOSES = _error("migrate-never-closes", "What a CronJob opens is closed by none.")
 MIGRATE_NEVER_OPENS = _error("migrate-never-opens", "What a CronJob closes is opened by none.")
 MIGRATE_RACE = _error("migrate-race", "Two CronJobs open and close at one minute, and chance decides.")
@@ -195,6 +198,12 @@ MIGRATE_PATCH_UNUSED = _warning("migrate-patch-unused", "A patch, or a CronJob, 
 MIGRATE_ALL = _warning("migrate-all", "A CronJob acts on all objects of a kind; the policy names them.")
 MIGRATE_LEFT_OUT = _warning("migrate-left-out", "A CronJob does something that the policy does not.")
 MIGRATE_NOT_FOLLOWED = _warning("migrate-not-followed", "A kustomization uses something that is not followed.")
+MIGRATE_TARGET_UNSEEN = _warning(
+    "migrate-target-unseen", "What a CronJob suspends is not in the repository; the policy names it."
+)
+MIGRATE_CLUSTER_UNKNOWN = _warning(
+    "migrate-cluster-unknown", "Windows are applied to no cluster that was found, so no policy has them."
+)
 MIGRATE_BY_HAND = _warning("migrate-by-hand", "Something of the old windows has to be removed by hand.")
 MIGRATE_SUSPENDED = _info("migrate-suspended", "A cluster leaves its CronJobs suspended, so it has no window.")
 
