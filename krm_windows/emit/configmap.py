@@ -88,7 +88,20 @@ def _timetable(plan: Plan) -> str:
 def _lines(value: object) -> str:
     if not isinstance(value, list):
         return escape.json_line(value)
-    return "[\n" + ",\n".join(f"    {escape.json_line(item)}" for item in value) + "\n  ]"
+    return "[\n" + ",\n".join(f"    {_entry_lines(item)}" for item in value) + "\n  ]"
+
+
+def _entry_lines(item: object) -> str:
+    """Return an entry of a list in a line; of targets, each namespace and each name has its own."""
+    if not isinstance(item, dict) or "objects" not in item:
+        return escape.json_line(item)
+    kind = escape.json_line({key: value for key, value in item.items() if key != "objects"})
+    objects = ",\n".join(f"    [{_names(names)}]" for names in item["objects"])
+    return f'{kind[:-1]}, "objects": [\n{objects}]}}'
+
+
+def _names(names: list[str]) -> str:
+    return ",\n    ".join(map(escape.json_line, names))
 
 
 def _harmless(timetable: Timetable) -> Timetable:
