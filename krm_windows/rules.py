@@ -102,6 +102,7 @@ TOO_MANY = _error("too-many", "A list or a map of the policy has more entries th
 TOO_LARGE = _error("too-large", "An object would be larger than Kubernetes, etcd or kubectl take.")
 TARGET_DUPLICATE = _error("target-duplicate", "A target is named twice.")
 TARGET_KIND = _error("target-kind", "A target's kind is not known, and how to suspend it is not said.")
+SUSPEND_FIELD = _error("suspend-field", "A target's field does not stop reconciliation when it is true.")
 TARGET_ELSEWHERE = _error("target-elsewhere", "A target lies in another namespace, and nobody said that it may.")
 NETWORK_POLICY = _error("network-policy", "`networkPolicy` says where the API server is, and nothing uses it.")
 CRONJOB_SHARED = _error("cronjob-shared", "Two edges of the windows claim one CronJob.")
@@ -112,6 +113,7 @@ HOOK_NONE = _error("hook-none", "`hooks` has neither `beforeOpen` nor `afterClos
 HOOK_ROLLBACK = _error("hook-rollback", "A hook has a rollback, and its failure aborts nothing.")
 HOOK_VALUE = _error("hook-value", "A hook's variable has no value, or two.")
 CLUSTER_EMPTY_MAP = _error("cluster-empty-map", "A cluster's patch holds an empty map, which changes nothing.")
+CLUSTER_NULL = _error("cluster-null", "A cluster has nothing behind its name, so it would have no windows.")
 CLUSTER_UNKNOWN = _error("cluster-unknown", "The policy has no such cluster.")
 
 # The plan: what may be gated.
@@ -140,6 +142,9 @@ SUSPEND_TRUE = _error("suspend-true", "`suspend: true` on a target in Git is a p
 WAIT_NOT_SUSPENDED = _warning("wait-not-suspended", "`firstApply: Wait` on a target that Git does not suspend.")
 MARK_IN_GIT = _error("mark-in-git", "An annotation in Git claims that the gate closed an object, or ran a hook.")
 TWO_POLICIES = _error("two-policies", "Two policies gate one target.")
+TWO_POLICIES_UNCLEAR = _warning(
+    "two-policies-unclear", "Two policies that name no cluster gate one target, and lie side by side."
+)
 NAME_TAKEN = _error("name-taken", "An object that is not ours has a name of ours.")
 RENDER_READ_ONLY = _error("render-read-only", "`render` would have to change a file that it only looks at.")
 CONFIG_PATH = _warning("config-path", "An annotation on the policy narrows what kustomize hands to the function.")

@@ -5,13 +5,12 @@ from argparse import ArgumentParser
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from http import HTTPStatus
 from os import environ
 from pathlib import Path
 from time import sleep
 
-from krm_windows.gate.decide import Decision, decide
+from krm_windows.gate.decide import Decider, Decision
 from krm_windows.gate.kubernetes import REFUSED, UNANSWERED, ApiError, Cluster
 from krm_windows.gate.target import Change, Seen, observe, settle
 from krm_windows.gate.timetable import Target, Timetable, load, salvage
@@ -23,6 +22,10 @@ _ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
 def _log(**fields: object) -> None:
     print(json.dumps(fields, default=datetime.isoformat), flush=True)  # noqa: T201 - this is the log of the Pod
+
+
+def _clock() -> datetime:
+    return datetime.now(UTC)
 
 
 def _untold(target: Target, change: Change) -> None:
@@ -123,14 +126,17 @@ def words_of(error: Exception) -> str:
     return str(error) if isinstance(error, ApiError) else f"{type(error).__name__}: {error}"[:1024]
 
 
-def main(look: Callable[..., bool] = Gate.look) -> int:
-    """Run the gate and give its exit code: 0 if every target is as it should be, else 1. `look` is what looks."""
+def main(look: Callable[..., bool] = Gate.look, clock: Callable[[], datetime] = _clock) -> int:
+    """Run the gate and give its exit code: 0 if every target is as it should be, else 1.
+
+    `look` is what looks, `clock` tells the time.
+    """
     parser = ArgumentParser(prog="gate", description=__doc__)
     parser.add_argument("--at", type=datetime.fromisoformat, metavar="INSTANT", help="decide for it, change nothing")
     parser.add_argument("--allow-missing", action="store_true", help="a target that does not exist is no failure")
     parser.add_argument("--account", type=Path, default=_ACCOUNT, help="the folder with token and ca.crt")
     options = parser.parse_args()
-    gate, sound = _load(partial(datetime.now, UTC) if options.at is None else lambda: options.at)
+    gate, sound = _load(clock if options.at is None else lambda: options.at)
     decision = gate.announce()
     if options.at:
         return 0 if sound else 1
@@ -161,8 +167,9 @@ def _load(now: Callable[[], datetime]) -> tuple[Gate, bool]:
     text = (Path(__file__).parents[2] / "timetable.json").read_text(encoding="utf-8")
     try:
         timetable = load(text)
-        decide(timetable, now())
-        return Gate(timetable, partial(decide, timetable), now), True
+        decider = Decider(timetable)
+        decider.decide(now())
+        return Gate(timetable, decider.decide, now), True
     except Exception as error:  # noqa: BLE001 - a fault of this program must close, too
         shut = Decision(open=False, rules=(), reason=f"cannot be decided: {error!r}", since=None, until=None)
         return Gate(salvage(text), lambda _: shut, now), False

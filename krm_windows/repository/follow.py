@@ -9,7 +9,7 @@ from posixpath import basename, dirname
 from krm_windows import rules
 from krm_windows.gateable import KUSTOMIZE
 from krm_windows.krm import Value
-from krm_windows.repository import artifacts, policies, substitution
+from krm_windows.repository import artifacts, policies, resourcesets, substitution
 from krm_windows.repository.builds import Build, Builds, Request
 from krm_windows.repository.closure import GROUP, kustomization_file, window_policies
 from krm_windows.repository.model import Cluster, Gate, Identity, Kustomization, Notice, Object
@@ -121,6 +121,7 @@ def _applying(
 
 def _arrived(state: _State, kustomization: Kustomization) -> None:
     """Note what a Kustomization applies, and what that leads to."""
+    kustomization = _expanded(state, kustomization)
     state.found[kustomization.key] = kustomization
     state.met.add(kustomization.key)
     for item in kustomization.objects:
@@ -129,6 +130,19 @@ def _arrived(state: _State, kustomization: Kustomization) -> None:
     for own in kustomization.objects:
         if (own.group, own.kind) == (KUSTOMIZE, "Kustomization"):
             _meet(state, own, kustomization)
+
+
+def _expanded(state: _State, kustomization: Kustomization) -> Kustomization:
+    """Add what ResourceSets make in the cluster to what the Kustomization that delivers them applies."""
+    sets = [item for item in kustomization.objects if resourcesets.is_one(item)]
+    objects, complete = list(kustomization.objects), kustomization.complete
+    for item in sets:
+        found = resourcesets.expand(item)
+        objects += found.objects
+        for reason in found.reasons:
+            complete = False
+            state.notices.append(Notice(rules.NOT_FOLLOWED, f"what it makes is not all known: {reason}", about=item))
+    return replace(kustomization, objects=tuple(objects), complete=complete)
 
 
 def _rooted(root: Kustomization, objects: Sequence[Object], sources: Sources) -> Kustomization:
@@ -202,7 +216,9 @@ def _lost(tree: Checkout, state: _State, kustomization: Kustomization) -> Notice
         return Notice(rules.NOT_FOLLOWED, f"its path {path}, or its source, is known to the cluster only", about=own)
     found = _directory(state, kustomization)
     if found is None:
-        return Notice(rules.NOT_FOLLOWED, f"it is not followed: {_reason(state, source)}", about=own)
+        reason = _reason(state, source)
+        message = f"it is not followed: {reason}"
+        return Notice(rules.NOT_FOLLOWED, message, about=own, fact=reason, of=str(kustomization))
     if tree.real(found) is None:
         return Notice(rules.NOT_FOLLOWED, f"its path {path} leads out of the repository", about=own)
     if source[1] != "GitRepository":  # an artifact may hold a part of the repository only
