@@ -85,14 +85,22 @@ def _timetable(plan: Plan) -> str:
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
-def _lines(value: object) -> str:
-    if not isinstance(value, list):
-        return escape.json_line(value)
-    return "[\n" + ",\n".join(f"    {_entry_lines(item)}" for item in value) + "\n  ]"
+def _lines(value: object, indent: str = "  ") -> str:
+    """Write a list with a line for each item, an object with one for each key, and everything below in one line.
+
+    Of targets, each namespace and each name has its own line.
+    """
+    inner = f"{indent}  "
+    if isinstance(value, list):
+        items = [f"{inner}{_item(item)}" for item in value]
+        return "[\n" + ",\n".join(items) + f"\n{indent}]"
+    if isinstance(value, dict):
+        items = [f"{inner}{json.dumps(key)}: {_lines(item, inner)}" for key, item in value.items()]
+        return "{\n" + ",\n".join(items) + f"\n{indent}}}"
+    return escape.json_line(value)
 
 
-def _entry_lines(item: object) -> str:
-    """Return an entry of a list in a line; of targets, each namespace and each name has its own."""
+def _item(item: object) -> str:
     if not isinstance(item, dict) or "objects" not in item:
         return escape.json_line(item)
     kind = escape.json_line({key: value for key, value in item.items() if key != "objects"})

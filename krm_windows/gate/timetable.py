@@ -9,6 +9,7 @@ from functools import partial
 from itertools import chain
 
 from krm_windows.gate.recurrence import Recurrence
+from krm_windows.gate.zones import Zone, ZoneRules, zone
 
 FORMAT_VERSION = 1
 _SHARED = {"group", "resource", "kind", "objects"}
@@ -51,10 +52,14 @@ class Target:
 
 @dataclass(frozen=True, kw_only=True)
 class Timetable:
-    """One policy, compiled for one cluster; `policy` and `former_names` are `namespace/name`."""
+    """One policy, compiled for one cluster; `policy` and `former_names` are `namespace/name`.
+
+    Only what names targets to close, and decides nothing, has no `zone_rules`.
+    """
 
     policy: str
     time_zone: str
+    zone_rules: ZoneRules | None = None
     cluster: str | None = None
     outside_windows: str = "Closed"
     state: str = "Scheduled"
@@ -67,6 +72,13 @@ class Timetable:
     overrides: tuple[Rule, ...] = ()
     targets: tuple[Target, ...] = ()
     released: tuple[Target, ...] = ()
+
+    @property
+    def zone(self) -> Zone:
+        """Its time zone; raise `LookupError` where it has no rules, `ValueError` where they cannot be read."""
+        if self.zone_rules is None:
+            raise LookupError(f'no rules of the time zone "{self.time_zone}"')
+        return zone(self.time_zone, self.zone_rules)
 
 
 def load(text: str) -> Timetable:
@@ -91,7 +103,7 @@ def _revive(data: dict[str, object]) -> object:
     """Make what the keys of a JSON object are those of."""
     if "objects" in data:
         return _targets(data)
-    kinds = {"policy": Timetable, "begins": Rule}
+    kinds = {"policy": Timetable, "begins": Rule, "transitions": ZoneRules}
     kind: Callable[..., object] = next((kinds[key] for key in kinds if key in data), Recurrence)
     several = frozenset if kind is Recurrence else tuple
     read = {key: several(value) if isinstance(value, list) else value for key, value in data.items()}

@@ -8,6 +8,7 @@ from functools import cache
 
 from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.timetable import FORMAT_VERSION, Rule, Target, Timetable
+from krm_windows.gate.zones import ZoneRules
 
 _GROUPED = ("targets", "released")
 
@@ -39,7 +40,7 @@ def _kind(kind: Target, names: Mapping[str, list[str]]) -> dict[str, object]:
     return {**said, "objects": [[namespace, *names[namespace]] for namespace in names]}
 
 
-def _record(item: Recurrence | Rule | Target | Timetable) -> dict[str, object]:
+def _record(item: Recurrence | Rule | Target | Timetable | ZoneRules) -> dict[str, object]:
     values = {field: getattr(item, field.name) for field in fields(item)}
     return {_camel_case(field.name): _plain(value) for field, value in values.items() if value != field.default}
 
@@ -54,7 +55,7 @@ def _plain(value: object) -> object:
             return sorted(value)
         case tuple():
             return [_plain(item) for item in value]
-        case Recurrence() | Rule() | Target():
+        case Recurrence() | Rule() | Target() | ZoneRules():
             return _record(value)
     return value
 
