@@ -11,12 +11,17 @@ from krm_windows import rules
 from krm_windows.checks import readonly
 from krm_windows.emit import configmap
 from krm_windows.function import window_policy
+from krm_windows.gate.timetable import Timetable
 from krm_windows.krm import ResourceList
+from krm_windows.plan import zone_rules
+from krm_windows.plan.timetable import dump
 from krm_windows.rules import RULES, Rule
 
 FIXTURES = Path(__file__).parents[2] / "fixtures/rules"
 OF_REPOSITORIES = RULES[RULES.index(rules.BUILD_FAILED) : RULES.index(rules.SOURCE_MOVES) + 1]
 PROGRAM = "".join(f"    {key}: {json.dumps(source)}\n" for key, source in configmap.program().items())
+BERLIN = Timetable(policy="a/b", time_zone="Europe/Berlin", zone_rules=zone_rules.make("Europe/Berlin"))
+ZONE_RULES = json.dumps(dump(BERLIN)["zoneRules"])
 HEAD = "apiVersion: config.kubernetes.io/"
 # A gated source is always worth a word, and so is the actuator Kubectl.
 BESIDE = {rules.SOURCE_SHARED.id: {rules.SOURCE_UPLINK.id}} | {
@@ -26,9 +31,10 @@ BESIDE = {rules.SOURCE_SHARED.id: {rules.SOURCE_UPLINK.id}} | {
 
 
 def document(rule: Rule, name: str) -> str:
-    """Return the text of a document of a rule, with the gate program beside a timetable; empty where there is none."""
+    """Return the text of a document of a rule, with program and zone rules; empty where there is none."""
     path = FIXTURES / rule.id / f"{name}.yaml"
     text = path.read_text() if path.exists() else ""
+    text = text.replace('"timeZone": "Europe/Berlin",', f'"timeZone": "Europe/Berlin", "zoneRules": {ZONE_RULES},')
     return text.replace("  data:\n    timetable.json:", f"  data:\n{PROGRAM}    timetable.json:")
 
 
