@@ -5,7 +5,6 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, time, timedelta
-from functools import partial
 from itertools import chain
 
 from krm_windows.gate.recurrence import Recurrence
@@ -118,8 +117,8 @@ def _targets(data: dict[str, object]) -> list[Target]:
     objects = shared.pop("objects")
     if not isinstance(objects, tuple) or not all(isinstance(each, list) for each in objects):
         raise ValueError(f"objects are {objects!r}")
-    make: Callable[..., Target] = partial(Target, **shared)
-    return [make(namespace=namespace, name=name) for namespace, *names in objects for name in names]
+    make: Callable[..., Target] = Target
+    return [make(**shared, namespace=namespace, name=name) for namespace, *names in objects for name in names]
 
 
 def _every(kinds: object) -> tuple[Target, ...]:
