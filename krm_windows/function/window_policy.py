@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from krm_windows import inventory
 from krm_windows.apply import Application
-from krm_windows.checks import actuation, stream
+from krm_windows.checks import actuation, capacity, stream
 from krm_windows.function import configuration
 from krm_windows.inventory import Resource, about, file_of
 from krm_windows.krm import KubeObject, ResourceList
@@ -53,7 +53,7 @@ def compile_loaded(
     seen = inventory.take(items, kinds(policy))
     plan, planned = compile_policy(policy, cluster, seen)
     application = Application(plan, items, seen)
-    faults = () if fails(planned) else actuation.check(plan, *AUDITED)
+    faults = () if fails(planned) else (*actuation.check(plan, *AUDITED), *capacity.check(plan, application.wanted))
     results = (*found, *about(config, [*planned, *faults, *application.check()]))
     return Compiled(None if fails(results) else application, application.adopted, results)
 
