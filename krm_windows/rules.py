@@ -99,6 +99,7 @@ QUANTITY_SYNTAX = _error("quantity-syntax", "A text is no quantity of Kubernetes
 RESOURCES = _error("resources", "A Pod would ask for more than it may use up, or have less than a look takes.")
 TARGET_SELECTOR = _error("target-selector", "A target needs exactly one of `names` and `matchLabels`.")
 TOO_MANY = _error("too-many", "A list or a map of the policy has more entries than can be read or applied.")
+TOO_LARGE = _error("too-large", "An object would be larger than Kubernetes, etcd or kubectl take.")
 TARGET_DUPLICATE = _error("target-duplicate", "A target is named twice.")
 TARGET_KIND = _error("target-kind", "A target's kind is not known, and how to suspend it is not said.")
 SUSPEND_FIELD = _error("suspend-field", "A target's field does not stop reconciliation when it is true.")

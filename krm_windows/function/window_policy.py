@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from krm_windows import inventory
 from krm_windows.apply import Application
-from krm_windows.checks import actuation, stream, zone_changes, zone_release
+from krm_windows.checks import actuation, capacity, stream, zone_changes, zone_release
 from krm_windows.function import configuration
 from krm_windows.inventory import Resource, about, file_of
 from krm_windows.krm import KubeObject, ResourceList
@@ -56,7 +56,7 @@ def compile_loaded(
     planned += [*zone_release.check(plan, built), *zone_changes.check(plan)]
     plan = zone_release.kept(plan, built)
     application = Application(plan, items, seen)
-    faults = () if fails(planned) else actuation.check(plan, *AUDITED)
+    faults = () if fails(planned) else (*actuation.check(plan, *AUDITED), *capacity.check(plan, application.wanted))
     results = (*found, *about(config, [*planned, *faults, *application.check()]))
     return Compiled(None if fails(results) else application, application.adopted, results)
 
