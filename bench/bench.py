@@ -6,6 +6,7 @@ import calendars
 import decisions
 import fleet
 import function
+import migrations
 import repositories
 
 MEASUREMENTS = {
@@ -14,6 +15,7 @@ MEASUREMENTS = {
     "decisions": decisions.run,
     "fleet": fleet.run,
     "repositories": repositories.run,
+    "migrations": migrations.run,
 }
 
 
