@@ -6,6 +6,7 @@ import calendars
 import decisions
 import fleet
 import function
+import lost_looks
 import repositories
 
 MEASUREMENTS = {
@@ -13,6 +14,7 @@ MEASUREMENTS = {
     "calendars": calendars.run,
     "decisions": decisions.run,
     "fleet": fleet.run,
+    "lost_looks": lost_looks.run,
     "repositories": repositories.run,
 }
 
