@@ -34,8 +34,8 @@ class Delays:
     def __str__(self) -> str:
         """Say it in words."""
         looks = self.interval and (
-            f"if the look at its beginning is lost, the next comes after {duration(self.interval)} and takes up to a "
-            "minute to start"
+            f"if the look at its beginning is lost, the next comes at most {duration(self.interval)} later and takes "
+            "up to a minute to start"
         )
         hook = self.before_open and f"`beforeOpen` may take {duration(self.before_open)}"
         return ", and ".join(part for part in (looks, hook) if part)

@@ -35,7 +35,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--source",
         action="append",
         default=[],
-        type=_source,
+        type=source,
         metavar="NAME=DIR",
         help="this source is that directory of the repository, `.` for all of it; NAME or NAMESPACE/NAME (repeatable)",
     )
@@ -97,7 +97,8 @@ def _advice(tree: Checkout) -> str:
     return f"clusters seem to start from {', '.join(found[:_FEW])}{more}: say so with `--clusters '{pattern}'`"
 
 
-def _source(text: str) -> Given:
+def source(text: str) -> Given:
+    """Read what `--source` says; raises ArgumentTypeError."""
     try:
         return Given.parse(text)
     except InputError as error:

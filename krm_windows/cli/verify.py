@@ -2,9 +2,9 @@
 
 import argparse
 
-from krm_windows.cli import inputs, report
+from krm_windows.cli import inputs, places, report
 from krm_windows.exit_codes import ExitCode
-from krm_windows.function import window_policy
+from krm_windows.function import placed, window_policy
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -18,4 +18,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Report what is wrong with the output."""
     config, items = inputs.policy(arguments.policy), inputs.resources(arguments.rendered)
-    return report.show(window_policy.verify(config, items, arguments.cluster), strict=arguments.strict)
+    results = window_policy.verify(config, items, arguments.cluster)
+    if arguments.policy != inputs.STDIN:
+        results = places.placed([*results, *placed.check(config, arguments.policy)], {arguments.policy: config})
+    return report.show(results, strict=arguments.strict)

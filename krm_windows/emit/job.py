@@ -25,6 +25,7 @@ UNPRIVILEGED: dict[str, object] = {
     "readOnlyRootFilesystem": True,
 }
 BACKOFF_LIMIT = 2
+_WITHOUT_END = 2**31 - 1  # the largest `backoffLimit`
 # One thread of Python is never throttled by one processor: a slow start would make an edge late. Kubernetes looks for a
 # node by requests, so little is asked for; and no disk, or nothing would be closed on a node that is full, or that does
 # not say how much it has (a kubelet with `localStorageCapacityIsolation: false`). Unsaid, it would be the limit.
@@ -47,25 +48,38 @@ class Pod:
 
 
 def job_spec(plan: Plan, pod: Pod) -> dict[str, object]:
-    """Return the Job's spec: a node that goes away does not count as a failure."""
+    """Return the spec of a CronJob's Job: a node that goes away does not count as a failure."""
     return {
         "activeDeadlineSeconds": pod.deadline,
         "backoffLimit": BACKOFF_LIMIT,
         "podFailurePolicy": {
             "rules": [{"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}]
         },
-        "template": {"metadata": {"labels": labels(plan)}, "spec": _pod_spec(plan, pod)},
+        "template": _template(plan, pod, "Never"),
     }
 
 
-def _pod_spec(plan: Plan, pod: Pod) -> dict[str, object]:
+def unfailing_spec(plan: Plan, pod: Pod) -> dict[str, object]:
+    """Return the spec of a Job that is applied, and never counts as failed (docs/decisions/0028…).
+
+    What has failed stays so: nothing runs such a Job again, and what waits for it is red for good. So it has no
+    deadline, and one Pod starts its container again until that has ended well, at last every five minutes.
+    """
+    return {"backoffLimit": _WITHOUT_END, "template": _template(plan, pod, "OnFailure")}
+
+
+def _template(plan: Plan, pod: Pod, restarts: str) -> dict[str, object]:
+    return {"metadata": {"labels": labels(plan)}, "spec": _pod_spec(plan, pod, restarts)}
+
+
+def _pod_spec(plan: Plan, pod: Pod, restarts: str) -> dict[str, object]:
     secrets = {"imagePullSecrets": [{"name": name} for name in plan.runtime.pull_secrets]}
     return {
         "serviceAccountName": names.gate(plan),
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
         **(secrets if plan.runtime.pull_secrets else {}),
-        "restartPolicy": "Never",
+        "restartPolicy": restarts,
         "securityContext": RESTRICTED,
         "containers": pod.containers,
         "volumes": [*pod.volumes, _access()],

@@ -3,21 +3,25 @@
 import json
 
 from krm_windows.emit import gate, kubectl, names
-from krm_windows.emit.job import job_spec
+from krm_windows.emit.job import unfailing_spec
 from krm_windows.emit.labels import FORCE, metadata
 from krm_windows.emit.manifest import Manifest
 from krm_windows.plan.model import Plan
 
 
 def look(plan: Plan, config: Manifest) -> Manifest:
-    """Return the Job that looks at once, named after all that it depends on: `config` is the gate's ConfigMap."""
-    spec = job_spec(plan, gate.pod(plan, "--allow-missing"))
+    """Return the Job that looks at once, named after all that it depends on: `config` is the gate's ConfigMap.
+
+    Where another look comes, it leaves to that what it cannot do; where none comes (`render --uninstall`), it goes on.
+    """
+    leaves = ["--leave-to-next"] if plan.wake_ups else []
+    spec = unfailing_spec(plan, gate.pod(plan, "--allow-missing", *leaves))
     return _job(plan, spec, [config, spec])
 
 
 def lift(plan: Plan) -> Manifest:
     """Return the Job that opens all targets, where no edge will do it any more."""
-    spec = job_spec(plan, kubectl.pod(plan, suspend=False))
+    spec = unfailing_spec(plan, kubectl.pod(plan, suspend=False))
     return _job(plan, spec, spec)
 
 

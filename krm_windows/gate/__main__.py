@@ -1,10 +1,11 @@
 """Looks, and makes it so: what every Job of a policy runs, as `python3 -I DIR`."""
 
 import json
-from argparse import ArgumentParser
+from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from http import HTTPStatus
 from os import environ
 from pathlib import Path
@@ -17,6 +18,8 @@ from krm_windows.gate.timetable import Target, Timetable, load, salvage
 
 _TRIES = 5
 _AWAITED = timedelta(seconds=60)
+_PAUSES = (10.0, 20.0)  # in seconds, before a look that leaves the rest to the next one tries again
+_YEARS = range(1970, 9000)  # for which `--at` decides: a timetable is read 400 days back and ahead
 _ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
 
@@ -126,29 +129,56 @@ def words_of(error: Exception) -> str:
     return str(error) if isinstance(error, ApiError) else f"{type(error).__name__}: {error}"[:1024]
 
 
-def main(look: Callable[..., bool] = Gate.look, clock: Callable[[], datetime] = _clock) -> int:
+def main(
+    look: Callable[..., bool] = Gate.look,
+    pauses: Sequence[float] = _PAUSES,
+    clock: Callable[[], datetime] = _clock,
+) -> int:
     """Run the gate and give its exit code: 0 if every target is as it should be, else 1.
 
-    `look` is what looks, `clock` tells the time.
+    `look` is what looks, `clock` tells the time. With `--leave-to-next` it tries again after each of the `pauses`, in
+    seconds; what cannot be done then is logged, and no failure: the next look does it, or fails
+    (docs/decisions/0028-the-job-that-looks-at-once-does-not-fail.md).
     """
     parser = ArgumentParser(prog="gate", description=__doc__)
-    parser.add_argument("--at", type=datetime.fromisoformat, metavar="INSTANT", help="decide for it, change nothing")
+    parser.add_argument("--at", type=_instant, metavar="INSTANT", help="decide for it, change nothing")
     parser.add_argument("--allow-missing", action="store_true", help="a target that does not exist is no failure")
+    parser.add_argument("--leave-to-next", action="store_true", help="what could not be done is no failure either")
     parser.add_argument("--account", type=Path, default=_ACCOUNT, help="the folder with token and ca.crt")
     options = parser.parse_args()
     gate, sound = _load(clock if options.at is None else lambda: options.at)
     decision = gate.announce()
     if options.at:
         return 0 if sound else 1
-    around = look if sound else Gate.look
     cluster = Cluster(environ["KUBERNETES_SERVICE_HOST"], environ["KUBERNETES_SERVICE_PORT"], options.account)
-    done = _safely(around, gate, cluster, allow_missing=options.allow_missing)
+    looks = partial(_safely, look if sound else Gate.look, gate, cluster, allow_missing=options.allow_missing)
+    done = looks()
+    for seconds in pauses if options.leave_to_next else ():
+        if not done:
+            sleep(seconds)
+            done = looks()
     left = decision.until - gate.now() if decision.until else None
     if left is not None and left <= _AWAITED:
         sleep(max(left.total_seconds(), 0) + 0.1)  # while it sleeps, the clock may be slewed
         gate.announce()
-        done = _safely(around, gate, cluster, allow_missing=options.allow_missing)
+        done = looks()
+    if options.leave_to_next and not done:
+        gate.log(left="to the next look")
+        done = True
     return 0 if done and sound else 1
+
+
+def _instant(text: str) -> datetime:
+    """Read what `--at` says: an instant, in UTC; raise `ArgumentTypeError` for a time of no time zone, or no time."""
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise ArgumentTypeError(f"{text!r} is no instant, such as 2026-11-20T09:00:00+01:00") from error
+    if found.tzinfo is None:
+        raise ArgumentTypeError(f"{text!r} has no offset from UTC, as 2026-11-20T09:00:00+01:00 and …T08:00:00Z have")
+    if found.year not in _YEARS:
+        raise ArgumentTypeError(f"{text!r} is not of the years {_YEARS[0]} to {_YEARS[-1]}")
+    return found.astimezone(UTC)
 
 
 def _safely(look: Callable[..., bool], gate: Gate, cluster: Cluster, *, allow_missing: bool) -> bool:

@@ -9,6 +9,7 @@ from datetime import timedelta
 from typing import Annotated, Literal, Self
 
 from pydantic import (
+    BeforeValidator,
     ConfigDict,
     Field,
     JsonValue,
@@ -73,7 +74,13 @@ class TargetSelector(Part):
         default=None, description="The plural in the API's path, for a kind that is not in the table."
     )
     suspend_field: fields.FieldPath | None = Field(
-        default=None, description="The field that stops reconciliation, for a kind that is not in the table."
+        default=None,
+        description="The boolean field that stops reconciliation when it is true, for a kind that is not in the table.",
+    )
+    true_means: Literal["Closed"] | None = Field(
+        default=None,
+        description="What true in `suspendField` means, where its name does not tell; a field whose true opens cannot "
+        "be gated.",
     )
     must_exist: fields.Flag | None = Field(
         default=None,
@@ -219,6 +226,18 @@ def _patch(value: object) -> Mapping[str, object]:
     raise RefusedError(Finding(rules.FIELD_TYPE, "must be a map, a merge patch on `spec`"))
 
 
+def _clusters(value: object) -> object:
+    """Show a list of clusters as the map that it has to be."""
+    if isinstance(value, Mapping):
+        return value
+    names = value if isinstance(value, list) else []
+    named = [name for name in names[:_SHOWN] if isinstance(name, str)] or ["north"]
+    form = ", ".join(f"{name}: {{}}" for name in named)
+    must = f"must be a map, a patch for each cluster by its name, such as `clusters: {{{form}}}`"
+    raise RefusedError(Finding(rules.FIELD_TYPE, must))
+
+
+_SHOWN = 3
 Patch = Annotated[Mapping[str, object], PlainValidator(_patch), WithJsonSchema({"type": "object"})]
 
 
@@ -291,8 +310,10 @@ class Spec(Part):
         default=None,
         description="Where the API server is, for the extra `NetworkPolicy`; default: anywhere, at port 443 or 6443.",
     )
-    clusters: dict[fields.Label, Patch] = Field(
-        default_factory=dict, description="A merge patch (RFC 7386) on this `spec` for each cluster, by its name."
+    clusters: Annotated[dict[fields.Label, Patch], BeforeValidator(_clusters)] = Field(
+        default_factory=dict,
+        description="A merge patch (RFC 7386) on this `spec` for each cluster, by its name; `{}` for one that has it "
+        "as it stands.",
     )
     build_for: fields.Label | None = Field(
         default=None, description="The cluster this build is for; absent: the policy without `clusters`."

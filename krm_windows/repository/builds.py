@@ -1,13 +1,15 @@
 """Builds: each directory once for each way in which it is built, however many clusters share it."""
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from posixpath import basename
 
 from krm_windows import rules
 from krm_windows.krm import InputError, KubeObject, Value, render
-from krm_windows.repository import objects
+from krm_windows.repository import objects, schemas
 from krm_windows.repository.closure import Closure, close, joined, kustomization_file, unchecked
 from krm_windows.repository.model import Notice, Object
 from krm_windows.workspace.checkout import Checkout
@@ -15,6 +17,12 @@ from krm_windows.workspace.kustomize import Builder, BuildError
 from krm_windows.workspace.reading import KUSTOMIZATIONS
 
 ORIGINS = "originAnnotations"
+# What kustomize says where an object, a field or the only content of a kustomization is not there (kustomize api).
+_LACKING = re.compile(
+    r"no matches for|no resource matches|nothing selected by|failed to find unique target|unable to find|is empty"
+    r"|missing (?:path|value|key)|cannot be mapped to a field|not found in",
+)
+_FILE = re.compile(r"\bFile: (\S+)")
 Progress = Callable[[int, int], None]
 """Told after each build how many are done, of how many that are known of."""
 
@@ -173,15 +181,29 @@ def _unchecked(closure: Closure, builder: Builder) -> Notice | None:
 
 
 def _note_origins(closure: Closure) -> None:
-    """Have kustomize note on each object where it came from."""
+    """Have kustomize note on each object where it came from, and read no schema that it does not need."""
     known = closure.root.get("buildMetadata")
     noted: dict[str, Value] = {**closure.root, "buildMetadata": [*(known if isinstance(known, list) else []), ORIGINS]}
+    empty = schemas.spared(closure)
+    if empty is not None:
+        closure.files[empty] = schemas.EMPTY
+        noted[schemas.FIELD] = {"path": basename(empty)}
     name = next(path for path in (joined(closure.directory, name) for name in KUSTOMIZATIONS) if path in closure.files)
     closure.files[name] = render(noted).encode()
 
 
 def _failed(closure: Closure, place: str, said: str) -> Notice:
-    """Name a failure: one that may come of what was left out here says nothing about the repository."""
-    if closure.remote:
+    """Name a failure: one that comes of what was left out here says nothing about the repository.
+
+    It can come of that only where the builder lacks something: a file that it cannot read is one of this repository.
+    """
+    if closure.remote and _LACKING.search(said):
         return Notice(rules.NOT_FOLLOWED, f"cannot be built without its remote parts: {said}", place)
-    return Notice(rules.BUILD_FAILED, f"cannot be built: {said}", place)
+    return Notice(rules.BUILD_FAILED, f"cannot be built: {said}", _named(closure, said) or place)
+
+
+def _named(closure: Closure, said: str) -> str | None:
+    """Return the file that a builder names, as some kustomization has it; None where that is not clear."""
+    names = {name.rpartition("/")[2] for name in _FILE.findall(said)}
+    found = [path for path in closure.files if path.rpartition("/")[2] in names]
+    return found[0] if len(found) == 1 else None

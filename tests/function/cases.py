@@ -21,7 +21,7 @@ CASES = sorted(path.parent.name for path in FIXTURES.glob("*/config.yaml"))
 _SHARED = re.compile(
     r"""
       ^\ {2}"__main__\.py":\ \|\n (?:.*\n)*? (?=\ {2}timetable\.json:)         # the gate program
-    | ^\ {2}(?:suspend:\ false\n\ {2}concurrencyPolicy|activeDeadlineSeconds):.*\n (?:\ {2}.*\n)*  # the Job
+    | ^\ {2}(?:suspend:\ false\n\ {2}concurrencyPolicy|activeDeadlineSeconds|backoffLimit):.*\n (?:\ {2}.*\n)*  # a Job
     | ^\ +(?:app\.kubernetes\.io/|kustomize\.toolkit\.fluxcd\.io/(?:substitute|force)).*\n  # labels of everything
     """,
     re.MULTILINE | re.VERBOSE,

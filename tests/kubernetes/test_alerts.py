@@ -155,8 +155,21 @@ CASES = {
     "the interval was made shorter, and the edit was looked at": Case(
         {SUCCESS: "0x400", job("status_completion_time", NOW): "_x100 6000x300"}, {101: set(), 130: set()}
     ),
-    "the look at an edit failed": Case(
-        {SUCCESS: "900x44 2700x60", **failed(NOW, 1800)}, {31: {"KrmWindowsGateFailing"}, 46: set()}
+    "an edit was looked at, and no look succeeded after it": Case(
+        {SUCCESS: "0x400", job("status_completion_time", NOW): "_x100 6000x300"},
+        {101: set(), 130: set(), 140: {"KrmWindowsNotAsWanted"}},
+    ),
+    "a Job failed, and an edit was looked at": Case(
+        {SUCCESS: "900x60", **failed("week-look-29000000", 1800), job("status_completion_time", NOW): "_x31 1860x60"},
+        {31: {"KrmWindowsGateFailing"}, 40: {"KrmWindowsGateFailing"}},
+    ),
+    "the window opened, its look did not succeed, and an edit was looked at": Case(
+        {
+            SUCCESS: "2700x200",
+            cron_job("status_last_schedule_time", OPENS): "_x60 3600x200",
+            job("status_completion_time", NOW): "_x62 3720x200",
+        },
+        {70: set(), 72: {"KrmWindowsNotOpened"}, 90: {"KrmWindowsNotOpened"}},
     ),
     "it opens another day": Case(
         {SUCCESS: EVERY_QUARTER, cron_job("next_schedule_time", OPENS): "90000x200"}, {30: set(), 120: set()}

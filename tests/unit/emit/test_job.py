@@ -20,11 +20,21 @@ def looks_at_once(plan: Plan) -> Manifest:
     return now.look(plan, configmap.config_map(plan))
 
 
+def at_once(policy: str = POLICY) -> list[dict]:
+    """Return the spec of the Job that is applied."""
+    items = yaml.safe_load(call(wire(config=policy)).out)["items"]
+    return [item["spec"] for item in items if item["kind"] == "Job"]
+
+
+def scheduled() -> list[dict]:
+    """Return the spec of the Jobs of each CronJob."""
+    items = yaml.safe_load(call(wire(config=POLICY)).out)["items"]
+    return [item["spec"]["jobTemplate"]["spec"] for item in items if item["kind"] == "CronJob"]
+
+
 def pods() -> list[dict]:
     """Return the spec of every Job that a policy yields."""
-    items = yaml.safe_load(call(wire(config=POLICY)).out)["items"]
-    specs = [item["spec"] for item in items if item["kind"] == "Job"]
-    return [*specs, *(item["spec"]["jobTemplate"]["spec"] for item in items if item["kind"] == "CronJob")]
+    return [*at_once(), *scheduled()]
 
 
 @pytest.mark.parametrize("spec", pods())
@@ -74,7 +84,7 @@ def test_what_it_may_use_up(spec: dict) -> None:
     assert requests["ephemeral-storage"] == "0"
 
 
-@pytest.mark.parametrize("spec", pods())
+@pytest.mark.parametrize("spec", scheduled())
 def test_it_ends(spec: dict) -> None:
     """Whatever happens: after a few tries, after some minutes, and a drained node is not one of the tries."""
     assert 0 < spec["activeDeadlineSeconds"] < 900
@@ -85,10 +95,27 @@ def test_it_ends(spec: dict) -> None:
     assert "ttlSecondsAfterFinished" not in spec
 
 
+@pytest.mark.parametrize("spec", [*at_once(), now.lift(PLAN)["spec"]])
+def test_the_job_that_is_applied_never_counts_as_failed(spec: dict) -> None:
+    """Nothing would run it again, and what waits for it would be red for good: it starts again until it ends well.
+
+    Neither a deadline nor a number of tries ends it. One that were removed would be applied again and again.
+    """
+    assert spec["backoffLimit"] == 2**31 - 1
+    assert spec["template"]["spec"]["restartPolicy"] == "OnFailure"
+    assert not {"activeDeadlineSeconds", "podFailurePolicy", "ttlSecondsAfterFinished"} & spec.keys()
+
+
 def test_only_the_job_of_an_edit_forgives_what_is_missing() -> None:
-    """A delivering Kustomization that waits for it is not blocked by targets that come later."""
+    """A delivering Kustomization that waits for it is blocked neither by targets that come later nor by any trouble."""
     commands = [spec["template"]["spec"]["containers"][0]["command"][3:] for spec in pods()]
-    assert commands == [["--allow-missing"], [], [], []]
+    assert commands == [["--allow-missing", "--leave-to-next"], [], [], []]
+
+
+def test_where_no_look_follows_nothing_is_left_to_it() -> None:
+    """`render --uninstall`: that its Job has ended is the sign that all is open."""
+    assert not PLAN.wake_ups
+    assert "--leave-to-next" not in str(looks_at_once(PLAN)["spec"])
 
 
 def test_every_key_of_the_volume_is_in_the_config_map() -> None:

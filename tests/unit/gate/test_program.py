@@ -23,6 +23,7 @@ from krm_windows.gate.__main__ import Gate
 from krm_windows.gate.decide import decide
 from krm_windows.gate.kubernetes import Cluster, dig
 from krm_windows.gate.marks import HOLD, mark
+from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.timetable import Rule, Timetable
 from krm_windows.plan.timetable import dump
 
@@ -307,7 +308,8 @@ def run(tmp_path: Path, port: int, account: Path) -> Run:
     entry = (
         "from datetime import UTC, datetime, timedelta\n"
         "from krm_windows.gate.__main__ import main\n"
-        "raise SystemExit(main(clock=lambda: datetime.now(UTC) + timedelta(seconds={})))\n"
+        "clock = lambda: datetime.now(UTC) + timedelta(seconds={})\n"
+        "raise SystemExit(main(pauses=(0.1, 0.1), clock=clock))\n"
     )
     (tmp_path / "gate" / "tzdata").symlink_to(str(files("tzdata")))
     environment = os.environ | {
@@ -321,7 +323,7 @@ def run(tmp_path: Path, port: int, account: Path) -> Run:
         (tmp_path / "gate" / "timetable.json").write_text(timetable)
         python = getattr(sys, "_base_executable", sys.executable)
         command = [python, "-I", "-Werror", str(tmp_path / "gate"), "--account", str(account), *flags]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=60)
+        done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=False, timeout=60)
         return done.returncode, [json.loads(line) for line in done.stdout.splitlines()]
 
     return program
@@ -364,8 +366,39 @@ def test_run_at_an_instant(api: Api, run: Run) -> None:
     assert (code, len(log)) == (0, 1)
     assert (log[0]["open"], log[0]["until"]) == (True, "2026-11-20T12:00:00+00:00")
     assert run(text(replace(SHUT, time_zone="Mars/Olympus")), "--at", "2026-11-20T09:00:00Z")[0] == 1
-    assert run(text(SHUT), "--at", "2026-11-20T09:00:00")[0] == 1
     assert api.asked == []
+
+
+@pytest.mark.parametrize(
+    "instant",
+    ["2026-11-20T09:00:00", "2026-11-20", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00", "soon", ""],
+)
+def test_run_at_what_is_no_instant(run: Run, capfd: pytest.CaptureFixture[str], instant: str) -> None:
+    """A usage error that says what is wrong with it, and no word of a decision."""
+    assert run(text(SHUT), f"--at={instant}") == (2, [])
+    assert f"{instant!r} " in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("instant", ["1970-01-01T00:00:00+14:00", "8999-12-31T23:59:59-14:00"])
+def test_run_at_the_ends_of_time(run: Run, instant: str) -> None:
+    """Whatever the command line takes is decided."""
+    on_the_hour = Recurrence(frozenset({0}), frozenset({8}), weekdays=frozenset({1}))
+    rule = Rule("windows.mondays", on_the_hour, timedelta(hours=9))
+    weekly = replace(SHUT, time_zone="Pacific/Kiritimati", windows=(rule,))
+    code, [said] = run(text(weekly), "--at", instant)
+    assert (code, str(said["reason"]).startswith("cannot be decided")) == (0, False)
+
+
+def test_run_and_leave_to_the_next(api: Api, run: Run) -> None:
+    """What looks at once tries three times, says what it could not do, and is no failure."""
+    api.fault("PATCH", "infra", *[status(403)] * 3)
+    code, log = run(text(SHUT), "--leave-to-next")
+    assert (code, log[-1]) == (0, {"left": "to the next look"})
+    assert [line["failed"] for line in log if "failed" in line] == [["Kustomization flux-system/infra"]] * 3
+    api.fault("PATCH", "infra", status(403))
+    code, log = run(text(SHUT), "--leave-to-next")
+    assert (code, log[-1]["failed"], state(api, "infra")[0]) == (0, [], True)
+    assert run(text(replace(SHUT, time_zone="Mars/Olympus")), "--leave-to-next")[0] == 1
 
 
 def test_run_waits_for_a_near_edge(api: Api, run: Run) -> None:

@@ -128,6 +128,54 @@ def test_what_is_broken_leaves_the_rest_alone(follow: Followed) -> None:
     assert not found.clusters[0].complete
 
 
+GENERATOR = """\
+apiVersion: source.extensions.fluxcd.io/v1beta1
+kind: ArtifactGenerator
+metadata: {{name: all, namespace: flux-system}}
+spec:
+  sources: [{{alias: fleet, kind: GitRepository, name: flux-system}}]
+  artifacts: [{{name: apps, copy: [{copies}]}}]
+---
+"""
+
+
+@pytest.mark.parametrize(
+    ("copies", "path", "directory"),
+    [
+        ('{from: "@fleet/apps/", to: "@artifact/"}', "./apps", "apps"),
+        ('{from: "@fleet/deploy/apps", to: "@artifact/all/"}', "./all/apps", "deploy/apps"),
+        ('{from: "@fleet/", to: "@artifact/"}', "./apps", "apps"),
+        ('{from: "@fleet/**", to: "@artifact/here"}', "./here/apps", "apps"),
+        ('{from: "@fleet/deploy/**", to: "@artifact/"}', "./", "deploy"),
+        ('{from: "@fleet/apps/", to: "@artifact/"}', "./", None),
+        ('{from: "@fleet/apps/*.yaml", to: "@artifact/"}', "./apps", None),
+        ('{from: "@fleet/apps/**", to: "@artifact/", exclude: ["*.yaml"]}', "./", None),
+        ('{from: "@fleet/apps/**", to: "@artifact/a"}, {from: "@fleet/more/**", to: "@artifact/a/b"}', "./a", None),
+    ],
+)
+def test_a_path_of_an_artifact_is_what_was_copied_there(
+    copies: str, path: str, directory: str | None, follow: Followed
+) -> None:
+    """As `cp -r` does; a directory that is put together of several, or in part, is none of the repository's."""
+    apps = kustomization("lost", path=path, source="apps").replace("GitRepository", "ExternalArtifact")
+    files = {NORTH: SYNC + GENERATOR.format(copies=copies) + apps}
+    if directory is not None:
+        files[f"{directory}/a.yaml"] = config_map()
+    found = follow(files)
+    assert names(found.clusters[0], "lost") == ({"ConfigMap shop/settings"} if directory is not None else set())
+    assert found.clusters[0].complete is (directory is not None)
+
+
+def test_a_generator_may_be_delivered_by_a_sibling(follow: Followed) -> None:
+    """Which is built after what uses its artifact was met."""
+    apps = kustomization("apps", path="./apps", source="apps").replace("GitRepository", "ExternalArtifact")
+    generator = GENERATOR.format(copies='{from: "@fleet/apps/", to: "@artifact/"}')
+    files = {NORTH: SYNC + apps + kustomization("later"), "later/g.yaml": generator, "apps/a.yaml": config_map()}
+    found = follow(files)
+    assert names(found.clusters[0], "apps") == {"ConfigMap shop/settings"}
+    assert not found.notices
+
+
 def test_an_artifact_of_this_repository_is_followed(follow: Followed) -> None:
     """As the generator copies it: the path in the artifact is another in the repository."""
     generator = """\
@@ -147,3 +195,25 @@ spec:
     found = follow({NORTH: SYNC + generator + apps, "apps/north/a.yaml": config_map()})
     assert names(found.clusters[0], "apps") == {"ConfigMap shop/settings"}
     assert not found.notices
+
+
+def test_a_root_is_built_as_its_own_kustomization_changes_it(follow: Followed) -> None:
+    """Its patches may be what gives the children theirs."""
+    patch = (
+        "  patches:\n    - target: {kind: Kustomization, name: apps}\n"
+        "      patch: |\n        - {op: replace, path: /spec/path, value: ./other}\n"
+    )
+    root = SYNC.replace("  prune: true\n", f"  prune: true\n{patch}")
+    (north,) = follow({NORTH: root + kustomization("apps"), "other/a.yaml": config_map()}).clusters
+    assert names(north, "apps") == {"ConfigMap shop/settings"}
+
+
+@pytest.mark.parametrize("ignored", [True, False])
+def test_components_that_are_not_there_may_be_ignored(ignored: bool, follow: Followed) -> None:  # noqa: FBT001
+    """Where the Kustomization says so (Flux 2.7)."""
+    spec = f"  components: [../gone, ../part]\n  ignoreMissingComponents: {str(ignored).lower()}\n"
+    part = "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nnamePrefix: a-\n"
+    files = {NORTH: kustomization("apps", spec), "apps/a.yaml": config_map(), "part/kustomization.yaml": part}
+    found = follow(files)
+    assert names(found.clusters[0], "apps") == ({"ConfigMap shop/a-settings"} if ignored else set())
+    assert bool(found.notices) is not ignored
