@@ -8,6 +8,7 @@ from itertools import takewhile
 
 from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.timetable import Rule, Timetable
+from krm_windows.plan import zone_rules
 from krm_windows.plan.wakeups import WakeUp, Wording, wake_ups
 from krm_windows.schedule.controller import runs
 from krm_windows.schedule.timeline import timeline
@@ -33,7 +34,8 @@ def run() -> None:
 
 def _late(zone: str, interval: timedelta, rng: random.Random, *, same: bool) -> Iterator[timedelta]:
     """Yield how late each edge is seen."""
-    timetable = Timetable(policy="flux-system/p", time_zone=zone, windows=(NIGHT, NOON))
+    rules = zone_rules.make(zone)
+    timetable = Timetable(policy="flux-system/p", time_zone=zone, zone_rules=rules, windows=(NIGHT, NOON))
     looks = [look for look in wake_ups(timetable, Wording(), interval) if same or look.time_zone == "Etc/UTC"]
     fired = sorted(run for look in looks for run in _fired(look))
     edges = [part.begins for part in timeline(timetable, START, UNTIL)][1:]

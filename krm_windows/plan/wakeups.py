@@ -13,7 +13,6 @@ from datetime import time, timedelta
 
 from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.timetable import Rule, Timetable
-from krm_windows.gate.wallclock import zone
 from krm_windows.plan import covering, utc_edges
 
 UTC = "Etc/UTC"
@@ -103,7 +102,7 @@ def _closing(begins: Recurrence, ends: object, early: timedelta) -> str:
 
 def _edges(timetable: Timetable) -> Iterator[WakeUp]:
     """Yield the looks in UTC that meet every edge, whatever zone data the CronJob controller has."""
-    tz = zone(timetable.time_zone)
+    tz = timetable.zone
     # In UTC itself the windows' own schedules do.
     recurs = replace(timetable, windows=()) if timetable.time_zone in _UTC else timetable
     recurring = utc_edges.recurring(recurs, tz)
