@@ -7,6 +7,7 @@ import decisions
 import fleet
 import function
 import lost_looks
+import migrations
 import repositories
 
 MEASUREMENTS = {
@@ -16,6 +17,7 @@ MEASUREMENTS = {
     "fleet": fleet.run,
     "lost_looks": lost_looks.run,
     "repositories": repositories.run,
+    "migrations": migrations.run,
 }
 
 
