@@ -6,16 +6,14 @@ controller has does not matter, nor how long `interval` is.
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from itertools import pairwise, takewhile
+from itertools import pairwise
 
 import pytest
 from changes import Change, changes, of
+from met import replayed, unmet
 from shapes import POLICY, RECURRING, SHAPES, compiled, plan
 
-from krm_windows.plan.model import Plan
-from krm_windows.plan.wakeups import WakeUp, Wording, wake_ups
-from krm_windows.schedule.controller import runs
-from krm_windows.schedule.timeline import timeline
+from krm_windows.plan.wakeups import Wording, wake_ups
 
 DAY, MINUTE = timedelta(days=1), timedelta(minutes=1)
 START, UNTIL = datetime(2026, 1, 1, tzinfo=UTC), datetime(2032, 1, 1, tzinfo=UTC)
@@ -41,19 +39,6 @@ ZONES = (
 # The schedules are for the years of the policies of today; others of them for each shape.
 COMING = [change for change in changes() if change.utc >= START]
 STRIDE = 12
-
-
-def replayed(look: WakeUp, start: datetime, until: datetime) -> list[datetime]:
-    """Fire a schedule as the controller does, from a day before `start` to a day after `until`."""
-    return list(takewhile(lambda run: run < until + DAY, runs(look.schedule, look.time_zone, start - DAY)))
-
-
-def unmet(policy: Plan, start: datetime, until: datetime) -> list[datetime]:
-    """Give the edges at which no CronJob in UTC fires to the minute, the regular look left out."""
-    looks = [look for look in policy.wake_ups if look.slug != "look" and look.time_zone == "Etc/UTC"]
-    fired = {run for look in looks for run in replayed(look, start, until)}
-    edges = [segment.begins for segment in timeline(policy.timetable, start, until)][1:]
-    return [edge for edge in edges if edge not in fired]
 
 
 @pytest.mark.parametrize("shape", RECURRING)
