@@ -6,6 +6,8 @@ import calendars
 import decisions
 import fleet
 import function
+import lost_looks
+import migrations
 import repositories
 
 MEASUREMENTS = {
@@ -13,7 +15,9 @@ MEASUREMENTS = {
     "calendars": calendars.run,
     "decisions": decisions.run,
     "fleet": fleet.run,
+    "lost_looks": lost_looks.run,
     "repositories": repositories.run,
+    "migrations": migrations.run,
 }
 
 

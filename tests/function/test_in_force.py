@@ -73,6 +73,27 @@ def test_a_policy_among_what_flux_applies_is_not_in_force_by_that(found: Found) 
     assert [rule for rule, _ in found()] == ["policy-file-alone"]
 
 
+def test_windows_that_are_applied_in_part_are_found(found: Found) -> None:
+    """Somebody lists the files one by one, and forgets one."""
+    rendered()
+    head = (RULES / WINDOWS_UNAPPLIED.id / "fires.yaml").read_text()
+    files = sorted(path.name for path in Path("windows/north").iterdir() if path.name != "kustomization.yaml")
+    shutil.move("windows/north", CLUSTER / "windows")
+    (CLUSTER / "windows/kustomization.yaml").unlink()
+    for left_out, wanted in (("", []), (next(name for name in files if "open" in name), [WINDOWS_UNAPPLIED.id])):
+        listed = "".join(f"- windows/{name}\n" for name in files if name != left_out)
+        (CLUSTER / "kustomization.yaml").write_text(head + listed)
+        assert [rule for rule, _ in found()] == wanted
+
+
+def test_what_is_not_followed_may_apply_them(found: Found) -> None:
+    """Then it is mentioned, and no error."""
+    rendered()
+    lost = kustomization("windows", source="elsewhere")
+    Path(CLUSTER, "flux.yaml").write_text(kustomization("live") + kustomization("windowed") + lost)
+    assert sorted(rule for rule, _ in found()) == ["not-followed", "policy-file-alone"]
+
+
 def test_windows_in_no_path_are_not_applied(found: Found) -> None:
     """Without a kustomization Flux applies what lies below its path, and nothing else."""
     rendered()

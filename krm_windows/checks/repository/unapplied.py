@@ -1,16 +1,19 @@
 """What is written and not in force: windows, or a policy, that nothing applies; and a policy that is applied itself."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
 from posixpath import basename, dirname, join, normpath
 
 from krm_windows import rules
 from krm_windows.checks import local_config, timetables
 from krm_windows.checks.repository.finding import Finding
 from krm_windows.emit import configmap
+from krm_windows.emit.labels import POLICY
 from krm_windows.gate.timetable import Timetable
 from krm_windows.krm import InputError, KubeObject
+from krm_windows.plurals import counted
 from krm_windows.policy.model import KIND
-from krm_windows.repository import Cluster, Survey
+from krm_windows.repository import Cluster, Gate, Object, Survey
 from krm_windows.repository.fields import PLUGINS
 from krm_windows.workspace.reading import KUSTOMIZATIONS
 
@@ -71,20 +74,56 @@ def _applied_itself(cluster: Cluster) -> Iterator[Finding]:
                 yield Finding(rules.LOCAL_CONFIG, local_config.MESSAGE, item, local_config.PATH, cluster=cluster.name)
 
 
-def _unapplied(survey: Survey, rendered: Iterable[tuple[str, Timetable]]) -> Iterator[tuple[str, Finding]]:
-    """Yield the rendered windows of which no cluster that they are for applies any, with the policy's name."""
+def _unapplied(survey: Survey, rendered: Sequence[tuple[str, Timetable]]) -> Iterator[tuple[str, Finding]]:
+    """Yield the rendered windows that are not applied, or in part only, with the policy's name."""
+    places = Counter((timetable.policy, timetable.cluster) for _, timetable in rendered)
     for file, timetable in rendered:
-        clusters = [each for each in survey.clusters if timetable.cluster in (None, *_names(each))]
-        gates = [gate for each in clusters for gate in each.gates if gate.place.kind != KIND]
-        if any(gate.policy == timetable.policy for gate in gates):
-            continue
-        where = timetable.cluster or "any cluster"
-        message = (
-            f"the windows of {timetable.policy} were rendered here, and nothing that {where} applies has them, so they "
-            f"close nothing: list {dirname(file) or '.'} in a kustomization, or have a Flux Kustomization apply it"
-        )
-        finding = Finding(rules.WINDOWS_UNAPPLIED, message, file=file, cluster=timetable.cluster or "")
-        yield timetable.policy, finding
+        clusters = _clusters(survey, timetable)
+        labels = {gate.place.note(POLICY) for each in clusters for gate in each.gates if _applies(gate, timetable)}
+        message = ""
+        if not labels:
+            message = f"nothing that {timetable.cluster or 'any cluster'} applies has them, so they close nothing"
+        elif places[timetable.policy, timetable.cluster] == 1:
+            message = _lacking(survey, file, clusters, labels)
+        if message:
+            # What is not followed may be what applies them.
+            known = all(each.complete for each in clusters)
+            rule = rules.WINDOWS_UNAPPLIED if known else rules.POLICY_FILE_ALONE
+            doubt = "" if known else ", unless what was not followed does"
+            message = (
+                f"the windows of {timetable.policy} were rendered here, and {message}{doubt}: list "
+                f"{dirname(file) or '.'} in a kustomization, or have a Flux Kustomization apply it"
+            )
+            yield timetable.policy, Finding(rule, message, file=file, cluster=timetable.cluster or "")
+
+
+def _clusters(survey: Survey, timetable: Timetable) -> Sequence[Cluster]:
+    """Return the clusters that windows are for: all of them where none is named, or none has that name here."""
+    named = [each for each in survey.clusters if timetable.cluster in _names(each)]
+    return named or survey.clusters
+
+
+def _applies(gate: Gate, timetable: Timetable) -> bool:
+    """Whether a policy is in force by what was rendered from it."""
+    return gate.place.kind != KIND and gate.policy == timetable.policy
+
+
+def _lacking(survey: Survey, file: str, clusters: Sequence[Cluster], labels: Collection[str | None]) -> str:
+    """Say how many of the CronJobs beside a timetable a cluster applies, where those are not all; else nothing."""
+    folder = dirname(file)
+    beside = [name for name in survey.tree.names(folder or ".") if name.startswith("cronjob_")]
+    wanted = sum((survey.tree.read(join(folder, name)) or b"").startswith(_RENDERED) for name in beside)
+    for each in clusters:
+        if any(gate.place.note(POLICY) in labels and gate.place.kind != KIND for gate in each.gates):
+            found = sum(item.note(POLICY) in labels for item in _cron_jobs(each))
+            if found < wanted:
+                return f"{each.name} applies {found} of their {counted(wanted, 'CronJob')}"
+    return ""
+
+
+def _cron_jobs(cluster: Cluster) -> Iterator[Object]:
+    for kustomization in cluster.kustomizations.values():
+        yield from (item for item in kustomization.objects if item.kind == "CronJob" and item.item.mentions(POLICY))
 
 
 def _names(cluster: Cluster) -> tuple[str, ...]:
