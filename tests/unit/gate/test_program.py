@@ -24,6 +24,7 @@ from krm_windows.gate.decide import decide
 from krm_windows.gate.kubernetes import Cluster, dig
 from krm_windows.gate.marks import HOLD, mark
 from krm_windows.gate.recurrence import Recurrence
+from krm_windows.gate.target import observe
 from krm_windows.gate.timetable import Rule, Timetable
 from krm_windows.plan.timetable import dump
 
@@ -175,7 +176,7 @@ def test_time_is_bounded(api: Api, look: Look) -> None:
     targets = tuple(kustomization(f"t{n}") for n in range(40))
     for target in targets:
         api.add(target.name, {})
-        api.fault("GET", target.name, slow(0.3))
+        api.fault("GET", target.name, *[slow(0.3)] * 2)
     started = monotonic()
     assert not look(replace(SHUT, targets=targets), timeout=0.1)
     assert monotonic() - started < 3
@@ -292,7 +293,7 @@ def test_certificates_of_common_distributions(account: Path, port: int) -> None:
     strict.verify_flags |= ssl.VERIFY_X509_STRICT
     with socket.create_connection(("127.0.0.1", port)) as plain, pytest.raises(ssl.SSLCertVerificationError):
         strict.wrap_socket(plain, server_hostname="127.0.0.1")
-    assert Cluster("127.0.0.1", str(port), account).get(APPS)
+    assert Cluster("127.0.0.1", str(port), account).get(APPS, observe)
 
 
 Run = Callable[..., tuple[int, list[dict[str, object]]]]
