@@ -3,6 +3,7 @@
 import sys
 
 import calendars
+import decisions
 import fleet
 import function
 import repositories
@@ -10,6 +11,7 @@ import repositories
 MEASUREMENTS = {
     "function": function.run,
     "calendars": calendars.run,
+    "decisions": decisions.run,
     "fleet": fleet.run,
     "repositories": repositories.run,
 }

@@ -95,10 +95,13 @@ STATE_HELD = _warning("state-held", "The policy is held by hand, so its windows 
 TIME_ZONE = _error("time-zone", "A time zone is not in the IANA database.")
 INTERVAL = _error("interval", "An interval does not divide an hour or a day evenly.")
 IMAGE_PINNED = _error("image-pinned", "An image has neither a fixed tag nor a digest.")
+QUANTITY_SYNTAX = _error("quantity-syntax", "A text is no quantity of Kubernetes, or one that makes no sense there.")
+RESOURCES = _error("resources", "A Pod would ask for more than it may use up, or have less than a look takes.")
 TARGET_SELECTOR = _error("target-selector", "A target needs exactly one of `names` and `matchLabels`.")
 TOO_MANY = _error("too-many", "A list or a map of the policy has more entries than can be read or applied.")
 TARGET_DUPLICATE = _error("target-duplicate", "A target is named twice.")
 TARGET_KIND = _error("target-kind", "A target's kind is not known, and how to suspend it is not said.")
+SUSPEND_FIELD = _error("suspend-field", "A target's field does not stop reconciliation when it is true.")
 TARGET_ELSEWHERE = _error("target-elsewhere", "A target lies in another namespace, and nobody said that it may.")
 NETWORK_POLICY = _error("network-policy", "`networkPolicy` says where the API server is, and nothing uses it.")
 CRONJOB_SHARED = _error("cronjob-shared", "Two edges of the windows claim one CronJob.")
@@ -109,6 +112,7 @@ HOOK_NONE = _error("hook-none", "`hooks` has neither `beforeOpen` nor `afterClos
 HOOK_ROLLBACK = _error("hook-rollback", "A hook has a rollback, and its failure aborts nothing.")
 HOOK_VALUE = _error("hook-value", "A hook's variable has no value, or two.")
 CLUSTER_EMPTY_MAP = _error("cluster-empty-map", "A cluster's patch holds an empty map, which changes nothing.")
+CLUSTER_NULL = _error("cluster-null", "A cluster has nothing behind its name, so it would have no windows.")
 CLUSTER_UNKNOWN = _error("cluster-unknown", "The policy has no such cluster.")
 
 # The plan: what may be gated.
@@ -137,6 +141,9 @@ SUSPEND_TRUE = _error("suspend-true", "`suspend: true` on a target in Git is a p
 WAIT_NOT_SUSPENDED = _warning("wait-not-suspended", "`firstApply: Wait` on a target that Git does not suspend.")
 MARK_IN_GIT = _error("mark-in-git", "An annotation in Git claims that the gate closed an object, or ran a hook.")
 TWO_POLICIES = _error("two-policies", "Two policies gate one target.")
+TWO_POLICIES_UNCLEAR = _warning(
+    "two-policies-unclear", "Two policies that name no cluster gate one target, and lie side by side."
+)
 NAME_TAKEN = _error("name-taken", "An object that is not ours has a name of ours.")
 RENDER_READ_ONLY = _error("render-read-only", "`render` would have to change a file that it only looks at.")
 CONFIG_PATH = _warning("config-path", "An annotation on the policy narrows what kustomize hands to the function.")
@@ -175,6 +182,9 @@ TARGET_DROPPED = _error("target-dropped", "A target is gated no longer, and `rel
 MIGRATE_UNTRANSLATED = _error(
     "migrate-untranslated", "Something of the windows is not understood, so it is in no policy."
 )
+MIGRATE_UNREAD = _error(
+    "migrate-unread", "Something suspends or resumes in a form that is not read, so it is in no policy."
+)
 MIGRATE_NEVER_CLOSES = _error("migrate-never-closes", "What a CronJob opens is closed by none.")
 MIGRATE_NEVER_OPENS = _error("migrate-never-opens", "What a CronJob closes is opened by none.")
 MIGRATE_RACE = _error("migrate-race", "Two CronJobs open and close at one minute, and chance decides.")
@@ -188,6 +198,12 @@ MIGRATE_PATCH_UNUSED = _warning("migrate-patch-unused", "A patch, or a CronJob, 
 MIGRATE_ALL = _warning("migrate-all", "A CronJob acts on all objects of a kind; the policy names them.")
 MIGRATE_LEFT_OUT = _warning("migrate-left-out", "A CronJob does something that the policy does not.")
 MIGRATE_NOT_FOLLOWED = _warning("migrate-not-followed", "A kustomization uses something that is not followed.")
+MIGRATE_TARGET_UNSEEN = _warning(
+    "migrate-target-unseen", "What a CronJob suspends is not in the repository; the policy names it."
+)
+MIGRATE_CLUSTER_UNKNOWN = _warning(
+    "migrate-cluster-unknown", "Windows are applied to no cluster that was found, so no policy has them."
+)
 MIGRATE_BY_HAND = _warning("migrate-by-hand", "Something of the old windows has to be removed by hand.")
 MIGRATE_SUSPENDED = _info("migrate-suspended", "A cluster leaves its CronJobs suspended, so it has no window.")
 
@@ -221,6 +237,8 @@ ADMISSION_UNDELIVERED = _warning(
     "admission-undelivered", "What delivers a policy may not create the admission policies that belong to it."
 )
 NOT_FOLLOWED = _info("not-followed", "Something lies outside of the repository, so it was not looked at.")
+SOURCE_ASSUMED = _info("source-assumed", "Nothing says which source this directory is, so the usual name is taken.")
+CLUSTER_UNBUILT = _warning("cluster-unbuilt", "A cluster's own directory cannot be built, so nothing is known of it.")
 CLUSTER_UNGATED = _info("cluster-ungated", "A cluster has no policy, though others have.")
 OBJECT_SHARED = _error("object-shared", "Two Kustomizations that change at different times apply one object.")
 OBJECT_MOVED = _error("object-moved", "An object moved to a later Kustomization, and pruning deletes it until then.")

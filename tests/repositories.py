@@ -4,12 +4,18 @@
 diff before it is committed.
 """
 
+import atexit
 import shutil
 import sys
+import tempfile
+from functools import cache
 from pathlib import Path
 
 from krm_windows.migrate import FORMATS, Migration, migrate
-from krm_windows.workspace.reading import contents
+from krm_windows.repository import Hints
+from krm_windows.repository.builds import Builds
+from krm_windows.workspace.checkout import Checkout
+from krm_windows.workspace.kustomize import Builder
 
 FIXTURES = Path(__file__).resolve().parent / "fixtures/migrate"
 ADOPT_UNTIL = "2026-12-31"
@@ -38,32 +44,65 @@ spec:
 """
 
 
+RELEASE = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata:
+  name: shop
+  namespace: flux-system
+spec:
+  interval: 10m
+  chartRef:
+    kind: OCIRepository
+    name: shop
+"""
+
+
 def job(name: str, schedule: str, line: str) -> str:
     """Write a CronJob that runs a line of shell."""
     return JOB.format(name=name, schedule=schedule, line=line)
 
 
-def pair(opens: str, closes: str, targets: str = "kustomization apps") -> dict[str, str]:
-    """Write the two CronJobs of a window."""
+def pair(opens: str, closes: str, targets: str = "helmrelease shop") -> dict[str, str]:
+    """Write the two CronJobs of a window, and what they gate."""
     return {
         "open.yaml": job("open-shop", opens, f"flux resume {targets}"),
         "close.yaml": job("close-shop", closes, f"flux suspend {targets}"),
+        "shop.yaml": RELEASE,
     }
 
 
-def run(files: dict[str, str]) -> Migration:
+def run(files: dict[str, str], clusters: str | None = None, hints: Hints | None = None) -> Migration:
     """Migrate a repository given as texts by path."""
-    return migrate({path: text.encode() for path, text in files.items()}, ADOPT_UNTIL)
+    with tempfile.TemporaryDirectory() as folder:
+        for path, text in files.items():
+            place = Path(folder, path)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(text)
+        return read(Path(folder), clusters, hints)
 
 
-def read(folder: Path) -> Migration:
+def read(folder: Path, clusters: str | None = None, hints: Hints | None = None) -> Migration:
     """Migrate a repository of a folder."""
-    return migrate(dict(contents(folder)), ADOPT_UNTIL)
+    return migrate(Builds(Checkout.at(folder), builder(), 2, lambda _, __: None), ADOPT_UNTIL, clusters, hints)
+
+
+@cache
+def builder() -> Builder | None:
+    """Return what builds, which all tests of a process share."""
+    found = Builder.find()
+    if found is not None:
+        atexit.register(found.close)
+    return found
 
 
 def rules(found: Migration) -> list[str]:
-    """Return the ids of the rules that fired, in the order of the report."""
-    return [result.tags["rule"] for result in found.results]
+    """Return the ids of the rules that fired, in the order of the report.
+
+    That a source was taken for this repository by its name is of no interest here.
+    """
+    fired = [result.tags["rule"] for result in found.results]
+    return [rule for rule in fired if rule != "source-assumed"]
 
 
 def expected(case: Path) -> dict[str, bytes]:

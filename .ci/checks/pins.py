@@ -22,7 +22,8 @@ def problems() -> Iterator[str]:
     if prometheus not in (ROOT / ".ci/promtool/go.mod").read_text():
         yield f".ci/promtool/go.mod: {prometheus} is not there"
     for module, pin in _modules(pins["cluster"]).items():
-        if f"\t{pin} // indirect\n" not in (ROOT / f"tests/cluster/lab/go/{module}/go.mod").read_text():
+        required = re.compile(rf"^(?:require )?\s*{re.escape(pin)} // indirect$", re.MULTILINE)
+        if not required.search((ROOT / f"tests/cluster/lab/go/{module}/go.mod").read_text()):
             yield f"tests/cluster/lab/go/{module}/go.mod: {pin} is not there"
     if f"## {_version()}" not in (ROOT / "CHANGELOG.md").read_text():
         yield f"CHANGELOG.md: has no heading for {_version()}"
@@ -32,16 +33,16 @@ def images(pins: dict[str, dict[str, str]]) -> Iterator[str]:
     """Yield a sentence for every image that is named otherwise than versions.toml pins it."""
     digests = pins["images"]
     base = pins["image"]["base"]
-    repeated = {
-        base: f"\nARG BASE={Image(base, digests.get(base, '')).reference}\n" in (ROOT / "Dockerfile").read_text(),
-        **{image.tag: image.digest == digests.get(image.tag) for image in DEFAULTS.values()},
-    }
-    for tag, is_same in repeated.items():
+    in_dockerfile = f"\nARG BASE={Image(base, digests.get(base, '')).reference}\n" in (ROOT / "Dockerfile").read_text()
+    # One image may be both, the base and a default.
+    repeated = [(base, in_dockerfile)]
+    repeated += [(image.tag, image.digest == digests.get(image.tag)) for image in DEFAULTS.values()]
+    for tag, is_same in repeated:
         if tag not in digests:
             yield f"versions.toml: {tag} is not in the table images"
         elif not is_same:
             yield f"{tag}: Dockerfile or krm_windows/policy/images.py do not repeat versions.toml: make renew-images"
-    for tag in sorted(digests.keys() - repeated.keys()):
+    for tag in sorted(digests.keys() - dict(repeated).keys()):
         yield f"versions.toml: nothing uses the image {tag}"
     for tag, digest in digests.items():
         if digest and not DIGEST.fullmatch(digest):
@@ -49,9 +50,10 @@ def images(pins: dict[str, dict[str, str]]) -> Iterator[str]:
 
 
 def _modules(cluster: dict[str, str]) -> dict[str, str]:
+    flux = ("kustomize-controller", "source-controller", "helm-controller")
     return {
         "kubernetes": f"k8s.io/kubernetes v{cluster['kubernetes']}",
-        "kustomize-controller": f"github.com/fluxcd/kustomize-controller v{cluster['kustomize-controller']}",
+        **{name: f"github.com/fluxcd/{name} v{cluster[name]}" for name in flux},
     }
 
 

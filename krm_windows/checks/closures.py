@@ -7,11 +7,11 @@ from itertools import pairwise
 from krm_windows import rules
 from krm_windows.checks import findings
 from krm_windows.checks.facts import DAY, Facts, Span, bare, is_open
-from krm_windows.gate.decide import Segment, timeline
 from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.timetable import Rule
 from krm_windows.gate.wallclock import utc
 from krm_windows.results import Result
+from krm_windows.schedule.timeline import Segment, timeline
 
 _MINUTE = timedelta(minutes=1)
 _EVER = datetime.max.replace(tzinfo=UTC)

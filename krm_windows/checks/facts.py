@@ -12,9 +12,9 @@ from zoneinfo import ZoneInfo
 
 from krm_windows.checks.clock_changes import ClockChange, clock_changes
 from krm_windows.gate import wallclock
-from krm_windows.gate.decide import Segment, timeline
 from krm_windows.gate.timetable import Rule, Timetable
 from krm_windows.plan.union import is_weekly
+from krm_windows.schedule.timeline import Segment, timeline
 
 DAY = timedelta(days=1)
 WEEK = 7 * DAY

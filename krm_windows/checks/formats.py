@@ -7,6 +7,7 @@ from functools import partial
 from krm_windows import escape
 from krm_windows.checks import sarif
 from krm_windows.checks.sarif import Findings
+from krm_windows.plurals import counted
 from krm_windows.results import Result, Severity
 
 Reports = Sequence[Findings]
@@ -25,8 +26,8 @@ def _lines(report: Findings) -> list[str]:
 
 def _count(report: Findings) -> str:
     count = Counter(result.severity for result in report.results)
-    counted = ", ".join(f"{count[each]} {each}{'' if count[each] == 1 else 's'}" for each in Severity if count[each])
-    return escape.line(f"{report.heading}: {counted or 'nothing to say'}")
+    said = ", ".join(counted(count[each], each) for each in Severity if count[each])
+    return escape.line(f"{report.heading}: {said or 'nothing to say'}")
 
 
 def as_json(reports: Reports, *, every: bool) -> str:

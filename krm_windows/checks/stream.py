@@ -5,11 +5,13 @@ without a word (kustomize), so this looks at what would be applied.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 from krm_windows import rules
 from krm_windows.apply import marks, targets
+from krm_windows.checks import overlap, roles, timetables
+from krm_windows.checks.overlap import Claim
 from krm_windows.emit import Manifest, beside, configmap, kubectl, names, state_metrics
 from krm_windows.emit.labels import GOVERNED_BY, POLICY
 from krm_windows.gate.timetable import Target
@@ -52,8 +54,28 @@ def verify(plan: Plan, items: Iterable[KubeObject], stream: Inventory) -> list[R
             ),
         ]
     emitted = Emitted(plan, ours)
+    overlaps = overlap.check(Claim.of(plan.timetable), _others(plan, items))
     checks = (_missing, _timetable, _wake_ups, _references, _rights, _beside)
-    return [*marked, *_targets(plan, stream), *(result for check in checks for result in check(emitted))]
+    return [*marked, *overlaps, *_targets(plan, stream), *(result for check in checks for result in check(emitted))]
+
+
+def _others(plan: Plan, items: Iterable[KubeObject]) -> Iterator[Claim]:
+    """Yield what other policies claim of which the same stream holds the windows: one build is for one cluster."""
+    own = names.policy_label(plan)
+    claimed: set[str] = set()
+    granted: dict[str, list[Target]] = {}
+    for item in items:
+        label = item.labels.get(POLICY) if item.mentions(POLICY) else None
+        if label is None or label == own:
+            continue
+        if (found := timetables.read(item)) is not None:
+            claimed.add(label)
+            yield replace(Claim.of(found), cluster=plan.timetable.cluster)
+        elif item.kind == "Role":
+            granted.setdefault(label, []).extend(roles.targets(item))
+    for label, targets_ in granted.items():
+        if label not in claimed:
+            yield Claim(label.replace(".", "/", 1), plan.timetable.cluster, tuple(targets_))
 
 
 def _targets(plan: Plan, stream: Inventory) -> Iterator[Result]:

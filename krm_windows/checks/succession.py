@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from krm_windows import rules
-from krm_windows.emit import configmap
-from krm_windows.gate import timetable
+from krm_windows.checks import timetables
 from krm_windows.gate.timetable import Target, Timetable
 from krm_windows.krm import KubeObject
 from krm_windows.results import Result
@@ -12,22 +11,13 @@ from krm_windows.results import Result
 
 def forgotten(rendered: Iterable[bytes], new: Sequence[Timetable]) -> list[Result]:
     """Return what newer timetables leave shut of those among rendered manifests."""
-    old = (_timetable(KubeObject.parse(manifest)) for manifest in rendered)
+    old = (timetables.read(KubeObject.parse(manifest)) for manifest in rendered)
     return [result for found in old if found is not None for result in check(found, _heir(found, new))]
 
 
 def _heir(old: Timetable, new: Sequence[Timetable]) -> Timetable:
     """Return the timetable that takes the place of another; one that nothing takes the place of, the first could."""
     return next((heir for heir in new if old.policy in (heir.policy, *heir.former_names)), new[0])
-
-
-def _timetable(manifest: KubeObject) -> Timetable | None:
-    """Read the timetable of a gate's ConfigMap; None where there is none, or none that this release can read."""
-    text = manifest.get("data", configmap.TIMETABLE) if manifest.kind == "ConfigMap" else None
-    try:
-        return timetable.load(text) if isinstance(text, str) else None
-    except (ValueError, TypeError, LookupError):
-        return None
 
 
 def check(old: Timetable, new: Timetable) -> Iterator[Result]:

@@ -8,11 +8,11 @@ from datetime import datetime, timedelta
 from krm_windows import rules
 from krm_windows.checks import findings
 from krm_windows.checks.facts import Facts, Span
-from krm_windows.gate.decide import timeline
 from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.timetable import Rule
 from krm_windows.policy.phrases import duration
 from krm_windows.results import Result
+from krm_windows.schedule.timeline import timeline
 
 # How long a Pod takes until the program in it looks: scheduling, pulling from the node's cache, starting.
 START_UP = timedelta(seconds=60)
@@ -34,8 +34,8 @@ class Delays:
     def __str__(self) -> str:
         """Say it in words."""
         looks = self.interval and (
-            f"if the look at its beginning is lost, the next comes after {duration(self.interval)} and takes up to a "
-            "minute to start"
+            f"if the look at its beginning is lost, the next comes at most {duration(self.interval)} later and takes "
+            "up to a minute to start"
         )
         hook = self.before_open and f"`beforeOpen` may take {duration(self.before_open)}"
         return ", and ".join(part for part in (looks, hook) if part)

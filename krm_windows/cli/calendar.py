@@ -4,7 +4,7 @@ import argparse
 import importlib
 from collections.abc import Sequence
 
-from krm_windows.cli import output, previews, times
+from krm_windows.cli import chosen, output, previews, times
 from krm_windows.exit_codes import ExitCode
 from krm_windows.gate.wallclock import zone
 from krm_windows.preview import records
@@ -23,6 +23,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Print the calendar."""
+    chosen.check(arguments)
     choice = Choice(arguments.cluster, every=arguments.all_clusters)
     versions, code = previews.load(arguments.policy, choice, arguments)
     if versions:

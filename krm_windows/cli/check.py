@@ -1,14 +1,18 @@
 """`krm-windows check`: what a reviewer should know of a policy, or of a whole repository, before it is merged."""
 
 import argparse
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date, timedelta
+from pathlib import Path
 
 from krm_windows.checks.audit import MAX_CLOSED, YEARS, Scope
 from krm_windows.checks.formats import FORMATS, FORMATS_OF_EVERY
-from krm_windows.cli import inputs, output, report, repository, times
+from krm_windows.checks.overlap import Claim
+from krm_windows.cli import chosen, inputs, output, report, repository, times
 from krm_windows.exit_codes import ExitCode
-from krm_windows.function import audit
+from krm_windows.function import audit, overlaps
+from krm_windows.function.elsewhere import Elsewhere
 from krm_windows.krm import InputError
 from krm_windows.preview.versions import Choice
 from krm_windows.results import fails
@@ -21,7 +25,7 @@ _CALENDAR = range(1970, 3000)
 def options(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
     parser.add_argument(
-        "policy", metavar="POLICY", nargs="?", help="the file of the WindowPolicy, or - for standard input"
+        "policies", metavar="POLICY", nargs="*", help="the file of a WindowPolicy, or - for standard input"
     )
     parser.add_argument("--from", dest="first", type=_date, metavar="DATE", help="the first day (default: today)")
     parser.add_argument(
@@ -44,19 +48,33 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Print the findings."""
-    if (arguments.policy is None) == (arguments.repo is None):
-        raise InputError("check takes a POLICY, or --repo DIR")
+    if bool(arguments.policies) == (arguments.repo is not None):
+        raise InputError("check takes a POLICY or more, or --repo DIR")
+    chosen.check(arguments)
     if arguments.repo is not None:
+        if arguments.cluster is not None or arguments.all_clusters:
+            raise InputError("--cluster, as --all-clusters, is about a POLICY; with --repo give --clusters GLOB")
         return repository.run(arguments)
-    config = inputs.policy(arguments.policy)
+    configs = {path: inputs.policy(path) for path in arguments.policies}
     items = inputs.resources(arguments.resources) if arguments.resources else []
     scope = Scope(arguments.first or times.now().date(), arguments.years, arguments.max_closed)
     choice = Choice(arguments.cluster, every=arguments.all_clusters)
-    file = None if arguments.policy == inputs.STDIN else arguments.policy
-    found = [replace(each, file=file) for each in audit.reports(config, items, choice, scope)]
-    output.show((FORMATS_OF_EVERY if arguments.all_clusters else FORMATS)[arguments.output](found))
+    found = []
+    for path, config in configs.items():
+        file = None if path == inputs.STDIN else path
+        found += [replace(each, file=file) for each in audit.reports(config, items, choice, scope)]
+    shared = overlaps.found(list(configs.values()), items, choice, _rendered(arguments.policies))
+    found = [overlaps.added(each, shared) for each in found]
+    several = arguments.all_clusters or len(configs) > 1
+    output.show((FORMATS_OF_EVERY if several else FORMATS)[arguments.output](found))
     failed = fails([result for each in found for result in each.results], strict=arguments.strict)
     return ExitCode.ERROR if failed else ExitCode.FINE
+
+
+def _rendered(policies: Sequence[str]) -> dict[Claim, None]:
+    """Return what was rendered anywhere around the files of some policies, each once."""
+    folders = dict.fromkeys(Path(path).parent for path in policies if path != inputs.STDIN)
+    return dict.fromkeys(claim for folder in folders for claim in Elsewhere(folder / "windows").claims)
 
 
 def _date(text: str) -> date:

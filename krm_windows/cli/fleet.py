@@ -10,8 +10,10 @@ from functools import lru_cache
 from pathlib import Path
 
 from krm_windows import tree
+from krm_windows.checks.overlap import Claim
 from krm_windows.cli import inputs, output, progress, report, shards, times
 from krm_windows.exit_codes import ExitCode
+from krm_windows.function.elsewhere import Elsewhere
 from krm_windows.function.fleet import Files, Fleet
 from krm_windows.function.members import Member
 from krm_windows.function.renewal import Outcome, Renewal
@@ -19,6 +21,7 @@ from krm_windows.krm import InputError, KubeObject
 from krm_windows.policy import fields
 from krm_windows.policy.model import KIND
 from krm_windows.results import Result, fails
+from krm_windows.tree import fleet as places
 from krm_windows.tree.delivery import Template
 from krm_windows.workspace import locks, walk
 from krm_windows.workspace.files import first_line
@@ -117,7 +120,24 @@ def _fleet(arguments: argparse.Namespace) -> Fleet:
         apart=CLUSTER in (arguments.resources or ""),
         uninstalls=arguments.uninstall,
         delivery=_template(arguments.flux_kustomizations) if arguments.flux_kustomizations else None,
+        elsewhere=_elsewhere(arguments.output),
     )
+
+
+def _elsewhere(output: Path) -> Callable[[str], tuple[Claim, ...]]:
+    """Return what gives the policies that were rendered for a cluster around the tree, and not into it."""
+    own = re.compile(f"{places.WINDOW}/.*|{places.CLUSTERS}/[^/]+/({places.WINDOW}|{places.DELIVERY})/.*")
+    root = f"{os.path.realpath(output)}/"
+
+    def is_own(file: str) -> bool:
+        return file.startswith(root) and own.fullmatch(file, len(root)) is not None
+
+    # Here and not in the processes that share the work, of which each would look anew.
+    found: dict[str, tuple[Claim, ...]] = {}
+    for claim in Elsewhere(output, is_own).claims:
+        if claim.cluster is not None:
+            found[claim.cluster] = (*found.get(claim.cluster, ()), claim)
+    return lambda cluster: found.get(cluster, ())
 
 
 def _clusters(folder: Path) -> dict[str, list[KubeObject]]:

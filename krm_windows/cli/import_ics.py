@@ -1,4 +1,4 @@
-"""`krm-windows import-ics`: the events of a company calendar as freezes to paste."""
+"""`krm-windows import-ics`: the events of a company calendar as freezes, or windows, to paste."""
 
 import argparse
 
@@ -17,14 +17,14 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:
-    """Print the field `freezes`."""
+    """Print the field `freezes`, or `windows` of a calendar that lists when changes may happen."""
     try:
-        from krm_windows.freezes import company, entries  # noqa: PLC0415 - the packages are an extra
+        from krm_windows.freezes import company  # noqa: PLC0415 - the packages are an extra
     except ModuleNotFoundError as error:
         raise InputError(f"`import-ics` needs two packages more: {NEEDS}") from error
     content = inputs.content(arguments.file)
     try:
-        found = entries.render(company.entries(content, years.chosen(arguments)))
+        found = company.render(content, years.chosen(arguments))
     except ValueError as error:
         raise InputError(f"{arguments.file}: is no calendar: {error}") from error
     output.show(found)

@@ -1,17 +1,23 @@
 """`krm-windows migrate`: from CronJobs that suspend and resume, written by hand, to policies."""
 
 import argparse
+import os
+from contextlib import nullcontext
 from datetime import date, timedelta
 from pathlib import Path
 
-from krm_windows.cli import destinations, output, times
+from krm_windows.cli import builds, destinations, output, progress, repository, times
 from krm_windows.cli import report as results
 from krm_windows.exit_codes import ExitCode
 from krm_windows.krm import InputError
 from krm_windows.migrate import FORMATS, migrate
+from krm_windows.repository import Hints
+from krm_windows.repository.builds import Builds
 from krm_windows.results import fails
+from krm_windows.workspace import processes, remotes
+from krm_windows.workspace.checkout import Checkout
 from krm_windows.workspace.creation import create
-from krm_windows.workspace.reading import contents
+from krm_windows.workspace.kustomize import Builder
 
 _TAKEOVER = timedelta(days=30)
 
@@ -34,6 +40,27 @@ def options(parser: argparse.ArgumentParser) -> None:
         help=f"until then what the CronJobs suspended counts as ours (default: in {_TAKEOVER.days} days)",
     )
     parser.add_argument("--format", choices=FORMATS, default="text", help="the form of the report (default: text)")
+    parser.add_argument("--clusters", metavar="GLOB", help="the clusters' directories (default: they are looked for)")
+    parser.add_argument(
+        "--source",
+        action="append",
+        default=[],
+        type=repository.source,
+        metavar="NAME=DIR",
+        help="this source is that directory of the repository, `.` for all of it; NAME or NAMESPACE/NAME (repeatable)",
+    )
+    parser.add_argument(
+        "-j",
+        "--jobs",
+        type=lambda text: times.count(text, "builds", processes.MOST),
+        default=os.cpu_count() or 1,
+        metavar="N",
+        help="builds at a time (default: all cores)",
+    )
+    parser.add_argument(
+        "--cache", type=Path, metavar="DIR", help="what was built (default: in the user's cache folder)"
+    )
+    parser.add_argument("--no-cache", action="store_true", help="keep nothing, and use nothing that was kept")
     results.options(parser)
 
 
@@ -42,7 +69,12 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     if not arguments.directory.is_dir():
         raise InputError(f"{arguments.directory}: no such directory")
     until = arguments.adopt_until or times.now().date() + _TAKEOVER
-    found = migrate(dict(contents(arguments.directory)), until.isoformat())
+    tree = Checkout.at(arguments.directory)
+    builder = Builder.find(None if arguments.no_cache else builds.cache(Path(tree.root), arguments.cache))
+    with builder or nullcontext(), progress.meter("builds") as report:
+        hints = Hints.of(arguments.source, remotes.addresses(arguments.directory))
+        made = Builds(tree, builder, arguments.jobs, report)
+        found = migrate(made, until.isoformat(), arguments.clusters, hints)
     if found.files:
         create(arguments.output, found.files)
     output.show(FORMATS[arguments.format](found))

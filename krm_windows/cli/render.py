@@ -6,9 +6,11 @@ from pathlib import Path
 
 from krm_windows import emit, rules, tree
 from krm_windows.checks import readonly, succession
-from krm_windows.cli import destinations, fleet, inputs, report
+from krm_windows.checks.overlap import Claim
+from krm_windows.cli import chosen, destinations, fleet, inputs, report
 from krm_windows.exit_codes import ExitCode
 from krm_windows.function import window_policy
+from krm_windows.function.elsewhere import Elsewhere
 from krm_windows.inventory import about
 from krm_windows.krm import InputError, KubeObject
 from krm_windows.plan import uninstall
@@ -39,6 +41,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Render, or compare with what was rendered before."""
+    chosen.check(arguments, "--clusters")
     if arguments.all_clusters or arguments.clusters:
         return fleet.run(arguments)
     if len(arguments.policies) != 1:
@@ -47,6 +50,8 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     plan, results = _plan(config, arguments)
     if plan is None:
         return report.show(results, strict=arguments.strict)
+    if not arguments.uninstall:
+        results = [*results, *about(config, Elsewhere(arguments.output).check(Claim.of(plan.timetable)))]
     forgotten = succession.forgotten(_older(arguments.output), [plan.timetable])
     code = report.show([*results, *about(config, forgotten)], strict=arguments.strict)
     if code is not ExitCode.FINE:

@@ -4,6 +4,7 @@ import argparse
 import os
 from contextlib import ExitStack
 from pathlib import Path
+from posixpath import dirname
 
 from krm_windows.checks import repository
 from krm_windows.checks.formats import FORMATS
@@ -11,15 +12,16 @@ from krm_windows.checks.repository.report import compose
 from krm_windows.cli import builds, output, progress, times
 from krm_windows.exit_codes import ExitCode
 from krm_windows.krm import InputError
-from krm_windows.repository import Survey, survey
+from krm_windows.repository import Given, Hints, Survey, entrances, survey
 from krm_windows.repository.builds import Builds
 from krm_windows.results import fails
-from krm_windows.workspace import processes
+from krm_windows.workspace import processes, remotes
 from krm_windows.workspace.checkout import Checkout
 from krm_windows.workspace.git import snapshot
 from krm_windows.workspace.kustomize import Builder
 
 CLUSTERS = "clusters/*"
+_FEW = 3
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -28,6 +30,14 @@ def options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--repo", metavar="DIR", help="the repository that Flux applies, in place of a policy")
     group.add_argument(
         "--clusters", metavar="GLOB", default=CLUSTERS, help=f"the clusters' directories in it (default: {CLUSTERS})"
+    )
+    group.add_argument(
+        "--source",
+        action="append",
+        default=[],
+        type=source,
+        metavar="NAME=DIR",
+        help="this source is that directory of the repository, `.` for all of it; NAME or NAMESPACE/NAME (repeatable)",
     )
     group.add_argument("--since", metavar="REF", help="the commit that the clusters have: what moved since is judged")
     group.add_argument(
@@ -64,17 +74,35 @@ def run(arguments: argparse.Namespace) -> ExitCode:
             before = _survey(Checkout.at(older), builder, arguments)
         after = _survey(tree, builder, arguments)
         if not after.clusters:
-            raise InputError(
-                f"{arguments.repo}: no directory matches {arguments.clusters}; --clusters says where they are"
-            )
+            raise InputError(f"{arguments.repo}: no directory matches {arguments.clusters}; {_advice(tree)}")
         report = compose(arguments.repo, after, repository.check(after, before, arguments.allow_cross_namespace))
     output.show(FORMATS[arguments.output]([report]))
     return ExitCode.ERROR if fails(report.results, strict=arguments.strict) else ExitCode.FINE
 
 
 def _survey(tree: Checkout, builder: Builder | None, arguments: argparse.Namespace) -> Survey:
+    hints = Hints.of(arguments.source, remotes.addresses(Path(arguments.repo)))
     with progress.meter("builds") as report:
-        return survey(tree, tree.directories(arguments.clusters), Builds(tree, builder, arguments.jobs, report))
+        return survey(tree, tree.directories(arguments.clusters), Builds(tree, builder, arguments.jobs, report), hints)
+
+
+def _advice(tree: Checkout) -> str:
+    """Say where clusters may lie, and how to name them."""
+    found = [each.directory for each in entrances.find(tree)]
+    if not found:
+        return "--clusters says where they are, and no Flux Kustomization was found that would tell"
+    more = f" and {len(found) - _FEW} more" if len(found) > _FEW else ""
+    parents = {dirname(directory) for directory in found}
+    pattern = f"{parents.pop()}/*" if len(parents) == 1 and len(found) > 1 else found[0]
+    return f"clusters seem to start from {', '.join(found[:_FEW])}{more}: say so with `--clusters '{pattern}'`"
+
+
+def source(text: str) -> Given:
+    """Read what `--source` says; raises ArgumentTypeError."""
+    try:
+        return Given.parse(text)
+    except InputError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def _builds(text: str) -> int:

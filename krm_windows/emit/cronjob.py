@@ -7,6 +7,10 @@ from krm_windows.emit.manifest import Manifest
 from krm_windows.plan.model import Plan
 from krm_windows.plan.wakeups import WakeUp
 
+# A look that hangs, as its Pod waits for a node, a quota or an image, must not keep those after it from starting; two
+# at once do what one does (docs/decisions/0030-looks-run-side-by-side.md). Commands that act wait for each other.
+_CONCURRENCY = {"Gate": "Allow", "Kubectl": "Forbid"}
+
 
 def cron_job(plan: Plan, look: WakeUp) -> Manifest:
     """Return the CronJob of one wake-up. One finished Job is kept, so that its image stays on the node."""
@@ -20,7 +24,7 @@ def cron_job(plan: Plan, look: WakeUp) -> Manifest:
             "schedule": look.schedule,
             "timeZone": look.time_zone,
             "suspend": False,
-            "concurrencyPolicy": "Forbid",
+            "concurrencyPolicy": _CONCURRENCY[plan.runtime.actuator],
             "startingDeadlineSeconds": patience,
             "successfulJobsHistoryLimit": 1,
             "failedJobsHistoryLimit": 1,

@@ -2,8 +2,8 @@
 
 from math import ceil
 
-from krm_windows.emit import names
-from krm_windows.emit.job import NO_DISK, RESTRICTED, UNPRIVILEGED
+from krm_windows.emit import names, resources
+from krm_windows.emit.job import RESTRICTED, UNPRIVILEGED
 from krm_windows.emit.labels import COMPONENT, HOOK, labels
 from krm_windows.gate.kubernetes import look_seconds
 from krm_windows.plan.model import Plan
@@ -16,10 +16,8 @@ _KEPT_SECONDS = 24 * 3600
 _GRACE_SECONDS = 60
 # What a hook may write to /tmp, and to its log beside that.
 _SCRATCH = "192Mi"
-_RESOURCES = {
-    "requests": {"cpu": "10m", **NO_DISK, "memory": "32Mi"},
-    "limits": {"cpu": "1", "ephemeral-storage": "256Mi", "memory": "256Mi"},
-}
+_REQUESTS = {"cpu": "10m", "ephemeral-storage": "0", "memory": "64Mi"}
+_LIMITS = {"cpu": "1", "ephemeral-storage": "256Mi", "memory": "256Mi"}
 
 
 def dump(plan: Plan, hooks: Hooks) -> dict[str, object]:
@@ -100,7 +98,7 @@ def _container(hook: Hook) -> dict[str, object]:
         **({"command": list(hook.command)} if hook.command else {}),
         **({"args": list(hook.args)} if hook.args else {}),
         **({"env": [_variable(variable) for variable in hook.env]} if hook.env else {}),
-        "resources": _RESOURCES,
+        "resources": resources.written(hook.resources, _REQUESTS, _LIMITS),
         "securityContext": UNPRIVILEGED,
         "volumeMounts": [{"name": "tmp", "mountPath": "/tmp"}],  # noqa: S108 - the one place that it may write to
     }

@@ -7,7 +7,7 @@ switched off, on the account too, and the containers that ask the API server mou
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from krm_windows.emit import names
+from krm_windows.emit import names, resources
 from krm_windows.emit.labels import labels
 from krm_windows.plan.model import Plan
 
@@ -29,11 +29,8 @@ _WITHOUT_END = 2**31 - 1  # the largest `backoffLimit`
 # One thread of Python is never throttled by one processor: a slow start would make an edge late. Kubernetes looks for a
 # node by requests, so little is asked for; and no disk, or nothing would be closed on a node that is full, or that does
 # not say how much it has (a kubelet with `localStorageCapacityIsolation: false`). Unsaid, it would be the limit.
-NO_DISK = {"ephemeral-storage": "0"}
-_RESOURCES = {
-    "requests": {"cpu": "10m", **NO_DISK, "memory": "32Mi"},
-    "limits": {"cpu": "1", "ephemeral-storage": "64Mi", "memory": "128Mi"},
-}
+_REQUESTS = {"cpu": "10m", "ephemeral-storage": "0", "memory": "64Mi"}
+_LIMITS = {"cpu": "1", "ephemeral-storage": "64Mi", "memory": "128Mi"}
 # Where clients in a cluster look for their credentials (client-go, rest.InClusterConfig).
 _ACCESS, _ACCESS_PATH = "api-access", "/var/run/secrets/kubernetes.io/serviceaccount"
 # The kubelet renews a token after four fifths of its time, and notices within about a minute; a look takes what it has
@@ -110,7 +107,7 @@ def container(
         "image": plan.runtime.image,
         "imagePullPolicy": plan.runtime.pull_policy,
         **program,
-        "resources": _RESOURCES,
+        "resources": resources.written(plan.runtime.resources, _REQUESTS, _LIMITS),
         "securityContext": UNPRIVILEGED,
         "volumeMounts": [*mounts, {"name": _ACCESS, "mountPath": _ACCESS_PATH, "readOnly": True}],
     }

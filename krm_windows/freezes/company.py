@@ -7,28 +7,68 @@ from datetime import date, datetime, timedelta
 import icalendar
 import recurring_ical_events  # type: ignore[import-untyped]
 
-from krm_windows.freezes import budget, recurrences
-from krm_windows.freezes.entries import Entry
+from krm_windows.freezes import budget, entries, recurrences
+from krm_windows.freezes.entries import Entry, Field
 
 LARGEST = 1_000_000
 _DAY = timedelta(days=1)
+# AWS Systems Manager Change Calendar: what holds outside of the events. A calendar that does not say is open there.
+_TYPE = "X-CALENDAR-TYPE"
+_TYPES = {"": Field.FREEZES, "DEFAULT_OPEN": Field.FREEZES, "DEFAULT_CLOSED": Field.WINDOWS}
 
 
-def entries(content: bytes, years: Sequence[int]) -> Iterator[Entry]:
-    """Yield the events that begin in some years, repeated ones each time; raises ValueError for what is no calendar."""
+def render(content: bytes, years: Sequence[int]) -> str:
+    """Write a calendar's events as the field of a policy's spec that they mean: `freezes`, or else `windows`.
+
+    Raises ValueError for what is no calendar, or more than a policy can be read with.
+    """
+    calendar = _parsed(content)
+    with _stumbling():
+        said = str(calendar.get(_TYPE, "")).strip().upper()
+    if said not in _TYPES:
+        known = " and ".join(name for name in _TYPES if name)
+        raise ValueError(f"{_TYPE} is {said[:80]!r}, and what is known is {known}")
+    return entries.render(_events(calendar, years), _TYPES[said])
+
+
+def read(content: bytes, years: Sequence[int]) -> Iterator[Entry]:
+    """Yield the events that touch some years, repeated ones each time, each with its own beginning and end.
+
+    Raises ValueError for what is no calendar.
+    """
+    yield from _events(_parsed(content), years)
+
+
+def _parsed(content: bytes) -> icalendar.Calendar:
     if len(content) > LARGEST:
         raise ValueError(f"it has {len(content)} bytes, and may have {LARGEST}")
-    begin, end = date(min(years), 1, 1), date(max(years) + 1, 1, 1)
     with _stumbling():
         calendar = icalendar.Calendar.from_ical(content)
     recurrences.check(calendar)
+    return calendar
+
+
+def _events(calendar: icalendar.Calendar, years: Sequence[int]) -> Iterator[Entry]:
+    first, last = date(min(years), 1, 1), date(max(years), 12, 31)
     with _stumbling(), budget.limited():
-        events = recurring_ical_events.of(calendar).between(begin, end)
+        # A day more on either side: which day an event is on depends on the time zone that it is read in.
+        events = recurring_ical_events.of(calendar).between(first - _DAY, last + 2 * _DAY)
     for event in events:
         with _stumbling():
             starts, ends = event.start, event.end
-        if starts.year in years and ends > starts and str(event.get("STATUS", "")) != "CANCELLED":
+        if ends <= starts or str(event.get("STATUS", "")) == "CANCELLED":
+            continue
+        if _day(starts) <= last and _last_day(ends) >= first:
             yield Entry(*_within(starts, ends), str(event.get("SUMMARY", "")).strip() or "Company calendar")
+
+
+def _day(at: date) -> date:
+    return at.date() if isinstance(at, datetime) else at
+
+
+def _last_day(ends: date) -> date:
+    """Return the last day that something touches which ends before `ends`, as iCalendar has it."""
+    return (ends - timedelta(microseconds=1)).date() if isinstance(ends, datetime) else ends - _DAY
 
 
 @contextmanager

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Container, Iterable
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
+from enum import Enum
 from itertools import islice
 
 from krm_windows.krm import render as render_yaml
@@ -18,17 +19,32 @@ _FOREIGN = re.compile(r"[^a-z0-9]+")
 MOST, MOST_EVENTS = 1_000, 20_000
 
 
+class Field(Enum):
+    """The field of a policy's spec that entries are for."""
+
+    FREEZES = "freezes"
+    WINDOWS = "windows"
+
+    @property
+    def keys(self) -> tuple[str, str, str]:
+        """The names of an entry's beginning, end and words in that field."""
+        return ("opens", "closes", "description") if self is Field.WINDOWS else ("starts", "ends", "reason")
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A freeze from `starts` to `ends`: two dates, the last included, or two times (naive: on the policy's clock)."""
+    """A freeze, or a window, from `starts` to `ends`: two dates, the last included, or two times.
+
+    A naive time is one on the policy's clock.
+    """
 
     starts: date
     ends: date
     reason: str
 
 
-def render(entries: Iterable[Entry]) -> str:
-    """Write entries as the field `freezes` of a policy's spec, in the order of their dates.
+def render(entries: Iterable[Entry], field: Field = Field.FREEZES) -> str:
+    """Write entries as a field of a policy's spec, in the order of their dates.
 
     Raises ValueError where they are more than a policy can be read with.
     """
@@ -36,11 +52,11 @@ def render(entries: Iterable[Entry]) -> str:
     counted: Counter[str] = Counter()
     joined = _joined(islice(entries, MOST_EVENTS + 1))
     if len(joined) > MOST:
-        raise ValueError(f"it comes to more than {MOST} freezes")
+        raise ValueError(f"it comes to more than {MOST} {field.value}")
     for entry in joined:
-        fields = {"starts": _moment(entry.starts), "ends": _moment(entry.ends), "reason": entry.reason}
-        named[_free(entry, named, counted)] = fields
-    return render_yaml({"freezes": named}) if named else ""
+        values = (_moment(entry.starts), _moment(entry.ends), entry.reason)
+        named[_free(entry, named, counted)] = dict(zip(field.keys, values, strict=True))
+    return render_yaml({field.value: named}) if named else ""
 
 
 def _joined(entries: Iterable[Entry]) -> list[Entry]:

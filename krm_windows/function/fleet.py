@@ -1,11 +1,12 @@
 """A fleet: policies rendered for many clusters, each on its own, so that any may be left out or done elsewhere."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from krm_windows import emit, rules
-from krm_windows.checks import delivery, readonly, succession
+from krm_windows.checks import delivery, overlap, readonly, succession
+from krm_windows.checks.overlap import Claim
 from krm_windows.function import window_policy
 from krm_windows.function.members import Document, Member
 from krm_windows.inventory import about
@@ -36,12 +37,17 @@ class Rendered:
     results: tuple[Result, ...]
 
 
+def _nothing(_: str) -> tuple[Claim, ...]:
+    return ()
+
+
 @dataclass(frozen=True)
 class Fleet:
     """Policies and the clusters that they are rendered for.
 
     `resources` gives what a transformer would see in a cluster, and for None what it would see in any: nothing, if that
-    is `apart` for each. Where it `sees` nothing at all, targets are taken on trust.
+    is `apart` for each. Where it `sees` nothing at all, targets are taken on trust. `elsewhere` gives what was rendered
+    for a cluster of a name, but not in this tree.
     """
 
     members: tuple[Member, ...]
@@ -52,6 +58,7 @@ class Fleet:
     apart: bool = False
     uninstalls: bool = False
     delivery: Template | None = None
+    elsewhere: Callable[[str], tuple[Claim, ...]] = _nothing
 
     @cached_property
     def slugs(self) -> Mapping[str, str]:
@@ -88,6 +95,9 @@ class Fleet:
         results = [result for one in compiled for result in one.results]
         if len(parts) < len(compiled):
             return Rendered(None, tuple(results))
+        overlaps = self._overlaps(cluster, parts)
+        if overlaps:
+            return Rendered(None, (*results, *overlaps))
         files = self._files(cluster, parts)
         changed = (content for path, content in older.items() if files.get(path) != content)
         results += about(reaching[0].at(cluster).config, self._forgotten(changed, parts))
@@ -95,9 +105,24 @@ class Fleet:
             files = stamp.seal(files, places.kustomization(cluster), self._key(cluster))
         return Rendered(None if fails(results) else files, tuple(results))
 
+    def _overlaps(self, cluster: str, parts: Sequence[Part]) -> list[Result]:
+        """Return what two policies of a cluster gate both; to clean up after both is no such thing."""
+        if self.uninstalls:
+            return []
+        own = [replace(Claim.of(part.plan.timetable), cluster=cluster) for part in parts]
+        around = self.elsewhere(cluster)
+        found = list(overlap.among(own))
+        for claim in own:
+            found += [(claim, result) for result in overlap.check(claim, around)]
+        documents = {member.name: member.at(cluster).config for member in self.members if member.reaches(cluster)}
+        return [result for claim, each in found for result in about(documents[claim.policy], [each])]
+
     def is_fresh(self, cluster: str, files: Files) -> bool:
         """Whether files are what rendering a cluster would yield, with nothing to say of it alone."""
         place = places.kustomization(cluster)
+        names = {member.name for member in self.members}
+        if any(claim.policy not in names for claim in self.elsewhere(cluster)):
+            return False  # whether they share a target is known only when the policies are compiled
         return place in files and stamp.is_fresh(files, place, self._key(cluster))
 
     def _files(self, cluster: str, parts: Sequence[Part]) -> dict[str, bytes]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from time import sleep
 
 from krm_windows.gate.clocks import APART, seconds_of
-from krm_windows.gate.decide import Decision, decide
+from krm_windows.gate.decide import Decider, Decision
 from krm_windows.gate.kubernetes import REFUSED, UNANSWERED, ApiError, Cluster
 from krm_windows.gate.target import Change, Deed, Seen, observe, settle
 from krm_windows.gate.timetable import Target, Timetable, load, salvage
@@ -36,6 +36,10 @@ class Told:
     seen: Seen
     change: Change
     at: datetime
+
+
+def _clock() -> datetime:
+    return datetime.now(UTC)
 
 
 def _untold(told: Told) -> None:
@@ -173,11 +177,16 @@ def words_of(error: Exception) -> str:
     return str(error) if isinstance(error, ApiError) else f"{type(error).__name__}: {error}"[:1024]
 
 
-def main(look: Callable[..., bool] = Gate.look, pauses: Sequence[float] = _PAUSES) -> int:
-    """Run the gate and give its exit code: 0 if every target is as it should be, else 1. `look` is what looks.
+def main(
+    look: Callable[..., bool] = Gate.look,
+    pauses: Sequence[float] = _PAUSES,
+    clock: Callable[[], datetime] = _clock,
+) -> int:
+    """Run the gate and give its exit code: 0 if every target is as it should be, else 1.
 
-    With `--leave-to-next` it tries again after each of the `pauses`, in seconds; what cannot be done then is logged,
-    and no failure: the next look does it, or fails (docs/decisions/0028-the-job-that-looks-at-once-does-not-fail.md).
+    `look` is what looks, `clock` tells the time. With `--leave-to-next` it tries again after each of the `pauses`, in
+    seconds; what cannot be done then is logged, and no failure: the next look does it, or fails
+    (docs/decisions/0028-the-job-that-looks-at-once-does-not-fail.md).
     """
     parser = ArgumentParser(prog="gate", description=__doc__)
     parser.add_argument("--at", type=_instant, metavar="INSTANT", help="decide for it, change nothing")
@@ -185,11 +194,12 @@ def main(look: Callable[..., bool] = Gate.look, pauses: Sequence[float] = _PAUSE
     parser.add_argument("--leave-to-next", action="store_true", help="what could not be done is no failure either")
     parser.add_argument("--account", type=Path, default=_ACCOUNT, help="the folder with token and ca.crt")
     options = parser.parse_args()
-    gate, sound = _load(partial(datetime.now, UTC) if options.at is None else lambda: options.at)
+    gate, sound = _load(clock if options.at is None else lambda: options.at)
     decision = gate.announce()
     if options.at:
         return 0 if sound else 1
-    cluster = Cluster(environ["KUBERNETES_SERVICE_HOST"], environ["KUBERNETES_SERVICE_PORT"], options.account)
+    address = environ["KUBERNETES_SERVICE_HOST"], environ["KUBERNETES_SERVICE_PORT"]
+    cluster = Cluster(*address, options.account, now=clock)
     looks = partial(_safely, look if sound else Gate.look, gate, cluster, allow_missing=options.allow_missing)
     done = looks()
     for seconds in pauses if options.leave_to_next else ():
@@ -236,8 +246,9 @@ def _load(now: Callable[[], datetime]) -> tuple[Gate, bool]:
     text = (Path(__file__).parents[2] / "timetable.json").read_text(encoding="utf-8")
     try:
         timetable = load(text)
-        decide(timetable, now())
-        return Gate(timetable, partial(decide, timetable), now), True
+        decider = Decider(timetable)
+        decider.decide(now())
+        return Gate(timetable, decider.decide, now), True
     except Exception as error:  # noqa: BLE001 - a fault of this program must close, too
         shut = Decision(open=False, rules=(), reason=f"cannot be decided: {error!r}", since=None, until=None)
         return Gate(salvage(text), lambda _: shut, now), False

@@ -1,30 +1,16 @@
 """The one evaluator: when a policy is open, by which rule, since when and until when."""
 
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime, time, timedelta
-from heapq import merge
-from itertools import groupby
-from operator import attrgetter
-from zoneinfo import ZoneInfo
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from functools import cached_property
 
-from krm_windows.gate.recurrence import Recurrence
+from krm_windows.gate import bits, coverage
+from krm_windows.gate.coverage import NEVER
 from krm_windows.gate.timetable import Rule, Timetable
-from krm_windows.gate.wallclock import utc, wall, zone
+from krm_windows.gate.wallclock import pieces, zone
 
-_DAY = timedelta(days=1)
-_FAR = 400 * _DAY
-_ALWAYS, _NEVER = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
-
-
-@dataclass(frozen=True)
-class Segment:
-    """The half-open UTC interval [`begins`, `ends`), open or not by `rules`: paths in the spec, none for no window."""
-
-    begins: datetime
-    ends: datetime
-    open: bool
-    rules: tuple[str, ...]
+_MINUTE = timedelta(minutes=1)
+_FAR = timedelta(days=400)
 
 
 @dataclass(frozen=True)
@@ -40,98 +26,207 @@ class Decision:
 
 def decide(timetable: Timetable, at: datetime) -> Decision:
     """Say whether `timetable` is open at the aware instant `at`; raise `LookupError` for an unknown zone."""
-    now = next(timeline(timetable, at, at + timedelta.resolution))
-    reasons = {rule.name: rule.reason for _, rule in _ranked(timetable)}
-    words = (f"{name}: {reasons[name]}" if reasons.get(name) else name for name in now.rules)
-    starts = (at - days * _DAY for days in (1, 8, 64, 400))
-    looks = ((start, [*timeline(timetable, start, now.ends)][-1].begins) for start in starts)
-    since = next((begins for start, begins in looks if begins > start), None)
-    ends = next(timeline(timetable, at, at + _FAR)).ends
-    until = ends if ends < at + _FAR else None
-    return Decision(now.open, now.rules, "; ".join(words) or "no window is open", since, until)
+    return Decider(timetable).decide(at)
 
 
-def timeline(timetable: Timetable, start: datetime, until: datetime) -> Iterator[Segment]:
-    """Cover [`start`, `until`) with segments, open and closed in turn, lazily; each has all rules that make it so."""
-    start, until, early = start.astimezone(UTC), until.astimezone(UTC), timetable.closes_early
-    parts = _shortened(_ruled(timetable, start, until + early), early)
-    for is_open_now, run in groupby((part for part in parts if part.begins < until), attrgetter("open")):
-        first, *more = run
-        rules = dict.fromkeys(rule for part in (first, *more) for rule in part.rules)
-        yield Segment(first.begins, min([first, *more][-1].ends, until), is_open_now, tuple(rules))
+class Decider:
+    """A timetable, prepared once to be asked many times; days that were worked out are kept."""
+
+    def __init__(self, timetable: Timetable) -> None:
+        """Prepare a timetable; raise `LookupError` for an unknown zone."""
+        self._timetable = timetable
+        self._days = Days(timetable, zone(timetable.time_zone))
+        self._last: tuple[int, Decision] | None = None
+
+    def decide(self, at: datetime) -> Decision:
+        """Say whether the timetable is open at the aware instant `at`: within a minute nothing changes.
+
+        Raises `ValueError` for a naive one.
+        """
+        if at.tzinfo is None:
+            raise ValueError(f"{at.isoformat()} is no instant: it has no offset from UTC")
+        now, last = coverage.minute(at), self._last
+        if last is None or last[0] != now:
+            last = self._last = now, self._decide(now)
+        return last[1]  # never `self._last`, which another thread may have set for another minute
+
+    def _decide(self, now: int) -> Decision:
+        if self._timetable.state != "Scheduled":
+            return Decision(self._timetable.state == "Open", ("state",), "state", None, None)
+        day, now_alone = now // bits.DAY, 1 << now % bits.DAY
+        is_open = self._days.open(day) & now_alone != 0
+        rules = self._days.deciding(day, now_alone)
+        since, until = self._days.since(now), self._days.until(now)
+        return Decision(is_open, rules, self._reason(rules), since, until)
+
+    def _reason(self, rules: tuple[str, ...]) -> str:
+        held = self._timetable
+        reasons = {rule.name: rule.reason for rule in (*held.overrides, *held.freezes, *held.windows)}
+        words = (f"{name}: {reasons[name]}" if reasons.get(name) else name for name in rules)
+        return "; ".join(words) or "no window is open"
 
 
-def _shortened(parts: Iterator[Segment], early: timedelta) -> Iterator[Segment]:
-    """Close every open run `early`, except where an override opens."""
-    for is_open_now, run in groupby(parts, attrgetter("open")):
-        held = list(run)
-        edge = held[-1].ends - early
-        for part in held:
-            stays = not is_open_now or part.rules[0].startswith("overrides.")
-            ends = part.ends if stays else max(part.begins, min(part.ends, edge))
-            if ends > part.begins:
-                yield replace(part, ends=ends)
-            if ends < part.ends:
-                yield Segment(ends, part.ends, open=False, rules=("closesEarly",))
+class _Rank:
+    """Rules of one kind: where one of them is in force, those of the ranks below have no say."""
+
+    def __init__(self, rules: tuple[Rule, ...], tz: tzinfo, *, opens: bool) -> None:
+        self.rules, self.opens = rules, opens
+        self._tz = tz
+        self._walls: dict[int, int] = {}
+        self._days: dict[int, int] = {}
+
+    @cached_property
+    def _recurring(self) -> list[coverage.Lasting | coverage.Ending]:
+        return coverage.recurring(self.rules)
+
+    @cached_property
+    def _dated(self) -> coverage.Dated:
+        return coverage.dated(self.rules, self._tz)
+
+    def on_day(self, day: int) -> int:
+        """Return the minutes of a UTC day that are covered, as bits."""
+        if day not in self._days:
+            covered = self._dated.on_day(day)
+            if self._recurring and covered != bits.FULL:
+                for piece in pieces(day, self._tz):
+                    covered |= piece.in_utc(self._on_wall_day)
+            self._days[day] = covered
+        return self._days[day]
+
+    def _on_wall_day(self, day: int) -> int:
+        if day not in self._walls:
+            covered = 0
+            for each in self._recurring:
+                covered |= each.on_day(day)
+                if covered == bits.FULL:
+                    break
+            self._walls[day] = covered
+        return self._walls[day]
+
+    @cached_property
+    def alone(self) -> list[tuple[str, "_Rank"]]:
+        """Each rule by its name, as if there were no other."""
+        if len(self.rules) == 1:
+            return [(self.rules[0].name, self)]
+        return [(rule.name, _Rank((rule,), self._tz, opens=self.opens)) for rule in self.rules]
 
 
-def _ruled(timetable: Timetable, start: datetime, until: datetime) -> Iterator[Segment]:
-    """Sweep over the occurrences of all rules: between one boundary and the next nothing changes."""
-    tz = zone(timetable.time_zone)
-    last = (_NEVER, _NEVER, 0, "")
-    coming = merge(*(_occurrences(rank, rule, tz, start) for rank, rule in _ranked(timetable)), [last])
-    upcoming = next(coming)
-    in_force: dict[tuple[int, str], datetime] = {}
-    while start < until:
-        while upcoming[0] <= start:
-            _, ends, rank, name = upcoming
-            in_force[rank, name] = ends  # of one rule, ends never run backwards
-            upcoming = next(coming)
-        in_force = {rule: ends for rule, ends in in_force.items() if ends > start}
-        change = min(until, upcoming[0], *in_force.values())
-        yield Segment(start, change, *_verdict(timetable, in_force))
-        start = change
+class Days:
+    """The UTC days of a timetable, each worked out when it is asked for: the minutes of a day as `bits`."""
+
+    def __init__(self, timetable: Timetable, tz: tzinfo) -> None:
+        closing = tuple(rule for rule in timetable.overrides if rule.state != "Open")
+        opening = tuple(rule for rule in timetable.overrides if rule.state == "Open")
+        self._overrides = _Rank(opening, tz, opens=True)
+        self._ranks = (
+            _Rank(closing, tz, opens=False),
+            self._overrides,
+            _Rank(timetable.freezes, tz, opens=False),
+            _Rank(timetable.windows, tz, opens=True),
+        )
+        self._state = timetable.state
+        self._open_outside = timetable.outside_windows == "Open"
+        self._early = -(-timetable.closes_early // _MINUTE)  # what is no whole minute closes a little earlier
+        self._by_rules: dict[int, tuple[int, int]] = {}
+        self._open: dict[int, int] = {}
+        self._clear = range(0)
+
+    def open(self, day: int) -> int:
+        """Return when it is open."""
+        if self._state != "Scheduled":
+            return bits.FULL if self._state == "Open" else 0
+        if day not in self._open:
+            opened, overridden = self.by_rules(day)
+            if self._early:
+                opened = self._shortened(day, opened) | overridden
+            self._open[day] = opened
+        return self._open[day]
+
+    def by_rules(self, day: int) -> tuple[int, int]:
+        """Return when rules open, `closesEarly` left out, and when overrides do: the first rank in force decides."""
+        if day not in self._by_rules:
+            left, opened, overridden = bits.FULL, 0, 0
+            for rank in self._ranks:
+                if not left:
+                    break
+                covered = rank.on_day(day) & left
+                left &= ~covered
+                if rank.opens:
+                    opened |= covered
+                if rank is self._overrides:
+                    overridden = covered
+            if self._open_outside:
+                opened |= left
+            self._by_rules[day] = opened, overridden
+        return self._by_rules[day]
+
+    def deciding(self, day: int, part: int) -> tuple[str, ...]:
+        """Name what decides in a part of a day, first what does so first; `part` is open or closed throughout."""
+        if self._state != "Scheduled":
+            return ("state",)
+        opened = self.by_rules(day)[0]
+        early = part & opened & ~self.open(day)
+        found = [(early, "closesEarly")]
+        left = part & ~early
+        for rank in self._ranks:
+            decided = left & rank.on_day(day)
+            if decided:
+                found += [(alone.on_day(day) & decided, name) for name, alone in rank.alone]
+                left &= ~decided
+        found.append((left & opened, "outsideWindows"))
+        ordered = sorted((bits.first(minutes), name) for minutes, name in found if minutes)
+        return tuple(dict.fromkeys(name for _, name in ordered))
+
+    def since(self, now: int) -> datetime | None:
+        """Find the last change up to a UTC minute."""
+        today, held = now // bits.DAY, self._held(now)
+        for day in range(today, today - _FAR.days - 2, -1):
+            other = self.open(day) ^ held
+            if day == today:
+                other &= bits.below(now % bits.DAY)
+            if other:
+                return _instant(day * bits.DAY + bits.last(other) + 1, now)
+        return None
+
+    def until(self, now: int) -> datetime | None:
+        """Find the first change after a UTC minute."""
+        today, held = now // bits.DAY, self._held(now)
+        for day in range(today, today + _FAR.days + 2):
+            other = self.open(day) ^ held
+            if day == today:
+                other &= ~bits.below(now % bits.DAY)
+            if other:
+                return _instant(day * bits.DAY + bits.first(other), now)
+        return None
+
+    def _held(self, now: int) -> int:
+        """Return a day that is throughout what it is at a UTC minute."""
+        return bits.FULL if self.open(now // bits.DAY) >> now % bits.DAY & 1 else 0
+
+    def _shortened(self, day: int, opened: int) -> int:
+        """Close each run of a day early: open is only what stays so for all of the margin, and a minute more."""
+        left = min(self._next_closed(day + 1) - day * bits.DAY - self._early, bits.DAY)
+        closing = bits.leading(bits.FULL & ~opened, min(self._early, bits.DAY) + 1)
+        return opened & bits.below(left) & ~closing
+
+    def _next_closed(self, day: int) -> int:
+        """Find the first minute from a midnight on that rules close, as far as the margin looks ahead.
+
+        Days that were open throughout when it was last asked are passed over.
+        """
+        each, last = day, day + self._early // bits.DAY + 1
+        while each <= last and (each in self._clear or self.by_rules(each)[0] == bits.FULL):
+            each = self._clear.stop if each in self._clear else each + 1
+        self._clear = range(day, each)
+        if each > last:
+            return NEVER
+        return each * bits.DAY + bits.first(bits.FULL & ~self.by_rules(each)[0])
 
 
-def _verdict(timetable: Timetable, in_force: Collection[tuple[int, str]]) -> tuple[bool, tuple[str, ...]]:
-    """Let the lowest rank in force decide, unless the state is held by hand."""
-    if timetable.state != "Scheduled":
-        return timetable.state == "Open", ("state",)
-    if not in_force:
-        return (True, ("outsideWindows",)) if timetable.outside_windows == "Open" else (False, ())
-    lowest = min(in_force)[0]
-    return lowest % 2 == 1, tuple(sorted(name for rank, name in in_force if rank == lowest))
-
-
-def _ranked(timetable: Timetable) -> Iterator[tuple[int, Rule]]:
-    """Rank every rule: overrides that close 0, that open 1, freezes 2, windows 3; odd ranks open."""
-    for rank, rules in ((0, timetable.overrides), (2, timetable.freezes), (3, timetable.windows)):
-        yield from ((rank + (rule.state == "Open"), rule) for rule in rules)
-
-
-def _occurrences(rank: int, rule: Rule, tz: ZoneInfo, start: datetime) -> Iterator[tuple[datetime, datetime, int, str]]:
-    """Give UTC intervals that together are what `rule` covers from `start` on; neither edge ever runs backwards."""
-    if not isinstance(rule.begins, Recurrence):
-        begin = rule.begins or _ALWAYS
-        yield utc(begin, tz), utc(_end(rule, begin, tz), tz), rank, rule.name
-        return
-    moment = rule.begins.at_or_before(wall(start, tz)) or rule.begins.after(wall(start, tz))
-    while moment is not None:
-        end = _end(rule, moment, tz)
-        yield utc(moment, tz), utc(end, tz), rank, rule.name
-        last = rule.begins.at_or_before(end)
-        moment = last if last and last > moment else rule.begins.after(moment)
-
-
-def _end(rule: Rule, begin: datetime, tz: ZoneInfo) -> datetime:
-    """Find the end of the occurrence that begins at `begin`: naive, or an instant."""
-    match end := rule.ends:
-        case timedelta():
-            return begin + end
-        case time():
-            same_day = datetime.combine(begin, end)
-            return same_day if same_day > begin else same_day + _DAY
-        case Recurrence():
-            return end.after(wall(begin, tz) if begin.tzinfo else begin) or _NEVER
-        case datetime():
-            return end
+def _instant(minute: int, now: int) -> datetime | None:
+    """Give the instant of a UTC minute; None if it is far from `now`, or beyond the calendar's ends."""
+    day = minute // bits.DAY
+    if abs(minute - now) >= _FAR // _MINUTE or not date.min.toordinal() <= day <= date.max.toordinal():
+        return None
+    at = time(minute % bits.DAY // 60, minute % 60, tzinfo=UTC)
+    return datetime.combine(date.fromordinal(day), at)

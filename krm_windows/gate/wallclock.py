@@ -1,14 +1,19 @@
 """The wall clock that never runs backwards: in a repeated hour it stands still until it reaches new ground."""
 
 from bisect import bisect_left
-from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
-from functools import cache
+from collections.abc import Callable, Iterator
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from functools import cache, lru_cache
 from io import BytesIO
 from pkgutil import get_data
+from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
+from krm_windows.gate import bits
+
 _MINUTE = timedelta(minutes=1)
+# Clocks are asked for days that all of them have a name for, on either side of UTC.
+_FIRST_DAY, _LAST_DAY = date.min.toordinal() + 2, date.max.toordinal() - 2
 
 
 @cache
@@ -21,7 +26,7 @@ def zone(name: str) -> ZoneInfo:
         raise LookupError(f'unknown time zone "{name}"') from error
 
 
-def wall(instant: datetime, tz: ZoneInfo) -> datetime:
+def wall(instant: datetime, tz: tzinfo) -> datetime:
     """Read the latest naive wall-clock minute that clocks in `tz` have shown up to the aware `instant`."""
     local = instant.astimezone(UTC).astimezone(tz)
     shown_before = local.replace(fold=0).astimezone(UTC)
@@ -31,7 +36,7 @@ def wall(instant: datetime, tz: ZoneInfo) -> datetime:
     return local.replace(tzinfo=None, fold=0, second=0, microsecond=0)
 
 
-def instant(wall_clock: datetime, tz: ZoneInfo) -> datetime:
+def instant(wall_clock: datetime, tz: tzinfo) -> datetime:
     """Find the first UTC instant at which the monotone wall clock of `tz` shows the naive `wall_clock` or later."""
     local = wall_clock.replace(tzinfo=tz, fold=0)
     utc = local.astimezone(UTC)
@@ -41,9 +46,59 @@ def instant(wall_clock: datetime, tz: ZoneInfo) -> datetime:
     return _first_minute(before, utc, lambda minute: minute.astimezone(tz).replace(tzinfo=None) >= wall_clock)
 
 
-def utc(moment: datetime, tz: ZoneInfo) -> datetime:
+def utc(moment: datetime, tz: tzinfo) -> datetime:
     """Turn a naive moment on the wall clock of `tz` into an instant; leave an aware one."""
     return moment if moment.tzinfo else instant(moment, tz)
+
+
+class Piece(NamedTuple):
+    """Minutes of a UTC day, from `begins` on, during which the wall clock runs from `shown` on, or stands still there.
+
+    `shown` is a wall-clock minute, numbered from midnight of day 0 on.
+    """
+
+    begins: int
+    minutes: int
+    shown: int
+    runs: bool
+
+    def in_utc(self, on_wall_day: Callable[[int], int]) -> int:
+        """Return which of these minutes are covered, as bits of the UTC day, by what is covered of wall-clock days."""
+        day, at = divmod(self.shown, bits.DAY)
+        covered = on_wall_day(day) >> at
+        if not self.runs:
+            return bits.below(self.minutes) << self.begins if covered & 1 else 0
+        if at + self.minutes > bits.DAY:
+            covered |= on_wall_day(day + 1) << (bits.DAY - at)
+        return (covered & bits.below(self.minutes)) << self.begins
+
+
+@lru_cache(maxsize=1024)
+def pieces(day: int, tz: tzinfo) -> tuple[Piece, ...]:
+    """Cut a UTC day (an ordinal) where the clock of `tz` is changed; most days are one piece."""
+    return tuple(_cut(day, 0, bits.DAY, tz))
+
+
+def _cut(day: int, begins: int, ends: int, tz: tzinfo) -> Iterator[Piece]:
+    """Halve a part of a day until the clock runs or stands still throughout each half."""
+    shown, later, minutes = _shown(day, begins, tz), _shown(day, ends, tz), ends - begins
+    if later - shown == minutes or minutes == 1:
+        yield Piece(begins, minutes, shown, runs=True)
+    elif later == shown:
+        yield Piece(begins, minutes, shown, runs=False)
+    else:
+        middle = (begins + ends) // 2
+        yield from _cut(day, begins, middle, tz)
+        yield from _cut(day, middle, ends, tz)
+
+
+def _shown(day: int, minute: int, tz: tzinfo) -> int:
+    """Return the minute that the wall clock shows at a minute of a UTC day, which may be the next day's first."""
+    more, of_day = divmod(minute, bits.DAY)
+    known = min(max(day + more, _FIRST_DAY), _LAST_DAY)
+    at = datetime.combine(date.fromordinal(known), time(of_day // 60, of_day % 60), UTC)
+    local = wall(at, tz)
+    return (local.toordinal() + day + more - known) * bits.DAY + local.hour * 60 + local.minute
 
 
 def _first_minute(low: datetime, high: datetime, holds: Callable[[datetime], bool]) -> datetime:

@@ -10,8 +10,7 @@ from krm_windows.krm.nodes import Mapping, Node, Scalar, Sequence, Value, value
 
 _WORD = r"[A-Za-z][A-Za-z0-9._/-]*"
 _NOT_LITERAL = re.compile(r"[\s'\"\\]")
-_ANCHOR = re.compile(rb"&([^\s,\[\]{}]+)")
-_ALIAS = re.compile(rb"\*([^\s,\[\]{}*]+)")
+_AMPERSAND = b"&"
 
 
 class KubeObject:
@@ -180,10 +179,12 @@ class KubeObject:
 
     def _editable(self) -> str:
         """Give the text, unless another object of the document refers to an anchor in it."""
-        for name in _ANCHOR.findall(self.source, self.start, self.end):
-            first, last = _aliases(self.source).get(name, (self.start, self.start))
-            if first < self.start or last >= self.end:
-                raise EditError(f"another object refers to the anchor &{name.decode()} in {self!r}")
+        if _AMPERSAND in self.source[self.start : self.end]:
+            from krm_windows.krm import anchors  # noqa: PLC0415 - most objects have none
+
+            name = anchors.shared(self.source, self.start, self.end)
+            if name is not None:
+                raise EditError(f"another object refers to the anchor &{name} in {self!r}")
         return self._decoded()
 
     def _become(self, text: str) -> None:
@@ -219,13 +220,3 @@ class KubeObject:
 def _line_of(key: str, column: int) -> re.Pattern[bytes]:
     pattern = rf"\n {{{column}}}(?:  |- ){key}: +({_WORD})[ \t]*\r?\n"
     return re.compile(pattern.encode())
-
-
-@lru_cache(maxsize=1)
-def _aliases(source: bytes) -> dict[bytes, tuple[int, int]]:
-    """Give where the first and the last alias of each name stand in an input: looked for once, whatever is edited."""
-    found: dict[bytes, tuple[int, int]] = {}
-    for alias in _ALIAS.finditer(source):
-        first, _ = found.get(alias.group(1), (alias.start(), 0))
-        found[alias.group(1)] = (first, alias.start())
-    return found

@@ -10,6 +10,7 @@ from krm_windows import gateable
 from krm_windows.gateable import Gateable
 from krm_windows.krm import InputError, parse, value
 from krm_windows.krm.nodes import Value
+from krm_windows.migrate import shapes
 from krm_windows.migrate.shell import Command
 
 # The namespace that the Flux CLI takes where none is given.
@@ -85,17 +86,23 @@ def read(commands: Iterable[Command], home: str) -> Script:
     """Read commands of a Pod in the namespace `home`; raises CommandError for what is not understood."""
     actions: list[Action] = []
     left_out: list[str] = []
+    conditions: list[str] = []
     chained = False
     for command in commands:
         found = list(_actions(command, home))
+        if command.after not in ("&&", "||"):
+            conditions = []
         if found and (command.expands or command.after == "||"):
             raise CommandError(f"`{command}` depends on what the shell finds when it runs")
         if found and command.after == "&&":
-            if left_out:
-                raise CommandError(f"`{command}` runs only if `{left_out[-1]}` succeeds")
+            if conditions:
+                raise CommandError(f"`{command}` runs only if `{conditions[-1]}` succeeds")
             chained = chained or bool(actions)
-        if not found and not _is_harmless(command):
-            left_out.append(str(command))
+        if not found:
+            if shapes.mentions(str(command)) and not _is_harmless(command):
+                raise CommandError(f"`{command}` is not understood")
+            left_out += [] if _is_harmless(command) else [str(command)]
+            conditions += [] if command.words[0] in _HARMLESS else [str(command)]
         actions += found
     return Script(tuple(actions), chained, tuple(left_out))
 
@@ -113,14 +120,6 @@ def _actions(command: Command, home: str) -> Iterator[Action]:
     elif program.rpartition("/")[2] == "kubectl" and "patch" in words:
         found = _kubectl(words, command, home)
         yield from [found] if found else []
-    elif program in ("if", "for", "while", "until", "case", "{", "do", "then", "else", "xargs", "eval") and _mentions(
-        words
-    ):
-        raise CommandError(f"`{command}` depends on what the shell finds when it runs")
-
-
-def _mentions(words: Iterable[str]) -> bool:
-    return any(word in ("suspend", "resume", "patch") for word in words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,20 +173,19 @@ def _flux(call: _Call, command: Command) -> Iterator[Action]:
 def _kubectl(words: list[str], command: Command, home: str) -> Action | None:
     call = _call(words, command)
     content = call.flags.get("-p", call.flags.get("--patch"))
-    suspends, row = _suspends(content or ""), None
     if call.words[:1] != ("patch",) or len(call.words) < 2:  # noqa: PLR2004 - `patch` and a kind
         raise CommandError(f"`{command}` is not understood")
     kind, _, first = call.words[1].partition("/")
     names = [first, *call.words[2:]] if first else list(call.words[2:])
     names = [name.rpartition("/")[2] for name in names]
     row = _row(kind)
+    if row is None and content is not None and not shapes.mentions(f"kubectl {content}"):
+        return None
+    suspends = _suspends(content or "", row.field) if row else None
     if suspends is None or row is None:
-        if content is not None and "suspend" not in content and "paused" not in content:
+        if row and content is not None and _leaves_alone(content, row.field):
             return None
         raise CommandError(f"`{command}` patches something else than the field by which {kind} is suspended")
-    field = row.field[-1]
-    if f'"{field}"' not in (content or "") and f"/{field}" not in (content or "") and field not in (content or ""):
-        raise CommandError(f"`{command}` patches another field than {'.'.join(row.field)}, which suspends it")
     if call.flags.get("--type", "strategic") == "strategic" and row.group != "batch":
         raise CommandError(
             f"`{command}` always fails: a custom resource takes no strategic patch, so --type=merge is needed"
@@ -207,28 +205,52 @@ def _row(word: str) -> Gateable | None:
     return None
 
 
-def _suspends(content: str) -> bool | None:
-    """Return what a patch sets the field of the suspension to, None where it does anything else."""
+def _suspends(content: str, field: tuple[str, ...]) -> bool | None:
+    """Return what a patch sets the field of the suspension to, None where it does anything else.
+
+    A field that is removed, or set to null, suspends no more (RFC 6902, RFC 7386).
+    """
     try:
         patch = value(parse(content))
     except InputError:
         return None
-    return _of_merge(patch) if isinstance(patch, dict) else _of_operations(patch)
-
-
-def _of_merge(patch: dict[str, Value]) -> bool | None:
-    spec = patch.get("spec")
-    if set(patch) != {"spec"} or not isinstance(spec, dict) or len(spec) != 1:
-        return None
-    field, found = next(iter(spec.items()))
-    return found if field in ("suspend", "paused") and isinstance(found, bool) else None
-
-
-def _of_operations(patch: Value) -> bool | None:
-    if not isinstance(patch, list) or len(patch) != 1 or not isinstance(patch[0], dict):
-        return None
-    operation = patch[0]
-    if operation.get("op") not in ("add", "replace") or operation.get("path") not in ("/spec/suspend", "/spec/paused"):
-        return None
-    found = operation.get("value")
+    found = _of_operations(patch, field) if isinstance(patch, list) else _of_merge(patch, field)
     return found if isinstance(found, bool) else None
+
+
+def _leaves_alone(content: str, field: tuple[str, ...]) -> bool:
+    """Whether a patch is understood so far that it does not touch a field."""
+    try:
+        patch = value(parse(content))
+    except InputError:
+        return False
+    if isinstance(patch, dict):
+        spec = patch.get(field[0], {})
+        return isinstance(spec, dict) and field[1] not in spec
+    if not isinstance(patch, list):
+        return False
+    return not any(_touches(operation, "/" + "/".join(field)) for operation in patch)
+
+
+def _touches(operation: Value, field: str) -> bool:
+    if not isinstance(operation, dict) or "from" in operation:
+        return True
+    path = str(operation.get("path"))
+    return f"{field}/".startswith(f"{path}/") or path.startswith(f"{field}/")
+
+
+def _of_merge(patch: Value, field: tuple[str, ...]) -> Value:
+    for step in field:
+        if not isinstance(patch, dict) or list(patch) != [step]:
+            return None
+        patch = patch[step]
+    return False if patch is None else patch
+
+
+def _of_operations(patch: list[Value], field: tuple[str, ...]) -> Value:
+    operation = patch[0] if len(patch) == 1 else None
+    if not isinstance(operation, dict) or operation.get("path") != "/" + "/".join(field):
+        return None
+    if operation.get("op") == "remove":
+        return False
+    return operation.get("value") if operation.get("op") in ("add", "replace") else None

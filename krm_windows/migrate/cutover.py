@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from krm_windows import rules
+from krm_windows.gateable import KUSTOMIZE
 from krm_windows.krm import InputError, documents
-from krm_windows.migrate import faults, jobs, patches, trees
+from krm_windows.migrate import faults, jobs, trees
 from krm_windows.migrate.findings import found_at
 from krm_windows.migrate.gating import Gating
-from krm_windows.migrate.patches import PatchError
 from krm_windows.migrate.repository import Repository, resolve
+from krm_windows.migrate.selectors import PatternError
 from krm_windows.migrate.trees import Document, Leaf, Map, Place, Tree, leaf, text
 from krm_windows.results import Result
 
@@ -38,7 +39,9 @@ class Cutover:
     @cached_property
     def files(self) -> dict[str, bytes]:
         """The kustomizations as they are to be, by path."""
-        found = ((path, self._edited(path)) for path in sorted(self.repository.contents))
+        written = {each.place.file for each in self.repository.kustomizations.values()}
+        written |= {path for path in self.repository.contents if self.repository.mentions(path, KUSTOMIZE)}
+        found = ((path, self._edited(path)) for path in sorted(written))
         return {path: content for path, content in found if content is not None}
 
     @cached_property
@@ -79,19 +82,35 @@ class Cutover:
     def _accounts(self) -> frozenset[str]:
         """The names of the accounts that something other than the CronJobs runs as, in whatever namespace it may be."""
         own = {job.document.place for gating in self.gatings for job in gating.jobs}
-        every = (found for path in self.repository.contents for found in self.repository.documents(path))
+        written = (path for path, content in self.repository.contents.items() if b"serviceAccount" in content)
+        every = (found for path in written for found in self.repository.documents(path))
         others = (found for found in every if found.place not in own and not jobs.is_one(found))
         return frozenset({"default"} | {name for found in others for name in _accounts(found.tree)})
 
     @cached_property
     def _gone_files(self) -> frozenset[str]:
-        return frozenset(path for path in self.repository.contents if self._all_go(self.repository.documents(path)))
+        return frozenset(path for path in self._concerned if self._all_go(self.repository.documents(path)))
+
+    @cached_property
+    def _concerned(self) -> frozenset[str]:
+        """The files that something goes out of, or that may hold a patch of a CronJob."""
+        named = (path for path, content in self.repository.contents.items() if b"CronJob" in content)
+        return frozenset(named) | {place.file for place in self._places}
+
+    @cached_property
+    def _staying(self) -> frozenset[Place]:
+        """Where CronJobs stand that are applied and make no window."""
+        going = {job.document.place for gating in self.gatings for job in gating.jobs}
+        every = (found for gating in self.gatings for found in gating.site.objects if found.kind == "CronJob")
+        return frozenset(found.place for found in every) - going
 
     def _all_go(self, found: Sequence[Document]) -> bool:
         return bool(found) and all(map(self._goes, found))
 
     def _goes(self, found: Document) -> bool:
-        return found.place in self._places or (found.kind == "CronJob" and found.name in self._names)
+        if found.kind == "CronJob" and found.name in self._names and not jobs.is_one(found):
+            return found.place not in self._staying
+        return found.place in self._places
 
     @cached_property
     def _emptied(self) -> frozenset[str]:
@@ -128,7 +147,7 @@ class Cutover:
         for found in self.repository.documents(path):
             if found is self.repository.kustomizations.get(directory) and directory not in self._emptied:
                 paths = self._removals(directory, found.tree)
-            elif (found.kind, found.group) == ("Kustomization", "kustomize.toolkit.fluxcd.io"):
+            elif (found.kind, found.group) == ("Kustomization", KUSTOMIZE):
                 spec = trees.at(found.tree, "spec")
                 paths = [("spec", *each) for each in self._patches(directory, spec)] if isinstance(spec, dict) else []
             else:
@@ -170,9 +189,10 @@ class Cutover:
         """Whether a patch is for CronJobs that go; a pattern that kustomize refuses is for none."""
         if text(target, "kind") != "CronJob" or not text(target, "name"):
             return False
+        selectors, written = self.repository.selectors, text(target, "name")
         try:
-            return any(patches.names(target, "name", name, self.repository.selectors) for name in sorted(self._names))
-        except PatchError:
+            return any(selectors.matches(written, name) for name in sorted(self._names))
+        except PatternError:
             return False
 
     def _inline_goes(self, written: Leaf) -> bool:
@@ -183,8 +203,8 @@ class Cutover:
 
     def _mixed(self) -> Iterator[Result]:
         """Name what goes out of files that stay."""
-        for path in sorted(self.repository.contents):
-            for found in self.repository.documents(path) if path not in self._gone_files else ():
+        for path in sorted(self._concerned - self._gone_files):
+            for found in self.repository.documents(path):
                 if found.place in self._places:
                     message = f"{found} has to be removed by hand: its file holds other objects too"
                     yield found_at(rules.MIGRATE_BY_HAND, found.place, message)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from krm_windows import gateable, rules
-from krm_windows.migrate import jobs, trees
+from krm_windows.migrate import jobs, shapes, trees
 from krm_windows.migrate.findings import found_at
 from krm_windows.migrate.gating import Gated, Gating, targets
 from krm_windows.migrate.jobs import Job
@@ -12,7 +12,6 @@ from krm_windows.migrate.repository import Repository
 from krm_windows.migrate.sites import Part, Site
 from krm_windows.migrate.trees import Document, leaf, text
 from krm_windows.results import Result
-from krm_windows.workspace.reading import KUSTOMIZATIONS
 
 _PINNED = re.compile(r".*(?::(?!latest$)[\w][\w.-]*|@sha256:[0-9a-f]{64})\Z")
 # Images that cannot be pulled any more, or that speak to an API that Flux does not serve any more.
@@ -21,6 +20,7 @@ _DEAD = (
     (re.compile(r"(?:k8s\.gcr\.io|gcr\.io/google[-_]containers)/"), "that registry is frozen since April 2023"),
     (re.compile(r"(?:[^/]*/)*flux-cli:v0\."), "it knows v1beta2 of the Kustomization at most, and Flux serves v1 only"),
 )
+ADVICE = "`--clusters` says where clusters lie"
 _NEEDED = frozenset({"get", "patch"})
 
 
@@ -40,7 +40,7 @@ def _self_lock(part: Part, gating: Gating, gated: Iterable[Gated]) -> Iterator[R
     by, last = part.deliverer, part.path.rpartition("/")[2]
     for job in gating.jobs:
         closes = any(action.suspends for action in job.actions)
-        if not closes or not any(job.document is each for each in part.build.objects):
+        if not closes or not any(job.document is each for each in part.objects):
             continue
         if by and by.name in flux and flux[by.name].namespace == by.namespace:
             message = f"{job.name} suspends {by}, which applies it: while closed, an edit of the times has to wait"
@@ -120,27 +120,22 @@ def _suspended(site: Site, gated: Iterable[Gated]) -> Iterator[Result]:
 
 
 def unused(repository: Repository, used: frozenset[str], names: frozenset[str]) -> Iterator[Result]:
-    """Yield files with a CronJob that opens or closes, or a patch of one, that nothing applies."""
+    """Yield files with a CronJob that opens or closes that no cluster has, or with a patch of one that is not used."""
     for path in sorted(repository.contents):
-        if path in used or path.endswith(".json") or path.rpartition("/")[2] in KUSTOMIZATIONS:
+        if path in used or path.endswith(".json") or b"CronJob" not in repository.contents[path]:
             continue
         for found in repository.documents(path):
-            if found.kind == "CronJob" and (found.name in names or jobs.is_one(found)):
-                what = "the CronJob" if jobs.is_one(found) else "the patch of"
-                message = f"{what} {found.name} is in no kustomization of the repository, so it has no effect"
+            if jobs.is_one(found):
+                message = f"{found} is applied to no cluster that was found, so no policy has it"
+                yield found_at(rules.MIGRATE_CLUSTER_UNKNOWN, found.place, f"{message}; {ADVICE}")
+            elif found.kind == "CronJob" and found.name in names and path not in repository.named:
+                message = f"the patch of {found.name} is in no kustomization of the repository, so it has no effect"
                 yield found_at(rules.MIGRATE_PATCH_UNUSED, found.place, message)
-
-
-def unread(repository: Repository) -> Iterator[Result]:
-    """Yield scripts that may open or close, and stand elsewhere than in a CronJob."""
-    for path in sorted(repository.contents):
-        for found in repository.documents(path) if not path.endswith(".json") else ():
-            yield from (*jobs.unseen(found), *jobs.scripts(found))
 
 
 def unreadable(repository: Repository) -> Iterator[Result]:
     """Yield files that are no YAML and look as if they held such CronJobs."""
     for place, why in repository.unreadable.items():
         content = repository.contents[place.file]
-        if b"CronJob" in content and (b"suspend" in content or b"resume" in content):
-            yield found_at(rules.MIGRATE_UNTRANSLATED, place, f"is no YAML, so windows in it are not seen: {why}")
+        if b"CronJob" in content and shapes.mentions(content.decode(errors="replace")):
+            yield found_at(rules.MIGRATE_UNREAD, place, f"is no YAML, so windows in it are not seen: {why}")

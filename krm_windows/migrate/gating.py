@@ -11,7 +11,7 @@ from krm_windows.migrate.findings import found_at
 from krm_windows.migrate.jobs import Job
 from krm_windows.migrate.pairs import Edge
 from krm_windows.migrate.sites import Site
-from krm_windows.results import Result
+from krm_windows.results import Result, fails
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -61,7 +61,9 @@ def read(site: Site) -> Gating:
     """Read the CronJobs of a cluster."""
     found = {(each.namespace, each.name): each for each in site.objects if jobs.is_one(each)}
     read_jobs = tuple(jobs.read(found[key]) for key in sorted(found))
-    results = [result for job in read_jobs for result in job.results]
+    # One that only speaks of suspending, in an `echo`, makes no window, and stays where it is.
+    read_jobs = tuple(job for job in read_jobs if job.actions or fails(job.results))
+    results = [*site.results, *_unread(site), *(result for job in read_jobs for result in job.results)]
     acts: dict[Gated, dict[Act, Job]] = {}
     for job in read_jobs:
         for action in job.actions:
@@ -72,7 +74,32 @@ def read(site: Site) -> Gating:
     for target, does in acts.items():
         groups.setdefault(frozenset(does), []).append(target)
     made = {key: _group(members, acts[members[0]]) for key, members in groups.items()}
-    return Gating(site, read_jobs, made, (*results, *_both(acts)))
+    return Gating(site, read_jobs, made, (*results, *_both(acts), *_unseen(site, acts)))
+
+
+def _unread(site: Site) -> Iterator[Result]:
+    """Name what may suspend or resume in forms that are not read."""
+    for part in site.parts:
+        for each in part.scripts:
+            yield from jobs.scripts(each)
+    for each in site.objects:
+        if not jobs.is_one(each):
+            yield from jobs.unseen(each)
+
+
+def _unseen(site: Site, acts: dict[Gated, dict[Act, Job]]) -> Iterator[Result]:
+    """Name the targets that the repository does not have, such as those that `flux create` made in the cluster."""
+    known = site.gated
+    for target, does in sorted(acts.items()):
+        if (target.kind, target.namespace, target.name) in known:
+            continue
+        job = next(iter(does.values()))
+        where = f"on {site.name}" if site.name else "here"
+        message = (
+            f"{job.name} acts on {target}, which nothing in the repository applies {where}: the policy names it, "
+            "and only the cluster knows whether it is there"
+        )
+        yield found_at(rules.MIGRATE_TARGET_UNSEEN, job.place, message)
 
 
 def targets(action: Action, site: Site) -> Iterator[Gated]:

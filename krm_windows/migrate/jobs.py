@@ -5,18 +5,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from krm_windows import rules
-from krm_windows.migrate import actions, shell, trees
+from krm_windows.migrate import actions, shapes, shell, trees
 from krm_windows.migrate.actions import Action, CommandError, Script
 from krm_windows.migrate.findings import found_at
 from krm_windows.migrate.shell import Command, ShellError
-from krm_windows.migrate.trees import Document, Leaf, Map, Place, leaf, text
+from krm_windows.migrate.trees import Document, Leaf, Map, Place, Tree, leaf, text
 from krm_windows.results import Result
 from krm_windows.schedule import cron
 
 _SHELLS = frozenset({"sh", "bash", "ash", "dash"})
-_WORD = re.compile(r"\n|\b(?:flux|gotk|kubectl|patch|suspend|resume|paused)\b")
 _SCRIPT = re.compile(r"(?!-)[\w.-]*/[\w./-]+|[\w-]+\.(?:sh|bash)")
 _FLAGS = re.compile(r"-[a-z]+")
+# `$(NAME)` in a command is replaced before it runs, where the container has that variable (Kubernetes).
+_REFERENCE = re.compile(r"\$\(([A-Za-z_]\w*)\)", re.ASCII)
+# Variables that say which cluster, or which namespace, a command acts on.
+_ELSEWHERE = frozenset({"KUBECONFIG", "FLUX_SYSTEM_NAMESPACE", "KUBERNETES_MASTER", "KUBERNETES_SERVICE_HOST"})
+_LONGEST_LINE = 200
 _POD = ("spec", "jobTemplate", "spec", "template", "spec")
 
 
@@ -51,27 +55,13 @@ def is_one(document: Document) -> bool:
     """Whether an object is a CronJob that suspends or resumes anything."""
     if (document.kind, document.group) != ("CronJob", "batch"):
         return False
-    words = (" ".join(_words(container)) for container in containers(document))
-    return any(map(_turns, words))
+    return any(shapes.mentions(" ".join(_said(container))) for container in containers(document))
 
 
-def _turns(script: str) -> bool:
-    """Whether a script suspends or resumes: `flux … suspend` on one line, or `kubectl … patch` and then the field."""
-    flux = kubectl = patches = False
-    for found in _WORD.finditer(script):
-        match found[0]:
-            case "\n":
-                flux = kubectl = False
-            case "flux" | "gotk":
-                flux = True
-            case "kubectl":
-                kubectl = True
-            case "patch":
-                patches = patches or kubectl
-            case "suspend" | "resume" | "paused":
-                if (flux and found[0] != "paused") or (patches and found[0] != "resume"):
-                    return True
-    return False
+def _said(container: Map) -> list[str]:
+    """Return what a container runs, with the values of its environment, which may be a script."""
+    given = [text(entry, "value") for entry in trees.items(container, "env")]
+    return [*_words(container), *given]
 
 
 def containers(document: Document) -> list[Map]:
@@ -93,6 +83,8 @@ def read(document: Document) -> Job:
     given = leaf(document.tree, "spec", "timeZone")
     suspend = leaf(document.tree, "spec", "suspend")
     found = [*results, *wrong, *_chain(document, script), *_left_out(document, script)]
+    if not results and not script.actions:
+        found += _elsewhere(document)
     if suspend and not isinstance(suspend.value, bool):
         found.append(
             found_at(rules.MIGRATE_UNTRANSLATED, suspend.place, f"`suspend` is {suspend.text}, neither true nor false")
@@ -130,8 +122,7 @@ def _script(document: Document) -> tuple[Script, list[Result]]:
         try:
             more = actions.read(_commands(container), document.namespace)
         except (ShellError, CommandError) as error:
-            what = f"{error} is more of the shell than is understood" if isinstance(error, ShellError) else str(error)
-            return found, [found_at(rules.MIGRATE_UNTRANSLATED, place, f"{document.name}: {what}")]
+            return found, [found_at(rules.MIGRATE_UNREAD, place, f"{document.name}: {error}")]
         found = Script(
             (*found.actions, *more.actions), found.chained or more.chained, (*found.left_out, *more.left_out)
         )
@@ -154,18 +145,39 @@ def _words(container: Map) -> list[str]:
 
 
 def _commands(container: Map) -> list[Command]:
-    words = _words(container)
+    """Return the commands that a container runs; raises ShellError or CommandError."""
+    given = [entry for entry in trees.items(container, "env") if text(entry, "name")]
+    elsewhere = sorted(_ELSEWHERE & {text(entry, "name") for entry in given})
+    if elsewhere:
+        raise CommandError(f"the variable `{elsewhere[0]}` says where it acts")
+    known = {text(entry, "name"): text(entry, "value") for entry in given if trees.leaf(entry, "value")}
+    known = {name: value for name, value in known.items() if "$(" not in value}
+    words = [_REFERENCE.sub(lambda found: known.get(found[1], found[0]), word) for word in _words(container)]
     program, *rest = words or [""]
     if program.rpartition("/")[2] not in _SHELLS:
-        return [Command(tuple(words))] if words else []
-    flag = next((index for index, word in enumerate(rest) if _runs_text(word)), len(rest))
-    scripts = rest[flag + 1 :]
-    return shell.split(scripts[0]) if scripts else [Command(tuple(words))]
+        unknown = any(_REFERENCE.search(word) for word in words)
+        return [Command(tuple(words), expands=unknown)] if words else []
+    flags, script = _script_of(rest)
+    if script is None:
+        return [Command(tuple(words))]
+    return shell.split(script, known, stops=any("e" in flag for flag in flags))
 
 
-def _runs_text(word: str) -> bool:
-    """Whether flags of a shell have `c` among them: the next word is a script."""
-    return "c" in word and _FLAGS.fullmatch(word) is not None
+def _script_of(words: list[str]) -> tuple[list[str], str | None]:
+    """Return the flags of a shell, and the script that it is given on its command line."""
+    flags: list[str] = []
+    rest = iter(words)
+    for word in rest:
+        if not _FLAGS.fullmatch(word):
+            break
+        if word.endswith("o"):
+            option = next(rest, "")
+            flags += ["-e"] if option == "errexit" else []
+            word = word[:-1]  # noqa: PLW2901 - its last letter was read
+        flags.append(word)
+        if "c" in word:
+            return flags, next(rest, None)
+    return flags, None
 
 
 def _place(document: Document) -> Place:
@@ -179,26 +191,62 @@ def _chain(document: Document, script: Script) -> Iterator[Result]:
         yield found_at(rules.MIGRATE_CHAIN, _place(document), message)
 
 
+def scripts(document: Document) -> Iterator[Result]:
+    """Name text in an object other than a CronJob that suspends or resumes: what runs it is not read."""
+    for found in _texts(document.tree):
+        if shapes.turns(found.text):
+            line = _turning_line(found.text)
+            message = f"{document} has a script that suspends or resumes, which is not read: `{line}`"
+            yield found_at(rules.MIGRATE_UNREAD, found.place, f"{message}; write the commands into a CronJob")
+
+
+def _texts(tree: Tree) -> Iterator[Leaf]:
+    """Yield the texts of an object, the words of a list as one."""
+    if isinstance(tree, Leaf):
+        yield tree
+    elif isinstance(tree, dict):
+        for entry in tree.values():
+            yield from _texts(entry)
+    else:
+        words = [entry for entry in tree if isinstance(entry, Leaf)]
+        if words:
+            joined = " ".join(word.text for word in words)
+            yield Leaf(joined, joined, words[0].place)
+        for entry in tree:
+            if not isinstance(entry, Leaf):
+                yield from _texts(entry)
+
+
+def _turning_line(script: str) -> str:
+    """Return the line of a script that is the reason to name it."""
+    lines = [line.strip() for line in script.splitlines() if line.strip()]
+    return next((line for line in lines if shapes.turns(line)), lines[0])[:_LONGEST_LINE]
+
+
 def unseen(document: Document) -> Iterator[Result]:
     """Say of a CronJob with flux or kubectl that it runs a script which is not in it, so that nobody looked at it."""
-    if (document.kind, document.group) != ("CronJob", "batch"):
-        return
+    if (document.kind, document.group) == ("CronJob", "batch"):
+        for container in containers(document):
+            yield from _files(document, container)
+
+
+def _elsewhere(document: Document) -> Iterator[Result]:
+    """Name a script of a CronJob that is in none of its commands: in its environment, or in a file."""
     for container in containers(document):
-        image = text(container, "image").rpartition("/")[2]
-        words = [word for word in _words(container) if word.rpartition("/")[2] not in _SHELLS]
-        if image.startswith(("flux", "kubectl")) and words and _SCRIPT.fullmatch(words[0]):
-            message = (
-                f"{document.name} runs {words[0]}, which is not read: if it opens or closes anything, no policy does"
-            )
-            yield found_at(rules.MIGRATE_LEFT_OUT, _place(document), message)
+        said = " ".join(_said(container))
+        if shapes.turns(said):
+            message = f"{document.name}: `{_turning_line(said)}` is not understood"
+            yield found_at(rules.MIGRATE_UNREAD, _place(document), message)
+    yield from unseen(document)
 
 
-def scripts(document: Document) -> Iterator[Result]:
-    """Yield scripts in a ConfigMap that suspend or resume: what runs them is not understood."""
-    for found in trees.leaves(trees.at(document.tree, "data") or []) if document.kind == "ConfigMap" else ():
-        if _turns(found.text):
-            message = f"{document} holds a script that suspends or resumes; write the commands into the CronJob"
-            yield found_at(rules.MIGRATE_UNTRANSLATED, found.place, message)
+def _files(document: Document, container: Map) -> Iterator[Result]:
+    """Name a script that a container with flux or kubectl runs from a file: nobody looked at it."""
+    image = text(container, "image").rpartition("/")[2]
+    words = [word for word in _words(container) if word.rpartition("/")[2] not in _SHELLS]
+    if image.startswith(("flux", "kubectl")) and words and _SCRIPT.fullmatch(words[0]):
+        message = f"{document.name} runs {words[0]}, which is not read: if it opens or closes anything, no policy does"
+        yield found_at(rules.MIGRATE_LEFT_OUT, _place(document), message)
 
 
 def _left_out(document: Document, script: Script) -> Iterator[Result]:

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Iterator
 
-from krm_windows import escape
+from krm_windows import escape, rules
 from krm_windows.migrate import findings
 from krm_windows.migrate.migration import Migration
 from krm_windows.migrate.policies import Policy, Windows
+from krm_windows.results import fails
 
 
 def text(migration: Migration) -> str:
@@ -14,8 +15,21 @@ def text(migration: Migration) -> str:
     lines += [f"{path}: without the old windows" for path in migration.files if "/" in path]
     lines += [f"{path}: not used any more" for path in migration.obsolete]
     lines += [findings.line(result) for result in migration.results]
-    said = lines or ["there is no CronJob that suspends or resumes anything"]
-    return "".join(f"{escape.line(line)}\n" for line in said)
+    if not migration.policies:
+        lines.append(_nothing(migration))
+    return "".join(f"{escape.line(line)}\n" for line in lines)
+
+
+def _nothing(migration: Migration) -> str:
+    """Say why there is no policy."""
+    found = {result.tags["rule"] for result in migration.results}
+    if fails(migration.results):
+        return "no policy was made: the errors above stand in the way"
+    if rules.MIGRATE_CLUSTER_UNKNOWN.id in found:
+        return "no policy was made: the CronJobs above are applied to no cluster that was found"
+    if rules.MIGRATE_SUSPENDED.id in found:
+        return "no policy was made: all CronJobs that suspend or resume anything are suspended themselves"
+    return "no policy was made: there is no CronJob that suspends or resumes anything"
 
 
 def _paragraph(policy: Policy) -> Iterator[str]:

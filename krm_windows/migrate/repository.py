@@ -5,8 +5,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from krm_windows.gateable import KUSTOMIZE
 from krm_windows.krm import InputError
-from krm_windows.migrate import trees
+from krm_windows.migrate import shapes, trees
 from krm_windows.migrate.selectors import Selectors
 from krm_windows.migrate.trees import Document, Leaf, Map, Place
 from krm_windows.workspace.reading import KUSTOMIZATIONS, SUFFIXES
@@ -27,8 +28,9 @@ class Repository:
 
     @cached_property
     def unreadable(self) -> dict[Place, str]:
-        """Files that are no YAML, each with the place of the trouble and what it is."""
-        found = ((path, self._file(path)) for path in self.contents if not path.endswith(".json"))
+        """Files with words of windows that are no YAML, each with the place of the trouble and what it is."""
+        every = (path for path, content in self.contents.items() if shapes.may_turn(content))
+        found = ((path, self._file(path)) for path in every if not path.endswith(".json"))
         return {Place(path, max(why.line, 1)): why.message for path, why in found if isinstance(why, InputError)}
 
     @cached_property
@@ -53,10 +55,26 @@ class Repository:
                 self._read[path] = error
         return self._read[path]
 
-    def manifests(self, directory: str) -> Iterator[Document]:
-        """Yield the objects of the files right in a directory, but for its kustomization."""
-        for path in self._manifests.get(directory, ()):
-            yield from (found for found in self.documents(path) if found.kind)
+    def mentioning(self, *words: str) -> Iterator[Document]:
+        """Yield the documents of the files that have any of some words in their text."""
+        for path in sorted(filter(_is_manifest, self.contents)):
+            if any(self.mentions(path, word) for word in words):
+                yield from self.documents(path)
+
+    def mentions(self, path: str, word: str) -> bool:
+        """Whether a file has a word in its text."""
+        return word.encode() in self.contents[path]
+
+    def files_in(self, directory: str) -> list[str]:
+        """Return the manifests right in a directory, but for its kustomization."""
+        return self._manifests.get(directory, [])
+
+    @cached_property
+    def named(self) -> frozenset[str]:
+        """Every path that a kustomization, or the patches of a Flux Kustomization, may mean by any of its texts."""
+        every = [*self.kustomizations.values(), *self.mentioning(KUSTOMIZE)]
+        found = ((posixpath.dirname(each.place.file), leaf.text) for each in every for leaf in trees.leaves(each.tree))
+        return frozenset(resolve(directory, text) for directory, text in found if "\n" not in text)
 
     @cached_property
     def _manifests(self) -> dict[str, list[str]]:
@@ -90,11 +108,6 @@ def resolve(directory: str, entry: str) -> str:
     """Return the path that an entry of a kustomization names, relative to the repository."""
     found = posixpath.normpath(posixpath.join(directory, entry))
     return "" if found == "." else found
-
-
-def is_remote(entry: str) -> bool:
-    """Whether an entry of a kustomization names something outside of the repository."""
-    return "://" in entry or "?" in entry or entry.startswith(("git@", "github.com/")) or "//" in entry
 
 
 def entries(kustomization: Map, *names: str) -> Iterator[Leaf]:

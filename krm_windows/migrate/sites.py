@@ -1,208 +1,119 @@
-"""The clusters of a repository: what is applied where, told by Flux Kustomizations and by directories."""
+"""The clusters of a repository, with what the survey says is applied to each, as far as a migration looks at it.
 
-import re
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+A cluster has windows only where CronJobs that make them are really delivered to it.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 from krm_windows import gateable, rules
-from krm_windows.migrate import jobs, trees
-from krm_windows.migrate.building import Build, Builder
+from krm_windows.krm import InputError
+from krm_windows.migrate import jobs, shapes, trees
 from krm_windows.migrate.findings import found_at
-from krm_windows.migrate.repository import RESOURCES, Repository, entries, parents, resolve
-from krm_windows.migrate.trees import Document, Leaf, Map, Tree, leaf, text
+from krm_windows.migrate.placing import Placing
+from krm_windows.migrate.trees import Document, Place, leaf
+from krm_windows.repository.model import Cluster, Identity, Kustomization, Object
 from krm_windows.results import Result
 
-# Directories whose subdirectories are clusters, by the habits of Flux repositories.
-_HOLDERS = ("clusters", "cluster", "overlays", "environments", "envs", "sites")
-_SHARED = frozenset({"base", "_base", "common", "default"})
-_FOREIGN = re.compile(r"[^a-z0-9]+")
-_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::=([^}$]*))?\}")
+_RIGHTS = frozenset({"ServiceAccount", "Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding"})
+# Kinds that speak of suspending without doing it: descriptions of fields, texts of alerts.
+# A Flux Kustomization's patches are no scripts of its own: what they make is looked at where it is applied.
+_SILENT = frozenset({"CustomResourceDefinition", "PrometheusRule", "GrafanaDashboard", "Kustomization", "CronJob"})
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A directory as it is applied to one cluster, and the Flux Kustomization that does it, None where Git has none."""
+    """A directory as it is applied to one cluster, and the Flux Kustomization that does it, None where Git has none.
+
+    `objects` are those that a migration looks at; `scripts` other objects with text that suspends or resumes.
+    """
 
     path: str
-    build: Build
+    objects: tuple[Document, ...]
+    scripts: tuple[Document, ...] = ()
     deliverer: Document | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A cluster: its name, None where the repository is for one only, and all that is applied to it."""
+    """A cluster: its name, None where the repository is for one only, and all that is applied to it.
+
+    `complete` says that everything that is applied to it is known.
+    """
 
     name: str | None
     parts: tuple[Part, ...]
-    shared: tuple[Document, ...] = ()
-    """What is applied from directories of no cluster, which may be for this one too."""
+    results: tuple[Result, ...] = ()
+    complete: bool = True
 
     @property
     def objects(self) -> Iterator[Document]:
         """Every object of the cluster."""
-        return (found for part in self.parts for found in part.build.objects)
+        return (found for part in self.parts for found in part.objects)
 
     @property
     def gated(self) -> dict[tuple[str, str, str], Document]:
         """What can be suspended, by kind, namespace and name."""
-        deliverers = [part.deliverer for part in self.parts if part.deliverer]
-        every = [*self.shared, *deliverers, *self.objects]
-        known = (found for found in every if gateable.find(found.kind, found.api_version))
+        known = (found for found in self.objects if gateable.find(found.kind, found.api_version))
         return {(found.kind, found.namespace, found.name): found for found in known}
 
 
-@dataclass
-class _Finder:
-    """Follows what is applied from the directories that nothing else includes."""
-
-    repository: Repository
-    builder: Builder
-    parts: dict[str, list[Part]] = field(default_factory=dict)
-    applied: set[tuple[str, str]] = field(default_factory=set)
-
-    def follow(self, path: str, home: str, deliverer: Document | None = None) -> None:
-        """Take a directory for the cluster `home`, and what Flux Kustomizations in it apply."""
-        build = self.builder.build(path)
-        if deliverer:
-            build = self._delivered(build, deliverer, path)
-        self.parts.setdefault(home, []).append(Part(path, build, deliverer))
-        for flux in build.objects:
-            if (flux.kind, flux.group) == ("Kustomization", gateable.KUSTOMIZE):
-                self._flux(flux, home)
-
-    def _flux(self, flux: Document, home: str) -> None:
-        path = resolve("", text(flux.tree, "spec", "path") or ".")
-        known = path in self.repository.directories
-        home = holder(path) or holder(flux.place.file) or home
-        key = (f"{flux.namespace}/{flux.name}", home)
-        if known and key not in self.applied:
-            self.applied.add(key)
-            self.follow(path, home, flux)
-
-    def _delivered(self, build: Build, flux: Document, path: str) -> Build:
-        spec = flux.tree.get("spec")
-        spec = spec if isinstance(spec, dict) else {}
-        build = self.builder.transformed(build, spec, path)
-        values = trees.at(spec, "postBuild", "substitute")
-        known = (
-            {key: found.text for key, found in values.items() if isinstance(found, Leaf)}
-            if isinstance(values, dict)
-            else {}
-        )
-        if not trees.at(spec, "postBuild"):
-            return build
-        return replace(
-            build, objects=tuple(replace(found, tree=_substituted_map(found.tree, known)) for found in build.objects)
-        )
+def read(cluster: Cluster, name: str | None, placing: Placing) -> Site:
+    """Return a cluster as a site."""
+    parts: list[Part] = []
+    results: list[Result] = []
+    applied = cluster.kustomizations.values()
+    # A directory that is taken as a whole, as nothing in Git says who applies it, has what others apply from it too.
+    delivered = frozenset(item.identity for each in applied if each.own for item in each.objects)
+    for each in applied:
+        left_out = delivered if each.own is None else frozenset()
+        try:
+            parts.append(_part(each, left_out, placing))
+        except InputError as error:
+            message = f"what {each.path} applies cannot be read: {error.message}"
+            results.append(found_at(rules.MIGRATE_UNTRANSLATED, Place(each.path, max(error.line, 1)), message))
+    results += _twice(parts)
+    return Site(name, tuple(parts), tuple(results), cluster.complete)
 
 
-def find(repository: Repository) -> list[Site]:
-    """Return the clusters whose CronJobs open or close anything, by name."""
-    finder = _Finder(repository, Builder(repository))
-    for path in _tops(repository):
-        if not any(part.path == path for parts in finder.parts.values() for part in parts):
-            finder.follow(path, holder(path) or path)
-    homes = {home: _kept(parts) for home, parts in finder.parts.items()}
-    busy = {home: parts for home, parts in homes.items() if any(map(jobs.is_one, _objects(parts)))}
-    names = _names(list(busy))
-    shared = tuple(
-        found for home, parts in homes.items() if home not in busy and not holder(home) for found in _objects(parts)
-    )
-    return sorted(
-        (Site(names[home], tuple(parts), shared) for home, parts in busy.items()), key=lambda site: site.name or ""
-    )
+def _part(applied: Kustomization, left_out: frozenset[Identity], placing: Placing) -> Part:
+    own = placing.document(applied.own) if applied.own else None
+    objects: list[Document] = []
+    scripts: list[Document] = []
+    for item in applied.objects:
+        if item.identity in left_out:
+            continue
+        if _is_looked_at(item):
+            objects.append(placing.document(item))
+        if item.kind not in _SILENT and shapes.may_turn(item.item.span):
+            scripts.append(placing.document(item))
+    return Part("" if applied.path == "." else applied.path, tuple(objects), tuple(scripts), own)
 
 
-def _objects(parts: Iterable[Part]) -> Iterator[Document]:
-    return (found for part in parts for found in part.build.objects)
+def _is_looked_at(item: Object) -> bool:
+    known = item.kind in _RIGHTS or item.kind == "CronJob"
+    return known or gateable.find(item.kind, item.api_version) is not None
 
 
-def _kept(parts: list[Part]) -> list[Part]:
-    """Drop a directory that was taken by itself where Flux Kustomizations apply all that is in it."""
-    delivered = {found.place for part in parts if part.deliverer for found in part.build.objects}
-    places = {part.path: {found.place for found in part.build.objects} for part in parts}
-    return [part for part in parts if part.deliverer or not places[part.path] <= delivered]
-
-
-def _tops(repository: Repository) -> list[str]:
-    """Return the directories that no kustomization includes, outermost first."""
-    held = repository.kustomizations
-    included = {resolve(path, entry.text) for path, found in held.items() for entry in entries(found.tree, *RESOURCES)}
-    components = {path for path, found in held.items() if found.kind == "Component"}
-    tops = {path for path in held if path not in included and path not in components}
-    loose = {
-        path
-        for path in repository.directories
-        if path not in held
-        and not _below(path, held)
-        and any(repository.manifests(path))
-        and not _listed(repository, path, included)
-    }
-    return sorted(tops | loose, key=lambda path: (path.count("/"), path))
-
-
-def _below(path: str, held: Collection[str]) -> bool:
-    return any(other in held for other in parents(path) if other)
-
-
-def _listed(repository: Repository, path: str, included: set[str]) -> bool:
-    """Whether kustomizations include every file of a directory."""
-    return all(found.place.file in included for found in repository.manifests(path))
-
-
-def holder(path: str) -> str | None:
-    """Return the part of a path that names a cluster: `fleet/clusters/berlin` of `fleet/clusters/berlin/infra`."""
-    parts = path.split("/")
-    for index, part in enumerate(parts[:-1]):
-        last = parts[index + 1]
-        if part in _HOLDERS and last not in _SHARED and not last.endswith((".yaml", ".yml")):
-            return "/".join(parts[: index + 2])
-    return None
-
-
-def _names(homes: list[str]) -> dict[str, str | None]:
-    """Name clusters by the last part of their path, or by as many parts as it takes to tell them apart."""
-    if len(homes) == 1 and holder(homes[0]) != homes[0]:
-        return {homes[0]: None}
-    split = {home: [slug(part) for part in home.split("/") if part not in _HOLDERS] for home in homes}
-    for count in range(1, max(map(len, split.values()), default=1) + 1):
-        names = {home: "-".join(parts[-count:]) for home, parts in split.items()}
-        if len(set(names.values())) == len(names):
-            return dict(names)
-    return {home: slug(home) for home in homes}  # paths that differ in what Kubernetes does not tell apart
-
-
-def slug(part: str) -> str:
-    """Spell a name as Kubernetes does: lower case, everything that is no letter or digit a hyphen."""
-    return _FOREIGN.sub("-", part.lower()).strip("-")
-
-
-def _substituted_map(tree: Map, known: dict[str, str]) -> Map:
-    done = _substituted(tree, known)
-    return done if isinstance(done, dict) else tree
-
-
-def _substituted(tree: Tree, known: dict[str, str]) -> Tree:
-    """Put Flux's variables in, those that are known; one with a default has it."""
-    if isinstance(tree, dict):
-        return {key: _substituted(entry, known) for key, entry in tree.items()}
-    if isinstance(tree, list):
-        return [_substituted(entry, known) for entry in tree]
-    if "${" not in tree.text:
-        return tree
-    written = _VARIABLE.sub(
-        lambda found: known.get(found[1], found[2] if found[2] is not None else found[0]), tree.text
-    )
-    meaning = {"true": True, "false": False}.get(written, written)
-    return replace(tree, value=meaning, text=written)
+def _twice(parts: Iterable[Part]) -> Iterator[Result]:
+    """Name CronJobs that two Kustomizations apply in different forms: which one is at work is chance."""
+    found: dict[tuple[str, str], Document] = {}
+    for part in parts:
+        for each in part.objects:
+            if not jobs.is_one(each):
+                continue
+            other = found.setdefault((each.namespace, each.name), each)
+            if trees.plain(other.tree) != trees.plain(each.tree):
+                message = f"{each} is applied twice, and not alike: the other stands in {other.place}"
+                yield found_at(rules.MIGRATE_UNTRANSLATED, each.place, message)
 
 
 def idle(site: Site) -> Iterator[Result]:
     """Say of a cluster whose CronJobs are all suspended that it has no window."""
     found = [job for job in site.objects if jobs.is_one(job)]
     suspended = [leaf(job.tree, "spec", "suspend") for job in found]
-    if all(each is not None and each.value is True for each in suspended):
-        names = ", ".join(sorted(job.name for job in found))
+    if found and all(each is not None and each.value is True for each in suspended):
+        names = ", ".join(sorted({job.name for job in found}))
         where = f"on {site.name}" if site.name else "here"
         place = next(each.place for each in suspended if each)
         yield found_at(

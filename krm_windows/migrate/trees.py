@@ -82,13 +82,8 @@ def read(path: str, content: bytes) -> tuple[Document, ...]:
         above = item.source.count(b"\n", 0, item.start)
         root = parse(item.source[item.start : item.end].decode("utf-8-sig"))
         if isinstance(root, Mapping):
-            found.append(Document(_map(root, path, above), Place(path, above + root.line), index))
+            found.append(Document(of_mapping(root, path, above), Place(path, above + root.line), index))
     return tuple(found)
-
-
-def inline(content: str, path: str, above: int) -> Tree:
-    """Read the one document of a text that stands in a file below `above` lines; raises InputError."""
-    return of(parse(content), path, above)
 
 
 def of(node: Node, path: str, above: int = 0) -> Tree:
@@ -98,11 +93,12 @@ def of(node: Node, path: str, above: int = 0) -> Tree:
         plain = meaning if not isinstance(meaning, list | dict) else None
         return Leaf(plain, node.text, Place(path, above + node.line))
     if isinstance(node, Mapping):
-        return _map(node, path, above)
+        return of_mapping(node, path, above)
     return [of(item, path, above) for item in node.items]
 
 
-def _map(node: Mapping, path: str, above: int) -> Map:
+def of_mapping(node: Mapping, path: str, above: int = 0) -> Map:
+    """Return the tree of a mapping; raises InputError where it has one key twice."""
     names = [key.text for key, _ in node.entries]
     if len(set(names)) < len(names):
         raise InputError("a mapping has one key twice", node.line)
@@ -139,12 +135,13 @@ def items(tree: Tree | None, *path: str | int) -> list[Tree]:
     return found if isinstance(found, list) else []
 
 
-def put(tree: Tree | None, entry: Tree, *path: str) -> Map:
-    """Return a map with an entry at a path of keys."""
-    held = dict(tree) if isinstance(tree, dict) else {}
-    first, *rest = path
-    held[first] = put(held.get(first), entry, *rest) if rest else entry
-    return held
+def plain(tree: Tree) -> object:
+    """Return what a tree says, without the places where it stands."""
+    if isinstance(tree, Leaf):
+        return tree.text
+    if isinstance(tree, list):
+        return [plain(entry) for entry in tree]
+    return {key: plain(entry) for key, entry in tree.items()}
 
 
 def leaves(tree: Tree) -> Iterator[Leaf]:
@@ -154,12 +151,3 @@ def leaves(tree: Tree) -> Iterator[Leaf]:
         return
     for entry in tree.values() if isinstance(tree, dict) else tree:
         yield from leaves(entry)
-
-
-def replaced(tree: Tree, old: Leaf, new: Leaf) -> Tree:
-    """Return a tree with one leaf in the place of another."""
-    if isinstance(tree, dict):
-        return {key: replaced(entry, old, new) for key, entry in tree.items()}
-    if isinstance(tree, list):
-        return [replaced(entry, old, new) for entry in tree]
-    return new if tree is old else tree

@@ -67,7 +67,14 @@ def _wake_ups(spec: Spec, timetable: Timetable) -> Edges:
 
 def _runtime(actuator: Actuator, patience: timedelta) -> Runtime:
     pull_secrets = tuple(actuator.image_pull_secrets)
-    return Runtime(actuator.runs_on, actuator.image_pull_policy, pull_secrets, actuator.type, patience)
+    return Runtime(
+        image=actuator.runs_on,
+        pull_policy=actuator.image_pull_policy,
+        pull_secrets=pull_secrets,
+        actuator=actuator.type,
+        patience=patience,
+        resources=actuator.resources,
+    )
 
 
 def _check(spec: Spec, selection: Selection, inventory: Inventory) -> Iterable[Result]:

@@ -1,6 +1,6 @@
 """The plan: everything that is emitted for one policy and one cluster, before it becomes objects."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Literal
 
@@ -8,6 +8,7 @@ from krm_windows.gate.timetable import Timetable
 from krm_windows.plan.wakeups import WakeUp
 from krm_windows.policy.hooks import Hooks
 from krm_windows.policy.network import ApiServer
+from krm_windows.policy.resources import Resources
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,7 @@ class Rights:
 
 @dataclass(frozen=True, slots=True)
 class Runtime:
-    """What runs in a Job, the image it runs on, and how that is pulled.
+    """What runs in a Job, the image it runs on, how that is pulled, and what the policy says of its resources.
 
     `patience`: with `Kubectl`, how long a Job may take to start, and then again to end.
     """
@@ -40,6 +41,7 @@ class Runtime:
     pull_secrets: tuple[str, ...] = ()
     actuator: Literal["Gate", "Kubectl"] = "Gate"
     patience: timedelta = timedelta()
+    resources: Resources = field(default_factory=Resources.model_construct)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from pydantic import ConfigDict, Field
 
 from krm_windows.policy import fields
 from krm_windows.policy.part import Part, one_of
+from krm_windows.policy.resources import Resources
 
 
 class KeyRef(Part):
@@ -45,6 +46,11 @@ class Hook(Part):
     env: tuple[Variable, ...] = Field(default=(), description="Environment variables.")
     service_account_name: fields.Name | None = Field(
         default=None, description="The account it runs as; default: none that it could use."
+    )
+    resources: Resources = Field(
+        default_factory=Resources.model_construct,
+        description="What its Pod may use up; "
+        "default: requests of 10m cpu, 64Mi memory and no disk, limits of 1 cpu, 256Mi memory and 256Mi disk.",
     )
     timeout: fields.Duration = Field(
         default=timedelta(minutes=10),

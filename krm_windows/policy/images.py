@@ -22,7 +22,7 @@ class Image:
 # The gate needs any Python from 3.11 on; flux-cli carries kubectl, and this is its newest release.
 DEFAULTS: Mapping[str, Image] = {
     "Gate": Image(
-        "docker.io/library/python:3.13-alpine",
+        "docker.io/library/python:3.13-slim-trixie",
         "",
     ),
     "Kubectl": Image(

@@ -52,7 +52,8 @@ class Source:
     """A policy as its document says it, of which the versions for clusters are read one at a time.
 
     `patches` are those of the clusters that it names. `policy` is the one for no cluster in particular, None where an
-    error stands among its `findings`. `doubled` are the keys that stand twice, which no patch puts right.
+    error stands among its `findings`. `lasting` are those that no patch puts right: keys that stand twice (`doubled`)
+    and clusters without a patch.
     """
 
     root: dict[str, Tree]
@@ -62,6 +63,11 @@ class Source:
     doubled: tuple[Finding, ...]
     ref: ResourceRef
     file: File | None = None
+
+    @property
+    def lasting(self) -> tuple[Finding, ...]:
+        """The findings that every cluster has, whatever its patch says."""
+        return (*self.doubled, *map(_unsaid, clusters.nulls(self.root)))
 
     @property
     def build_for(self) -> str | None:
@@ -74,10 +80,10 @@ class Source:
         A cluster that the policy does not name has it as it stands.
         """
         if name is None or name not in self.patches:
-            return self.policy, tuple(self.results((*self.doubled, *self.findings)))
+            return self.policy, tuple(self.results((*self.lasting, *self.findings)))
         version = _cluster(self.root, name, self.patches[name], self.findings)
         kept = self.findings - version.cured
-        return version.policy, tuple(self.results((*self.doubled, *kept, *version.findings)))
+        return version.policy, tuple(self.results((*self.lasting, *kept, *version.findings)))
 
     def patched(self, node: Node, file: File | None) -> "Source":
         """Return the policy with another document of it merged onto it (RFC 7386), as kustomize patches it."""
@@ -105,7 +111,7 @@ def load(node: Node, *, file: File | None = None) -> Loaded:
     """Read a policy and those of all its clusters; raises nothing, whatever the document holds."""
     source = read(node, file=file)
     versions = {name: _cluster(source.root, name, patch, source.findings) for name, patch in source.patches.items()}
-    findings = [*source.doubled, *source.findings]
+    findings = [*source.lasting, *source.findings]
     findings += [finding for version in versions.values() for finding in version.findings]
     if source.build_for is not None and source.build_for not in versions and not _has_unread(source):
         findings.append(_unknown_cluster(source.build_for, versions, "spec.buildFor"))
@@ -193,6 +199,14 @@ def _misplaced(patch: dict[str, Tree], path: str) -> Iterator[Finding]:
     for name in ("clusters", "buildFor"):
         if name in patch:
             yield Finding(rules.FIELD_UNKNOWN, "is no field of a cluster's patch", path=f"{path}.{name}")
+
+
+def _unsaid(name: str) -> Finding:
+    must = (
+        f"must be a map: {name} would have no windows at all, and so be open for ever; write `{name}: {{}}` for a "
+        "cluster that has the policy as it stands, or remove the line"
+    )
+    return Finding(rules.CLUSTER_NULL, must, path=f"spec.clusters.{name}")
 
 
 def _emptied(path: str) -> Finding:

@@ -9,6 +9,7 @@ from datetime import timedelta
 from typing import Annotated, Literal, Self
 
 from pydantic import (
+    BeforeValidator,
     ConfigDict,
     Field,
     JsonValue,
@@ -20,12 +21,13 @@ from pydantic import (
 )
 
 from krm_windows import gateable, rules
-from krm_windows.policy import fields, occurrences, phrases
+from krm_windows.policy import fields, occurrences, phrases, quantities
 from krm_windows.policy.hooks import Hooks
 from krm_windows.policy.images import DEFAULTS
 from krm_windows.policy.moments import Moment, Value
 from krm_windows.policy.network import NetworkPolicy
 from krm_windows.policy.part import Part, one_of
+from krm_windows.policy.resources import Resources
 from krm_windows.policy.trouble import Finding, RefusedError, raise_for
 
 API_VERSION: Literal["krm-windows.dev/v1alpha1"] = "krm-windows.dev/v1alpha1"
@@ -72,7 +74,13 @@ class TargetSelector(Part):
         default=None, description="The plural in the API's path, for a kind that is not in the table."
     )
     suspend_field: fields.FieldPath | None = Field(
-        default=None, description="The field that stops reconciliation, for a kind that is not in the table."
+        default=None,
+        description="The boolean field that stops reconciliation when it is true, for a kind that is not in the table.",
+    )
+    true_means: Literal["Closed"] | None = Field(
+        default=None,
+        description="What true in `suspendField` means, where its name does not tell; a field whose true opens cannot "
+        "be gated.",
     )
     must_exist: fields.Flag | None = Field(
         default=None,
@@ -169,6 +177,10 @@ class Override(Part):
         return self
 
 
+# What a look takes at 1,000 targets (docs/reference/limits.md).
+_LEAST_MEMORY = quantities.read("48Mi")
+
+
 class Actuator(Part):
     """What turns the targets in the cluster."""
 
@@ -188,6 +200,19 @@ class Actuator(Part):
         default="IfNotPresent", description="When the image is pulled."
     )
     image_pull_secrets: tuple[fields.Name, ...] = Field(default=(), description="Names of Secrets to pull it with.")
+    resources: Resources = Field(
+        default_factory=Resources.model_construct,
+        description="What the Pods of looks may use up, as the ResourceQuota and LimitRange of the namespace want it; "
+        "default: requests of 10m cpu, 64Mi memory and no disk, limits of 1 cpu, 128Mi memory and 64Mi disk.",
+    )
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        limit = self.resources.limits.memory
+        if limit is not None and limit.amount < _LEAST_MEMORY.amount:
+            must = f"must be at least {_LEAST_MEMORY}, or a look would be ended for the memory that it takes"
+            raise RefusedError(Finding(rules.RESOURCES, must, str(limit), path="resources.limits.memory"))
+        return self
 
     @property
     def runs_on(self) -> str:
@@ -201,6 +226,18 @@ def _patch(value: object) -> Mapping[str, object]:
     raise RefusedError(Finding(rules.FIELD_TYPE, "must be a map, a merge patch on `spec`"))
 
 
+def _clusters(value: object) -> object:
+    """Show a list of clusters as the map that it has to be."""
+    if isinstance(value, Mapping):
+        return value
+    names = value if isinstance(value, list) else []
+    named = [name for name in names[:_SHOWN] if isinstance(name, str)] or ["north"]
+    form = ", ".join(f"{name}: {{}}" for name in named)
+    must = f"must be a map, a patch for each cluster by its name, such as `clusters: {{{form}}}`"
+    raise RefusedError(Finding(rules.FIELD_TYPE, must))
+
+
+_SHOWN = 3
 Patch = Annotated[Mapping[str, object], PlainValidator(_patch), WithJsonSchema({"type": "object"})]
 
 
@@ -273,8 +310,10 @@ class Spec(Part):
         default=None,
         description="Where the API server is, for the extra `NetworkPolicy`; default: anywhere, at port 443 or 6443.",
     )
-    clusters: dict[fields.Label, Patch] = Field(
-        default_factory=dict, description="A merge patch (RFC 7386) on this `spec` for each cluster, by its name."
+    clusters: Annotated[dict[fields.Label, Patch], BeforeValidator(_clusters)] = Field(
+        default_factory=dict,
+        description="A merge patch (RFC 7386) on this `spec` for each cluster, by its name; `{}` for one that has it "
+        "as it stands.",
     )
     build_for: fields.Label | None = Field(
         default=None, description="The cluster this build is for; absent: the policy without `clusters`."

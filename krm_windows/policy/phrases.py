@@ -1,27 +1,13 @@
 """Moments in plain English, for annotations and explanations: `Monday 08:00 to Thursday 17:00`."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from datetime import time, timedelta
 
-from krm_windows.gate.recurrence import EVERY_DAY, EVERY_HOUR, EVERY_MINUTE, EVERY_MONTH, EVERY_WEEKDAY, Recurrence
-from krm_windows.policy.moments import ORDINALS, WEEKDAYS, Moment, Value
+from krm_windows.gate.recurrence import EVERY_HOUR, EVERY_MINUTE, Recurrence
+from krm_windows.plurals import counted, plural
+from krm_windows.policy.days import EVERY_DAY, days, listed, numbers
+from krm_windows.policy.moments import Moment, Value
 
-_MONTHS = (
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-)
-_MONDAY_FIRST = (1, 2, 3, 4, 5, 6, 0)
-_NTH = {number: name for name, number in ORDINALS.items()}
 _UNITS = (("day", timedelta(days=1)), ("hour", timedelta(hours=1)), ("minute", timedelta(minutes=1)))
 _FEW = 6
 
@@ -37,7 +23,7 @@ def occurrence(begins: Moment[Value] | None, ends: Moment[Value] | timedelta) ->
 def moment(at: Moment[Value]) -> str:
     """Say a moment: what recurs by its days and times, what does not as it was written."""
     if isinstance(at.value, Recurrence):
-        return " ".join(part for part in (_days(at.value), _times(at.value)) if part)
+        return f"{days(at.value)} {_times(at.value)}" if _few(at.value) else _frequent(at.value)
     return at.text.replace("T", " ")
 
 
@@ -47,47 +33,12 @@ def duration(length: timedelta) -> str:
     for unit, size in _UNITS:
         count, length = divmod(length, size)
         if count:
-            parts.append(_counted(count, unit))
+            parts.append(counted(count, unit))
     return " ".join(parts) or "0 minutes"
 
 
 def _end(ends: Moment[Value] | timedelta) -> str:
     return moment(ends) if isinstance(ends, Moment) else duration(ends)
-
-
-def _counted(count: int, unit: str) -> str:
-    return f"{count} {unit}{'' if count == 1 else 's'}"
-
-
-def _days(recurrence: Recurrence) -> str:
-    if recurrence.nth is not None:
-        (weekday,) = recurrence.weekdays
-        named = f"{_NTH[recurrence.nth]} {WEEKDAYS[weekday]} of the month"
-        return f"{_counted(recurrence.shift, 'day')} after the {named}" if recurrence.shift else named
-    dated = recurrence.days != EVERY_DAY
-    parts = [f"day {_list(sorted(recurrence.days))} of the month"] if dated else []
-    if recurrence.weekdays != EVERY_WEEKDAY or (recurrence.either and not dated):
-        parts.append(_weekdays(recurrence.weekdays))
-    days = (" or " if recurrence.either else " and ").join(parts) or ("daily" if _few(recurrence) else "")
-    if recurrence.months == EVERY_MONTH:
-        return days
-    return f"{days} in {_list(_MONTHS[month - 1] for month in sorted(recurrence.months))}".strip()
-
-
-def _weekdays(numbers: Collection[int]) -> str:
-    """Say days of the week: three and more in a row, over the weekend too, as a range."""
-    firsts = [day for day in _MONDAY_FIRST if day in numbers and (day - 1) % 7 not in numbers]
-    runs = [[(first + i) % 7 for i in range(_length(first, numbers))] for first in firsts] or [list(_MONDAY_FIRST)]
-    return _list(name for run in runs for name in _run(run))
-
-
-def _length(first: int, numbers: Collection[int]) -> int:
-    return next(i for i in range(1, 8) if (first + i) % 7 not in numbers)
-
-
-def _run(run: list[int]) -> list[str]:
-    names = [WEEKDAYS[day] for day in run]
-    return names if len(run) < 3 else [f"{names[0]} to {names[-1]}"]  # noqa: PLR2004 - two read shorter as they are
 
 
 def _few(recurrence: Recurrence) -> bool:
@@ -96,14 +47,18 @@ def _few(recurrence: Recurrence) -> bool:
 
 
 def _times(recurrence: Recurrence) -> str:
-    if _few(recurrence):
-        return _list(
-            f"{hour:02}:{minute:02}" for hour in sorted(recurrence.hours) for minute in sorted(recurrence.minutes)
-        )
-    minutes = "every minute" if recurrence.minutes == EVERY_MINUTE else f"minute {_list(sorted(recurrence.minutes))}"
-    hours = "every hour" if recurrence.hours == EVERY_HOUR else f"hour {_list(sorted(recurrence.hours))}"
-    return f"{minutes} of {hours}"
+    hours, minutes = sorted(recurrence.hours), sorted(recurrence.minutes)
+    return listed([f"{hour:02}:{minute:02}" for hour in hours for minute in minutes])
 
 
-def _list(items: Iterable[object]) -> str:
-    return ", ".join(map(str, items))
+def _frequent(recurrence: Recurrence) -> str:
+    """Say what recurs too often for a list of times: `minutes 0 and 30 of hours 8 to 17 on Monday to Friday`."""
+    times = f"{_field(recurrence.minutes, EVERY_MINUTE, 'minute')} of {_field(recurrence.hours, EVERY_HOUR, 'hour')}"
+    named = days(recurrence)
+    return times if named == EVERY_DAY else f"{times} on {named}"
+
+
+def _field(chosen: Collection[int], every: Collection[int], noun: str) -> str:
+    if chosen == every:
+        return f"every {noun}"
+    return f"{noun if len(chosen) == 1 else plural(noun)} {numbers(chosen)}"

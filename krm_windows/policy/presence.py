@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 
 from krm_windows import gateable, rules
+from krm_windows.policy import suspension
+from krm_windows.policy.suspension import Meaning
 from krm_windows.policy.texts import Tree
 from krm_windows.policy.trouble import Finding, closest
 
@@ -155,12 +157,43 @@ def _target(target: Tree, path: str) -> Iterator[Finding]:
     if ("names" in target) == ("matchLabels" in target):
         yield Finding(rules.TARGET_SELECTOR, "must have exactly one of `names` and `matchLabels`", path=path)
     kind, api_version = target.get("kind"), target.get("apiVersion")
-    if not isinstance(kind, str) or _is_known(kind, api_version if isinstance(api_version, str) else None):
+    if not isinstance(kind, str):
+        return
+    group_version = api_version if isinstance(api_version, str) else None
+    yield from _suspend_field(target, gateable.find(kind, group_version), path)
+    if _is_known(kind, group_version):
         return
     if not {"apiVersion", "resource", "suspendField"} <= target.keys():
         must = "must be a kind of the table, or have `apiVersion`, `resource` and `suspendField` beside it"
         known = sorted(row.kind for row in gateable.TABLE)
         yield Finding(rules.TARGET_KIND, must, kind, closest(kind, known), f"{path}.kind")
+
+
+def _suspend_field(target: dict[str, Tree], row: gateable.Gateable | None, path: str) -> Iterator[Finding]:
+    """Yield what is wrong with the field that closes a target: the gate writes true into it, whatever that means."""
+    field, said = target.get("suspendField"), target.get("trueMeans") == "Closed"
+    place = f"{path}.suspendField"
+    if not isinstance(field, str) or not field.startswith("spec."):
+        return
+    if row is not None:
+        known = ".".join(row.field)
+        if field != known:
+            must = f"must be left out: {row.kind} is closed by {known}, and true in another field does not stop it"
+            yield Finding(rules.SUSPEND_FIELD, must, field, path=place)
+        return
+    means = suspension.meaning(field)
+    if means is Meaning.OPENS:
+        must = (
+            "must be a field that stops reconciliation when it is true: closing writes true, which would have this one "
+            "go on; a kind without such a field cannot be gated"
+        )
+        yield Finding(rules.SUSPEND_FIELD, must, field, path=place)
+    elif means is Meaning.UNKNOWN and not said:
+        must = (
+            "must say what true means, as its name does not tell: write `trueMeans: Closed` beside it if true stops "
+            "reconciliation; if it has it go on, the kind cannot be gated by it"
+        )
+        yield Finding(rules.SUSPEND_FIELD, must, field, path=place)
 
 
 def _is_known(kind: str, api_version: str | None) -> bool:

@@ -158,28 +158,38 @@ def _run(run: list[int]) -> str:
     return str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}"
 
 
+def _without_signs(text: str) -> str:
+    return text.replace("+", "")
+
+
+def _without_tails(text: str) -> str:
+    return re.sub(r"([*?])-[^\s,/]*", r"\1", text)
+
+
 def _without_empty_items(text: str) -> str:
     lists = ([item for item in field.split(",") if item] for field in text.split())
     return " ".join(",".join(items) or "*" for items in lists)
 
 
 _ODD: tuple[tuple[re.Pattern[str], Callable[[str], str]], ...] = (
-    (re.compile(r"(?<![^\s,/-])\+\d"), lambda text: text.replace("+", "")),
-    (
-        re.compile(r"(?<!\S),|,(?!\S)|,,"),
-        lambda text: " ".join(",".join(filter(None, f.split(","))) or "*" for f in text.split()),
-    ),
-    (re.compile(r"[*?]-"), lambda text: re.sub(r"([*?])-[^\s,/]*", r"\1", text)),
+    (re.compile(r"(?<![^\s,/-])\+\d"), _without_signs),
+    (re.compile(r"(?<!\S),|,(?!\S)|,,"), _without_empty_items),
+    (re.compile(r"[*?]-"), _without_tails),
 )
 
 
 def _odd(text: str) -> Finding | None:
-    """Find signs, empty list items and stars with a tail: accepted by Kubernetes, and not meant."""
-    for pattern, clean in _ODD:
-        if pattern.search(text):
-            must = "must have no signs, no empty list items and nothing after a star"
-            return _refusal(rules.CRON_ODD, must, text, clean(text))
-    return None
+    """Find signs, empty list items and stars with a tail: accepted by Kubernetes, and not meant.
+
+    A schedule may be odd in several ways: what is proposed is so in none.
+    """
+    if not any(pattern.search(text) for pattern, _ in _ODD):
+        return None
+    proposed = text
+    for _, clean in _ODD:
+        proposed = clean(proposed)
+    must = "must have no signs, no empty list items and nothing after a star"
+    return _refusal(rules.CRON_ODD, must, text, proposed)
 
 
 def _never(text: str, recurrence: Recurrence) -> Finding | None:

@@ -68,14 +68,25 @@ def json_schema(model: type[BaseModel]) -> dict[str, Schema]:
     """Return the JSON Schema (2020-12) of an object as it stands in a file, null and cluster patches included."""
     tree, kind = structure(model), model.__name__
     spec = _at(tree, "properties", "spec")
-    if "clusters" in _at(spec, "properties"):
+    has_clusters = "clusters" in _at(spec, "properties")
+    if has_clusters:
         _at(spec, "properties", "clusters")["additionalProperties"] = _patch(spec)
+    whole = _nullable(tree)
+    if has_clusters:
+        _name_clusters(_at(whole, "properties", "spec", "properties", "clusters"), _patch(spec))
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": f"{SOURCE}/function-config/{kind.lower()}.schema.json",
         "title": kind,
-        **_nullable(tree),
+        **whole,
     }
+
+
+def _name_clusters(clusters: dict[str, Schema], patch: dict[str, Schema]) -> None:
+    """Demand a map for each cluster: one with nothing behind its name would be forgotten."""
+    names = _dict(clusters.get("patternProperties"))
+    clusters["patternProperties"] = dict.fromkeys(names, _nullable(patch))
+    clusters["additionalProperties"] = False
 
 
 def _at(tree: dict[str, Schema], *path: str) -> dict[str, Schema]:
@@ -89,9 +100,10 @@ def _at(tree: dict[str, Schema], *path: str) -> dict[str, Schema]:
 
 
 def _patch(spec: dict[str, Schema]) -> dict[str, Schema]:
-    """Return the schema of a merge patch on `spec`: nothing required, no empty map, no patch inside a patch."""
+    """Return the schema of a merge patch on `spec`: nothing required, no empty map in it, no patch inside a patch."""
     properties = {k: v for k, v in _at(spec, "properties").items() if k not in ("clusters", "buildFor")}
-    return _partial({"type": "object", "additionalProperties": False, "properties": properties})
+    patch = _partial({"type": "object", "additionalProperties": False, "properties": properties})
+    return {key: value for key, value in patch.items() if key != "minProperties"}
 
 
 def _partial(node: dict[str, Schema]) -> dict[str, Schema]:

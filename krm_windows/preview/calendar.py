@@ -7,8 +7,8 @@ from functools import cache
 from zoneinfo import ZoneInfo
 
 from krm_windows.gate import wallclock
-from krm_windows.gate.decide import Segment, timeline
 from krm_windows.gate.timetable import Timetable
+from krm_windows.schedule.timeline import Segment, timeline
 
 
 @dataclass(frozen=True, slots=True)

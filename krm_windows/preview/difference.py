@@ -7,9 +7,9 @@ from itertools import pairwise
 from zoneinfo import ZoneInfo
 
 from krm_windows.gate import wallclock
-from krm_windows.gate.decide import Segment, timeline
 from krm_windows.gate.timetable import Timetable
 from krm_windows.preview.calendar import Period
+from krm_windows.schedule.timeline import Segment, timeline
 
 
 @dataclass(frozen=True, slots=True)

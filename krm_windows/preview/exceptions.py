@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
 
-from krm_windows.gate.decide import timeline
 from krm_windows.gate.timetable import Rule, Timetable
+from krm_windows.schedule.timeline import timeline
 
 
 @dataclass(frozen=True, slots=True)

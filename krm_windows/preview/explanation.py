@@ -6,12 +6,13 @@ from zoneinfo import ZoneInfo
 
 from krm_windows import escape
 from krm_windows.gate import wallclock
-from krm_windows.gate.recurrence import EVERY_DAY, EVERY_HOUR, EVERY_MINUTE, EVERY_MONTH, EVERY_WEEKDAY, Recurrence
+from krm_windows.gate.recurrence import EVERY_HOUR, EVERY_MINUTE, Recurrence
 from krm_windows.gate.timetable import Timetable
 from krm_windows.policy import phrases
+from krm_windows.policy.days import days
 from krm_windows.policy.hooks import Hook, Hooks
 from krm_windows.policy.model import Freeze, Override, Spec, Window, WindowPolicy
-from krm_windows.policy.moments import ORDINALS, WEEKDAYS, Moment, Value
+from krm_windows.policy.moments import Moment, Value
 from krm_windows.preview.clock import shown, stamp
 
 _CLOCKS = """\
@@ -124,29 +125,13 @@ def _words(value: Value, zone: ZoneInfo) -> str:
 
 
 def _fields(recurrence: Recurrence) -> str:
-    """Say a recurrence field by field, as the cluster has it."""
-    nth = next((f"{name} " for name, number in ORDINALS.items() if number == recurrence.nth), "")
-    weekdays = [f"{nth}{WEEKDAYS[day]}" for day in sorted(recurrence.weekdays)]
-    days = [
-        part
-        for part in (
-            _field("day", recurrence.days, EVERY_DAY),
-            f"weekday {', '.join(weekdays)}" if recurrence.weekdays != EVERY_WEEKDAY else "",
-        )
-        if part
-    ]
-    parts = (
-        _field("minute", recurrence.minutes, EVERY_MINUTE) or "every minute",
-        _field("hour", recurrence.hours, EVERY_HOUR) or "every hour",
-        (" or " if recurrence.either else "; ").join(days) or "every day",
-        _field("month", recurrence.months, EVERY_MONTH),
-        f"{recurrence.shift} days later" if recurrence.shift else "",
-    )
-    return "; ".join(part for part in parts if part)
+    """Say a recurrence as the cluster has it: the minutes, the hours, and the days that they are of."""
+    minutes = _field("minute", recurrence.minutes, EVERY_MINUTE)
+    return f"{minutes}; {_field('hour', recurrence.hours, EVERY_HOUR)}; {days(recurrence)}"
 
 
 def _field(name: str, numbers: Collection[int], every: Collection[int]) -> str:
-    return "" if numbers == every else f"{name} {', '.join(map(str, sorted(numbers)))}"
+    return f"every {name}" if numbers == every else f"{name} {', '.join(map(str, sorted(numbers)))}"
 
 
 def _order(timetable: Timetable) -> Iterator[str]:

@@ -5,9 +5,10 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
 from krm_windows.escape.icalendar import page, text
-from krm_windows.gate.decide import Segment, decide
+from krm_windows.gate.decide import decide
 from krm_windows.gate.timetable import Timetable
 from krm_windows.preview.calendar import Calendar
+from krm_windows.schedule.timeline import Segment
 
 
 def render(every: Sequence[Calendar]) -> str:

@@ -6,10 +6,10 @@ from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 from krm_windows.gate import wallclock
-from krm_windows.gate.decide import Segment
 from krm_windows.preview import clock, exceptions
 from krm_windows.preview.calendar import Calendar, alike
 from krm_windows.preview.text import span
+from krm_windows.schedule.timeline import Segment
 
 KINDS = {
     "open": "open",

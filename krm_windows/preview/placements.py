@@ -3,6 +3,7 @@
 from krm_windows import escape
 from krm_windows.classes.model import ChangeClass, Spec
 from krm_windows.classes.partition import Partition, Placement, Reason, title
+from krm_windows.plurals import counted
 
 
 def text(spec: Spec, partition: Partition) -> str:
@@ -14,7 +15,7 @@ def _block(declared: ChangeClass, placed: list[Placement]) -> str:
     gate = f"gated by {declared.policy}" if declared.policy else "never gated"
     titles = [escape.word(title(placement.resource)) for placement in placed]
     width = max(map(len, titles), default=0)
-    head = f"{declared.name}, {gate}: {len(placed)} object{'' if len(placed) == 1 else 's'}\n"
+    head = f"{declared.name}, {gate}: {counted(len(placed), 'object')}\n"
     return head + "".join(
         f"  {name:{width}}  {escape.word(why(placed))}\n" for name, placed in zip(titles, placed, strict=True)
     )

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from krm_windows.gate.decide import Decision, Segment
+from krm_windows.gate.decide import Decision
 from krm_windows.preview.calendar import Calendar
 from krm_windows.preview.clock import stamp
 from krm_windows.preview.difference import Change, Difference
+from krm_windows.schedule.timeline import Segment
 
 Record = dict[str, object]
 

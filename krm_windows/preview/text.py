@@ -9,10 +9,10 @@ from operator import attrgetter
 from zoneinfo import ZoneInfo
 
 from krm_windows.gate import wallclock
-from krm_windows.gate.decide import Segment
 from krm_windows.preview import clock, exceptions
 from krm_windows.preview.calendar import Calendar, alike
 from krm_windows.preview.clock import shown
+from krm_windows.schedule.timeline import Segment
 
 CELL = timedelta(hours=2)
 CELLS = 12

@@ -5,5 +5,6 @@ Files are read and builds asked for through `workspace`; nothing is fetched, and
 
 from krm_windows.repository.follow import Survey, survey
 from krm_windows.repository.model import Cluster, Gate, Kustomization, Notice, Object
+from krm_windows.repository.sources import Given, Hints
 
-__all__ = ["Cluster", "Gate", "Kustomization", "Notice", "Object", "Survey", "survey"]
+__all__ = ["Cluster", "Gate", "Given", "Hints", "Kustomization", "Notice", "Object", "Survey", "survey"]

@@ -1,6 +1,7 @@
 """Builds: each directory once for each way in which it is built, however many clusters share it."""
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -15,6 +16,12 @@ from krm_windows.workspace.kustomize import Builder, BuildError
 from krm_windows.workspace.reading import KUSTOMIZATIONS
 
 ORIGINS = "originAnnotations"
+# What kustomize says where an object, a field or the only content of a kustomization is not there (kustomize api).
+_LACKING = re.compile(
+    r"no matches for|no resource matches|nothing selected by|failed to find unique target|unable to find|is empty"
+    r"|missing (?:path|value|key)|cannot be mapped to a field|not found in",
+)
+_FILE = re.compile(r"\bFile: (\S+)")
 Progress = Callable[[int, int], None]
 """Told after each build how many are done, of how many that are known of."""
 
@@ -34,12 +41,16 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Build:
-    """What came of a request: `complete` unless something was left out or failed; `policies` by their files."""
+    """What came of a request: `complete` unless something was left out or failed; `policies` by their files.
+
+    `unbuilt` says why there is nothing, where only what was left out as remote may be to blame.
+    """
 
     objects: tuple[Object, ...] = ()
     notices: tuple[Notice, ...] = ()
     policies: tuple[tuple[str, KubeObject], ...] = ()
     complete: bool = True
+    unbuilt: Notice | None = None
 
 
 @dataclass
@@ -75,7 +86,9 @@ class Builds:
             *(each for build in plugins for each in build.notices),
             *([notice] if notice else []),
         )
-        return Build(found, tuple(dict.fromkeys(notices)), tuple(policies), not (failed or notice or closure.notices))
+        complete = not (failed or notice or closure.notices)
+        unbuilt = notice if notice and notice.rule is rules.NOT_FOLLOWED else None
+        return Build(found, tuple(dict.fromkeys(notices)), tuple(policies), complete, unbuilt)
 
     def _plugin(self, directory: str, above: frozenset[str]) -> Build:
         """Build a directory of plugins once, however many others name it."""
@@ -175,7 +188,17 @@ def _note_origins(closure: Closure) -> None:
 
 
 def _failed(closure: Closure, place: str, said: str) -> Notice:
-    """Name a failure: one that may come of what was left out here says nothing about the repository."""
-    if closure.remote:
+    """Name a failure: one that comes of what was left out here says nothing about the repository.
+
+    It can come of that only where the builder lacks something: a file that it cannot read is one of this repository.
+    """
+    if closure.remote and _LACKING.search(said):
         return Notice(rules.NOT_FOLLOWED, f"cannot be built without its remote parts: {said}", place)
-    return Notice(rules.BUILD_FAILED, f"cannot be built: {said}", place)
+    return Notice(rules.BUILD_FAILED, f"cannot be built: {said}", _named(closure, said) or place)
+
+
+def _named(closure: Closure, said: str) -> str | None:
+    """Return the file that a builder names, as some kustomization has it; None where that is not clear."""
+    names = {name.rpartition("/")[2] for name in _FILE.findall(said)}
+    found = [path for path in closure.files if path.rpartition("/")[2] in names]
+    return found[0] if len(found) == 1 else None

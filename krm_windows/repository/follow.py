@@ -1,29 +1,26 @@
 """From each cluster's directory through its Flux Kustomizations, as far as they lead into this repository."""
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from posixpath import basename, dirname, join, normpath
+from posixpath import basename, dirname
 
 from krm_windows import rules
 from krm_windows.gateable import KUSTOMIZE
 from krm_windows.krm import Value
-from krm_windows.repository import artifacts, policies, substitution
+from krm_windows.repository import artifacts, policies, resourcesets, substitution
 from krm_windows.repository.builds import Build, Builds, Request
 from krm_windows.repository.closure import GROUP, kustomization_file, window_policies
 from krm_windows.repository.model import Cluster, Gate, Identity, Kustomization, Notice, Object
 from krm_windows.repository.objects import substituted
 from krm_windows.repository.policies import Written
+from krm_windows.repository.sources import Hints, Sources, below
 from krm_windows.repository.substitution import Variables
 from krm_windows.workspace.checkout import Checkout
 
 # `flux bootstrap` and the operator name what delivers a cluster's own directory like their namespace.
 ROOT = "flux-system/flux-system"
-_OPERATOR = "fluxcd.controlplane.io"
-_SCHEME = re.compile(r"[a-z+]+://")
-_USER = re.compile(r"[^@/]*@")
 
 
 @dataclass(frozen=True)
@@ -38,23 +35,34 @@ class Survey:
 
 @dataclass
 class _State:
-    """A cluster while it is followed: what is known, and the requests that are due, each with who made it."""
+    """A cluster while it is followed: what is known, and the requests that are due, each with who made it.
+
+    `waiting` are the Kustomizations of which nothing says yet which directory of this repository they apply.
+    """
 
     name: str
     root: str
+    sources: Sources
     found: dict[str, Kustomization] = field(default_factory=dict)
     built: dict[str, Build] = field(default_factory=dict)
     due: list[tuple[Kustomization, Request]] = field(default_factory=list)
+    waiting: list[Kustomization] = field(default_factory=list)
     known: dict[Identity, Object] = field(default_factory=dict)
-    home: set[str] = field(default_factory=set)
     met: set[str] = field(default_factory=set)
     notices: list[Notice] = field(default_factory=list)
 
 
-def survey(tree: Checkout, clusters: Sequence[str], builds: Builds) -> Survey:
-    """Follow the clusters whose directories are given; what they share is built once."""
+def survey(tree: Checkout, clusters: Sequence[str], builds: Builds, hints: Hints | None = None) -> Survey:
+    """Follow the clusters whose directories are given; what they share is built once.
+
+    `hints` say which sources are this repository, where nothing in it does.
+    """
     last = Counter(basename(directory) for directory in clusters)
-    states = [_begun(each, basename(each) if last[basename(each)] == 1 else each) for each in clusters]
+    known = hints or Hints()
+    addresses = set(known.addresses)
+    states = [
+        _begun(each, basename(each) if last[basename(each)] == 1 else each, known, addresses) for each in clusters
+    ]
     shared: dict[tuple[Request, Variables, bool], tuple[Object, ...]] = {}
     while any(state.due for state in states):
         rounds = [(state, _ready(state)) for state in states]
@@ -63,13 +71,19 @@ def survey(tree: Checkout, clusters: Sequence[str], builds: Builds) -> Survey:
             for kustomization, request in ready:
                 arrived = _applying(state, kustomization, request, builds.done[request], shared)
                 state.built[arrived.key] = builds.done[request]
-                _arrived(tree, state, arrived)
+                _arrived(state, arrived)
+        for state in states:
+            _decide(tree, state)
+    for state in states:
+        _give_up(tree, state)
     return _survey(tree, states, builds)
 
 
-def _begun(directory: str, name: str) -> _State:
+def _begun(directory: str, name: str, hints: Hints, addresses: set[str]) -> _State:
+    known: dict[Identity, Object] = {}
+    sources = Sources(directory, known, hints.given, addresses)
     root = Kustomization(ROOT, None, None, directory)
-    return _State(name, directory, due=[(root, Request(directory))])
+    return _State(name, directory, sources, known=known, due=[(root, Request(directory))])
 
 
 def _ready(state: _State) -> list[tuple[Kustomization, Request]]:
@@ -100,29 +114,44 @@ def _applying(
 ) -> Kustomization:
     """Return a Kustomization with what it applies."""
     if kustomization.own is None:
-        kustomization = _rooted(kustomization, build.objects)
+        kustomization = _rooted(kustomization, build.objects, state.sources)
     objects = _substituted(state, kustomization, request, build, shared)
     return replace(kustomization, objects=objects, complete=build.complete)
 
 
-def _arrived(tree: Checkout, state: _State, kustomization: Kustomization) -> None:
+def _arrived(state: _State, kustomization: Kustomization) -> None:
     """Note what a Kustomization applies, and what that leads to."""
+    kustomization = _expanded(state, kustomization)
     state.found[kustomization.key] = kustomization
     state.met.add(kustomization.key)
     for item in kustomization.objects:
         state.known.setdefault(item.identity, item)
-    state.home |= _addresses(state, kustomization)
+    state.sources.learn(kustomization.objects, kustomization.namespace)
     for own in kustomization.objects:
         if (own.group, own.kind) == (KUSTOMIZE, "Kustomization"):
-            _follow(tree, state, own, kustomization)
+            _meet(state, own, kustomization)
 
 
-def _rooted(root: Kustomization, objects: Sequence[Object]) -> Kustomization:
+def _expanded(state: _State, kustomization: Kustomization) -> Kustomization:
+    """Add what ResourceSets make in the cluster to what the Kustomization that delivers them applies."""
+    sets = [item for item in kustomization.objects if resourcesets.is_one(item)]
+    objects, complete = list(kustomization.objects), kustomization.complete
+    for item in sets:
+        found = resourcesets.expand(item)
+        objects += found.objects
+        for reason in found.reasons:
+            complete = False
+            state.notices.append(Notice(rules.NOT_FOLLOWED, f"what it makes is not all known: {reason}", about=item))
+    return replace(kustomization, objects=tuple(objects), complete=complete)
+
+
+def _rooted(root: Kustomization, objects: Sequence[Object], sources: Sources) -> Kustomization:
     """Return a cluster's root as the Kustomization that applies the cluster's own directory, where Git has that."""
-    for item in objects:
-        if (item.group, item.kind) == (KUSTOMIZE, "Kustomization") and _path(item) == root.path:
-            return replace(root, key=f"{item.namespace}/{item.name}", own=item)
-    return root
+    sources.learn(objects, root.namespace)
+    own = sources.sync.item if sources.sync is not None else None
+    if own is None or (own.group, own.kind) != (KUSTOMIZE, "Kustomization"):
+        return root
+    return replace(root, key=f"{own.namespace or root.namespace}/{own.name}", own=own)
 
 
 def _substituted(
@@ -138,86 +167,70 @@ def _substituted(
     return shared[key]
 
 
-def _follow(tree: Checkout, state: _State, own: Object, parent: Kustomization) -> None:
-    """Ask for the build of a Kustomization, unless it was met before or its path is not one of this repository."""
+def _meet(state: _State, own: Object, parent: Kustomization) -> None:
+    """Take in a Kustomization, unless it was met before."""
     key = f"{own.namespace or parent.namespace}/{own.name}"
-    if key in state.met:
-        return
-    state.met.add(key)
-    kustomization = Kustomization(key, own, parent.key, _path(own))
-    found = _directory(tree, state, kustomization)
-    if isinstance(found, str):
-        state.due.append((replace(kustomization, path=found), Request.of(found, _changes(own))))
-    else:
-        state.found[key] = replace(kustomization, complete=False)
-        state.notices.append(found)
+    if key not in state.met:
+        state.met.add(key)
+        state.waiting.append(Kustomization(key, own, parent.key, below("", own.text("spec", "path"))))
 
 
-def _path(own: Object) -> str:
-    """Return the directory that a Kustomization applies; `.` is the repository's own."""
-    return normpath(join(".", own.text("spec", "path").lstrip("/") or "."))
+def _decide(tree: Checkout, state: _State) -> None:
+    """Ask for the builds of those Kustomizations of which it is known by now where they lead."""
+    waiting, state.waiting = state.waiting, []
+    for kustomization in waiting:
+        found = _directory(state, kustomization)
+        if found is None or not tree.is_directory(found):
+            state.waiting.append(kustomization)
+        else:
+            request = Request.of(found, _changes(kustomization.own)) if kustomization.own else Request(found)
+            state.due.append((replace(kustomization, path=found), request))
 
 
-def _directory(tree: Checkout, state: _State, kustomization: Kustomization) -> str | Notice:
-    """Return the directory of this repository that a Kustomization applies, or say why it is not followed."""
+def _give_up(tree: Checkout, state: _State) -> None:
+    """Say of each Kustomization that led nowhere why."""
+    for kustomization in state.waiting:
+        state.found[kustomization.key] = replace(kustomization, complete=False)
+        state.notices.append(_lost(tree, state, kustomization))
+
+
+def _directory(state: _State, kustomization: Kustomization) -> str | None:
+    """Return the directory of this repository that a Kustomization applies; None as long as none is known."""
+    source, path = kustomization.source, kustomization.path
+    if source is None or "${" in path:
+        return None
+    if source[1] != artifacts.KIND:
+        home = state.sources.home(source)
+        return below(home, path) if home is not None else None
+    for origin, directory in artifacts.directories(source, path, state.known.values()):
+        home = state.sources.home(origin)
+        if home is not None:
+            return below(home, directory)
+    return None
+
+
+def _lost(tree: Checkout, state: _State, kustomization: Kustomization) -> Notice:
+    """Say why a Kustomization is not followed: its path, or its source, or what puts that together."""
     source, path, own = kustomization.source, kustomization.path, kustomization.own
     if source is None or "${" in path:
         return Notice(rules.NOT_FOLLOWED, f"its path {path}, or its source, is known to the cluster only", about=own)
-    if source[1] == artifacts.KIND:
-        every = artifacts.directories(source, path, state.known.values())
-        return next((found for origin, found in every if _is_home(state, origin)), _foreign(kustomization))
-    if not _is_home(state, source) and not (_is_unknown(state, source) and path != "." and tree.is_directory(path)):
-        return _foreign(kustomization)
-    return path if tree.is_directory(path) else _missing(tree, kustomization, source)
-
-
-def _missing(tree: Checkout, kustomization: Kustomization, source: Identity) -> Notice:
-    path, own = kustomization.path, kustomization.own
-    if path.startswith("../") or tree.real(path) is None:
+    found = _directory(state, kustomization)
+    if found is None:
+        reason = _reason(state, source)
+        message = f"it is not followed: {reason}"
+        return Notice(rules.NOT_FOLLOWED, message, about=own, fact=reason, of=str(kustomization))
+    if tree.real(found) is None:
         return Notice(rules.NOT_FOLLOWED, f"its path {path} leads out of the repository", about=own)
     if source[1] != "GitRepository":  # an artifact may hold a part of the repository only
-        return _foreign(kustomization)
+        message = f"there is no {found} here, and {source[1]} {source[2]}/{source[3]} may hold another part"
+        return Notice(rules.NOT_FOLLOWED, message, about=own)
     return Notice(rules.BUILD_FAILED, f"its path {path} does not exist", about=own)
 
 
-def _foreign(kustomization: Kustomization) -> Notice:
-    _, kind, namespace, name = kustomization.source or ("", "", "", "")
-    message = f"it applies {kind} {namespace}/{name}, which is not known to be this repository"
-    return Notice(rules.NOT_FOLLOWED, message, about=kustomization.own)
-
-
-def _is_home(state: _State, source: Identity) -> bool:
-    """Whether a source is this repository: that of the cluster's root, or one of the same address."""
-    root = next((each.source for each in state.found.values() if each.path == state.root and each.own), None)
-    if source == root or (root is None and f"{source[2]}/{source[3]}" == ROOT):
-        return True
-    declared = state.known.get(source)
-    address = declared.text("spec", "url") if declared else ""
-    return bool(address) and _normal(address) in state.home
-
-
-def _is_unknown(state: _State, source: Identity) -> bool:
-    """Whether nothing tells that a source is another repository."""
-    return not state.home or source not in state.known
-
-
-def _addresses(state: _State, kustomization: Kustomization) -> set[str]:
-    """Return the addresses of this repository that what a cluster's root applies gives away."""
-    if kustomization.path != state.root:
-        return set()
-    declared = state.known.get(kustomization.source) if kustomization.source else None
-    found = [declared.text("spec", "url")] if declared else []
-    found += [item.text("spec", "sync", "url") for item in kustomization.objects if item.group == _OPERATOR]
-    return {_normal(address) for address in found if address}
-
-
-def _normal(address: str) -> str:
-    """Return an address without scheme, user and suffix, so that one repository has one."""
-    scheme = _SCHEME.match(address)
-    place = scheme.end() if scheme else 0
-    user = _USER.match(address, place)
-    place = user.end() if user else place
-    return address[place:].rstrip("/").removesuffix(".git").replace(":", "/").lower()
+def _reason(state: _State, source: Identity) -> str:
+    if source[1] != artifacts.KIND:
+        return state.sources.foreign(source)
+    return f"no directory of this repository is known to be in {source[1]} {source[2]}/{source[3]}"
 
 
 def _changes(own: Object) -> dict[str, Value]:
@@ -235,14 +248,44 @@ def _survey(tree: Checkout, states: Sequence[_State], builds: Builds) -> Survey:
     loose = _loose(tree, states, within)
     clusters = tuple(_cluster(state, own, loose) for state, own in zip(states, within, strict=True))
     wrong = [each.faulty() for each in (*read.values(), *loose) if each.loaded.policy is None]
-    found = [*chain.from_iterable(state.notices for state in states), *wrong]
+    unbuilt = {notice: instead for state in states for notice, instead in _unbuilt(state)}
+    found = [*_assumed(tree, states), *chain.from_iterable(state.notices for state in states), *wrong]
     built = {id(build): build for state in states for build in state.built.values()}
+    found += [unbuilt.get(notice, notice) for build in built.values() for notice in build.notices]
     return Survey(
         tree,
         clusters,
-        tuple(dict.fromkeys([*found, *(notice for build in built.values() for notice in build.notices)])),
+        tuple(dict.fromkeys(found)),
         len(builds.done),
     )
+
+
+def _unbuilt(state: _State) -> Iterator[tuple[Notice, Notice]]:
+    """Yield what is said in place of a notice, where the cluster's own directory is what could not be built."""
+    root = next(iter(state.built.values()))
+    if root.unbuilt is not None:
+        message = f"{state.root} {root.unbuilt.message}; so nothing is known of this cluster"
+        yield root.unbuilt, replace(root.unbuilt, rule=rules.CLUSTER_UNBUILT, message=message)
+
+
+def _assumed(tree: Checkout, states: Sequence[_State]) -> Iterator[Notice]:
+    """Say once where nothing but a name tells which source this directory is."""
+    found = [state for state in states if state.sources.assumed and state.sources.sync is None]
+    if found:
+        clusters = f" (in {len(found)} clusters)" if len(found) > 1 else ""
+        message = (
+            f"nothing here says which source this directory is{clusters}: it is taken for {ROOT}, as `flux bootstrap` "
+            f"and the Flux Operator name it; `--source {ROOT}=.` confirms it"
+        )
+        yield Notice(rules.SOURCE_ASSUMED, message, _entrance(tree, found[0].root))
+
+
+def _entrance(tree: Checkout, root: str) -> str:
+    """Return a file of a cluster's directory to speak of, the directory itself where it has none."""
+    file = kustomization_file(tree, root)
+    if file is not None:
+        return file
+    return next((path for path in tree.manifests() if path.startswith(f"{root}/")), root)
 
 
 def _within(state: _State, read: dict[tuple[str, bytes], Written]) -> Iterator[tuple[Written, Kustomization]]:

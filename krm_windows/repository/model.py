@@ -18,7 +18,8 @@ Identity = tuple[str, str, str, str]
 class Object:
     """An object that is applied; `file` is where it stands, empty where only the origin that kustomize notes says so.
 
-    `first` is the line of the file before it, `directory` the one that was built.
+    `first` is the line of the file before it, `directory` the one that was built. `made_by` is the ResourceSet that has
+    it made in the cluster.
     """
 
     item: KubeObject
@@ -29,6 +30,7 @@ class Object:
     file: str = ""
     first: int = 0
     directory: str = ""
+    made_by: "Object | None" = None
 
     @property
     def group(self) -> str:
@@ -77,13 +79,18 @@ class Object:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """Something that was met while following: left out, or not to be built; `about` is the object, if it is one."""
+    """Something that was met while following: left out, or not to be built; `about` is the object, if it is one.
+
+    What several objects meet with for one reason has the same `fact`, and each its own `of`.
+    """
 
     rule: Rule
     message: str
     file: str = ""
     line: int = 1
     about: Object | None = None
+    fact: str = ""
+    of: str = ""
 
 
 @dataclass(frozen=True)

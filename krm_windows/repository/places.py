@@ -9,6 +9,8 @@ from krm_windows.workspace.checkout import Checkout
 
 def place(tree: Checkout, item: Object) -> tuple[str, KubeObject | None]:
     """Return the file that an object comes from, and its document there; None where it was generated."""
+    if item.made_by is not None:
+        return place(tree, item.made_by)
     file = item.file or _origin(tree, item)
     found = [each for each in _documents(tree, file) if each.kind == item.kind]
     exact = [each for each in found if item.file and each.source.count(b"\n", 0, each.start) == item.first]

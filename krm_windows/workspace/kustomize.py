@@ -5,6 +5,7 @@ It runs in a sandbox: what it prints depends on those files and the program's ve
 
 import hashlib
 import os
+import re
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -23,6 +24,7 @@ from krm_windows.workspace.sandbox.executables import Executable
 # Flux builds with files from anywhere in the repository.
 _ANYWHERE, _BELOW = "--load-restrictor=LoadRestrictionsNone", "--load-restrictor=LoadRestrictionsRootOnly"
 _FORMAT = "2"
+_STATUS = re.compile(r"(?:exit status|signal:) .*")
 _NO_DIRECTORY = "': must build at directory:"
 _COMMANDS = {"kustomize": (("build",), ("version",)), "kubectl": (("kustomize",), ("version", "--client"))}
 NAMES = " or ".join(_COMMANDS)
@@ -181,14 +183,21 @@ def is_kustomization(path: Path) -> bool:
 def _checked(done: Finished) -> bytes:
     """Return what a program printed; raises WorkspaceError with what it said last where it failed."""
     if done.code != 0:
-        raise WorkspaceError(_last(done.complaints.decode(errors="replace")))
+        raise WorkspaceError(reason(done.complaints.decode(errors="replace"), done.code))
     return done.output
 
 
-def _last(said: str) -> str:
-    """Return what a program said last: of an error in an error, each behind a quoted path, the innermost.
+def reason(said: str, code: int) -> str:
+    """Return what a program said last: of an error in an error, each behind a quoted path, the innermost with a reason.
 
-    kustomize takes a file that it cannot read for a directory, and complains of that last.
+    kustomize takes a file that it cannot read for a directory, and complains of that last. An exit status of what it
+    ran is no reason, so that is told with what stands before it.
     """
-    lines = [line.strip() for line in said.splitlines() if line.strip()] or ["failed without a word"]
-    return lines[-1].partition(_NO_DIRECTORY)[0].removeprefix("Error: ").removeprefix("error: ").rpartition("': ")[2]
+    lines = [line.strip() for line in said.splitlines() if line.strip()] or [f"failed without a word, with {code}"]
+    line = lines[-1].partition(_NO_DIRECTORY)[0].removeprefix("Error: ").removeprefix("error: ")
+    innermost = line.rpartition("': ")[2]
+    if not _STATUS.fullmatch(innermost):
+        return innermost
+    if line == innermost and len(lines) > 1:
+        return f"{lines[-2]}: {line}"
+    return line

@@ -14,11 +14,12 @@ from zoneinfo import ZoneInfo
 
 import yaml
 from lab.api import Api, ApiError, Object
-from lab.places import ADMIN, ARTIFACT_PORT, BIN, GIT, GIT_PORT, LOGS
+from lab.places import ADMIN, BIN, GIT, GIT_PORT, LOGS
+from lab.processes import HANG, pace
 
 from krm_windows.gate.marks import mark
 
-__all__ = ["ARTIFACT_PORT", "Object", "Story", "Window", "daily", "minute"]
+__all__ = ["Object", "Story", "Window", "daily", "minute", "pace", "soon"]
 
 FUNCTION = Path(sys.executable).with_name("krm-windows")
 ZONE = ZoneInfo("Europe/Berlin")
@@ -26,7 +27,6 @@ PARENT, APPS = "fleet", "apps"
 INTERVAL = 15  # seconds between two reconciles of every Kustomization
 SOURCE_INTERVAL = 4
 PAUSE = 0.7  # seconds between two looks of a story at the cluster
-SCENE = 120  # seconds that a step may take of which nothing is promised
 Spec = dict[str, object]
 AUTHOR = {f"GIT_{role}_{key}": "story" for role in ("AUTHOR", "COMMITTER") for key in ("NAME", "EMAIL")}
 
@@ -50,6 +50,11 @@ def minute(after: float = 0) -> datetime:
     return ahead.replace(second=0, microsecond=0) + timedelta(minutes=1)
 
 
+def soon(after: float) -> datetime:
+    """Return a full minute that leaves so many seconds of work time, more where the machine is busy."""
+    return minute(after * pace())
+
+
 def daily(instant: datetime) -> str:
     """Write an instant as a moment of every day."""
     return f"daily {instant.astimezone(ZONE):%H:%M}"
@@ -61,19 +66,20 @@ def wall(instant: datetime) -> str:
 
 
 def window(after: float = 60, length: int = 1) -> Window:
-    """Return a window that opens at least `after` seconds from now, for so many minutes."""
-    opens = minute(after)
-    return Window(opens, opens + timedelta(minutes=length))
+    """Return a window that opens at least `after` seconds from now, for so many minutes; later and longer if busy."""
+    opens = soon(after)
+    return Window(opens, opens + timedelta(minutes=length * pace()))
 
 
 def far_window() -> Window:
     """Return a window that opens in twelve hours: until then it is closed."""
-    return window(12 * 3600, 5)
+    opens = minute(12 * 3600)
+    return Window(opens, opens + timedelta(minutes=5))
 
 
 def open_window(after: float) -> Window:
     """Return a window that is open now, and closes at least `after` seconds from now."""
-    return Window(minute(-360), minute(after))
+    return Window(minute(-360), soon(after))
 
 
 def since(instant: datetime) -> float:
@@ -86,11 +92,11 @@ def sleep_until(instant: datetime) -> None:
     time.sleep(max((instant - datetime.now(UTC)).total_seconds(), 0))
 
 
-def eventually(what: str, holds: Callable[[], bool], within: float = SCENE) -> float:
-    """Wait until something holds, and return after how many seconds it did; fail when it does not in time."""
+def eventually(what: str, holds: Callable[[], bool]) -> float:
+    """Wait until something holds, and return after how many seconds it did; fail when nothing comes of it."""
     began = time.monotonic()
     while not holds():
-        assert time.monotonic() - began < within, f"not within {within:.0f} s: {what}"
+        assert time.monotonic() - began < HANG, f"not within {HANG:.0f} s: {what}"
         time.sleep(PAUSE)
     return time.monotonic() - began
 
@@ -182,7 +188,7 @@ class Story:
         """Return a WindowPolicy; its targets are the Kustomization `apps` unless the spec says otherwise."""
         whole: Spec = {
             "timeZone": str(ZONE),
-            "interval": "30m",
+            "interval": "12h",  # so that no look but those of the edges does what a story waits for
             "targets": [{"kind": "Kustomization", "names": [APPS]}],
         }
         meta = {"name": name, "namespace": self.name}
@@ -267,17 +273,17 @@ class Story:
         found = self.api.find("configmaps", self.name, name)
         return found["data"].get("version") if found else None
 
-    def eventually_applied(self, version: str, within: float = SCENE) -> float:
+    def eventually_applied(self, version: str) -> float:
         """Wait until a version of the application is in the cluster."""
-        return eventually(f"version {version} is applied", lambda: self.version() == version, within)
+        return eventually(f"version {version} is applied", lambda: self.version() == version)
 
-    def eventually_closed(self, within: float = SCENE) -> float:
+    def eventually_closed(self) -> float:
         """Wait until the policy has closed `apps`."""
-        return eventually("apps is closed", self.closed, within)
+        return eventually("apps is closed", self.closed)
 
-    def eventually_open(self, within: float = SCENE) -> float:
+    def eventually_open(self) -> float:
         """Wait until the policy has opened `apps`."""
-        return eventually("apps is open", self.open, within)
+        return eventually("apps is open", self.open)
 
     def head(self) -> str:
         """Return the newest commit."""
@@ -299,9 +305,9 @@ class Story:
         parent = self.api.get("kustomizations", self.name, PARENT)
         return self.head() in parent.get("status", {}).get("lastAppliedRevision", "")
 
-    def eventually_delivered(self, within: float = SCENE) -> float:
+    def eventually_delivered(self) -> float:
         """Wait until `fleet` has applied the newest commit."""
-        return eventually("the commit is delivered", self.delivered, within)
+        return eventually("the commit is delivered", self.delivered)
 
     def waits(self, version: str, intervals: float = 2.2) -> None:
         """Watch that the application stays at a version through several reconcile intervals."""
@@ -327,9 +333,9 @@ class Story:
         """Say whether a Job logged these words about a target."""
         return any(words in str(line.get("done") or line.get("left") or line.get("error")) for line in self.log())
 
-    def eventually_says(self, words: str, within: float = SCENE) -> float:
+    def eventually_says(self, words: str) -> float:
         """Wait until a Job has logged these words about a target; its deed is seen a moment before its log."""
-        return eventually(f"a Job says: {words}", lambda: self.says(words), within)
+        return eventually(f"a Job says: {words}", lambda: self.says(words))
 
 
 def forget(story: Story) -> None:

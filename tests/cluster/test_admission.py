@@ -453,7 +453,7 @@ def test_the_gate_works_under_it(story: Story) -> None:
     story.begin()
     opening = window(after=75)
     story.policy({"windows": {"next": opening.spec}})
-    story.eventually_closed(within=75)
+    story.eventually_closed()
     story.release("2")
     sleep_until(opening.opens)
     story.eventually_open()

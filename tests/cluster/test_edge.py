@@ -11,7 +11,6 @@ from lab.api import Api
 from lab.places import ADMIN, BIN, GIT, ROOT
 from shown import IN_A_CLUSTER, renewed, run
 from telling import (
-    INTERVAL,
     PARENT,
     Story,
     Window,
@@ -38,7 +37,7 @@ def site(api: Api, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[
     plant.commit("Begin")
     plant.kubectl("apply", "-f", str(ROOT / "examples/edge/cluster"))
     api.create("gitrepositories", PLANT, plant.source("lines"))
-    plant.kubectl("wait", "--for=condition=Ready", "kustomization/lines", "--timeout=2m")
+    plant.kubectl("wait", "--for=condition=Ready", "kustomization/lines", "--timeout=15m")
     monkeypatch.setenv("KUBECONFIG", str(ADMIN))
     monkeypatch.setenv("PATH", f"{BIN}{os.pathsep}{os.environ['PATH']}")
     yield
@@ -76,16 +75,16 @@ def test_windows_go_on_without_the_uplink(story: Story) -> None:
     story.eventually_closed()
     with no_uplink(story):
         sleep_until(first.opens)
-        story.eventually_open(within=30)
+        story.eventually_open()
         story.api.delete("configmaps", story.name, "app")
-        story.eventually_applied("1", within=2 * INTERVAL)
+        story.eventually_applied("1")
         sleep_until(first.closes)
-        story.eventually_closed(within=30)
+        story.eventually_closed()
     story.release("2")
     eventually("the commit is fetched", lambda: fetched(story))
     assert story.version() == "1"
     sleep_until(second.opens)
-    story.eventually_applied("2", within=40)
+    story.eventually_applied("2")
 
 
 def test_an_override_that_is_applied_on_site(story: Story) -> None:
@@ -99,12 +98,12 @@ def test_an_override_that_is_applied_on_site(story: Story) -> None:
         opened = {"windows": {"later": far_window().spec}, "overrides": {"on-site": override}}
         story.policy(opened, commit=False)
         story.kubectl("apply", "--server-side", "--force-conflicts", "-k", str(story.tree / "cluster/windows"))
-        story.eventually_open(within=60)
+        story.eventually_open()
     story.commit("Open on site")
     story.suspend_delivery(suspend=False)
     story.eventually_delivered()
     story.kubectl("create", "job", "look", "--from=cronjob/windows-look")
-    story.kubectl("wait", "--for=condition=Complete", "job/look", "--timeout=60s")
+    story.kubectl("wait", "--for=condition=Complete", "job/look", "--timeout=15m")
     assert story.open()
 
 

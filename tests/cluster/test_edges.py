@@ -16,7 +16,6 @@ from telling import (
     Window,
     eventually,
     far_window,
-    minute,
     note,
     open_window,
     since,
@@ -34,7 +33,7 @@ def test_an_open_job_that_starts_late_does_not_open(story: Story) -> None:
     story.policy({"windows": {"later": far_window().spec}})
     story.eventually_closed()
     story.kubectl("create", "job", "late", "--from=cronjob/windows-open-later")
-    story.kubectl("wait", "--for=condition=Complete", "job/late", "--timeout=60s")
+    story.kubectl("wait", "--for=condition=Complete", "job/late", "--timeout=15m")
     assert story.closed()
 
 
@@ -43,15 +42,15 @@ def test_both_edges_in_one_minute(story: Story) -> None:
     """One window closes in the minute in which the next opens: their Jobs run together, and it stays open."""
     story.begin()
     first = window()
-    second = Window(first.closes, first.closes + timedelta(minutes=1))
+    second = Window(first.closes, first.closes + (first.closes - first.opens))
     story.policy({"windows": {"first": first.spec, "second": second.spec}})
     story.eventually_closed()
     sleep_until(first.opens)
-    story.eventually_open(within=30)
+    story.eventually_open()
     sleep_until(first.closes - timedelta(seconds=3))
-    throughout((second.closes - minute(-120)).total_seconds() % 50 + 10, "apps stays open", story.open)
+    throughout(-since(second.closes) - 5, "apps stays open", story.open)
     sleep_until(second.closes)
-    story.eventually_closed(within=30)
+    story.eventually_closed()
 
 
 def test_a_job_that_is_killed_is_made_good(story: Story) -> None:
@@ -60,13 +59,13 @@ def test_a_job_that_is_killed_is_made_good(story: Story) -> None:
     closing = open_window(after=90)
     story.policy({"windows": {"next": closing.spec}})
     eventually("the edit was looked at", lambda: len(story.log("windows-now-*")) > 0)
-    sleep_until(closing.closes - timedelta(seconds=40))
+    sleep_until(closing.closes - timedelta(seconds=50))
     leave_one_job(story, "early", "windows-close-next")
     eventually("its Pod runs", lambda: any(pod["status"]["phase"] == "Running" for pod in pods_of(story, "early")))
     for pod in pods_of(story, "early"):
         story.api.delete("pods", story.name, pod["metadata"]["name"])
     sleep_until(closing.closes)
-    story.eventually_closed(within=30)
+    story.eventually_closed()
     note("open where closed was wanted: the Pod of the only Job killed before the close", since(closing.closes))
 
 
@@ -119,7 +118,7 @@ def catch_looks(story: Story, opening: Window) -> list[int]:
 
 def stop_looks(story: Story, opening: Window, caught: list[int], done: Event) -> None:
     """Stop every look of the story when it has said that it is open, before it can make it so."""
-    os.setpriority(os.PRIO_PROCESS, 0, -10)
+    os.setpriority(os.PRIO_PROCESS, 0, -20)
     while not done.wait(0.002):
         for folder in Path("/proc").glob("[0-9]*"):
             pid = int(folder.name)
@@ -169,4 +168,4 @@ def test_a_target_that_is_missing_is_named(story: Story) -> None:
     story.policy({"targets": targets, "windows": {"later": far_window().spec}})
     story.eventually_closed()
     story.kubectl("create", "job", "look", "--from=cronjob/windows-look")
-    eventually("the log names it", lambda: any("absent" in str(line.get("failed")) for line in story.log("look-*")), 60)
+    eventually("the log names it", lambda: any("absent" in str(line.get("failed")) for line in story.log("look-*")))

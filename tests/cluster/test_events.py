@@ -25,7 +25,7 @@ def reasons(story: Story) -> list[str]:
 def look(story: Story, name: str) -> None:
     """Look once more, as the CronJob does."""
     story.kubectl("create", "job", name, "--from=cronjob/windows-look")
-    story.kubectl("wait", "--for=condition=Complete", f"job/{name}", "--timeout=90s")
+    story.kubectl("wait", "--for=condition=Complete", f"job/{name}", "--timeout=15m")
 
 
 def test_they_say_what_was_done(story: Story) -> None:

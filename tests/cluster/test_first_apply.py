@@ -9,7 +9,7 @@ def test_a_new_cluster_comes_up_although_it_is_closed(story: Story) -> None:
     story.policy({**CLOSED, "interval": "1m"}, commit=False)
     story.begin(apply=False)
     story.eventually_applied("1")
-    story.eventually_closed(within=100)
+    story.eventually_closed()
     story.release("2")
     story.waits("1")
 
@@ -22,8 +22,8 @@ def test_a_target_that_is_created_again_while_closed(story: Story) -> None:
     story.release("2")
     story.eventually_delivered()
     story.api.delete("kustomizations", story.name, APPS)
-    story.eventually_applied("2", within=3 * INTERVAL)
-    story.eventually_closed(within=100)
+    story.eventually_applied("2")
+    story.eventually_closed()
 
 
 def test_wait_keeps_a_new_target_closed(story: Story) -> None:

@@ -84,9 +84,9 @@ def test_every_kind_is_closed_and_opened(story: Story) -> None:
     windows = {"always": {"opens": "daily 00:00", "closes": "24:00"}}
     always = {"windows": windows, "targets": targets}
     deliver(story, {**always, "state": "Closed"})
-    eventually("all are closed", lambda: held(story) == {kind.name for kind in KINDS}, within=120)
+    eventually("all are closed", lambda: held(story) == {kind.name for kind in KINDS})
     deliver(story, {**always, "state": "Open"})
-    eventually("all are open", lambda: held(story) == set(), within=120)
+    eventually("all are open", lambda: held(story) == set())
 
 
 def test_the_table_is_complete() -> None:

@@ -16,10 +16,10 @@ def test_kubectl_opens_and_closes(story: Story) -> None:
     story.release("2")
     story.waits("1")
     sleep_until(opening.opens)
-    eventually("apps is open", lambda: not story.suspended(), within=30)
-    story.eventually_applied("2", within=20)
+    eventually("apps is open", lambda: not story.suspended())
+    story.eventually_applied("2")
     sleep_until(opening.closes)
-    eventually("apps is closed", story.suspended, within=30)
+    eventually("apps is closed", story.suspended)
     story.release("3")
     story.waits("2")
 

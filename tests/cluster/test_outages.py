@@ -55,7 +55,7 @@ def set_edge(story: Story, ready: float) -> datetime:
     story.policy({"interval": "1m", "windows": {"next": closing.spec}}, commit=False)
     targets = [{"kind": "Kustomization", "names": [OTHER]}]
     story.policy({"interval": "1m", "windows": {"next": opening.spec}, "targets": targets}, name="opening")
-    eventually("other is closed", lambda: story.suspended(OTHER), within=20)
+    eventually("other is closed", lambda: story.suspended(OTHER))
     sleep_until(closing.closes - timedelta(seconds=ready))
     assert story.open()
     return closing.closes
@@ -63,6 +63,6 @@ def set_edge(story: Story, ready: float) -> datetime:
 
 def eventually_changed(story: Story) -> float:
     """Wait an interval and the start of a Pod until `apps` is closed and `other` open; return when `apps` was."""
-    seconds = story.eventually_closed(within=90)
-    eventually("other is open", lambda: not story.suspended(OTHER), within=90 - seconds)
+    seconds = story.eventually_closed()
+    eventually("other is open", lambda: not story.suspended(OTHER))
     return seconds

@@ -23,7 +23,7 @@ def test_a_plain_kubectl_patch_does_not(story: Story) -> None:
     story.begin()
     story.kubectl("patch", "kustomization", APPS, "--type=merge", "--patch", '{"spec":{"suspend":true}}')
     assert story.suspended()
-    eventually("the parent takes it back", lambda: not story.suspended(), 2.2 * INTERVAL)
+    eventually("the parent takes it back", lambda: not story.suspended())
 
 
 def test_suspend_false_in_git_takes_every_close_back(story: Story) -> None:
@@ -31,7 +31,7 @@ def test_suspend_false_in_git_takes_every_close_back(story: Story) -> None:
     story.begin(suspend=False)
     story.policy({"windows": {"later": far_window().spec}})
     story.eventually_says("closed")
-    eventually("the parent opens it", lambda: not story.suspended(), 2.2 * INTERVAL)
+    eventually("the parent opens it", lambda: not story.suspended())
 
 
 def test_suspend_false_is_removed_by_the_function(story: Story) -> None:

@@ -36,7 +36,7 @@ def test_a_hold_set_while_closed_is_kept(story: Story) -> None:
     story.eventually_says("held: anna: the press is being repaired")
     throughout(20, "apps stays closed", story.suspended)
     story.api.patch("kustomizations", story.name, APPS, {"metadata": {"annotations": {HOLD: None}}})
-    story.eventually_open(within=90)
+    story.eventually_open()
 
 
 def test_a_resume_while_closed_is_closed_again(story: Story) -> None:
@@ -45,7 +45,7 @@ def test_a_resume_while_closed_is_closed_again(story: Story) -> None:
     story.policy({"interval": "1m", "windows": {"later": far_window().spec}})
     story.eventually_closed()
     story.api.patch("kustomizations", story.name, APPS, {"spec": {"suspend": False}}, manager="flux")
-    note("open where closed was wanted: resumed by a person, interval 1m", story.eventually_closed(within=100))
+    note("open where closed was wanted: resumed by a person, interval 1m", story.eventually_closed())
     story.eventually_says("a person resumed it: closed")
 
 
@@ -57,4 +57,4 @@ def test_suspending_the_parent_changes_nothing(story: Story) -> None:
     story.eventually_closed()
     story.suspend_delivery()
     sleep_until(opening.opens)
-    story.eventually_open(within=30)
+    story.eventually_open()

@@ -125,7 +125,7 @@ def test_pod_security_restricted_admits_every_pod(story: Story) -> None:
         answer = story.kubectl("create", "job", f"try-{name}"[:52], f"--from=cronjob/{name}")
         assert "created" in answer
     tried = [f"try-{name}"[:52] for name in names]
-    eventually("all are complete", lambda: all(succeeded(story, name) for name in tried), within=90)
+    eventually("all are complete", lambda: all(succeeded(story, name) for name in tried))
     warnings = [
         event["message"] for event in story.api.items("events", story.name) if "PodSecurity" in event["message"]
     ]

@@ -137,7 +137,8 @@ def test_the_format_of_kube_state_metrics(emitted: list[Object]) -> None:
 def test_a_kind_that_two_fields_turn_is_left_out() -> None:
     """One metric has one path: the other object would seem to be open for ever."""
     second = (
-        "  - {kind: Widget, names: [other], apiVersion: example.com/v1, resource: widgets, suspendField: spec.no}\n"
+        "  - {kind: Widget, names: [other], apiVersion: example.com/v1, resource: widgets, "
+        "suspendField: spec.no, trueMeans: Closed}\n"
     )
     items = yaml.safe_load(call(wire(config=POLICY + KINDS + second)).out)["items"]
     [text] = [item["data"]["custom-resource-state.yaml"] for item in items if "state-metrics" in name(item)[1]]

@@ -12,6 +12,35 @@ def added_and_removed(before: dict[str, str], after: dict[str, str], name: str) 
     return [line for line in lines if line[0] in "+-"]
 
 
+APP = """\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata:
+  name: &app {name}
+  namespace: flux-system
+spec:
+  path: ./apps/{name}
+  suspend: false
+  commonMetadata:
+    labels:
+      app.kubernetes.io/name: *app
+"""
+
+
+def test_K06_files_that_use_one_anchor_each_for_itself(kpt: Kpt, tmp_path: Path) -> None:
+    """As many repositories have them: an alias belongs to the nearest anchor before it."""
+    folder = package(tmp_path, kpt, POLICY.replace("[infra, apps]", "[one, two]"))
+    for name in ("one", "two"):
+        (folder / f"{name}.yaml").write_text(APP.format(name=name))
+    done = kpt.render(folder)
+    assert done.returncode == 0, done.stderr
+    for name in ("one", "two"):
+        text = (folder / f"{name}.yaml").read_text()
+        assert f"name: &app {name}" in text
+        assert "*app" in text
+        assert "suspend" not in text
+
+
 def test_K06_render_twice(kpt: Kpt, tmp_path: Path) -> None:
     """The second render finds what the first wrote and changes no byte."""
     folder = package(tmp_path, kpt)

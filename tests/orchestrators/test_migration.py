@@ -13,11 +13,11 @@ from calls import program
 from repositories import ADOPT_UNTIL, FIXTURES, read
 
 from krm_windows import inventory
-from krm_windows.gate.decide import timeline
 from krm_windows.krm import KubeObject
 from krm_windows.plan import compile_policy, kinds
 from krm_windows.policy.load import load
 from krm_windows.schedule import controller
+from krm_windows.schedule.timeline import timeline
 
 START, END = datetime(2027, 1, 1, tzinfo=UTC), datetime(2028, 1, 1, tzinfo=UTC)
 # Each cluster whose windows are at work: the fixture, its name, and the directory that Flux applies.

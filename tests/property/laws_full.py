@@ -20,8 +20,9 @@ from oracle import EPOCH, MINUTE, minute, states, utc, walk
 from shapes import DATED, RECURRING, plan
 
 from krm_windows.gate import wallclock
-from krm_windows.gate.decide import decide, timeline
+from krm_windows.gate.decide import decide
 from krm_windows.gate.timetable import Timetable
+from krm_windows.schedule.timeline import timeline
 
 YEARS = range(2022, 2032)
 DECISIONS = 5

@@ -15,8 +15,9 @@ from oracle import utc
 from shapes import SHAPES, plan
 
 from krm_windows.gate import wallclock
-from krm_windows.gate.decide import decide, timeline
+from krm_windows.gate.decide import decide
 from krm_windows.gate.timetable import Rule, Timetable
+from krm_windows.schedule.timeline import timeline
 
 MINUTE = timedelta(minutes=1)
 Edges = list[datetime]

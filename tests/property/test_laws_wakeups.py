@@ -14,10 +14,10 @@ import pytest
 from changes import Change, of
 from shapes import DATED, RECURRING, SHAPES, plan
 
-from krm_windows.gate.decide import timeline
 from krm_windows.plan.model import Plan
 from krm_windows.plan.wakeups import WakeUp, Wording, wake_ups
 from krm_windows.schedule.controller import runs
+from krm_windows.schedule.timeline import timeline
 
 DAY, MINUTE = timedelta(days=1), timedelta(minutes=1)
 START, UNTIL = datetime(2022, 1, 1, tzinfo=UTC), datetime(2032, 1, 1, tzinfo=UTC)

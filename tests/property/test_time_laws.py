@@ -8,10 +8,11 @@ from itertools import pairwise
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from krm_windows.gate.decide import decide, timeline
+from krm_windows.gate.decide import decide
 from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.timetable import Rule, Timetable
 from krm_windows.gate.wallclock import instant, wall, zone
+from krm_windows.schedule.timeline import timeline
 
 MINUTE = timedelta(minutes=1)
 

@@ -29,7 +29,7 @@ def with_field(field: str) -> str:
     return call(wire(APPS, config=spec().rstrip("\n") + (f"\n  {field}\n" if field else "\n"))).out
 
 
-@pytest.mark.parametrize("name", ["python", "python:3.13-alpine", "mirror.example:5000/a/python:3.13-alpine"])
+@pytest.mark.parametrize("name", ["python", "python:3.13-slim-trixie", "mirror.example:5000/a/python:3.13-slim-trixie"])
 def test_a_policys_digest_is_what_every_pod_has(name: str) -> None:
     """With a tag beside it or without, from any registry."""
     image = f"{name}@{DIGEST}"
@@ -55,10 +55,11 @@ def test_what_is_no_digest_is_refused(digest: str) -> None:
 
 def test_a_mirror_set_by_kustomize_keeps_the_digest(tool: Callable[[str], Path], tmp_path: Path) -> None:
     """`images` with `newName` changes where it is pulled from, and not what is pulled."""
-    items = yaml.safe_load(with_field(f'actuator: {{image: "docker.io/library/python:3.13-alpine@{DIGEST}"}}'))["items"]
+    field = f'actuator: {{image: "docker.io/library/python:3.13-slim-trixie@{DIGEST}"}}'
+    items = yaml.safe_load(with_field(field))["items"]
     (tmp_path / "windows.yaml").write_text(yaml.safe_dump_all(items))
     mirror = "images: [{name: docker.io/library/python, newName: mirror.example:5000/python}]\n"
     (tmp_path / "kustomization.yaml").write_text(f"resources: [windows.yaml]\n{mirror}")
     for command in ([tool("kustomize"), "build"], [tool("kubectl"), "kustomize"]):
         built = subprocess.run([*command, tmp_path], capture_output=True, text=True, check=True).stdout
-        assert set(pods(built)) == {f"mirror.example:5000/python:3.13-alpine@{DIGEST}"}
+        assert set(pods(built)) == {f"mirror.example:5000/python:3.13-slim-trixie@{DIGEST}"}

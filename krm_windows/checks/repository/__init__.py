@@ -20,7 +20,15 @@ def check(survey: Survey, before: Survey | None = None, trusted: Collection[str]
     Policies in the namespaces that are `trusted` may gate targets in others, though they are a tenant's.
     """
     for notice in survey.notices:
-        yield Finding(notice.rule, notice.message, notice.about, file=notice.file, line=notice.line)
+        yield Finding(
+            notice.rule,
+            notice.message,
+            notice.about,
+            file=notice.file,
+            line=notice.line,
+            fact=notice.fact,
+            of=notice.of,
+        )
     older = {cluster.name: Holding(cluster) for cluster in before.clusters} if before else {}
     for cluster in survey.clusters:
         holding = Holding(cluster)

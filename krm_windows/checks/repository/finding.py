@@ -10,7 +10,8 @@ from krm_windows.rules import Rule
 class Finding:
     """A rule that fired at the field `path` of `about`; `file` and `line` say where if it is about no object.
 
-    `cluster` is empty where a finding is about none in particular.
+    `cluster` is empty where a finding is about none in particular. What is found at many objects for one reason has the
+    same `fact`, and each its own `of`: it is told once.
     """
 
     rule: Rule
@@ -22,10 +23,14 @@ class Finding:
     file: str = ""
     line: int = 1
     cluster: str = ""
+    fact: str = ""
+    of: str = ""
 
     @property
     def sameness(self) -> tuple[object, ...]:
-        """What two clusters share where they have one finding."""
+        """What two clusters, or two objects of one fact, share where they have one finding."""
+        if self.fact:
+            return (self.rule.id, self.fact, self.message)
         about = self.about
         place = (about.identity, about.file, about.first, about.directory) if about else (self.file, self.line)
         return (self.rule.id, place, self.path, self.message)

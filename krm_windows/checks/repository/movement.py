@@ -19,13 +19,13 @@ _CHART = ("spec", "chart", "spec")
 def check(holding: Holding) -> Iterator[Finding]:
     """Yield what changes the cluster between the windows, though what delivers it waits for them."""
     for each in holding.windowed():
-        when = described(holding.holds(each))
+        when = f"{each} changes {described(holding.holds(each))}"
         moving = (item for item in each.objects if (item.group, item.kind) in _MOVING and not holding.gates(item))
         for item in moving:
             if item.get("spec", "suspend") is True:
                 continue
             if item.group == HELM:
-                yield from _release(holding, item, f"{each} changes {when}")
+                yield from _release(holding, item, when)
             else:
                 message = (
                     f"goes on committing while {each}, which delivers it, waits: what it changed is applied all at "
@@ -46,15 +46,16 @@ def _release(holding: Holding, item: Object, waits: str) -> Iterator[Finding]:
             current = str(version) if version is not None else None
             yield Finding(rules.RELEASE_MOVES, message, item, "spec.chart.spec.version", current=current)
     elif source is not None and not holding.gates(source):
-        yield from _source(holding, source, item, waits)
+        yield from _source(holding, source, item)
 
 
-def _source(holding: Holding, source: Identity, user: Object, waits: str) -> Iterator[Finding]:
+def _source(holding: Holding, source: Identity, user: Object) -> Iterator[Finding]:
+    """Yield that a source moves: one fact, however many releases below closed Kustomizations use it."""
     found = holding.cluster.objects.get(source)
     if found is None or found[1].get("spec", "suspend") is True or not _moves(found[1]):
         return
-    message = f"goes on taking new revisions for {user}, though {waits}; pin what `spec.ref` names, or gate it"
-    yield Finding(rules.SOURCE_MOVES, message, found[1], "spec.ref")
+    message = "goes on taking new revisions for what changes in windows only; pin what `spec.ref` names, or gate it"
+    yield Finding(rules.SOURCE_MOVES, message, found[1], "spec.ref", fact=str(found[1]), of=str(user))
 
 
 def _moves(source: Object) -> bool:

@@ -6,6 +6,7 @@ from pathlib import PurePosixPath
 
 from krm_windows.checks import report
 from krm_windows.checks.repository.finding import Finding
+from krm_windows.plurals import counted
 from krm_windows.repository import Survey
 from krm_windows.repository.places import place
 from krm_windows.results import File, Result, Severity
@@ -71,9 +72,19 @@ def _order(result: Result) -> tuple[object, ...]:
 
 
 def _named(result: Result, findings: Sequence[Finding]) -> Result:
-    """Return a result with the clusters that it is about."""
+    """Return a result with the clusters that it is about, and the number of objects where one fact is found at many."""
     clusters = ", ".join(dict.fromkeys(finding.cluster for finding in findings if finding.cluster))
-    return replace(result, tags={**result.tags, **({"clusters": clusters} if clusters else {})})
+    objects = list(dict.fromkeys(finding.of for finding in findings if finding.of))
+    tags = dict(result.tags)
+    if clusters:
+        tags["clusters"] = clusters
+    if objects:
+        tags |= {"count": str(len(objects)), "objects": ", ".join(objects)}
+    if len(objects) > 1:
+        some = ", ".join(objects[:_FEW])
+        rest = f" and {len(objects) - _FEW} more" if len(objects) > _FEW else ""
+        return replace(result, message=f"{result.message} ({len(objects)} objects: {some}{rest})", tags=tags)
+    return replace(result, tags=tags)
 
 
 def _result(directory: str, survey: Survey, first: Finding) -> Result:
@@ -104,9 +115,4 @@ def _heading(directory: str, survey: Survey) -> str:
     kustomizations = sum(len(cluster.kustomizations) for cluster in survey.clusters)
     policies = len({gate.policy for cluster in survey.clusters for gate in cluster.gates})
     counts = {"cluster": len(survey.clusters), "Kustomization": kustomizations, "policy": policies}
-    return f"{directory}: {', '.join(_counted(count, name) for name, count in counts.items())}"
-
-
-def _counted(count: int, name: str) -> str:
-    plural = "policies" if name == "policy" else f"{name}s"
-    return f"{count} {name if count == 1 else plural}"
+    return f"{directory}: {', '.join(counted(count, name) for name, count in counts.items())}"

@@ -7,12 +7,13 @@ import sys
 import time
 from collections.abc import Callable
 
-from lab import build, control_plane, flux, images, jobs, machine, node, pki
+from lab import build, control_plane, flux, images, jobs, machine, node, origins, pki, traces
 from lab.places import ADMIN, BIN, LOGS, ROOT
-from lab.processes import LabError, start
+from lab.processes import LabError, pace, private, start
 
 _TESTS = ROOT / "tests/cluster"
 _NOTHING_COLLECTED = 5
+_AT_ONCE = 24  # stories, on a machine of their own
 
 
 def up() -> None:
@@ -24,7 +25,8 @@ def up() -> None:
 def fill() -> None:
     """Bring up every component inside the machine."""
     began = time.monotonic()
-    subprocess.run(machine.inside(sys.executable, "-m", "lab", "inside"), check=True)
+    environment = {**os.environ, **private()}
+    subprocess.run(machine.inside(sys.executable, "-m", "lab", "inside"), env=environment, check=True)
     print(f"lab: the cluster is up after {time.monotonic() - began:.0f} s; logs are in {LOGS}", flush=True)
 
 
@@ -32,7 +34,7 @@ def inside() -> None:
     """Be what `fill` starts inside the machine."""
     machine.furnish()
     pki.make()
-    for part in (control_plane, node, flux):
+    for part in (control_plane, node, origins, flux):
         began = time.monotonic()
         part.up()
         print(f"lab: {part.__name__.rpartition('.')[2]} up after {time.monotonic() - began:.0f} s", flush=True)
@@ -41,14 +43,16 @@ def inside() -> None:
 
 def run(*command: str) -> int:
     """Run a program inside, kubectl and KUBECONFIG set for it; return its exit code."""
-    environment = {**os.environ, "KUBECONFIG": str(ADMIN), "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
+    paths = f"{BIN}{os.pathsep}{os.environ['PATH']}"
+    environment = {**os.environ, **private(), "KUBECONFIG": str(ADMIN), "PATH": paths}
     return subprocess.run(machine.inside(*command), env=environment, check=False).returncode
 
 
 def test(*options: str) -> int:
     """Tell the stories: first those that may be told side by side, then those that break what the others need."""
     os.environ["KRM_WINDOWS_REQUIRE_TOOLS"] = "1"  # no story is skipped
-    at_once = ["--numprocesses", os.environ.get("STORIES_AT_ONCE", "24"), "--dist", "load", "--maxschedchunk", "1"]
+    several = os.environ.get("STORIES_AT_ONCE", str(_AT_ONCE // pace()))
+    at_once = ["--numprocesses", several, "--dist", "load", "--maxschedchunk", "1"]
     pytest = [sys.executable, "-m", "pytest", str(_TESTS), "--override-ini=addopts=-ra --import-mode=importlib"]
     pytest += ["-p", "no:hypothesispytest"]  # each of so many processes would take a second to load it
     codes = [run(*pytest, "-m", "not disruptive", *at_once, *options), run(*pytest, "-m", "disruptive", *options)]
@@ -61,18 +65,22 @@ def measure(*_: str) -> int:
 
 
 def all_of_it(task: Callable[..., int], *options: str) -> int:
-    """Build, bring up, do the task, take down, whatever happens meanwhile."""
+    """Build, bring up, do the task, take down, whatever happens meanwhile; fail if that changed the machine."""
+    before = traces.take()
     build.build()
     images.build()
     machine.create(tied=True)
     try:
         fill()
-        return task(*options)
+        code = task(*options)
     finally:
         machine.destroy()
+        left = traces.differences(before, traces.take())
+        print("".join(f"lab: the machine is not as it was: {line}\n" for line in left), end="")
         figures = LOGS / "figures.txt"
         print(figures.read_text() if figures.exists() else "", end="")
         print(f"lab: the logs of components and Jobs are in {LOGS}", flush=True)
+    return code or int(bool(left))
 
 
 def main(command: str, *arguments: str) -> int:
@@ -85,6 +93,7 @@ def main(command: str, *arguments: str) -> int:
         "up": up,
         "inside": inside,
         "hold": lambda: machine.hold(tied=arguments == ("tied",)),
+        "janitor": lambda: machine.clean_up_after(int(arguments[0])),
         "keep-logs": jobs.keep,
         "down": machine.destroy,
         "run": lambda: run(*arguments),

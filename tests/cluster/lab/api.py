@@ -10,6 +10,7 @@ from http import HTTPStatus
 from typing import Any
 
 from lab.places import API, API_PORT, PKI
+from lab.processes import HANG
 
 Object = dict[str, Any]
 
@@ -22,7 +23,11 @@ GROUPS = {
         ("validatingadmissionpolicies", "validatingadmissionpolicybindings"), "apis/admissionregistration.k8s.io/v1"
     ),
     "kustomizations": "apis/kustomize.toolkit.fluxcd.io/v1",
-    "gitrepositories": "apis/source.toolkit.fluxcd.io/v1",
+    **dict.fromkeys(
+        ("buckets", "gitrepositories", "helmcharts", "helmrepositories", "ocirepositories"),
+        "apis/source.toolkit.fluxcd.io/v1",
+    ),
+    "helmreleases": "apis/helm.toolkit.fluxcd.io/v2",
     "selfsubjectrulesreviews": "apis/authorization.k8s.io/v1",
     "customresourcedefinitions": "apis/apiextensions.k8s.io/v1",
 }
@@ -124,7 +129,7 @@ class Api:
     def _connection(self) -> http.client.HTTPSConnection:
         kept: http.client.HTTPSConnection | None = getattr(self._kept, "connection", None)
         if kept is None:
-            kept = self._kept.connection = http.client.HTTPSConnection(API, API_PORT, timeout=20, context=self._tls)
+            kept = self._kept.connection = http.client.HTTPSConnection(API, API_PORT, timeout=HANG, context=self._tls)
         return kept
 
 

@@ -4,9 +4,10 @@ import os
 import subprocess
 import time
 
-from lab.places import BIN, GO, PINS
+from lab.places import BIN, GO, PINS, ROOT
 from lab.processes import run
 
+_GO_CACHE = ROOT / ".cache/go"
 _VERSION = PINS["cluster"]["kubernetes"]
 _STAMP = {
     f"k8s.io/{module}.{name}": value
@@ -18,14 +19,13 @@ _STAMP = {
     }.items()
 }
 KUBERNETES = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kubectl")
+FLUX = ("kustomize-controller", "source-controller", "helm-controller")
+# Every program: the folder of the Go module that pins it, its package, its version.
 PROGRAMS = {
     **{name: ("kubernetes", f"k8s.io/kubernetes/cmd/{name}", _VERSION) for name in KUBERNETES},
-    "kustomize-controller": (
-        "kustomize-controller",
-        "github.com/fluxcd/kustomize-controller",
-        PINS["cluster"]["kustomize-controller"],
-    ),
+    **{name: (name, f"github.com/fluxcd/{name}", PINS["cluster"][name]) for name in FLUX},
     "pause": ("pause", ".", "1"),
+    "s3": ("s3", ".", "1"),
 }
 
 
@@ -46,12 +46,29 @@ def _build(name: str, module: str, package: str) -> None:
     BIN.mkdir(parents=True, exist_ok=True)
     flags = " ".join(["-s", "-w", *(f"-X {key}={value}" for key, value in _STAMP.items())])
     command = ["go", "build", "-mod=readonly", "-trimpath", "-buildvcs=false", "-p=2", "-ldflags", flags]
-    environment = {**os.environ, "CGO_ENABLED": "0", "GOFLAGS": ""}
+    environment = {**_environment(), "CGO_ENABLED": "0"}
     subprocess.run([*command, "-o", BIN / name, package], cwd=GO / module, env=environment, check=True)
     print(f", {time.monotonic() - began:.0f} s", flush=True)
 
 
 def module_folder(module: str, version: str) -> str:
     """Return the folder of a Go module's sources, brought to the module cache if it is not there."""
-    answer = run("go", "mod", "download", "-json", f"{module}@v{version.removeprefix('v')}", cwd="/")
+    command = ["go", "mod", "download", "-json", f"{module}@v{version.removeprefix('v')}"]
+    answer = run(*command, cwd="/", env=_environment())
     return next(line.split('"')[3] for line in answer.splitlines() if '"Dir"' in line)
+
+
+def _environment() -> dict[str, str]:
+    """Return the variables under which Go keeps everything in the cache of this repository.
+
+    `GOENV` names the person's own settings (`go env -w`, the proxy for one), which lie where Go's other state would.
+    """
+    settings = run("go", "env", "GOENV", cwd="/").strip()
+    places = {
+        "GOCACHE": _GO_CACHE / "build",
+        "GOMODCACHE": _GO_CACHE / "modules",
+        "GOPATH": _GO_CACHE / "path",  # what is known of the checksum database: without it no cached module is believed
+        "XDG_CONFIG_HOME": _GO_CACHE / "config",  # Go's telemetry
+    }
+    own = {name: str(place) for name, place in places.items()}
+    return {**os.environ, **own, "GOENV": settings, "GOFLAGS": "-modcacherw"}

@@ -1,6 +1,5 @@
-"""Flux: its CRDs, its kustomize-controller, and what serves it a Git repository."""
+"""Flux: its CRDs, its own controllers as they are published, and a Git server."""
 
-import os
 import sys
 from pathlib import Path
 
@@ -8,18 +7,21 @@ from lab import build
 from lab.places import ADMIN, ARTIFACT_PORT, BIN, GIT, GIT_PORT, PINS, RUN
 from lab.processes import answers, run, start, until
 
-# The project's stand-in serves where no source-controller is given: that one cannot be built from modules alone.
-_SOURCE_CONTROLLER = os.environ.get("SOURCE_CONTROLLER")
+_ARTIFACTS = f"127.0.0.1:{ARTIFACT_PORT}"
+# Ports for metrics and health, one pair each: all of them share the lab's network.
+_PORTS = {"kustomize-controller": (9080, 9440), "source-controller": (9081, 9441), "helm-controller": (9082, 9442)}
 
 
 def up() -> None:
-    """Install every CRD of the pinned modules, start what serves Git, and kustomize-controller."""
+    """Install every CRD of the pinned modules, start the Git server and Flux's controllers; wait for all of them."""
     definitions()
     GIT.mkdir(parents=True)
-    (RUN / "temporary").mkdir()
     start("git-server", [sys.executable, "-m", "lab.git_server", str(GIT_PORT), GIT])
     source_controller()
     kustomize_controller()
+    helm_controller()
+    for name, (_, health) in _PORTS.items():
+        until(name, answers("curl", "-fsS", f"http://127.0.0.1:{health}/readyz"))
 
 
 def definitions() -> None:
@@ -28,35 +30,37 @@ def definitions() -> None:
         folders = [Path(build.module_folder(module, pin["version"]), folder) for folder in pin["folders"]]
         files = [f"--filename={path}" for folder in folders for path in sorted(folder.glob("*.yaml"))]
         kubectl("apply", "--server-side", *[file for file in files if "kustomization.yaml" not in file])
-    kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
+    kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=15m")
 
 
 def source_controller() -> None:
-    """Start the given source-controller, or what stands in for it."""
+    """Start source-controller; what belongs to a shard is left alone."""
     storage = RUN / "artifacts"
-    address = f"127.0.0.1:{ARTIFACT_PORT}"
-    environment = {"KUBECONFIG": str(ADMIN), "RUNTIME_NAMESPACE": "flux-system", "TMPDIR": str(RUN / "temporary")}
-    flags = [f"--storage-path={storage}", f"--storage-addr={address}", f"--storage-adv-addr={address}"]
-    ports = ["--metrics-addr=127.0.0.1:9081", "--health-addr=127.0.0.1:9441", "--events-addr="]
-    stand_in = [sys.executable, "-m", "lab.source_controller", str(ARTIFACT_PORT), str(storage)]
     storage.mkdir(exist_ok=True)
-    others = ["--enable-leader-election=false", "--watch-label-selector=!sharding.fluxcd.io/key"]
-    real = [_SOURCE_CONTROLLER or "", *flags, *ports, *others]
-    start("source-controller", real if _SOURCE_CONTROLLER else stand_in, environment)
+    places = [f"--storage-path={storage}", f"--storage-addr={_ARTIFACTS}", f"--storage-adv-addr={_ARTIFACTS}"]
+    _controller("source-controller", *places, "--watch-label-selector=!sharding.fluxcd.io/key")
 
 
 def kustomize_controller() -> None:
-    """Start kustomize-controller, and return once it is ready."""
+    """Start kustomize-controller."""
+    _controller("kustomize-controller")
+
+
+def helm_controller() -> None:
+    """Start helm-controller; what belongs to a shard is left alone."""
+    _controller("helm-controller", "--watch-label-selector=!sharding.fluxcd.io/key")
+
+
+def _controller(name: str, *flags: str) -> None:
     environment = {
         "KUBECONFIG": str(ADMIN),
-        "SOURCE_CONTROLLER_LOCALHOST": f"127.0.0.1:{ARTIFACT_PORT}",
         "RUNTIME_NAMESPACE": "flux-system",
-        "TMPDIR": str(RUN / "temporary"),
+        "SOURCE_CONTROLLER_LOCALHOST": _ARTIFACTS,
     }
-    ports = ["--metrics-addr=127.0.0.1:9080", "--health-addr=127.0.0.1:9440", "--events-addr="]
-    flags = ["--enable-leader-election=false", "--concurrent=10", "--log-level=info"]
-    start("kustomize-controller", [BIN / "kustomize-controller", *ports, *flags], environment)
-    until("kustomize-controller", answers("curl", "-fsS", "http://127.0.0.1:9440/readyz"), 60)
+    metrics, health = _PORTS[name]
+    common = [f"--metrics-addr=127.0.0.1:{metrics}", f"--health-addr=127.0.0.1:{health}", "--events-addr="]
+    common += ["--enable-leader-election=false", "--concurrent=10", "--log-level=info"]
+    start(name, [BIN / name, *common, *flags], environment)
 
 
 def kubectl(*arguments: str) -> str:

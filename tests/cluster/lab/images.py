@@ -31,9 +31,12 @@ def archive(name: str) -> Path:
 
 
 def _gate(name: str, tag: str) -> None:
-    """Give the function's base image, which carries Python and tzdata, the name of the gate's."""
-    run("podman", "tag", PINS["image"]["base"], tag)
+    """Save the function's base image, which carries Python and tzdata, under the name of the gate's."""
+    base = PINS["image"]["base"]
+    run("podman", "tag", base, tag)
     _save(name, tag)
+    if tag != base:
+        run("podman", "untag", tag, tag)
 
 
 def _program(name: str, tag: str) -> None:
@@ -47,6 +50,7 @@ def _program(name: str, tag: str) -> None:
         changes = ["--change", "ENV PATH=/bin", *(["--change", 'ENTRYPOINT ["/bin/pause"]'] if name == "pause" else [])]
         run("podman", "import", "--quiet", *changes, tar, tag)
     _save(name, tag)
+    run("podman", "image", "rm", tag)
 
 
 def _save(name: str, tag: str) -> None:
@@ -54,4 +58,3 @@ def _save(name: str, tag: str) -> None:
     unfinished.unlink(missing_ok=True)
     subprocess.run(["podman", "save", "--quiet", "--format", "docker-archive", "-o", unfinished, tag], check=True)
     unfinished.rename(archive(name))
-    run("podman", "untag", tag, tag)  # the image may have other names, which stay

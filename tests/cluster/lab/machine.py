@@ -1,6 +1,8 @@
 """A machine within the machine: process ids, mounts and network of their own, so that nothing of it can remain.
 
 One process holds them; when it ends, the kernel ends every other process of the lab and forgets its mounts and network.
+Over the machine's own folders lies a layer in memory, and over the kernel's parameters lie files of the lab: whatever a
+component writes there goes with the mounts. Only cgroups are the machine's; `destroy` removes them.
 """
 
 import os
@@ -9,9 +11,10 @@ import signal
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
-from lab.places import API_PORT, API_SERVICE, CGROUP, LOGS, NEIGHBOUR, NODE, PIDS, POD_BRIDGE, RUN
+from lab.places import API_PORT, API_SERVICE, CGROUP, LOGS, NEIGHBOUR, NODE, PIDS, POD_BRIDGE, ROOT, RUN, TEMPORARY
 from lab.processes import LabError, alive, run, start, until
 
 _HOLDER = PIDS / "holder"
@@ -20,25 +23,43 @@ _HOLD = [*_UNSHARE, sys.executable, "-m", "lab", "hold"]
 _ELSEWHERE = "elsewhere"
 _HIERARCHY = Path("/sys/fs/cgroup")
 _FRESH = ("/var/lib/cni", "/var/lib/kubelet", "/run/containerd", "/var/log/containers")
+_COVERED = tuple(Path(name) for name in ("/etc", "/opt", "/run", "/var"))
+# What the kubelet sets where the kernel has other values (kubernetes, pkg/kubelet/cm/container_manager_linux.go).
+_PARAMETERS = (
+    "kernel/keys/root_maxbytes", "kernel/keys/root_maxkeys", "kernel/panic", "kernel/panic_on_oops",
+    "vm/overcommit_memory", "vm/panic_on_oom",
+)  # fmt: skip
+_ADDED_CONTROLLERS = RUN / "added-controllers"
+_BEFORE_OTHERS = -10
 
 
 def create(*, tied: bool) -> None:
-    """Start the holder; `tied`, it ends with this process, however that ends, else when `destroy` is called."""
+    """Start the holder; `tied`, all of it ends with this process, however that ends, else when `destroy` is called.
+
+    This process and those that it starts come before others where processors are scarce, if the machine allows that.
+    """
     if os.geteuid() != 0:
         raise LabError("the cluster needs root: it makes namespaces and runs containers")
     if running():
         raise LabError(f"a cluster is up already (`make cluster-down` ends it); its holder is {holder()}")
     for folder in (RUN, LOGS):
         shutil.rmtree(folder, ignore_errors=True)
-    for folder in (RUN, LOGS / "pods"):
+    for folder in (TEMPORARY, LOGS / "pods"):
         folder.mkdir(parents=True)
+    with suppress(PermissionError):
+        os.setpriority(os.PRIO_PROCESS, 0, _BEFORE_OTHERS)
     _make_cgroups()
     start(_HOLDER.name, [*_HOLD, "tied"] if tied else _HOLD, stdin=subprocess.PIPE if tied else subprocess.DEVNULL)
-    until("the lab's namespaces", lambda: _inner() is not None, 10)
+    until("the lab's namespaces", lambda: _inner() is not None)
+    if tied:
+        # The holder cannot remove cgroups when it is killed with its parent; the janitor outlives both.
+        start("janitor", [sys.executable, "-m", "lab", "janitor", str(holder())], stdin=subprocess.PIPE)
 
 
 def furnish() -> None:
     """Lay network and folders; to be called inside."""
+    _cover()
+    _keep_parameters()
     for folder in _FRESH:
         Path(folder).mkdir(parents=True, exist_ok=True)
         run("mount", "-t", "tmpfs", "tmpfs", folder)
@@ -57,6 +78,49 @@ def furnish() -> None:
         service = ["-d", f"{API_SERVICE}/32", "-p", "tcp", "--dport", "443"]
         run("iptables", "-t", "nat", "-A", chain, *service, *goal)
     _watch()
+
+
+def covered(root: Path, folders: Sequence[Path] = _COVERED) -> list[Path]:
+    """Return which folders get a layer: the given ones, but for those above `root`, whose other children get one each.
+
+    The lab's own folder lies on the disk, wherever the clone is: logs are to stay, and images do not fit into memory.
+    """
+    found = list[Path]()
+    waiting = [folder for folder in folders if folder.is_dir()]
+    while waiting:
+        folder = waiting.pop(0)
+        if not root.is_relative_to(folder):
+            found.append(folder)
+        elif folder != root:
+            waiting += sorted(each for each in folder.iterdir() if each.is_dir() and not each.is_symlink())
+    return found
+
+
+def _cover() -> None:
+    """Lay the layers."""
+    layers = RUN / "layers"
+    layers.mkdir()
+    run("mount", "-t", "tmpfs", "tmpfs", layers)
+    for number, folder in enumerate(covered(ROOT)):
+        upper, work = layers / f"{number}/upper", layers / f"{number}/work"
+        for each in (upper, work):
+            each.mkdir(parents=True)
+        options = f"lowerdir={folder},upperdir={upper},workdir={work}"
+        run("mount", "-t", "overlay", "overlay", "-o", options, folder)
+
+
+def _keep_parameters() -> None:
+    """Let the kubelet set files that look like the kernel's parameters; none but those of the network can be set."""
+    copies = RUN / "parameters"
+    copies.mkdir()
+    for folder in ("/proc/sys", "/proc/sys/net"):
+        run("mount", "--bind", folder, folder)
+    for name in _PARAMETERS:
+        parameter, copy = Path("/proc/sys", name), copies / name.replace("/", ".")
+        if parameter.exists():
+            copy.write_text(parameter.read_text())
+            run("mount", "--bind", copy, parameter)
+    run("mount", "-o", "remount,bind,ro", "/proc/sys")
 
 
 def strays() -> int:
@@ -99,14 +163,22 @@ def inside(*command: str | Path) -> Sequence[str | Path]:
 
 
 def destroy() -> None:
-    """End the holder, and with it everything inside; remove what it left in the cgroup tree."""
+    """End the holder, and with it everything inside; remove its cgroups and all files but logs and what was built."""
     if (inner := _inner()) is not None:
         os.kill(holder(), signal.SIGKILL)
-        until("every process of the lab ended", lambda: not alive(inner), 60)
-    _HOLDER.unlink(missing_ok=True)
+        until("every process of the lab ended", lambda: not alive(inner))
     for tree in _cgroups():
         for folder in sorted(tree.glob("**/"), reverse=True):
-            _remove(folder)
+            until(f"{folder} is empty", lambda folder=folder: _removed(folder))  # type: ignore[misc]
+    _return_controllers()
+    shutil.rmtree(RUN, ignore_errors=True)
+
+
+def clean_up_after(pid: int) -> None:
+    """Wait until the process that started this one has ended, however it did; take down the lab of this holder."""
+    sys.stdin.read()
+    if _HOLDER.exists() and holder() == pid:
+        destroy()
 
 
 def running() -> bool:
@@ -140,13 +212,24 @@ def _make_cgroups() -> None:
     for tree in _cgroups():
         controllers = tree.with_name("cgroup.controllers")
         if controllers.exists():
-            wanted = " ".join(f"+{name}" for name in controllers.read_text().split())
-            tree.with_name("cgroup.subtree_control").write_text(wanted)
+            delegated = tree.with_name("cgroup.subtree_control")
+            added = sorted(set(controllers.read_text().split()) - set(delegated.read_text().split()))
+            _ADDED_CONTROLLERS.write_text(" ".join(added))
+            delegated.write_text(" ".join(f"+{name}" for name in added))
         tree.mkdir(exist_ok=True)
 
 
-def _remove(folder: Path) -> None:
-    try:
+def _return_controllers() -> None:
+    """Take back which controllers the machine's root gives to cgroups below it, as far as the lab had it do so."""
+    names = _ADDED_CONTROLLERS.read_text().split() if _ADDED_CONTROLLERS.exists() else []
+    for tree in _cgroups():
+        delegated = tree.with_name("cgroup.subtree_control")
+        if names and delegated.exists():
+            delegated.write_text(" ".join(f"-{name}" for name in names))
+
+
+def _removed(folder: Path) -> bool:
+    """Remove a cgroup if its last process is gone, and say whether it is gone itself."""
+    with suppress(OSError):
         folder.rmdir()
-    except OSError as error:
-        print(f"lab: {folder} stays: {error}")
+    return not folder.exists()

@@ -63,6 +63,7 @@ _KUBELET = {
     "imageMinimumGCAge": "24h",
     "maxPods": 200,
     "resolvConf": "",
+    "runtimeRequestTimeout": "15m",
     "syncFrequency": "5s",
 }
 _BRIDGE = {
@@ -93,7 +94,7 @@ def up() -> None:
     (_NODE / "cni/10-lab.conflist").write_text(json.dumps(_BRIDGE))
     (_NODE / "kubelet.yaml").write_text(json.dumps(_KUBELET))
     start("containerd", ["containerd", "--config", _NODE / "containerd.toml"])
-    until("containerd", answers("ctr", "--address", _SOCKET, "version"), 30)
+    until("containerd", answers("ctr", "--address", _SOCKET, "version"))
     ctr = ("ctr", "--address", _SOCKET, "--namespace", "k8s.io", "images")
     for name in images.ARCHIVES:
         run(*ctr, "import", images.archive(name))
@@ -101,7 +102,7 @@ def up() -> None:
         run(*ctr, "tag", "--force", tag, pinned)
     kubelet()
     ready = ["wait", "--for=condition=Ready", "node/lab", "--timeout=1s"]
-    until("the node", answers(BIN / "kubectl", "--kubeconfig", ADMIN, *ready), 90)
+    until("the node", answers(BIN / "kubectl", "--kubeconfig", ADMIN, *ready))
 
 
 def kubelet() -> None:

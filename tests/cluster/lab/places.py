@@ -13,12 +13,13 @@ LOGS = CACHE / "logs"
 PIDS = RUN / "pids"
 PKI = RUN / "pki"
 GIT = RUN / "git"
+TEMPORARY = RUN / "temporary"
 CGROUP = f"lab-{sha256(bytes(ROOT)).hexdigest()[:8]}"  # two kubelets in one would remove each other's Pods
 GO = Path(__file__).resolve().parent / "go"
 
 ADMIN = RUN / "admin.kubeconfig"
 API, API_PORT = "127.0.0.1", 6443
-GIT_PORT, ARTIFACT_PORT = 9418, 9790
+GIT_PORT, ARTIFACT_PORT, REGISTRY_PORT, S3_PORT = 9418, 9790, 5000, 9000
 NODE = "10.99.0.1"
 NEIGHBOUR = "10.99.0.2"  # an external system beside the cluster: the one other address that Pods reach
 POD_BRIDGE = "cni0"

@@ -7,9 +7,15 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from lab.places import LOGS, PIDS
+from lab.places import LOGS, PIDS, TEMPORARY
 
 Command = Sequence[str | Path]
+
+# Every wait is for a condition, and this is the one limit of all of them: it ends what hangs, and says nothing of how
+# fast anything is, so that a busy machine changes no result. How long edges take is measured, by `make bench-cluster`.
+HANG = 900.0
+_QUIET = 8  # load for each processor up to which all stories at once come in time
+_SLOWEST = 5
 
 # They outlast who started them, and Python complains of a process that is forgotten before it has ended.
 _STARTED: list[subprocess.Popen[bytes]] = []
@@ -43,14 +49,25 @@ def start(
     _STARTED.append(process)
 
 
-def stop(name: str, patience: float = 30) -> None:
-    """End the process of that name: asked first, then killed."""
+def pace() -> int:
+    """Return how many times as long as on a machine of its own a story takes to set its scene, 1 to 5.
+
+    What depends on the next minutes is planned with it: when a window opens, and how long it stays open.
+    """
+    load = os.getloadavg()[0] / (os.cpu_count() or 1)
+    return min(max(round(load / _QUIET), 1), _SLOWEST)
+
+
+def private() -> dict[str, str]:
+    """Return the variables that keep programs from a person's home (kubectl, Helm) and from the machine's /tmp."""
+    return {"HOME": str(TEMPORARY), "TMPDIR": str(TEMPORARY)}
+
+
+def stop(name: str) -> None:
+    """End the process of that name, and return when it has ended."""
     pid = int((PIDS / name).read_text())
     os.kill(pid, signal.SIGTERM)
-    try:
-        until(f"{name} ended", lambda: not alive(pid), patience)
-    except LabError:
-        os.kill(pid, signal.SIGKILL)
+    until(f"{name} ended", lambda: not alive(pid))
 
 
 def alive(pid: int) -> bool:
@@ -61,12 +78,12 @@ def alive(pid: int) -> bool:
         return False
 
 
-def until(what: str, holds: Callable[[], bool], seconds: float) -> None:
-    """Wait until something holds; raise `LabError` when it does not within so many seconds."""
-    end = time.monotonic() + seconds
+def until(what: str, holds: Callable[[], bool]) -> None:
+    """Wait until something holds; raise `LabError` when nothing comes of it."""
+    end = time.monotonic() + HANG
     while not holds():
         if time.monotonic() > end:
-            raise LabError(f"not within {seconds:.0f} s: {what} (see {LOGS})")
+            raise LabError(f"not within {HANG:.0f} s: {what} (see {LOGS})")
         time.sleep(0.2)
 
 

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from krm_windows import rules
 from krm_windows.checks import actuation
-from krm_windows.gate.decide import timeline
 from krm_windows.inventory import Inventory
 from krm_windows.krm import KubeObject
 from krm_windows.plan import compile_policy
@@ -19,6 +18,7 @@ from krm_windows.plan.model import Plan
 from krm_windows.policy.load import load
 from krm_windows.results import fails
 from krm_windows.schedule import controller
+from krm_windows.schedule.timeline import timeline
 
 YEARS = (datetime(2027, 1, 1, tzinfo=UTC), datetime(2029, 1, 1, tzinfo=UTC))
 FAULTY = (

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from krm_windows.checks.audit import Scope
 from krm_windows.checks.facts import DAY, Facts, take
 from krm_windows.function import audit
-from krm_windows.gate.decide import timeline
 from krm_windows.inventory import Inventory
 from krm_windows.krm import KubeObject
 from krm_windows.plan import compile_policy
 from krm_windows.policy.load import load
 from krm_windows.preview.versions import Choice
+from krm_windows.schedule.timeline import timeline
 
 HEAD = POLICY[: POLICY.index("  windows:")]
 FIRST = date(2027, 1, 1)
@@ -112,8 +112,8 @@ def test_ten_years_take_less_than_a_second() -> None:
             f"  windows: {{w: {{opens: daily 10:00, duration: 15m}}}}\n  interval: 5m\n  {HOOK}",
             (
                 "window-short spec.windows.w: is open for 15 minutes only, on Fri 2027-01-01 10:00: if the look at its "
-                "beginning is lost, the next comes after 5 minutes and takes up to a minute to start, and `beforeOpen` "
-                "may take 10 minutes; make the window at least 16 minutes long"
+                "beginning is lost, the next comes at most 5 minutes later and takes up to a minute to start, and "
+                "`beforeOpen` may take 10 minutes; make the window at least 16 minutes long"
             ),
         ),
         (

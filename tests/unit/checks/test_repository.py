@@ -29,7 +29,7 @@ def judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Judged:
 
     def check(files: dict[str, str], *options: str) -> set[tuple[str, str]]:
         lay(tmp_path, files)
-        main(["check", "--repo", str(tmp_path), "-o", "json", "--no-cache", *options])
+        main(["check", "--repo", str(tmp_path), "-o", "json", "--no-cache", "--source", "flux-system=.", *options])
         results = json.loads(capsys.readouterr().out)["results"]
         return {(each["tags"]["rule"], each.get("resourceRef", {}).get("name", "")) for each in results}
 
@@ -187,5 +187,33 @@ def test_a_target_in_another_namespace_is_said(tmp_path: Path, capsys: pytest.Ca
     """The policy's own namespace is only the default."""
     elsewhere = kustomization("windowed").replace("namespace: flux-system}", "namespace: shop}", 1)
     lay(tmp_path, PAIR | {FLUX: elsewhere})
-    main(["check", "--repo", str(tmp_path), "--no-cache"])
+    main(["check", "--repo", str(tmp_path), "--no-cache", "--source", "flux-system=."])
     assert "there is one in shop: say so with `namespace` (target-missing)" in capsys.readouterr().out
+
+
+def test_one_source_that_moves_is_one_finding(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """However many releases use it; the list of them is among the tags."""
+    chart = "{kind: OCIRepository, name: charts}"
+    releases = "".join(
+        RELEASE.format(f"chartRef: {chart}").replace("name: r", f"name: r{number}") for number in range(5)
+    )
+    source = (
+        "apiVersion: source.toolkit.fluxcd.io/v1\nkind: OCIRepository\n"
+        "metadata: {name: charts, namespace: flux-system}\nspec: {url: oci://example.com/c, ref: {semver: 1.x}}\n"
+    )
+    lay(tmp_path, PAIR | {"windowed/releases.yaml": releases, "live/source.yaml": source})
+    main(["check", "--repo", str(tmp_path), "-o", "json", "--no-cache", "--source", "flux-system=."])
+    found = [each for each in json.loads(capsys.readouterr().out)["results"] if each["tags"]["rule"] == "source-moves"]
+    assert [each["tags"]["count"] for each in found] == ["5"]
+    assert "HelmRelease flux-system/r4" in found[0]["tags"]["objects"]
+    assert "(5 objects: HelmRelease flux-system/r0" in found[0]["message"]
+    assert "and 2 more)" in found[0]["message"]
+
+
+def test_a_source_that_is_not_followed_is_told_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """However many Kustomizations apply it."""
+    lost = "".join(kustomization(f"tenant-{number}", source="tenants") for number in range(4))
+    lay(tmp_path, {FLUX: TWO + lost, "windows/policy.yaml": policy()})
+    main(["check", "--repo", str(tmp_path), "-o", "json", "--no-cache", "--source", "flux-system=."])
+    (found,) = json.loads(capsys.readouterr().out)["results"]
+    assert (found["tags"]["rule"], found["tags"]["count"]) == ("not-followed", "4")

@@ -26,8 +26,19 @@ SHARED = (
     rules.ADMISSION_DISABLED,
 )
 OWN = RULES[RULES.index(rules.BUILD_FAILED) : RULES.index(rules.SOURCE_MOVES) + 1]
-# A target may be in what is not followed only where something is not followed.
-BESIDE = {rules.TARGET_UNSEEN.id: {rules.NOT_FOLLOWED.id}}
+# A target may be in what is not followed only where something is not followed, and so may what stops a build.
+BESIDE = {
+    rules.TARGET_UNSEEN.id: {rules.NOT_FOLLOWED.id},
+    rules.CLUSTER_UNBUILT.id: {rules.NOT_FOLLOWED.id, rules.TARGET_UNSEEN.id},
+}
+# Most of these repositories do not say which source they are.
+HOME = ("--source", "flux-system=.")
+
+
+@pytest.fixture(autouse=True)
+def kustomize(tool: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A remote base needs it."""
+    monkeypatch.setenv("PATH", str(tool("kustomize").parent), prepend=":")
 
 
 def found(folder: Path, *options: str, capsys: pytest.CaptureFixture[str]) -> list[dict[str, object]]:
@@ -42,10 +53,10 @@ def found(folder: Path, *options: str, capsys: pytest.CaptureFixture[str]) -> li
 def fired(rule: Rule, name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> set[str]:
     """Check a repository of a rule, one with a past from the past on; give the rules that fired."""
     folder = FIXTURES / rule.id / name
-    options = []
+    options = [] if rule is rules.SOURCE_ASSUMED else [*HOME]
     if (folder / "before").is_dir():
         folder = changed(folder, tmp_path / "repository")
-        options = ["--since", "HEAD"]
+        options += ["--since", "HEAD"]
     results = found(folder, *options, capsys=capsys)
     for result in results:
         check_place(result)

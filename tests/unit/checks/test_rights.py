@@ -51,7 +51,7 @@ def judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Judged:
         for path, text in {"windowed/windowed.yaml": config_map("w"), **BESIDE, **files}.items():
             (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / path).write_text(text)
-        main(["check", "--repo", str(tmp_path), "-o", "json", "--no-cache", *options])
+        main(["check", "--repo", str(tmp_path), "-o", "json", "--no-cache", "--source", "flux-system=.", *options])
         results = json.loads(capsys.readouterr().out)["results"]
         told = [each["tags"]["rule"] for each in results]
         return [rule for rule in told if rule.startswith(("target-e", "admission"))]

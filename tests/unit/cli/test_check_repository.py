@@ -9,6 +9,8 @@ from krm_windows.cli import main
 
 FIXTURES = Path(__file__).parents[2] / "fixtures/repositories"
 FIRES = str(FIXTURES / "object-shared/fires")
+# Nothing in these repositories says which source they are.
+HOME = ("--source", "flux-system=.")
 
 
 @pytest.mark.parametrize(
@@ -20,12 +22,27 @@ FIRES = str(FIXTURES / "object-shared/fires")
         (["check", "--repo", FIRES, "--clusters", "fleet/*"], "no directory matches fleet/*"),
         (["check", "--repo", FIRES, "--since", "no-such-commit"], "no-such-commit"),
         (["check", "--repo", FIRES, "--jobs", "0"], "must be a number of builds"),
+        (["check", "--repo", FIRES, "--source", "apps"], "'apps' is no source such as flux-system=."),
     ],
 )
 def test_a_wrong_call_says_what_is_wrong(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
     """In a line, with exit code 1."""
     assert main(arguments) == 1
     assert said in capsys.readouterr().err
+
+
+def test_a_pattern_that_finds_nothing_is_told_where_clusters_may_lie(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And how to name them."""
+    for name in ("north", "south"):
+        (tmp_path / f"deploy/clusters/{name}").mkdir(parents=True)
+        text = (Path(FIRES) / "clusters/north/flux.yaml").read_text()
+        (tmp_path / f"deploy/clusters/{name}/flux.yaml").write_text(text)
+    assert main(["check", "--repo", str(tmp_path)]) == 1
+    said = capsys.readouterr().err
+    assert "deploy/clusters/north, deploy/clusters/south" in said
+    assert "--clusters 'deploy/clusters/*'" in said
 
 
 def test_errors_fail_and_warnings_only_when_strict(capsys: pytest.CaptureFixture[str]) -> None:
@@ -42,7 +59,7 @@ def test_text_begins_with_the_place_as_compilers_write_it(
 ) -> None:
     """File, line, severity, object, message, rule, clusters."""
     monkeypatch.chdir(FIXTURES)
-    main(["check", "--repo", "object-shared/fires"])
+    main(["check", "--repo", "object-shared/fires", *HOME])
     first, last = capsys.readouterr().out.splitlines()
     assert first.startswith(
         "object-shared/fires/windowed/both.yaml:1: [error] v1/ConfigMap/shop/settings: is applied by"
@@ -56,9 +73,9 @@ def test_github_and_sarif_name_file_and_line(
 ) -> None:
     """Relative to where the command was called, as both need it."""
     monkeypatch.chdir(FIXTURES / "target-suspend/fires")
-    main(["check", "--repo", ".", "-o", "github"])
+    main(["check", "--repo", ".", "-o", "github", *HOME])
     assert capsys.readouterr().out.startswith("::error file=clusters/north/flux.yaml,line=26,title=")
-    main(["check", "--repo", ".", "-o", "sarif"])
+    main(["check", "--repo", ".", "-o", "sarif", *HOME])
     (result,) = json.loads(capsys.readouterr().out)["runs"][0]["results"]
     place = result["locations"][0]["physicalLocation"]
     assert place == {"artifactLocation": {"uri": "clusters/north/flux.yaml"}, "region": {"startLine": 26}}
@@ -67,7 +84,7 @@ def test_github_and_sarif_name_file_and_line(
 
 def test_json_has_the_results_of_the_functions_specification(capsys: pytest.CaptureFixture[str]) -> None:
     """With line and clusters among the tags."""
-    main(["check", "--repo", FIRES, "-o", "json"])
+    main(["check", "--repo", FIRES, "-o", "json", *HOME])
     (result,) = json.loads(capsys.readouterr().out)["results"]
     assert result["resourceRef"] == {"apiVersion": "v1", "kind": "ConfigMap", "name": "settings", "namespace": "shop"}
     assert result["tags"] == {"rule": "object-shared", "line": "1", "clusters": "north"}
@@ -85,6 +102,6 @@ def test_a_finding_of_many_clusters_is_told_once(tmp_path: Path, capsys: pytest.
         (tmp_path / f"clusters/plant-{number}").mkdir(parents=True)
         (tmp_path / f"clusters/plant-{number}/flux.yaml").write_text(text)
         (tmp_path / f"clusters/plant-{number}/policy.yaml").write_text(policy)
-    main(["check", "--repo", str(tmp_path)])
+    main(["check", "--repo", str(tmp_path), *HOME])
     first, _ = capsys.readouterr().out.splitlines()
     assert first.endswith("[plant-0, plant-1, plant-2, 3 more]")

@@ -93,6 +93,26 @@ def test_a_wrong_call(run: Run, argv: list[str]) -> None:
     assert "usage: krm-windows" in ended.err
 
 
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["render", "policy.yaml", "-o", "out", "--cluster", "north", "--all-clusters"],
+        ["render", "policy.yaml", "-o", "out", "--cluster", "north", "--clusters", "dir"],
+        ["check", "policy.yaml", "--cluster", "north", "--all-clusters"],
+        ["check", "--repo", ".", "--cluster", "north"],
+        ["check", "--repo", ".", "--all-clusters"],
+        ["calendar", "policy.yaml", "--cluster", "north", "--all-clusters"],
+    ],
+    ids=" ".join,
+)
+def test_one_cluster_and_more_of_them_are_a_wrong_call(run: Run, argv: list[str]) -> None:
+    """Neither of the two is silently left out, whatever the files hold, and nothing is written."""
+    ended = run(*argv)
+    assert (ended.code, ended.out) == (1, "")
+    assert "--cluster is about one cluster" in ended.err or "is about a POLICY" in ended.err
+    assert not Path("out").exists()
+
+
 @pytest.mark.parametrize("argv", [[], ["--strict"], ["--debug"]], ids=" ".join)
 def test_nothing_to_do_in_a_terminal(argv: list[str]) -> None:
     """Without a command and without a stream there is help, whatever switches are given."""

@@ -68,7 +68,7 @@ def test_what_is_not_understood_fails(fleet: Path, tmp_path: Path, capsys: pytes
 def test_nothing_to_migrate_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Whoever calls it expects windows."""
     assert main(["migrate", str(tmp_path), "-o", str(tmp_path / "out")]) == ExitCode.ERROR
-    assert capsys.readouterr().out == "there is no CronJob that suspends or resumes anything\n"
+    assert capsys.readouterr().out == "no policy was made: there is no CronJob that suspends or resumes anything\n"
 
 
 @pytest.mark.parametrize(

@@ -117,6 +117,14 @@ def test_each_class_is_a_tree_of_its_own(desk: Desk) -> None:
     }
 
 
+def test_objects_that_use_one_anchor_each_for_itself(desk: Desk) -> None:
+    """An alias belongs to the nearest anchor before it, so each can be edited where it stands."""
+    one = "apiVersion: v1\nkind: {}\nmetadata:\n  name: &app web\n  namespace: shop\n  labels: {{app: *app}}\n"
+    desk.put("base/all.yaml", "---\n".join(map(one.format, ("Service", "ConfigMap"))))
+    assert desk.split() == 0
+    assert desk.written()["live/configmap_shop_web.yaml"] == HEADER + one.format("ConfigMap")
+
+
 def test_each_class_has_its_flux_kustomization(desk: Desk) -> None:
     """It is the template, but for name, path, marks and what it waits for; the root sees nothing but these."""
     assert desk.split("--flux-kustomization", desk.put("apps.yaml", TEMPLATE)) == 0

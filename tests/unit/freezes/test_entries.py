@@ -92,6 +92,91 @@ def test_a_companys_calendar_becomes_freezes(tmp_path: Path, capsys: pytest.Capt
     }
 
 
+def printed(calendar: bytes, years: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> str:
+    """Import a calendar for some years, and return what was printed."""
+    (folder / "company.ics").write_bytes(calendar)
+    assert main(["import-ics", str(folder / "company.ics"), "--years", years]) == 0
+    return capsys.readouterr().out
+
+
+# The beginning and the end, which is excluded, of what touches 2027, and of what does not.
+TOUCHING = [
+    ("VALUE=DATE:20261220", "VALUE=DATE:20270104"),
+    ("VALUE=DATE:20251220", "VALUE=DATE:20280104"),
+    ("VALUE=DATE:20271231", "VALUE=DATE:20280104"),
+    ("TZID=Europe/Berlin:20261231T220000", "TZID=Europe/Berlin:20270101T000100"),
+    ("TZID=Pacific/Kiritimati:20270101T000000", "TZID=Pacific/Kiritimati:20270101T010000"),
+    ("TZID=Pacific/Pago_Pago:20271231T230000", "TZID=Pacific/Pago_Pago:20271231T233000"),
+    ("VALUE=DATE-TIME:20261231T220000", "VALUE=DATE-TIME:20270101T010000"),
+]
+APART = [
+    ("VALUE=DATE:20261220", "VALUE=DATE:20270101"),
+    ("VALUE=DATE:20280101", "VALUE=DATE:20280104"),
+    ("TZID=Europe/Berlin:20261231T220000", "TZID=Europe/Berlin:20270101T000000"),
+]
+
+
+def shutdown(starts: str, ends: str) -> bytes:
+    """Write a calendar of one event."""
+    event = f"BEGIN:VEVENT\nUID:1\nDTSTART;{starts}\nDTEND;{ends}\nSUMMARY:Shutdown\nEND:VEVENT\n"
+    return f"BEGIN:VCALENDAR\nVERSION:2.0\nPRODID:x\n{event}END:VCALENDAR\n".encode()
+
+
+@pytest.mark.parametrize(("starts", "ends"), TOUCHING)
+def test_what_touches_the_years_is_there_as_a_whole(
+    starts: str, ends: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A shutdown that began in December still runs in January."""
+    (found,) = freezes(printed(shutdown(starts, ends), "2027", tmp_path, capsys)).values()
+    assert found["starts"].replace("-", "")[:8] == starts.partition(":")[2][:8]
+
+
+@pytest.mark.parametrize(("starts", "ends"), APART)
+def test_what_does_not_touch_the_years_is_left_out(
+    starts: str, ends: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An end is excluded, as iCalendar has it."""
+    assert printed(shutdown(starts, ends), "2027", tmp_path, capsys) == ""
+
+
+def test_a_year_end_that_repeats_is_there_from_both_sides(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The one that runs into the year, and the one that runs out of it."""
+    yearly = ics("DTEND;VALUE=DATE:20270104\nRRULE:FREQ=YEARLY").replace(b"20270101", b"20241220")
+    yearly = yearly.replace(b"DTEND;VALUE=DATE:20270104", b"DTEND;VALUE=DATE:20250104")
+    found = freezes(printed(yearly, "2027", tmp_path, capsys))
+    assert [(each["starts"], each["ends"]) for each in found.values()] == [
+        ("2026-12-20", "2027-01-03"),
+        ("2027-12-20", "2028-01-03"),
+    ]
+
+
+def test_a_change_calendar_that_is_closed_by_default_lists_windows(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """AWS: outside of the events nothing may change; one that is open by default lists freezes."""
+    closed = ics("DTEND;VALUE=DATE:20270103").replace(b"PRODID:x", b"PRODID:-//AWS//Change Calendar 1.0//EN\n{}")
+    kinds = {
+        kind: printed(closed.replace(b"{}", f"X-CALENDAR-TYPE:{kind}".encode()), "2027", tmp_path, capsys)
+        for kind in ("DEFAULT_CLOSED", "DEFAULT_OPEN")
+    }
+    windows = yaml.safe_load(kinds["DEFAULT_CLOSED"])
+    assert windows == {
+        "windows": {"closed-2027": {"opens": "2027-01-01", "closes": "2027-01-02", "description": "Closed"}}
+    }
+    text = spec(windows=yaml.safe_dump(windows["windows"]))
+    assert load(KubeObject.parse(text.encode()).node).results == ()
+    assert freezes(kinds["DEFAULT_OPEN"]).keys() == {"closed-2027"}
+
+
+def test_a_calendar_of_an_unknown_type_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Whether its events open or close is not known, so nothing is guessed."""
+    (tmp_path / "x.ics").write_bytes(ics("").replace(b"PRODID:x", b"PRODID:x\nX-CALENDAR-TYPE:SOMETIMES"))
+    assert main(["import-ics", str(tmp_path / "x.ics"), "--years", "2027"]) == 1
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "X-CALENDAR-TYPE is 'SOMETIMES'" in said.err
+
+
 def test_public_holidays_become_freezes(capsys: pytest.CaptureFixture[str]) -> None:
     """Those of a subdivision are more than those of its country."""
     assert main(["holidays", "DE", "--years", "2027"]) == 0
@@ -188,12 +273,12 @@ def ics(*events: str) -> bytes:
 def test_what_repeats_without_end_is_refused(calendar: bytes) -> None:
     """In words, after a counted number of steps."""
     with pytest.raises(ValueError, match=r"repeats|may have|has more"):
-        list(company.entries(calendar, range(2027, 2057)))
+        list(company.read(calendar, range(2027, 2057)))
 
 
 def test_a_rule_with_a_count_stays_within_the_years() -> None:
     """However large it is."""
-    found = list(company.entries(ics("RRULE:FREQ=WEEKLY;COUNT=99999999"), range(2027, 2028)))
+    found = list(company.read(ics("RRULE:FREQ=WEEKLY;COUNT=99999999"), range(2027, 2028)))
     assert len(found) == 53
 
 

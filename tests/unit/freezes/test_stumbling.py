@@ -70,7 +70,7 @@ def test_whatever_the_packages_raise_is_said_of_the_calendar(
     owner = company.icalendar.Calendar if call == "from_ical" else company.recurring_ical_events
     monkeypatch.setattr(owner, call, stumble)
     with pytest.raises(ValueError, match=str(error.args[0])):
-        list(company.entries(CALENDAR.format(f"{START}\n{END}").encode(), [2026]))
+        list(company.read(CALENDAR.format(f"{START}\n{END}").encode(), [2026]))
 
 
 @pytest.mark.parametrize("error", [KeyError("a"), TypeError("b"), AttributeError("c")])

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Event, Thread
+from threading import Event, RLock, Thread
 
 from krm_windows.gate.kubernetes import dig
 from krm_windows.gate.timetable import Target
@@ -40,6 +40,9 @@ class Api:
     """How far the server's clock is ahead of the machine's."""
     ends: dict[str, str] = field(default_factory=dict)
     """How a Job ends as soon as it is created, by a part of its name: `Failed`, empty for not; else `Complete`."""
+
+    lock: RLock = field(default_factory=RLock)
+    """Held for a write, as etcd compares and writes in one step."""
 
     def add(
         self, name: str, spec: Json, *, annotations: Json | None = None, by: str | None = None, **more: object
@@ -162,13 +165,15 @@ class Handler(BaseHTTPRequestHandler):
         elif path == f"/apis/{GROUP}":
             self.reply(200, {"kind": "APIGroup", "preferredVersion": {"groupVersion": f"{GROUP}/v1", "version": "v1"}})
         elif self.command == "POST":
-            self._create(path, patch or {})
+            with self.api.lock:
+                self._create(path, patch or {})
         elif path not in self.api.objects:
             self.refuse(404, f"{path.rpartition('/')[2]!r} not found")
         elif patch is None:
             self.reply(200, self.api.objects[path])
         else:
-            self._patch(path, query, patch)
+            with self.api.lock:
+                self._patch(path, query, patch)
 
     def _create(self, path: str, thing: Json) -> None:
         metadata = thing["metadata"]

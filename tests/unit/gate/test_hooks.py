@@ -331,6 +331,20 @@ def test_both_start_it_at_once(lab: Lab) -> None:
     assert (lab.posts(), lab.kinds()) == (2, ["before-open"])
 
 
+def test_looks_of_six_wake_ups_wait_together(lab: Lab) -> None:
+    """A hook may take longer than the interval: those that come meanwhile start no other, and none opens before."""
+    lab.api.ends["before-open"] = ""
+    with ThreadPoolExecutor(6) as pool:
+        first = pool.submit(lab.look)
+        until(lab.api.jobs)
+        others = [pool.submit(lab.look) for _ in range(5)]
+        until(lambda: lab.posts() == 6)
+        assert (lab.open(), len(lab.api.jobs())) == (False, 1)
+        lab.api.end(lab.api.jobs()[0], "Complete")
+        assert [each.result() for each in (first, *others)] == [True] * 6
+    assert (lab.open(), lab.kinds()) == (True, ["before-open"])
+
+
 def test_the_window_closes_while_the_hook_runs(lab: Lab) -> None:
     """Nothing is opened; when the hook has ended, what it did is rolled back; nothing runs after what was not open."""
     lab.api.ends["before-open"] = ""

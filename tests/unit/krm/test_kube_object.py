@@ -108,6 +108,38 @@ def test_an_anchor_that_another_object_refers_to_is_not_touched() -> None:
         krm.KubeObject(data, 0, 10, column=0).set(2, "a")
 
 
+TWO = "- name: &app é\n  as: *app\n{}- name: &app y # *app\n  as: *app\n"
+
+
+@pytest.mark.parametrize("between", ["", "- text: 'a &app b'\n  more: '*app'\n", "- {x: &app z, y: *app}\n"])
+def test_an_alias_belongs_to_the_nearest_earlier_anchor(between: str) -> None:
+    """So objects that use one name, each for itself, can be edited; what only looks like an alias is none."""
+    source = TWO.format(between)
+    start = source.index("- name: &app y")
+    last = krm.KubeObject(source.encode(), len(source[:start].encode()), len(source.encode()), column=0)
+    last.set("new", "name")
+    assert last.get() == {"name": "new", "as": "y"}
+    first = krm.KubeObject(source.encode(), 0, len(b"- name: &app \xc3\xa9\n  as: *app\n"), column=0)
+    first.set("new", "name")
+    assert first.get() == {"name": "new", "as": "é"}
+
+
+@pytest.mark.parametrize("between", ["", "- text: 'a &app b'\n", "# &app\n"])
+def test_what_only_looks_like_an_anchor_hides_none(between: str) -> None:
+    """The alias behind it belongs to the real one before."""
+    source = f"- a: &app 1\n{between}- b: *app\n".encode()
+    with pytest.raises(krm.EditError, match="refers to the anchor &app"):
+        krm.KubeObject(source, 0, len(b"- a: &app 1\n"), column=0).set(2, "a")
+
+
+def test_another_document_has_anchors_of_its_own() -> None:
+    """Where it cannot be read, an alias in it may be anything's."""
+    first = b"a: &x 1\n"
+    krm.KubeObject(first + b"---\na: &x 2\nb: *x\n", 0, len(first)).set(2, "a")
+    with pytest.raises(krm.EditError, match="refers to the anchor &x"):
+        krm.KubeObject(first + b"---\n{ *x\n", 0, len(first)).set(2, "a")
+
+
 def test_a_key_that_stands_twice_is_an_error_where_somebody_looks() -> None:
     """The rest of the object can be read."""
     obj = item("- kind: A\n  spec: {a: 1, a: 2}\n")

@@ -50,6 +50,11 @@ def _said(action: Action) -> str:
         ),
         ('kubectl patch cronjob backup -p \'{"spec":{"suspend":true}}\'', "suspend CronJob jobs/backup"),
         ("kubectl patch ks a --type=merge -p 'spec: {suspend: true}'", "suspend Kustomization jobs/a"),
+        (
+            """kubectl patch ks a --type json -p '[{"op":"remove","path":"/spec/suspend"}]'""",
+            "resume Kustomization jobs/a",
+        ),
+        ("""kubectl patch ks a --type merge -p '{"spec":{"suspend":null}}'""", "resume Kustomization jobs/a"),
     ],
 )
 def test_a_command_is_understood(script: str, wanted: str) -> None:
@@ -69,6 +74,10 @@ def test_a_command_is_understood(script: str, wanted: str) -> None:
         "flux suspend ks a &&\n\nflux suspend ks b",
         'for name in a b; do flux suspend ks "$name"; done',
         "for name in a b\ndo\n  flux suspend ks ${name}\ndone\n",
+        "for ns in flux-system; do for name in a b; do flux suspend ks -n $ns $name; done; done",
+        "NAMES='a b'; for name in $NAMES; do flux suspend ks $name || exit 1; done",
+        "set -eu; date; for name in a b; do flux suspend ks $name; done",
+        "curl -s https://example.com; flux suspend ks a && exec flux suspend ks b",
         "flux check; flux get ks; flux suspend ks a; kubectl get ks; flux suspend ks b",
     ],
 )
@@ -85,6 +94,9 @@ def test_several_commands_are_split_as_a_shell_does(script: str) -> None:
         "flux suspend ks a-{1,2}",
         "flux suspend ks a || flux suspend ks b",
         "test -f /frozen && flux suspend ks a",
+        "kubectl get configmap freeze && flux suspend ks a",
+        "set -e\ncurl -sf https://example.com/may-close\nflux suspend ks a",
+        "X=1 flux suspend ks a",
         "if true; then flux suspend ks a; fi",
         "for k in $NAMES; do flux suspend ks $k; done",
         "for k in a b; do test -f $k || flux suspend ks $k; done",
@@ -100,30 +112,18 @@ def test_several_commands_are_split_as_a_shell_does(script: str) -> None:
         """kubectl patch ks apps --type=merge -p '{"spec":{"suspend":true,"path":"./b"}}'""",
         """kubectl patch ks apps --type=merge -p '{"spec":{"suspend":"$STATE"}}'""",
         f"kubectl patch ks {MERGE}",
+        """kubectl patch ks a --type json -p '[{"op":"test","path":"/spec/suspend","value":true}]'""",
+        """kubectl patch ks a --type json -p '[{"op":"remove","path":"/spec"}]'""",
+        "kubectl annotate ks a kustomize.toolkit.fluxcd.io/reconcile=disabled",
+        "kubectl scale deployment kustomize-controller --replicas=0 -n flux-system",
+        "kubectl apply -f kustomization-suspended.yaml -f suspend",
+        """curl -X PATCH https://kubernetes/apis/kustomize.toolkit.fluxcd.io/v1/a -d '{"spec":{"suspend":true}}'""",
     ],
 )
 def test_a_command_that_may_do_something_else_is_refused(script: str) -> None:
     """What depends on the cluster, on a variable or on another command is never guessed; what always fails is said."""
-    with pytest.raises(CommandError, match="`"):
+    with pytest.raises((CommandError, ShellError), match="`"):
         done(script)
-
-
-@pytest.mark.parametrize(
-    "script",
-    [
-        "flux suspend ks $(cat names)",
-        "flux get ks | grep apps",
-        "flux suspend ks a &",
-        "(flux suspend ks a)",
-        "cat <<EOF\nEOF",
-        "x=`date`",
-        "echo 'open",
-    ],
-)
-def test_a_shell_that_is_more_is_refused(script: str) -> None:
-    """Pipes, background, groups, here-documents, substitutions, and quotes that never end."""
-    with pytest.raises(ShellError, match="`"):
-        shell.split(script)
 
 
 def test_what_else_a_script_does_is_told() -> None:

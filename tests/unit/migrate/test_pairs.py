@@ -1,7 +1,7 @@
 """Which closing belongs to which opening."""
 
 import pytest
-from repositories import job, rules, run
+from repositories import RELEASE, job, rules, run
 
 from krm_windows.migrate import Migration
 
@@ -9,8 +9,9 @@ from krm_windows.migrate import Migration
 def migrated(*edges: tuple[str, str]) -> Migration:
     """Migrate CronJobs given as name and schedule; the name's first word is the verb."""
     verbs = {"open": "resume", "close": "suspend"}
-    lines = {name: f"flux {verbs[name.partition('-')[0]]} kustomization apps" for name, _ in edges}
-    return run({f"{name}.yaml": job(name, schedule, lines[name]) for name, schedule in edges})
+    lines = {name: f"flux {verbs[name.partition('-')[0]]} helmrelease shop" for name, _ in edges}
+    files = {f"{name}.yaml": job(name, schedule, lines[name]) for name, schedule in edges}
+    return run({**files, "shop.yaml": RELEASE})
 
 
 def windows(*edges: tuple[str, str]) -> set[tuple[str, str]]:

@@ -1,60 +1,127 @@
-"""Loops of a script: what they are written out to, and what that costs."""
+"""What scripts come to, as a shell says; and what reading them costs."""
 
-import re
+import shutil
+import subprocess
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from work import growth
 
 from krm_windows.migrate import shell
 from krm_windows.migrate.shell import ShellError
 
-TOKENS = (
-    "for ",
-    "for",
-    "x",
-    " in ",
-    "a",
-    "b ",
-    " ",
-    ";",
-    "\n",
-    "; do ",
-    "do ",
-    "; done",
-    "done",
-    "$x",
-    "${x}",
-    "$xa",
-    "if ",
-    "&",
-)
-# What a loop over plain words is, said at once: `re` finds it in the short texts of a test.
-LOOP = re.compile(
-    r"""
-    \bfor[ \t]+(?P<name>\w+)[ \t]+in[ \t]+(?P<words>[\w./ \t-]+?)[ \t]*[;\n]\s*do\s+
-    (?P<body>(?:(?!\b(?:for|if|while|until|case|done|break|continue)\b).)+?)[;\n]\s*done\b
-    """,
-    re.VERBOSE | re.DOTALL,
+# Each command says its words instead of running.
+SAID = """\
+flux() { for word in "$@"; do printf '<%s>' "$word"; done; echo; }
+"""
+SCRIPTS = (
+    "flux suspend ks a && flux suspend ks b; flux suspend ks 'c d'",
+    "for x in a b; do flux $x; done",
+    'for x in a b\ndo\n  # each\n  flux "$x" ${x}y\ndone\nflux end',
+    "NAMES='a b'; for x in $NAMES c; do flux \"$NAMES\" $NAMES '$x'; done",
+    "for x in a b; do for y in 1 2; do flux $x$y; done; flux $x; done",
+    'x="a  b"; flux $x "$x" z$x"y z"$x \\$x "\\$x"',
+    "export ns=shop; flux -n ${ns} \"\" ''",
+    "set -e\nflux a\nexit 0\nflux b",
+    "flux a || exit 1\nflux b",
+    "x=1; x=2; flux $x; y=$x$x; flux $y",
+    "for x in a; do\n\n flux $x;\n\ndone; flux \\\n b",
+    "x=' a '; flux b$x c",
+    "flux a;flux b # c; flux d",
 )
 
 
-def written_out(loop: re.Match[str]) -> str:
-    """Write a loop out for each of its words."""
-    variable = re.compile(rf"\$(?:{loop['name']}\b|{{{loop['name']}}})")
-    return ";\n".join(variable.sub(word, loop["body"]) for word in loop["words"].split())
+def said(script: str) -> list[str]:
+    """Return what a shell says of a script."""
+    program = shutil.which("sh") or pytest.fail("there is no sh")
+    done = subprocess.run([program, "-c", SAID + script], capture_output=True, text=True, check=False)
+    return done.stdout.splitlines()
 
 
-@given(st.lists(st.sampled_from(TOKENS), max_size=16), st.lists(st.sampled_from(TOKENS), max_size=4))
-def test_a_loop_is_what_it_says_at_once(before: list[str], inside: list[str]) -> None:
-    """Beside others, and with anything in it."""
-    script = "".join([*before, "for x in a b; do ", *inside, "; done"])
-    assume(all(loop["body"].strip() for loop in LOOP.finditer(script)))
-    meant = LOOP.sub(written_out, script)
-    assert [line.split() for line in shell._unrolled(script).split("\n")] == [
-        line.split() for line in meant.split("\n")
+def read(script: str) -> list[str]:
+    """Return the same of what we read."""
+    commands = [command for command in shell.split(script) if command.words[0] == "flux"]
+    return ["".join(f"<{word}>" for word in command.words[1:]) for command in commands]
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_a_script_comes_to_what_a_shell_runs(script: str) -> None:
+    """Lists, loops, variables, quotes."""
+    assert read(script) == said(script)
+    assert not any(command.expands for command in shell.split(script))
+
+
+PARTS = ("for x in ", "for y in ", "a ", "b ", "; ", "\n", "do ", "done", "$x ", '"$y" ', "flux ", "x=1", "x='a b' ")
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.sampled_from(PARTS), max_size=12), st.lists(st.sampled_from(PARTS), max_size=4))
+def test_no_script_comes_to_something_else(before: list[str], inside: list[str]) -> None:
+    """Whatever is read is what a shell runs; anything else is refused, or said to be known to the shell only."""
+    script = "".join([*before, "\nfor x in a b; do ", *inside, "; done"])
+    try:
+        commands = shell.split(script)
+    except ShellError:
+        return
+    if not any(command.expands for command in commands) and {each.words[0] for each in commands} == {"flux"}:
+        assert read(script) == said(script)
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "flux suspend ks $(cat names)",
+        "flux get ks | grep apps",
+        "flux suspend ks a &",
+        "(flux suspend ks a)",
+        "cat <<EOF\nEOF",
+        "x=`date`",
+        "echo 'open",
+        "if test -f x; then exit 0; fi; flux suspend ks a",
+        "while true; do flux suspend ks a; done",
+        "case $x in a) flux suspend ks a;; esac",
+        "f() { flux suspend ks a; }; f",
+        "for x in *; do flux suspend ks $x; done",
+        "for x in $NAMES; do flux suspend ks $x; done",
+        "for x in a; do flux suspend ks $x",
+        "flux a; done",
+        "test -f x && exit 0; flux suspend ks a",
+        "export KUBECONFIG=/other; flux suspend ks a",
+        "eval flux suspend ks a",
+        "! flux suspend ks a",
+        "false || for x in a; do flux suspend ks $x; done",
+    ],
+)
+def test_a_shell_that_is_more_is_refused(script: str) -> None:
+    """Pipes, background, groups, here-documents, substitutions, branches, and quotes that never end."""
+    with pytest.raises(ShellError, match="`"):
+        shell.split(script)
+
+
+def test_a_word_that_only_the_shell_knows_says_so() -> None:
+    """A variable that nothing sets, or that is set only if something else succeeds; a pattern; a default."""
+    for script in (
+        "flux $A",
+        'flux "$A"',
+        "true && A=1; flux $A",
+        "A=*; flux $A",
+        "flux a*",
+        "flux ${A:-b}",
+        "flux $1",
+    ):
+        assert shell.split(script)[-1].expands, script
+    assert not shell.split("flux $A", {"A": "b"})[0].expands
+
+
+def test_what_set_e_makes_a_chain() -> None:
+    """A command runs only if those before it did not fail."""
+    assert [each.after for each in shell.split("flux a\nset -eu\nflux b; flux c\nset +e; flux d")][1:] == [
+        "&&",
+        "&&",
+        ";",
     ]
+    assert [each.after for each in shell.split("flux a; flux b", stops=True)] == ["", "&&"]
 
 
 HOSTILE = {
@@ -87,8 +154,11 @@ def test_a_script_costs_its_length(part: str) -> None:
 
 
 def test_a_loop_is_written_out_within_bounds() -> None:
-    """Thousands of words times a long body are refused, not held in memory."""
-    with pytest.raises(ShellError, match="words"):
+    """Thousands of words times a long body, or loops in loops, are refused, not held in memory."""
+    with pytest.raises(ShellError, match="loops"):
         shell.split(f"for x in {'a ' * 10_000}; do {'echo $x;' * 4_000} done")
+    words = "a " * 100
+    with pytest.raises(ShellError, match="loops"):
+        shell.split(f"for x in {words}; do for y in {words}; do for z in {words}; do :; done; done; done")
     with pytest.raises(ShellError, match="characters"):
         shell.split("a " * 100_000)

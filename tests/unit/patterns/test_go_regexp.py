@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from work import steps
 
-from krm_windows.migrate import patches, trees
 from krm_windows.migrate.selectors import Selectors
 from krm_windows.patterns import go_regexp
 from krm_windows.patterns.go_regexp import Budget
@@ -59,23 +58,6 @@ def test_what_matches_is_what_kustomize_finds(tmp_path: Path, tool: Callable[[st
         theirs = {name for name in NAMES if f"p{number}" in found[name]}
         ours = {name for name in NAMES if selectors.matches(pattern, name)}
         assert ours == theirs, pattern
-
-
-def test_each_field_of_a_target_is_a_pattern(tmp_path: Path, tool: Callable[[str], Path]) -> None:
-    """Group, version and kind too; what has no namespace is in `default`."""
-    targets = [
-        {"kind": "Config.*"},
-        {"version": "v[0-9]"},
-        {"namespace": "def.*"},
-        {"kind": "config.*"},
-        {"group": "a*"},
-    ]
-    done = build(tmp_path, tool("kustomize"), targets)
-    theirs = {key for item in yaml.safe_load_all(done.stdout) for key in item["data"]}
-    item = trees.read("a.yaml", b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n")[0]
-    written = [trees.read("k.yaml", json.dumps(target).encode())[0].tree for target in targets]
-    ours = {f"p{i}" for i, target in enumerate(written) if patches.selects(target, item, Selectors())}
-    assert ours == theirs
 
 
 @pytest.mark.parametrize("pattern", WRONG)

@@ -8,7 +8,6 @@ from calls import POLICY
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from krm_windows.gate.decide import timeline
 from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.timetable import Rule, Timetable
 from krm_windows.inventory import Inventory
@@ -19,6 +18,7 @@ from krm_windows.plan.wakeups import Given, WakeUp, Wording
 from krm_windows.policy.load import load
 from krm_windows.rules import KUBECTL_DEADLINE, KUBECTL_LIFTS, KUBECTL_UNION, TARGET_UNSEEN
 from krm_windows.schedule import controller
+from krm_windows.schedule.timeline import timeline
 
 FIRST = datetime(2027, 1, 3, tzinfo=UTC)  # a Sunday
 LAST = FIRST + timedelta(days=28)

@@ -6,12 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from work import steps
 
-from krm_windows.gate.decide import timeline
 from krm_windows.gate.recurrence import EVERY_DAY, EVERY_MONTH, EVERY_WEEKDAY, Recurrence
 from krm_windows.gate.timetable import Rule, Timetable
 from krm_windows.plan import minutes
 from krm_windows.plan.edges import edges
 from krm_windows.plan.wakeups import Wording
+from krm_windows.schedule.timeline import timeline
 
 SPAN = minutes.Span(date(2025, 1, 1), date(2026, 4, 1))
 FIRST, LAST = datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 4, 1, tzinfo=UTC)

@@ -4,7 +4,7 @@ import pytest
 
 from krm_windows.krm import KubeObject
 from krm_windows.policy import clusters
-from krm_windows.policy.load import Loaded, load
+from krm_windows.policy.load import Loaded, load, read
 from krm_windows.policy.texts import Tree
 
 BASE = """
@@ -96,7 +96,13 @@ def test_an_unknown_cluster_is_an_error_that_names_the_known() -> None:
         ("{e: {freezes: {x: {starts: '2026-12-25'}}}}", "spec.clusters.e.freezes.x.ends", "end-order"),
         ("{e: {windows: null}}", "spec.clusters.e", "outside-windows"),
         ("{e: {freezes: {}}}", "spec.clusters.e.freezes", "cluster-empty-map"),
-        ("{e: {}}", "spec.clusters.e", "cluster-empty-map"),
+        ("{e: {windows: {week: {}}}}", "spec.clusters.e.windows.week", "cluster-empty-map"),
+        ("{e: , f: {interval: 5m}}", "spec.clusters.e", "cluster-null"),
+        ("{e: null}", "spec.clusters.e", "cluster-null"),
+        ("{e: ~, f: {}}", "spec.clusters.e", "cluster-null"),
+        ("[e, f]", "spec.clusters", "field-type"),
+        ("[{name: e}]", "spec.clusters", "field-type"),
+        ("e", "spec.clusters", "field-type"),
         ("{e: {window: {a: b}}}", "spec.clusters.e.window", "field-unknown"),
         ("{e: {clusters: null}}", "spec.clusters.e.clusters", "field-unknown"),
         ("{e: {buildFor: e}}", "spec.clusters.e.buildFor", "field-unknown"),
@@ -113,6 +119,39 @@ def test_an_unknown_cluster_is_an_error_that_names_the_known() -> None:
 def test_a_mistake_is_shown_in_the_patch_that_makes_it(patch: str, path: str, rule: str) -> None:
     """Every cluster's policy is read as a whole, and what the patch breaks is said of the patch."""
     assert (path, rule) in found(patch)
+
+
+def test_a_cluster_may_have_the_policy_as_it_stands() -> None:
+    """An empty map as a whole says so, and is no trace of a null that got lost."""
+    both = loaded("{e: {}, f: {interval: 5m}}")
+    assert both.results == ()
+    policy, plain = both.clusters["e"], both.policy
+    assert policy is not None
+    assert plain is not None
+    assert policy.spec.windows == plain.spec.windows
+    assert policy.spec.build_for == "e"
+
+
+@pytest.mark.parametrize("cluster", [None, "e", "f"])
+def test_no_cluster_is_forgotten(cluster: str | None) -> None:
+    """Whichever cluster is built: one without a patch has no windows, so the policy is wrong, and no patch cures it."""
+    _, results = loaded("{e: , f: {interval: 5m}}").for_cluster(cluster)
+    assert "cluster-null" in [result.tags["rule"] for result in results]
+
+
+def test_a_patch_of_the_policy_may_remove_a_cluster() -> None:
+    """In another document null removes, as kustomize has it; and what is removed has no windows, as was asked for."""
+    shared = read(KubeObject.parse(f"{BASE}    {{e: {{interval: 5m}}, f: {{}}}}\n".encode()).node)
+    patch = KubeObject.parse(b"spec: {clusters: {e: null}}\n")
+    patched = shared.patched(patch.node, None)
+    assert set(patched.patches) == {"f"}
+    assert patched.version("f")[1] == ()
+
+
+def test_a_list_of_clusters_is_shown_as_a_map() -> None:
+    """With their own names in it."""
+    [message] = [result.message for result in loaded("[plant-7, plant-8]").results]
+    assert message.endswith("such as `clusters: {plant-7: {}, plant-8: {}}`")
 
 
 def test_a_mistake_of_the_policy_is_told_once() -> None:

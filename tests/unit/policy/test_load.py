@@ -202,7 +202,7 @@ def test_C02_all_problems_together_sorted() -> None:
             "  hooks: {namespace: line, beforeOpen: {image: 'i:1', rollback: {image: 'i:1', onFailure: Abort}}}",
             (
                 "[error] spec.hooks.beforeOpen.rollback.onFailure: is no field of the API; known here: image, command, "
-                "args, env, serviceAccountName, timeout (field-unknown)"
+                "args, env, serviceAccountName, resources, timeout (field-unknown)"
             ),
         ),
         (

@@ -4,12 +4,12 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from krm_windows.gate.decide import Segment
 from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.timetable import Rule, Timetable
 from krm_windows.gate.wallclock import zone
 from krm_windows.preview import records
 from krm_windows.preview.calendar import Calendar, Period, alike, calendars
+from krm_windows.schedule.timeline import Segment
 
 
 def at(hour: int, *weekdays: int) -> Recurrence:

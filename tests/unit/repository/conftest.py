@@ -4,9 +4,9 @@ from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
-from flux_texts import Followed, Write
+from flux_texts import HOME, Followed, Write
 
-from krm_windows.repository import Survey, survey
+from krm_windows.repository import Given, Hints, Survey, survey
 from krm_windows.repository.builds import Builds
 from krm_windows.workspace.checkout import Checkout
 from krm_windows.workspace.kustomize import Builder
@@ -31,12 +31,13 @@ def write(tmp_path: Path) -> Write:
 
 @pytest.fixture
 def follow(write: Write) -> Followed:
-    """Follow the clusters of a tree, with what builds it where that is installed."""
+    """Follow the clusters of a tree, with what builds it where that is installed; `sources` is what `--source` says."""
 
-    def followed(files: dict[str, str]) -> Survey:
+    def followed(files: dict[str, str], *sources: str) -> Survey:
         tree = write(files)
         builder = Builder.find()
         with builder or nullcontext():
-            return survey(tree, tree.directories("clusters/*"), Builds(tree, builder, 2, lambda _, __: None))
+            hints = Hints(tuple(map(Given.parse, sources or [HOME])))
+            return survey(tree, tree.directories("clusters/*"), Builds(tree, builder, 2, lambda _, __: None), hints)
 
     return followed

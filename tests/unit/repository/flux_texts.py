@@ -1,12 +1,26 @@
 """Texts of which the repositories of these tests are made."""
 
-from collections.abc import Callable
+from typing import Protocol
 
 from krm_windows.repository import Cluster, Survey
 from krm_windows.workspace.checkout import Checkout
 
-Write = Callable[[dict[str, str]], Checkout]
-Followed = Callable[[dict[str, str]], Survey]
+HOME = "flux-system=."
+"""What `--source` says of a repository in which nothing does."""
+
+
+class Write(Protocol):
+    """Writes files, and gives the tree."""
+
+    def __call__(self, files: dict[str, str]) -> Checkout:
+        """Write them."""
+
+
+class Followed(Protocol):
+    """Follows the clusters of the files, with what `--source` says."""
+
+    def __call__(self, files: dict[str, str], *sources: str) -> Survey:
+        """Follow them."""
 
 
 def kustomization(name: str, spec: str = "", *, path: str | None = None, source: str = "flux-system") -> str:

@@ -11,7 +11,7 @@ from krm_windows.repository.places import place
 from krm_windows.workspace.cache import Cache
 from krm_windows.workspace.checkout import Checkout
 from krm_windows.workspace.errors import WorkspaceError
-from krm_windows.workspace.kustomize import Builder, BuildError, Inputs
+from krm_windows.workspace.kustomize import Builder, BuildError, Inputs, reason
 from krm_windows.workspace.sandbox.confinement import Sandbox
 
 PLAIN = {
@@ -158,3 +158,41 @@ def test_a_file_twice_is_left_to_kustomize(write: Write, builder: Builder) -> No
     """It refuses an object that is there already."""
     (notice,) = built(write({"apps/a.yaml": config_map("a"), "apps/b.yaml": config_map("a")}), builder).notices
     assert "may not add resource with an already registered id" in notice.message
+
+
+REMOTE = "resources: [a.yaml, https://example.com/remote.yaml]\n"
+PATCH = "patches: [{patch: '{apiVersion: v1, kind: ConfigMap, metadata: {name: gone}}'}]\n"
+
+
+@pytest.mark.parametrize(
+    ("kustomization", "manifest", "told"),
+    [
+        (REMOTE + PATCH, config_map("a"), ("not-followed", "apps/kustomization.yaml")),
+        (REMOTE + "namePrefix: x-\n", "kind: *app\n", ("build-failed", "apps/a.yaml")),
+        (REMOTE + "nope: 1\n", config_map("a"), ("build-failed", "apps/kustomization.yaml")),
+        (REMOTE + "components: [../gone]\n", config_map("a"), ("build-failed", "apps/kustomization.yaml")),
+        ("resources: [a.yaml]\n" + PATCH, config_map("a"), ("build-failed", "apps/kustomization.yaml")),
+    ],
+)
+def test_a_failure_is_remote_only_if_what_failed_is(
+    kustomization: str, manifest: str, told: tuple[str, str], write: Write, builder: Builder
+) -> None:
+    """A patch may be for what was not fetched; a file that cannot be read is one of this repository."""
+    found = built(write({"apps/kustomization.yaml": kustomization, "apps/a.yaml": manifest}), builder)
+    last = found.notices[-1]
+    assert (last.rule.id, last.file) == told
+    assert bool(found.unbuilt) is (told[0] == "not-followed")
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("Error: accumulating from 'a.yaml': yaml: unknown anchor 'app'", "yaml: unknown anchor 'app'"),
+        ("Error: running 'git': exit status 128", "running 'git': exit status 128"),
+        ("fatal: no such branch\nexit status 128", "fatal: no such branch: exit status 128"),
+        ("", "failed without a word, with 1"),
+    ],
+)
+def test_an_exit_status_alone_is_no_reason(said: str, told: str) -> None:
+    """What stands before it is."""
+    assert reason(said, 1) == told

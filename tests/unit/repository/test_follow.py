@@ -62,7 +62,7 @@ def test_another_source_of_the_same_address_is_this_repository(url: str, followe
 
 
 @pytest.mark.parametrize(
-    ("path", "rule"), [("../outside", "not-followed"), ("./gone", "build-failed"), ("./out", "not-followed")]
+    ("path", "rule"), [("../outside", "build-failed"), ("./gone", "build-failed"), ("./out", "not-followed")]
 )
 def test_a_path_that_leads_nowhere_is_named_and_the_rest_followed(path: str, rule: str, follow: Followed) -> None:
     """Flux reads a path as if the repository were all there is."""
@@ -126,6 +126,54 @@ def test_what_is_broken_leaves_the_rest_alone(follow: Followed) -> None:
     assert {notice.file for notice in found.notices} >= {"broken/kustomization.yaml", "apps/b.yaml"}
     assert names(found.clusters[0], "apps") == {"ConfigMap shop/settings"}
     assert not found.clusters[0].complete
+
+
+GENERATOR = """\
+apiVersion: source.extensions.fluxcd.io/v1beta1
+kind: ArtifactGenerator
+metadata: {{name: all, namespace: flux-system}}
+spec:
+  sources: [{{alias: fleet, kind: GitRepository, name: flux-system}}]
+  artifacts: [{{name: apps, copy: [{copies}]}}]
+---
+"""
+
+
+@pytest.mark.parametrize(
+    ("copies", "path", "directory"),
+    [
+        ('{from: "@fleet/apps/", to: "@artifact/"}', "./apps", "apps"),
+        ('{from: "@fleet/deploy/apps", to: "@artifact/all/"}', "./all/apps", "deploy/apps"),
+        ('{from: "@fleet/", to: "@artifact/"}', "./apps", "apps"),
+        ('{from: "@fleet/**", to: "@artifact/here"}', "./here/apps", "apps"),
+        ('{from: "@fleet/deploy/**", to: "@artifact/"}', "./", "deploy"),
+        ('{from: "@fleet/apps/", to: "@artifact/"}', "./", None),
+        ('{from: "@fleet/apps/*.yaml", to: "@artifact/"}', "./apps", None),
+        ('{from: "@fleet/apps/**", to: "@artifact/", exclude: ["*.yaml"]}', "./", None),
+        ('{from: "@fleet/apps/**", to: "@artifact/a"}, {from: "@fleet/more/**", to: "@artifact/a/b"}', "./a", None),
+    ],
+)
+def test_a_path_of_an_artifact_is_what_was_copied_there(
+    copies: str, path: str, directory: str | None, follow: Followed
+) -> None:
+    """As `cp -r` does; a directory that is put together of several, or in part, is none of the repository's."""
+    apps = kustomization("lost", path=path, source="apps").replace("GitRepository", "ExternalArtifact")
+    files = {NORTH: SYNC + GENERATOR.format(copies=copies) + apps}
+    if directory is not None:
+        files[f"{directory}/a.yaml"] = config_map()
+    found = follow(files)
+    assert names(found.clusters[0], "lost") == ({"ConfigMap shop/settings"} if directory is not None else set())
+    assert found.clusters[0].complete is (directory is not None)
+
+
+def test_a_generator_may_be_delivered_by_a_sibling(follow: Followed) -> None:
+    """Which is built after what uses its artifact was met."""
+    apps = kustomization("apps", path="./apps", source="apps").replace("GitRepository", "ExternalArtifact")
+    generator = GENERATOR.format(copies='{from: "@fleet/apps/", to: "@artifact/"}')
+    files = {NORTH: SYNC + apps + kustomization("later"), "later/g.yaml": generator, "apps/a.yaml": config_map()}
+    found = follow(files)
+    assert names(found.clusters[0], "apps") == {"ConfigMap shop/settings"}
+    assert not found.notices
 
 
 def test_an_artifact_of_this_repository_is_followed(follow: Followed) -> None:

@@ -1,0 +1,124 @@
+"""A decision of the gate: a usual policy, a long freeze, and the worst policies that the schema accepts.
+
+Each in a process of its own that imports what the gate's Pod imports: the processor time of the first decision, its
+preparation included, of the next one a minute later, and of reading the timetable; and the most memory that was held.
+"""
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from measure import ROOT, Aim
+
+from krm_windows.gate.recurrence import EVERY_DAY, EVERY_HOUR, EVERY_MONTH, Recurrence
+from krm_windows.gate.timetable import Rule, Timetable
+from krm_windows.plan.timetable import dump
+
+AIMS = (Aim("milliseconds of processor", 50), Aim("peak MiB", 40))
+MOST = 1_000
+MINUTE, DAY = timedelta(minutes=1), timedelta(days=1)
+TWO = frozenset(range(0, 60, 2))
+NEW_YEAR = datetime(2026, 1, 1, tzinfo=UTC)
+WEEK = Rule(
+    "windows.week",
+    Recurrence(frozenset({0}), frozenset({8}), weekdays=frozenset({1})),
+    Recurrence(frozenset({0}), frozenset({17}), weekdays=frozenset({4})),
+)
+ONCE = Recurrence(frozenset({0}), frozenset({2}), days=frozenset({29}), months=frozenset({2}))
+PROGRAM = """
+import resource, sys
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from time import process_time
+from krm_windows.gate.decide import Decider
+from krm_windows.gate.timetable import load
+text = Path(sys.argv[1]).read_text()
+at = datetime(2026, 3, 3, 10, 17, tzinfo=timezone.utc)
+times = [process_time()]
+timetable = load(text)
+times.append(process_time())
+decider = Decider(timetable)
+decider.decide(at)
+times.append(process_time())
+decider.decide(at + timedelta(minutes=1))
+times.append(process_time())
+print(*(1000 * (b - a) for a, b in zip(times, times[1:])), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+"""
+
+
+def policies() -> Iterator[tuple[str, Timetable]]:
+    """Yield what is decided for: a name and the compiled policy."""
+    freeze = Rule("freezes.year", NEW_YEAR - 200 * DAY, NEW_YEAR + 900 * DAY, "r")
+    ten = Recurrence(frozenset(range(0, 60, 10)))
+    yield "a usual policy", _policy(WEEK)
+    yield "years of a freeze over ten-minute windows", _policy(Rule("windows.w", ten, 5 * MINUTE), freezes=(freeze,))
+    often = Rule("windows.w", Recurrence(TWO), 2 * MINUTE)
+    yield "state: Open, a window every two minutes", _policy(often, state="Open")
+    yield "a window every two minutes, so always open", _policy(often)
+    short = Rule("windows.w", Recurrence(TWO), MINUTE)
+    yield "the same, none longer than closesEarly", _policy(short, closes_early=30 * MINUTE)
+    yield "29 February", _policy(Rule("windows.w", ONCE, MINUTE))
+    yield "closesEarly: 366d, always open", _policy(often, closes_early=366 * DAY)
+    yield "1,000 windows every two minutes, on days of their own", _policy(*_often())
+    yield "1,000 dated windows that touch", _policy(*_dated("windows", 1000))
+    yield "1,000 windows with cron schedules for both ends", _policy(*_ending())
+    yield "1,000 of each kind", _policy(*_often(), freezes=_freezes(), overrides=_dated("overrides", 5))
+
+
+def _policy(*windows: Rule, **fields: object) -> Timetable:
+    return Timetable(policy="flux-system/p", time_zone="Europe/Berlin", windows=windows, **fields)  # type: ignore[arg-type]
+
+
+def _often() -> tuple[Rule, ...]:
+    return tuple(Rule(f"windows.w{n}", _days(n, TWO, EVERY_HOUR), (1 + n) * MINUTE) for n in range(MOST))
+
+
+def _ending() -> tuple[Rule, ...]:
+    return tuple(Rule(f"windows.w{n}", _days(n, {n % 60}, {n // 60}), _days(n + 7, {n % 59}, {5})) for n in range(MOST))
+
+
+def _freezes() -> tuple[Rule, ...]:
+    return tuple(Rule(f"freezes.f{n}", _days(n, {n % 60}, {n // 60}), 400 * MINUTE, "r") for n in range(MOST))
+
+
+def _dated(kind: str, minutes: int) -> tuple[Rule, ...]:
+    begins = (NEW_YEAR + number * 1000 * MINUTE for number in range(MOST))
+    return tuple(
+        Rule(f"{kind}.d{number}", begin, begin + minutes * MINUTE, "r", "Closed" if kind == "overrides" else None)
+        for number, begin in enumerate(begins)
+    )
+
+
+def _days(number: int, minutes: set[int] | frozenset[int], hours: set[int] | frozenset[int]) -> Recurrence:
+    """Recur on days that depend on a number: of the month from one on, or on weekdays; not in every month."""
+    return Recurrence(
+        frozenset(minutes),
+        frozenset(hours),
+        days=EVERY_DAY - {1 + number % 28},
+        months=EVERY_MONTH - {1 + number % 12},
+        weekdays=frozenset({number % 7}),
+        either=True,
+    )
+
+
+def run() -> None:
+    """Measure each policy, and judge the worst figures."""
+    worst = [0.0, 0.0]
+    for name, timetable in policies():
+        with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+            json.dump(dump(timetable), file)
+            file.flush()
+            size = Path(file.name).stat().st_size / 1024
+            command = [sys.executable, "-c", PROGRAM, file.name]
+            said = subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT).stdout
+        load, first, second, memory = map(float, said.split())
+        print(
+            f"{name}: {first:.1f} ms, the next {second:.1f} ms, {memory:.0f} MiB; read in {load:.0f} ms, {size:.0f} KiB"
+        )
+        worst = [max(worst[0], first), max(worst[1], memory)]
+    for aim, figure in zip(AIMS, worst, strict=True):
+        aim.judge(figure)

@@ -1,0 +1,78 @@
+"""Two policies on one target of one cluster: each opens what the other holds shut, so the windows of neither hold.
+
+Facts in, results out: whoever calls knows which policies are in force in one cluster.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from krm_windows import rules
+from krm_windows.gate.timetable import Target, Timetable
+from krm_windows.plurals import counted
+from krm_windows.results import Result
+from krm_windows.rules import Rule
+
+_FEW = 3
+_PATH = "spec.targets"
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What a policy (`namespace/name`) gates in a cluster, None where it is for none in particular.
+
+    `file` is where it was rendered, empty for a policy that was given. `former_names` are those of `formerNames`.
+    """
+
+    policy: str
+    cluster: str | None
+    targets: tuple[Target, ...]
+    file: str = ""
+    former_names: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, timetable: Timetable, file: str = "") -> "Claim":
+        """Return what a timetable claims."""
+        return cls(timetable.policy, timetable.cluster, timetable.targets, file, timetable.former_names)
+
+    def shares(self, other: "Claim") -> list[Target]:
+        """Return the targets that another claims as well; what bears this policy's name, or a former one, is none."""
+        if other.policy == self.policy or (other.file and other.policy in self.former_names):
+            return []
+        theirs = {_address(target) for target in other.targets}
+        return [target for target in self.targets if _address(target) in theirs]
+
+
+def check(own: Claim, others: Iterable[Claim]) -> Iterator[Result]:
+    """Yield what a policy has in common with others of its cluster, one result for each of them."""
+    for other in others:
+        if shared := own.shares(other):
+            yield _result(rules.TWO_POLICIES, own, other, shared, "leave it to one of them")
+
+
+def doubt(own: Claim, others: Iterable[Claim]) -> Iterator[Result]:
+    """Yield what a policy has in common with others of which nothing says that they are for another cluster."""
+    for other in others:
+        if shared := own.shares(other):
+            must = "if both are for one cluster, leave it to one of them, and if not, render with --cluster"
+            yield _result(rules.TWO_POLICIES_UNCLEAR, own, other, shared, must)
+
+
+def among(claims: Sequence[Claim]) -> Iterator[tuple[Claim, Result]]:
+    """Yield what each of some policies of one cluster has in common with those before it."""
+    for index, own in enumerate(claims):
+        for result in check(own, claims[:index]):
+            yield own, result
+
+
+def _result(rule: Rule, own: Claim, other: Claim, shared: Sequence[Target], must: str) -> Result:
+    named = ", ".join(map(str, shared[:_FEW]))
+    more = f" and {counted(len(shared) - _FEW, 'target')} more" if len(shared) > _FEW else ""
+    verb = "is" if len(shared) == 1 else "are"
+    where = f" ({other.file})" if other.file else ""
+    on = f" on {own.cluster}" if own.cluster else ""
+    return rule.result(f"{named}{more} {verb} gated by the policy {other.policy} too{on}{where}; {must}", path=_PATH)
+
+
+def _address(target: Target) -> tuple[str, str, str, str]:
+    """Return what makes it one object: the version of an API makes no other."""
+    return target.group, target.resource, target.namespace, target.name

@@ -1,0 +1,14 @@
+"""Which clusters a command is about: one, or all."""
+
+import argparse
+
+from krm_windows.krm import InputError
+
+
+def check(arguments: argparse.Namespace, *others: str) -> None:
+    """Refuse `--cluster` beside `--all-clusters`, or beside one of the other options that name more than one."""
+    if arguments.cluster is None:
+        return
+    for option in ("--all-clusters", *others):
+        if getattr(arguments, option.removeprefix("--").replace("-", "_")):
+            raise InputError(f"--cluster is about one cluster, {option} about more: give one of the two")

@@ -1,0 +1,65 @@
+"""Sets of small numbers as the bits of an integer: the minutes of a day, the days of a year.
+
+One operation on such a set costs as little as on a number, whatever is in it. Bit 0 is the first minute, or 1 January.
+"""
+
+from collections.abc import Iterable
+
+DAY = 1440
+FULL = (1 << DAY) - 1
+
+
+def of(numbers: Iterable[int]) -> int:
+    """Return the set of these numbers."""
+    bits = 0
+    for number in numbers:
+        bits |= 1 << number
+    return bits
+
+
+def below(count: int) -> int:
+    """Return the numbers from 0 up to `count`, without it; none where it is not positive."""
+    return (1 << max(count, 0)) - 1
+
+
+def first(bits: int) -> int:
+    """Return the smallest number of a set that is not empty."""
+    return (bits & -bits).bit_length() - 1
+
+
+def last(bits: int) -> int:
+    """Return the greatest number of a set that is not empty."""
+    return bits.bit_length() - 1
+
+
+def filled(begins: int, through: int) -> int:
+    """Return `begins`, and what follows each of them without a gap in `through`.
+
+    Each step carries twice as far as the one before, as chess programs fill the lines of a board (Kogge and Stone).
+    """
+    step = 1
+    while through:
+        begins |= through & (begins << step)
+        through &= through << step
+        step *= 2
+    return begins
+
+
+def lasting(begins: int, minutes: int) -> int:
+    """Return each number of a set with those that follow it, `minutes` in all; some may lie beyond the day."""
+    covered, length = begins, 1
+    while length < minutes:
+        step = min(length, minutes - length)
+        covered |= covered << step
+        length += step
+    return covered
+
+
+def leading(ends: int, minutes: int) -> int:
+    """Return each number of a set with those before it, `minutes` in all."""
+    covered, length = ends, 1
+    while length < minutes:
+        step = min(length, minutes - length)
+        covered |= covered >> step
+        length += step
+    return covered

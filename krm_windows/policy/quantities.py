@@ -1,0 +1,104 @@
+"""Quantities as Kubernetes writes them: `500m`, `64Mi`, `1.5Gi`, `1e3`, and the one form in which it gives each back.
+
+The grammar and the form are those of k8s.io/apimachinery, pkg/api/resource (quantity.go). The API server rewrites what
+it is given (`0.5Gi` as `512Mi`), so only what is in that form compares equal to what stands in the cluster.
+"""
+
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+
+from krm_windows import rules
+from krm_windows.policy.trouble import Finding, RefusedError
+
+_BINARY = {f"{sign}i": 1024**power for power, sign in enumerate("KMGTPE", start=1)}
+_DECIMAL = {sign: 1000**power for power, sign in enumerate(["", "k", "M", "G", "T", "P", "E"])}
+_PARTS = {"m": 1000, "u": 1000**2, "n": 1000**3}
+_NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)"
+_SUFFIX = r"[KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,2}|"
+_QUANTITY = re.compile(rf"({_NUMBER})({_SUFFIX})", re.ASCII)
+_ALMOST = re.compile(r"([0-9]+(?:\.[0-9]+)?) *([A-Za-z]+)", re.ASCII)
+_LONGEST = 30  # no amount that a machine has takes more, and one that does could be made to cost time
+_MOST = 2**63 - 1  # an int64, beyond which Kubernetes cuts
+PATTERN = rf"^\+?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:{_SUFFIX})$"
+# What people write, and what they mean.
+_SPOKEN = {"b": ""} | {
+    spoken: f"{sign}{rest}"
+    for sign, small in zip("KMGTPE", "kmgtpe", strict=True)
+    for spoken, rest in ((f"{small}i", "i"), (f"{small}ib", "i"), (f"{small}b", "i"))
+}
+_SPOKEN |= {"k": "Ki", "g": "Gi", "t": "Ti"}
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """An amount of processors or bytes; `is_binary`: whether it was written with a suffix such as `Mi`."""
+
+    amount: Fraction
+    is_binary: bool = False
+
+    def __str__(self) -> str:
+        """Write it as Kubernetes does: with the greatest suffix that leaves a whole number."""
+        if self.is_binary and self.amount >= _BINARY["Ki"]:
+            return _written(self.amount, _BINARY)
+        thousandths = self.amount * _PARTS["m"]
+        if self.amount.denominator > 1:
+            return f"{thousandths}m"
+        return _written(self.amount, _DECIMAL) if self.amount else "0"
+
+
+def _written(amount: Fraction, units: dict[str, int]) -> str:
+    fitting = [suffix for suffix, unit in units.items() if amount % unit == 0]
+    suffix = fitting[-1] if fitting else ""
+    return f"{amount / units.get(suffix, 1)}{suffix}"
+
+
+def processors(text: str) -> Quantity:
+    """Read a number of processors; raises `RefusedError` for what is none, or finer than a thousandth."""
+    found = read(text)
+    if (found.amount * _PARTS["m"]).denominator > 1:
+        raise _refused("must be no finer than a thousandth of a processor, 1m", text)
+    return found
+
+
+def size(text: str) -> Quantity:
+    """Read a number of bytes; raises `RefusedError` for what is none, or part of a byte."""
+    found = read(text)
+    if found.amount.denominator > 1:
+        must = "must be whole bytes: the suffix m stands for thousandths"
+        raise _refused(must, text, f"{text[:-1]}Mi" if text.endswith("m") else None)
+    return found
+
+
+def read(text: str) -> Quantity:
+    """Read a quantity that is not less than nothing; raises `RefusedError` for any other text."""
+    found = _QUANTITY.fullmatch(text) if len(text) <= _LONGEST else None
+    if not found:
+        must = "must be a quantity as Kubernetes writes it, such as 100m, 1, 64Mi or 1Gi"
+        raise _refused(must, text, _mended(text))
+    number, suffix = found.groups()
+    amount = _amount(Fraction(number.rstrip(".")), suffix)
+    if not 0 <= amount <= _MOST:
+        raise _refused(f"must be from 0 to {_MOST}", text)
+    return Quantity(amount, is_binary=suffix in _BINARY)
+
+
+def _amount(number: Fraction, suffix: str) -> Fraction:
+    if suffix in _PARTS:
+        return number / _PARTS[suffix]
+    unit = _BINARY.get(suffix) or _DECIMAL.get(suffix)
+    return number * (unit or Fraction(10) ** int(suffix[1:]))
+
+
+def _mended(text: str) -> str | None:
+    """Spell a size as Kubernetes does, `64mb` as `64Mi`; None where it is not clear what was meant."""
+    found = _ALMOST.fullmatch(text.strip()) if len(text) <= _LONGEST else None
+    if not found:
+        return None
+    number, unit = found.groups()
+    suffix = unit if _QUANTITY.fullmatch(f"1{unit}") else _SPOKEN.get(unit.lower())
+    return None if suffix is None else f"{number}{suffix}"
+
+
+def _refused(must: str, text: str, proposed: str | None = None) -> RefusedError:
+    return RefusedError(Finding(rules.QUANTITY_SYNTAX, must, text, proposed))

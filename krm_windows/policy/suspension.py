@@ -1,0 +1,67 @@
+"""What true means in a field, as its name tells: whether it stops reconciliation, or has it go on.
+
+The gate closes a target by writing true, so a field such as `spec.syncPolicy.automated.enabled` would be switched on by
+every close. Its type does not tell the two apart, so names are read, and only those that leave no doubt are believed.
+"""
+
+import re
+from enum import Enum
+
+
+class Meaning(Enum):
+    """What true in a field does, as far as its name tells."""
+
+    CLOSES = "closes"
+    OPENS = "opens"
+    UNKNOWN = "unknown"
+
+
+# True in these stops something: spec.suspend of Flux, spec.paused of Cluster API and Fleet, and their relatives.
+_CLOSING = frozenset(
+    {"suspend", "suspended", "suspension", "pause", "paused", "disable", "disabled", "stop", "stopped"}
+    | {"halt", "halted", "freeze", "frozen", "hold", "off", "inactive", "deactivated", "hibernate", "hibernated"}
+)
+# What may stand beside them, so that it is no deletion, say, that is stopped: pauseReconciliation, syncDisabled.
+_STOPPED = frozenset(
+    {"sync", "reconcile", "reconciliation", "reconciling", "rollout", "rollouts", "deploy", "deployment", "deployments"}
+    | {"update", "updates", "upgrade", "upgrades", "schedule", "scheduling", "automation", "controller"}
+)
+# True in these has something go on.
+_OPENING = frozenset(
+    {"enable", "enabled", "active", "activate", "activated", "on", "allow", "allowed", "permit", "permitted"}
+    | {"auto", "automated", "automatic", "automatically", "run", "running", "start", "started", "resume", "resumed"}
+    | {"open", "opened", "live", "online", "sync", "synced", "synchronize", "reconcile", "reconciled", "reconciliation"}
+    | {"apply", "applied", "deploy", "deployed", "continue", "proceed", "unpause", "unpaused", "unsuspend"}
+    | {"unsuspended", "unlock", "unlocked", "unfreeze", "unfrozen", "unblock", "unblocked", "schedulable", "progress"}
+)
+_DENYING = frozenset({"no", "not", "non", "never", "without", "skip", "ignore", "prevent", "deny", "un", "anti"})
+# A field of this name alone says whether what stands above it is there.
+_SWITCHES = frozenset({("enabled",), ("enable",), ("active",), ("on",)})
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+
+
+def meaning(path: str) -> Meaning:
+    """Return what true means at a path such as `spec.rollout.paused`.
+
+    Where the last name only says whether what stands above it is there, that one's name counts. `pauseEnabled`,
+    `notPaused` and a name without any such word tell nothing.
+    """
+    *above, last = map(_words, path.split(".")[1:])
+    if last not in _SWITCHES:
+        return _of_words(last)
+    # A switch right below the spec is that of the object itself.
+    return _of_words(above[-1]) if above else Meaning.OPENS
+
+
+def _words(name: str) -> tuple[str, ...]:
+    return tuple(word.lower() for word in _WORD.findall(name))
+
+
+def _of_words(words: tuple[str, ...]) -> Meaning:
+    closing = _CLOSING.intersection(words)
+    others = set(words) - closing
+    if len(closing) == 1 and others <= _STOPPED:
+        return Meaning.CLOSES
+    if _OPENING.intersection(words) and not closing and not _DENYING.intersection(words):
+        return Meaning.OPENS
+    return Meaning.UNKNOWN

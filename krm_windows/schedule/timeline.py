@@ -1,0 +1,72 @@
+"""When a timetable is open over a span of time, and by which rules: the days of the gate's evaluator, put together."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+
+from krm_windows.gate import bits, coverage
+from krm_windows.gate.decide import Days
+from krm_windows.gate.timetable import Timetable
+from krm_windows.gate.wallclock import zone
+
+
+@dataclass(frozen=True)
+class Segment:
+    """The half-open UTC interval [`begins`, `ends`), open or not by `rules`: paths in the spec, none for no window."""
+
+    begins: datetime
+    ends: datetime
+    open: bool
+    rules: tuple[str, ...]
+
+
+@dataclass
+class _Run:
+    """A segment that is still growing; the keys of `rules` are in the order in which they came into force."""
+
+    begins: datetime
+    open: bool
+    rules: dict[str, None]
+
+    def until(self, ends: datetime) -> Segment:
+        return Segment(self.begins, ends, self.open, tuple(self.rules))
+
+
+def timeline(timetable: Timetable, start: datetime, until: datetime) -> Iterator[Segment]:
+    """Cover [`start`, `until`) with segments, open and closed in turn, lazily; each has all rules that make it so.
+
+    Raises `LookupError` for an unknown zone.
+    """
+    start, until = start.astimezone(UTC), until.astimezone(UTC)
+    days = Days(timetable, zone(timetable.time_zone))
+    run: _Run | None = None
+    for day, part, is_open in _parts(days, start, until):
+        if run is None or run.open != is_open:
+            begins = _instant(day, bits.first(part))
+            if run:
+                yield run.until(begins)
+            run = _Run(begins if run else start, is_open, {})
+        run.rules |= dict.fromkeys(days.deciding(day, part))
+    if run:
+        yield run.until(until)
+
+
+def _parts(days: Days, start: datetime, until: datetime) -> Iterator[tuple[int, int, bool]]:
+    """Yield each day's stretches that are open or closed throughout: the day, the minutes as bits, whether open."""
+    first, last = coverage.minute(start), coverage.minute(until - timedelta.resolution)
+    if start >= until:
+        return
+    for day in range(first // bits.DAY, last // bits.DAY + 1):
+        opened = days.open(day)
+        begins = max(first - day * bits.DAY, 0)
+        ends = min(last - day * bits.DAY + 1, bits.DAY)
+        while begins < ends:
+            is_open = opened >> begins & 1 == 1
+            other = (bits.FULL ^ opened if is_open else opened) & ~bits.below(begins)
+            change = min(bits.first(other), ends) if other else ends
+            yield day, bits.below(change) & ~bits.below(begins), is_open
+            begins = change
+
+
+def _instant(day: int, minute: int) -> datetime:
+    return datetime.combine(date.fromordinal(day), time(minute // 60, minute % 60), UTC)

@@ -1,0 +1,84 @@
+"""What a run could change of the machine: taken before it and after it, and compared.
+
+Compared are the kernel's parameters, mounts, network interfaces and namespaces, packet filter, cgroups, and folders:
+those two levels deep where system programs keep their own, and a person's. Not compared is what other programs change
+all the time: contents of files, /tmp, and parameters that count.
+"""
+
+import os
+import re
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from lab.places import CGROUP
+
+# Parameters that are counters, or that the kernel itself adjusts.
+_COUNTERS = re.compile(
+    r"fs\.(dentry-state|file-nr|inode-nr|inode-state|aio-nr|quota\..*)|kernel\.(ns_last_pid|pty\.nr|random\..*|tainted)"
+    r"|kernel\.perf_event_max_sample_rate|net\..*conntrack_count|net\.ipv4\.route\.flush|vm\.stat_refresh"
+)
+_SYSTEM = ("/etc", "/opt", "/run", "/srv", "/usr/local", "/var", "/var/cache", "/var/lib", "/var/log")
+_PERSONAL = ("", ".cache", ".config", ".local", ".local/share", ".local/state", "go")
+Facts = Mapping[str, str]
+
+
+def take() -> Facts:
+    """Return what there is: names of things, with their values where they have one."""
+    facts = dict(_parameters())
+    facts |= dict.fromkeys(_lines("mount", ["findmnt", "--raw", "--noheadings", "--output", "TARGET,FSTYPE"]), "")
+    facts |= dict.fromkeys(_lines("network namespace", ["ip", "netns", "list"]), "")
+    facts |= dict.fromkeys(_lines("packet filter", ["iptables-save"]), "")
+    facts |= dict.fromkeys((f"interface {path.name}" for path in Path("/sys/class/net").iterdir()), "")
+    facts |= dict.fromkeys((f"cgroup {path}" for path in _cgroups()), "")
+    facts |= dict.fromkeys((f"folder {path}" for path in _folders()), "")
+    return facts
+
+
+def differences(before: Facts, after: Facts) -> list[str]:
+    """Say what appeared, what is gone, and what has another value."""
+    appeared = [f"{name} appeared" for name in sorted(after.keys() - before.keys()) if not _is_parameter(name)]
+    gone = [f"{name} is gone" for name in sorted(before.keys() - after.keys())]
+    both = sorted(before.keys() & after.keys())
+    changed = [f"{name} was {before[name]}, is {after[name]}" for name in both if before[name] != after[name]]
+    return [*appeared, *gone, *changed]
+
+
+def _is_parameter(name: str) -> bool:
+    # A kernel module that is loaded on demand brings parameters of its own, which change nothing.
+    return name.startswith("parameter ")
+
+
+def _parameters() -> Iterator[tuple[str, str]]:
+    root = Path("/proc/sys")
+    for folder, _, names in os.walk(root):
+        for name in names:
+            path = Path(folder, name)
+            dotted = str(path.relative_to(root)).replace("/", ".")
+            if _COUNTERS.fullmatch(dotted):
+                continue
+            with suppress(OSError, UnicodeDecodeError):  # some can only be written
+                yield f"parameter {dotted}", path.read_text().strip()
+
+
+def _lines(what: str, command: list[str]) -> Iterator[str]:
+    with suppress(FileNotFoundError):
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        for line in done.stdout.splitlines():
+            if not line.startswith(("#", ":")):  # iptables-save: comments, and chains with their counters
+                yield f"{what} {line}"
+
+
+def _cgroups() -> Iterator[Path]:
+    """Yield every cgroup, but for those of the labs of other clones."""
+    for folder, names, _ in os.walk("/sys/fs/cgroup"):
+        names[:] = [name for name in names if not name.startswith("lab-") or name == CGROUP]
+        yield Path(folder)
+
+
+def _folders() -> Iterator[Path]:
+    home = Path.home()
+    for parent in (*map(Path, _SYSTEM), *(home / name for name in _PERSONAL)):
+        with suppress(OSError):
+            yield from (path for path in parent.iterdir() if path.is_dir() and not path.is_symlink())

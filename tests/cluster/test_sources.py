@@ -1,0 +1,124 @@
+"""Sources other than Git, and Helm, with Flux's own controllers: what they bring waits for the window."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
+from lab import origins
+from lab.api import Object
+from telling import INTERVAL, SOURCE_INTERVAL, Spec, Story, eventually, far_window, throughout
+
+SOURCE = "source.toolkit.fluxcd.io/v1"
+NAME = "brought"
+CLOSED: Spec = {"windows": {"later": far_window().spec}}
+OPEN: Spec = {**CLOSED, "state": "Open"}
+
+
+@dataclass(frozen=True)
+class Origin:
+    """A kind of source: its spec, and how a version of the application comes to where it fetches from."""
+
+    kind: str
+    plural: str
+    spec: Callable[[str], Spec]
+    publish: Callable[[str, str], None]
+
+
+def app(version: str) -> str:
+    """Return the manifest of a version of the application."""
+    return f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: app}}\ndata: {{version: '{version}'}}\n"
+
+
+ORIGINS = [
+    Origin(
+        "OCIRepository",
+        "ocirepositories",
+        lambda name: {"url": f"oci://{origins.REGISTRY}/{name}", "ref": {"tag": "latest"}, "insecure": True},
+        lambda name, version: origins.push(name, "latest", {"apps/app.yaml": app(version)}),
+    ),
+    Origin(
+        "Bucket",
+        "buckets",
+        lambda name: {"bucketName": name, "endpoint": origins.S3, "insecure": True, "secretRef": {"name": NAME}},
+        lambda name, version: origins.put(name, {"apps/app.yaml": app(version).encode()}),
+    ),
+]
+
+
+@pytest.mark.parametrize("origin", ORIGINS, ids=[origin.kind for origin in ORIGINS])
+def test_other_sources_wait(story: Story, origin: Origin) -> None:
+    """While the source is closed its new revision is not fetched, and drift is corrected; open, it is applied."""
+    origin.publish(story.name, "1")
+    keys = {"accesskey": "story", "secretkey": "of-a-story"}
+    story.api.create("secrets", story.name, {"metadata": {"name": NAME}, "stringData": keys})
+    spec = {"interval": f"{SOURCE_INTERVAL}s", **origin.spec(story.name)}
+    story.write("cluster/source.yaml", story.object(SOURCE, origin.kind, NAME, spec=spec))
+    story.include("source.yaml")
+    story.begin(sourceRef={"kind": origin.kind, "name": NAME})
+    targets = [{"kind": origin.kind, "names": [NAME]}]
+    story.policy({**CLOSED, "targets": targets})
+    eventually("the source is closed", lambda: story.suspended(NAME, origin.plural))
+    # A fetch that had begun goes on.
+    throughout(2 * SOURCE_INTERVAL, "the source stays closed", lambda: story.suspended(NAME, origin.plural))
+    origin.publish(story.name, "2")
+    story.api.delete("configmaps", story.name, "app")
+    story.eventually_applied("1")
+    throughout(INTERVAL, "version 1 stays", lambda: story.version() == "1")
+    story.policy({**OPEN, "targets": targets})
+    story.eventually_applied("2")
+
+
+def test_a_release_waits(story: Story) -> None:
+    """A HelmRelease: its new chart is fetched while it is closed, and installed when it is opened."""
+    installed(story)
+    targets = [{"kind": "HelmRelease", "names": [NAME]}]
+    story.policy({**CLOSED, "targets": targets})
+    eventually("the release is closed", lambda: story.suspended(NAME, "helmreleases"))
+    origins.publish_chart(story.name, "1.0.0", "2.0.0")
+    eventually("the new chart is fetched", lambda: fetched(story) == "2.0.0")
+    throughout(INTERVAL, "version 1.0.0 stays", lambda: story.version(origins.CHART) == "1.0.0")
+    story.policy({**OPEN, "targets": targets})
+    eventually("version 2.0.0 is installed", lambda: story.version(origins.CHART) == "2.0.0")
+
+
+def test_a_chart_repository_waits(story: Story) -> None:
+    """A HelmRepository: while it is closed nobody learns of the new chart; when it opens, the release follows."""
+    installed(story)
+    targets = [{"kind": "HelmRepository", "names": [NAME]}]
+    story.policy({**CLOSED, "targets": targets})
+    eventually("the repository is closed", lambda: story.suspended(NAME, "helmrepositories"))
+    throughout(2 * SOURCE_INTERVAL, "it stays closed", lambda: story.suspended(NAME, "helmrepositories"))
+    origins.publish_chart(story.name, "1.0.0", "2.0.0")
+    throughout(INTERVAL, "the chart stays", lambda: fetched(story) == "1.0.0")
+    assert not story.suspended(NAME, "helmreleases")
+    story.policy({**OPEN, "targets": targets})
+    eventually("version 2.0.0 is installed", lambda: story.version(origins.CHART) == "2.0.0")
+
+
+def installed(story: Story) -> None:
+    """Begin with the first version of a chart installed, from a repository in the story's bucket."""
+    origins.publish_chart(story.name, "1.0.0")
+    interval = f"{SOURCE_INTERVAL}s"
+    where: Spec = {"interval": interval, "url": f"http://{origins.S3}/{story.name}"}
+    chart = {
+        "chart": origins.CHART,
+        "version": ">=1.0.0",
+        "interval": interval,
+        "sourceRef": {"kind": "HelmRepository", "name": NAME},
+    }
+    release: Object = {"interval": f"{INTERVAL}s", "chart": {"spec": chart}}
+    objects = [
+        story.object(SOURCE, "HelmRepository", NAME, spec=where),
+        story.object("helm.toolkit.fluxcd.io/v2", "HelmRelease", NAME, spec=release),
+    ]
+    story.write("cluster/release.yaml", objects)
+    story.include("release.yaml")
+    story.begin()
+    eventually("version 1.0.0 is installed", lambda: story.version(origins.CHART) == "1.0.0")
+
+
+def fetched(story: Story) -> str:
+    """Return which version of the chart source-controller has fetched."""
+    [chart] = story.api.items("helmcharts", story.name)
+    revision: str = chart["status"]["artifact"]["revision"]
+    return revision

@@ -1,0 +1,187 @@
+"""Two policies on one target of one cluster: refused by whatever command is given both, or finds one rendered."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from krm_windows.cli import main
+from krm_windows.rules import TWO_POLICIES_UNCLEAR
+
+FIXTURES = Path(__file__).parents[1] / "fixtures/rules"
+KUSTOMIZATION = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [{}]\n"
+POLICY = """\
+apiVersion: krm-windows.dev/v1alpha1
+kind: WindowPolicy
+metadata: {{name: {name}, namespace: flux-system}}
+spec:
+  timeZone: Europe/Berlin
+  targets: [{{kind: Kustomization, names: [{targets}], mustExist: false}}]
+  windows: {{week: {{opens: Mon 08:00, closes: Thu 17:00}}}}
+{more}"""
+
+
+def policy(name: str, targets: str = "apps", more: str = "") -> str:
+    """Write a policy, and return the name of its file."""
+    Path(f"{name}.yaml").write_text(POLICY.format(name=name, targets=targets, more=more))
+    return f"{name}.yaml"
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """Give what runs a command in an empty repository: it returns the exit code and what was said."""
+    monkeypatch.chdir(tmp_path)
+    Path(".git").mkdir()
+
+    def command(*argv: str) -> str:
+        code = main(argv)
+        said = capsys.readouterr()
+        return f"{code} {said.out}{said.err}"
+
+    return command
+
+
+Run = Callable[..., str]
+NORTH = "  clusters: {north: {}, south: {}}\n"
+SOUTH_ELSE = "  clusters: {south: {targets: [{kind: Kustomization, names: [other], mustExist: false}]}, north: {}}\n"
+
+
+@pytest.mark.parametrize("layout", ["overlays", "flat"])
+def test_a_fleet_of_two_is_refused(run: Run, layout: str) -> None:
+    """The clusters are named, and nothing is written for them."""
+    call = ("render", policy("a", more=NORTH), policy("b", "infra, apps", NORTH), "--all-clusters", "-o", "tree")
+    said = run(*call, "--layout", layout)
+    assert said.startswith("1 ")
+    assert "Kustomization flux-system/apps is gated by the policy flux-system/a too on north" in said
+    assert "(two-policies)" in said
+    assert not Path("tree/clusters/north").exists()
+
+
+def test_a_fleet_shares_a_target_in_no_cluster(run: Run) -> None:
+    """One target may have another policy elsewhere: clusters are judged one by one."""
+    one, two = policy("a", more="  clusters: {north: {}}\n"), policy("b", more="  clusters: {south: {}}\n")
+    assert run("render", one, two, "--all-clusters", "-o", "tree") == "0 "
+
+
+def test_only_the_cluster_that_shares_is_named(run: Run) -> None:
+    """A patch may take the target away."""
+    said = run("render", policy("a", more=NORTH), policy("b", more=SOUTH_ELSE), "--all-clusters", "-o", "tree")
+    assert said.startswith("1 ")
+    assert "too on north" in said
+    assert "too on south" not in said
+    assert Path("tree/clusters/south").exists()
+
+
+@pytest.mark.parametrize("layout", ["overlays", "flat"])
+def test_what_was_rendered_for_a_cluster_counts_wherever_it_lies(run: Run, layout: str) -> None:
+    """By another run, into another tree: the name of the cluster says that it is one."""
+    assert run("render", policy("a", more=NORTH), "--all-clusters", "-o", "some/tree", "--layout", layout) == "0 "
+    said = run("render", policy("b", more=NORTH), "--cluster", "north", "-o", "else")
+    assert said.startswith("1 ")
+    assert "gated by the policy flux-system/a too on north (some/tree/clusters/north/" in said
+    assert run("render", policy("c", more="  clusters: {east: {}}\n"), "--cluster", "east", "-o", "else") == "0 "
+    assert run("render", policy("d", more=NORTH), "--all-clusters", "-o", "other").startswith("1 ")
+    assert not Path("other/clusters/north").exists()
+
+
+def test_a_fleet_is_no_overlap_of_itself(run: Run) -> None:
+    """Rendered again, checked, and under a new name."""
+    call = ("render", policy("a", more=NORTH), "--all-clusters", "-o", "tree")
+    assert run(*call) == run(*call) == run(*call, "--check") == "0 "
+    renamed = policy("b", more=f"{NORTH}  formerNames: [flux-system/a]\n")
+    assert run("render", renamed, "--all-clusters", "-o", "tree") == "0 "
+
+
+def test_one_directory_is_one_cluster(run: Run) -> None:
+    """Two policies rendered into it are applied together, named or not."""
+    assert run("render", policy("a"), "-o", "windows") == "0 "
+    said = run("render", policy("b"), "-o", "windows")
+    assert said.startswith("1 ")
+    assert "(two-policies)" in said
+
+
+def test_one_kustomization_is_one_cluster(run: Run) -> None:
+    """Wherever the two directories lie, and whichever is rendered last."""
+    Path("clusters/north").mkdir(parents=True)
+    Path("clusters/north/kustomization.yaml").write_text(KUSTOMIZATION.format("../../sets, ../../two/b"))
+    Path("sets").mkdir()
+    Path("sets/kustomization.yaml").write_text(KUSTOMIZATION.format("../one/a/kustomization.yaml"))
+    assert run("render", policy("a"), "-o", "one/a") == "0 "
+    said = run("render", policy("b"), "-o", "two/b")
+    assert said.startswith("1 ")
+    assert "(one/a/" in said
+    assert run("render", policy("c"), "-o", "three/c") == "0 "
+
+
+def test_the_actuator_kubectl_has_no_timetable(run: Run) -> None:
+    """Its Roles say what it gates."""
+    Path("kustomization.yaml").write_text(KUSTOMIZATION.format("one/a, two/b"))
+    edges = "  actuator: {type: Kubectl}\n"
+    assert run("render", policy("a", more=edges), "-o", "one/a").startswith("0 ")
+    for more in ("", edges):
+        said = run("render", policy("b", more=more), "-o", "two/b")
+        assert said.startswith("1 ")
+        assert "gated by the policy flux-system/a too (one/a/role" in said
+
+
+@pytest.mark.parametrize(("name", "fires"), [("fires", True), ("nearly", False)])
+def test_siblings_without_a_cluster_are_unclear(run: Run, name: str, *, fires: bool) -> None:
+    """A warning: nothing says that they are for one cluster, nor that they are not."""
+    one, two = (FIXTURES / TWO_POLICIES_UNCLEAR.id / f"{name}.yaml").read_text().split("---\n")
+    Path("week.yaml").write_text(one)
+    Path("nights.yaml").write_text(two)
+    assert run("render", "week.yaml", "-o", "windows/week").startswith("0 ")
+    said = run("render", "nights.yaml", "-o", "windows/nights")
+    assert said.startswith("0 ")
+    assert ("(two-policies-unclear)" in said) is fires
+
+
+def test_without_a_repository_siblings_are_seen(run: Run) -> None:
+    """What lies right beside the output."""
+    Path(".git").rmdir()
+    assert run("render", policy("a"), "-o", "windows/a") == "0 "
+    assert "(two-policies-unclear)" in run("render", policy("b"), "-o", "windows/b")
+
+
+def test_to_clean_up_is_no_overlap(run: Run) -> None:
+    """`--uninstall` lifts what one policy closed, whoever closes it next."""
+    assert run("render", policy("a", more=NORTH), "--cluster", "north", "-o", "a") == "0 "
+    both = ("render", policy("b", more=NORTH), "--cluster", "north", "-o", "b")
+    assert run(*both).startswith("1 ")
+    assert run(*both, "--uninstall") == "0 "
+
+
+def test_verify_compares_all_policies_of_a_stream(run: Run) -> None:
+    """What one build prints is applied to one cluster."""
+    for name in ("a", "b"):
+        assert run("render", policy(name), "-o", f"{name}/out") == "0 "
+    for file in Path("b/out").glob("*.yaml"):
+        file.rename(Path("a/out", f"b-{file.name}"))
+    said = run("verify", "a/out", "--policy", "a.yaml")
+    assert said.startswith("1 ")
+    assert "gated by the policy flux-system/b too" in said
+    policy("b", "other")
+    assert run("render", "b.yaml", "-o", "c/out") == "0 "
+    for file in Path("a/out").glob("b-*.yaml"):
+        file.unlink()
+    assert "(two-policies)" not in run("verify", "a/out", "--policy", "a.yaml")
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_check_compares_all_policies(run: Run, form: str) -> None:
+    """Those that are given, for each cluster."""
+    said = run("check", policy("a", more=NORTH), policy("b", more=SOUTH_ELSE), "-o", form)
+    assert said.startswith("1 ")
+    assert "gated by the policy flux-system/a too on north" in said
+    assert "too on south" not in said
+    if form == "json":
+        assert [each["policy"] for each in json.loads(said[2:])] == ["flux-system/a", "flux-system/b"]
+
+
+def test_check_knows_what_was_rendered(run: Run) -> None:
+    """Around the policy's file, for a cluster that it names; a policy that names none reaches all."""
+    assert run("render", policy("a", more=NORTH), "--all-clusters", "-o", "tree") == "0 "
+    assert "(two-policies)" not in run("check", "a.yaml")
+    assert "flux-system/a too on north (tree/" in run("check", policy("b", more=NORTH), "--all-clusters")
+    assert "flux-system/a too on north" in run("check", "a.yaml", policy("c"))

@@ -1,0 +1,122 @@
+"""The evaluator and the reference evaluator say the same of every timetable: states, rules, reasons, edges."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, time, timedelta
+from itertools import islice
+
+import reference
+from changes import Change, changes, of
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from shapes import SHAPES, plan
+
+from krm_windows.gate.decide import Decider
+from krm_windows.gate.recurrence import Recurrence
+from krm_windows.gate.timetable import Rule, Timetable
+from krm_windows.schedule.timeline import timeline
+
+DAY, MINUTE = timedelta(days=1), timedelta(minutes=1)
+ZONES = ("Europe/Berlin", "Australia/Lord_Howe", "Africa/Casablanca", "America/Havana", "Asia/Kolkata", "Etc/UTC")
+# A change of the clock in any of the zones, or nothing of the kind, is what dated rules and questions lie around.
+CENTRES = st.sampled_from([(zone, change.utc) for zone in ZONES for change in of(zone)[-6:]]) | st.sampled_from(
+    [(zone, datetime(2028, 2, 28, 22, tzinfo=UTC)) for zone in ZONES]
+)
+TIMES = st.sampled_from((time(0), time(0, 30), time(2, 15), time(17), time(23, 59)))
+LENGTHS = st.sampled_from((1, 9, 60, 719, 1439, 1440, 1441, 2880, 4000, 50000)).map(lambda each: each * MINUTE)
+SOME_DAYS = st.frozensets(st.integers(1, 31), min_size=1, max_size=4)
+SOME_WEEKDAYS = st.frozensets(st.integers(0, 6), min_size=1, max_size=4)
+
+
+@st.composite
+def recurrences(draw: st.DrawFn, often: bool) -> Recurrence:  # noqa: FBT001 - drawn
+    """Draw anything that recurs, as seldom as a leap day and, if it may be so `often`, every minute."""
+    minutes = draw(st.just(frozenset({0})) | st.frozensets(st.integers(0, 59), min_size=1, max_size=3))
+    if often and draw(st.integers(0, 5)) == 0:
+        minutes = frozenset(range(0, 60, draw(st.sampled_from((1, 2, 10)))))
+    hours = draw(
+        st.just(frozenset(range(24) if often else {0})) | st.frozensets(st.integers(0, 23), min_size=1, max_size=3)
+    )
+    match draw(st.integers(0, 4)):
+        case 0:
+            return Recurrence(minutes, hours)
+        case 1:
+            return Recurrence(minutes, hours, weekdays=draw(SOME_WEEKDAYS))
+        case 2:
+            nth = draw(st.sampled_from((1, 2, 5, -1)))
+            weekday = frozenset({draw(st.integers(0, 6))})
+            return Recurrence(minutes, hours, weekdays=weekday, nth=nth, shift=draw(st.integers(0, 27)))
+        case 3:
+            return Recurrence(minutes, hours, days=draw(SOME_DAYS), weekdays=draw(SOME_WEEKDAYS), either=True)
+    return Recurrence(minutes, hours, days=draw(SOME_DAYS), months=frozenset(draw(st.sets(st.integers(1, 12)))))
+
+
+@st.composite
+def timetables(draw: st.DrawFn, often: bool) -> tuple[Timetable, datetime]:  # noqa: FBT001
+    """Draw a timetable with rules of every kind and form, and an instant that it lies around."""
+    zone, centre = draw(CENTRES)
+    near = st.integers(-4000, 4000).map(lambda minutes: centre + minutes * MINUTE)
+    far = st.sampled_from((centre - 300 * DAY, centre - 500 * DAY, centre + 350 * DAY))
+    instants = near | far
+    points = instants | instants.map(lambda each: each.replace(tzinfo=None))
+    recurring = st.tuples(recurrences(often), recurrences(often) | TIMES | LENGTHS)
+    dated = st.tuples(points, points | LENGTHS | recurrences(often))
+    ever = st.tuples(st.none(), points)
+
+    def rules(kind: str, most: int) -> tuple[Rule, ...]:
+        forms = recurring | dated | ever if kind == "overrides" else recurring | dated
+        drawn = draw(st.lists(st.tuples(forms, st.sampled_from(("Open", "Closed"))), max_size=most))
+        return tuple(
+            Rule(f"{kind}.{number}", *form, reason=kind, state=state if kind == "overrides" else None)
+            for number, (form, state) in enumerate(drawn)
+        )
+
+    timetable = Timetable(
+        policy="p/q",
+        time_zone=zone,
+        outside_windows=draw(st.sampled_from(("Closed", "Open"))),
+        closes_early=draw(st.sampled_from((0, 0, 1, 30, 200, 1440, 3000))) * MINUTE,
+        windows=rules("windows", 4),
+        freezes=rules("freezes", 2),
+        overrides=rules("overrides", 2),
+    )
+    return timetable, centre
+
+
+slow = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+
+
+@settings(slow, max_examples=40)
+@given(timetables(often=True), st.integers(-9000, 3000))
+def test_timelines_are_those_of_the_reference(drawn: tuple[Timetable, datetime], begins: int) -> None:
+    """Every edge and every rule of some days, in the same order."""
+    timetable, centre = drawn
+    start = centre + begins * MINUTE
+    until = start + 4 * DAY
+    assert list(timeline(timetable, start, until)) == list(reference.timeline(timetable, start, until))
+
+
+@settings(slow, max_examples=25)
+@given(timetables(often=False), st.lists(st.integers(-9000, 9000), min_size=1, max_size=3))
+def test_decisions_are_those_of_the_reference(drawn: tuple[Timetable, datetime], minutes: list[int]) -> None:
+    """State, rules, reason, and what changes before and after, whoever was asked before."""
+    timetable, centre = drawn
+    decider = Decider(timetable)
+    for each in minutes:
+        at = centre + each * MINUTE + timedelta(seconds=abs(each) % 60)
+        assert decider.decide(at) == reference.decide(timetable, at)
+
+
+def test_every_shape_is_decided_as_by_the_reference() -> None:
+    """Policies as one writes them, each around changes of several clocks."""
+    every = changes()
+    for number, shape in enumerate(SHAPES):
+        for change in islice(every, number * 5 % len(every), None, 800):
+            _compare(shape, change)
+
+
+def _compare(shape: str, change: Change) -> None:
+    timetable = plan(shape, change).timetable
+    start, until = change.utc - 2 * DAY, change.utc + 2 * DAY
+    for held in (timetable, replace(timetable, closes_early=25 * MINUTE)):
+        segments = list(timeline(held, start, until))
+        assert segments == list(reference.timeline(held, start, until)), (shape, change)

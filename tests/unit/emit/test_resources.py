@@ -1,0 +1,97 @@
+"""What Pods ask for and may use up: every name, so that a ResourceQuota is content, and what the policy gives."""
+
+import json
+from collections.abc import Iterator
+
+import pytest
+import yaml
+from calls import Answer, call, spec, wire
+
+HOOKS = '{namespace: line, beforeOpen: {image: "line:1", resources: RESOURCES}, afterClose: {image: "line:1"}}'
+NAMES = {"cpu", "memory", "ephemeral-storage"}
+Given = dict[str, dict[str, str]]
+
+
+def said(answer: Answer) -> Iterator[Given]:
+    """Yield the resources of every container that a policy yields."""
+    assert answer.code == 0, answer.err
+    for item in yaml.safe_load(answer.out)["items"]:
+        template = item.get("spec", {}).get("jobTemplate", item) if item["kind"] in ("CronJob", "Job") else {}
+        for container in template.get("spec", {}).get("template", {}).get("spec", {}).get("containers", ()):
+            yield container["resources"]
+
+
+def looks(resources: str, more: str = "") -> list[Given]:
+    """Return the resources of the containers of a policy whose actuator has some."""
+    return list(said(call(wire(config=spec(actuator=f"{{{more}resources: {resources}}}")))))
+
+
+@pytest.mark.parametrize("more", ["", "type: Kubectl, "])
+def test_every_name_is_said(more: str) -> None:
+    """A quota that counts one of them refuses Pods that do not say it; and no disk is asked for."""
+    found = looks("{}", more)
+    assert len(found) > 1
+    for each in found:
+        assert each == {
+            "requests": {"cpu": "10m", "ephemeral-storage": "0", "memory": "64Mi"},
+            "limits": {"cpu": "1", "ephemeral-storage": "64Mi", "memory": "128Mi"},
+        }
+
+
+@pytest.mark.parametrize("more", ["", "type: Kubectl, "])
+def test_what_the_policy_gives(more: str) -> None:
+    """It stands in every Pod, in the form that the API server gives back."""
+    given = "{requests: {cpu: 0.05, ephemeral-storage: 16Mi}, limits: {cpu: 500m, memory: 0.25Gi}}"
+    for each in looks(given, more):
+        assert each == {
+            "requests": {"cpu": "50m", "ephemeral-storage": "16Mi", "memory": "64Mi"},
+            "limits": {"cpu": "500m", "ephemeral-storage": "64Mi", "memory": "256Mi"},
+        }
+
+
+@pytest.mark.parametrize(
+    ("given", "name", "asked", "limit"),
+    [
+        ("{limits: {memory: 48Mi}}", "memory", "48Mi", "48Mi"),
+        ("{limits: {cpu: 5m}}", "cpu", "5m", "5m"),
+        ("{requests: {memory: 1Gi}}", "memory", "1Gi", "1Gi"),
+        ("{requests: {ephemeral-storage: 1G}}", "ephemeral-storage", "1G", "1G"),
+    ],
+)
+def test_a_default_gives_way(given: str, name: str, asked: str, limit: str) -> None:
+    """Whoever gives a limit below the default request, or a request above the default limit, need not give both."""
+    for each in looks(given):
+        assert (each["requests"][name], each["limits"][name]) == (asked, limit)
+
+
+def test_hooks_have_their_own() -> None:
+    """In the gate's file, and so in what admission policies hold it to; a hook without them has the default."""
+    config = spec(hooks=HOOKS.replace("RESOURCES", "{requests: {memory: 1.5Gi}}"), admissionPolicy="Disabled")
+    answer = call(wire(config=config))
+    assert answer.code == 0, answer.err
+    [data] = [item["data"] for item in yaml.safe_load(answer.out)["items"] if "hooks.json" in item.get("data", {})]
+    hooks = json.loads(data["hooks.json"])["hooks"]
+    found = {name: hook["spec"]["template"]["spec"]["containers"][0]["resources"] for name, hook in hooks.items()}
+    assert found["beforeOpen"]["requests"] == {"cpu": "10m", "ephemeral-storage": "0", "memory": "1536Mi"}
+    assert found["beforeOpen"]["limits"]["memory"] == "1536Mi"
+    assert found["afterClose"]["limits"] == {"cpu": "1", "ephemeral-storage": "256Mi", "memory": "256Mi"}
+    assert all(each.keys() == NAMES for both in found.values() for each in both.values())
+
+
+WRONG = {
+    "{limits: {memory: 64MB}}": "limits.memory: must be a quantity as Kubernetes writes it, such as 100m, 1, 64Mi or "
+    '1Gi, got "64MB"; did you mean "64Mi"? (quantity-syntax)',
+    "{requests: {cpu: 2}, limits: {cpu: 1500m}}": 'requests.cpu: must be at most the limit, 1500m, got "2" (resources)',
+    "{limits: {memory: 32Mi}}": "limits.memory: must be at least 48Mi, or a look would be ended for the memory that it "
+    'takes, got "32Mi" (resources)',
+    "{limits: {ephemeralStorage: 1Gi}}": "limits.ephemeralStorage: is no field of the API; did you mean "
+    '"ephemeral-storage"? (field-unknown)',
+}
+
+
+@pytest.mark.parametrize("given", WRONG)
+def test_what_is_wrong(given: str) -> None:
+    """It is said in the words of Kubernetes, at the field."""
+    answer = call(wire(config=spec(actuator=f"{{resources: {given}}}")), LOG_TO_STDERR="true")
+    assert answer.code == 1
+    assert f"spec.actuator.resources.{WRONG[given]}" in answer.err

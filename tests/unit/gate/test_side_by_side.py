@@ -1,0 +1,50 @@
+"""Looks at once: a stuck look must not keep the next from starting, so several may run; they do what one does."""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from threading import Barrier
+
+import pytest
+from api_server import Api, Handler, kustomization
+
+from krm_windows.gate.__main__ import Gate
+from krm_windows.gate.decide import decide
+from krm_windows.gate.kubernetes import Cluster, dig
+from krm_windows.gate.marks import mark
+from krm_windows.gate.timetable import Timetable
+
+LOOKS = 6
+NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
+TARGETS = (kustomization("infra"), kustomization("apps"))
+SHUT = Timetable(policy="flux-system/p", time_zone="UTC", targets=TARGETS)
+ALWAYS = replace(SHUT, outside_windows="Open")
+
+
+@pytest.mark.parametrize("timetable", [SHUT, ALWAYS], ids=["closing", "opening"])
+def test_six_looks_do_what_one_does(timetable: Timetable, api: Api, port: int, account: Path) -> None:
+    """All have read the same before the first of them writes: each target is turned once, and all looks succeed."""
+    log: list[dict[str, object]] = []
+
+    def look(of: Timetable) -> bool:
+        gate = Gate(of, partial(decide, of), lambda: NOON, lambda **line: log.append(line))
+        return gate.look(Cluster("127.0.0.1", str(port), account, 10), allow_missing=False)
+
+    assert look(SHUT if timetable is ALWAYS else ALWAYS)
+    log.clear()
+    meeting = Barrier(LOOKS, timeout=10)
+
+    def meet(_: Handler) -> bool:
+        meeting.wait()
+        return False
+
+    for name in ("infra", "apps"):
+        api.fault("GET", name, *[meet] * LOOKS)
+    with ThreadPoolExecutor(LOOKS) as pool:
+        assert list(pool.map(look, [timetable] * LOOKS)) == [True] * LOOKS
+    for name in ("infra", "apps"):
+        assert dig(api.object(name), "spec", "suspend") is (timetable is SHUT)
+        assert (mark("flux-system/p") in api.object(name)["metadata"].get("annotations", {})) is (timetable is SHUT)
+    assert len([line for line in log if "done" in line]) == len(TARGETS)

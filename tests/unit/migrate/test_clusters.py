@@ -1,0 +1,216 @@
+"""Which clusters a repository has, and which of them have windows: those to which CronJobs are really delivered."""
+
+import tempfile
+from pathlib import Path
+
+import pytest
+from repositories import ADOPT_UNTIL, RELEASE, job, pair, rules, run
+
+from krm_windows.krm import InputError
+from krm_windows.migrate import FORMATS, Migration, migrate
+from krm_windows.repository import Given, Hints
+from krm_windows.repository.builds import Builds
+from krm_windows.workspace.checkout import Checkout
+
+WINDOW = pair("0 8 * * 1", "0 17 * * 4")
+SETTINGS = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings, namespace: default}\n"
+CATALOG = "apiVersion: backstage.io/v1alpha1\nkind: Component\nmetadata: {name: fleet}\nspec: {type: service}\n"
+
+
+def flux(name: str, path: str, source: str = "flux-system") -> str:
+    """Write a Flux Kustomization."""
+    return f"""\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {{name: {name}, namespace: flux-system}}
+spec:
+  interval: 10m
+  path: {path}
+  prune: true
+  sourceRef: {{kind: GitRepository, name: {source}}}
+"""
+
+
+def kustomization(*resources: str, rest: str = "") -> str:
+    """Write a kustomization."""
+    return f"resources: [{', '.join(resources)}]\n{rest}"
+
+
+def at(folder: str, files: dict[str, str]) -> dict[str, str]:
+    """Put files below a directory."""
+    return {f"{folder}/{name}": text for name, text in files.items()}
+
+
+def clusters(found: Migration) -> set[str | None]:
+    """Return the names of the clusters of the one policy."""
+    [policy] = found.policies
+    return set(policy.draft.sites)
+
+
+def test_only_a_cluster_that_gets_the_cronjobs_has_windows() -> None:
+    """A tenant's Kustomization of another source with `path: ./` leads into that source, not into this repository."""
+    tenant = flux("dev-team", "./", "dev-team")
+    remote = "apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\nmetadata: {name: dev-team, namespace: "
+    remote += "flux-system}\nspec: {interval: 1m, url: https://github.com/example/dev-team}\n"
+    files = {
+        **{f"clusters/{name}/tenants.yaml": flux("tenants", f"./tenants/{name}") for name in ("production", "staging")},
+        **at("tenants/base", {"kustomization.yaml": kustomization("sync.yaml"), "sync.yaml": f"{remote}---\n{tenant}"}),
+        "tenants/staging/kustomization.yaml": kustomization("../base"),
+        "tenants/production/kustomization.yaml": kustomization("../base", "../../windows"),
+        **at("windows", {**WINDOW, "kustomization.yaml": kustomization(*WINDOW)}),
+    }
+    found = run(files)
+    assert clusters(found) == {"production"}
+    assert set(rules(found)) == {"migrate-not-followed"}
+
+
+def test_a_file_at_the_root_is_no_cluster() -> None:
+    """No cluster has an empty name, whatever else lies there."""
+    files = {**at("clusters/north", WINDOW), "catalog-info.yaml": CATALOG}
+    assert clusters(run(files)) == {"north"}
+
+
+def test_what_several_clusters_share_is_no_cluster() -> None:
+    """Its CronJobs are those of the clusters that apply it."""
+    files = {f"clusters/{name}/infra.yaml": flux("infra", "./infra") for name in ("north", "south")}
+    assert clusters(run({**files, **at("infra", WINDOW)})) == {"north", "south"}
+
+
+def test_what_bootstrapping_wrote_says_where_a_cluster_lies() -> None:
+    """However deep, and beside whatever else lies in the directory."""
+    files = {
+        **at("clusters/eu/north", {**WINDOW, "flux-system/gotk-sync.yaml": flux("flux-system", "./clusters/eu/north")}),
+        **at("clusters/eu/south", {"flux-system/gotk-sync.yaml": flux("flux-system", "./clusters/eu/south")}),
+        "clusters/eu/south/settings.yaml": SETTINGS,
+    }
+    assert clusters(run(files)) == {"north"}
+
+
+def test_a_cluster_for_the_whole_repository_needs_no_name() -> None:
+    """Flux bootstrapped with `path: ./`."""
+    files = {**WINDOW, "flux-system/gotk-sync.yaml": flux("flux-system", "./"), "catalog-info.yaml": CATALOG}
+    assert clusters(run(files)) == {None}
+
+
+def test_windows_of_which_no_cluster_is_known_make_no_policy() -> None:
+    """They are named, and the last line says that there is no policy, and why."""
+    files = {"clusters/north/settings.yaml": SETTINGS, **at("elsewhere", WINDOW)}
+    found = run(files)
+    assert rules(found) == ["migrate-cluster-unknown", "migrate-cluster-unknown"]
+    said = FORMATS["text"](found)
+    assert said.splitlines()[-1] == ("no policy was made: the CronJobs above are applied to no cluster that was found")
+    assert clusters(run(files, "elsewhere")) == {"elsewhere"}
+
+
+def test_several_sets_of_windows_without_a_cluster_are_not_guessed_at() -> None:
+    """Two kustomizations that nothing includes may be two clusters, or one."""
+    files = {
+        f"{place}/{name}": text
+        for place in ("a", "b")
+        for name, text in {**WINDOW, "kustomization.yaml": kustomization(*WINDOW)}.items()
+    }
+    found = run(files)
+    assert set(rules(found)) == {"migrate-cluster-unknown"}
+    assert (found.policies, found.files) == ((), {})
+    assert clusters(run(files, "[ab]")) == {"a", "b"}
+
+
+def test_a_pattern_that_matches_nothing_is_said() -> None:
+    """And where clusters may be named."""
+    with pytest.raises(InputError, match="no directory matches nowhere"):
+        run(WINDOW, "nowhere/*")
+
+
+def test_a_cronjob_that_two_kustomizations_apply_differently_is_refused() -> None:
+    """Which of them is at work is chance."""
+    files = {
+        "clusters/north/a.yaml": flux("a", "./a") + "---\n" + flux("b", "./b"),
+        **at("a", WINDOW),
+        **at("b", {"open.yaml": job("open-shop", "0 9 * * 1", "flux resume helmrelease shop")}),
+    }
+    found = run(files)
+    assert rules(found) == ["migrate-untranslated"]
+    assert found.policies == ()
+
+
+BROKEN = {"kustomization.yaml": kustomization("missing.yaml", *WINDOW), **WINDOW}
+
+
+def test_what_cannot_be_built_makes_no_policy_where_it_may_have_windows() -> None:
+    """With the path and the words of kustomize; another cluster keeps its policy, and no kustomization is written."""
+    found = run({**at("clusters/north", BROKEN), **at("clusters/south", WINDOW)})
+    assert "migrate-untranslated" in rules(found)
+    assert clusters(found) == {"south"}
+    assert set(found.files) == {"shop.yaml"}
+    [failed] = [each for each in found.results if each.tags["rule"] == "migrate-untranslated"]
+    assert failed.file
+    assert failed.file.path == "clusters/north/kustomization.yaml"
+    assert "missing.yaml" in failed.message
+
+
+def test_what_cannot_be_built_is_a_warning_where_it_has_no_windows() -> None:
+    """An application that is broken says nothing about windows."""
+    files = {**WINDOW, "apps.yaml": flux("apps", "./apps"), "flux.yaml": flux("flux-system", "./clusters/north")}
+    broken = {"kustomization.yaml": kustomization("missing.yaml")}
+    found = run({**at("clusters/north", files), **at("apps", broken)})
+    assert rules(found) == ["migrate-not-followed"]
+    assert clusters(found) == {"north"}
+
+
+def test_without_kustomize_no_policy_is_made_of_what_needs_it() -> None:
+    """Plain directories need none, patches do."""
+    patched = kustomization(*WINDOW, rest="patches: [{path: times.yaml}]\n")
+    times = job("open-shop", "0 9 * * 1", "flux resume helmrelease shop")
+    for rest, wanted in (({}, []), ({"kustomization.yaml": patched, "times.yaml": times}, ["migrate-untranslated"])):
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in {**WINDOW, **rest}.items():
+                Path(folder, name).write_text(text)
+            builds = Builds(Checkout.at(Path(folder)), None, 1, lambda _, __: None)
+            found = migrate(builds, ADOPT_UNTIL)
+        assert rules(found) == wanted
+        assert bool(found.policies) is not bool(wanted)
+
+
+def test_windows_that_another_directory_shares_stay_until_that_is_known() -> None:
+    """A kustomization of no cluster that was found has the same base: taking that away would leave it without any."""
+    base = {**WINDOW, "kustomization.yaml": kustomization(*WINDOW)}
+    files = {
+        **at("base", base),
+        "clusters/north/kustomization.yaml": kustomization("../../base"),
+        "plants/one/kustomization.yaml": kustomization("../../base"),
+    }
+    found = run(files)
+    assert clusters(found) == {"north"}
+    assert rules(found) == ["migrate-cluster-unknown"]
+    assert (set(found.files), found.obsolete) == ({"shop.yaml"}, ())
+
+
+def test_each_directory_is_built_once() -> None:
+    """However many clusters share it."""
+    base = {**WINDOW, "kustomization.yaml": kustomization(*WINDOW)}
+    files = at("infra", base)
+    for number in range(8):
+        files[f"clusters/c{number}/infra.yaml"] = flux("infra", "./infra")
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in files.items():
+            Path(folder, name).parent.mkdir(parents=True, exist_ok=True)
+            Path(folder, name).write_text(text)
+        builds = Builds(Checkout.at(Path(folder)), None, 1, lambda _, __: None)
+        found = migrate(builds, ADOPT_UNTIL)
+    assert len(clusters(found)) == 8
+    assert len(builds.done) == 9
+
+
+def test_targets_that_are_not_in_the_repository_are_named() -> None:
+    """`flux create` makes them in the cluster only."""
+    files = {name: text for name, text in WINDOW.items() if text != RELEASE}
+    found = run(files)
+    assert rules(found) == ["migrate-target-unseen"]
+    assert "HelmRelease flux-system/shop" in found.results[0].message
+
+
+def test_a_source_that_is_said_to_be_this_repository_is_followed() -> None:
+    """Where nothing in it says so: `--source`."""
+    files = {"clusters/north/infra.yaml": flux("infra", "./infra", "fleet"), **at("infra", WINDOW)}
+    assert run(files).policies == ()
+    assert clusters(run(files, hints=Hints((Given.parse("fleet=."),)))) == {"north"}
