@@ -6,6 +6,7 @@ import calendars
 import decisions
 import fleet
 import function
+import gate
 import repositories
 
 MEASUREMENTS = {
@@ -13,6 +14,7 @@ MEASUREMENTS = {
     "calendars": calendars.run,
     "decisions": decisions.run,
     "fleet": fleet.run,
+    "gate": gate.run,
     "repositories": repositories.run,
 }
 

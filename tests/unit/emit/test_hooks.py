@@ -17,7 +17,21 @@ HOOKS = """\
     afterClose: {image: "line:1", timeout: 3m}
 """
 EVENTS = "  events: true\n"
-CORE = {"marks", "decide", "kubernetes", "recurrence", "target", "timetable", "wallclock", "__init__", "__main__"}
+CORE = {
+    "__init__",
+    "__main__",
+    "bits",
+    "clocks",
+    "connection",
+    "coverage",
+    "decide",
+    "kubernetes",
+    "marks",
+    "recurrence",
+    "target",
+    "timetable",
+    "wallclock",
+}
 
 
 def items(more: str) -> list[dict]:
