@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -16,10 +17,12 @@ from measure import ROOT, Aim
 
 from krm_windows.gate.recurrence import EVERY_DAY, EVERY_HOUR, EVERY_MONTH, Recurrence
 from krm_windows.gate.timetable import Rule, Timetable
+from krm_windows.plan import zone_rules
 from krm_windows.plan.timetable import dump
 
 AIMS = (Aim("milliseconds of processor", 50), Aim("peak MiB", 40))
 MOST = 1_000
+ZONE = "Europe/Berlin"
 MINUTE, DAY = timedelta(minutes=1), timedelta(days=1)
 TWO = frozenset(range(0, 60, 2))
 NEW_YEAR = datetime(2026, 1, 1, tzinfo=UTC)
@@ -70,7 +73,8 @@ def policies() -> Iterator[tuple[str, Timetable]]:
 
 
 def _policy(*windows: Rule, **fields: object) -> Timetable:
-    return Timetable(policy="flux-system/p", time_zone="Europe/Berlin", windows=windows, **fields)  # type: ignore[arg-type]
+    held = Timetable(policy="flux-system/p", time_zone=ZONE, zone_rules=zone_rules.make(ZONE), windows=windows)
+    return replace(held, **fields)  # type: ignore[arg-type]
 
 
 def _often() -> tuple[Rule, ...]:

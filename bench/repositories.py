@@ -80,6 +80,52 @@ patches:
       path: /data/mode
       value: {name}
 """
+PATCHES = """\
+  patches:
+  - target:
+      kind: Kustomization
+    patch: |
+      apiVersion: kustomize.toolkit.fluxcd.io/v1
+      kind: Kustomization
+      metadata:
+        name: all
+      spec:
+        patches:
+        - target:
+            kind: HelmRelease
+          patch: |
+            apiVersion: helm.toolkit.fluxcd.io/v2
+            kind: HelmRelease
+            metadata:
+              name: all
+            spec:
+              upgrade:
+                cleanupOnFail: true
+"""
+RELEASE = """\
+---
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata:
+  name: {name}
+  namespace: apps
+spec:
+  chartRef:
+    kind: OCIRepository
+    name: {name}
+"""
+MERGED = """\
+patches:
+- patch: |
+    apiVersion: apps/v1
+    kind: Deployment
+    metadata:
+      name: app-{number}
+      namespace: apps
+    spec:
+      replicas: 3
+"""
+ONE_ALONE = "for each in apps/*; do kustomize build $each || exit; done"
 ALONE = "for each in apps/edge-*; do kustomize build $each || exit; done"
 
 
@@ -98,10 +144,46 @@ def write(root: Path) -> None:
         (root / path).write_text(text)
 
 
+def write_one(root: Path) -> None:
+    """Write a repository of one cluster and 80 Kustomizations: a third merges patches, and a parent patches all."""
+    groups, each = 8, 9
+    path = "clusters/home"
+    children = [FLUX.format(name="flux-system", path=path)]
+    files = {"windows/office-hours.yaml": POLICY}
+    for group in range(groups):
+        name = "apps" if group == 0 else f"group-{group}"
+        children.append(FLUX.format(name=name, path=f"groups/{group}") + PATCHES)
+        for number in range(each):
+            app, place = f"app-{group}-{number}", f"apps/{group}-{number}"
+            files[f"groups/{group}/{app}.yaml"] = FLUX.format(name=app, path=place)
+            files[f"{place}/app.yaml"] = APP.format(number=number) + RELEASE.format(name=app)
+            more = MERGED.format(number=number) if number % 3 == 0 else "namePrefix: one-\n"
+            files[f"{place}/kustomization.yaml"] = f"resources:\n- app.yaml\n{more}"
+    files[f"{path}/flux.yaml"] = "---\n".join(children)
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+
+
+def one() -> None:
+    """Print what a first check of 80 Kustomizations takes, beside kustomize alone, one build after the other."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder) / "home"
+        write_one(root)
+        check = [OURS, "check", "--repo", root, "--no-cache", "--source", "flux-system=."]
+        alone = ["sh", "-c", f"cd {root} && {ONE_ALONE}"]
+        theirs, ours = compare([alone, check], 3)
+    for what, told in {"kustomize alone": theirs, "check": ours}.items():
+        print(f"80 Kustomizations, {what}: {told.seconds:.1f} s, {told.processor:.1f} s of processor", flush=True)
+    Aim("80 Kustomizations: wall time / kustomize alone", 1.5).judge(ours.seconds / theirs.seconds)
+    Aim("80 Kustomizations: processor time / kustomize alone", 1.5).judge(ours.processor / theirs.processor)
+
+
 def run() -> None:
     """Print what a check takes, how much of that is kustomize, and what it takes when nothing has changed."""
     if shutil.which("kustomize") is None:
         sys.exit("bench: kustomize is not installed")
+    one()
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder) / "fleet"
         write(root)

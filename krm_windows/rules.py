@@ -144,6 +144,7 @@ TWO_POLICIES = _error("two-policies", "Two policies gate one target.")
 TWO_POLICIES_UNCLEAR = _warning(
     "two-policies-unclear", "Two policies that name no cluster gate one target, and lie side by side."
 )
+LOCAL_CONFIG = _error("local-config", "A policy would be applied itself, and no cluster knows its kind.")
 NAME_TAKEN = _error("name-taken", "An object that is not ours has a name of ours.")
 RENDER_READ_ONLY = _error("render-read-only", "`render` would have to change a file that it only looks at.")
 CONFIG_PATH = _warning("config-path", "An annotation on the policy narrows what kustomize hands to the function.")
@@ -229,6 +230,7 @@ PATH_ELSEWHERE = _warning("path-elsewhere", "A Flux Kustomization's path is not 
 CLASS_MOVED = _error("class-moved", "An object moves to another class, and the old one would prune it.")
 
 # A fleet: what delivers the windows.
+WINDOWS_UNAPPLIED = _error("windows-unapplied", "Windows were rendered, and nothing applies them.")
 DELIVERY_FIELD = _error("delivery-field", "With such a field a Flux Kustomization does not deliver windows.")
 
 # The repository: what `check --repo` finds beside the rules of plan and stream.
@@ -239,6 +241,7 @@ ADMISSION_UNDELIVERED = _warning(
 NOT_FOLLOWED = _info("not-followed", "Something lies outside of the repository, so it was not looked at.")
 SOURCE_ASSUMED = _info("source-assumed", "Nothing says which source this directory is, so the usual name is taken.")
 CLUSTER_UNBUILT = _warning("cluster-unbuilt", "A cluster's own directory cannot be built, so nothing is known of it.")
+POLICY_FILE_ALONE = _info("policy-file-alone", "A policy stands in a file, and nothing that is applied has it.")
 CLUSTER_UNGATED = _info("cluster-ungated", "A cluster has no policy, though others have.")
 OBJECT_SHARED = _error("object-shared", "Two Kustomizations that change at different times apply one object.")
 OBJECT_MOVED = _error("object-moved", "An object moved to a later Kustomization, and pruning deletes it until then.")

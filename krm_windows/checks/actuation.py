@@ -8,13 +8,13 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
-from zoneinfo import ZoneInfo
 
 from krm_windows import rules
 from krm_windows.checks import findings
 from krm_windows.checks.clock_changes import ClockChange, clock_changes
 from krm_windows.gate import wallclock
 from krm_windows.gate.recurrence import Recurrence
+from krm_windows.gate.zones import Zone
 from krm_windows.plan.model import Plan
 from krm_windows.plan.wakeups import WakeUp
 from krm_windows.results import Result
@@ -57,7 +57,7 @@ def check(plan: Plan, begins: datetime, ends: datetime) -> Iterator[Result]:
     """Yield each edge that the controller would not fire as meant between two UTC instants."""
     if plan.looks:
         return
-    zone = wallclock.zone(plan.timetable.time_zone)
+    zone = plan.timetable.zone
     changes = tuple(clock_changes(zone, begins, ends))
     every = [[_runs(wake_up, change, zone) for wake_up in plan.wake_ups] for change in changes]
     for number, wake_up in enumerate(plan.wake_ups):
@@ -67,7 +67,7 @@ def check(plan: Plan, begins: datetime, ends: datetime) -> Iterator[Result]:
     yield from _hurried(plan, changes, zone)
 
 
-def _runs(wake_up: WakeUp, change: ClockChange, zone: ZoneInfo) -> _Runs:
+def _runs(wake_up: WakeUp, change: ClockChange, zone: Zone) -> _Runs:
     meant = _meant(wake_up, change, zone)
     fired = _until(controller.runs(wake_up.schedule, wake_up.time_zone, meant[0]), change.at + _AROUND)
     return _Runs(wake_up, tuple(meant), frozenset(fired))
@@ -82,7 +82,7 @@ def _vanished(every: Iterable[_Runs]) -> set[datetime]:
     return (opening & closing).difference(*(each.fired for each in runs))
 
 
-def _meant(wake_up: WakeUp, change: ClockChange, zone: ZoneInfo) -> list[datetime]:
+def _meant(wake_up: WakeUp, change: ClockChange, zone: Zone) -> list[datetime]:
     """Return the instants of an edge from well before a change to well after it, by the wall clock of the gate."""
     recurrence = cron.parse(wake_up.schedule).recurrence or Recurrence()
     early = wallclock.wall(change.at - _AROUND, zone)
@@ -105,7 +105,7 @@ def _until(instants: Iterable[datetime], last: datetime) -> Iterator[datetime]:
             return
 
 
-def _reported(wake_up: WakeUp, faults: list[_Fault], zone: ZoneInfo) -> Result:
+def _reported(wake_up: WakeUp, faults: list[_Fault], zone: Zone) -> Result:
     first, last = faults[0], faults[-1]
     when, until = first.at.astimezone(zone), last.at.astimezone(zone)
     instead = f" to {findings.moment(first.fired.astimezone(zone))}" if first.meant and first.fired else ""
@@ -117,7 +117,7 @@ def _reported(wake_up: WakeUp, faults: list[_Fault], zone: ZoneInfo) -> Result:
     return findings.at(rules.KUBECTL_CLOCK_CHANGE, wake_up.path, message, when)
 
 
-def _hurried(plan: Plan, changes: Iterable[ClockChange], zone: ZoneInfo) -> Iterator[Result]:
+def _hurried(plan: Plan, changes: Iterable[ClockChange], zone: Zone) -> Iterator[Result]:
     """Report two edges between which a clock change leaves less time than a late Job takes."""
     for change in changes:
         edges = sorted({at for wake_up in plan.wake_ups for at in _meant(wake_up, change, zone)})

@@ -3,8 +3,7 @@
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from zoneinfo import ZoneInfo
+from datetime import datetime, timedelta, tzinfo
 
 _DAY = timedelta(days=1)
 _MINUTE = timedelta(minutes=1)
@@ -37,7 +36,7 @@ class ClockChange:
         return self.at.replace(tzinfo=None) + offset
 
 
-def clock_changes(zone: ZoneInfo, begins: datetime, ends: datetime) -> Iterator[ClockChange]:
+def clock_changes(zone: tzinfo, begins: datetime, ends: datetime) -> Iterator[ClockChange]:
     """Yield the changes between two UTC instants, in order; two in one day count as one."""
     day = begins
     while day < ends:
@@ -47,12 +46,12 @@ def clock_changes(zone: ZoneInfo, begins: datetime, ends: datetime) -> Iterator[
         day += _DAY
 
 
-def _first_minute(day: datetime, zone: ZoneInfo) -> datetime:
+def _first_minute(day: datetime, zone: tzinfo) -> datetime:
     """Return the first instant after `day` that has another offset."""
     minutes = range(1, _DAY // _MINUTE + 1)
     found = bisect_left(minutes, True, key=lambda n: _offset(day + n * _MINUTE, zone) != _offset(day, zone))  # noqa: FBT003
     return day + minutes[found] * _MINUTE
 
 
-def _offset(at: datetime, zone: ZoneInfo) -> timedelta:
+def _offset(at: datetime, zone: tzinfo) -> timedelta:
     return at.astimezone(zone).utcoffset() or timedelta()

@@ -8,11 +8,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from functools import cached_property
-from zoneinfo import ZoneInfo
 
 from krm_windows.checks.clock_changes import ClockChange, clock_changes
 from krm_windows.gate import wallclock
 from krm_windows.gate.timetable import Rule, Timetable
+from krm_windows.gate.zones import Zone
+from krm_windows.plan import zone_rules
 from krm_windows.plan.union import is_weekly
 from krm_windows.schedule.timeline import Segment, timeline
 
@@ -49,9 +50,9 @@ class Facts:
     years: Span
 
     @property
-    def zone(self) -> ZoneInfo:
+    def zone(self) -> Zone:
         """The policy's time zone."""
-        return wallclock.zone(self.timetable.time_zone)
+        return self.timetable.zone
 
     @property
     def first(self) -> date:
@@ -85,7 +86,8 @@ class Facts:
 
         It is the evaluator that finds them: over years of a rule that is not weekly it is what an audit waits for.
         """
-        alone, looked = replace(bare(self.timetable, *rules), time_zone=WALL), self.looked_at(*rules)
+        looked = self.looked_at(*rules)
+        alone = replace(bare(self.timetable, *rules), time_zone=WALL, zone_rules=zone_rules.make(WALL))
         found = timeline(alone, looked.begins, looked.ends)
         return (Span(part.begins, part.ends) for part in found if part.open)
 
@@ -117,6 +119,7 @@ class Facts:
         weekly = replace(
             held,
             time_zone=WALL,
+            zone_rules=zone_rules.make(WALL),
             windows=tuple(filter(is_weekly, held.windows)),
             freezes=tuple(filter(is_weekly, held.freezes)),
             overrides=(),
@@ -138,7 +141,7 @@ class Facts:
 
 def take(timetable: Timetable, first: date, years: int) -> Facts:
     """Return the facts of so many years from midnight of `first` on the wall clock of the policy."""
-    zone = wallclock.zone(timetable.time_zone)
+    zone = timetable.zone
     begins, ends = (wallclock.instant(datetime.combine(day, time()), zone) for day in (first, later(first, years)))
     return Facts(replace(timetable, state="Scheduled"), Span(begins, ends))
 

@@ -10,14 +10,15 @@ from itertools import product
 
 from krm_windows import rules
 from krm_windows.apply import marks, targets
-from krm_windows.checks import overlap, roles, timetables
+from krm_windows.checks import local_config, overlap, roles, timetables
 from krm_windows.checks.overlap import Claim
 from krm_windows.emit import Manifest, beside, configmap, kubectl, names, state_metrics
 from krm_windows.emit.labels import GOVERNED_BY, POLICY
 from krm_windows.gate.timetable import Target
-from krm_windows.inventory import Inventory, ref_of
+from krm_windows.inventory import Inventory, file_of, ref_of
 from krm_windows.krm import InputError, KubeObject, plain_json
 from krm_windows.plan.model import Plan
+from krm_windows.policy.model import KIND
 from krm_windows.results import Result
 
 ALL = "*"
@@ -45,6 +46,7 @@ def verify(plan: Plan, items: Iterable[KubeObject], stream: Inventory) -> list[R
     marked = list(marks.check(items))
     label = names.policy_label(plan)
     ours = tuple(item for item in items if item.mentions(label) and item.labels.get(POLICY) == label)
+    marked += _local(items)
     if not ours:
         return [
             *marked,
@@ -57,6 +59,15 @@ def verify(plan: Plan, items: Iterable[KubeObject], stream: Inventory) -> list[R
     overlaps = overlap.check(Claim.of(plan.timetable), _others(plan, items))
     checks = (_missing, _timetable, _wake_ups, _references, _rights, _beside)
     return [*marked, *overlaps, *_targets(plan, stream), *(result for check in checks for result in check(emitted))]
+
+
+def _local(items: Iterable[KubeObject]) -> Iterator[Result]:
+    """Yield the policies that would be applied."""
+    for item in items:
+        if item.kind == KIND and local_config.lacks(item):
+            yield rules.LOCAL_CONFIG.result(
+                local_config.MESSAGE, path=local_config.PATH, ref=ref_of(item), file=file_of(item)
+            )
 
 
 def _others(plan: Plan, items: Iterable[KubeObject]) -> Iterator[Claim]:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from krm_windows.cli import chosen, output, previews, times
 from krm_windows.exit_codes import ExitCode
-from krm_windows.gate.wallclock import zone
 from krm_windows.preview import records
 from krm_windows.preview.calendar import Calendar, calendars
 from krm_windows.preview.versions import Choice
@@ -28,7 +27,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     versions, code = previews.load(arguments.policy, choice, arguments)
     if versions:
         timetables = [version.timetable for version in versions]
-        period = times.period(arguments, zone(timetables[0].time_zone))
+        period = times.period(arguments, timetables[0].zone)
         FORMATS[arguments.output](calendars(timetables, period), arguments)
     return code
 

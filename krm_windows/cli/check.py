@@ -9,7 +9,7 @@ from pathlib import Path
 from krm_windows.checks.audit import MAX_CLOSED, YEARS, Scope
 from krm_windows.checks.formats import FORMATS, FORMATS_OF_EVERY
 from krm_windows.checks.overlap import Claim
-from krm_windows.cli import chosen, inputs, output, report, repository, times
+from krm_windows.cli import chosen, inputs, output, places, report, repository, times
 from krm_windows.exit_codes import ExitCode
 from krm_windows.function import audit, overlaps
 from krm_windows.function.elsewhere import Elsewhere
@@ -49,7 +49,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Print the findings."""
     if bool(arguments.policies) == (arguments.repo is not None):
-        raise InputError("check takes a POLICY or more, or --repo DIR")
+        raise InputError("check takes a POLICY, or --repo DIR")
     chosen.check(arguments)
     if arguments.repo is not None:
         if arguments.cluster is not None or arguments.all_clusters:
@@ -65,6 +65,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         found += [replace(each, file=file) for each in audit.reports(config, items, choice, scope)]
     shared = overlaps.found(list(configs.values()), items, choice, _rendered(arguments.policies))
     found = [overlaps.added(each, shared) for each in found]
+    found = [replace(each, results=tuple(places.placed(each.results, configs))) for each in found]
     several = arguments.all_clusters or len(configs) > 1
     output.show((FORMATS_OF_EVERY if several else FORMATS)[arguments.output](found))
     failed = fails([result for each in found for result in each.results], strict=arguments.strict)

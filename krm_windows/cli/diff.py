@@ -5,7 +5,6 @@ from collections.abc import Sequence
 
 from krm_windows.cli import inputs, output, previews, report, times
 from krm_windows.exit_codes import ExitCode
-from krm_windows.gate.wallclock import zone
 from krm_windows.preview import changes, records
 from krm_windows.preview.difference import Difference, compare
 from krm_windows.preview.successions import successions
@@ -30,7 +29,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     old, new = (Source(inputs.policy(path), items) for path in (arguments.old, arguments.new))
     pairs, results = successions(old, new, arguments.cluster)
     if pairs:
-        period = times.period(arguments, zone(pairs[0].new.timetable.time_zone))
+        period = times.period(arguments, pairs[0].new.timetable.zone)
         every = [compare(pair.old.timetable, pair.new.timetable, period) for pair in pairs]
         _show(every, results, arguments)
     return report.show(results, strict=arguments.strict)

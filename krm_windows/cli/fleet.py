@@ -11,8 +11,9 @@ from pathlib import Path
 
 from krm_windows import tree
 from krm_windows.checks.overlap import Claim
-from krm_windows.cli import inputs, output, progress, report, shards, times
+from krm_windows.cli import inputs, output, places, progress, report, shards, times
 from krm_windows.exit_codes import ExitCode
+from krm_windows.function import placed
 from krm_windows.function.elsewhere import Elsewhere
 from krm_windows.function.fleet import Files, Fleet
 from krm_windows.function.members import Member
@@ -21,7 +22,7 @@ from krm_windows.krm import InputError, KubeObject
 from krm_windows.policy import fields
 from krm_windows.policy.model import KIND
 from krm_windows.results import Result, fails
-from krm_windows.tree import fleet as places
+from krm_windows.tree import fleet as layout
 from krm_windows.tree.delivery import Template
 from krm_windows.workspace import locks, walk
 from krm_windows.workspace.files import first_line
@@ -56,10 +57,15 @@ def _count(text: str) -> int:
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Render what is not fresh, or compare all of it with what was rendered before."""
     shard = arguments.shard or shards.of(os.environ)
-    renewal = Renewal(_fleet(arguments), arguments.output, arguments.check, arguments.strict)
+    policies = {path: inputs.policy(path) for path in arguments.policies}
+    wanted = _fleet(arguments, [policies[path] for path in arguments.policies])
+    renewal = Renewal(wanted, arguments.output, arguments.check, arguments.strict)
     base = renewal.fleet.base()
-    if base.files is None or fails(base.results, strict=arguments.strict):
-        return report.show(base.results, strict=arguments.strict)
+    said = list(base.results)
+    for path, config in policies.items():
+        said += placed.check(config, path)
+    if base.files is None or fails(said, strict=arguments.strict):
+        return report.show(places.placed(said, policies), strict=arguments.strict)
     stale, found = False, Findings(base.results)
     with ExitStack() as stack:
         if not arguments.check:
@@ -69,7 +75,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
             output.show(outcome.diff)
             stale |= arguments.check and outcome.changed
             found.add(outcome)
-    code = report.show(found.results(), strict=arguments.strict)
+    code = report.show(places.placed(found.results(), policies), strict=arguments.strict)
     return ExitCode.ERROR if stale else code
 
 
@@ -104,9 +110,9 @@ def _in(clusters: Sequence[str]) -> str:
     return f" [{', '.join(clusters[:_LISTED])}{f' and {rest} more' if rest > 0 else ''}]"
 
 
-def _fleet(arguments: argparse.Namespace) -> Fleet:
+def _fleet(arguments: argparse.Namespace, shared: Sequence[KubeObject]) -> Fleet:
     own = _clusters(arguments.clusters) if arguments.clusters else {}
-    members = _members([inputs.policy(path) for path in arguments.policies], own)
+    members = _members(shared, own)
     named = {name for member in members for name in member.named} if arguments.all_clusters else set()
     clusters = sorted(cluster for cluster in {*own, *named} if any(member.reaches(cluster) for member in members))
     if not clusters:
@@ -126,7 +132,7 @@ def _fleet(arguments: argparse.Namespace) -> Fleet:
 
 def _elsewhere(output: Path) -> Callable[[str], tuple[Claim, ...]]:
     """Return what gives the policies that were rendered for a cluster around the tree, and not into it."""
-    own = re.compile(f"{places.WINDOW}/.*|{places.CLUSTERS}/[^/]+/({places.WINDOW}|{places.DELIVERY})/.*")
+    own = re.compile(f"{layout.WINDOW}/.*|{layout.CLUSTERS}/[^/]+/({layout.WINDOW}|{layout.DELIVERY})/.*")
     root = f"{os.path.realpath(output)}/"
 
     def is_own(file: str) -> bool:

@@ -7,9 +7,9 @@ from pathlib import Path
 from krm_windows import emit, rules, tree
 from krm_windows.checks import readonly, succession
 from krm_windows.checks.overlap import Claim
-from krm_windows.cli import chosen, destinations, fleet, inputs, report
+from krm_windows.cli import chosen, destinations, fleet, inputs, places, report
 from krm_windows.exit_codes import ExitCode
-from krm_windows.function import window_policy
+from krm_windows.function import placed, window_policy
 from krm_windows.function.elsewhere import Elsewhere
 from krm_windows.inventory import about
 from krm_windows.krm import InputError, KubeObject
@@ -46,8 +46,11 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         return fleet.run(arguments)
     if len(arguments.policies) != 1:
         raise InputError(f"takes one POLICY for one cluster, got {len(arguments.policies)}; or give --all-clusters")
-    config = inputs.policy(arguments.policies[0])
+    file = arguments.policies[0]
+    config = inputs.policy(file)
     plan, results = _plan(config, arguments)
+    if file != inputs.STDIN:
+        results = places.placed([*results, *placed.check(config, file)], {file: config})
     if plan is None:
         return report.show(results, strict=arguments.strict)
     if not arguments.uninstall:

@@ -5,7 +5,6 @@ import argparse
 from krm_windows.cli import output, previews, times
 from krm_windows.exit_codes import ExitCode
 from krm_windows.gate.decide import decide
-from krm_windows.gate.wallclock import zone
 from krm_windows.preview import records, sentences
 from krm_windows.preview.versions import Choice
 
@@ -27,7 +26,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     timetable = versions[0].timetable
     decision = decide(timetable, arguments.at or times.now())
     if arguments.output == "json":
-        output.show_json(records.state(decision, zone(timetable.time_zone)))
+        output.show_json(records.state(decision, timetable.zone))
     else:
         output.show(sentences.state(timetable, decision))
     return ExitCode.CLOSED if arguments.exit_code and not decision.open else ExitCode.FINE

@@ -1,9 +1,8 @@
 """Dates, instants and numbers, as commands take them."""
 
 import argparse
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, tzinfo
 from typing import TypeVar
-from zoneinfo import ZoneInfo
 
 from krm_windows.preview.calendar import Period
 
@@ -27,7 +26,7 @@ def options(parser: argparse.ArgumentParser, *, days: int) -> None:
     )
 
 
-def period(arguments: argparse.Namespace, zone: ZoneInfo) -> Period:
+def period(arguments: argparse.Namespace, zone: tzinfo) -> Period:
     """Return the days asked for; without a beginning they begin today, in a zone."""
     start = now().astimezone(zone).date() if arguments.start is None else arguments.start
     return Period(start, arguments.days)

@@ -1,21 +1,59 @@
 """`krm-windows verify`: prove on what a build printed that the windows are in it, and in order."""
 
 import argparse
+from pathlib import Path
 
-from krm_windows.cli import inputs, report
+from krm_windows.cli import builds, inputs, places, report
 from krm_windows.exit_codes import ExitCode
-from krm_windows.function import window_policy
+from krm_windows.function import placed, window_policy
+from krm_windows.krm import InputError, KubeObject, documents
+from krm_windows.repository.builds import LeftOutError, whole
+from krm_windows.workspace.checkout import Checkout
+from krm_windows.workspace.kustomize import Builder, is_kustomization
 
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
-    parser.add_argument("rendered", metavar="RENDERED", help="a build's output: a file, a directory, or - for a stream")
+    parser.add_argument(
+        "rendered",
+        metavar="RENDERED",
+        help="a build's output: a file, a directory, or - for a stream; a kustomization is built",
+    )
     parser.add_argument("--policy", required=True, metavar="POLICY", help="the file of the WindowPolicy")
     parser.add_argument("--cluster", metavar="NAME", help="the cluster it was built for (default: buildFor)")
+    parser.add_argument(
+        "--root",
+        type=Path,
+        metavar="DIR",
+        help="what a kustomization may read files of (default: the Git repository around it, else itself)",
+    )
     report.options(parser)
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Report what is wrong with the output."""
-    config, items = inputs.policy(arguments.policy), inputs.resources(arguments.rendered)
-    return report.show(window_policy.verify(config, items, arguments.cluster), strict=arguments.strict)
+    config, items = inputs.policy(arguments.policy), _applied(arguments.rendered, arguments.root)
+    results = window_policy.verify(config, items, arguments.cluster)
+    if arguments.policy != inputs.STDIN:
+        results = places.placed([*results, *placed.check(config, arguments.policy)], {arguments.policy: config})
+    return report.show(results, strict=arguments.strict)
+
+
+def _applied(path: str, root: Path | None) -> list[KubeObject]:
+    """Return what is applied: a kustomization as kustomize builds it, where that is there, else what the files hold."""
+    place = Path(path)
+    if path == inputs.STDIN or not is_kustomization(place):
+        return inputs.resources(path)
+    builder = Builder.find()
+    if builder is None:
+        return inputs.resources(path)
+    tree = Checkout.at(builds.repository(place) if root is None else root)
+    if not place.resolve().is_relative_to(tree.root):
+        raise InputError(f"{path}: must lie in {tree.root}, of which alone files are read")
+    directory = place.resolve().relative_to(tree.root).as_posix()
+    with builder:
+        try:
+            return documents(whole(tree, directory, builder, fetches=False))
+        except LeftOutError as error:
+            advice = f"pipe what `kustomize build {path}` prints into `krm-windows verify -`"
+            raise InputError(f"{path}: cannot be verified as a whole: {error}; {advice}") from error

@@ -85,10 +85,16 @@ def _timetable(plan: Plan) -> str:
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
-def _lines(value: object) -> str:
-    if not isinstance(value, list):
-        return escape.json_line(value)
-    return "[\n" + ",\n".join(f"    {escape.json_line(item)}" for item in value) + "\n  ]"
+def _lines(value: object, indent: str = "  ") -> str:
+    """Write a list with a line for each item, an object with one for each key, and everything below in one line."""
+    inner = f"{indent}  "
+    if isinstance(value, list):
+        items = [f"{inner}{escape.json_line(item)}" for item in value]
+        return "[\n" + ",\n".join(items) + f"\n{indent}]"
+    if isinstance(value, dict):
+        items = [f"{inner}{json.dumps(key)}: {_lines(item, inner)}" for key, item in value.items()]
+        return "{\n" + ",\n".join(items) + f"\n{indent}}}"
+    return escape.json_line(value)
 
 
 def _harmless(timetable: Timetable) -> Timetable:

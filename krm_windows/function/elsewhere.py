@@ -96,7 +96,7 @@ class Elsewhere:
         found: dict[str, list[str]] = {}
         for folder, names in self._folders.items():
             for name in names:
-                for entry in _included(Path(folder, name)) if name in KUSTOMIZATIONS else ():
+                for entry in included(Path(folder, name)) if name in KUSTOMIZATIONS else ():
                     place = os.path.realpath(Path(folder, entry))
                     directory = str(Path(place).parent) if Path(place).is_file() else place
                     if directory != folder:
@@ -104,7 +104,7 @@ class Elsewhere:
         return found
 
 
-def _included(file: Path) -> Iterator[str]:
+def included(file: Path) -> Iterator[str]:
     """Yield what a kustomization has of this machine's files; nothing of one that cannot be read."""
     try:
         item = KubeObject.parse(file.read_bytes())

@@ -7,7 +7,7 @@ from functools import cached_property
 from krm_windows.gate import bits, coverage
 from krm_windows.gate.coverage import NEVER
 from krm_windows.gate.timetable import Rule, Timetable
-from krm_windows.gate.wallclock import pieces, zone
+from krm_windows.gate.wallclock import pieces
 
 _MINUTE = timedelta(minutes=1)
 _FAR = timedelta(days=400)
@@ -25,7 +25,7 @@ class Decision:
 
 
 def decide(timetable: Timetable, at: datetime) -> Decision:
-    """Say whether `timetable` is open at the aware instant `at`; raise `LookupError` for an unknown zone."""
+    """Say whether `timetable` is open at the aware instant `at`; raise `LookupError` without the rules of its zone."""
     return Decider(timetable).decide(at)
 
 
@@ -33,9 +33,9 @@ class Decider:
     """A timetable, prepared once to be asked many times; days that were worked out are kept."""
 
     def __init__(self, timetable: Timetable) -> None:
-        """Prepare a timetable; raise `LookupError` for an unknown zone."""
+        """Prepare a timetable; raise `LookupError` without the rules of its zone."""
         self._timetable = timetable
-        self._days = Days(timetable, zone(timetable.time_zone))
+        self._days = Days(timetable, timetable.zone)
         self._last: tuple[int, Decision] | None = None
 
     def decide(self, at: datetime) -> Decision:

@@ -12,7 +12,6 @@ from krm_windows.gate.kubernetes import ApiError, Cluster
 from krm_windows.gate.marks import digest, mark, read
 from krm_windows.gate.target import Deed, Seen, observe
 from krm_windows.gate.timetable import Target
-from krm_windows.gate.wallclock import zone
 
 _REASONS = {  # the reason of the Event, and its type
     Deed.CLOSED: ("WindowClosed", "Normal"),
@@ -113,5 +112,5 @@ def _message(gate: Gate, seen: Seen, record: Record) -> str:
     if record.decision.open and record.reason == "WindowClosed":
         said = read(seen.notes.get(mark(gate.timetable.policy), ""))
         reason = said.reason if said else reason
-    clock = f" until {until.astimezone(zone(gate.timetable.time_zone)):%a %Y-%m-%d %H:%M %Z}" if until else ""
+    clock = f" until {until.astimezone(gate.timetable.zone):%a %Y-%m-%d %H:%M %Z}" if until else ""
     return f"{record.words}, by {gate.timetable.policy}{clock}: {reason}"

@@ -9,7 +9,7 @@ from krm_windows.gate.decide import Decision
 from krm_windows.gate.kubernetes import dig
 from krm_windows.gate.marks import HOLD, HOOKS, MARKS, Mark, Writer, believed, instant, mark, read, writer
 from krm_windows.gate.timetable import Target, Timetable
-from krm_windows.gate.wallclock import utc, zone
+from krm_windows.gate.wallclock import utc
 
 _FIRST_APPLY = timedelta(hours=1)
 _ANNOTATIONS = ("metadata", "annotations")
@@ -195,7 +195,7 @@ def _adopts(timetable: Timetable, target: Target, seen: Seen, now: datetime) -> 
     if timetable.first_apply == "Wait" and _is_new(target, seen):
         return True
     until = timetable.adopt_until
-    return until is not None and now < utc(until, zone(timetable.time_zone))
+    return until is not None and now < utc(until, timetable.zone)
 
 
 def _left_alone(  # noqa: PLR0913 - what `settle` has found out

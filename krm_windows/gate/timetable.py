@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, time, timedelta
 
 from krm_windows.gate.recurrence import Recurrence
+from krm_windows.gate.zones import Zone, ZoneRules, zone
 
 FORMAT_VERSION = 1
 _ADDRESS = {"group", "resource", "kind", "namespace", "name"}
@@ -49,10 +50,14 @@ class Target:
 
 @dataclass(frozen=True, kw_only=True)
 class Timetable:
-    """One policy, compiled for one cluster; `policy` and `former_names` are `namespace/name`."""
+    """One policy, compiled for one cluster; `policy` and `former_names` are `namespace/name`.
+
+    Only what names targets to close, and decides nothing, has no `zone_rules`.
+    """
 
     policy: str
     time_zone: str
+    zone_rules: ZoneRules | None = None
     cluster: str | None = None
     outside_windows: str = "Closed"
     state: str = "Scheduled"
@@ -65,6 +70,13 @@ class Timetable:
     overrides: tuple[Rule, ...] = ()
     targets: tuple[Target, ...] = ()
     released: tuple[Target, ...] = ()
+
+    @property
+    def zone(self) -> Zone:
+        """Its time zone; raise `LookupError` where it has no rules, `ValueError` where they cannot be read."""
+        if self.zone_rules is None:
+            raise LookupError(f'no rules of the time zone "{self.time_zone}"')
+        return zone(self.time_zone, self.zone_rules)
 
 
 def load(text: str) -> Timetable:
@@ -87,7 +99,7 @@ def salvage(text: str) -> Timetable:
 
 def _revive(data: dict[str, object]) -> object:
     """Make what the keys of a JSON object are those of."""
-    kinds = {"policy": Timetable, "begins": Rule, "resource": Target}
+    kinds = {"policy": Timetable, "begins": Rule, "resource": Target, "transitions": ZoneRules}
     kind: Callable[..., object] = next((kinds[key] for key in kinds if key in data), Recurrence)
     several = frozenset if kind is Recurrence else tuple
     read = {key: several(value) if isinstance(value, list) else value for key, value in data.items()}

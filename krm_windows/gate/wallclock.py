@@ -3,11 +3,8 @@
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
-from functools import cache, lru_cache
-from io import BytesIO
-from pkgutil import get_data
+from functools import lru_cache
 from typing import NamedTuple
-from zoneinfo import ZoneInfo
 
 from krm_windows.gate import bits
 
@@ -16,23 +13,14 @@ _MINUTE = timedelta(minutes=1)
 _FIRST_DAY, _LAST_DAY = date.min.toordinal() + 2, date.max.toordinal() - 2
 
 
-@cache
-def zone(name: str) -> ZoneInfo:
-    """Give the IANA zone `name`; raise `LookupError` for an unknown one."""
-    try:  # the package wherever there is one, so that no build reads its host's zones; the system's in the cluster
-        data = get_data("tzdata", f"zoneinfo/{name}")
-        return ZoneInfo.from_file(BytesIO(data), name) if data else ZoneInfo(name)
-    except (LookupError, OSError, ValueError) as error:
-        raise LookupError(f'unknown time zone "{name}"') from error
-
-
 def wall(instant: datetime, tz: tzinfo) -> datetime:
     """Read the latest naive wall-clock minute that clocks in `tz` have shown up to the aware `instant`."""
     local = instant.astimezone(UTC).astimezone(tz)
-    shown_before = local.replace(fold=0).astimezone(UTC)
-    if local.fold and shown_before.astimezone(tz) == local:  # zoneinfo marks an hour in Nuuk that was never repeated
-        turned_back = _first_minute(shown_before, instant, lambda minute: bool(minute.astimezone(tz).fold))
-        local = (turned_back - _MINUTE).astimezone(tz)
+    if local.fold:
+        shown_before = local.replace(fold=0).astimezone(UTC)
+        if shown_before.astimezone(tz) == local:  # zoneinfo marks an hour in Nuuk that was never repeated
+            turned_back = _first_minute(shown_before, instant, lambda minute: bool(minute.astimezone(tz).fold))
+            local = (turned_back - _MINUTE).astimezone(tz)
     return local.replace(tzinfo=None, fold=0, second=0, microsecond=0)
 
 
@@ -76,29 +64,30 @@ class Piece(NamedTuple):
 @lru_cache(maxsize=1024)
 def pieces(day: int, tz: tzinfo) -> tuple[Piece, ...]:
     """Cut a UTC day (an ordinal) where the clock of `tz` is changed; most days are one piece."""
-    return tuple(_cut(day, 0, bits.DAY, tz))
+    return tuple(_cut(day * bits.DAY, 0, bits.DAY, tz))
 
 
-def _cut(day: int, begins: int, ends: int, tz: tzinfo) -> Iterator[Piece]:
+def _cut(midnight: int, begins: int, ends: int, tz: tzinfo) -> Iterator[Piece]:
     """Halve a part of a day until the clock runs or stands still throughout each half."""
-    shown, later, minutes = _shown(day, begins, tz), _shown(day, ends, tz), ends - begins
+    shown, later, minutes = _shown(midnight + begins, tz), _shown(midnight + ends, tz), ends - begins
     if later - shown == minutes or minutes == 1:
         yield Piece(begins, minutes, shown, runs=True)
     elif later == shown:
         yield Piece(begins, minutes, shown, runs=False)
     else:
         middle = (begins + ends) // 2
-        yield from _cut(day, begins, middle, tz)
-        yield from _cut(day, middle, ends, tz)
+        yield from _cut(midnight, begins, middle, tz)
+        yield from _cut(midnight, middle, ends, tz)
 
 
-def _shown(day: int, minute: int, tz: tzinfo) -> int:
-    """Return the minute that the wall clock shows at a minute of a UTC day, which may be the next day's first."""
-    more, of_day = divmod(minute, bits.DAY)
-    known = min(max(day + more, _FIRST_DAY), _LAST_DAY)
+@lru_cache(maxsize=1024)
+def _shown(minute: int, tz: tzinfo) -> int:
+    """Return the minute that the wall clock shows at a UTC minute, both numbered from midnight of day 0 on."""
+    day, of_day = divmod(minute, bits.DAY)
+    known = min(max(day, _FIRST_DAY), _LAST_DAY)
     at = datetime.combine(date.fromordinal(known), time(of_day // 60, of_day % 60), UTC)
     local = wall(at, tz)
-    return (local.toordinal() + day + more - known) * bits.DAY + local.hour * 60 + local.minute
+    return (local.toordinal() + day - known) * bits.DAY + local.hour * 60 + local.minute
 
 
 def _first_minute(low: datetime, high: datetime, holds: Callable[[datetime], bool]) -> datetime:

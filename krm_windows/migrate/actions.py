@@ -54,6 +54,7 @@ _WITH_VALUE = frozenset(
 )
 _PLAIN = frozenset({"--wait", "--verbose", "--all", "--insecure-skip-tls-verify", "--no-header"})
 _HARMLESS = frozenset({"echo", "printf", "date", "true", ":", "set", "sleep", "exit"})
+_WRITES = frozenset({"apply", "replace", "edit"})
 _LOOKS = frozenset(
     {"get", "version", "check", "logs", "events", "stats", "tree", "wait", "describe", "--version", "trace"}
 )
@@ -99,7 +100,7 @@ def read(commands: Iterable[Command], home: str) -> Script:
                 raise CommandError(f"`{command}` runs only if `{conditions[-1]}` succeeds")
             chained = chained or bool(actions)
         if not found:
-            if shapes.mentions(str(command)) and not _is_harmless(command):
+            if _may_turn(command) and not _is_harmless(command):
                 raise CommandError(f"`{command}` is not understood")
             left_out += [] if _is_harmless(command) else [str(command)]
             conditions += [] if command.words[0] in _HARMLESS else [str(command)]
@@ -111,6 +112,13 @@ def _is_harmless(command: Command) -> bool:
     program, *words = command.words
     looks = program in ("flux", "kubectl") and bool(words) and words[0] in _LOOKS
     return program in _HARMLESS or looks
+
+
+def _may_turn(command: Command) -> bool:
+    """Whether a command that is not understood may suspend or resume: by its words, or by a file that it writes."""
+    program = command.words[0].rpartition("/")[2]
+    writes = program == "kubectl" and not _WRITES.isdisjoint(command.words)
+    return writes or shapes.mentions(f"flux {command}")
 
 
 def _actions(command: Command, home: str) -> Iterator[Action]:

@@ -1,7 +1,7 @@
 """What the builds of the clusters read: which files have an effect, and where that could not be told."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from posixpath import dirname
 
@@ -12,7 +12,7 @@ from krm_windows.migrate.findings import found_at
 from krm_windows.migrate.repository import RESOURCES, Repository, entries, parents, resolve
 from krm_windows.migrate.trees import Place
 from krm_windows.repository import Notice, Survey
-from krm_windows.repository.builds import Builds
+from krm_windows.repository.builds import Build, Builds, Request
 from krm_windows.repository.closure import Closure, close
 from krm_windows.repository.places import place
 from krm_windows.results import Result
@@ -23,17 +23,22 @@ class Applied:
     """The files that were read for all builds, and what each directory's build reads."""
 
     builds: Builds
-    closures: dict[str, Closure]
+    closures: dict[Request, Closure]
     files: frozenset[str]
     kustomizations: frozenset[str]
 
     @classmethod
     def of(cls, builds: Builds) -> "Applied":
         """Look at what was built."""
-        found = [close(builds.tree, each.directory, json.loads(each.changes)) for each in builds.done]
-        files = frozenset(path for each in found for path in each.files)
-        kustomizations = frozenset(path for each in found for path in each.kustomizations)
-        return cls(builds, {each.directory: each for each in found}, files, kustomizations)
+        found = {each: close(builds.tree, each.directory, json.loads(each.changes)) for each in builds.done}
+        files = frozenset(path for each in found.values() for path in each.files)
+        kustomizations = frozenset(path for each in found.values() for path in each.kustomizations)
+        return cls(builds, found, files, kustomizations)
+
+    def untouched(self, changed: Collection[str]) -> dict[Request, Build]:
+        """Return the builds that read none of some files."""
+        same = (request for request, closure in self.closures.items() if closure.files.keys().isdisjoint(changed))
+        return {request: self.builds.done[request] for request in same}
 
     def notices(self, survey: Survey, repository: Repository) -> Iterator[Result]:
         """Yield what the survey left out: an error where windows may be in it, a warning otherwise."""
@@ -50,7 +55,7 @@ class Applied:
                 notice, repository
             ):
                 rule = rules.MIGRATE_UNTRANSLATED
-            message = f"{about}{notice.message}, so windows in it are not seen"
+            message = f"{about}{notice.message}; windows in it are not seen"
             yield found_at(rule, Place(file, _line(notice)), message)
 
     def _may_have_windows(self, notice: Notice, repository: Repository) -> bool:
@@ -58,8 +63,8 @@ class Applied:
         if not notice.file:
             return False
         above = dirname(notice.file)
-        closure = self.closures.get(above or ".")
-        read = list(closure.files.values()) if closure else []
+        closures = (each for each in self.closures.values() if each.directory == (above or "."))
+        read = [content for each in closures for content in each.files.values()]
         below = [content for path, content in repository.contents.items() if above in parents(path)]
         return any(shapes.may_turn(content) and b"CronJob" in content for content in (*read, *below))
 

@@ -18,6 +18,7 @@ from krm_windows.migrate.gating import Gating
 from krm_windows.migrate.repository import Repository, resolve
 from krm_windows.migrate.selectors import PatternError
 from krm_windows.migrate.trees import Document, Leaf, Map, Place, Tree, leaf, text
+from krm_windows.repository.model import Identity
 from krm_windows.results import Result
 
 _LISTS = ("resources", "bases")
@@ -77,6 +78,19 @@ class Cutover:
     def _places(self) -> frozenset[Place]:
         """Where the objects stand that go: CronJobs, and the accounts and rights that nothing else uses."""
         return frozenset(found.place for gating in self.gatings for found in _going(gating, self._accounts))
+
+    @cached_property
+    def going(self) -> frozenset[Identity]:
+        """What goes, as the clusters know it."""
+        every = (found for gating in self.gatings for found in _going(gating, self._accounts))
+        return frozenset((found.group, found.kind, found.namespace, found.name) for found in every)
+
+    @cached_property
+    def by_hand(self) -> frozenset[Identity]:
+        """What of it stays until somebody takes it out, as its file holds other objects too."""
+        every = (found for gating in self.gatings for found in _going(gating, self._accounts))
+        mixed = (found for found in every if found.place.file not in self._gone_files)
+        return frozenset((found.group, found.kind, found.namespace, found.name) for found in mixed)
 
     @cached_property
     def _accounts(self) -> frozenset[str]:
@@ -216,6 +230,15 @@ class Cutover:
             place = self.repository.kustomizations[path].place
             message = f"has nothing left without the windows: what applies {path or '.'} has to go too"
             yield found_at(rules.MIGRATE_BY_HAND, place, message)
+        for part in (each for gating in self.gatings for each in gating.site.parts):
+            if part.deliverer and part.path and part.path not in self._emptied and self._is_left_empty(part.path):
+                message = f"has nothing left to apply without the windows in {part.path}, and has to go too"
+                yield found_at(rules.MIGRATE_BY_HAND, part.deliverer.place, f"{part.deliverer} {message}")
+
+    def _is_left_empty(self, directory: str) -> bool:
+        """Whether nothing is left of a directory that Flux applies as it is."""
+        inside = [path for path in self.repository.contents if path.startswith(f"{directory}/")]
+        return bool(inside) and all(path in self.obsolete for path in inside)
 
 
 def _whole(found: list[tuple[str, int]], tree: Map) -> list[tuple[str | int, ...]]:

@@ -109,8 +109,9 @@ def subjects(binding: Document) -> set[tuple[str, str]]:
 
 
 def _suspended(site: Site, gated: Iterable[Gated]) -> Iterator[Result]:
+    known = site.gated
     for target in sorted(set(gated)):
-        found = site.gated.get((target.kind, target.namespace, target.name))
+        found = known.get((target.kind, target.namespace, target.name))
         row = gateable.find(target.kind)
         held = leaf(found.tree, *row.field) if found and row else None
         if held and isinstance(held.value, bool):

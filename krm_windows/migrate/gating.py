@@ -49,12 +49,16 @@ class Group:
 
 @dataclass(frozen=True)
 class Gating:
-    """The CronJobs of a cluster as read, the groups of targets that they make, and what was found."""
+    """The CronJobs of a cluster as read, the groups of targets that they make, and what was found.
+
+    `unseen` are the targets that nothing in the repository applies to the cluster.
+    """
 
     site: Site
     jobs: tuple[Job, ...]
     groups: dict[Key, Group] = field(default_factory=dict)
     results: tuple[Result, ...] = ()
+    unseen: frozenset[Gated] = frozenset()
 
 
 def read(site: Site) -> Gating:
@@ -74,7 +78,10 @@ def read(site: Site) -> Gating:
     for target, does in acts.items():
         groups.setdefault(frozenset(does), []).append(target)
     made = {key: _group(members, acts[members[0]]) for key, members in groups.items()}
-    return Gating(site, read_jobs, made, (*results, *_both(acts), *_unseen(site, acts)))
+    known = site.gated
+    unseen = frozenset(target for target in acts if (target.kind, target.namespace, target.name) not in known)
+    results += [*_both(acts), *_unseen(site, acts, unseen)]
+    return Gating(site, read_jobs, made, tuple(results), unseen)
 
 
 def _unread(site: Site) -> Iterator[Result]:
@@ -87,17 +94,14 @@ def _unread(site: Site) -> Iterator[Result]:
             yield from jobs.unseen(each)
 
 
-def _unseen(site: Site, acts: dict[Gated, dict[Act, Job]]) -> Iterator[Result]:
+def _unseen(site: Site, acts: dict[Gated, dict[Act, Job]], unseen: frozenset[Gated]) -> Iterator[Result]:
     """Name the targets that the repository does not have, such as those that `flux create` made in the cluster."""
-    known = site.gated
-    for target, does in sorted(acts.items()):
-        if (target.kind, target.namespace, target.name) in known:
-            continue
-        job = next(iter(does.values()))
+    for target in sorted(unseen):
+        job = next(iter(acts[target].values()))
         where = f"on {site.name}" if site.name else "here"
         message = (
-            f"{job.name} acts on {target}, which nothing in the repository applies {where}: the policy names it, "
-            "and only the cluster knows whether it is there"
+            f"{job.name} acts on {target}, which nothing in the repository applies {where}: the policy names it with "
+            "`mustExist: false`, and only the cluster knows whether it is there"
         )
         yield found_at(rules.MIGRATE_TARGET_UNSEEN, job.place, message)
 

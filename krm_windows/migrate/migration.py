@@ -9,7 +9,7 @@ from pathlib import Path
 
 from krm_windows import rules
 from krm_windows.krm import InputError, KubeObject
-from krm_windows.migrate import faults, findings, gating, jobs, policies, roots, shapes, sites
+from krm_windows.migrate import faults, findings, gating, jobs, policies, proof, roots, shapes, sites
 from krm_windows.migrate.applied import Applied
 from krm_windows.migrate.cutover import Cutover
 from krm_windows.migrate.findings import found_at
@@ -64,9 +64,9 @@ def migrate(builds: Builds, adopt_until: str, clusters: str | None = None, hints
     if fails(every) or not made:
         return Migration(tuple(made), files, (), tuple(findings.sort(every)))
     after = Cutover(repository, gatings)
-    stray = tuple(applied.strays(repository, after))
-    every += stray or after.results
-    if stray:
+    wrong = tuple(applied.strays(repository, after)) or tuple(proof.check(seen, applied, after, hints))
+    every += wrong or after.results
+    if wrong:
         return Migration(tuple(made), files, (), tuple(findings.sort(every)))
     return Migration(tuple(made), {**after.files, **files}, after.obsolete, tuple(findings.sort(every)))
 

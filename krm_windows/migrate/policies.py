@@ -20,10 +20,11 @@ Spec = dict[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Windows:
-    """What one policy is on one cluster."""
+    """What one policy is on one cluster; `unseen` are those targets that nothing in the repository applies there."""
 
     targets: tuple[Gated, ...]
     pairs: tuple[Pair, ...]
+    unseen: frozenset[Gated] = frozenset()
 
     @property
     def zone(self) -> str:
@@ -91,7 +92,7 @@ def _drafts(gatings: Sequence[Gating]) -> tuple[list[Draft], list[Result]]:
             results += wrong
             if found.pairs and not fails(wrong):
                 results += _zoneless(group)
-                held.setdefault(key, {})[gating.site.name] = Windows(group.targets, found.pairs)
+                held.setdefault(key, {})[gating.site.name] = Windows(group.targets, found.pairs, gating.unseen)
     return [Draft(sites) for sites in held.values()], results
 
 
@@ -135,7 +136,9 @@ def _joined(drafts: Iterable[Draft]) -> list[Draft]:
 def _one(group: list[Draft]) -> Draft:
     first = min(group, key=lambda draft: draft.pairs)
     every = {name: sorted({t for draft in group for t in draft.sites[name].targets}) for name in first.sites}
-    return Draft({name: Windows(tuple(every[name]), held.pairs) for name, held in first.sites.items()})
+    unseen = {name: frozenset().union(*(draft.sites[name].unseen for draft in group)) for name in first.sites}
+    sites = {name: Windows(tuple(every[name]), held.pairs, unseen[name]) for name, held in first.sites.items()}
+    return Draft(sites)
 
 
 def _policy(draft: Draft, name: str, adopt_until: str, claimed: set[tuple[str, str]]) -> Policy:
@@ -174,20 +177,28 @@ def _spec(draft: Draft, held: Windows, names: Mapping[tuple[str, str], str], ado
     for each in held.pairs:
         name = names[each.opens.job, each.closes.job]
         windows[name] = {"opens": each.opening, "closes": each.closes.schedule, **adopted.get(name, {})}
-    targets = _selectors(held.targets, draft.namespace)
+    # What one cluster creates by hand is named alike on all, so that the targets are no patch.
+    unseen = frozenset(target for each in draft.sites.values() for target in each.unseen)
+    targets = _selectors(held.targets, draft.namespace, unseen)
     reaches = any("namespace" in selector for selector in targets)
     allowed: Spec = {"crossNamespaceTargets": "Allow"} if reaches else {}
     return {**allowed, "timeZone": held.zone, "targets": targets, "windows": windows}
 
 
-def _selectors(targets: Iterable[Gated], home: str) -> list[Spec]:
-    grouped: dict[tuple[str, str], list[str]] = {}
+def _selectors(targets: Iterable[Gated], home: str, unseen: frozenset[Gated]) -> list[Spec]:
+    """Return the entries of `targets`; what Git does not have need not be among the resources of a build."""
+    grouped: dict[tuple[str, str, bool], list[str]] = {}
     for target in targets:
-        grouped.setdefault((target.kind, target.namespace), []).append(target.name)
-    return [
-        {"kind": kind, "names": names, **({"namespace": namespace} if namespace != home else {})}
-        for (kind, namespace), names in sorted(grouped.items())
-    ]
+        grouped.setdefault((target.kind, target.namespace, target in unseen), []).append(target.name)
+    selectors: list[Spec] = []
+    for (kind, namespace, is_unseen), names in sorted(grouped.items()):
+        selector: Spec = {"kind": kind, "names": names}
+        if namespace != home:
+            selector["namespace"] = namespace
+        if is_unseen:
+            selector["mustExist"] = False
+        selectors.append(selector)
+    return selectors
 
 
 def _most_common(specs: Mapping[str | None, Spec]) -> Spec:

@@ -41,9 +41,10 @@ def find(tree: Checkout, repository: Repository) -> Roots:
     found = booted | {each for each in _held(repository, _CLUSTERS) if not _is_booted(each, booted)}
     if not found:
         found = frozenset(_held(repository, _OVERLAYS))
-    if found == {""} or not found:
-        return Roots(("",) if found else tuple(_tops(repository)), named=False)
-    return Roots(tuple(sorted(found)))
+    if not found:
+        return Roots(tuple(_tops(repository)), named=False)
+    # The one directory of a repository with one cluster, such as `kubernetes/flux`, has no name of a cluster.
+    return Roots(tuple(sorted(found)), named=len(found) > 1 or any(map(_is_held, found)))
 
 
 def names(directories: Sequence[str]) -> dict[str, str]:
@@ -88,6 +89,10 @@ def _held(repository: Repository, holders: frozenset[str]) -> Iterator[str]:
         inside = [index for index, part in enumerate(parts[:-1]) if part in holders]
         if inside and inside[0] == len(parts) - 2 and parts[-1] not in _SHARED:
             yield directory
+
+
+def _is_held(directory: str) -> bool:
+    return not (_CLUSTERS | _OVERLAYS).isdisjoint(directory.split("/")[:-1])
 
 
 def _tops(repository: Repository) -> Iterator[str]:

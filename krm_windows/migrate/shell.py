@@ -6,7 +6,7 @@ Nothing is run. A word that only the shell could know says so; everything else t
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 _TOKEN = re.compile(
     r"""
@@ -30,7 +30,24 @@ _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _GLOB = re.compile(r"[{}*?\[\]~]")
 # What decides whether, or how often, other commands run.
 _DECIDES = frozenset(
-    {"if", "then", "elif", "else", "fi", "while", "until", "case", "esac", "do", "done", "{", "}", "!", "function"}
+    {
+        "for",
+        "if",
+        "then",
+        "elif",
+        "else",
+        "fi",
+        "while",
+        "until",
+        "case",
+        "esac",
+        "do",
+        "done",
+        "{",
+        "}",
+        "!",
+        "function",
+    }
     | {"break", "continue", "return", "trap", "eval", "source", ".", "alias", "read", "shift", "unset", "local"}
 )
 # These run the command that follows them, as it stands.
@@ -66,10 +83,11 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class _Simple:
-    """A command as it is written: raw words."""
+    """A command as it is written: raw words, and the operators before and behind them."""
 
     words: tuple[str, ...]
     after: str
+    until: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +133,11 @@ def _parse(script: str) -> "tuple[_Simple | _Loop, ...]":
                 raise _refused(simple.words)
             stack[-1].began = True
             if not rest:
+                if simple.until != "\n":
+                    raise _refused(simple.words)
                 continue
-            simple, head = _Simple(tuple(rest), ""), rest[0]  # noqa: PLW2901 - what stands behind `do`
-        if head == "for":
+            simple, head = replace(simple, words=tuple(rest), after=""), rest[0]  # noqa: PLW2901 - what stands behind `do`
+        if head == "for" and simple.until in (";", "\n"):
             stack.append(_Open(simple, here))
             here = []
         elif head == "done" and stack and len(simple.words) == 1:
@@ -142,19 +162,23 @@ def _loop(head: _Simple, body: "tuple[_Simple | _Loop, ...]") -> _Loop:
 
 
 def _simples(script: str) -> Iterator[_Simple]:
-    """Split a script at its operators; a chain goes on over the end of a line."""
+    """Split a script at its operators; a chain goes on over the end of a line, and nothing else may be empty."""
     words: list[str] = []
     after = ""
-    for kind, token in _tokens(script):
+    for kind, sign in _tokens(script):
         if kind == "word":
-            words.append(token)
+            words.append(sign)
         elif words:
-            yield _Simple(tuple(words), after)
-            words, after = [], token
+            yield _Simple(tuple(words), after, sign)
+            words, after = [], sign
+        elif sign != "\n":
+            raise _refused([sign])
         elif after not in ("&&", "||"):
-            after = token
+            after = sign
     if words:
         yield _Simple(tuple(words), after)
+    elif after in ("&&", "||"):
+        raise _refused([after])
 
 
 def _tokens(script: str) -> Iterator[tuple[str, str]]:

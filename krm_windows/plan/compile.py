@@ -7,7 +7,7 @@ from datetime import timedelta
 from krm_windows import rules
 from krm_windows.gate.timetable import Rule, Target, Timetable
 from krm_windows.inventory import Inventory
-from krm_windows.plan import sources, targets, timeouts
+from krm_windows.plan import sources, targets, timeouts, zone_rules
 from krm_windows.plan.edges import Edges, edges
 from krm_windows.plan.model import Plan, Runtime
 from krm_windows.plan.rights import rights
@@ -126,6 +126,7 @@ def _timetable(
         policy=f"{policy.metadata.namespace}/{policy.metadata.name}",
         cluster=cluster,
         time_zone=spec.time_zone,
+        zone_rules=zone_rules.make(spec.time_zone),
         outside_windows=spec.outside_windows,
         state=spec.state,
         closes_early=early,

@@ -7,6 +7,7 @@ from functools import cache
 
 from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.timetable import FORMAT_VERSION, Rule, Target, Timetable
+from krm_windows.gate.zones import ZoneRules
 
 
 def dump(timetable: Timetable) -> dict[str, object]:
@@ -14,7 +15,7 @@ def dump(timetable: Timetable) -> dict[str, object]:
     return {"formatVersion": FORMAT_VERSION, **_record(timetable)}
 
 
-def _record(item: Recurrence | Rule | Target | Timetable) -> dict[str, object]:
+def _record(item: Recurrence | Rule | Target | Timetable | ZoneRules) -> dict[str, object]:
     values = {field: getattr(item, field.name) for field in fields(item)}
     return {_camel_case(field.name): _plain(value) for field, value in values.items() if value != field.default}
 
@@ -29,7 +30,7 @@ def _plain(value: object) -> object:
             return sorted(value)
         case tuple():
             return [_plain(item) for item in value]
-        case Recurrence() | Rule() | Target():
+        case Recurrence() | Rule() | Target() | ZoneRules():
             return _record(value)
     return value
 

@@ -5,9 +5,10 @@ from datetime import date, datetime, time, timedelta
 
 from krm_windows import rules
 from krm_windows.gate.recurrence import Recurrence
-from krm_windows.gate.wallclock import instant, zone
+from krm_windows.gate.wallclock import instant
 from krm_windows.policy.moments import Moment, Value
 from krm_windows.policy.trouble import Finding
+from krm_windows.schedule import zones
 
 # Twenty-eight years without a turn of a century hold every pairing of date, weekday and leap year.
 _CYCLE = (date(2001, 1, 1), 28 * 365 + 7)
@@ -50,5 +51,5 @@ def _ordered(begin: datetime, end: datetime, time_zone: str | None) -> bool:
         return begin < end
     if time_zone is None:
         return True
-    begin, end = (at if at.tzinfo else instant(at, zone(time_zone)) for at in (begin, end))
+    begin, end = (at if at.tzinfo else instant(at, zones.zone(time_zone)) for at in (begin, end))
     return begin < end

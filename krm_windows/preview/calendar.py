@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from functools import cache
-from zoneinfo import ZoneInfo
 
 from krm_windows.gate import wallclock
 from krm_windows.gate.timetable import Timetable
+from krm_windows.gate.zones import Zone
 from krm_windows.schedule.timeline import Segment, timeline
 
 
@@ -18,7 +18,7 @@ class Period:
     start: date | datetime
     days: int
 
-    def bounds(self, zone: ZoneInfo) -> tuple[datetime, datetime]:
+    def bounds(self, zone: tzinfo) -> tuple[datetime, datetime]:
         """Return the half-open UTC interval of these days in a zone."""
         length = timedelta(days=self.days)
         if isinstance(self.start, datetime):
@@ -37,9 +37,9 @@ class Calendar:
     intervals: tuple[Segment, ...]
 
     @property
-    def zone(self) -> ZoneInfo:
+    def zone(self) -> Zone:
         """The policy's time zone."""
-        return wallclock.zone(self.timetable.time_zone)
+        return self.timetable.zone
 
     @property
     def name(self) -> str:
@@ -62,7 +62,7 @@ def alike(every: Iterable[Calendar]) -> list[list[Calendar]]:
 
 
 def _calendar(timetable: Timetable, period: Period) -> Calendar:
-    begins, ends = period.bounds(wallclock.zone(timetable.time_zone))
+    begins, ends = period.bounds(timetable.zone)
     return Calendar(timetable, begins, ends, _intervals(_rules(timetable), begins, ends))
 
 
@@ -78,6 +78,6 @@ def _rules(timetable: Timetable) -> Timetable:
     )
 
 
-def _midnight(day: date, zone: ZoneInfo) -> datetime:
+def _midnight(day: date, zone: tzinfo) -> datetime:
     """Return the first instant of a day, which a clock change may move off 00:00."""
     return wallclock.instant(datetime.combine(day, time()), zone)

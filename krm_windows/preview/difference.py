@@ -4,10 +4,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import pairwise
-from zoneinfo import ZoneInfo
 
-from krm_windows.gate import wallclock
 from krm_windows.gate.timetable import Timetable
+from krm_windows.gate.zones import Zone
 from krm_windows.preview.calendar import Period
 from krm_windows.schedule.timeline import Segment, timeline
 
@@ -37,7 +36,7 @@ class Difference:
 
     policy: str
     cluster: str | None
-    zone: ZoneInfo
+    zone: Zone
     begins: datetime
     ends: datetime
     changes: tuple[Change, ...]
@@ -49,7 +48,7 @@ class Difference:
 
 def compare(old: Timetable, new: Timetable, period: Period) -> Difference:
     """Compare two timetables, over days of the newer one's time zone."""
-    zone = wallclock.zone(new.time_zone)
+    zone = new.zone
     begins, ends = period.bounds(zone)
     return Difference(new.policy, new.cluster, zone, begins, ends, tuple(_changes(old, new, begins, ends)))
 

@@ -33,6 +33,10 @@ def spans(timetable: Timetable, begins: datetime, ends: datetime) -> tuple[Span,
 def _of(rule: Rule, timetable: Timetable, begins: datetime, ends: datetime) -> Iterator[Span]:
     """Ask the evaluator about a timetable that is open but for this one rule."""
     alone = Timetable(
-        policy="", time_zone=timetable.time_zone, outside_windows="Open", freezes=(replace(rule, state=None),)
+        policy="",
+        time_zone=timetable.time_zone,
+        zone_rules=timetable.zone_rules,
+        outside_windows="Open",
+        freezes=(replace(rule, state=None),),
     )
     return (Span(rule, part.begins, part.ends) for part in timeline(alone, begins, ends) if not part.open)

@@ -1,8 +1,7 @@
 """A policy in plain words: a sentence for each rule, every moment as it is resolved, and what wins over what."""
 
 from collections.abc import Collection, Iterator
-from datetime import datetime, time, timedelta
-from zoneinfo import ZoneInfo
+from datetime import UTC, datetime, time, timedelta, tzinfo
 
 from krm_windows import escape
 from krm_windows.gate import wallclock
@@ -26,7 +25,7 @@ def render(policy: WindowPolicy, timetable: Timetable) -> str:
 
 
 def _lines(spec: Spec, timetable: Timetable) -> Iterator[str]:
-    zone = wallclock.zone(timetable.time_zone)
+    zone = timetable.zone
     name = f"{timetable.policy} on {timetable.cluster}" if timetable.cluster else timetable.policy
     targets = ", ".join(map(str, timetable.targets)) or "what its targets select by label"
     yield f"{name} says when changes may reach {targets}."
@@ -46,7 +45,7 @@ def _lines(spec: Spec, timetable: Timetable) -> Iterator[str]:
     yield from _CLOCKS.splitlines()
 
 
-def _window(name: str, window: Window, zone: ZoneInfo) -> Iterator[str]:
+def _window(name: str, window: Window, zone: tzinfo) -> Iterator[str]:
     yield f"windows.{name}: changes may reach them {window.words()}."
     if window.description:
         yield from _description(window.description.strip().split("\n"))
@@ -61,7 +60,7 @@ def _description(lines: list[str]) -> Iterator[str]:
     yield from (f"{rim}{line}" for line in lines)
 
 
-def _freeze(name: str, freeze: Freeze, zone: ZoneInfo) -> Iterator[str]:
+def _freeze(name: str, freeze: Freeze, zone: tzinfo) -> Iterator[str]:
     yield f"freezes.{name}: nothing may reach them {freeze.words()}, whatever the windows say."
     yield f"  {freeze.reason}"
     yield from _resolved("starts", freeze.starts, zone)
@@ -69,7 +68,7 @@ def _freeze(name: str, freeze: Freeze, zone: ZoneInfo) -> Iterator[str]:
     yield ""
 
 
-def _override(name: str, override: Override, zone: ZoneInfo) -> Iterator[str]:
+def _override(name: str, override: Override, zone: tzinfo) -> Iterator[str]:
     may = "changes may" if override.state == "Open" else "nothing may"
     yield f"overrides.{name}: {may} reach them {override.words()}, whatever windows and freezes say."
     asked = (("asked for by", override.requested_by), ("see", override.ticket))
@@ -98,12 +97,12 @@ def _job(hook: Hook) -> str:
     return f"{' '.join([*hook.command, *hook.args]) or hook.image}, for at most {phrases.duration(hook.timeout)}"
 
 
-def _resolved(field: str, moment: Moment[Value], zone: ZoneInfo) -> Iterator[str]:
+def _resolved(field: str, moment: Moment[Value], zone: tzinfo) -> Iterator[str]:
     yield f"  {field:<8} {moment.text:<20} {_words(moment.value, zone)}"
 
 
 def _end(
-    field: str, moment: Moment[Value] | None, length: timedelta | None, begins: Moment[Value] | None, zone: ZoneInfo
+    field: str, moment: Moment[Value] | None, length: timedelta | None, begins: Moment[Value] | None, zone: tzinfo
 ) -> Iterator[str]:
     """Yield what an end comes to: a moment, or a length of time from the beginning."""
     if moment is not None:
@@ -114,14 +113,14 @@ def _end(
     yield f"  duration {phrases.duration(length or timedelta()):<20} after its own beginning, counted {counted}"
 
 
-def _words(value: Value, zone: ZoneInfo) -> str:
+def _words(value: Value, zone: tzinfo) -> str:
     match value:
         case Recurrence():
             return _fields(value)
         case time():
             return f"the first {value:%H:%M} after its own beginning"
     at = wallclock.utc(value, zone)
-    return f"{shown(at, zone)}, the instant {stamp(at, ZoneInfo('UTC')).replace('+00:00', 'Z')}"
+    return f"{shown(at, zone)}, the instant {stamp(at, UTC).replace('+00:00', 'Z')}"
 
 
 def _fields(recurrence: Recurrence) -> str:

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
-from zoneinfo import ZoneInfo
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 
 from krm_windows.gate import wallclock
+from krm_windows.gate.zones import Zone
+from krm_windows.plan.zone_rules import zone_of
 from krm_windows.preview import clock, exceptions
 from krm_windows.preview.calendar import Calendar, alike
 from krm_windows.preview.text import span
@@ -77,7 +78,7 @@ class Row:
     """All calendars that are alike: their names, and the facts of each, by their beginning."""
 
     names: tuple[str, ...]
-    zone: ZoneInfo
+    zone: Zone
     begins: datetime
     ends: datetime
     facts: tuple[Fact, ...]
@@ -102,7 +103,7 @@ class Picture:
     """Rows and bands; `policy` is the one that all rows are of, empty where they differ; `zone` is the axis's."""
 
     policy: str
-    zone: ZoneInfo
+    zone: Zone
     rows: tuple[Row, ...]
     bands: tuple[Band, ...]
 
@@ -127,7 +128,7 @@ class Picture:
 def draw(every: Sequence[Calendar]) -> Picture:
     """Arrange calendars; the axis is in their time zone, or in UTC where they have several."""
     policies, zones = {one.timetable.policy for one in every}, {one.zone for one in every}
-    zone = every[0].zone if len(zones) == 1 else wallclock.zone("UTC")
+    zone = every[0].zone if len(zones) == 1 else zone_of("UTC")
     policy = every[0].timetable.policy if len(policies) == 1 else ""
     begins, ends = min(one.begins for one in every), max(one.ends for one in every)
     rows = tuple(_row(group, named=not policy) for group in alike(every))
@@ -172,7 +173,7 @@ def _when(calendar: Calendar, begins: datetime, ends: datetime) -> str:
     return f"{since}to {until} ({span(ends - begins)})"
 
 
-def _bands(begins: datetime, ends: datetime, zone: ZoneInfo) -> Iterator[Band]:
+def _bands(begins: datetime, ends: datetime, zone: tzinfo) -> Iterator[Band]:
     first = begins.astimezone(zone).date()
     last = (ends - timedelta.resolution).astimezone(zone).date()
     if last - first < _ONE_BAND * _DAY:
@@ -185,11 +186,11 @@ def _bands(begins: datetime, ends: datetime, zone: ZoneInfo) -> Iterator[Band]:
         first = following
 
 
-def _band(title: str, begins: datetime, ends: datetime, zone: ZoneInfo) -> Band:
+def _band(title: str, begins: datetime, ends: datetime, zone: tzinfo) -> Band:
     return Band(title, begins, ends, tuple(_ticks(begins, ends, zone)))
 
 
-def _ticks(begins: datetime, ends: datetime, zone: ZoneInfo) -> Iterator[Tick]:
+def _ticks(begins: datetime, ends: datetime, zone: tzinfo) -> Iterator[Tick]:
     """Yield every day that begins in an interval, in a short one every quarter; the last has words if there is room."""
     step = _QUARTER if ends - begins <= _HOURLY * _DAY else _DAY
     wall = datetime.combine(begins.astimezone(zone).date(), time())
@@ -202,5 +203,5 @@ def _ticks(begins: datetime, ends: datetime, zone: ZoneInfo) -> Iterator[Tick]:
         wall += step
 
 
-def _midnight(day: date, zone: ZoneInfo) -> datetime:
+def _midnight(day: date, zone: tzinfo) -> datetime:
     return wallclock.instant(datetime.combine(day, time()), zone)

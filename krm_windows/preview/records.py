@@ -1,8 +1,7 @@
 """What `-o json` says: values of plain types, with instants as RFC 3339 writes them."""
 
 from collections.abc import Sequence
-from datetime import datetime
-from zoneinfo import ZoneInfo
+from datetime import datetime, tzinfo
 
 from krm_windows.gate.decide import Decision
 from krm_windows.preview.calendar import Calendar
@@ -43,7 +42,7 @@ def difference(of: Difference) -> Record:
     }
 
 
-def state(decision: Decision, zone: ZoneInfo) -> Record:
+def state(decision: Decision, zone: tzinfo) -> Record:
     """Return what holds at an instant; `since` and `until` are None where they are more than 400 days away."""
     return {
         "open": decision.open,
@@ -54,7 +53,7 @@ def state(decision: Decision, zone: ZoneInfo) -> Record:
     }
 
 
-def _interval(segment: Segment, zone: ZoneInfo) -> Record:
+def _interval(segment: Segment, zone: tzinfo) -> Record:
     return {
         "opens": stamp(segment.begins, zone),
         "closes": stamp(segment.ends, zone),
@@ -62,7 +61,7 @@ def _interval(segment: Segment, zone: ZoneInfo) -> Record:
     }
 
 
-def _change(change: Change, zone: ZoneInfo) -> Record:
+def _change(change: Change, zone: tzinfo) -> Record:
     return {
         "from": stamp(change.begins, zone),
         "until": stamp(change.ends, zone),
@@ -71,5 +70,5 @@ def _change(change: Change, zone: ZoneInfo) -> Record:
     }
 
 
-def _edge(at: datetime | None, zone: ZoneInfo) -> str | None:
+def _edge(at: datetime | None, zone: tzinfo) -> str | None:
     return stamp(at, zone) if at else None

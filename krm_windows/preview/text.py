@@ -2,11 +2,10 @@
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from datetime import date, datetime, time, timedelta
+from datetime import date, datetime, time, timedelta, tzinfo
 from functools import cache
 from itertools import count, islice, pairwise
 from operator import attrgetter
-from zoneinfo import ZoneInfo
 
 from krm_windows.gate import wallclock
 from krm_windows.preview import clock, exceptions
@@ -77,7 +76,7 @@ def _day(calendar: Calendar, closing: Sequence[exceptions.Span], day: date) -> s
 
 
 @cache
-def _edges(zone: ZoneInfo, day: date) -> list[datetime]:
+def _edges(zone: tzinfo, day: date) -> list[datetime]:
     """Return the instants between which the signs of a day lie."""
     midnight = datetime.combine(day, time())
     return [wallclock.instant(midnight + CELL * cell, zone) for cell in range(CELLS + 1)]

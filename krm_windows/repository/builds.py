@@ -5,10 +5,11 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from posixpath import basename
 
 from krm_windows import rules
 from krm_windows.krm import InputError, KubeObject, Value, render
-from krm_windows.repository import objects
+from krm_windows.repository import objects, schemas
 from krm_windows.repository.closure import Closure, close, joined, kustomization_file, unchecked
 from krm_windows.repository.model import Notice, Object
 from krm_windows.workspace.checkout import Checkout
@@ -180,9 +181,13 @@ def _unchecked(closure: Closure, builder: Builder) -> Notice | None:
 
 
 def _note_origins(closure: Closure) -> None:
-    """Have kustomize note on each object where it came from."""
+    """Have kustomize note on each object where it came from, and read no schema that it does not need."""
     known = closure.root.get("buildMetadata")
     noted: dict[str, Value] = {**closure.root, "buildMetadata": [*(known if isinstance(known, list) else []), ORIGINS]}
+    empty = schemas.spared(closure)
+    if empty is not None:
+        closure.files[empty] = schemas.EMPTY
+        noted[schemas.FIELD] = {"path": basename(empty)}
     name = next(path for path in (joined(closure.directory, name) for name in KUSTOMIZATIONS) if path in closure.files)
     closure.files[name] = render(noted).encode()
 

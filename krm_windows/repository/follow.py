@@ -11,7 +11,7 @@ from krm_windows.gateable import KUSTOMIZE
 from krm_windows.krm import Value
 from krm_windows.repository import artifacts, policies, resourcesets, substitution
 from krm_windows.repository.builds import Build, Builds, Request
-from krm_windows.repository.closure import GROUP, kustomization_file, window_policies
+from krm_windows.repository.closure import GROUP, joined, kustomization_file, window_policies
 from krm_windows.repository.model import Cluster, Gate, Identity, Kustomization, Notice, Object
 from krm_windows.repository.objects import substituted
 from krm_windows.repository.policies import Written
@@ -69,9 +69,7 @@ def survey(tree: Checkout, clusters: Sequence[str], builds: Builds, hints: Hints
         builds.build(request for _, ready in rounds for _, request in ready)
         for state, ready in rounds:
             for kustomization, request in ready:
-                arrived = _applying(state, kustomization, request, builds.done[request], shared)
-                state.built[arrived.key] = builds.done[request]
-                _arrived(state, arrived)
+                _arrive(state, kustomization, request, builds, shared)
         for state in states:
             _decide(tree, state)
     for state in states:
@@ -113,10 +111,21 @@ def _applying(
     state: _State, kustomization: Kustomization, request: Request, build: Build, shared: Shared
 ) -> Kustomization:
     """Return a Kustomization with what it applies."""
-    if kustomization.own is None:
-        kustomization = _rooted(kustomization, build.objects, state.sources)
     objects = _substituted(state, kustomization, request, build, shared)
     return replace(kustomization, objects=objects, complete=build.complete)
+
+
+def _arrive(state: _State, kustomization: Kustomization, request: Request, builds: Builds, shared: Shared) -> None:
+    """Take in what was built; a root once more as the Kustomization changes it that it turns out to be."""
+    if kustomization.own is None:
+        kustomization = _rooted(kustomization, builds.done[request].objects, state.sources)
+        changed = Request.of(request.directory, _changes(kustomization.own) if kustomization.own else {})
+        if changed != request:
+            builds.build([changed])
+            request = changed
+    arrived = _applying(state, kustomization, request, builds.done[request], shared)
+    state.built[arrived.key] = builds.done[request]
+    _arrived(state, arrived)
 
 
 def _arrived(state: _State, kustomization: Kustomization) -> None:
@@ -183,8 +192,16 @@ def _decide(tree: Checkout, state: _State) -> None:
         if found is None or not tree.is_directory(found):
             state.waiting.append(kustomization)
         else:
-            request = Request.of(found, _changes(kustomization.own)) if kustomization.own else Request(found)
-            state.due.append((replace(kustomization, path=found), request))
+            changes = _changes(kustomization.own) if kustomization.own else {}
+            if kustomization.own is not None and kustomization.own.get("spec", "ignoreMissingComponents") is True:
+                changes["components"] = _present(tree, found, changes.get("components"))
+            state.due.append((replace(kustomization, path=found), Request.of(found, changes)))
+
+
+def _present(tree: Checkout, directory: str, components: Value) -> list[Value]:
+    """Return those components of a Kustomization in a directory that are there."""
+    entries = components if isinstance(components, list) else []
+    return [each for each in entries if isinstance(each, str) and tree.is_directory(joined(directory, each))]
 
 
 def _give_up(tree: Checkout, state: _State) -> None:

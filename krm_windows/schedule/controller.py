@@ -13,7 +13,6 @@ from itertools import islice
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
-from krm_windows.gate import wallclock
 from krm_windows.gate.recurrence import EVERY_MONTH, Recurrence
 from krm_windows.schedule import cron, zones
 
@@ -88,7 +87,7 @@ def _clock(time_zone: str) -> _Clock:
     name = time_zone or "UTC"
     if name not in zones.names():
         raise cron.CronError(f"unknown time zone {name}")
-    return _Clock(wallclock.zone(name))
+    return _Clock(zones.zone(name))
 
 
 def _delays(every: timedelta, start: datetime) -> Iterator[datetime]:

@@ -7,7 +7,6 @@ from datetime import UTC, date, datetime, time, timedelta
 from krm_windows.gate import bits, coverage
 from krm_windows.gate.decide import Days
 from krm_windows.gate.timetable import Timetable
-from krm_windows.gate.wallclock import zone
 
 
 @dataclass(frozen=True)
@@ -35,10 +34,10 @@ class _Run:
 def timeline(timetable: Timetable, start: datetime, until: datetime) -> Iterator[Segment]:
     """Cover [`start`, `until`) with segments, open and closed in turn, lazily; each has all rules that make it so.
 
-    Raises `LookupError` for an unknown zone.
+    Raises `LookupError` without the rules of its zone.
     """
     start, until = start.astimezone(UTC), until.astimezone(UTC)
-    days = Days(timetable, zone(timetable.time_zone))
+    days = Days(timetable, timetable.zone)
     run: _Run | None = None
     for day, part, is_open in _parts(days, start, until):
         if run is None or run.open != is_open:

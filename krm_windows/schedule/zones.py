@@ -1,10 +1,90 @@
-"""The names of the IANA time zones, as the `tzdata` package has them and never as the host does."""
+"""The IANA time zones as the `tzdata` package has them, and never as the host does."""
 
+import struct
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from functools import cache
+from io import BytesIO
 from pkgutil import get_data
+from zoneinfo import ZoneInfo
+
+from krm_windows.gate.zones import Clock, Transition
+
+_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - in UTC, as every moment of a `Transition`
+# RFC 9636, section 3.1: the magic, the version, 15 unused bytes, then six counts.
+_HEADER = struct.Struct(">4sc15x6l")
+
+
+@dataclass(frozen=True)
+class ZoneData:
+    """What a file of zone data says: what is listed from its `first` clock on, then the POSIX `rule`.
+
+    A transition may change nothing that clocks show: the last one says since when the rule applies.
+    """
+
+    first: Clock
+    transitions: tuple[Transition, ...]
+    rule: str
 
 
 @cache
 def names() -> frozenset[str]:
     """Return every zone name of the `tzdata` package."""
     return frozenset((get_data("tzdata", "zones") or b"").decode("ascii").split())
+
+
+@cache
+def release() -> str:
+    """Return the release of the IANA zone data in use, such as `2026f`."""
+    import tzdata  # type: ignore[import-untyped]  # noqa: PLC0415 - what needs no zone must not load it
+
+    return str(tzdata.IANA_VERSION)
+
+
+@cache
+def zone(name: str) -> ZoneInfo:
+    """Return the IANA zone `name` with all its past; raise `LookupError` for an unknown one.
+
+    Only what the package has is read, so that no build depends on its host's zones.
+    """
+    return ZoneInfo.from_file(BytesIO(_content(name)), name)
+
+
+@cache
+def data(name: str) -> ZoneData:
+    """Return what the file of a zone says; raise `LookupError` for an unknown zone."""
+    return _parse(_content(name))
+
+
+def _content(name: str) -> bytes:
+    if name not in names():
+        raise LookupError(f'unknown time zone "{name}"')
+    content = get_data("tzdata", f"zoneinfo/{name}")
+    if content is None:
+        raise LookupError(f'the package tzdata lacks the time zone "{name}", which it lists')
+    return content
+
+
+def _parse(content: bytes) -> ZoneData:
+    """Read the second, 64-bit part of a TZif file (RFC 9636, section 3), and its footer."""
+    start = _HEADER.size + _length(content, 0, 4)
+    _, _, utc_flags, walls, leaps, count, kinds, letters = _HEADER.unpack_from(content, start)
+    at = start + _HEADER.size
+    seconds = struct.unpack_from(f">{count}q", content, at)
+    indices = struct.unpack_from(f">{count}B", content, at + 8 * count)
+    at += 9 * count
+    names_at = at + 6 * kinds
+    clocks = []
+    for offset, _, letter in struct.iter_unpack(">lBB", content[at:names_at]):
+        name = content[names_at + letter :].partition(b"\0")[0].decode("ascii")
+        clocks.append(Clock(timedelta(seconds=offset), name))
+    footer = content[names_at + letters + 12 * leaps + walls + utc_flags :].strip(b"\n").decode("ascii")
+    moments = [_EPOCH + timedelta(seconds=max(second, -(2**35))) for second in seconds]
+    listed = [Transition(moment, clocks[index]) for moment, index in zip(moments, indices, strict=True)]
+    return ZoneData(clocks[0], tuple(listed), footer)
+
+
+def _length(content: bytes, start: int, width: int) -> int:
+    """Return how long the part is that follows a header, with moments of this width."""
+    _, _, utc_flags, walls, leaps, count, kinds, letters = _HEADER.unpack_from(content, start)
+    return int(count * (width + 1) + kinds * 6 + letters + leaps * (width + 4) + walls + utc_flags)

@@ -1,9 +1,7 @@
 """A report as `-o json` says it: values of plain types, with instants as RFC 3339 writes them."""
 
-from datetime import datetime
-from zoneinfo import ZoneInfo
+from datetime import datetime, tzinfo
 
-from krm_windows.gate.wallclock import zone
 from krm_windows.preview import records
 from krm_windows.preview.clock import stamp
 from krm_windows.preview.records import Record
@@ -13,7 +11,7 @@ from krm_windows.status.report import Report, Row
 def status(report: Report, at: datetime) -> Record:
     """Return what holds at an instant, the last look (None: none yet), and every target."""
     timetable, look = report.timetable, report.look
-    tz = zone(timetable.time_zone)
+    tz = timetable.zone
     return {
         "policy": timetable.policy,
         "cluster": timetable.cluster,
@@ -26,7 +24,7 @@ def status(report: Report, at: datetime) -> Record:
     }
 
 
-def _target(row: Row, tz: ZoneInfo) -> Record:
+def _target(row: Row, tz: tzinfo) -> Record:
     target, by = row.target, row.suspension
     return {
         "group": target.group,

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from krm_windows import escape
-from krm_windows.gate.wallclock import zone
 from krm_windows.preview import sentences
 from krm_windows.preview.clock import shown
 from krm_windows.preview.text import span
@@ -35,7 +34,7 @@ def lines(report: Report, at: datetime) -> Iterator[tuple[str, bool]]:
 
 
 def _cells(report: Report, row: Row, at: datetime) -> tuple[str, ...]:
-    tz = zone(report.timetable.time_zone)
+    tz = report.timetable.zone
     by = row.suspension
     edges = (by.since, by.until) if by else (report.decision.since if report.decision.open else None, None)
     since, until = (shown(edge, tz) if edge else "" for edge in edges)

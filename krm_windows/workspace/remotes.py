@@ -1,14 +1,12 @@
 """The addresses that a checked-out repository has, read from Git's own file as text: nothing in it is in force."""
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
 from krm_windows.workspace import git_layout
 from krm_windows.workspace.errors import WorkspaceError
 
-_ORIGIN = re.compile(r"\[remote \"origin\"\]\s*(?:[#;].*)?\Z")
-_URL = re.compile(r"url\s*=\s*\"?([^\"#;]+?)\"?\s*(?:[#;].*)?\Z")
+_ORIGIN = '[remote "origin"]'
 _MOST = 256 * 1024
 
 
@@ -27,9 +25,16 @@ def addresses(directory: Path) -> frozenset[str]:
 def _origin(config: str) -> Iterator[str]:
     """Yield the addresses of `origin` in the form that `git remote add` writes (git-config(1), "Syntax")."""
     inside = False
-    for line in map(str.strip, config.splitlines()):
+    for line in map(_plain, config.splitlines()):
+        key, _, address = line.partition("=")
         if line.startswith("["):
-            inside = _ORIGIN.match(line) is not None
-        found = _URL.match(line)
-        if inside and found:
-            yield found[1]
+            inside = line == _ORIGIN
+        elif inside and key.strip() == "url" and address:
+            yield address.strip().strip('"')
+
+
+def _plain(line: str) -> str:
+    """Return a line without its comment."""
+    for sign in "#;":
+        line = line.partition(sign)[0]
+    return line.strip()

@@ -10,7 +10,7 @@ from lab.places import NEIGHBOUR
 
 from krm_windows.policy.images import DEFAULTS
 
-CALL = "import sys, urllib.request as r; r.urlopen(r.Request(sys.argv[1], method='PUT'), timeout=300)"
+CALL = "import sys, urllib.request as r; r.urlopen(r.Request(sys.argv[1], method='PUT'), timeout=1800)"
 
 
 @dataclass
@@ -56,7 +56,7 @@ class _Handler(BaseHTTPRequestHandler):
         word = self.path.strip("/")
         self.line.calls.append((word, datetime.now(UTC)))
         if word == "hang":
-            self.line.released.wait(300)
+            self.line.released.wait()
         if word in ("on", "off"):
             self.line.maintenance = word == "on"
             time.sleep(2)  # it takes its time, so that whatever does not wait for it is caught

@@ -2,15 +2,13 @@
 
 import os
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
 from datetime import UTC, datetime
 from pathlib import Path
 
 from lab.api import Api
-from lab.places import API, API_PORT, LOGS, PKI, RUN
+from lab.places import LOGS, RUN
 from telling import Story, repository, sleep_until
 
 POLICIES, EDGES = 10, 5
@@ -58,19 +56,10 @@ def looks(story: Story) -> int:
 
 def cost(story: Story) -> tuple[float, float]:
     """Run one look as a Pod does, beside the cluster; return its CPU time in seconds and its peak memory in MiB."""
-    volume = story.api.get("configmaps", story.name, "p0-gate")["data"]
-    pod = story.api.get("cronjobs", story.name, "p0-look")["spec"]["jobTemplate"]["spec"]["template"]["spec"]
-    answer = story.api.ask("POST", f"api/v1/namespaces/{story.name}/serviceaccounts/p0-gate/token", {"spec": {}})
-    with tempfile.TemporaryDirectory() as folder:
-        for item in pod["volumes"][0]["configMap"]["items"]:
-            path = Path(folder, item["path"])
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(volume[item["key"]])
-        Path(folder, "token").write_text(answer["status"]["token"])
-        Path(folder, "ca.crt").write_bytes((PKI / "ca.crt").read_bytes())
-        server = {"KUBERNETES_SERVICE_HOST": API, "KUBERNETES_SERVICE_PORT": str(API_PORT)}
-        look = [sys.executable, "-I", folder, "--account", folder]
-        process = subprocess.Popen(look, env={**os.environ, **server}, stdout=subprocess.DEVNULL)
+    with story.look_beside("p0") as run:
+        process = run()
+        assert process.stdout is not None
+        process.stdout.read()
         _, process.returncode, used = os.wait4(process.pid, 0)
     return used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
 

@@ -5,16 +5,18 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from zoneinfo import ZoneInfo
 
 import yaml
 from lab.api import Api, ApiError, Object
-from lab.places import ADMIN, BIN, GIT, GIT_PORT, LOGS
+from lab.places import ADMIN, API, API_PORT, BIN, GIT, GIT_PORT, LOGS, PKI
 from lab.processes import HANG, pace
 
 from krm_windows.gate.marks import mark
@@ -299,6 +301,32 @@ class Story:
         found = self.api.get("cronjobs", self.name, "windows-look")["spec"]["jobTemplate"]["spec"]["template"]["spec"]
         found["containers"][0]["command"] = ["python3", "-c", program]
         self.api.create("pods", self.name, {"metadata": {"name": name}, "spec": found})
+
+    @contextmanager
+    def look_beside(self, policy: str = "windows") -> Iterator[Callable[..., subprocess.Popen[str]]]:
+        """Lay out what a look's Pod has, and yield what runs it beside the cluster, where another program may start it.
+
+        `faketime` for one: the clock of a node cannot be turned here, that of one process can.
+        """
+        volume = self.api.get("configmaps", self.name, f"{policy}-gate")["data"]
+        look = self.api.get("cronjobs", self.name, f"{policy}-look")["spec"]["jobTemplate"]["spec"]["template"]["spec"]
+        token = f"api/v1/namespaces/{self.name}/serviceaccounts/{policy}-gate/token"
+        with TemporaryDirectory() as folder:
+            for item in look["volumes"][0]["configMap"]["items"]:
+                path = Path(folder, item["path"])
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(volume[item["key"]])
+            Path(folder, "token").write_text(self.api.ask("POST", token, {"spec": {}})["status"]["token"])
+            Path(folder, "ca.crt").write_bytes((PKI / "ca.crt").read_bytes())
+            server = {"KUBERNETES_SERVICE_HOST": API, "KUBERNETES_SERVICE_PORT": str(API_PORT)}
+            command = [sys.executable, "-I", folder, "--account", folder]
+            environment = {**os.environ, **server}
+
+            def run(*starter: str) -> subprocess.Popen[str]:
+                everything = [*starter, *command]
+                return subprocess.Popen(everything, env=environment, stdout=subprocess.PIPE, text=True)
+
+            yield run
 
     def delivered(self) -> bool:
         """Say whether `fleet` has applied the newest commit."""

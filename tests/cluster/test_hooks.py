@@ -16,6 +16,7 @@ from telling import (
     Story,
     eventually,
     far_window,
+    pace,
     sleep_until,
     soon,
     throughout,
@@ -192,7 +193,7 @@ def test_a_failure_is_passed_over(plant: Plant) -> None:
 def test_a_hook_that_hangs(plant: Plant) -> None:
     """It is ended by its timeout, and the target stays closed."""
     story, line = plant.story, plant.line
-    hooks = {"beforeOpen": line.hook("hang", timeout="1m")}
+    hooks = {"beforeOpen": line.hook("hang", timeout=f"{pace()}m")}
     plant.closed(**hooks)
     plant.policy(OPEN, **hooks)
     eventually("it is called", lambda: line.called("hang") == 1)
@@ -208,7 +209,7 @@ def test_a_hook_that_hangs(plant: Plant) -> None:
 def test_a_hook_that_still_runs_at_the_close(plant: Plant) -> None:
     """It does not keep the gate open: when it ends, nothing is opened, and what it did is rolled back."""
     story, line = plant.story, plant.line
-    hooks = {"beforeOpen": line.hook("hang", timeout="5m", rollback=line.hook("off"))}
+    hooks = {"beforeOpen": line.hook("hang", timeout=f"{5 * pace()}m", rollback=line.hook("off"))}
     plant.closed(**hooks)
     ends = soon(after=90)
     override = {"now": {"state": "Open", "ends": wall(ends), "reason": "a story"}}

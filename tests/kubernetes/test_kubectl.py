@@ -7,10 +7,11 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+import zoned
 from served import Cluster, kustomization, serving
 
 from krm_windows.emit import kubectl
-from krm_windows.gate.timetable import Target, Timetable
+from krm_windows.gate.timetable import Target
 from krm_windows.plan.model import Plan, Runtime
 
 GROUP = "kustomize.toolkit.fluxcd.io"
@@ -26,7 +27,7 @@ def cluster() -> Iterator[Cluster]:
 
 def run(program: Path, cluster: Cluster, home: Path, *targets: Target, suspend: bool) -> int:
     """Run the container of some targets as the Pod would, but for where the API server is."""
-    held = Timetable(policy="flux-system/week", time_zone="Etc/UTC", targets=targets)
+    held = zoned.timetable(policy="flux-system/week", time_zone="Etc/UTC", targets=targets)
     plan = Plan("week", "flux-system", held, (), (), Runtime("i:1", "Always", (), "Kubectl", timedelta(minutes=5)))
     [container] = kubectl.pod(plan, suspend=suspend).containers
     assert container["command"] == ["kubectl"]

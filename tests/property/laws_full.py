@@ -22,6 +22,7 @@ from shapes import DATED, RECURRING, plan
 from krm_windows.gate import wallclock
 from krm_windows.gate.decide import decide
 from krm_windows.gate.timetable import Timetable
+from krm_windows.schedule import zones
 from krm_windows.schedule.timeline import timeline
 
 YEARS = range(2022, 2032)
@@ -118,7 +119,7 @@ def _compare(shape: str, timetable: Timetable, year: int) -> Tally:
 
 def _clock(name: str) -> Tally:
     """Read the monotone wall clock of a zone every few minutes."""
-    tz, tally = wallclock.zone(name), Tally()
+    tz, tally = zones.zone(name), Tally()
     for year in YEARS:
         start, count = _span(year)
         shown = walk(name, start, count).shown

@@ -14,8 +14,9 @@ from zoneinfo import ZoneInfo
 from krm_windows.gate.decide import Decision
 from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.timetable import Rule, Timetable
-from krm_windows.gate.wallclock import utc, wall, zone
+from krm_windows.gate.wallclock import utc, wall
 from krm_windows.schedule.timeline import Segment
+from krm_windows.schedule.zones import zone
 
 _DAY = timedelta(days=1)
 _FAR = 400 * _DAY

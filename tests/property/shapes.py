@@ -4,10 +4,12 @@ Beside the texts there are dates: `$eve`, `$day` and `$morrow` of the change; in
 and `$gone`, a date and time in the middle of what the clock left out or showed twice.
 """
 
+from dataclasses import replace
 from datetime import timedelta
 from functools import cache
 from string import Template
 
+import zoned
 from changes import Change
 
 from krm_windows.inventory import Inventory
@@ -117,10 +119,11 @@ def plan(shape: str, change: Change) -> Plan:
 
 @cache
 def compiled(text: str) -> Plan:
-    """Load and compile a policy for no cluster in particular; nothing may be wrong with it."""
+    """Load and compile a policy for no cluster in particular; nothing may be wrong with it. Its zone has a past."""
     loaded = load(KubeObject.parse(text.encode()).node)
     assert loaded.policy, loaded.results
-    return compile_policy(loaded.policy, None, Inventory((), visible=False))[0]
+    made, _ = compile_policy(loaded.policy, None, Inventory((), visible=False))
+    return replace(made, timetable=zoned.moved(made.timetable, made.timetable.time_zone))
 
 
 def dates(change: Change) -> dict[str, str]:

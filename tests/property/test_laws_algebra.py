@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import pairwise
 
+import zoned
 from changes import Change, changes
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,6 +18,7 @@ from shapes import SHAPES, plan
 from krm_windows.gate import wallclock
 from krm_windows.gate.decide import decide
 from krm_windows.gate.timetable import Rule, Timetable
+from krm_windows.schedule import zones
 from krm_windows.schedule.timeline import timeline
 
 MINUTE = timedelta(minutes=1)
@@ -46,7 +48,7 @@ def combined(one: Edges, other: Edges, rule: Callable[[bool, bool], bool]) -> Ed
 
 def ruled(timetable: Timetable, windows: tuple[Rule, ...] = (), freezes: tuple[Rule, ...] = ()) -> Timetable:
     """Keep the zone of a timetable, and only these rules."""
-    return Timetable(policy=timetable.policy, time_zone=timetable.time_zone, windows=windows, freezes=freezes)
+    return zoned.timetable(policy=timetable.policy, time_zone=timetable.time_zone, windows=windows, freezes=freezes)
 
 
 def renamed(prefix: str, rules: tuple[Rule, ...], state: str | None = None) -> tuple[Rule, ...]:
@@ -170,7 +172,7 @@ def test_being_open_is_lying_in_an_interval(drawn: tuple[Change, list[Timetable]
 @given(st.deferred(lambda: st.sampled_from(changes())), st.lists(st.integers(-3000, 3000), min_size=2, max_size=8))
 def test_moments_and_instants_keep_their_order(change: Change, minutes: list[int]) -> None:
     """A later moment on the wall clock is no earlier instant, and at a later instant the clock shows no less."""
-    tz = wallclock.zone(change.zone)
+    tz = zones.zone(change.zone)
     moments = [change.wall + number * MINUTE for number in sorted(minutes)]
     instants = [change.utc + number * MINUTE for number in sorted(minutes)]
     assert all(wallclock.instant(a, tz) <= wallclock.instant(b, tz) for a, b in pairwise(moments))

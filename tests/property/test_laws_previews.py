@@ -16,10 +16,11 @@ from shapes import SHAPES, plan
 from krm_windows.emit import configmap
 from krm_windows.gate import timetable
 from krm_windows.gate.decide import decide
-from krm_windows.gate.wallclock import wall, zone
+from krm_windows.gate.wallclock import wall
 from krm_windows.plan.model import Plan
 from krm_windows.preview import records
 from krm_windows.preview.calendar import Period, calendars
+from krm_windows.schedule.zones import zone
 
 FIRST, YEARS = datetime(2026, 1, 1, tzinfo=UTC), timedelta(days=3652)
 PLANS = st.builds(plan, st.sampled_from(sorted(SHAPES)), st.sampled_from(changes()))

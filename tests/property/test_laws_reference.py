@@ -5,6 +5,7 @@ from datetime import UTC, datetime, time, timedelta
 from itertools import islice
 
 import reference
+import zoned
 from changes import Change, changes, of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -70,7 +71,7 @@ def timetables(draw: st.DrawFn, often: bool) -> tuple[Timetable, datetime]:  # n
             for number, (form, state) in enumerate(drawn)
         )
 
-    timetable = Timetable(
+    timetable = zoned.timetable(
         policy="p/q",
         time_zone=zone,
         outside_windows=draw(st.sampled_from(("Closed", "Open"))),

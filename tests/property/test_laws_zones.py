@@ -95,7 +95,7 @@ def test_rules_that_decide(shape: str) -> None:
 def test_the_wall_clock_at_every_minute() -> None:
     """From an hour before a change until it has long caught up: the latest that was ever shown."""
     for change in changes():
-        tz, start = wallclock.zone(change.zone), change.at - HOUR
+        tz, start = zones.zone(change.zone), change.at - HOUR
         for at, shown in enumerate(walk(change.zone, start, 5 * HOUR).shown, start):
             assert minute(wallclock.wall(utc(at), tz)) == shown, change
 
@@ -103,7 +103,7 @@ def test_the_wall_clock_at_every_minute() -> None:
 def test_instants_of_every_wall_clock_minute() -> None:
     """The instant of a wall-clock minute is the first at which the clock shows it or a later one."""
     for change in changes():
-        tz, start = wallclock.zone(change.zone), change.at - HOUR
+        tz, start = zones.zone(change.zone), change.at - HOUR
         shown = walk(change.zone, start, 5 * HOUR).shown
         for at, (before, now) in enumerate(pairwise(shown), start + 1):
             for wall in range(before + 1, now + 1):

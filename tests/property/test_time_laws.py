@@ -5,14 +5,16 @@ from dataclasses import replace
 from datetime import UTC, datetime, time, timedelta
 from itertools import pairwise
 
+import zoned
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from krm_windows.gate.decide import decide
 from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.timetable import Rule, Timetable
-from krm_windows.gate.wallclock import instant, wall, zone
+from krm_windows.gate.wallclock import instant, wall
 from krm_windows.schedule.timeline import timeline
+from krm_windows.schedule.zones import zone
 
 MINUTE = timedelta(minutes=1)
 
@@ -56,7 +58,7 @@ def timetables(draw: st.DrawFn) -> tuple[Timetable, datetime]:
     once = st.tuples(near | near.map(lambda moment: moment.replace(tzinfo=None)), LENGTHS)
     freezes = draw(st.lists(once, max_size=1))
     overrides = draw(st.lists(st.tuples(once, st.sampled_from(["Open", "Closed"])), max_size=2))
-    timetable = Timetable(
+    timetable = zoned.timetable(
         policy="ns/p",
         time_zone=name,
         outside_windows=draw(st.sampled_from(["Closed", "Open"])),
@@ -104,7 +106,7 @@ def test_the_state_is_a_function_of_the_wall_clock(night: tuple[str, datetime], 
     start, until = change - timedelta(days=1), change + timedelta(days=1)
     first = wall(start, tz) - timedelta(days=9)
     states = list(_states(rule, first, 13 * 1440))
-    opened = Timetable(policy="ns/p", time_zone=name, windows=(rule,))
+    opened = zoned.timetable(policy="ns/p", time_zone=name, windows=(rule,))
     for segment in timeline(opened, start, until):
         count = (segment.ends - segment.begins) // MINUTE
         walls = (wall(segment.begins + number * MINUTE, tz) for number in range(count))

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 from krm_windows import rules
-from krm_windows.checks.repository import gates, movement, order, ownership, references, rights
+from krm_windows.checks.repository import gates, movement, order, ownership, references, rights, unapplied
 from krm_windows.checks.repository.finding import Finding
 from krm_windows.checks.repository.holding import Holding
 from krm_windows.repository import Survey
@@ -37,6 +37,7 @@ def check(survey: Survey, before: Survey | None = None, trusted: Collection[str]
         if cluster.name in older:
             found += ownership.moved(older[cluster.name], holding)
         yield from (replace(finding, cluster=cluster.name) for finding in found)
+    yield from unapplied.check(survey)
     yield from _ungated(survey)
 
 

@@ -4,10 +4,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import zoned
 
 from krm_windows import rules
 from krm_windows.checks import succession
-from krm_windows.gate.timetable import Target, Timetable
+from krm_windows.gate.timetable import Target
 from krm_windows.krm import documents
 from krm_windows.preview.successions import successions
 from krm_windows.preview.versions import Source
@@ -39,7 +40,7 @@ def test_a_rule_nearly_fires(rule: Rule) -> None:
 def test_what_was_held_open_leaves_nothing_shut() -> None:
     """`state: Open` is what one sets before removing a policy."""
     target = Target(group="g", resource="things", kind="Thing", namespace="default", name="one")
-    old = Timetable(policy="default/old", time_zone="UTC", targets=(target,))
-    new = Timetable(policy="default/new", time_zone="UTC")
+    old = zoned.timetable(policy="default/old", time_zone="UTC", targets=(target,))
+    new = zoned.timetable(policy="default/new", time_zone="UTC")
     assert len(list(succession.check(old, new))) == 2
     assert not list(succession.check(replace(old, state="Open"), new))

@@ -60,12 +60,13 @@ def test_text_begins_with_the_place_as_compilers_write_it(
     """File, line, severity, object, message, rule, clusters."""
     monkeypatch.chdir(FIXTURES)
     main(["check", "--repo", "object-shared/fires", *HOME])
-    first, last = capsys.readouterr().out.splitlines()
+    first, alone, last = capsys.readouterr().out.splitlines()
+    assert alone.endswith("(policy-file-alone) [north]")
     assert first.startswith(
         "object-shared/fires/windowed/both.yaml:1: [error] v1/ConfigMap/shop/settings: is applied by"
     )
     assert first.endswith("(object-shared) [north]")
-    assert last == "object-shared/fires: 1 cluster, 3 Kustomizations, 1 policy: 1 error"
+    assert last == "object-shared/fires: 1 cluster, 3 Kustomizations, 1 policy: 1 error, 1 info"
 
 
 def test_github_and_sarif_name_file_and_line(
@@ -76,7 +77,7 @@ def test_github_and_sarif_name_file_and_line(
     main(["check", "--repo", ".", "-o", "github", *HOME])
     assert capsys.readouterr().out.startswith("::error file=clusters/north/flux.yaml,line=26,title=")
     main(["check", "--repo", ".", "-o", "sarif", *HOME])
-    (result,) = json.loads(capsys.readouterr().out)["runs"][0]["results"]
+    result, _ = json.loads(capsys.readouterr().out)["runs"][0]["results"]
     place = result["locations"][0]["physicalLocation"]
     assert place == {"artifactLocation": {"uri": "clusters/north/flux.yaml"}, "region": {"startLine": 26}}
     assert result["ruleId"] == "target-suspend"
@@ -85,7 +86,7 @@ def test_github_and_sarif_name_file_and_line(
 def test_json_has_the_results_of_the_functions_specification(capsys: pytest.CaptureFixture[str]) -> None:
     """With line and clusters among the tags."""
     main(["check", "--repo", FIRES, "-o", "json", *HOME])
-    (result,) = json.loads(capsys.readouterr().out)["results"]
+    result, _ = json.loads(capsys.readouterr().out)["results"]
     assert result["resourceRef"] == {"apiVersion": "v1", "kind": "ConfigMap", "name": "settings", "namespace": "shop"}
     assert result["tags"] == {"rule": "object-shared", "line": "1", "clusters": "north"}
     assert result["file"] == {"path": f"{FIRES}/windowed/both.yaml", "index": 0}
@@ -103,5 +104,5 @@ def test_a_finding_of_many_clusters_is_told_once(tmp_path: Path, capsys: pytest.
         (tmp_path / f"clusters/plant-{number}/flux.yaml").write_text(text)
         (tmp_path / f"clusters/plant-{number}/policy.yaml").write_text(policy)
     main(["check", "--repo", str(tmp_path), *HOME])
-    first, _ = capsys.readouterr().out.splitlines()
+    first, *_ = capsys.readouterr().out.splitlines()
     assert first.endswith("[plant-0, plant-1, plant-2, 3 more]")

@@ -31,6 +31,7 @@ CORE = {
     "target",
     "timetable",
     "wallclock",
+    "zones",
 }
 
 
@@ -53,7 +54,7 @@ def test_what_is_not_used_is_not_shipped(more: str, parts: set[str] | None) -> N
     """Modules, volume and first file have what the policy uses, and the rest is left out."""
     data = config_map(more)
     wanted = {"events", "hooks", "notes"} if parts is None else parts
-    assert {key.split(".")[1] for key in data if key.startswith("gate.")} == CORE | wanted
+    assert {key.split(".")[1] for key in data if key.startswith("gate.")} == CORE | {"__init__", "__main__"} | wanted
     assert ("hooks.json" in data) == ("hooks" in wanted)
     assert all((part in data["__main__.py"]) == (part in wanted) for part in ("events", "hooks"))
     [volume] = [item["spec"]["template"]["spec"]["volumes"][0] for item in items(more) if item["kind"] == "Job"]

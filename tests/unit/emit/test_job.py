@@ -4,14 +4,19 @@ from dataclasses import replace
 
 import pytest
 import yaml
+import zoned
 from calls import POLICY, call, wire
 
 from krm_windows.emit import Manifest, configmap, now
-from krm_windows.gate.timetable import Timetable
 from krm_windows.plan.model import Plan, Runtime
 
 PLAN = Plan(
-    "week", "flux-system", Timetable(policy="flux-system/week", time_zone="Etc/UTC"), (), (), Runtime("i:1", "Always")
+    "week",
+    "flux-system",
+    zoned.timetable(policy="flux-system/week", time_zone="Etc/UTC"),
+    (),
+    (),
+    Runtime("i:1", "Always"),
 )
 
 

@@ -5,11 +5,12 @@ from dataclasses import replace
 from datetime import timedelta
 
 import yaml
+import zoned
 from calls import POLICY, call, wire
 
 from krm_windows import emit
 from krm_windows.emit import kubectl
-from krm_windows.gate.timetable import Target, Timetable
+from krm_windows.gate.timetable import Target
 from krm_windows.plan.model import Plan, Runtime
 
 KUSTOMIZE, HELM = "kustomize.toolkit.fluxcd.io", "helm.toolkit.fluxcd.io"
@@ -21,7 +22,7 @@ WEB = Target(group=HELM, resource="helmreleases", kind="HelmRelease", namespace=
 
 def plan(*targets: Target) -> Plan:
     """Make a plan without edges for some targets."""
-    held = Timetable(policy="flux-system/week", time_zone="Etc/UTC", targets=targets)
+    held = zoned.timetable(policy="flux-system/week", time_zone="Etc/UTC", targets=targets)
     runtime = Runtime("i:1", "Always", (), "Kubectl", timedelta(minutes=2))
     return Plan("week", "flux-system", held, (), (), runtime)
 

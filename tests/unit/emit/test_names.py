@@ -4,13 +4,14 @@ import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
+import zoned
 from hypothesis import given
 from hypothesis import strategies as st
 
 from krm_windows import emit
 from krm_windows.emit import names
 from krm_windows.gate.recurrence import Recurrence
-from krm_windows.gate.timetable import Rule, Target, Timetable
+from krm_windows.gate.timetable import Rule, Target
 from krm_windows.plan.model import Plan, Runtime
 from krm_windows.plan.rights import rights
 from krm_windows.plan.wakeups import WakeUp, Wording, wake_ups
@@ -29,7 +30,7 @@ def plan(
     targets = tuple(
         Target(group="g.example.org", resource="things", kind="Thing", namespace=space, name="t") for space in spaces
     )
-    timetable = Timetable(
+    timetable = zoned.timetable(
         policy=f"{namespace}/{name}",
         time_zone="Europe/Berlin",
         windows=tuple(

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+import zoned
 from api_server import GROUP, Api, Fault, dropped, marked, status
 
 from krm_windows.gate import events, hooks
@@ -14,7 +15,7 @@ from krm_windows.gate.__main__ import Gate
 from krm_windows.gate.decide import Decision, decide
 from krm_windows.gate.kubernetes import Cluster, dig
 from krm_windows.gate.marks import HOLD, mark
-from krm_windows.gate.timetable import Rule, Target, Timetable
+from krm_windows.gate.timetable import Rule, Target
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -22,7 +23,7 @@ MARK, THEIRS = marked("flux-system/p"), {mark("flux-system/other"): marked("flux
 APPS = Target(
     group=GROUP, version="v1", resource="kustomizations", kind="Kustomization", namespace="flux-system", name="apps"
 )
-POLICY = Timetable(
+POLICY = zoned.timetable(
     policy="flux-system/p",
     time_zone="Europe/Berlin",
     targets=(APPS,),

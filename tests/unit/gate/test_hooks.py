@@ -10,6 +10,7 @@ from pathlib import Path
 from time import monotonic, sleep
 
 import pytest
+import zoned
 from api_server import Api, Fault, Handler, edited, kustomization, marked, path_of, status
 
 from krm_windows.gate import hooks
@@ -33,7 +34,7 @@ PACE = {"pause": 0.01, "grace": 0.0}
 MORNING = Rule("windows.morning", NOON - 4 * HOUR, NOON)
 AFTERNOON = Rule("windows.afternoon", NOON + HOUR, NOON + 4 * HOUR)
 APPS, INFRA = kustomization("apps", "v1"), kustomization("infra", "v1")
-POLICY = Timetable(policy="flux-system/p", time_zone="UTC", targets=(APPS,), windows=(MORNING, AFTERNOON))
+POLICY = zoned.timetable(policy="flux-system/p", time_zone="UTC", targets=(APPS,), windows=(MORNING, AFTERNOON))
 BOTH = replace(POLICY, targets=(APPS, INFRA))
 
 

@@ -16,6 +16,7 @@ from time import monotonic
 from typing import TypeVar
 
 import pytest
+import zoned
 from api_server import GROUP, TLS, Api, Fault, Handler, body, hand, kustomization, marked, raw, said, status
 
 from krm_windows.gate import events, hooks
@@ -31,7 +32,7 @@ from krm_windows.gate.timetable import Rule, Target, Timetable
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
 INFRA, APPS = kustomization("infra", "v1"), kustomization("apps", "v1")
-SHUT = Timetable(policy="flux-system/p", time_zone="UTC", targets=(INFRA, APPS))
+SHUT = zoned.timetable(policy="flux-system/p", time_zone="UTC", targets=(INFRA, APPS))
 ALWAYS = replace(SHUT, outside_windows="Open")
 MORNING = replace(SHUT, windows=(Rule("windows.morning", NOON - 4 * HOUR, NOON),))
 OURS, NOTE = mark("flux-system/p"), mark("flux-system/p", HOOKS)

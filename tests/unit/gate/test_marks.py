@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+import zoned
 from api_server import Api, Json, edited, hand, kustomization, marked
 
 from krm_windows.gate import hooks
@@ -20,7 +21,7 @@ from krm_windows.gate.timetable import Rule, Timetable
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
 APPS = kustomization("apps", "v1")
-SHUT = Timetable(policy="flux-system/p", time_zone="UTC", targets=(APPS,))
+SHUT = zoned.timetable(policy="flux-system/p", time_zone="UTC", targets=(APPS,))
 ALWAYS = replace(SHUT, outside_windows="Open")
 MORNING = replace(SHUT, windows=(Rule("windows.morning", NOON - 4 * HOUR, NOON),))
 OURS, THEIRS, NOTE = mark("flux-system/p"), mark("flux-system/q"), mark("flux-system/p", HOOKS)

@@ -5,7 +5,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -31,7 +30,6 @@ def run(tmp_path: Path, port: int, account: Path) -> Run:
         path = tmp_path / "gate" / item["path"]
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(data[item["key"]])
-    (tmp_path / "gate" / "tzdata").symlink_to(str(files("tzdata")))
     environment = os.environ | {"KUBERNETES_SERVICE_HOST": "127.0.0.1", "KUBERNETES_SERVICE_PORT": str(port)}
 
     def program(*flags: str) -> tuple[int, list[dict[str, object]]]:

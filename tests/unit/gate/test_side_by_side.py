@@ -8,6 +8,7 @@ from pathlib import Path
 from threading import Barrier
 
 import pytest
+import zoned
 from api_server import Api, Handler, kustomization
 
 from krm_windows.gate.__main__ import Gate
@@ -19,7 +20,7 @@ from krm_windows.gate.timetable import Timetable
 LOOKS = 6
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 TARGETS = (kustomization("infra"), kustomization("apps"))
-SHUT = Timetable(policy="flux-system/p", time_zone="UTC", targets=TARGETS)
+SHUT = zoned.timetable(policy="flux-system/p", time_zone="UTC", targets=TARGETS)
 ALWAYS = replace(SHUT, outside_windows="Open")
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
+import zoned
 from api_server import marked
 
 from krm_windows.gate.decide import Decision
@@ -17,7 +18,7 @@ from krm_windows.gate.timetable import Target, Timetable
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 OPEN = Decision(open=True, rules=("windows.week",), reason="windows.week", since=None, until=None)
 CLOSED = Decision(open=False, rules=(), reason="no window is open", since=NOW - timedelta(hours=1), until=None)
-POLICY = Timetable(policy="flux-system/p", time_zone="UTC", former_names=("flux-system/old",))
+POLICY = zoned.timetable(policy="flux-system/p", time_zone="UTC", former_names=("flux-system/old",))
 APPS = Target(
     group="g", resource="rs", kind="K", namespace="n", name="apps", applied=("lastAppliedRevision", "history")
 )
@@ -114,14 +115,14 @@ WAITS = replace(POLICY, first_apply="Wait")
         ("the time is up", replace(POLICY, adopt_until=NOW), OPEN, found({}, suspended=True), {}),
         (
             "the wall clock says the time is up",
-            replace(POLICY, time_zone="Europe/Berlin", adopt_until=datetime(2026, 11, 20, 13)),
+            replace(zoned.moved(POLICY, "Europe/Berlin"), adopt_until=datetime(2026, 11, 20, 13)),
             OPEN,
             found({}, suspended=True),
             {},
         ),
         (
             "the wall clock says there is a minute left",
-            replace(POLICY, time_zone="Europe/Berlin", adopt_until=datetime(2026, 11, 20, 13, 1)),
+            replace(zoned.moved(POLICY, "Europe/Berlin"), adopt_until=datetime(2026, 11, 20, 13, 1)),
             OPEN,
             found({}, suspended=True),
             patch({}, suspend=False),

@@ -4,9 +4,11 @@ import json
 from datetime import UTC, datetime, time, timedelta
 
 import pytest
+import zoned
 
 from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.timetable import Rule, Target, Timetable, load, salvage
+from krm_windows.plan import zone_rules
 from krm_windows.plan.timetable import dump
 
 APPS = Target(
@@ -26,7 +28,7 @@ CLUSTER = Target(
     name="edge",
     field=("spec", "paused"),
 )
-FULL = Timetable(
+FULL = zoned.timetable(
     policy="flux-system/no-deploy-friday",
     time_zone="Europe/Berlin",
     cluster="munich",
@@ -48,19 +50,23 @@ FULL = Timetable(
 )
 
 
-@pytest.mark.parametrize("timetable", [FULL, Timetable(policy="a/b", time_zone="UTC")])
+@pytest.mark.parametrize("timetable", [FULL, zoned.timetable(policy="a/b", time_zone="UTC")])
 def test_round_trip(timetable: Timetable) -> None:
     """What is dumped is read back, equal."""
     assert load(json.dumps(dump(timetable))) == timetable
 
 
+RULES = zone_rules.make("UTC")
+
+
 def test_the_form_is_small_and_plain() -> None:
     """Defaults are left out; a reviewer can read the rest."""
     week = Rule("windows.week", Recurrence(minutes=frozenset({0}), hours=frozenset({8})), time(17))
-    assert dump(Timetable(policy="a/b", time_zone="UTC", windows=(week,), targets=(CLUSTER,))) == {
+    assert dump(zoned.timetable(policy="a/b", time_zone="UTC", windows=(week,), targets=(CLUSTER,))) == {
         "formatVersion": 1,
         "policy": "a/b",
         "timeZone": "UTC",
+        "zoneRules": {"release": RULES.release, "before": "+00:00 UTC", "transitions": [], "rule": "UTC0"},
         "windows": [{"name": "windows.week", "begins": {"minutes": [0], "hours": [8]}, "ends": "17:00"}],
         "targets": [
             {

@@ -1,10 +1,14 @@
 """The wall clock never runs backwards, and every moment on it happens exactly once."""
 
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta, tzinfo
 
 import pytest
+import zoned
 
-from krm_windows.gate.wallclock import instant, wall, zone
+from krm_windows.gate.wallclock import instant, wall
+from krm_windows.schedule import zones
+from krm_windows.schedule.zones import zone
 
 MINUTE = timedelta(minutes=1)
 
@@ -40,8 +44,9 @@ def test_clocks_change_there(name: str, change: datetime) -> None:
     assert (at - MINUTE).astimezone(tz).utcoffset() != at.astimezone(tz).utcoffset()
 
 
+@pytest.mark.parametrize("zone", [zones.zone, zoned.zone])
 @pytest.mark.parametrize(("name", "change"), CHANGES)
-def test_wall_is_the_highest_reading_so_far(name: str, change: datetime) -> None:
+def test_wall_is_the_highest_reading_so_far(name: str, change: datetime, zone: Callable[[str], tzinfo]) -> None:
     """Walked minute by minute across a change; and `instant` gives the first minute at which a reading is reached."""
     tz = zone(name)
     first, *minutes = [change.replace(tzinfo=UTC) + MINUTE * count for count in range(-27 * 60, 27 * 60)]

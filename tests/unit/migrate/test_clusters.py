@@ -92,6 +92,13 @@ def test_a_cluster_for_the_whole_repository_needs_no_name() -> None:
     assert clusters(run(files)) == {None}
 
 
+def test_the_only_cluster_of_a_repository_needs_no_name() -> None:
+    """Unless its directory is one of several that could be."""
+    for folder, name in (("kubernetes/flux/cluster", None), ("fleet/clusters/north", "north")):
+        sync = {"flux-system/gotk-sync.yaml": flux("flux-system", f"./{folder}")}
+        assert clusters(run(at(folder, {**WINDOW, **sync}))) == {name}
+
+
 def test_windows_of_which_no_cluster_is_known_make_no_policy() -> None:
     """They are named, and the last line says that there is no policy, and why."""
     files = {"clusters/north/settings.yaml": SETTINGS, **at("elsewhere", WINDOW)}

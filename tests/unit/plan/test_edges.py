@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise, takewhile
 
 import pytest
+import zoned
 from calls import POLICY
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -48,7 +49,7 @@ def windows(draw: st.DrawFn) -> tuple[Rule, ...]:
 
 def timetable(*rules: Rule) -> Timetable:
     """Make a timetable in a zone without clock changes."""
-    return Timetable(policy="a/b", time_zone="Etc/UTC", windows=rules)
+    return zoned.timetable(policy="a/b", time_zone="Etc/UTC", windows=rules)
 
 
 def fired(wake_ups: tuple[WakeUp, ...]) -> list[tuple[datetime, bool]]:

@@ -2,12 +2,13 @@
 
 from datetime import UTC, date, datetime, time, timedelta
 
+import zoned
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from work import steps
 
 from krm_windows.gate.recurrence import EVERY_DAY, EVERY_MONTH, EVERY_WEEKDAY, Recurrence
-from krm_windows.gate.timetable import Rule, Timetable
+from krm_windows.gate.timetable import Rule
 from krm_windows.plan import minutes
 from krm_windows.plan.edges import edges
 from krm_windows.plan.wakeups import Wording
@@ -45,7 +46,7 @@ def test_a_minute_is_open_where_the_evaluator_says_so(
     whole = 0
     for rule in rules:
         whole |= SPAN.open(rule)
-    held = Timetable(policy="a/b", time_zone="Etc/UTC", windows=rules)
+    held = zoned.timetable(policy="a/b", time_zone="Etc/UTC", windows=rules)
     for segment in timeline(held, FIRST, LAST):
         begins, ends = (SPAN.minute(at.date()) + at.hour * 60 + at.minute for at in (segment.begins, segment.ends))
         full = (1 << ends - begins) - 1
@@ -57,7 +58,7 @@ def test_many_edges_cost_no_more_than_few() -> None:
 
     def work(past: range, window: timedelta | Recurrence) -> int:
         begins = Recurrence(frozenset(past), months=frozenset({1, 2, 3, 4, 5, 6}))
-        held = Timetable(policy="a/b", time_zone="Etc/UTC", windows=(Rule("windows.a", begins, window),))
+        held = zoned.timetable(policy="a/b", time_zone="Etc/UTC", windows=(Rule("windows.a", begins, window),))
         edges(held, Wording())
         return steps(lambda: edges(held, Wording()))
 

@@ -4,6 +4,7 @@ from datetime import UTC, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
+import zoned
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
@@ -65,7 +66,7 @@ def timetables(draw: st.DrawFn) -> Timetable:
         kind: tuple(draw(rules(kind, number)) for number in range(draw(st.integers(0, most))))
         for kind, most in {"windows": 3, "freezes": 2, "overrides": 2}.items()
     }
-    return Timetable(
+    return zoned.timetable(
         policy="flux-system/week",
         time_zone=draw(st.sampled_from(("Europe/Berlin", "America/St_Johns", "Asia/Kolkata", "Etc/UTC"))),
         outside_windows="Closed" if several["windows"] else "Open",
@@ -88,7 +89,7 @@ def steady(zone: ZoneInfo, at: datetime) -> bool:
 
 
 @example(
-    Timetable(
+    zoned.timetable(
         policy="flux-system/week",
         time_zone="Etc/UTC",
         outside_windows="Open",
@@ -110,7 +111,7 @@ def test_every_edge_is_covered(timetable: Timetable) -> None:
 
 def looks_of(wording: Wording = Wording(), interval: timedelta = QUARTER, **fields: object) -> dict[str, WakeUp]:  # noqa: B008 - frozen
     """Return the wake-ups of a timetable by their slugs."""
-    timetable = Timetable(policy="flux-system/week", time_zone="Europe/Berlin", **fields)
+    timetable = zoned.timetable(policy="flux-system/week", time_zone="Europe/Berlin", **fields)
     return {look.slug: look for look in wake_ups(timetable, wording, interval)}
 
 
@@ -190,6 +191,6 @@ def test_given_names_are_always_there() -> None:
     """A name that the policy gives is never merged away, and takes the place of one that we would have made."""
     windows = tuple(Rule(f"windows.{name}", MONDAY, THURSDAY) for name in ("a", "b", "c"))
     wording = Wording(given={"windows.b": Given(open="first"), "windows.c": Given(open="second")})
-    looks = wake_ups(Timetable(policy="p/q", time_zone="Etc/UTC", windows=windows), wording, QUARTER)
+    looks = wake_ups(zoned.timetable(policy="p/q", time_zone="Etc/UTC", windows=windows), wording, QUARTER)
     assert [look.given for look in looks if look.schedule == "0 8 * * 1"] == ["first", "second"]
     assert [look.slug for look in looks if look.schedule == "0 17 * * 4"] == ["close-a"]

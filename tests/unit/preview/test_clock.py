@@ -5,8 +5,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from krm_windows.gate.wallclock import zone
 from krm_windows.preview.clock import changes, shown, words
+from krm_windows.schedule.zones import zone
 
 BERLIN = zone("Europe/Berlin")
 

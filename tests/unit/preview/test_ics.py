@@ -5,6 +5,7 @@ from datetime import UTC, date, datetime
 
 import icalendar
 import pytest
+import zoned
 
 from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.timetable import Rule, Target, Timetable
@@ -16,7 +17,7 @@ THURSDAY = Recurrence(minutes=frozenset({0}), hours=frozenset({17}), weekdays=fr
 TARGET = Target(
     group="g", resource="kustomizations", kind="Kustomization", namespace="flux-system", name="äpfel;b,c\\d" * 9
 )
-WEEK = Timetable(
+WEEK = zoned.timetable(
     policy="flux-system/week",
     cluster="plant-7",
     time_zone="Europe/Berlin",
@@ -72,5 +73,5 @@ def test_events_of_clusters_and_policies_differ() -> None:
 
 def test_what_never_closes_is_one_event() -> None:
     """There is no true edge, so the range gives both."""
-    [event] = events(Timetable(policy="a/b", time_zone="UTC", outside_windows="Open"), date(2026, 3, 23), 7)
+    [event] = events(zoned.timetable(policy="a/b", time_zone="UTC", outside_windows="Open"), date(2026, 3, 23), 7)
     assert (event.start, event.end) == (datetime(2026, 3, 23, tzinfo=UTC), datetime(2026, 3, 30, tzinfo=UTC))

@@ -4,6 +4,7 @@ from datetime import date, datetime, timedelta
 from xml.etree import ElementTree as ET
 
 import pytest
+import zoned
 
 from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.timetable import Rule, Timetable
@@ -23,7 +24,7 @@ LATER = Rule("freezes.later", datetime(2027, 3, 30), datetime(2027, 4, 1), "Book
 
 def timetable(cluster: str | None = None, zone: str = "Europe/Berlin", policy: str = "flux-system/week") -> Timetable:
     """A week with two freezes and an override."""
-    return Timetable(
+    return zoned.timetable(
         policy=policy, cluster=cluster, time_zone=zone, windows=(WEEK,), freezes=(FREEZE, LATER), overrides=(FIX,)
     )
 
@@ -105,7 +106,7 @@ EVERY_TEN = Rule("windows.tens", Recurrence(minutes=frozenset(range(0, 60, 10)))
 )
 def test_windows_too_fine_to_see(days: int, drawn_bars: list[str]) -> None:
     """Many short windows are never one block of "open": a bar of its own kind stands for them, and says how many."""
-    tens = Timetable(policy="flux-system/tens", time_zone="UTC", windows=(EVERY_TEN,))
+    tens = zoned.timetable(policy="flux-system/tens", time_zone="UTC", windows=(EVERY_TEN,))
     picture = drawn(tens, days=days)
     bars = crowd.bars(picture.rows[0], picture.bands[0])
     assert [fact.kind for _, fact in bars] == drawn_bars

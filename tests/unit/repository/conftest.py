@@ -1,5 +1,6 @@
 """What the tests of this room start from: trees written from texts by their paths, and what follows from them."""
 
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -27,6 +28,16 @@ def write(tmp_path: Path) -> Write:
         return Checkout.at(tmp_path / "tree")
 
     return written
+
+
+@pytest.fixture
+def builder(tool: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> Iterator[Builder]:
+    """kustomize."""
+    monkeypatch.setenv("PATH", str(tool("kustomize").parent))
+    found = Builder.find()
+    assert found
+    with found:
+        yield found
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """What is built is what kustomize builds, once, from nothing but the files that the build was given."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -51,16 +51,6 @@ def built(tree: Checkout, builder: Builder | None, **changes: str | list[object]
     request = Request.of("apps", changes)  # type: ignore[arg-type]
     builds.build([request])
     return builds.done[request]
-
-
-@pytest.fixture
-def builder(tool: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> Iterator[Builder]:
-    """kustomize."""
-    monkeypatch.setenv("PATH", str(tool("kustomize").parent))
-    found = Builder.find()
-    assert found
-    with found:
-        yield found
 
 
 @pytest.mark.parametrize("name", PLAIN)

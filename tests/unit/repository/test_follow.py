@@ -195,3 +195,25 @@ spec:
     found = follow({NORTH: SYNC + generator + apps, "apps/north/a.yaml": config_map()})
     assert names(found.clusters[0], "apps") == {"ConfigMap shop/settings"}
     assert not found.notices
+
+
+def test_a_root_is_built_as_its_own_kustomization_changes_it(follow: Followed) -> None:
+    """Its patches may be what gives the children theirs."""
+    patch = (
+        "  patches:\n    - target: {kind: Kustomization, name: apps}\n"
+        "      patch: |\n        - {op: replace, path: /spec/path, value: ./other}\n"
+    )
+    root = SYNC.replace("  prune: true\n", f"  prune: true\n{patch}")
+    (north,) = follow({NORTH: root + kustomization("apps"), "other/a.yaml": config_map()}).clusters
+    assert names(north, "apps") == {"ConfigMap shop/settings"}
+
+
+@pytest.mark.parametrize("ignored", [True, False])
+def test_components_that_are_not_there_may_be_ignored(ignored: bool, follow: Followed) -> None:  # noqa: FBT001
+    """Where the Kustomization says so (Flux 2.7)."""
+    spec = f"  components: [../gone, ../part]\n  ignoreMissingComponents: {str(ignored).lower()}\n"
+    part = "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nnamePrefix: a-\n"
+    files = {NORTH: kustomization("apps", spec), "apps/a.yaml": config_map(), "part/kustomization.yaml": part}
+    found = follow(files)
+    assert names(found.clusters[0], "apps") == ({"ConfigMap shop/a-settings"} if ignored else set())
+    assert bool(found.notices) is not ignored

@@ -104,3 +104,15 @@ def test_variables_are_put_in_before_inputs_are(follow: Followed) -> None:
     flux = kustomization("sets", "  postBuild: {substitute: {TENANT: blue}}\n")
     text = SET.format(inputs="inputs: [{tenant: '${TENANT}', closed: false}]")
     assert met(follow({NORTH: flux, "sets/s.yaml": text, **TENANTS})) == ["flux-system", "sets", "apps-blue"]
+
+
+def test_a_few_lines_that_come_to_too_much_are_said(follow: Followed) -> None:
+    """Nothing of them is made."""
+    large = "x" * 50_000
+    text = SET.format(inputs=f"inputs: [{{tenant: blue, closed: false, large: {large}}}]")
+    text = text.replace(
+        "    - apiVersion: v1\n", "    - apiVersion: v1\n      data: [" + "<< inputs.large >>, " * 100 + "]\n"
+    )
+    found = follow({NORTH: text, **TENANTS})
+    assert met(found) == ["flux-system"]
+    assert "more than 4000000 characters" in found.notices[0].message

@@ -1,0 +1,26 @@
+"""Where in a policy's file a finding is: for those that a person looks for in the file at once."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from krm_windows import rules
+from krm_windows.checks import report
+from krm_windows.inventory import ref_of
+from krm_windows.krm import KubeObject
+from krm_windows.results import Result
+
+_PLACED = frozenset({rules.CLUSTER_NULL.id, rules.LOCAL_CONFIG.id})
+
+
+def placed(results: Iterable[Result], policies: Mapping[str, KubeObject]) -> list[Result]:
+    """Return results with file and line behind their words, where they are about one of the policies, by file."""
+    known = {str(ref_of(config)): (file, config) for file, config in policies.items()}
+    return [_placed(result, known.get(str(result.resource_ref))) for result in results]
+
+
+def _placed(result: Result, policy: tuple[str, KubeObject] | None) -> Result:
+    if policy is None or result.tags.get("rule") not in _PLACED or result.file is not None:
+        return result
+    file, config = policy
+    path = result.field.path if result.field else ""
+    return replace(result, message=f"{result.message} ({file}:{report.line(config, path)})")

@@ -1,0 +1,63 @@
+"""`krm-windows verify` of a directory: a kustomization is what kustomize makes of it, not the files that lie there."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from krm_windows.cli import main
+
+POLICY = """\
+apiVersion: krm-windows.dev/v1alpha1
+kind: WindowPolicy
+metadata: {name: office-hours, namespace: flux-system}
+spec:
+  timeZone: Europe/Berlin
+  targets: [{kind: Kustomization, names: [apps], mustExist: false}]
+  windows: {working-week: {opens: Mon 08:00, closes: Thu 17:00}}
+  clusters: {north: {interval: 5m}}
+"""
+
+
+@pytest.fixture
+def fleet(tmp_path: Path, tool: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A policy rendered for a cluster as patches of a base, and kustomize."""
+    monkeypatch.setenv("PATH", str(tool("kustomize").parent), prepend=":")
+    (tmp_path / "policy.yaml").write_text(POLICY)
+    assert main(["render", str(tmp_path / "policy.yaml"), "--all-clusters", "-o", str(tmp_path / "fleet")]) == 0
+    return tmp_path
+
+
+def verified(fleet: Path, *options: str) -> int:
+    """Verify what was rendered for the cluster."""
+    place = fleet / "fleet/clusters/north/reconciliation-window"
+    policy = str(fleet / "policy.yaml")
+    return main(["verify", str(place), "--policy", policy, "--cluster", "north", *options])
+
+
+def test_patches_of_a_base_are_verified_as_they_are_built(fleet: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """And a policy that has changed since is found."""
+    assert verified(fleet, "--root", str(fleet)) == 0, capsys.readouterr().err
+    (fleet / "policy.yaml").write_text(POLICY.replace("5m", "10m"))
+    assert verified(fleet, "--root", str(fleet)) == 1
+    assert "emitted-missing" in "".join(capsys.readouterr())
+
+
+def test_a_base_that_may_not_be_read_is_said(fleet: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Half of a build proves nothing; the stream of one that is made elsewhere does."""
+    assert verified(fleet) == 1
+    said = capsys.readouterr().err
+    assert "cannot be verified as a whole" in said
+    assert "krm-windows verify -" in said
+    assert verified(fleet, "--root", str(fleet / "fleet/reconciliation-window")) == 1
+    assert "must lie in" in capsys.readouterr().err
+
+
+def test_a_policy_among_the_plugins_is_not_run(fleet: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """So what it would emit is not there to be verified."""
+    place = fleet / "plugin"
+    place.mkdir()
+    (place / "kustomization.yaml").write_text("transformers: [policy.yaml]\n")
+    (place / "policy.yaml").write_text(POLICY)
+    assert main(["verify", str(place), "--policy", str(fleet / "policy.yaml"), "--cluster", "north"]) == 1
+    assert "a WindowPolicy among the plugins is not run here" in capsys.readouterr().err
