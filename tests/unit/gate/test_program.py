@@ -400,7 +400,7 @@ def test_run_and_leave_to_the_next(api: Api, run: Run) -> None:
     api.fault("PATCH", "infra", status(403))
     code, log = run(text(SHUT), "--leave-to-next")
     assert (code, log[-1]["failed"], state(api, "infra")[0]) == (0, [], True)
-    assert run(text(replace(SHUT, time_zone="Mars/Olympus")), "--leave-to-next")[0] == 1
+    assert run(json.dumps(dump(SHUT) | {"formatVersion": 2}), "--leave-to-next")[0] == 1
 
 
 def test_run_waits_for_a_near_edge(api: Api, run: Run) -> None:
