@@ -7,6 +7,8 @@ import decisions
 import fleet
 import function
 import gate
+import lost_looks
+import migrations
 import repositories
 
 MEASUREMENTS = {
@@ -15,7 +17,9 @@ MEASUREMENTS = {
     "decisions": decisions.run,
     "fleet": fleet.run,
     "gate": gate.run,
+    "lost_looks": lost_looks.run,
     "repositories": repositories.run,
+    "migrations": migrations.run,
 }
 
 

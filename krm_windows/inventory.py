@@ -5,6 +5,7 @@ Only items of the kinds that are asked for are looked into; all others stay the 
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from krm_windows.gateable import group_of
 from krm_windows.krm import KubeObject
@@ -61,12 +62,20 @@ class Resource:
         return value if isinstance(value, str) else ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Inventory:
     """The items of a stream that matter; `visible` is false where no resources were given at all (a generator)."""
 
     resources: tuple[Resource, ...]
     visible: bool
+
+    @cached_property
+    def _named(self) -> dict[tuple[str, str, str], list[Resource]]:
+        """The objects by group, kind and name: every target is looked up, and there may be thousands."""
+        found: dict[tuple[str, str, str], list[Resource]] = {}
+        for resource in self.resources:
+            found.setdefault((resource.group, resource.kind, resource.name), []).append(resource)
+        return found
 
     def of(self, group: str, kind: str, namespace: str) -> list[Resource]:
         """Return the objects of a kind in a namespace; one that has no namespace yet counts as in any."""
@@ -74,7 +83,8 @@ class Inventory:
 
     def find(self, group: str, kind: str, namespace: str, name: str) -> Resource | None:
         """Return one object, the one that names its namespace first."""
-        found = [resource for resource in self.of(group, kind, namespace) if resource.name == name]
+        named = self._named.get((group, kind, name), ())
+        found = [resource for resource in named if resource.namespace in ("", namespace)]
         return max(found, key=lambda resource: resource.namespace, default=None)
 
 

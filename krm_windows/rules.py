@@ -99,6 +99,7 @@ QUANTITY_SYNTAX = _error("quantity-syntax", "A text is no quantity of Kubernetes
 RESOURCES = _error("resources", "A Pod would ask for more than it may use up, or have less than a look takes.")
 TARGET_SELECTOR = _error("target-selector", "A target needs exactly one of `names` and `matchLabels`.")
 TOO_MANY = _error("too-many", "A list or a map of the policy has more entries than can be read or applied.")
+TOO_LARGE = _error("too-large", "An object would be larger than Kubernetes, etcd or kubectl take.")
 TARGET_DUPLICATE = _error("target-duplicate", "A target is named twice.")
 TARGET_KIND = _error("target-kind", "A target's kind is not known, and how to suspend it is not said.")
 SUSPEND_FIELD = _error("suspend-field", "A target's field does not stop reconciliation when it is true.")
@@ -133,6 +134,7 @@ KUBECTL_FIELD = _error("kubectl-field", "A field that the actuator `Kubectl` can
 KUBECTL_UNION = _error("kubectl-union", "No schedules fire at exactly the edges of the windows; `Gate` needs none.")
 KUBECTL_DEADLINE = _error("kubectl-deadline", "Two edges are so close that a late Job of one would undo the other.")
 KUBECTL_CLOCK_CHANGE = _error("kubectl-clock-change", "A clock change skips, repeats or moves an edge that acts.")
+KUBECTL_ZONE = _warning("kubectl-zone", "The rules of the zone changed lately; the controller's copy may be older.")
 KUBECTL_LIFTS = _warning("kubectl-lifts", "The actuator `Kubectl` opens what a person suspended, too.")
 
 # The stream: what a transformer finds and changes.
@@ -151,6 +153,9 @@ CONFIG_PATH = _warning("config-path", "An annotation on the policy narrows what 
 
 # The final stream: what `verify` finds.
 NOT_RUN = _error("not-run", "Nothing of the policy is in the output: the function was not run.")
+ZONE_RELEASE = _info("zone-release", "It was built with another release of the zone data, which says the same.")
+ZONE_RULES_CHANGED = _warning("zone-rules-changed", "The rules of the time zone are not those that it was built with.")
+ZONE_RULES_OLDER = _error("zone-rules-older", "This builder's zone data is older than that of the output, and differs.")
 STALE = _error("stale", "The timetable in the output is not what the policy compiles to.")
 EMITTED_MISSING = _error("emitted-missing", "Something that the policy yields is missing from the output.")
 REFERENCE_BROKEN = _error("reference-broken", "A Job refers to an account or a ConfigMap that is not beside it.")

@@ -101,11 +101,20 @@ def _failed(error: Exception, *, debug: bool) -> ExitCode:
     return ExitCode.FAILURE
 
 
+def _version(arguments: Sequence[str]) -> str:
+    """Return what `--version` says: the release of this program, and that of the zone data in use."""
+    if "--version" not in arguments:
+        return ""
+    from krm_windows.schedule import zones  # noqa: PLC0415 - no other command says it
+
+    return f"krm-windows {__version__}, zone data {zones.release()}"
+
+
 def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     parser = output.Parser(
         prog="krm-windows", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--version", action="version", version=f"krm-windows {__version__}")
+    parser.add_argument("--version", action="version", version=_version(arguments))
     _debug(parser, default=False)
     parser.add_argument("--strict", action="store_true", help="as a function: exit 1 on warnings too")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from krm_windows import emit, rules, tree
-from krm_windows.checks import readonly, succession
+from krm_windows.checks import readonly, succession, zone_release
 from krm_windows.checks.overlap import Claim
 from krm_windows.cli import chosen, destinations, fleet, inputs, places, report
 from krm_windows.exit_codes import ExitCode
@@ -55,6 +55,9 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         return report.show(results, strict=arguments.strict)
     if not arguments.uninstall:
         results = [*results, *about(config, Elsewhere(arguments.output).check(Claim.of(plan.timetable)))]
+    built = zone_release.recorded(map(KubeObject.parse, _older(arguments.output)), plan)
+    results = [*results, *about(config, list(zone_release.check(plan, built)))]
+    plan = zone_release.kept(plan, built)
     forgotten = succession.forgotten(_older(arguments.output), [plan.timetable])
     code = report.show([*results, *about(config, forgotten)], strict=arguments.strict)
     if code is not ExitCode.FINE:

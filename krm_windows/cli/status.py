@@ -11,14 +11,14 @@ from krm_windows.exit_codes import ExitCode
 from krm_windows.krm import InputError, KubeObject
 from krm_windows.plan import kinds
 from krm_windows.policy.model import WindowPolicy
-from krm_windows.preview.versions import Choice, Source
+from krm_windows.preview.versions import Choice, Source, Version
 from krm_windows.results import Result
 from krm_windows.status import records, text
-from krm_windows.status.objects import Thing, queries, read
+from krm_windows.status.objects import Thing, closer, queries, read
 from krm_windows.status.report import Report
 from krm_windows.status.report import report as judge
 from krm_windows.workspace.errors import WorkspaceError
-from krm_windows.workspace.kubectl import Kubectl
+from krm_windows.workspace.kubectl import Kubectl, Query
 
 _PAUSE = 5  # seconds between two looks at the cluster
 
@@ -81,7 +81,24 @@ class _Asked:
         read_into = kinds(policy)
         items = [*self.source.items, *(KubeObject.from_value(each) for each in things if each.get("kind") in read_into)]
         versions, results = Source(self.source.config, items).versions(choice)
-        return (judge(versions[0], things, _at(self.arguments)) if versions else None), results
+        return (self._report(versions[0], things) if versions else None), results
+
+    def _report(self, version: Version, things: list[Thing]) -> Report:
+        """Judge; where a look is overdue, kubectl is asked for what may say why."""
+        at, has_asked = _at(self.arguments), not self.arguments.filename
+        found = judge(version, things, at, has_asked=has_asked)
+        if not has_asked or not found.is_overdue(at, version.policy.spec.interval):
+            return found
+        more = [thing for query in closer(version.policy) for thing in self._willing(query)]
+        return judge(version, [*things, *more], at, has_asked=True)
+
+    def _willing(self, query: Query) -> list[Thing]:
+        """Ask for what is not needed: who may not read it, or has none of it, is told the rest."""
+        kubectl = Kubectl(self.arguments.kubeconfig, self.arguments.context)
+        try:
+            return _read("kubectl", kubectl.get(query))
+        except WorkspaceError:
+            return []
 
     def _things(self, policy: WindowPolicy) -> list[Thing]:
         name = self.arguments.filename

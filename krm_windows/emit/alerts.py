@@ -21,7 +21,7 @@ _FAILURE = "krm_windows:last_failed_look:timestamp_seconds"
 _EDGES = {
     "open-": ("KrmWindowsNotOpened", "a window of {policy} opened, and no look has succeeded since"),
     "close-": ("KrmWindowsNotClosed", "a window of {policy} closed, and no look has succeeded since"),
-    "edge-": ("KrmWindowsEdgeMissed", "a dated rule of {policy} began or ended, and no look has succeeded since"),
+    "edge-": ("KrmWindowsEdgeMissed", "something of {policy} may have begun or ended, and no look has succeeded since"),
 }
 _KINDS = "customresource_group, customresource_kind, target_namespace, target_name"
 Rule = dict[str, object]

@@ -86,15 +86,30 @@ def _timetable(plan: Plan) -> str:
 
 
 def _lines(value: object, indent: str = "  ") -> str:
-    """Write a list with a line for each item, an object with one for each key, and everything below in one line."""
+    """Write a list with a line for each item, an object with one for each key, and everything below in one line.
+
+    Of targets, each namespace and each name has its own line.
+    """
     inner = f"{indent}  "
     if isinstance(value, list):
-        items = [f"{inner}{escape.json_line(item)}" for item in value]
+        items = [f"{inner}{_item(item)}" for item in value]
         return "[\n" + ",\n".join(items) + f"\n{indent}]"
     if isinstance(value, dict):
         items = [f"{inner}{json.dumps(key)}: {_lines(item, inner)}" for key, item in value.items()]
         return "{\n" + ",\n".join(items) + f"\n{indent}}}"
     return escape.json_line(value)
+
+
+def _item(item: object) -> str:
+    if not isinstance(item, dict) or "objects" not in item:
+        return escape.json_line(item)
+    kind = escape.json_line({key: value for key, value in item.items() if key != "objects"})
+    objects = ",\n".join(f"    [{_names(names)}]" for names in item["objects"])
+    return f'{kind[:-1]}, "objects": [\n{objects}]}}'
+
+
+def _names(names: list[str]) -> str:
+    return ",\n    ".join(map(escape.json_line, names))
 
 
 def _harmless(timetable: Timetable) -> Timetable:

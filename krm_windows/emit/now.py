@@ -1,8 +1,9 @@
 """The Job that runs as soon as it is applied."""
 
 import json
+from dataclasses import replace
 
-from krm_windows.emit import gate, kubectl, names
+from krm_windows.emit import configmap, gate, kubectl, names
 from krm_windows.emit.job import unfailing_spec
 from krm_windows.emit.labels import FORCE, metadata
 from krm_windows.emit.manifest import Manifest
@@ -16,13 +17,22 @@ def look(plan: Plan, config: Manifest) -> Manifest:
     """
     leaves = ["--leave-to-next"] if plan.wake_ups else []
     spec = unfailing_spec(plan, gate.pod(plan, "--allow-missing", *leaves))
-    return _job(plan, spec, [config, spec])
+    around = {**config, "data": {**config["data"], **configmap.tables(_of_any_release(plan))}}
+    return _job(plan, spec, [around, spec])
 
 
 def lift(plan: Plan) -> Manifest:
     """Return the Job that opens all targets, where no edge will do it any more."""
     spec = unfailing_spec(plan, kubectl.pod(plan, suspend=False))
     return _job(plan, spec, spec)
+
+
+def _of_any_release(plan: Plan) -> Plan:
+    """Return the plan without the release of its zone data: one that changes nothing is no reason to look at once."""
+    held = plan.timetable
+    if held.zone_rules is None:
+        return plan
+    return replace(plan, timetable=replace(held, zone_rules=replace(held.zone_rules, release="")))
 
 
 def _job(plan: Plan, spec: dict[str, object], content: object) -> Manifest:

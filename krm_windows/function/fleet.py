@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from krm_windows import emit, rules
-from krm_windows.checks import delivery, overlap, readonly, succession
+from krm_windows.checks import delivery, overlap, readonly, succession, zone_release
 from krm_windows.checks.overlap import Claim
 from krm_windows.function import window_policy
 from krm_windows.function.members import Document, Member
@@ -101,6 +101,8 @@ class Fleet:
         files = self._files(cluster, parts)
         changed = (content for path, content in older.items() if files.get(path) != content)
         results += about(reaching[0].at(cluster).config, self._forgotten(changed, parts))
+        configs = [member.at(cluster).config for member in reaching]
+        results += _zones(older.values(), list(zip(configs, parts, strict=True)))
         if {str(result) for result in results} <= self._said:
             files = stamp.seal(files, places.kustomization(cluster), self._key(cluster))
         return Rendered(None if fails(results) else files, tuple(results))
@@ -197,3 +199,13 @@ class Fleet:
         """Return what the policies of a cluster leave shut of those that were rendered before."""
         manifests = (manifest for content in older for manifest in places.timetables(content))
         return succession.forgotten(manifests, [part.plan.timetable for part in parts])
+
+
+def _zones(older: Iterable[bytes], parts: Iterable[tuple[KubeObject, Part]]) -> list[Result]:
+    """Return what the zone data of this build has to do with that of what was rendered before."""
+    manifests = [KubeObject.parse(manifest) for content in older for manifest in places.timetables(content)]
+    results: list[Result] = []
+    for config, part in parts:
+        found = zone_release.check(part.plan, zone_release.recorded(manifests, part.plan))
+        results += about(config, list(found))
+    return results

@@ -70,6 +70,7 @@ class Renewal:
         return Tree(self.output, places.branches(name), tree.is_header)
 
     def _renewed(self, name: str, branch: Tree, older: Files, files: Files, results: Iterable[Result] = ()) -> Outcome:
+        files = stamp.settled(older, files, places.kustomization(name))
         if self.checks:
             place = places.kustomization(name)
             diff = "".join(branch.stale(stamp.without(older, place), stamp.without(files, place)))

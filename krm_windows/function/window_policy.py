@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from krm_windows import inventory
 from krm_windows.apply import Application
-from krm_windows.checks import actuation, stream
+from krm_windows.checks import actuation, capacity, stream, zone_changes, zone_release
 from krm_windows.function import configuration
 from krm_windows.inventory import Resource, about, file_of
 from krm_windows.krm import KubeObject, ResourceList
@@ -52,8 +52,11 @@ def compile_loaded(
         return Compiled(None, (), tuple(found))
     seen = inventory.take(items, kinds(policy))
     plan, planned = compile_policy(policy, cluster, seen)
+    built = zone_release.recorded(items, plan)
+    planned += [*zone_release.check(plan, built), *zone_changes.check(plan)]
+    plan = zone_release.kept(plan, built)
     application = Application(plan, items, seen)
-    faults = () if fails(planned) else actuation.check(plan, *AUDITED)
+    faults = () if fails(planned) else (*actuation.check(plan, *AUDITED), *capacity.check(plan, application.wanted))
     results = (*found, *about(config, [*planned, *faults, *application.check()]))
     return Compiled(None if fails(results) else application, application.adopted, results)
 
@@ -65,7 +68,9 @@ def verify(config: KubeObject, items: Sequence[KubeObject], cluster: str | None 
         return found
     seen = inventory.take(items, kinds(policy))
     plan, planned = compile_policy(policy, name, seen)
-    return [*found, *about(config, [*planned, *stream.verify(plan, items, seen)])]
+    built = zone_release.recorded(items, plan)
+    planned += zone_release.check(plan, built)
+    return [*found, *about(config, [*planned, *stream.verify(zone_release.kept(plan, built), items, seen)])]
 
 
 def load_policy(config: KubeObject, cluster: str | None = None) -> tuple[WindowPolicy | None, str | None, list[Result]]:

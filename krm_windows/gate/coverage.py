@@ -119,7 +119,7 @@ def recurring(rules: Iterable[Rule]) -> list[Lasting | Ending]:
 
 def dated(rules: Iterable[Rule], tz: tzinfo) -> Dated:
     """Cover what is dated, or holds since always."""
-    return Dated.of(_interval(rule, tz) for rule in rules if not isinstance(rule.begins, Recurrence))
+    return Dated.of(interval(rule, tz) for rule in rules if not isinstance(rule.begins, Recurrence))
 
 
 def minute(instant: datetime) -> int:
@@ -163,7 +163,8 @@ def _span(times: int, ends: object) -> tuple[int, int]:
     return bits.filled(times, through), reach
 
 
-def _interval(rule: Rule, tz: tzinfo) -> tuple[int, int]:
+def interval(rule: Rule, tz: tzinfo) -> tuple[int, int]:
+    """Return the UTC minutes from and until which a dated rule holds; `NEVER` if it does not end."""
     begin = rule.begins
     if isinstance(begin, Recurrence):
         raise TypeError(f"{rule.name} is not dated")

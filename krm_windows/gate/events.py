@@ -8,6 +8,7 @@ from http import HTTPStatus
 
 from krm_windows.gate.__main__ import Gate, Told, words_of
 from krm_windows.gate.decide import Decision
+from krm_windows.gate.image import difference
 from krm_windows.gate.kubernetes import ApiError, Cluster
 from krm_windows.gate.marks import digest, mark, read
 from krm_windows.gate.target import Deed, Seen, observe
@@ -22,6 +23,7 @@ _REASONS = {  # the reason of the Event, and its type
     Deed.NOT_OPENED: ("WindowNotOpened", "Warning"),
 }
 _HOOK_FAILED = ("WindowHookFailed", "Warning")
+_ZONE_DATA = ("WindowZoneDataDiffers", "Warning")
 _ONCE_EACH = ("WindowClosed", "WindowOpened")  # others are found again by the next look, and told once
 
 
@@ -57,6 +59,9 @@ def look(gate: Gate, cluster: Cluster, *, allow_missing: bool, around: Callable[
                 Record(told.seen, reason, level, told.change.words, told.at, gate.decides(told.at))
             )
 
+    differs = difference(gate.timetable.zone, gate.now())
+    if differs:
+        note(None, *_ZONE_DATA, str(differs))
     well = around(replace(gate, log=log, tells=tells), cluster, allow_missing=allow_missing)
     targets = [target for target, found in records.items() if found]
     cluster.renew(len(targets))

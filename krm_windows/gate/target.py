@@ -12,6 +12,9 @@ from krm_windows.gate.timetable import Target, Timetable
 from krm_windows.gate.wallclock import utc
 
 _FIRST_APPLY = timedelta(hours=1)
+_LONGEST_REASON = (
+    1024  # characters: all annotations of an object have 256 KiB together, and a mark must never be refused
+)
 _ANNOTATIONS = ("metadata", "annotations")
 
 
@@ -219,13 +222,17 @@ def _left_alone(  # noqa: PLR0913 - what `settle` has found out
 def _words_of_mark(timetable: Timetable, seen: Seen, decision: Decision) -> str:
     said: dict[str, object] = {
         "policy": timetable.policy,
-        "reason": decision.reason,
+        "reason": _cut(decision.reason),
         "since": decision.since,
         "until": decision.until,
     }
     if seen.suspended and seen.suspended_by is Writer.OTHER:
         said["adopted"] = True
     return json.dumps(said, default=datetime.isoformat)
+
+
+def _cut(reason: str) -> str:
+    return reason if len(reason) <= _LONGEST_REASON else f"{reason[: _LONGEST_REASON - 1]}…"
 
 
 def _change(target: Target, seen: Seen, notes: dict[str, str | None], *, suspend: bool, resumed: bool) -> Change:

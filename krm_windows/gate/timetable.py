@@ -5,12 +5,13 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, time, timedelta
+from itertools import chain
 
 from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.zones import Zone, ZoneRules, zone
 
 FORMAT_VERSION = 1
-_ADDRESS = {"group", "resource", "kind", "namespace", "name"}
+_SHARED = {"group", "resource", "kind", "objects"}
 _MOMENTS = ("begins", "ends", "closesEarly", "adoptUntil")
 
 
@@ -91,20 +92,40 @@ def load(text: str) -> Timetable:
 def salvage(text: str) -> Timetable:
     """Read what can still be named where `load` or a decision failed, in order to close it: the policy, its targets."""
     data = json.loads(text)
-    items = [item for item in data["targets"] if isinstance(item, dict) and item.keys() >= _ADDRESS]
-    targets = [{key: item[key] for key in (*_ADDRESS, "version", "field") if key in item} for item in items]
+    items = [item for item in data["targets"] if isinstance(item, dict) and item.keys() >= _SHARED]
+    targets = [{key: item[key] for key in (*_SHARED, "version", "field") if key in item} for item in items]
     known = {"policy": str(data.get("policy")), "timeZone": "", "firstApply": "", "targets": targets}
     return load(json.dumps({"formatVersion": FORMAT_VERSION, **known}))
 
 
 def _revive(data: dict[str, object]) -> object:
     """Make what the keys of a JSON object are those of."""
-    kinds = {"policy": Timetable, "begins": Rule, "resource": Target, "transitions": ZoneRules}
+    if "objects" in data:
+        return _targets(data)
+    kinds = {"policy": Timetable, "begins": Rule, "transitions": ZoneRules}
     kind: Callable[..., object] = next((kinds[key] for key in kinds if key in data), Recurrence)
     several = frozenset if kind is Recurrence else tuple
     read = {key: several(value) if isinstance(value, list) else value for key, value in data.items()}
     read |= {key: _moment(value) for key, value in read.items() if key in _MOMENTS and isinstance(value, str)}
+    read |= {key: _every(read[key]) for key in ("targets", "released") if key in read}
     return kind(**{re.sub("[A-Z]", r"_\g<0>", key).lower(): read[key] for key in read if key != "formatVersion"})
+
+
+def _targets(data: dict[str, object]) -> list[Target]:
+    """Make the targets of one kind: `objects` are lists of a namespace and the names in it."""
+    shared = {key: tuple(value) if isinstance(value, list) else value for key, value in data.items()}
+    objects = shared.pop("objects")
+    if not isinstance(objects, tuple) or not all(isinstance(each, list) for each in objects):
+        raise ValueError(f"objects are {objects!r}")
+    make: Callable[..., Target] = Target
+    return [make(**shared, namespace=namespace, name=name) for namespace, *names in objects for name in names]
+
+
+def _every(kinds: object) -> tuple[Target, ...]:
+    """Give the targets of all kinds."""
+    if not isinstance(kinds, tuple) or not all(isinstance(each, list) for each in kinds):
+        raise ValueError(f"targets are {kinds!r}")
+    return tuple(chain.from_iterable(kinds))
 
 
 def _moment(text: str) -> datetime | time | timedelta:

@@ -19,7 +19,7 @@ def wall(instant: datetime, tz: tzinfo) -> datetime:
     if local.fold:
         shown_before = local.replace(fold=0).astimezone(UTC)
         if shown_before.astimezone(tz) == local:  # zoneinfo marks an hour in Nuuk that was never repeated
-            turned_back = _first_minute(shown_before, instant, lambda minute: bool(minute.astimezone(tz).fold))
+            turned_back = first_minute(shown_before, instant, lambda minute: bool(minute.astimezone(tz).fold))
             local = (turned_back - _MINUTE).astimezone(tz)
     return local.replace(tzinfo=None, fold=0, second=0, microsecond=0)
 
@@ -31,7 +31,7 @@ def instant(wall_clock: datetime, tz: tzinfo) -> datetime:
     if utc.astimezone(tz).replace(tzinfo=None) == wall_clock:
         return utc
     before = local.replace(fold=1).astimezone(UTC)
-    return _first_minute(before, utc, lambda minute: minute.astimezone(tz).replace(tzinfo=None) >= wall_clock)
+    return first_minute(before, utc, lambda minute: minute.astimezone(tz).replace(tzinfo=None) >= wall_clock)
 
 
 def utc(moment: datetime, tz: tzinfo) -> datetime:
@@ -90,7 +90,7 @@ def _shown(minute: int, tz: tzinfo) -> int:
     return (local.toordinal() + day - known) * bits.DAY + local.hour * 60 + local.minute
 
 
-def _first_minute(low: datetime, high: datetime, holds: Callable[[datetime], bool]) -> datetime:
+def first_minute(low: datetime, high: datetime, holds: Callable[[datetime], bool]) -> datetime:
     """Find the whole minute from `low` to `high` from which on `holds`."""
     start = low.replace(second=0, microsecond=0)
     minutes = range((high - start) // _MINUTE)

@@ -1,20 +1,24 @@
 """When the cluster has to look: the schedules that cover every edge of a timetable.
 
 With the actuator `Gate` a CronJob only decides when to look, so a schedule may fire too often but must never leave an
-edge of a window uncovered. Closing edges are moved ahead by `closesEarly`, counted on the wall clock.
+edge uncovered. The windows' own schedules, in the policy's time zone, are those that a person reads. That no edge is
+missed is for those in UTC beside them (`utc_edges`), as the controller may know other zone rules than the gate.
+Closing edges are moved ahead by `closesEarly`, on the wall clock here and in real time there.
 """
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime, time, timedelta
+from datetime import time, timedelta
 
 from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.timetable import Rule, Timetable
-from krm_windows.plan import covering
-from krm_windows.plan.covering import EVERY_DAY, Moment
+from krm_windows.plan import covering, utc_edges
 
 UTC = "Etc/UTC"
+_UTC = frozenset({UTC, "UTC", "Etc/GMT", "GMT"})
+# So many rules are named in an annotation.
+_NAMED = 20
 HOUR = 60
 DAY = 24 * HOUR
 
@@ -56,7 +60,7 @@ class Wording:
 def wake_ups(timetable: Timetable, wording: Wording, interval: timedelta) -> tuple[WakeUp, ...]:
     """Return every look of a timetable, sorted by name, equal schedules once."""
     recurring = [each for rule in timetable.windows for each in _window(timetable, rule, wording)]
-    edges = _edges(timetable)
+    edges = _edges(timetable) if interval > timedelta(minutes=1) else ()  # a look every minute meets them all
     return _distinct([*recurring, *edges, _look(timetable, interval)])
 
 
@@ -97,49 +101,19 @@ def _closing(begins: Recurrence, ends: object, early: timedelta) -> str:
 
 
 def _edges(timetable: Timetable) -> Iterator[WakeUp]:
-    """Yield one daily look for each time of day at which something dated, or a freeze, begins or ends."""
-    found: dict[tuple[int, str], set[str]] = {}
-    for rule, minute, zone in _edge_minutes(timetable):
-        found.setdefault((minute, zone), set()).add(rule)
-    for (minute, zone), rules in sorted(found.items()):
-        slug = f"edge-{minute // HOUR:02}{minute % HOUR:02}{'z' if zone == UTC else ''}"
-        schedule = f"{minute % HOUR} {minute // HOUR} {' '.join(EVERY_DAY.fields())}"
-        yield WakeUp(
-            slug, schedule, UTC if zone == UTC else timetable.time_zone, f"edges of {', '.join(sorted(rules))}"
-        )
-
-
-def _edge_minutes(timetable: Timetable) -> Iterator[tuple[str, int, str]]:
-    dated = [rule for rule in timetable.windows if not isinstance(rule.begins, Recurrence)]
-    early = -_minutes(timetable.closes_early)
-    held_open = any(rule.state == "Open" for rule in timetable.overrides)
-    for rule, begin_shift, end_shift in (
-        *((rule, 0, early) for rule in dated),
-        *((rule, early, 0) for rule in timetable.freezes),
-        *((rule, early if rule.state == "Closed" else 0, 0) for rule in timetable.overrides),
-        # One that opens for less than `closesEarly` ends into what was closed already, so early ahead of it.
-        *((rule, 0, early) for rule in timetable.overrides if rule.state == "Open"),
-        # And what one holds open is not closed ahead of another that closes.
-        *((rule, 0, 0) for rule in timetable.overrides if rule.state == "Closed" and held_open),
-    ):
-        begins = _points(rule.begins)
-        yield from ((rule.name, m.shifted(begin_shift).minute, zone) for m, zone in begins)
-        yield from ((rule.name, m.shifted(end_shift).minute, zone) for m, zone in _ends(begins, rule.ends))
-
-
-def _points(point: object) -> list[tuple[Moment, str]]:
-    """Return the times of day of a point or a recurrence, each with the zone it is read in."""
-    if isinstance(point, Recurrence):
-        return [(moment, "") for moment in sorted(covering.moments(point))]
-    if isinstance(point, datetime):
-        return [(Moment(0, point.hour * HOUR + point.minute), UTC if point.tzinfo else "")]
-    return []
-
-
-def _ends(begins: list[tuple[Moment, str]], end: object) -> list[tuple[Moment, str]]:
-    if isinstance(end, time | timedelta):
-        return [(covering.ends_of(moment, end), zone) for moment, zone in begins]
-    return _points(end)
+    """Yield the looks in UTC that meet every edge, whatever zone data the CronJob controller has."""
+    tz = timetable.zone
+    # In UTC itself the windows' own schedules do.
+    recurs = replace(timetable, windows=()) if timetable.time_zone in _UTC else timetable
+    recurring = utc_edges.recurring(recurs, tz)
+    for each in recurring:
+        yield WakeUp(f"edge-utc-{min(each.minutes):02}", str(each), UTC, "looks at the edges of what recurs, in UTC")
+    for each, rules in utc_edges.single(timetable, tz, recurring):
+        alone = len(each.minutes) == len(each.hours) == 1
+        slug = f"edge-{each.first // HOUR:02}{each.first % HOUR:02}z" if alone else f"edge-daily-{min(each.minutes):02}"
+        named = ", ".join(sorted(rules)[:_NAMED])
+        more = f" and {len(rules) - _NAMED} more" if len(rules) > _NAMED else ""
+        yield WakeUp(slug, str(each), UTC, f"edges of {named}{more}")
 
 
 def _look(timetable: Timetable, interval: timedelta) -> WakeUp:

@@ -18,6 +18,7 @@ def calendar(of: Calendar) -> Record:
         "policy": of.timetable.policy,
         "cluster": of.timetable.cluster,
         "timeZone": of.zone.key,
+        "zoneRelease": of.zone.rules.release,
         "from": stamp(of.begins, of.zone),
         "until": stamp(of.ends, of.zone),
         "intervals": [_interval(segment, of.zone) for segment in of.intervals],

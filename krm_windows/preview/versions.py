@@ -8,6 +8,7 @@ from krm_windows.gate.timetable import Timetable
 from krm_windows.inventory import about, file_of
 from krm_windows.krm import KubeObject
 from krm_windows.plan import compile_policy, kinds
+from krm_windows.plan.model import Plan
 from krm_windows.policy.load import Loaded, load
 from krm_windows.policy.model import WindowPolicy
 from krm_windows.results import Result, fails
@@ -18,10 +19,11 @@ _TIMELY = {rules.TIMEOUT_UNKNOWN.id}
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A policy as it holds for one cluster (or none in particular), and the timetable it compiles to."""
+    """A policy as it holds for one cluster (or none in particular), and timetable and plan it compiles to."""
 
     policy: WindowPolicy
     timetable: Timetable
+    plan: Plan | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,7 @@ class Source:
 
     def _version(self, cluster: str | None, policy: WindowPolicy) -> tuple[Version, list[Result]]:
         plan, results = compile_policy(policy, cluster, inventory.take(self.items, kinds(policy)))
-        return Version(policy, plan.timetable), [result for result in results if result.tags["rule"] in _TIMELY]
+        return Version(policy, plan.timetable, plan), [result for result in results if result.tags["rule"] in _TIMELY]
 
 
 def once(results: Iterable[Result]) -> list[Result]:

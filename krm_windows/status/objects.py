@@ -34,6 +34,13 @@ def queries(policy: WindowPolicy) -> Iterator[Query]:
     yield Query("cronjobs.batch,jobs.batch", home, labels={POLICY: label})
 
 
+def closer(policy: WindowPolicy) -> Iterator[Query]:
+    """Yield what tells why no look ran: the policy's Pods, and the Events beside them, which have no labels."""
+    home = policy.metadata.namespace
+    yield Query("pods", home, labels={POLICY: names.label(f"{home}/{policy.metadata.name}")})
+    yield Query("events", home)
+
+
 def read(text: str) -> list[Thing]:
     """Read what `kubectl get -o json` prints: an object, a list, or several of either, one after the other.
 

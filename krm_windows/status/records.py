@@ -6,6 +6,7 @@ from krm_windows.preview import records
 from krm_windows.preview.clock import stamp
 from krm_windows.preview.records import Record
 from krm_windows.status.report import Report, Row
+from krm_windows.status.trouble import Trouble
 
 
 def status(report: Report, at: datetime) -> Record:
@@ -20,8 +21,14 @@ def status(report: Report, at: datetime) -> Record:
         "wanted": records.state(report.decision, tz),
         "lastLook": {"at": stamp(look.at, tz), "succeeded": look.succeeded, "by": look.name} if look else None,
         "asWanted": report.as_wanted,
+        "stopped": report.stopped,
+        "trouble": _trouble(report.trouble, tz) if report.trouble else None,
         "targets": [_target(row, tz) for row in report.rows],
     }
+
+
+def _trouble(trouble: Trouble, tz: tzinfo) -> Record:
+    return {"at": stamp(trouble.at, tz), "cause": trouble.cause, "by": trouble.by, "message": trouble.words}
 
 
 def _target(row: Row, tz: tzinfo) -> Record:

@@ -2,18 +2,20 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Literal
 
 from krm_windows.emit import names
 from krm_windows.gate.clocks import APART
 from krm_windows.gate.decide import Decision, decide
+from krm_windows.gate.kubernetes import dig
 from krm_windows.gate.marks import HOLD
 from krm_windows.gate.target import Seen, believed_marks, observe, settle
 from krm_windows.gate.timetable import Target, Timetable
 from krm_windows.preview.versions import Version
 from krm_windows.status.looks import Look, last
 from krm_windows.status.objects import Address, Thing, by_address, find
+from krm_windows.status.trouble import Trouble, newest
 
 State = Literal["open", "closed", "missing"]
 
@@ -46,19 +48,51 @@ class Report:
     decision: Decision
     look: Look | None
     rows: tuple[Row, ...]
+    stopped: tuple[str, ...] = ()
+    """What of its CronJobs is gone, or suspended, in words."""
+    trouble: Trouble | None = None
+    """What kept a look from running since the last one that succeeded."""
 
     @property
     def as_wanted(self) -> bool:
-        """Whether every target is, and there is one: where nothing was seen, nothing is known."""
-        return bool(self.rows) and all(row.as_wanted for row in self.rows)
+        """Whether every target is, and there is one, and somebody looks: where nothing was seen, nothing is known."""
+        return bool(self.rows) and all(row.as_wanted for row in self.rows) and not self.stopped
+
+    def is_overdue(self, at: datetime, interval: timedelta) -> bool:
+        """Whether no look has succeeded for two intervals, so that it is worth to ask why."""
+        return self.look is None or not self.look.succeeded or at - self.look.at > 2 * interval
 
 
-def report(version: Version, things: Sequence[Thing], at: datetime) -> Report:
-    """Judge the objects of a cluster by a policy, at an aware instant."""
+def report(version: Version, things: Sequence[Thing], at: datetime, *, has_asked: bool = False) -> Report:
+    """Judge the objects of a cluster by a policy, at an aware instant.
+
+    `has_asked`: whether its CronJobs would be among the objects; else they are judged where any CronJob is.
+    """
     timetable = version.timetable
     judge = _Judge(timetable, decide(timetable, at), at, looks=version.policy.spec.actuator.type == "Gate")
     look = last(things, names.label(timetable.policy))
-    return Report(timetable, judge.decision, look, tuple(judge.rows(by_address(things))))
+    own = [names.cron_job(version.plan, each) for each in version.plan.wake_ups] if version.plan else []
+    is_known = has_asked or any(thing.get("kind") == "CronJob" for thing in things)
+    return Report(
+        timetable,
+        judge.decision,
+        look,
+        tuple(judge.rows(by_address(things))),
+        tuple(_stopped(own, version.policy.metadata.namespace, things)) if is_known else (),
+        newest(things, names.label(timetable.policy), own, look.at if look and look.succeeded else None),
+    )
+
+
+def _stopped(own: Sequence[str], namespace: str, things: Sequence[Thing]) -> Iterator[str]:
+    """Yield what is wrong with each CronJob that the policy has: without them nobody opens or closes."""
+    cron_jobs = [thing for thing in things if thing.get("kind") == "CronJob"]
+    found = {(dig(thing, "metadata", "namespace"), dig(thing, "metadata", "name")): thing for thing in cron_jobs}
+    for name in own:
+        thing = found.get((namespace, name))
+        if thing is None:
+            yield f"CronJob {namespace}/{name} is missing: was it pruned, or never applied?"
+        elif dig(thing, "spec", "suspend") is True:
+            yield f"CronJob {namespace}/{name} is suspended: nobody looks by it"
 
 
 @dataclass(frozen=True, slots=True)

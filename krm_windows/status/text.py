@@ -8,6 +8,7 @@ from krm_windows.preview import sentences
 from krm_windows.preview.clock import shown
 from krm_windows.preview.text import span
 from krm_windows.status.report import Report, Row
+from krm_windows.status.trouble import FAILED
 
 _HEAD = ("TARGET", "STATE", "WANTED", "SUSPENDED BY", "SINCE", "UNTIL", "NEXT CHANGE", "LAST LOOK")
 _GAP = 3
@@ -23,6 +24,15 @@ def lines(report: Report, at: datetime) -> Iterator[tuple[str, bool]]:
     for sentence in sentences.state(report.timetable, report.decision).splitlines():
         yield sentence, False
     yield "", False
+    yield from _table(report, at)
+    for words in report.stopped:
+        yield escape.line(words), True
+    trouble = report.trouble
+    if trouble:
+        yield escape.line(f"since the last look that succeeded: {trouble.by}: {trouble.words}"), True
+
+
+def _table(report: Report, at: datetime) -> Iterator[tuple[str, bool]]:
     if not report.rows:
         yield "no targets: nothing has the labels that they are selected by", False
         return
@@ -48,7 +58,9 @@ def _cells(report: Report, row: Row, at: datetime) -> tuple[str, ...]:
 
 def _look(report: Report, at: datetime) -> str:
     look = report.look
+    trouble = report.trouble
+    cause = f": {trouble.cause}" if trouble and trouble.cause != FAILED else ""
     if not look:
-        return "never"
+        return f"never{cause}"
     ago = max(at - look.at, timedelta())  # the cluster's clock may be ahead of ours
-    return f"{span(ago)} ago, {'succeeded' if look.succeeded else 'failed'}"
+    return f"{span(ago)} ago, " + ("succeeded" if look.succeeded else f"failed{cause}")

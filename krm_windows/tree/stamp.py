@@ -16,6 +16,7 @@ import krm_windows
 
 _STAMP = "# Unchanged while it matches input and files: sha256:"
 
+_RELEASE = re.compile(rb'"release": "\d{4}[a-z]+"')
 _LINE = re.compile(re.escape(_STAMP).encode() + rb"[0-9a-f]{32}\n\Z")
 
 
@@ -39,6 +40,21 @@ def seal(files: Mapping[str, bytes], place: str, key: str) -> dict[str, bytes]:
 def without(files: Mapping[str, bytes], place: str) -> dict[str, bytes]:
     """Return files without the stamp of the one at `place`: another release says the same under another."""
     return {path: _LINE.sub(b"", content) if path == place else content for path, content in files.items()}
+
+
+def settled(older: Mapping[str, bytes], files: Mapping[str, bytes], place: str) -> Mapping[str, bytes]:
+    """Return the older files where they differ from the new ones in the release of the zone data and the stamp alone.
+
+    A release that changes nothing for the zones of a tree changes no file in it.
+    """
+    same_release = without(older, place) == without(files, place)
+    if not same_release and _of_any_release(older, place) == _of_any_release(files, place):
+        return older
+    return files
+
+
+def _of_any_release(files: Mapping[str, bytes], place: str) -> dict[str, bytes]:
+    return {path: _RELEASE.sub(b"", content) for path, content in without(files, place).items()}
 
 
 def is_fresh(files: Mapping[str, bytes], place: str, key: str) -> bool:

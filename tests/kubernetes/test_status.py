@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from calls import POLICY
+import yaml
+from calls import POLICY, call, wire
 from served import Cluster, kustomization, serving
 
 CLOSED = "2026-11-21T10:00Z"
@@ -36,6 +37,9 @@ def scene(function: Path, tool: Callable[[str], Path], tmp_path: Path) -> Iterat
     apps = kustomization("apps")
     apps["spec"] = {"suspend": True}
     with serving(apps) as cluster:
+        for cron_job in yaml.safe_load(call(wire(config=POLICY)).out)["items"]:
+            if cron_job["kind"] == "CronJob":
+                cluster.add(cron_job)
         (tmp_path / "policy.yaml").write_text(POLICY)
         (tmp_path / "config").write_text(json.dumps(kubeconfig(cluster.address)))
         command = [function, "status", tmp_path / "policy.yaml", "--kubeconfig", tmp_path / "config", "--at", CLOSED]
@@ -55,6 +59,11 @@ def kubeconfig(address: str) -> dict[str, object]:
     }
 
 
+def targets(scene: Scene) -> list[str]:
+    """Return the paths of what the policy turns."""
+    return [path for path in scene.cluster.objects if "/kustomizations/" in path]
+
+
 def test_as_wanted(scene: Scene) -> None:
     """It exits 0; the last look is read from Jobs and CronJobs with the policy's label."""
     labels = {"krm-windows.dev/policy": "flux-system.week"}
@@ -68,9 +77,18 @@ def test_as_wanted(scene: Scene) -> None:
     assert line.endswith("opens Mon 2026-11-23 08:00   10 m ago, succeeded")
 
 
+def test_cron_jobs_that_are_gone(scene: Scene) -> None:
+    """It exits 1: all is as it should be now, and nobody will open it."""
+    for path in [path for path in scene.cluster.objects if path.endswith("/cronjobs/week-look")]:
+        del scene.cluster.objects[path]
+    done = scene.run()
+    assert done.returncode == 1
+    assert "CronJob flux-system/week-look is missing: was it pruned, or never applied?" in done.stdout
+
+
 def test_not_as_wanted(scene: Scene) -> None:
     """It exits 1, for a target that is open and for one that is missing."""
-    [path] = scene.cluster.objects
+    [path] = targets(scene)
     scene.cluster.objects[path]["spec"] = {}
     assert scene.run().returncode == 1
     scene.cluster.objects.clear()
@@ -83,7 +101,7 @@ def test_labels(scene: Scene, tmp_path: Path) -> None:
     """They are resolved by the API server."""
     policy = POLICY.replace("names: [apps]", "matchLabels: {class: windowed}")
     (tmp_path / "policy.yaml").write_text(policy)
-    [found] = scene.cluster.objects.values()
+    [found] = [scene.cluster.objects[path] for path in targets(scene)]
     assert "no targets" in scene.run().stdout
     found["metadata"]["labels"] = {"class": "windowed"}
     assert "Kustomization flux-system/apps   closed" in scene.run().stdout
@@ -125,7 +143,7 @@ def test_no_kubectl(scene: Scene, tmp_path: Path) -> None:
 
 def test_watch(scene: Scene) -> None:
     """It prints the status anew when it has changed, and only then; an outage of the API server does not end it."""
-    [path] = scene.cluster.objects
+    [path] = targets(scene)
     watching = subprocess.Popen(
         [*scene.command, "--watch", "-o", "json"],
         env=scene.environment,

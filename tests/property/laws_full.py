@@ -2,7 +2,7 @@
 
 `make laws-full`. Zones whose clocks show the same are walked once. Each meets `--shapes` of the recurring shapes, one
 zone after the other taking the next ones, for all the years; and every dated shape, each at a change of its own, in the
-year of that change and in its neighbours.
+year of that change and in its neighbours. From 2026 on, the wake-ups in UTC have to meet every edge to the minute.
 """
 
 import argparse
@@ -16,17 +16,21 @@ from itertools import pairwise
 from time import monotonic
 
 from changes import Change, Group, groups
+from met import unmet
 from oracle import EPOCH, MINUTE, minute, states, utc, walk
 from shapes import DATED, RECURRING, plan
 
 from krm_windows.gate import wallclock
 from krm_windows.gate.decide import decide
 from krm_windows.gate.timetable import Timetable
+from krm_windows.plan.model import Plan
 from krm_windows.schedule import zones
 from krm_windows.schedule.timeline import timeline
 
 YEARS = range(2022, 2032)
 DECISIONS = 5
+# From when on schedules meet every edge: what a build of today is for.
+FIRST_MET = 2026
 CLOCK_STEP = 15
 
 
@@ -84,10 +88,11 @@ def _walk(task: tuple[Group, int, int]) -> Tally:
     group, first, count = task
     tally = _clock(group.zones[0])
     for shape, change in _policies(group, first, count):
-        timetable = plan(shape, change).timetable
+        policy = plan(shape, change)
         for year in YEARS:
             if shape in RECURRING or abs(year - change.utc.year) <= 1:
-                tally.add(_compare(shape, timetable, year))
+                tally.add(_compare(shape, policy.timetable, year))
+                tally.add(_met(shape, policy, year))
     return tally
 
 
@@ -115,6 +120,15 @@ def _compare(shape: str, timetable: Timetable, year: int) -> Tally:
     wrong += [next((at for at in range(count) if got[at : at + 1] != want[at : at + 1]), count)] if got != want else []
     said = tuple(f"  {shape}, {timetable.time_zone}: differs at {utc(start + at)}" for at in wrong)
     return Tally(count, sum(one.ends == other.begins for one, other in pairwise(segments)), len(picked), 0, said)
+
+
+def _met(shape: str, policy: Plan, year: int) -> Tally:
+    """Replay the wake-ups in UTC: each edge of a year is met, in those years that they are made for."""
+    start, count = _span(year)
+    if year < FIRST_MET:
+        return Tally()
+    late = unmet(policy, utc(start), utc(start + count))
+    return Tally(differences=tuple(f"  {shape}, {policy.timetable.time_zone}: nobody looks at {edge}" for edge in late))
 
 
 def _clock(name: str) -> Tally:

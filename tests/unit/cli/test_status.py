@@ -66,7 +66,7 @@ def status(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
 
 def row(printed: str) -> list[str]:
     """Return the cells of the last row."""
-    return re.split(r" {3,}", printed.splitlines()[-1])
+    return re.split(r" {3,}", [line for line in printed.splitlines() if "   " in line][-1])
 
 
 @pytest.mark.parametrize(
@@ -313,3 +313,17 @@ def test_no_cluster_by_a_variable_that_is_not_set(option: str, capsys: pytest.Ca
     """Without a name kubectl would ask whichever cluster is current."""
     assert main(["status", "policy.yaml", option, ""]) == 1
     assert "must not be empty" in capsys.readouterr().err
+
+
+def test_a_cron_job_that_somebody_suspended(status: Status) -> None:
+    """Nothing is opened any more, whatever the targets are now; the others are missing in the answer."""
+    suspended = {
+        "apiVersion": "batch/v1",
+        "kind": "CronJob",
+        "metadata": {"name": "week-look", "namespace": "flux-system", "labels": LABEL},
+        "spec": {"suspend": True},
+    }
+    code, printed = status(CLOSED, thing(suspend=True, notes=OURS), suspended)
+    assert code == 1
+    assert "CronJob flux-system/week-look is suspended: nobody looks by it" in printed
+    assert "CronJob flux-system/week-open-office is missing" in printed

@@ -25,6 +25,7 @@ CORE = {
     "connection",
     "coverage",
     "decide",
+    "image",
     "kubernetes",
     "marks",
     "recurrence",

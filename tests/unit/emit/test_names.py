@@ -106,7 +106,7 @@ def test_labels_are_unique_across_policies(one: tuple[str, str], other: tuple[st
     ("policy", "slug", "want"),
     [
         ("week", "open-office", "week-open-office"),
-        ("week", "edge-0000", "week-edge-0000"),
+        ("week", "edge-2300z", "week-edge-2300z"),
         ("reopen", "look", "reopen-look"),
         ("open-week", "look", "open-week-look"),
         ("week-open", "look", "week-open-#-look"),

@@ -207,3 +207,15 @@ def test_another_field() -> None:
 def test_marks_are_names() -> None:
     """The annotation's name is API: a hash of `namespace/name`, as other policies, scripts and people know it."""
     assert mark("flux-system/no-deploy-friday") == "closed-by.krm-windows.dev/e4b94ba4a9b5ac93"
+
+
+@pytest.mark.parametrize("reason", ["x" * 1024, "x" * 1025, "ä" * 300_000])
+def test_a_long_reason_is_cut(reason: str) -> None:
+    """All annotations of an object have 256 KiB together: a mark that is refused would leave the target open."""
+    change, _ = settle(POLICY, APPS, found({}, suspended=False), replace(CLOSED, reason=reason), NOW)
+    text = dig(change, "metadata", "annotations", OURS)
+    assert isinstance(text, str)
+    said = json.loads(text)["reason"]
+    assert said == (reason if len(reason) <= 1024 else f"{reason[:1023]}…")
+    shut = found({OURS: text}, suspended=True)
+    assert settle(POLICY, APPS, shut, replace(CLOSED, reason=reason), NOW) == ({}, "")

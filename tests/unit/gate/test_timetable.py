@@ -1,6 +1,7 @@
 """The timetable's JSON form: what is written is read back, and nothing else is read."""
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime, time, timedelta
 
 import pytest
@@ -74,9 +75,8 @@ def test_the_form_is_small_and_plain() -> None:
                 "version": "v1beta1",
                 "resource": "clusters",
                 "kind": "Cluster",
-                "namespace": "capi",
-                "name": "edge",
                 "field": ["spec", "paused"],
+                "objects": [["capi", "edge"]],
             }
         ],
     }
@@ -95,12 +95,29 @@ def test_the_form_is_small_and_plain() -> None:
         '{"formatVersion": 1, "policy": "a/b", "timeZone": "UTC", "windows": [{"begins": {}}]}',
         '{"formatVersion": 1, "policy": "a/b", "timeZone": "UTC", "adoptUntil": "soon"}',
         '{"formatVersion": 1, "policy": "a/b", "timeZone": "UTC", "targets": [{"resource": "pods"}]}',
+        '{"formatVersion": 1, "policy": "a/b", "timeZone": "UTC", "targets": "apps"}',
+        '{"formatVersion": 1, "policy": "a/b", "timeZone": "UTC", "targets": ["apps"]}',
+        '{"formatVersion": 1, "policy": "a/b", "timeZone": "UTC", "targets": [{"objects": [["a", "b"]]}]}',
+        '{"formatVersion": 1, "policy": "a/b", "timeZone": "UTC", "targets": [{"objects": ["ab"]}]}',
+        '{"formatVersion": 1, "policy": "a/b", "timeZone": "UTC", "targets": [{"objects": "ab"}]}',
     ],
 )
 def test_anything_else_is_refused(text: str) -> None:
     """A field that is unknown or missing is never passed over."""
     with pytest.raises((ValueError, TypeError, LookupError)):
         load(text)
+
+
+def test_targets_are_grouped() -> None:
+    """By kind and namespace: a ConfigMap has an end, and thousands of names fit."""
+    names = [("a", "x"), ("a", "y"), ("b", "x")]
+    targets = tuple(replace(APPS, namespace=namespace, name=name) for namespace, name in names)
+    timetable = Timetable(policy="a/b", time_zone="UTC", targets=(*targets, CLUSTER), released=targets)
+    form = dump(timetable)
+    assert load(json.dumps(form)) == timetable
+    kinds = form["targets"]
+    assert isinstance(kinds, list)
+    assert [kind["objects"] for kind in kinds] == [[["a", "x", "y"], ["b", "x"]], [["capi", "edge"]]]
 
 
 def test_what_can_be_named_is_salvaged() -> None:

@@ -162,11 +162,12 @@ def test_a_schedule_stays_as_its_author_wrote_it() -> None:
 
 
 def test_thirty_holidays_are_one_cron_job() -> None:
-    """Dates share the CronJob of their time of day."""
+    """Dates share the CronJob of their time of day, one for winter's and one for summer's."""
     days = [datetime(2027, 1, 1) + n * 10 * DAY for n in range(30)]
     looks = looks_of(freezes=tuple(Rule(f"freezes.f{n}", day, day + DAY, "r") for n, day in enumerate(days)))
-    assert set(looks) == {"edge-0000", "look"}
-    assert looks["edge-0000"].schedule == "0 0 * * *"
+    assert set(looks) == {"edge-2200z", "edge-2300z", "look"}
+    assert looks["edge-2200z"].schedule == "0 22 * * *"
+    assert looks["edge-2200z"].time_zone == "Etc/UTC"
 
 
 def test_an_instant_is_looked_at_in_utc() -> None:
@@ -183,7 +184,7 @@ def test_equal_schedules_are_one_cron_job() -> None:
     """The first name stands for all, and its words tell of all."""
     windows = tuple(Rule(f"windows.{name}", MONDAY, THURSDAY) for name in ("b", "a"))
     looks = looks_of(windows=windows)
-    assert set(looks) == {"open-a", "close-a", "look"}
+    assert set(looks) == {"open-a", "close-a", "edge-utc-00", "look"}
     assert looks["open-a"].words == "opens a; opens b"
 
 
@@ -194,3 +195,46 @@ def test_given_names_are_always_there() -> None:
     looks = wake_ups(zoned.timetable(policy="p/q", time_zone="Etc/UTC", windows=windows), wording, QUARTER)
     assert [look.given for look in looks if look.schedule == "0 8 * * 1"] == ["first", "second"]
     assert [look.slug for look in looks if look.schedule == "0 17 * * 4"] == ["close-a"]
+
+
+def test_edges_are_met_in_utc() -> None:
+    """Whatever the controller knows of the zone: at each offset that the policy's own rules have, on the days then."""
+    looks = looks_of(windows=(Rule("windows.w", MONDAY, THURSDAY),))
+    assert looks["edge-utc-00"].schedule == "0 6,7,15,16 * * 1,4"
+    assert looks["edge-utc-00"].time_zone == "Etc/UTC"
+    night = Recurrence(frozenset({30}), frozenset({0}), weekdays=frozenset({1}))
+    assert looks_of(windows=(Rule("windows.w", night, HOUR),))["edge-utc-30"].schedule == "30 0,22,23 * * 0,1"
+
+
+def test_what_the_clock_skips_is_met_when_it_does() -> None:
+    """Half past two on the Sunday in March is three; a Saturday is never skipped."""
+    saturday = Recurrence(frozenset({0}), frozenset({20}), weekdays=frozenset({6}))
+    looks = looks_of(windows=(Rule("windows.w", saturday, time(2, 30)),), interval=timedelta(days=1))
+    assert looks["edge-0100z"].schedule == "0 1 * * *"
+    assert looks["edge-0100z"].words == "edges of windows.w"
+    early = looks_of(windows=(Rule("windows.w", saturday, time(2, 30)),), closes_early=QUARTER)
+    assert "edge-0045z" in early
+    assert set(looks_of(windows=(Rule("windows.w", saturday, time(23, 30)),))) >= {"edge-utc-00", "edge-utc-30"}
+    assert not any(slug.endswith("z") for slug in looks_of(windows=(Rule("windows.w", saturday, time(23, 30)),)))
+
+
+def test_what_would_be_too_many_shares_a_schedule() -> None:
+    """Four for what recurs and four for what comes once: the last one fires at every minute and hour of its share."""
+    dates = [datetime(2027, 1, 1) + n * (DAY + timedelta(minutes=7)) for n in range(90)]
+    freezes = tuple(Rule(f"freezes.f{n}", day, day + 2 * HOUR, "r") for n, day in enumerate(dates))
+    windows = tuple(
+        Rule(f"windows.w{n}", Recurrence(frozenset({n}), frozenset({n % 24})), timedelta(minutes=n + 1))
+        for n in range(60)
+    )
+    looks = looks_of(freezes=freezes, windows=windows)
+    assert sum(slug.startswith("edge-utc-") for slug in looks) <= 4
+    assert sum(slug.startswith("edge-") for slug in looks) <= 8
+    assert max(len(look.words) for look in looks.values()) < 1000
+
+
+def test_a_look_every_minute_needs_no_other() -> None:
+    """And in UTC the windows' own schedules are met as they are."""
+    window = (Rule("windows.w", MONDAY, THURSDAY),)
+    assert set(looks_of(windows=window, interval=timedelta(minutes=1))) == {"open-w", "close-w", "look"}
+    in_utc = wake_ups(zoned.timetable("p/q", "Etc/UTC", windows=window), Wording(), QUARTER)
+    assert {look.slug for look in in_utc} == {"open-w", "close-w", "look"}

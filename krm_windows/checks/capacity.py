@@ -1,0 +1,128 @@
+"""What a cluster would refuse for its size, found before anybody applies it: each object as it is emitted, measured.
+
+The sizes are those of Kubernetes' own JSON, byte by byte. A layer above that adds labels or annotations adds to them.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from krm_windows import rules
+from krm_windows.emit import Manifest, configmap
+from krm_windows.plan.model import Plan
+from krm_windows.results import Result
+
+MOST_DATA = 1024**2
+"""Bytes of the values of a ConfigMap (k8s.io/kubernetes, pkg/apis/core: MaxSecretSize, which holds for both)."""
+
+MOST_STORED = 1024**2 * 3 // 2
+"""Bytes of a request to etcd (etcd, `--max-request-bytes`)."""
+
+MOST_ANNOTATED = 256 * 1024
+"""Bytes of all annotations of an object (k8s.io/apimachinery, pkg/api/validation: TotalAnnotationSizeLimitB)."""
+
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+# Go writes these in JSON as \u003c, so that it can stand in HTML (encoding/json, HTMLEscape): a byte becomes six, ...
+_ESCAPED = re.compile("[<>&]")
+# ... and each of these, three bytes in UTF-8, too.
+_SEPARATORS = re.compile("[\u2028\u2029]")
+
+
+@dataclass(frozen=True, slots=True)
+class _Excess:
+    """A limit that an object exceeds: the bytes it has, those it may have, and whose limit it is, in words."""
+
+    size: int
+    most: int
+    whose: str
+
+
+def check(plan: Plan, manifests: Iterable[Manifest]) -> Iterator[Result]:
+    """Yield each object that is too large to be applied, with the limit that nothing gets around, where it exceeds one.
+
+    `manifests` is what the plan emits.
+    """
+    for manifest in manifests:
+        excess = next(_excesses(manifest), None)
+        if excess:
+            yield _result(plan, manifest, excess)
+
+
+def size(manifest: Manifest) -> int:
+    """Return how many bytes an object has as Kubernetes and kubectl write it: compact JSON, with Go's escapes."""
+    text = json.dumps(manifest, ensure_ascii=False, separators=(",", ":"))
+    escapes = 5 * len(_ESCAPED.findall(text)) + 3 * len(_SEPARATORS.findall(text))
+    return len(text.encode()) + escapes
+
+
+def annotated(manifest: Manifest) -> int:
+    """Return how many bytes of annotations an object has after a client-side `kubectl apply`.
+
+    kubectl keeps the object in one of them, with a newline (kubectl, util.GetModifiedConfiguration).
+    """
+    annotations = manifest["metadata"]["annotations"]
+    own = sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items())
+    return own + len(LAST_APPLIED) + size(manifest) + 1
+
+
+def _excesses(manifest: Manifest) -> Iterator[_Excess]:
+    """Yield the limits that an object exceeds, the hardest first."""
+    data = sum(len(value.encode()) for value in manifest.get("data", {}).values())
+    stored, kept = size(manifest), annotated(manifest)
+    if data > MOST_DATA:
+        yield _Excess(data, MOST_DATA, "the values of a ConfigMap may have")
+    if stored > MOST_STORED:
+        yield _Excess(stored, MOST_STORED, "etcd takes in one request (--max-request-bytes)")
+    if kept > MOST_ANNOTATED:
+        yield _Excess(kept, MOST_ANNOTATED, f"annotations may have, and `kubectl apply` keeps it all in {LAST_APPLIED}")
+
+
+def _result(plan: Plan, manifest: Manifest, excess: _Excess) -> Result:
+    field, taken = _largest(plan, manifest)
+    metadata = manifest["metadata"]
+    name = "/".join(part for part in (metadata.get("namespace"), metadata["name"]) if part)
+    message = (
+        f"cannot be applied: the {manifest['kind']} {name} would have {excess.size:,} bytes, "
+        f"more than the {excess.most:,} that {excess.whose}; {_fix(plan, field, taken, excess)}"
+    )
+    return rules.TOO_LARGE.result(message, path=f"spec.{field}", current=str(excess.size))
+
+
+def _largest(plan: Plan, manifest: Manifest) -> tuple[str, int]:
+    """Return the field of the policy that most of an object comes from, and the bytes that it takes there."""
+    if manifest["kind"] == "ConfigMap":
+        shares = _shares(plan)
+        field = max(shares, key=lambda each: shares[each])
+        return field, shares[field]
+    fields = {
+        "CronJob": "windows" if plan.looks else "targets",
+        "PrometheusRule": "windows",
+        "ValidatingAdmissionPolicy": "hooks" if plan.hooks else "targets",
+    }
+    return fields.get(manifest["kind"], "targets"), size(manifest)
+
+
+def _shares(plan: Plan) -> dict[str, int]:
+    """Return how many bytes of the gate's ConfigMap come from which field: it is measured without each."""
+    whole, held = size(configmap.config_map(plan)), plan.timetable
+    without = {
+        "targets": replace(held, targets=(), released=()),
+        "windows": replace(held, windows=()),
+        "freezes": replace(held, freezes=()),
+        "overrides": replace(held, overrides=()),
+    }
+    shares = {
+        field: whole - size(configmap.config_map(replace(plan, timetable=rest))) for field, rest in without.items()
+    }
+    return {**shares, "hooks": len(configmap.tables(plan).get(configmap.HOOKS, ""))}
+
+
+def _fix(plan: Plan, field: str, taken: int, excess: _Excess) -> str:
+    """Say what to write less of, and for targets, into how many policies they fit at least."""
+    rest = max(excess.size - taken, 0)
+    if field != "targets" or rest >= excess.most:
+        return f"`{field}` takes {taken:,} of them: remove what is over, or write shorter texts"
+    count = len(plan.timetable.targets) + len(plan.timetable.released)
+    policies = max(-(-taken // (excess.most - rest)), 2)
+    return f"split its {count:,} targets into at least {policies} policies (docs/reference/limits.md)"

@@ -1,0 +1,126 @@
+"""What would be refused for its size: told by the build, with the limit, the bytes, and what to do."""
+
+import re
+from dataclasses import replace
+
+import pytest
+from calls import Answer, call, spec, wire
+
+from krm_windows.checks import capacity
+from krm_windows.emit import Manifest, objects
+from krm_windows.gate.timetable import Target, Timetable
+from krm_windows.plan.model import Plan, Runtime
+
+APPS = Target(
+    group="kustomize.toolkit.fluxcd.io", resource="kustomizations", kind="Kustomization", namespace="a", name="b"
+)
+PLAN = Plan(
+    "week", "flux-system", Timetable(policy="flux-system/week", time_zone="Etc/UTC"), (), (), Runtime("i:1", "")
+)
+APP = """\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: NAME, namespace: flux-system, labels: {class: windowed}}
+"""
+
+
+def config_map(value: str) -> Manifest:
+    """Return a ConfigMap with one value."""
+    metadata = {"name": "gate", "namespace": "flux-system", "labels": {}, "annotations": {"a": "bc"}}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"key": value}}
+
+
+def of_bytes(wanted: int, measured: str) -> Manifest:
+    """Return a ConfigMap of which a function of the module measures so many bytes."""
+    measure = getattr(capacity, measured)
+    return config_map("x" * (wanted - measure(config_map(""))))
+
+
+def said(*manifests: Manifest, plan: Plan = PLAN) -> list[str]:
+    """Return what is said of objects."""
+    return [result.message for result in capacity.check(plan, manifests)]
+
+
+@pytest.mark.parametrize(
+    ("value", "size"),
+    [
+        ("", 0),
+        ("abc", 3),
+        ("ä", 2),
+        ('"\\\n', 6),
+        ("\x01", 6),
+        ("<>&", 18),
+        ("\u2028\u2029", 12),
+        ("\N{GRINNING FACE}", 4),
+    ],
+)
+def test_bytes_are_those_of_kubernetes(value: str, size: int) -> None:
+    """Go writes JSON so that it could stand in HTML; kubectl keeps it so, with its annotations beside it."""
+    assert capacity.size(config_map(value)) - capacity.size(config_map("")) == size
+    assert capacity.annotated(config_map("")) == len("a" + "bc") + 48 + capacity.size(config_map("")) + 1
+
+
+def test_what_kubectl_keeps_in_an_annotation() -> None:
+    """To the byte: 262,144 are taken, one more is not."""
+    assert said(of_bytes(262_144, "annotated")) == []
+    [message] = said(of_bytes(262_145, "annotated"))
+    assert message.startswith(
+        "cannot be applied: the ConfigMap flux-system/gate would have 262,145 bytes, more than the 262,144 that "
+        "annotations may have, and `kubectl apply` keeps it all in kubectl.kubernetes.io/last-applied-configuration; "
+    )
+
+
+def test_the_hardest_limit_is_named() -> None:
+    """Where server-side apply would not help either, nobody shall try it."""
+    assert "1,048,576 that the values of a ConfigMap may have" in said(config_map("x" * 1_048_577))[0]
+    assert "262,144" in said(config_map("x" * 1_048_576))[0]
+    role: Manifest = {**config_map(""), "kind": "Role", "rules": [{"resourceNames": ["x" * 1_572_864]}]}
+    assert "1,572,864 that etcd takes in one request" in said(role)[0]
+
+
+def plan_of(targets: int) -> Plan:
+    """Return a plan with so many targets."""
+    found = tuple(replace(APPS, name=f"application-{number:06}") for number in range(targets))
+    return replace(PLAN, timetable=replace(PLAN.timetable, targets=found))
+
+
+def test_thousands_of_targets_fit() -> None:
+    """As docs/reference/limits.md says, in each object."""
+    assert said(*objects(plan_of(4000)), plan=plan_of(4000)) == []
+    messages = said(*objects(plan_of(9000)), plan=plan_of(9000))
+    assert re.search(r"the ConfigMap .* split its 9,000 targets into at least 2 policies", messages[0])
+
+
+def test_what_fits_after_the_split() -> None:
+    """The policies that it speaks of are enough, but for what each has besides."""
+    plan = plan_of(9000)
+    [policies] = re.findall(r"at least (\d+) policies", said(*objects(plan), plan=plan)[0])
+    assert said(*objects(plan_of(9000 // int(policies))), plan=plan_of(9000 // int(policies))) == []
+
+
+def built(**fields: str) -> Answer:
+    """Build a policy with these fields."""
+    return call(wire(config=spec(**fields)), LOG_TO_STDERR="true")
+
+
+@pytest.mark.parametrize("field", ["freezes", "overrides"])
+def test_it_is_an_error_of_the_build(field: str) -> None:
+    """At the field that most of it comes from; nothing is emitted."""
+    begins = "starts: 2026-12-24T08:00, ends: 2026-12-26T08:00"
+    state = "state: Open, " if field == "overrides" else ""
+    entries = ", ".join(f"x{number}: {{{state}{begins}, reason: {'x' * 400}}}" for number in range(800))
+    answer = built(**{field: f"{{{entries}}}"})
+    assert answer.code == 1
+    assert f"spec.{field}: cannot be applied: the ConfigMap flux-system/week-gate" in answer.err
+    assert f"`{field}` takes " in answer.err
+    assert "(too-large)" in answer.err
+    assert b"CronJob" not in answer.out
+
+
+def test_targets_that_are_selected_by_label_count() -> None:
+    """What a build sees is what is emitted."""
+    items = [APP.replace("NAME", f"{'a-long-name-of-a-team' * 6}-{number}") for number in range(1500)]
+    selector = "[{kind: Kustomization, matchLabels: {class: windowed}}]"
+    answer = call(wire(*items, config=spec(targets=selector)), LOG_TO_STDERR="true")
+    assert answer.code == 1
+    assert "spec.targets: cannot be applied: the " in answer.err

@@ -1,0 +1,109 @@
+"""Two builders with different zone data: what a tree that another has rendered is told to be."""
+
+from pathlib import Path
+
+import pytest
+from calls import POLICY
+
+from krm_windows.checks import zone_changes
+from krm_windows.cli import main
+from krm_windows.schedule import zones
+
+SPRING = '"2027-03-28T01:00Z +02:00 CEST"'
+OTHER_SPRING = '"2027-04-04T01:00Z +02:00 CEST"'
+CLUSTERS = POLICY + "  clusters:\n    north: {}\n    south:\n      windows: {office: {closes: Thu 16:00}}\n"
+
+
+def contents(tree: Path) -> dict[str, str]:
+    """Read a tree."""
+    return {str(path.relative_to(tree)): path.read_text() for path in sorted(tree.rglob("*.yaml"))}
+
+
+def rewritten(tree: Path, *replaced: tuple[str, str]) -> None:
+    """Make a tree one that another builder has rendered."""
+    for path in tree.rglob("*.yaml"):
+        text = path.read_text()
+        for old, new in replaced:
+            text = text.replace(old, new)
+        path.write_text(text)
+
+
+@pytest.fixture(params=["single", "overlays", "flat"])
+def call(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """`render` into `out`, for a cluster or for several."""
+    monkeypatch.chdir(tmp_path)
+    several = ["--all-clusters", "--layout", str(request.param)]
+    Path("policy.yaml").write_text(POLICY if request.param == "single" else CLUSTERS)
+    return ["render", "policy.yaml", "-o", "out", *([] if request.param == "single" else several)]
+
+
+@pytest.mark.parametrize("release", ["2025b", "2099a"])
+def test_a_release_that_changes_nothing_changes_no_file(
+    call: list[str], release: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nor is the tree stale; it is told by which release it was built."""
+    assert main(call) == 0
+    rewritten(Path("out"), (f'"release": "{zones.release()}"', f'"release": "{release}"'))
+    before = contents(Path("out"))
+    capsys.readouterr()
+    assert main([*call, "--check"]) == 0
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "(zone-release)" in said.err
+    assert release in said.err
+    assert main(call) == 0
+    assert contents(Path("out")) == before
+
+
+def test_rules_that_changed_are_told(call: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """A reviewer sees the transition in the diff, and why it is there."""
+    assert main(call) == 0
+    wanted = contents(Path("out"))
+    rewritten(Path("out"), (f'"release": "{zones.release()}"', '"release": "2025b"'), (SPRING, OTHER_SPRING))
+    capsys.readouterr()
+    assert main([*call, "--check"]) == 1
+    said = capsys.readouterr()
+    assert "(zone-rules-changed)" in said.err
+    assert SPRING in said.out
+    assert main(call) == 0
+    assert main(call) == 0, "what was said of a cluster keeps the stamp from it, until it has been rendered"
+    assert contents(Path("out")) == wanted
+
+
+def test_a_builder_that_is_older_is_refused(call: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """It would bring old rules back."""
+    assert main(call) == 0
+    rewritten(Path("out"), (f'"release": "{zones.release()}"', '"release": "2099a"'), (SPRING, OTHER_SPRING))
+    before = contents(Path("out"))
+    assert main(call) == 1
+    assert "(zone-rules-older)" in capsys.readouterr().err
+    assert contents(Path("out")) == before
+
+
+def test_verify_takes_a_release_for_what_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Another release with the same rules is fine; other rules are stale, and told why."""
+    monkeypatch.chdir(tmp_path)
+    Path("policy.yaml").write_text(POLICY)
+    assert main(["render", "policy.yaml", "-o", "out"]) == 0
+    rewritten(Path("out"), (f'"release": "{zones.release()}"', '"release": "2025b"'))
+    assert main(["verify", "out", "--policy", "policy.yaml"]) == 0
+    assert "(stale)" not in capsys.readouterr().err
+    rewritten(Path("out"), (SPRING, OTHER_SPRING))
+    assert main(["verify", "out", "--policy", "policy.yaml"]) == 1
+    said = capsys.readouterr().err
+    assert "(stale)" in said
+    assert "(zone-rules-changed)" in said
+
+
+def test_the_release_in_use_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    """By `--version`."""
+    assert main(["--version"]) == 0
+    assert f"zone data {zones.release()}" in capsys.readouterr().out
+
+
+def test_zones_that_changed_are_zones() -> None:
+    """Every name of the table is one of the package's."""
+    assert zones.names() >= zone_changes.CHANGED
+    assert "Europe/Berlin" not in zone_changes.CHANGED

@@ -1,0 +1,86 @@
+"""Why no look ran: the cause is found in what Jobs, Pods and Events say, and only in those of the policy."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from krm_windows.status import trouble
+from krm_windows.status.objects import Thing
+
+LABELS = {"krm-windows.dev/policy": "flux-system.week", "app.kubernetes.io/component": "gate"}
+POD = "week-look-29700000-abcde"
+NOON = "2026-11-21T12:00:00Z"
+
+
+def thing(kind: str, name: str, **status: object) -> Thing:
+    """Return an object of the policy."""
+    metadata = {"name": name, "namespace": "flux-system", "labels": LABELS, "creationTimestamp": NOON}
+    return {"kind": kind, "metadata": metadata, "status": status}
+
+
+def event(reason: str, message: str, kind: str = "Job", name: str = "week-look-29700000", **more: object) -> Thing:
+    """Return a warning about an object."""
+    about = {"kind": kind, "name": name}
+    said = {"kind": "Event", "type": "Warning", "reason": reason, "message": message, "lastTimestamp": NOON}
+    return {**said, "metadata": {}, "involvedObject": about, **more}
+
+
+def newest(*things: Thing, after: datetime | None = None) -> trouble.Trouble | None:
+    """Return the trouble of the policy that has one CronJob."""
+    return trouble.newest(things, "flux-system.week", ["week-look"], after)
+
+
+FORBIDDEN = 'Error creating: pods "week-look-29700000-x" is forbidden: '
+CASES = {
+    "quota": event("FailedCreate", f"{FORBIDDEN}failed quota: small: must specify limits.cpu for: gate"),
+    "limit range": event("FailedCreate", f"{FORBIDDEN}minimum memory usage per Container is 96Mi, but request is 64Mi"),
+    "Pod Security": event("FailedCreate", f'{FORBIDDEN}violates PodSecurity "restricted:latest"'),
+    "admission": event("FailedCreate", 'Error creating: admission webhook "x.dev" denied the request: no'),
+    "account": event("FailedCreate", 'Error creating: serviceaccount "week-gate" not found'),
+    "image": thing("Pod", POD, containerStatuses=[{"state": {"waiting": {"reason": "ImagePullBackOff"}}}]),
+    "no node": thing("Pod", POD, conditions=[{"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}]),
+    "memory": thing(
+        "Pod", POD, containerStatuses=[{"state": {"terminated": {"reason": "OOMKilled", "finishedAt": NOON}}}]
+    ),
+    "node": thing("Pod", POD, reason="Evicted", message="The node was low on resource: memory."),
+    "configuration": event("FailedMount", 'configmap "week-gate" not found', "Pod", POD),
+    "missed": event("MissSchedule", "Missed scheduled time to start a job", "CronJob", "week-look"),
+    "deadline": thing(
+        "Job",
+        "week-look-29700000",
+        conditions=[{"type": "Failed", "status": "True", "reason": "DeadlineExceeded", "lastTransitionTime": NOON}],
+    ),
+}
+
+
+@pytest.mark.parametrize("cause", CASES)
+def test_a_cause(cause: str) -> None:
+    """Each is told by whoever saw it, and in its own words."""
+    found = newest(CASES[cause])
+    assert found
+    assert (found.cause, found.at) == (cause, datetime(2026, 11, 21, 12, tzinfo=UTC))
+    assert newest(CASES[cause], after=found.at) is None
+
+
+@pytest.mark.parametrize(
+    "foreign",
+    [
+        event("FailedCreate", "exceeded quota", name="week-look-2-29700000"),
+        event("FailedCreate", "exceeded quota", name="other"),
+        event("FailedCreate", "exceeded quota", kind="ReplicaSet", name="week-look-1"),
+        event("SuccessfulCreate", "Created job", type="Normal"),
+        {**thing("Pod", "other", reason="Evicted"), "metadata": {"name": "other", "labels": {}}},
+        event("FailedCreate", "exceeded quota", involvedObject=None),
+        thing("Pod", POD, containerStatuses="none", conditions=[None, "x"]),
+    ],
+)
+def test_what_is_none_of_ours(foreign: Thing) -> None:
+    """Another policy's, or no trouble, or nothing that an API server writes."""
+    assert newest(foreign) is None
+
+
+def test_what_is_close_to_the_cause_comes_first() -> None:
+    """That a Job ran into its deadline is true, and why it did is better to know."""
+    found = newest(CASES["deadline"], CASES["image"])
+    assert found
+    assert found.cause == "image"
