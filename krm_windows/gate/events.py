@@ -43,13 +43,15 @@ def look(gate: Gate, cluster: Cluster, *, allow_missing: bool, around: Callable[
     """Look as `around` does, and write Events of what it does; that one cannot be written is no failure."""
     records: dict[Target, list[Record]] = {target: [] for target in gate.all_targets}
 
+    def tell_on_all(reason: str, level: str, words: str) -> None:
+        now = gate.now()
+        for found in records.values():
+            found.append(Record(None, reason, level, words, now, gate.decides(now)))
+
     def log(**fields: object) -> None:
         gate.log(**fields)
         if fields.get("hook") and fields.get("trouble"):
-            now = gate.now()
-            words = f"hooks.{fields['hook']} failed: Job {fields['job']}: {fields['trouble']}"
-            for found in records.values():
-                found.append(Record(None, *_HOOK_FAILED, words, now, gate.decides(now)))
+            tell_on_all(*_HOOK_FAILED, f"hooks.{fields['hook']} failed: Job {fields['job']}: {fields['trouble']}")
 
     def tells(told: Told) -> None:
         gate.tells(told)
@@ -61,7 +63,7 @@ def look(gate: Gate, cluster: Cluster, *, allow_missing: bool, around: Callable[
 
     differs = difference(gate.timetable.zone, gate.now())
     if differs:
-        note(None, *_ZONE_DATA, str(differs))
+        tell_on_all(*_ZONE_DATA, str(differs))
     well = around(replace(gate, log=log, tells=tells), cluster, allow_missing=allow_missing)
     targets = [target for target, found in records.items() if found]
     cluster.renew(len(targets))
