@@ -16,8 +16,9 @@ from pathlib import Path
 
 from measure import ROOT, measure
 
-sys.path.insert(0, str(ROOT / "tests" / "unit" / "gate"))
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "unit" / "gate")]
 
+import zoned
 from api_server import TLS, TOKEN, Api, Json, hand, kustomization, serving
 
 from krm_windows.emit import configmap
@@ -26,7 +27,7 @@ from krm_windows.plan.timetable import dump
 
 COUNT = 1000
 TARGETS = tuple(kustomization(f"tenant-{number:04}", "v1") for number in range(COUNT))
-POLICY = Timetable(policy="flux-system/week", time_zone="Etc/UTC", targets=TARGETS)
+POLICY = zoned.timetable(policy="flux-system/week", time_zone="Etc/UTC", targets=TARGETS)
 AIMS = {"closing": (1.0, 10.0), "idle": (1.0, 2.0), "opening": (1.0, 10.0)}  # seconds: of processor, in all
 MEMORY = 48.0  # MiB
 

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+import zoned
 from api_server import Api, kustomization, marked
 
 from krm_windows.gate import events, hooks
@@ -26,7 +27,7 @@ APPS, OLD = kustomization("apps", "v1"), kustomization("old", "v1")
 OURS = mark("flux-system/p")
 CLOSED: dict[str, object] = {OURS: marked("flux-system/p")}
 WINDOW = Rule("windows.midday", NOON, NOON + HOUR)
-POLICY = Timetable(policy="flux-system/p", time_zone="UTC", targets=(APPS,), windows=(WINDOW,))
+POLICY = zoned.timetable(policy="flux-system/p", time_zone="UTC", targets=(APPS,), windows=(WINDOW,))
 HOOK = json.dumps(
     {"namespace": "line", "hooks": {"beforeOpen": {"name": "p-before-open", "seconds": 1, "metadata": {}, "spec": {}}}}
 )

@@ -10,6 +10,7 @@ from threading import Barrier
 from time import monotonic, sleep
 
 import pytest
+import zoned
 from api_server import Api, Handler, busy, dropped, followed, kustomization, left, slow
 
 from krm_windows.gate.__main__ import Gate
@@ -21,7 +22,7 @@ from krm_windows.gate.timetable import Target, Timetable
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 MANY = tuple(kustomization(f"t{number}", "v1") for number in range(40))
 INFRA, APPS = kustomization("infra", "v1"), kustomization("apps", "v1")
-SHUT = Timetable(policy="flux-system/p", time_zone="UTC", targets=(INFRA, APPS))
+SHUT = zoned.timetable(policy="flux-system/p", time_zone="UTC", targets=(INFRA, APPS))
 HONEST: dict[str, object] = {"metadata": {"name": "apps", "resourceVersion": "1"}, "spec": {"suspend": True}}
 Look = Callable[..., bool]
 
