@@ -16,7 +16,8 @@ from pathlib import Path
 
 from measure import ROOT, measure
 
-sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "unit" / "gate")]
+sys.path.insert(0, str(ROOT / "tests"))
+sys.path.insert(0, str(ROOT / "tests" / "unit" / "gate"))
 
 import zoned
 from api_server import TLS, TOKEN, Api, Json, hand, kustomization, serving
