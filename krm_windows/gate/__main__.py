@@ -12,6 +12,7 @@ from pathlib import Path
 from time import sleep
 
 from krm_windows.gate.decide import Decider, Decision
+from krm_windows.gate.image import difference
 from krm_windows.gate.kubernetes import REFUSED, UNANSWERED, ApiError, Cluster
 from krm_windows.gate.target import Change, Seen, observe, settle
 from krm_windows.gate.timetable import Target, Timetable, load, salvage
@@ -60,6 +61,13 @@ class Gate:
         decision = self.decides(now)
         self.log(time=now, policy=self.timetable.policy, cluster=self.timetable.cluster, **asdict(decision))
         return decision
+
+    def compare(self) -> None:
+        """Log where the image has zone data of its own that says other things about the coming year."""
+        rules = self.timetable.zone_rules
+        found = difference(self.timetable.zone, self.now()) if rules else None
+        if found:
+            self.log(zoneData=str(found), timetable=found.timetable, image=found.image, at=found.at)
 
     def look(self, cluster: Cluster, *, allow_missing: bool) -> bool:
         """Make every target what it should be; say whether all are, but for those left to a person.
@@ -150,6 +158,7 @@ def main(
     decision = gate.announce()
     if options.at:
         return 0 if sound else 1
+    gate.compare()
     cluster = Cluster(environ["KUBERNETES_SERVICE_HOST"], environ["KUBERNETES_SERVICE_PORT"], options.account)
     looks = partial(_safely, look if sound else Gate.look, gate, cluster, allow_missing=options.allow_missing)
     done = looks()

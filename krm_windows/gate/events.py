@@ -8,6 +8,7 @@ from http import HTTPStatus
 
 from krm_windows.gate.__main__ import Gate, words_of
 from krm_windows.gate.decide import Decision
+from krm_windows.gate.image import difference
 from krm_windows.gate.kubernetes import ApiError, Cluster
 from krm_windows.gate.marks import digest, mark, read
 from krm_windows.gate.target import Change, Deed, Seen, observe
@@ -21,6 +22,7 @@ _REASONS = {  # the reason of the Event, and its type
     Deed.LEFT_TO_POLICY: ("WindowLeftToPolicy", "Normal"),
 }
 _HOOK_FAILED = ("WindowHookFailed", "Warning")
+_ZONE_DATA = ("WindowZoneDataDiffers", "Warning")
 _ONCE_EACH = ("WindowClosed", "WindowOpened")  # others are found again by the next look, and told once
 
 
@@ -54,6 +56,9 @@ def look(gate: Gate, cluster: Cluster, *, allow_missing: bool, around: Callable[
         if change.deed in _REASONS:
             note(target, *_REASONS[change.deed], change.words)
 
+    differs = difference(gate.timetable.zone, gate.now())
+    if differs:
+        note(None, *_ZONE_DATA, str(differs))
     well = around(replace(gate, log=log, tells=tells), cluster, allow_missing=allow_missing)
     cluster.renew(len(gate.all_targets))
     for target in cluster.shares(gate.all_targets):

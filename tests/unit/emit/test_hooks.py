@@ -17,7 +17,19 @@ HOOKS = """\
     afterClose: {image: "line:1", timeout: 3m}
 """
 EVENTS = "  events: true\n"
-CORE = {"bits", "coverage", "marks", "decide", "kubernetes", "recurrence", "target", "timetable", "wallclock", "zones"}
+CORE = {
+    "bits",
+    "coverage",
+    "marks",
+    "decide",
+    "image",
+    "kubernetes",
+    "recurrence",
+    "target",
+    "timetable",
+    "wallclock",
+    "zones",
+}
 
 
 def items(more: str) -> list[dict]:

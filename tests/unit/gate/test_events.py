@@ -16,6 +16,7 @@ from krm_windows.gate.decide import Decision, decide
 from krm_windows.gate.kubernetes import Cluster, dig
 from krm_windows.gate.marks import HOLD, mark
 from krm_windows.gate.timetable import Rule, Target
+from krm_windows.plan import zone_rules
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -111,6 +112,20 @@ def test_what_is_left_alone_is_told_once(
     assert [(each[1], str(each[2]).partition(", by")[0]) for each in told(api)] == [(reason, words)]
     assert look(NOON + 21 * HOUR)
     assert [each[1] for each in told(api)] == [reason] * 2
+
+
+def test_other_zone_data_in_the_image_is_told_once(api: Api, port: int, account: Path) -> None:
+    """With both releases; the timetable decides. Where both say the same, nothing is told (see the other tests)."""
+    rules = replace(zone_rules.make("Europe/Berlin"), release="2099z", transitions=(), rule="CET-1")
+    held = replace(POLICY, zone_rules=rules)
+    api.add("apps", {}, by="kustomize-controller", apiVersion=f"{GROUP}/v1")
+    for _ in range(2):
+        gate = Gate(held, partial(decide, held), lambda: NOON - HOUR, dict)
+        assert events.look(gate, Cluster("127.0.0.1", str(port), account, 5), allow_missing=False)
+    [(level, reason, message)] = told(api)
+    assert (level, reason) == ("Warning", "WindowZoneDataDiffers")
+    assert "2027-03-2" in str(message)
+    assert "2099z" in str(message)
 
 
 @pytest.mark.parametrize("fault", [status(403), status(500), dropped])
