@@ -16,8 +16,8 @@ from pathlib import Path
 
 from measure import ROOT, measure
 
-sys.path.insert(0, str(ROOT / "tests"))
-sys.path.insert(0, str(ROOT / "tests" / "unit" / "gate"))
+sys.path.append(str(ROOT / "tests"))
+sys.path.append(str(ROOT / "tests" / "unit" / "gate"))
 
 import zoned
 from api_server import TLS, TOKEN, Api, Json, hand, kustomization, serving
