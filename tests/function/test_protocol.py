@@ -16,6 +16,7 @@ from krm_windows import __version__
 OWN_FAILURE = """
 import os, sys, warnings
 from krm_windows import krm
+from krm_windows.schedule import zones
 
 def process(resources):
     {body}
@@ -176,7 +177,9 @@ def test_P08_help_and_version(stdin: str) -> None:
     helped = program(stdin, "--help")
     assert (helped.code, helped.err) == (0, "")
     assert all(command in helped.out.decode() for command in ("render", "verify", "calendar", "schema", "install"))
-    assert program(stdin, "--version") == Answer(0, f"krm-windows {__version__}\n".encode(), "")
+    assert program(stdin, "--version") == Answer(
+        0, f"krm-windows {__version__}, zone data {zones.release()}\n".encode(), ""
+    )
 
 
 def test_P09_what_is_not_ours_on_top() -> None:
