@@ -12,11 +12,11 @@ import yaml
 from calls import APPS, HEAD, POLICY, V1BETA1, Answer, TextLoader, call, program, spec, wire
 
 from krm_windows import __version__
+from krm_windows.schedule import zones
 
 OWN_FAILURE = """
 import os, sys, warnings
 from krm_windows import krm
-from krm_windows.schedule import zones
 
 def process(resources):
     {body}
