@@ -13,6 +13,8 @@ import pytest
 import yaml
 from calls import POLICY, call, wire
 
+from krm_windows.gate.clocks import APART
+
 LOOK, OPENS, CLOSES = "week-look", "week-open-office", "week-close-office"
 NAMESPACE = "flux-system"
 NOW = "week-now-0123456789"
@@ -68,6 +70,7 @@ def failed(name: str, start: int) -> Series:
 
 SUCCESS = cron_job("status_last_successful_time")
 MARK = target("mark_info", f',policy="{NAMESPACE}/week",mark="…"')
+MARK_APART = MARK.replace("…", f'{{\\"reason\\": \\"{APART}\\"}}')
 EVERY_QUARTER = " ".join(f"{minute * 60}x14" for minute in range(0, 150, 15))
 
 
@@ -185,6 +188,10 @@ CASES = {
     "a target was resumed, and closed again": Case(
         {SUCCESS: EVERY_QUARTER, target("suspended"): "1x10 0x14 1x200", MARK: "1x200"}, {42: set(), 60: set()}
     ),
+    "a target is not opened, as clocks are apart": Case(
+        {SUCCESS: EVERY_QUARTER, target("suspended"): "1x200", MARK: "1x20 _x200", MARK_APART: "_x20 1x20 _x200"},
+        {10: set(), 22: {"KrmWindowsClocksApart"}, 38: {"KrmWindowsClocksApart"}, 50: set()},
+    ),
     "another target is open": Case(
         {SUCCESS: EVERY_QUARTER, target("suspended", name="infra"): "0x200", MARK: "1x200"}, {60: set()}
     ),
@@ -226,7 +233,7 @@ def expected(name: str, words: str, series: Series, firing: set[str]) -> list[di
     if name not in firing:
         return []
     where = {"namespace": NAMESPACE}
-    if name == "KrmWindowsReopened":
+    if name in ("KrmWindowsReopened", "KrmWindowsClocksApart"):
         assert MARK in series
         where = {
             "customresource_group": "kustomize.toolkit.fluxcd.io",
@@ -261,7 +268,7 @@ def test_promtool_accepts_them(change: str, names: set[str], tool: Callable[[str
     """Of policies with dated rules, and of edges that act, where nobody looks between them."""
     rules = emitted(POLICY + EXTRAS + change)
     always = {"KrmWindowsGateFailing", "KrmWindowsNotOpened", "KrmWindowsNotClosed"}
-    looking = {"KrmWindowsNotAsWanted", "KrmWindowsReopened"} if names else set()
+    looking = {"KrmWindowsNotAsWanted", "KrmWindowsReopened", "KrmWindowsClocksApart"} if names else set()
     assert set(said(rules)) == always | looking | names
     (tmp_path / "rules.yaml").write_text(yaml.safe_dump(rules))
     done = subprocess.run(
