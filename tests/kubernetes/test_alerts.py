@@ -15,7 +15,7 @@ from calls import POLICY, call, wire
 
 from krm_windows.gate.clocks import APART
 
-LOOK, OPENS, CLOSES = "week-look", "week-open-office", "week-close-office"
+LOOK, OPENS, CLOSES, EDGE = "week-look", "week-open-office", "week-close-office", "week-edge-utc-00"
 NAMESPACE = "flux-system"
 NOW = "week-now-0123456789"
 EDGES = "  actuator: {type: Kubectl}\n"
@@ -181,6 +181,10 @@ CASES = {
         {SUCCESS: "2700x200", cron_job("status_last_schedule_time", CLOSES): "_x60 3600x200"},
         {70: set(), 72: {"KrmWindowsNotClosed"}},
     ),
+    "an edge was met in UTC alone, and its look did not succeed": Case(
+        {SUCCESS: "2700x74 4500x60", cron_job("status_last_schedule_time", EDGE): "_x60 3600x200"},
+        {70: set(), 72: {"KrmWindowsEdgeMissed"}, 74: {"KrmWindowsEdgeMissed"}, 76: set()},
+    ),
     "a target was resumed, and not closed again": Case(
         {SUCCESS: EVERY_QUARTER, target("suspended"): "1x10 0x200", MARK: "1x200"},
         {10: set(), 40: set(), 42: {"KrmWindowsReopened"}},
@@ -252,7 +256,7 @@ def test_a_target_that_kube_state_metrics_knows_itself() -> None:
 
 
 def test_every_alert_fires_in_a_case(rules: dict) -> None:
-    """An alert that fires nowhere may be dead; this policy has no dated rules, so there is none for those."""
+    """An alert that fires nowhere may be dead."""
     fired = {name for case in CASES.values() for names in case.at.values() for name in names}
     assert fired == set(said(rules))
 
