@@ -27,6 +27,8 @@ class Suspension:
     by: str
     since: datetime | None = None
     until: datetime | None = None
+    zone_data: str = ""
+    """How the zone data of this policy's image differs from the timetable's, as the mark has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,12 @@ class Report:
     """What of its CronJobs is gone, or suspended, in words."""
     trouble: Trouble | None = None
     """What kept a look from running since the last one that succeeded."""
+
+    @property
+    def zone_data(self) -> str:
+        """How the image's zone data differs, as the first mark that tells it has it; empty where none does."""
+        told = (row.suspension.zone_data for row in self.rows if row.suspension)
+        return next(filter(None, told), "")
 
     @property
     def as_wanted(self) -> bool:
@@ -149,6 +157,7 @@ class _Judge:
         if first:
             by = "this policy" if first[0].policy in names else f"policy {first[0].policy}"
             by += f": {APART}" if first[0].reason == APART else ""
-            return Suspension(by, first[0].since, first[0].until)
+            told = next((said.zone_data for said in mine if said.zone_data), "")
+            return Suspension(by, first[0].since, first[0].until, told)
         change = settle(self.timetable, target, seen, self.decision, self.at)
         return Suspension("this policy, adopted" if change.patch else "a person")
