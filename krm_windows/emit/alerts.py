@@ -23,7 +23,11 @@ _FAILURE = "krm_windows:last_failed_look:timestamp_seconds"
 _EDGES = {
     "open-": ("KrmWindowsNotOpened", "a window of {policy} opened, and no look has succeeded since"),
     "close-": ("KrmWindowsNotClosed", "a window of {policy} closed, and no look has succeeded since"),
-    "edge-": ("KrmWindowsEdgeMissed", "something of {policy} may have begun or ended, and no look has succeeded since"),
+    # The looks in UTC, at what recurs and what is dated: one of them may be an hour beside the edge (ADR 24).
+    "edge-": (
+        "KrmWindowsEdgeMissed",
+        "a window, freeze or override of {policy} may have begun or ended, and no look has succeeded since",
+    ),
 }
 _KINDS = "customresource_group, customresource_kind, target_namespace, target_name"
 Rule = dict[str, object]

@@ -16,8 +16,7 @@ from calls import POLICY, call, wire
 
 from krm_windows.gate.clocks import APART
 
-LOOK, OPENS, CLOSES = "week-look", "week-open-office", "week-close-office"
-IN_UTC = "week-edge-utc-00"
+LOOK, OPENS, CLOSES, EDGE = "week-look", "week-open-office", "week-close-office", "week-edge-utc-00"
 NAMESPACE = "flux-system"
 NOW = "week-now-0123456789"
 EDGES = "  actuator: {type: Kubectl}\n"
@@ -186,9 +185,9 @@ CASES = {
         {SUCCESS: "2700x200", cron_job("status_last_schedule_time", CLOSES): "_x60 3600x200"},
         {70: set(), 72: {"KrmWindowsNotClosed"}},
     ),
-    "an edge was met in UTC, and its look did not succeed": Case(
-        {SUCCESS: "2700x200", cron_job("status_last_schedule_time", IN_UTC): "_x60 3600x200"},
-        {70: set(), 72: {"KrmWindowsEdgeMissed"}},
+    "an edge was met in UTC alone, and its look did not succeed": Case(
+        {SUCCESS: "2700x74 4500x60", cron_job("status_last_schedule_time", EDGE): "_x60 3600x200"},
+        {70: set(), 72: {"KrmWindowsEdgeMissed"}, 74: {"KrmWindowsEdgeMissed"}, 76: set()},
     ),
     "a target was resumed, and not closed again": Case(
         {SUCCESS: EVERY_QUARTER, target("suspended"): "1x10 0x200", MARK: "1x200"},
