@@ -29,6 +29,8 @@ class Suspension:
     until: datetime | None = None
     clocks_apart: bool = False
     """Whether a look kept it shut, as one of two clocks is wrong: no look can say what it should be."""
+    zone_data: str = ""
+    """How the zone data of this policy's image differs from the timetable's, as the mark has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,12 @@ class Report:
     """What of its CronJobs is gone, or suspended, in words."""
     trouble: Trouble | None = None
     """What kept a look from running since the last one that succeeded."""
+
+    @property
+    def zone_data(self) -> str:
+        """How the image's zone data differs, as the first mark that tells it has it; empty where none does."""
+        told = (row.suspension.zone_data for row in self.rows if row.suspension)
+        return next(filter(None, told), "")
 
     @property
     def as_wanted(self) -> bool:
@@ -153,6 +161,7 @@ class _Judge:
             by = "this policy" if first[0].policy in names else f"policy {first[0].policy}"
             is_apart = first[0].reason == APART
             by += f": {APART}" if is_apart else ""
-            return Suspension(by, first[0].since, first[0].until, is_apart)
+            told = next((said.zone_data for said in mine if said.zone_data), "")
+            return Suspension(by, first[0].since, first[0].until, is_apart, told)
         change = settle(self.timetable, target, seen, self.decision, self.at)
         return Suspension("this policy, adopted" if change.patch else "a person")
