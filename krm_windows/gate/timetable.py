@@ -54,7 +54,8 @@ class Target:
 class Timetable:
     """One policy, compiled for one cluster; `policy` and `former_names` are `namespace/name`.
 
-    Only what names targets to close, and decides nothing, has no `zone_rules`.
+    Only what names targets to close, and decides nothing, has no `zone_rules`. `image_zones` is never written: in it
+    the gate notes how the zone data of its image differs.
     """
 
     policy: str
@@ -72,6 +73,7 @@ class Timetable:
     overrides: tuple[Rule, ...] = ()
     targets: tuple[Target, ...] = ()
     released: tuple[Target, ...] = ()
+    image_zones: str = ""
 
     @property
     def zone(self) -> Zone:

@@ -180,6 +180,7 @@ def test_render(run: Run) -> None:
     assert names() == [
         "configmap_week-gate.yaml",
         "cronjob_week-close-office.yaml",
+        "cronjob_week-edge-utc-00.yaml",
         "cronjob_week-look.yaml",
         "cronjob_week-open-office.yaml",
         "job_week",
@@ -308,7 +309,7 @@ def test_render_uninstall(run: Run) -> None:
     timetable = json.loads(rendered()["configmap_week-gate.yaml"]["data"]["timetable.json"])
     assert timetable["state"] == "Open"
     assert "targets" not in timetable
-    assert [target["name"] for target in timetable["released"]] == ["apps"]
+    assert [target["objects"] for target in timetable["released"]] == [[["flux-system", "apps"]]]
     assert rendered()["role_week-gate.yaml"]["rules"][0]["resourceNames"] == ["apps"]
 
 
