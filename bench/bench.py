@@ -6,6 +6,7 @@ import calendars
 import decisions
 import fleet
 import function
+import gate
 import lost_looks
 import migrations
 import repositories
@@ -15,6 +16,7 @@ MEASUREMENTS = {
     "calendars": calendars.run,
     "decisions": decisions.run,
     "fleet": fleet.run,
+    "gate": gate.run,
     "lost_looks": lost_looks.run,
     "repositories": repositories.run,
     "migrations": migrations.run,

@@ -6,6 +6,7 @@ from datetime import date
 
 from krm_windows.krm import KubeObject, Mapping, Sequence
 from krm_windows.results import Result
+from krm_windows.schedule import zones
 
 _FEW = 5
 _STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
@@ -62,6 +63,7 @@ class Report:
         return {
             "policy": self.policy,
             "clusters": self.clusters,
+            "zoneRelease": zones.release(),
             "from": self.first.isoformat(),
             "until": self.last.isoformat(),
             "results": [result.value() for result in self.results],

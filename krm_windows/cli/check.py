@@ -9,7 +9,7 @@ from pathlib import Path
 from krm_windows.checks.audit import MAX_CLOSED, YEARS, Scope
 from krm_windows.checks.formats import FORMATS, FORMATS_OF_EVERY
 from krm_windows.checks.overlap import Claim
-from krm_windows.cli import chosen, inputs, output, places, report, repository, times
+from krm_windows.cli import chosen, inputs, output, places, report, repository, seen, times
 from krm_windows.exit_codes import ExitCode
 from krm_windows.function import audit, overlaps
 from krm_windows.function.elsewhere import Elsewhere
@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
             raise InputError("--cluster, as --all-clusters, is about a POLICY; with --repo give --clusters GLOB")
         return repository.run(arguments)
     configs = {path: inputs.policy(path) for path in arguments.policies}
-    items = inputs.resources(arguments.resources) if arguments.resources else []
+    items = seen.resources(arguments.resources) if arguments.resources else []
     scope = Scope(arguments.first or times.now().date(), arguments.years, arguments.max_closed)
     choice = Choice(arguments.cluster, every=arguments.all_clusters)
     found = []

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from krm_windows import tree
 from krm_windows.checks.overlap import Claim
-from krm_windows.cli import inputs, output, places, progress, report, shards, times
+from krm_windows.cli import inputs, output, places, progress, report, seen, shards, times
 from krm_windows.exit_codes import ExitCode
 from krm_windows.function import placed
 from krm_windows.function.elsewhere import Elsewhere
@@ -195,12 +195,12 @@ def _resources(path: str | None) -> Callable[[str | None], list[KubeObject]]:
     if path is None:
         return lambda _: []
     if CLUSTER not in path:
-        items = inputs.resources(path, without=_is_rendered)
+        items = seen.resources(path, _is_rendered)
         return lambda _: items
 
     @lru_cache(maxsize=1)
     def read(cluster: str | None) -> list[KubeObject]:
-        return inputs.resources(path.replace(CLUSTER, cluster), without=_is_rendered) if cluster else []
+        return seen.resources(path.replace(CLUSTER, cluster), _is_rendered) if cluster else []
 
     return read
 

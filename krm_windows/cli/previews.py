@@ -3,7 +3,7 @@
 import argparse
 from collections.abc import Sequence
 
-from krm_windows.cli import inputs, report
+from krm_windows.cli import inputs, report, seen
 from krm_windows.exit_codes import ExitCode
 from krm_windows.krm import KubeObject
 from krm_windows.preview.versions import Choice, Source, Version
@@ -26,4 +26,4 @@ def load(paths: Sequence[str], choice: Choice, arguments: argparse.Namespace) ->
 
 def resources(arguments: argparse.Namespace) -> list[KubeObject]:
     """Read what `--resources` names."""
-    return inputs.resources(arguments.resources) if arguments.resources else []
+    return seen.resources(arguments.resources) if arguments.resources else []

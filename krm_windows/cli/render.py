@@ -7,7 +7,7 @@ from pathlib import Path
 from krm_windows import emit, rules, tree
 from krm_windows.checks import readonly, succession, zone_release
 from krm_windows.checks.overlap import Claim
-from krm_windows.cli import chosen, destinations, fleet, inputs, places, report
+from krm_windows.cli import chosen, destinations, fleet, inputs, places, report, seen
 from krm_windows.exit_codes import ExitCode
 from krm_windows.function import placed, window_policy
 from krm_windows.function.elsewhere import Elsewhere
@@ -81,7 +81,7 @@ def _folder(plan: Plan, path: Path) -> Folder:
 
 
 def _plan(config: KubeObject, arguments: argparse.Namespace) -> tuple[Plan | None, Sequence[Result]]:
-    items = inputs.resources(arguments.resources) if arguments.resources else []
+    items = seen.resources(arguments.resources) if arguments.resources else []
     compiled = window_policy.compile_onto(config, items, arguments.cluster)
     results = readonly.check(compiled.results, compiled.adopted)
     if arguments.uninstall:  # whoever cleans up names the targets, seen or not

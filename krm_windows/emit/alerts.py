@@ -11,6 +11,7 @@ from krm_windows.emit import gate, names, state_metrics
 from krm_windows.emit.labels import metadata
 from krm_windows.emit.manifest import Manifest
 from krm_windows.escape.prometheus import pattern, template, text
+from krm_windows.gate.clocks import APART
 from krm_windows.plan.model import Plan
 from krm_windows.plan.wakeups import WakeUp
 
@@ -20,8 +21,13 @@ _FAILURE = "krm_windows:last_failed_look:timestamp_seconds"
 _EDGES = {
     "open-": ("KrmWindowsNotOpened", "a window of {policy} opened, and no look has succeeded since"),
     "close-": ("KrmWindowsNotClosed", "a window of {policy} closed, and no look has succeeded since"),
-    "edge-": ("KrmWindowsEdgeMissed", "something of {policy} may have begun or ended, and no look has succeeded since"),
+    # The looks in UTC, at what recurs and what is dated: one of them may be an hour beside the edge (ADR 24).
+    "edge-": (
+        "KrmWindowsEdgeMissed",
+        "a window, freeze or override of {policy} may have begun or ended, and no look has succeeded since",
+    ),
 }
+_KINDS = "customresource_group, customresource_kind, target_namespace, target_name"
 Rule = dict[str, object]
 
 
@@ -49,6 +55,7 @@ def _rules(plan: Plan) -> Iterator[Rule]:
     yield from _edges(plan)
     if plan.looks and state_metrics.kinds(plan) and "StateMetrics" in plan.extras:
         yield _reopened(plan)
+        yield _apart(plan)
 
 
 def _record(plan: Plan, name: str, expression: str) -> Rule:
@@ -105,14 +112,25 @@ def _edges(plan: Plan) -> Iterator[Rule]:
 
 def _reopened(plan: Plan) -> Rule:
     """Alert where a target carries our mark and is not suspended for two intervals: the gate does not close it."""
-    kinds = "customresource_group, customresource_kind, target_namespace, target_name"
     marked = f"{state_metrics.MARK}{{policy={text(plan.policy)}}}"
     return _alert(
         plan,
         "KrmWindowsReopened",
-        f"max by ({kinds}) ({state_metrics.SUSPENDED} == 0 and on ({kinds}) {marked})",
+        f"max by ({_KINDS}) ({state_metrics.SUSPENDED} == 0 and on ({_KINDS}) {marked})",
         int((2 * plan.interval).total_seconds()),
         "{policy} has closed a target, somebody resumed it, and it was not closed again for two intervals",
+    )
+
+
+def _apart(plan: Plan) -> Rule:
+    """Alert where a target's mark says that it was not opened, as clocks are apart: the look has failed, besides."""
+    marked = f"{state_metrics.MARK}{{policy={text(plan.policy)},mark=~{text(f'.*{pattern(APART)}.*')}}}"
+    return _alert(
+        plan,
+        "KrmWindowsClocksApart",
+        f"max by ({_KINDS}) ({marked})",
+        0,
+        f"{{policy}} does not open a target: {APART}",
     )
 
 

@@ -3,7 +3,7 @@
 import json
 from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from http import HTTPStatus
@@ -11,10 +11,11 @@ from os import environ
 from pathlib import Path
 from time import sleep
 
+from krm_windows.gate.clocks import APART, seconds_of
 from krm_windows.gate.decide import Decider, Decision
 from krm_windows.gate.image import difference
 from krm_windows.gate.kubernetes import REFUSED, UNANSWERED, ApiError, Cluster
-from krm_windows.gate.target import Change, Seen, observe, settle
+from krm_windows.gate.target import Change, Deed, Seen, observe, settle
 from krm_windows.gate.timetable import Target, Timetable, load, salvage
 
 _TRIES = 5
@@ -28,19 +29,38 @@ def _log(**fields: object) -> None:
     print(json.dumps(fields, default=datetime.isoformat), flush=True)  # noqa: T201 - this is the log of the Pod
 
 
+@dataclass(frozen=True)
+class Told:
+    """What is done to a target at an instant, or why nothing is; `seen` is what the target is then."""
+
+    target: Target
+    seen: Seen
+    change: Change
+    at: datetime
+
+
 def _clock() -> datetime:
     return datetime.now(UTC)
 
 
-def _untold(target: Target, change: Change) -> None:
+def _untold(told: Told) -> None:
     """Tell nobody."""
+
+
+@dataclass
+class Outcome:
+    """What came of one target: what is to be told; and what failed with which status, None for nothing."""
+
+    told: list[Told] = field(default_factory=list)
+    status: int | None = None
+    error: str = ""
 
 
 @dataclass(frozen=True)
 class Gate:
     """A timetable at work: `decides` and `settles` say what should be, `now` tells the time, `log` takes records.
 
-    `tells` is called with each target that was changed, or left to somebody else.
+    `tells` is called with what was done to a target, or why it was left to somebody else.
     """
 
     timetable: Timetable
@@ -48,7 +68,7 @@ class Gate:
     now: Callable[[], datetime]
     log: Callable[..., None] = _log
     settles: Callable[[Timetable, Target, Seen, Decision, datetime], Change] = settle
-    tells: Callable[[Target, Change], None] = _untold
+    tells: Callable[[Told], None] = _untold
 
     @property
     def all_targets(self) -> tuple[Target, ...]:
@@ -72,15 +92,18 @@ class Gate:
     def look(self, cluster: Cluster, *, allow_missing: bool) -> bool:
         """Make every target what it should be; say whether all are, but for those left to a person.
 
-        Each has its share of the time. Those that got no answer in theirs are tried again when all had their turn.
+        Those that got no answer in their time are tried again when all had their turn. Where the clocks of this node
+        and of the API server are apart, the look has failed whatever it did: one of the two is wrong.
         """
         cluster.renew(len(self.all_targets))
         statuses = self._settle_all(cluster, self.all_targets)
         unanswered = [target for target, status in statuses.items() if status == UNANSWERED]
         statuses |= self._settle_all(cluster, unanswered)
         failed = [str(target) for target, status in statuses.items() if self._fails(target, status, allow_missing)]
-        self.log(failed=failed, skewSeconds=cluster.skew)
-        return not failed
+        if cluster.clocks.are_apart:
+            self.log(error=cluster.clocks.words())
+        self.log(failed=failed, skewSeconds=seconds_of(cluster.clocks.skew))
+        return not failed and not cluster.clocks.are_apart
 
     def _fails(self, target: Target, status: int | None, allow_missing: bool) -> bool:  # noqa: FBT001
         """Say whether what came of a target is a failure; that it does not exist may be none."""
@@ -89,47 +112,72 @@ class Gate:
         return status is not None
 
     def _settle_all(self, cluster: Cluster, targets: Sequence[Target]) -> dict[Target, int | None]:
-        """Settle one target after the other, whatever becomes of any; give the status of its failure, None for none."""
+        """Settle targets, several at once, and tell of them in their order; give the status of each failure."""
         statuses: dict[Target, int | None] = {}
-        for target in cluster.shares(targets):
-            try:
-                self._settle(cluster, target)
-                statuses[target] = None
-            except Exception as error:  # noqa: BLE001 - any fault of one target is its failure, and of no other
-                self.log(target=str(target), error=words_of(error))
-                statuses[target] = error.status if isinstance(error, ApiError) else REFUSED
+        for target, outcome in cluster.each(targets, self._settle):
+            for told in outcome.told:
+                self.log(target=str(target), **{told.change.deed.verb: told.change.words})
+                self.tells(told)
+            if outcome.error:
+                self.log(target=str(target), error=outcome.error)
+            statuses[target] = outcome.status
         return statuses
 
-    def _settle(self, cluster: Cluster, target: Target) -> None:
-        """Change the target and judge the answer, at the time it is then, until nothing is left to change."""
-        seen = observe(target, cluster.get(target))
-        change = self._due(target, seen)
-        for _ in range(_TRIES):
-            if not change.patch:
-                break
-            seen = self._patch(cluster, target, change)
-            change = self._due(target, seen)
-        if change.patch:
-            raise ApiError(REFUSED, f"not as it should be after {_TRIES} tries")
-        if change.words:
-            self.log(target=str(target), left=change.words)
-            self.tells(target, change)
-
-    def _patch(self, cluster: Cluster, target: Target, change: Change) -> Seen:
-        """Change the target, unless it has become another meanwhile, and give what it is then."""
+    def _settle(self, cluster: Cluster, target: Target) -> Outcome:
+        """Settle one target; any fault is its own, and of no other."""
+        outcome = Outcome()
         try:
-            seen = observe(target, cluster.patch(target, change.patch))
-        except ApiError as error:
-            if error.status != HTTPStatus.CONFLICT:
-                raise
-            return observe(target, cluster.get(target))
-        self.log(target=str(target), done=change.words)
-        self.tells(target, change)
-        return seen
+            self._settle_telling(cluster, target, outcome.told)
+        except Exception as error:  # noqa: BLE001 - whatever it is
+            outcome.error = words_of(error)
+            outcome.status = error.status if isinstance(error, ApiError) else REFUSED
+        return outcome
 
-    def _due(self, target: Target, seen: Seen) -> Change:
-        now = self.now()
-        return self.settles(self.timetable, target, seen, self.decides(now), now)
+    def _settle_telling(self, cluster: Cluster, target: Target, told: list[Told]) -> None:
+        """Change the target and judge the answer, at the time it is then, until nothing is left to change."""
+        due = self._due(cluster, target, cluster.get(target, observe))
+        for _ in range(_TRIES):
+            if not due.change.patch:
+                break
+            try:
+                seen = cluster.patch(target, due.change.patch, observe)
+            except ApiError as error:
+                if error.status != HTTPStatus.CONFLICT:
+                    raise
+                seen = cluster.get(target, observe)
+            else:
+                if due.change.deed is not Deed.NOT_OPENED:  # of which the next round tells
+                    told.append(replace(due, seen=seen))
+            due = self._due(cluster, target, seen)
+        if due.change.patch:
+            raise ApiError(REFUSED, f"not as it should be after {_TRIES} tries")
+        if due.change.words:
+            told.append(due)
+        if due.change.deed is Deed.NOT_OPENED:
+            raise ApiError(REFUSED, due.change.words)
+
+    def _due(self, cluster: Cluster, target: Target, seen: Seen) -> Told:
+        """Say what is due by this node's clock; where it and the API server's are apart, by both."""
+        mine = self._due_at(self.now(), target, seen)
+        if not cluster.clocks.are_apart or cluster.clocks.skew is None:
+            return mine
+        theirs = self._due_at(mine.at - cluster.clocks.skew, target, seen)
+        for each in (mine, theirs):
+            if each.change.turns(target) is True:
+                return each
+        if False not in (mine.change.turns(target), theirs.change.turns(target)):
+            return mine
+        return replace(mine, change=self._kept_closed(target, seen, mine.at))
+
+    def _due_at(self, now: datetime, target: Target, seen: Seen) -> Told:
+        return Told(target, seen, self.settles(self.timetable, target, seen, self.decides(now), now), now)
+
+    def _kept_closed(self, target: Target, seen: Seen, now: datetime) -> Change:
+        """Leave closed what would be opened, and write why into its mark, which `status` and the alerts read."""
+        shut = Decision(open=False, rules=(), reason=APART, since=None, until=None)
+        change = settle(self.timetable, target, seen, shut, now)
+        patch = {} if change.turns(target) is False else change.patch  # what is released is opened whatever holds
+        return Change(patch, Deed.NOT_OPENED, f"not opened: {APART}")
 
 
 def words_of(error: Exception) -> str:
@@ -159,7 +207,8 @@ def main(
     if options.at:
         return 0 if sound else 1
     gate.compare()
-    cluster = Cluster(environ["KUBERNETES_SERVICE_HOST"], environ["KUBERNETES_SERVICE_PORT"], options.account)
+    address = environ["KUBERNETES_SERVICE_HOST"], environ["KUBERNETES_SERVICE_PORT"]
+    cluster = Cluster(*address, options.account, now=clock)
     looks = partial(_safely, look if sound else Gate.look, gate, cluster, allow_missing=options.allow_missing)
     done = looks()
     for seconds in pauses if options.leave_to_next else ():

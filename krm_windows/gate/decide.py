@@ -45,10 +45,10 @@ class Decider:
         """
         if at.tzinfo is None:
             raise ValueError(f"{at.isoformat()} is no instant: it has no offset from UTC")
-        now = coverage.minute(at)
-        if self._last is None or self._last[0] != now:
-            self._last = now, self._decide(now)
-        return self._last[1]
+        now, last = coverage.minute(at), self._last
+        if last is None or last[0] != now:
+            last = self._last = now, self._decide(now)
+        return last[1]  # never `self._last`, which another thread may have set for another minute
 
     def _decide(self, now: int) -> Decision:
         if self._timetable.state != "Scheduled":

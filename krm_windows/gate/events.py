@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from http import HTTPStatus
 
-from krm_windows.gate.__main__ import Gate, words_of
+from krm_windows.gate.__main__ import Gate, Told, words_of
 from krm_windows.gate.decide import Decision
 from krm_windows.gate.image import difference
 from krm_windows.gate.kubernetes import ApiError, Cluster
 from krm_windows.gate.marks import digest, mark, read
-from krm_windows.gate.target import Change, Deed, Seen, observe
+from krm_windows.gate.target import Deed, Seen, observe
 from krm_windows.gate.timetable import Target
 
 _REASONS = {  # the reason of the Event, and its type
@@ -20,6 +20,7 @@ _REASONS = {  # the reason of the Event, and its type
     Deed.HELD: ("WindowHeld", "Warning"),
     Deed.LEFT_TO_PERSON: ("WindowLeftToPerson", "Warning"),
     Deed.LEFT_TO_POLICY: ("WindowLeftToPolicy", "Normal"),
+    Deed.NOT_OPENED: ("WindowNotOpened", "Warning"),
 }
 _HOOK_FAILED = ("WindowHookFailed", "Warning")
 _ZONE_DATA = ("WindowZoneDataDiffers", "Warning")
@@ -28,9 +29,9 @@ _ONCE_EACH = ("WindowClosed", "WindowOpened")  # others are found again by the n
 
 @dataclass(frozen=True)
 class Record:
-    """What is told, and of which target (None: of all); `decision` is what held `at` that instant."""
+    """What is told of a target, as it was `seen` (None: it is yet to be); `decision` is what held `at` that instant."""
 
-    target: Target | None
+    seen: Seen | None
     reason: str
     level: str
     words: str
@@ -40,45 +41,52 @@ class Record:
 
 def look(gate: Gate, cluster: Cluster, *, allow_missing: bool, around: Callable[..., bool] = Gate.look) -> bool:
     """Look as `around` does, and write Events of what it does; that one cannot be written is no failure."""
-    records: list[Record] = []
+    records: dict[Target, list[Record]] = {target: [] for target in gate.all_targets}
 
-    def note(target: Target | None, reason: str, level: str, words: str) -> None:
+    def tell_on_all(reason: str, level: str, words: str) -> None:
         now = gate.now()
-        records.append(Record(target, reason, level, words, now, gate.decides(now)))
+        for found in records.values():
+            found.append(Record(None, reason, level, words, now, gate.decides(now)))
 
     def log(**fields: object) -> None:
         gate.log(**fields)
         if fields.get("hook") and fields.get("trouble"):
-            note(None, *_HOOK_FAILED, f"hooks.{fields['hook']} failed: Job {fields['job']}: {fields['trouble']}")
+            tell_on_all(*_HOOK_FAILED, f"hooks.{fields['hook']} failed: Job {fields['job']}: {fields['trouble']}")
 
-    def tells(target: Target, change: Change) -> None:
-        gate.tells(target, change)
-        if change.deed in _REASONS:
-            note(target, *_REASONS[change.deed], change.words)
+    def tells(told: Told) -> None:
+        gate.tells(told)
+        if told.change.deed in _REASONS:
+            reason, level = _REASONS[told.change.deed]
+            records[told.target].append(
+                Record(told.seen, reason, level, told.change.words, told.at, gate.decides(told.at))
+            )
 
     differs = difference(gate.timetable.zone, gate.now())
     if differs:
-        note(None, *_ZONE_DATA, str(differs))
+        tell_on_all(*_ZONE_DATA, str(differs))
     well = around(replace(gate, log=log, tells=tells), cluster, allow_missing=allow_missing)
-    cluster.renew(len(gate.all_targets))
-    for target in cluster.shares(gate.all_targets):
-        for record in records:
-            if record.target in (None, target):
-                _try_to_write(gate, cluster, target, record)
+    targets = [target for target, found in records.items() if found]
+    cluster.renew(len(targets))
+    for target, trouble in cluster.each(targets, lambda mine, each: _write_all(gate, mine, each, records[each])):
+        for fields in trouble:
+            gate.log(target=str(target), **fields)
     return well
 
 
-def _try_to_write(gate: Gate, cluster: Cluster, target: Target, record: Record) -> None:
-    """Write an Event, unless it is there; log whatever keeps it from being written."""
-    try:
-        _write(gate, cluster, target, record)
-    except Exception as error:  # noqa: BLE001 - what is told must not keep the next look from anything
-        if not isinstance(error, ApiError) or error.status != HTTPStatus.CONFLICT:
-            gate.log(target=str(target), event=record.words, error=words_of(error))
+def _write_all(gate: Gate, cluster: Cluster, target: Target, records: list[Record]) -> list[dict[str, str]]:
+    """Write the Events of a target, unless they are there; give what is to be logged of those that cannot be."""
+    trouble = []
+    for record in records:
+        try:
+            _write(gate, cluster, target, record)
+        except Exception as error:  # noqa: BLE001 - what is told must not keep the next look from anything
+            if not isinstance(error, ApiError) or error.status != HTTPStatus.CONFLICT:
+                trouble.append({"event": record.words, "error": words_of(error)})
+    return trouble
 
 
 def _write(gate: Gate, cluster: Cluster, target: Target, record: Record) -> None:
-    seen = observe(target, cluster.get(target))
+    seen = record.seen or cluster.get(target, observe)
     once = seen.version if record.reason in _ONCE_EACH else str(record.decision.since)
     name = digest(json.dumps([gate.timetable.policy, seen.uid, record.words, once]))
     time = record.at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -12,6 +12,7 @@ from pathlib import Path
 from time import monotonic, sleep
 
 from krm_windows.gate.__main__ import Gate, words_of
+from krm_windows.gate.clocks import APART
 from krm_windows.gate.decide import Decision
 from krm_windows.gate.kubernetes import REFUSED, ApiError, Cluster, dig
 from krm_windows.gate.marks import AHEAD, DIGITS
@@ -142,7 +143,7 @@ class Hooks:
 
     def _before(self, decision: Decision) -> Leave | None:
         """Bring an occurrence to where targets may be opened, as far as that goes; None if another look was faster."""
-        found = self.notes.find()
+        found = self._find()
         note, occurrence = self.notes.latest(found), _occurrence(decision)
         stage = note.stage if note.occurrence == occurrence else ""
         if stage == "Passed":
@@ -158,6 +159,13 @@ class Hooks:
             return Leave(May.SHUT, "hooks: what was open before has to be ended first")
         due = self._due(note, waits=waits, is_open=is_open)
         return Leave(May.KEEP) if due in ("", stage) else self._begin(note, due, decision)
+
+    def _find(self) -> Found:
+        """Read every target; raise `ApiError` where the answers show that nobody knows what time it is."""
+        found = self.notes.find()
+        if self.cluster.clocks.are_apart:
+            raise ApiError(REFUSED, f"none is begun: {APART}")
+        return found
 
     def _has_to_end(self, note: Note, stage: str, *, was_closed: bool) -> bool:
         """Say whether the hook after closing, or the rollback, is due before anything is opened."""
@@ -226,7 +234,7 @@ class Hooks:
 
     def _after(self, began: Decision) -> bool:
         """Bring to its end what is over, or take back what failed, while all is closed; say whether it has ended."""
-        note = self.notes.latest(self.notes.find())
+        note = self.notes.latest(self._find())
         if self._is_about_to_begin(note) or not self._lasts(began):
             return not began.open  # another look is opening it
         is_over = not began.open or note.occurrence != _occurrence(began)

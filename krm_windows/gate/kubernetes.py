@@ -1,37 +1,40 @@
-"""The Kubernetes API, as far as the gate needs it: verified TLS, no proxies, and an end to every request.
-
-Nothing that a server says, or fails to say, takes longer than the time of a request, or more bytes than an answer may
-have: all that comes from it, from the handshake on, passes through `_Stream`.
-"""
+"""The Kubernetes API, as far as the gate needs it: requests for targets, several at once, each in its share of time."""
 
 import json
 import re
 import ssl
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from copy import copy
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
+from functools import partial
 from http import HTTPStatus
-from http.client import HTTPConnection, HTTPResponse
-from io import BufferedReader, RawIOBase
+from math import ceil
 from pathlib import Path
-from socket import IPPROTO_TCP, TCP_NODELAY, create_connection
-from time import monotonic
+from threading import Lock
+from time import monotonic, sleep
+from typing import TypeVar
 
+from krm_windows.gate.clocks import Clocks
+from krm_windows.gate.connection import Answer, Connections, Request
 from krm_windows.gate.timetable import Target
 
 TIMEOUT = 10.0  # seconds for a request: to connect, to ask and to be answered, all in all
-LARGEST = 2 * 1024**2  # bytes of an answer: etcd takes objects of 1.5 MiB, and a Pod of 128 MiB can read this one
+AT_ONCE = 8  # requests: more keep one processor no busier, and the API server gives each account its share
 _NESTED = 250_000  # maps and lists in an answer: a million empty ones are 100 MiB in memory
-_PIECE = 65536  # bytes that are read at once, at most
 _WORDS = 1024  # characters of what a server says that are told
 UNANSWERED, REFUSED = 0, -1  # for a status where there is none: no answer, and one that cannot be taken
+_BUSY = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
 _VERSION = re.compile(r"v[1-9][0-9]*((alpha|beta)[1-9][0-9]*)?")
+_NODE = partial(datetime.now, UTC)
+_LONGEST_WAIT = re.compile("[0-9]{1,4}")
+T = TypeVar("T")
 
 
 def look_seconds(targets: int, timeout: float = TIMEOUT) -> float:
-    """Say how long a look may ask: as long as twelve requests that hang, or a twentieth of one for each target."""
-    return timeout * max(12, targets / 20)
+    """Say how long a look may ask: as long as twelve requests that hang, or an eightieth of one for each target."""
+    return timeout * max(12, targets / 80)
 
 
 class ApiError(Exception):
@@ -43,14 +46,26 @@ class ApiError(Exception):
 
 
 class Cluster:
-    """An API server, for one look. `account` is the folder of `token` and `ca.crt`, `skew` our clock less its, in s."""
+    """An API server, for one look. `account` is the folder of `token` and `ca.crt`; `now` is this node's clock.
 
-    def __init__(self, host: str, port: str, account: Path, timeout: float = TIMEOUT) -> None:
-        self.skew: int | None = None
-        self._address, self._account, self._timeout = (host.strip("[]"), int(port)), account, timeout
-        self._tls = ssl.create_default_context(cafile=account / "ca.crt")
-        self._tls.verify_flags &= ~ssl.VERIFY_X509_STRICT  # on since Python 3.13; CAs of common distributions fail it
+    For several requests at once it is copied: copies share all but the time that they have.
+    """
+
+    def __init__(
+        self,
+        host: str,
+        port: str,
+        account: Path,
+        timeout: float = TIMEOUT,
+        now: Callable[[], datetime] = _NODE,
+    ) -> None:
+        self.clocks = Clocks()
+        self._account, self._timeout, self._now = account, timeout, now
+        tls = ssl.create_default_context(cafile=account / "ca.crt")
+        tls.verify_flags &= ~ssl.VERIFY_X509_STRICT  # on since Python 3.13; CAs of common distributions fail it
+        self._connections = Connections((host.strip("[]"), int(port)), tls)
         self._versions: dict[str, str] = {}
+        self._discovering, self._reading = Lock(), Lock()
         self._token = (account / "token").read_text().strip()
         self.renew(0)
 
@@ -60,27 +75,33 @@ class Cluster:
         with suppress(OSError, ValueError):  # kubelet writes it anew every hour
             self._token = (self._account / "token").read_text().strip()
 
-    def shares(self, targets: Sequence[Target]) -> Iterator[Target]:
-        """Give the targets in turn, each with its share of the time that is left: what one leaves, the next have."""
-        end = self._end
-        for count, target in enumerate(targets):
-            now = monotonic()
-            self._end = now + (end - now) / (len(targets) - count)
-            yield target
-        self._end = end
+    def each(self, targets: Sequence[Target], work: Callable[["Cluster", Target], T]) -> Iterator[tuple[Target, T]]:
+        """Work on every target, `AT_ONCE` at a time, and give what comes of it, in the order of the targets.
 
-    def get(self, target: Target) -> dict[str, object]:
-        """Read the object of `target`; raise `ApiError`."""
-        return self.ask("GET", self._path(target))
+        They begin in that order, each with its share of the time that is left: what one leaves, the next have.
+        """
 
-    def patch(self, target: Target, body: dict[str, object]) -> dict[str, object]:
-        """Apply a JSON merge patch (RFC 7386) and give the object as it is then; raise `ApiError`.
+        def turn(count: int, target: Target) -> T:
+            mine, now = copy(self), monotonic()
+            rounds = ceil((len(targets) - count) / AT_ONCE)
+            mine._end = now + (self._end - now) / rounds  # noqa: SLF001 - its own copy
+            return work(mine, target)
+
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            yield from zip(targets, pool.map(turn, range(len(targets)), targets), strict=True)
+
+    def get(self, target: Target, read: Callable[[Target, object], T]) -> T:
+        """Give what `read` makes of the object of `target`; raise `ApiError`."""
+        return self.answer("GET", self._path(target), None, partial(read, target))
+
+    def patch(self, target: Target, body: dict[str, object], read: Callable[[Target, object], T]) -> T:
+        """Apply a JSON merge patch (RFC 7386) and give what `read` makes of the object then; raise `ApiError`.
 
         It is made for a version, so that what somebody else has changed since is not undone.
         """
         if not dig(body, "metadata", "resourceVersion"):
             raise ApiError(REFUSED, f"{target} has no resourceVersion")
-        return self.ask("PATCH", f"{self._path(target)}?fieldManager=krm-windows", body)
+        return self.answer("PATCH", f"{self._path(target)}?fieldManager=krm-windows", body, partial(read, target))
 
     def _path(self, target: Target) -> str:
         version = target.version or self._versions.get(target.group) or self._discover(target.group)
@@ -88,121 +109,59 @@ class Cluster:
         return f"{group}/namespaces/{target.namespace}/{target.resource}/{target.name}"
 
     def _discover(self, group: str) -> str:
-        """Ask for the version of a group that the server prefers; it becomes part of paths, so it has to be one."""
-        version = dig(self.ask("GET", f"/apis/{group}"), "preferredVersion", "version")
-        if not isinstance(version, str) or not _VERSION.fullmatch(version):
-            raise ApiError(REFUSED, f"the API server prefers no version of {group}, but {version!r}")
-        self._versions[group] = version
-        return version
+        """Ask, once, for the version of a group that the server prefers; as part of paths, it has to be one."""
+        if not self._discovering.acquire(timeout=max(0, self._end - monotonic())):
+            raise ApiError(UNANSWERED, f"no time left to ask for the version of {group}")
+        try:
+            if group not in self._versions:
+                version = dig(self.ask("GET", f"/apis/{group}"), "preferredVersion", "version")
+                if not isinstance(version, str) or not _VERSION.fullmatch(version):
+                    raise ApiError(REFUSED, f"the API server prefers no version of {group}, but {version!r}")
+                self._versions[group] = version
+            return self._versions[group]
+        finally:
+            self._discovering.release()
 
     def ask(self, method: str, path: str, body: dict[str, object] | None = None) -> dict[str, object]:
         """Send a request and give the object that is answered; raise `ApiError`, whatever goes wrong."""
-        seconds = min(self._timeout, self._end - monotonic())
-        if seconds <= 0:
-            raise ApiError(UNANSWERED, f"no time left for {method} {path}")
+        return self.answer(method, path, body, dict)
+
+    def answer(
+        self, method: str, path: str, body: dict[str, object] | None, read: Callable[[dict[str, object]], T]
+    ) -> T:
+        """Send a request and give what `read` makes of the object that is answered; raise `ApiError`.
+
+        One answer is read at a time: what is made of the largest is a good part of the memory of a Pod.
+        """
         content_type = "application/merge-patch+json" if method == "PATCH" else "application/json"
         headers = {"Authorization": f"Bearer {self._token}", "Content-Type": content_type}
-        stream = None
+        request = Request(method, path, json.dumps(body) if body else None, headers)
+        answer = self._send(request)
+        while answer.status in _BUSY and answer.retry_after:
+            self._wait(request, answer)
+            answer = self._send(request)
+        with self._reading:
+            return read(_object(answer.status, answer.content, f"{method} {path}"))
+
+    def _send(self, request: Request) -> Answer:
+        seconds = min(self._timeout, self._end - monotonic())
+        if seconds <= 0:
+            raise ApiError(UNANSWERED, f"no time left for {request.method} {request.path}")
+        asked = self._now()
         try:
-            stream = _Stream(self._address, self._tls, seconds)
-            connection = HTTPConnection(*self._address)
-            connection.sock = stream
-            connection.request(method, path, json.dumps(body) if body else None, headers)
-            response = connection.getresponse()
-            content = _read(response)
+            answer = self._connections.ask(request, seconds)
         except Exception as error:  # what an answer may do to http.client and ssl, no one can list
-            raise ApiError(UNANSWERED, f"no answer to {method} {path}: {error!r}") from error
-        finally:
-            if stream is not None:
-                stream.hang_up()
-        self.skew = _skew(response.headers["Date"])
-        return _object(response.status, content, f"{method} {path}")
+            raise ApiError(UNANSWERED, f"no answer to {request.method} {request.path}: {error!r}") from error
+        self.clocks.compare(answer.date, asked, self._now())
+        return answer
 
-
-class _Stream(RawIOBase):
-    """A TLS connection with a deadline for all that happens on it, and a limit for all that comes in.
-
-    TLS is read from memory, so that every byte is counted and every wait is ours: neither a handshake nor records
-    without content can hold `ssl` longer. A stream that ends without TLS saying so was cut off (`SSLEOFError`).
-    """
-
-    def __init__(self, address: tuple[str, int], tls: ssl.SSLContext, seconds: float) -> None:
-        super().__init__()
-        self._end, self._bytes_left = monotonic() + seconds, LARGEST
-        self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
-        self._tls = tls.wrap_bio(self._incoming, self._outgoing, server_hostname=address[0])
-        self._plain = create_connection(address, seconds)
-        self._plain.setsockopt(IPPROTO_TCP, TCP_NODELAY, 1)
-
-    def hang_up(self) -> None:
-        """Close it, whatever is still to come."""
-        self._plain.close()
-
-    def close(self) -> None:
-        """Do nothing: `http.client` closes its connection before it has read the answer."""
-
-    def makefile(self, _: str) -> BufferedReader:
-        """Give what `http.client` reads an answer from."""
-        return BufferedReader(self)
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        """Wait for bytes, and put some into `buffer`; none at the end."""
-        while True:
-            try:
-                data = self._tls.read(len(buffer))
-                buffer[: len(data)] = data
-                return len(data)
-            except ssl.SSLWantReadError:
-                self._receive()
-            except ssl.SSLZeroReturnError:
-                return 0
-
-    def sendall(self, data: bytes) -> None:
-        """Send all of `data`, after the handshake."""
-        while True:
-            try:
-                self._tls.do_handshake()
-                self._tls.write(data)
-            except ssl.SSLWantReadError:
-                self._receive()
-            else:
-                return self._send()
-
-    def _send(self) -> None:
-        self._plain.settimeout(self._seconds_left())
-        self._plain.sendall(self._outgoing.read())  # the timeout is that of the whole (docs.python.org)
-
-    def _receive(self) -> None:
-        """Wait for more, having sent what TLS has to say."""
-        self._send()
-        self._plain.settimeout(self._seconds_left())
-        data = self._plain.recv(_PIECE)
-        self._bytes_left -= len(data)
-        if self._bytes_left < 0:
-            raise OSError(f"more than {LARGEST} bytes")
-        if data:
-            self._incoming.write(data)
-        else:
-            self._incoming.write_eof()
-
-    def _seconds_left(self) -> float:
-        left = self._end - monotonic()
-        if left <= 0:
-            raise TimeoutError("no end in time")
-        return left
-
-
-def _read(response: HTTPResponse) -> bytes:
-    """Read a body piece by piece: `read()` would make room at once for as many bytes as a server says there are."""
-    pieces = []
-    while piece := response.read(_PIECE):
-        pieces.append(piece)
-    if response.length:
-        raise ValueError(f"cut off, {response.length} bytes before its end")
-    return b"".join(pieces)
+    def _wait(self, request: Request, answer: Answer) -> None:
+        """Wait as long as a busy server asks for (RFC 9110, 10.2.3), if there is time; else the others come first."""
+        asked_for = _LONGEST_WAIT.fullmatch(answer.retry_after or "")
+        seconds = max(1, int(asked_for[0])) if asked_for else 1
+        if monotonic() + seconds >= self._end:
+            raise ApiError(UNANSWERED, f"{answer.status} to {request.method} {request.path}: busy for {seconds} s")
+        sleep(seconds)
 
 
 def _object(status: int, content: bytes, request: str) -> dict[str, object]:
@@ -235,14 +194,6 @@ def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 def _refused(constant: str) -> object:
     raise ValueError(f"{constant} is no number")
-
-
-def _skew(date: str | None) -> int | None:
-    """Say how many seconds our clock is ahead of a `Date`; None if that cannot be read, or is of no time zone."""
-    try:
-        return round((datetime.now(UTC) - parsedate_to_datetime(date or "")).total_seconds())
-    except (TypeError, ValueError, OverflowError):
-        return None
 
 
 def dig(thing: object, *path: str) -> object:

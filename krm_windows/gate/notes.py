@@ -8,7 +8,7 @@ decides: of two looks that would go different ways, the second finds that it is 
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from http import HTTPStatus
@@ -64,13 +64,12 @@ class Notes:
         targets = self.gate.timetable.targets
         self.cluster.renew(len(targets))
         found: Found = {}
-        for target in self.cluster.shares(targets):
-            try:
-                found[target] = observe(target, self.cluster.get(target))
-            except Exception as error:  # noqa: BLE001 - whatever is wrong with one target is not with the next
-                if not isinstance(error, ApiError) or error.status != HTTPStatus.NOT_FOUND:
-                    self.gate.log(target=str(target), error=words_of(error))
-                    found[target] = None
+        for target, (seen, error) in self.cluster.each(targets, _see):
+            if isinstance(error, ApiError) and error.status == HTTPStatus.NOT_FOUND:
+                continue
+            if error:
+                self.gate.log(target=str(target), error=words_of(error))
+            found[target] = seen
         return found
 
     def latest(self, found: Found) -> Note:
@@ -102,39 +101,57 @@ class Notes:
         """Leave a note where none is later than `after`; say whether the first target that exists has it."""
         found = self.find()
         self.cluster.renew(len(found))
-        for count, target in enumerate(self.cluster.shares(list(found))):
-            has_it = self._change(target, found[target], note, after)
-            if has_it is False or (count == 0 and not has_it):
-                return False
-        return bool(found)
 
-    def _change(self, target: Target, seen: Seen | None, note: Note, after: Note) -> bool | None:
-        """Leave a note on a target; say whether it has it, and not another one. None: that cannot be said."""
+        def change(cluster: Cluster, target: Target) -> tuple[bool | None, str]:
+            return self._change(cluster, target, found[target], note, after)
+
+        first, others = [*found][:1], [*found][1:]
+        if not all(self._told(self.cluster.each(first, change))):
+            return False
+        return bool(found) and False not in self._told(self.cluster.each(others, change))
+
+    def _told(self, changes: Iterable[tuple[Target, tuple[bool | None, str]]]) -> list[bool | None]:
+        """Log what went wrong, and give what came of each."""
+        found = []
+        for target, (has_it, error) in changes:
+            if error:
+                self.gate.log(target=str(target), error=error)
+            found.append(has_it)
+        return found
+
+    def _change(
+        self, cluster: Cluster, target: Target, seen: Seen | None, note: Note, after: Note
+    ) -> tuple[bool | None, str]:
+        """Leave a note on a target; say whether it has it, and not another one. None: that cannot be said, and why."""
         for _ in range(_TRIES):
             try:
                 if seen is None:
-                    seen = observe(target, self.cluster.get(target))
+                    seen = cluster.get(target, observe)
                 found = self._read(seen)
                 if found == note or found.place > after.place:
-                    return replace(found, at=note.at) == note
-                self.cluster.patch(target, self._patch(seen, note))
-            except ApiError as error:
+                    return replace(found, at=note.at) == note, ""
+                cluster.patch(target, self._patch(seen, note), observe)
+            except Exception as error:  # noqa: BLE001 - as in `_see`
                 seen = None
-                if error.status != HTTPStatus.CONFLICT:
-                    self.gate.log(target=str(target), error=words_of(error))
-                    return None
-            except Exception as error:  # noqa: BLE001 - as in `find`
-                self.gate.log(target=str(target), error=words_of(error))
-                return None
+                if not isinstance(error, ApiError) or error.status != HTTPStatus.CONFLICT:
+                    return None, words_of(error)
             else:
-                return True
-        return None
+                return True, ""
+        return None, ""
 
     def _patch(self, seen: Seen, note: Note) -> dict[str, object]:
         """Write a note in place of what stands under all names."""
         notes: dict[str, str | None] = {key: None for key in self._keys if key in seen.notes}
         notes[self._keys[0]] = json.dumps(asdict(note))
         return {"metadata": {"resourceVersion": seen.version, "annotations": notes}}
+
+
+def _see(cluster: Cluster, target: Target) -> tuple[Seen | None, Exception | None]:
+    """Read a target, or say why it cannot be read."""
+    try:
+        return cluster.get(target, observe), None
+    except Exception as error:  # noqa: BLE001 - whatever is wrong with one target is not with the next
+        return None, error
 
 
 def _parse(text: str) -> Note | None:

@@ -17,7 +17,23 @@ _LONGEST_REASON = (
 )
 _ANNOTATIONS = ("metadata", "annotations")
 
-Deed = Enum("Deed", ["NOTHING", "CLOSED", "OPENED", "MARKED", "HELD", "LEFT_TO_PERSON", "LEFT_TO_POLICY"])
+
+class Deed(Enum):
+    """What comes of a target: something is done, or it is left as it is."""
+
+    NOTHING = "nothing"
+    CLOSED = "closed"
+    OPENED = "opened"
+    MARKED = "marked"
+    HELD = "held"
+    LEFT_TO_PERSON = "left to a person"
+    LEFT_TO_POLICY = "left to another policy"
+    NOT_OPENED = "not opened"
+
+    @property
+    def verb(self) -> str:
+        """Say under which key the log tells of it."""
+        return "done" if self in (Deed.CLOSED, Deed.OPENED, Deed.MARKED) else "left"
 
 
 @dataclass(frozen=True)

@@ -65,11 +65,12 @@ def recurring(timetable: Timetable, tz: tzinfo) -> list[Schedule]:
     offsets = {each for change in known for each in (change.before, change.after)} or {_offset(tz, _FIRST)}
     found: dict[int, set[Days]] = {}
     for _, early, recurrence, at in _recurrences(timetable):
-        moments = {each.shifted(-offset - early) for each in at for offset in offsets}
-        shifts = {moment.days for moment in moments}
+        moments = {moment.days * DAY + moment.minute for moment in at}
+        in_utc = {moment - offset - early for moment in moments for offset in offsets}
+        shifts = {moment // DAY for moment in in_utc}
         days = {shift: covering.cover_days(recurrence, frozenset({shift})) for shift in shifts}
-        for moment in moments:
-            found.setdefault(moment.minute, set()).add(days[moment.days])
+        for moment in in_utc:
+            found.setdefault(moment % DAY, set()).add(days[moment // DAY])
     return _schedules(found)
 
 
@@ -184,9 +185,11 @@ def _dated(timetable: Timetable, tz: tzinfo) -> Iterator[tuple[str, int]]:
 def _skipped(timetable: Timetable, tz: tzinfo) -> Iterator[tuple[str, int]]:
     """Yield rule and minute of the UTC day of edges that a clock change skips: they come when it has skipped them."""
     skips = [change for change in changes(tz) if change.after > change.before]
+    skipped = {minute % DAY for each in skips for minute in range(each.at + each.before, each.at + each.after)}
     for rule, shift, days, at in _recurrences(timetable):
+        near = [moment for moment in at if moment.minute in skipped]
         for change in skips:
-            if any(_within(change, days, moment) for moment in at):
+            if any(_within(change, days, moment) for moment in near):
                 yield rule.name, (change.at - shift) % DAY
 
 

@@ -29,7 +29,12 @@ def _is_hook(thing: Thing) -> bool:
 
 
 def _looks(thing: Thing) -> Iterator[Look]:
-    """Yield what an object tells: a CronJob keeps the time of its last success, when its Job is gone (batch/v1)."""
+    """Yield what an object tells: a CronJob keeps the time of its last success, when its Job is gone (batch/v1).
+
+    That a Job has ended which leaves to the next look what it cannot do tells nothing.
+    """
+    if "--leave-to-next" in str(dig(thing, "spec", "template", "spec", "containers")):
+        return
     name = f"{thing.get('kind')} {dig(thing, 'metadata', 'name')}"
     success = dig(thing, "status", "lastSuccessfulTime")
     if isinstance(success, str):

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Literal
 
 from krm_windows.emit import names
+from krm_windows.gate.clocks import APART
 from krm_windows.gate.decide import Decision, decide
 from krm_windows.gate.kubernetes import dig
 from krm_windows.gate.marks import HOLD
@@ -147,6 +148,7 @@ class _Judge:
         first = (*others, *mine) if self.decision.open else (*mine, *others)
         if first:
             by = "this policy" if first[0].policy in names else f"policy {first[0].policy}"
+            by += f": {APART}" if first[0].reason == APART else ""
             return Suspension(by, first[0].since, first[0].until)
         change = settle(self.timetable, target, seen, self.decision, self.at)
         return Suspension("this policy, adopted" if change.patch else "a person")

@@ -1,5 +1,6 @@
 """Several policies: one target has one policy, and where two are forced onto it, the closed one wins."""
 
+import shutil
 import subprocess
 
 import pytest
@@ -35,13 +36,23 @@ def test_the_closed_one_wins(story: Story, first: str) -> None:
     second = "two" if first == "one" else "one"
     story.begin()
     for name in ("one", "two"):
-        story.policy(CLOSED, name=name)
+        force(story, CLOSED, name)
     eventually("both closed it", lambda: story.closed("one") and story.closed("two"))
-    story.policy(OPEN, name=first)
+    force(story, OPEN, first)
     eventually("the first lifted its mark", lambda: not story.marked(first))
     throughout(10, "apps stays closed", lambda: story.closed(second))
-    story.policy(OPEN, name=second)
+    force(story, OPEN, second)
     eventually("the second opened it", lambda: story.open(first) and story.open(second))
+
+
+def force(story: Story, spec: Spec, name: str) -> None:
+    """Set a policy that the build would refuse beside the other, by building it where the other is not seen."""
+    apart = Story(story.api, story.name, story.tree.parent / f"apart-{name}")
+    apart.write(f"{name}.yaml", apart.policy_text(spec, name))
+    apart.render(f"{name}.yaml", "windows")
+    shutil.copytree(apart.tree / "windows", story.tree / "cluster" / name, dirs_exist_ok=True)
+    story.include(name)
+    story.commit(f"Set {name}")
 
 
 @pytest.mark.long

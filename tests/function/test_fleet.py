@@ -91,7 +91,9 @@ def test_a_patch_reads_like_what_it_says(run: Run) -> None:
 """
         in text
     )
-    assert text.count("\n") < 110
+    assert (
+        text.count("\n") < 150
+    )  # 30 of them are the clock changes of ten years, which a reviewer reads where they change
 
 
 def test_one_cluster_changes_and_no_other(run: Run) -> None:

@@ -12,6 +12,7 @@ import yaml
 from calls import APPS, HEAD, POLICY, V1BETA1, Answer, TextLoader, call, program, spec, wire
 
 from krm_windows import __version__
+from krm_windows.schedule import zones
 
 OWN_FAILURE = """
 import os, sys, warnings
@@ -176,7 +177,9 @@ def test_P08_help_and_version(stdin: str) -> None:
     helped = program(stdin, "--help")
     assert (helped.code, helped.err) == (0, "")
     assert all(command in helped.out.decode() for command in ("render", "verify", "calendar", "schema", "install"))
-    assert program(stdin, "--version") == Answer(0, f"krm-windows {__version__}\n".encode(), "")
+    assert program(stdin, "--version") == Answer(
+        0, f"krm-windows {__version__}, zone data {zones.release()}\n".encode(), ""
+    )
 
 
 def test_P09_what_is_not_ours_on_top() -> None:

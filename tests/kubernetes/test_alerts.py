@@ -13,7 +13,9 @@ import pytest
 import yaml
 from calls import POLICY, call, wire
 
-LOOK, OPENS, CLOSES = "week-look", "week-open-office", "week-close-office"
+from krm_windows.gate.clocks import APART
+
+LOOK, OPENS, CLOSES, EDGE = "week-look", "week-open-office", "week-close-office", "week-edge-utc-00"
 NAMESPACE = "flux-system"
 NOW = "week-now-0123456789"
 EDGES = "  actuator: {type: Kubectl}\n"
@@ -68,6 +70,7 @@ def failed(name: str, start: int) -> Series:
 
 SUCCESS = cron_job("status_last_successful_time")
 MARK = target("mark_info", f',policy="{NAMESPACE}/week",mark="…"')
+MARK_APART = MARK.replace("…", f'{{\\"reason\\": \\"{APART}\\"}}')
 EVERY_QUARTER = " ".join(f"{minute * 60}x14" for minute in range(0, 150, 15))
 
 
@@ -178,12 +181,20 @@ CASES = {
         {SUCCESS: "2700x200", cron_job("status_last_schedule_time", CLOSES): "_x60 3600x200"},
         {70: set(), 72: {"KrmWindowsNotClosed"}},
     ),
+    "an edge was met in UTC alone, and its look did not succeed": Case(
+        {SUCCESS: "2700x74 4500x60", cron_job("status_last_schedule_time", EDGE): "_x60 3600x200"},
+        {70: set(), 72: {"KrmWindowsEdgeMissed"}, 74: {"KrmWindowsEdgeMissed"}, 76: set()},
+    ),
     "a target was resumed, and not closed again": Case(
         {SUCCESS: EVERY_QUARTER, target("suspended"): "1x10 0x200", MARK: "1x200"},
         {10: set(), 40: set(), 42: {"KrmWindowsReopened"}},
     ),
     "a target was resumed, and closed again": Case(
         {SUCCESS: EVERY_QUARTER, target("suspended"): "1x10 0x14 1x200", MARK: "1x200"}, {42: set(), 60: set()}
+    ),
+    "a target is not opened, as clocks are apart": Case(
+        {SUCCESS: EVERY_QUARTER, target("suspended"): "1x200", MARK: "1x20 _x200", MARK_APART: "_x20 1x20 _x200"},
+        {10: set(), 22: {"KrmWindowsClocksApart"}, 38: {"KrmWindowsClocksApart"}, 50: set()},
     ),
     "another target is open": Case(
         {SUCCESS: EVERY_QUARTER, target("suspended", name="infra"): "0x200", MARK: "1x200"}, {60: set()}
@@ -226,7 +237,7 @@ def expected(name: str, words: str, series: Series, firing: set[str]) -> list[di
     if name not in firing:
         return []
     where = {"namespace": NAMESPACE}
-    if name == "KrmWindowsReopened":
+    if name in ("KrmWindowsReopened", "KrmWindowsClocksApart"):
         assert MARK in series
         where = {
             "customresource_group": "kustomize.toolkit.fluxcd.io",
@@ -245,7 +256,7 @@ def test_a_target_that_kube_state_metrics_knows_itself() -> None:
 
 
 def test_every_alert_fires_in_a_case(rules: dict) -> None:
-    """An alert that fires nowhere may be dead; this policy has no dated rules, so there is none for those."""
+    """An alert that fires nowhere may be dead."""
     fired = {name for case in CASES.values() for names in case.at.values() for name in names}
     assert fired == set(said(rules))
 
@@ -261,7 +272,7 @@ def test_promtool_accepts_them(change: str, names: set[str], tool: Callable[[str
     """Of policies with dated rules, and of edges that act, where nobody looks between them."""
     rules = emitted(POLICY + EXTRAS + change)
     always = {"KrmWindowsGateFailing", "KrmWindowsNotOpened", "KrmWindowsNotClosed"}
-    looking = {"KrmWindowsNotAsWanted", "KrmWindowsReopened"} if names else set()
+    looking = {"KrmWindowsNotAsWanted", "KrmWindowsReopened", "KrmWindowsClocksApart"} if names else set()
     assert set(said(rules)) == always | looking | names
     (tmp_path / "rules.yaml").write_text(yaml.safe_dump(rules))
     done = subprocess.run(

@@ -1,8 +1,9 @@
 """What a run could change of the machine: taken before it and after it, and compared.
 
 Compared are the kernel's parameters, mounts, network interfaces and namespaces, packet filter, cgroups, and folders:
-those two levels deep where system programs keep their own, and a person's. Not compared is what other programs change
-all the time: contents of files, /tmp, and parameters that count.
+those two levels deep where system programs keep their own, and those that the lab's programs would make in a person's
+home. Not compared is what other programs change all the time: contents of files, /tmp, the rest of the home, cgroups
+within other programs' own, and parameters that count.
 """
 
 import os
@@ -20,7 +21,7 @@ _COUNTERS = re.compile(
     r"|kernel\.perf_event_max_sample_rate|net\..*conntrack_count|net\.ipv4\.route\.flush|vm\.stat_refresh"
 )
 _SYSTEM = ("/etc", "/opt", "/run", "/srv", "/usr/local", "/var", "/var/cache", "/var/lib", "/var/log")
-_PERSONAL = ("", ".cache", ".config", ".local", ".local/share", ".local/state", "go")
+_PERSONAL = (".cache/go-build", ".cache/helm", ".config/go", ".config/helm", ".kube", ".local/share/helm", "go")
 Facts = Mapping[str, str]
 
 
@@ -71,14 +72,17 @@ def _lines(what: str, command: list[str]) -> Iterator[str]:
 
 
 def _cgroups() -> Iterator[Path]:
-    """Yield every cgroup, but for those of the labs of other clones."""
-    for folder, names, _ in os.walk("/sys/fs/cgroup"):
-        names[:] = [name for name in names if not name.startswith("lab-") or name == CGROUP]
-        yield Path(folder)
+    """Yield the cgroups of the first two levels, but for those of the labs of other clones."""
+    root = Path("/sys/fs/cgroup")
+    for pattern in ("*/", "*/*/"):
+        for folder in root.glob(pattern):
+            if not folder.name.startswith("lab-") or folder.name == CGROUP:
+                yield folder
 
 
 def _folders() -> Iterator[Path]:
     home = Path.home()
-    for parent in (*map(Path, _SYSTEM), *(home / name for name in _PERSONAL)):
+    yield from (home / name for name in _PERSONAL if (home / name).is_dir())
+    for parent in map(Path, _SYSTEM):
         with suppress(OSError):
             yield from (path for path in parent.iterdir() if path.is_dir() and not path.is_symlink())

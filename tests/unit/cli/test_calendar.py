@@ -40,7 +40,7 @@ def printed(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) 
 def test_one_policy_is_one_object(policy: str, capsys: pytest.CaptureFixture[str]) -> None:
     """For one policy and cluster, JSON is an object."""
     page = json.loads(printed(capsys, "calendar", policy, "--from", "2026-12-14", "-o", "json"))
-    assert list(page) == ["policy", "cluster", "timeZone", "from", "until", "intervals"]
+    assert list(page) == ["policy", "cluster", "timeZone", "zoneRelease", "from", "until", "intervals"]
     assert (page["policy"], page["cluster"], page["timeZone"]) == ("flux-system/week", None, "Europe/Berlin")
     assert page["intervals"] == [
         {"opens": "2026-12-14T08:00:00+01:00", "closes": "2026-12-17T17:00:00+01:00", "rules": ["windows.office"]}

@@ -10,6 +10,7 @@ import pytest
 from calls import POLICY, spec
 
 from krm_windows.cli import main
+from krm_windows.schedule import zones
 
 FREEZE = '{summer: {starts: "2027-07-02", ends: "2027-08-08", reason: Works holidays}}'
 FROM = ("--from", "2027-01-01")
@@ -68,6 +69,7 @@ def test_json_says_what_was_audited(policy: str, capsys: pytest.CaptureFixture[s
     assert {name: value for name, value in found.items() if name != "results"} == {
         "policy": "flux-system/week",
         "clusters": [],
+        "zoneRelease": zones.release(),
         "from": "2027-01-01",
         "until": "2036-12-31",
     }

@@ -15,6 +15,7 @@ from calls import APPS, POLICY, call, program, spec, wire
 
 from krm_windows import __version__
 from krm_windows.cli import main
+from krm_windows.schedule import zones
 
 ROOT = Path(__file__).resolve().parents[3]
 HEADER = "# Rendered by krm-windows from WindowPolicy flux-system/week: edit the policy, not this file.\n"
@@ -67,7 +68,7 @@ def test_help(run: Run) -> None:
     for name in ("render", "verify", "calendar", "schema", "install"):
         assert name in helped.out
         assert run(name, "--help").out.startswith(f"usage: krm-windows {name} ")
-    assert run("--version").out == f"krm-windows {__version__}\n"
+    assert run("--version").out == f"krm-windows {__version__}, zone data {zones.release()}\n"
 
 
 @pytest.mark.parametrize(

@@ -18,12 +18,16 @@ HOOKS = """\
 """
 EVENTS = "  events: true\n"
 CORE = {
+    "__init__",
+    "__main__",
     "bits",
+    "clocks",
+    "connection",
     "coverage",
-    "marks",
     "decide",
     "image",
     "kubernetes",
+    "marks",
     "recurrence",
     "target",
     "timetable",

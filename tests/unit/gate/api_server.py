@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Event, RLock, Thread
@@ -33,6 +35,9 @@ class Api:
     version: int = 100
     over: Event = field(default_factory=Event)
     """Set when the test is over, so that nothing drips on."""
+    connections: int = 0
+    ahead: timedelta = timedelta(0)
+    """How far the server's clock is ahead of the machine's."""
     ends: dict[str, str] = field(default_factory=dict)
     """How a Job ends as soon as it is created, by a part of its name: `Failed`, empty for not; else `Complete`."""
 
@@ -111,6 +116,15 @@ class Handler(BaseHTTPRequestHandler):
     api: Api
     protocol_version = "HTTP/1.1"
     wbufsize = -1  # an answer in one piece: no waiting for acknowledgements
+
+    def setup(self) -> None:
+        """Count connections."""
+        super().setup()
+        self.api.connections += 1
+
+    def date_time_string(self, _: float | None = None) -> str:
+        """Tell the server's own time in `Date`."""
+        return format_datetime(datetime.now(UTC) + self.api.ahead, usegmt=True)
 
     def do_GET(self) -> None:
         """Answer an object or the versions of a group."""
@@ -277,6 +291,38 @@ def status(code: int) -> Fault:
         return True
 
     return answer
+
+
+def busy(retry_after: str, code: int = 429) -> Fault:
+    """Ask to come again later."""
+
+    def answer(handler: Handler) -> bool:
+        handler.send_response(code)
+        handler.send_header("Retry-After", retry_after)
+        handler.send_header("Content-Length", "2")
+        handler.end_headers()
+        handler.wfile.write(b"{}")
+        return True
+
+    return answer
+
+
+def followed(answer: Json) -> Fault:
+    """Answer as it is, and once more at once, with something else that nobody asked for."""
+
+    def reply(handler: Handler) -> bool:
+        handler.reply(200, handler.api.objects[handler.path])
+        handler.reply(200, answer)
+        return True
+
+    return reply
+
+
+def left(handler: Handler) -> bool:
+    """Answer, and close the connection without having said so."""
+    handler.reply(200, handler.api.objects[handler.path])
+    handler.close_connection = True
+    return True
 
 
 def edited(name: str, change: Json) -> Fault:

@@ -1,0 +1,52 @@
+"""Two clocks: this node's and the API server's, which tells its own with every answer (`Date`, RFC 9110, 6.6.1)."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from email.utils import parsedate_to_datetime
+
+MOST = timedelta(seconds=60)  # beyond that nothing is opened; nodes that keep time at all are apart by less than one
+APART = "the clocks of a node and of the API server are more than 60 s apart"
+_SECOND = timedelta(seconds=1)
+
+
+@dataclass
+class Clocks:
+    """How far our clock is ahead of the API server's, at worst: less than nothing if behind, None if it never said."""
+
+    skew: timedelta | None = None
+
+    @property
+    def are_apart(self) -> bool:
+        """Whether they are too far apart to open anything."""
+        return self.skew is not None and abs(self.skew) > MOST
+
+    def compare(self, date: str | None, asked: datetime, answered: datetime) -> None:
+        """Take a `Date` into account, by when we have asked and were answered; one that cannot be read says nothing."""
+        found = skew(date, asked, answered)
+        if found is not None and (self.skew is None or abs(found) > abs(self.skew)):
+            self.skew = found
+
+    def words(self) -> str:
+        """Say how far they are apart."""
+        seconds = seconds_of(self.skew) or 0
+        way = "ahead of" if seconds > 0 else "behind"
+        return f"this node's clock is {abs(seconds)} s {way} the API server's: nothing was opened"
+
+
+def seconds_of(found: timedelta | None) -> int | None:
+    """Give whole seconds."""
+    return None if found is None else round(found.total_seconds())
+
+
+def skew(date: str | None, asked: datetime, answered: datetime) -> timedelta | None:
+    """Say how far our clock is ahead of a `Date`, at least; None if that cannot be read, or is of no time zone.
+
+    A server writes a whole second, some time between the request and the end of its answer. Only what lies outside of
+    that is skew: an answer that takes long, or a process that was stopped meanwhile, is none.
+    """
+    try:
+        said = parsedate_to_datetime(date or "")
+        ahead, behind = asked - said - _SECOND, answered - said
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return max(ahead, min(behind, timedelta(0)))

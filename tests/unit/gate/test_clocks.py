@@ -1,0 +1,186 @@
+"""A node whose clock is wrong opens nothing, closes what either clock says is closed, and says so."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta, timezone
+from email.utils import format_datetime
+from functools import partial
+from pathlib import Path
+
+import pytest
+import zoned
+from api_server import Api, kustomization, marked
+
+from krm_windows.gate import events, hooks
+from krm_windows.gate.__main__ import Gate
+from krm_windows.gate.clocks import APART, MOST, skew
+from krm_windows.gate.decide import decide
+from krm_windows.gate.kubernetes import Cluster, dig
+from krm_windows.gate.marks import mark, read
+from krm_windows.gate.timetable import Rule, Timetable
+
+NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
+HOUR, MINUTE, SECOND = timedelta(hours=1), timedelta(minutes=1), timedelta(seconds=1)
+FIVE = 5 * MINUTE
+APPS, OLD = kustomization("apps", "v1"), kustomization("old", "v1")
+OURS = mark("flux-system/p")
+CLOSED: dict[str, object] = {OURS: marked("flux-system/p")}
+WINDOW = Rule("windows.midday", NOON, NOON + HOUR)
+POLICY = zoned.timetable(policy="flux-system/p", time_zone="UTC", targets=(APPS,), windows=(WINDOW,))
+HOOK = json.dumps(
+    {"namespace": "line", "hooks": {"beforeOpen": {"name": "p-before-open", "seconds": 1, "metadata": {}, "spec": {}}}}
+)
+
+
+@dataclass
+class Node:
+    """A node whose clock shows a time, and is ahead of the API server's by the last `Date`."""
+
+    api: Api
+    port: int
+    account: Path
+    log: list[dict[str, object]] = field(default_factory=list)
+
+    def look(
+        self, now: datetime, ahead: timedelta, timetable: Timetable = POLICY, around: Callable[..., bool] = Gate.look
+    ) -> bool:
+        """Look once."""
+        self.api.ahead = -ahead
+        gate = Gate(timetable, partial(decide, timetable), lambda: now, lambda **line: self.log.append(line))
+        return around(gate, Cluster("127.0.0.1", str(self.port), self.account, 5), allow_missing=False)
+
+    def puts(self, *, suspended: bool) -> None:
+        """Let the target be open, or closed by the gate."""
+        spec, notes = ({"suspend": True}, CLOSED) if suspended else ({}, None)
+        self.api.add("apps", spec, annotations=notes, by="krm-windows", status={"lastAppliedRevision": "1"})
+
+    def suspended(self) -> bool:
+        """Whether the target is."""
+        return dig(self.api.object("apps"), "spec", "suspend") is True
+
+
+@pytest.fixture
+def node(api: Api, port: int, account: Path) -> Node:
+    """A node, and an API server with a target."""
+    return Node(api, port, account)
+
+
+# When it is by the node's clock, and how far that is ahead; whether the window is open by it, and by the server's.
+TIMES = {
+    "ahead, at the opening": (NOON + MINUTE, FIVE),
+    "behind, at the opening": (NOON - MINUTE, -FIVE),
+    "ahead, in the window": (NOON + HOUR / 2, FIVE),
+    "behind, in the window": (NOON + HOUR / 2, -FIVE),
+    "ahead, at the close": (NOON + HOUR + MINUTE, FIVE),
+    "behind, at the close": (NOON + HOUR - MINUTE, -FIVE),
+    "ahead, long closed": (NOON + 3 * HOUR, FIVE),
+    "a day behind, in the window": (NOON + HOUR / 2 - 24 * HOUR, -24 * HOUR),
+}
+
+
+@pytest.mark.parametrize(("now", "ahead"), TIMES.values(), ids=TIMES)
+def test_nothing_is_opened(node: Node, now: datetime, ahead: timedelta) -> None:
+    """Whatever either clock says; the look has failed, and says by how much they are apart."""
+    node.puts(suspended=True)
+    assert not node.look(now, ahead)
+    assert node.suspended()
+    assert not [body for body in node.api.bodies if dig(body, "spec", "suspend") is False]
+    seconds = round(ahead.total_seconds())
+    way = "ahead of" if seconds > 0 else "behind"
+    skew_seconds = node.log[-1]["skewSeconds"]
+    assert isinstance(skew_seconds, int)
+    assert abs(skew_seconds - seconds) <= 2
+    assert f"s {way} the API server's: nothing was opened" in str(node.log[-2]["error"])
+
+
+@pytest.mark.parametrize(("now", "ahead"), TIMES.values(), ids=TIMES)
+def test_what_either_clock_closes_is_closed(node: Node, now: datetime, ahead: timedelta) -> None:
+    """And what is open by both stays as it is; the look has failed either way."""
+    node.puts(suspended=False)
+    assert not node.look(now, ahead)
+    is_open_by_both = decide(POLICY, now).open and decide(POLICY, now - ahead).open
+    assert node.suspended() is not is_open_by_both
+
+
+@pytest.mark.parametrize("ahead", [timedelta(0), MINUTE - 2 * SECOND, 2 * SECOND - MINUTE])
+def test_a_small_difference_is_none(node: Node, ahead: timedelta) -> None:
+    """Of what nodes are apart that keep time at all nobody is told."""
+    node.puts(suspended=True)
+    assert node.look(NOON + HOUR / 2, ahead)
+    assert not node.suspended()
+
+
+def test_the_mark_and_an_event_say_why(node: Node) -> None:
+    """`status` and the alerts read the mark, which is written once; so is the Event."""
+    node.puts(suspended=True)
+    for _ in range(3):
+        assert not node.look(NOON + MINUTE, FIVE, around=events.look)
+    said = read(str(dig(node.api.object("apps"), "metadata", "annotations", OURS)))
+    assert said is not None
+    assert said.reason == APART
+    assert len(node.api.bodies) == 1
+    told = [thing for path, thing in node.api.objects.items() if "/events/" in path]
+    assert [(each["type"], each["reason"]) for each in told] == [("Warning", "WindowNotOpened")]
+    assert str(told[0]["message"]).startswith(f"not opened: {APART}, by flux-system/p until")
+    node.log.clear()
+    assert node.look(NOON + MINUTE, timedelta(0))
+    assert not node.suspended()
+
+
+def test_nothing_is_released(node: Node) -> None:
+    """That would be opened whatever holds; it waits for a look that can tell the time."""
+    node.puts(suspended=True)
+    released = replace(POLICY, targets=(), released=(APPS,))
+    assert not node.look(NOON + MINUTE, FIVE, released)
+    assert node.suspended()
+    assert node.look(NOON + MINUTE, timedelta(0), released)
+    assert not node.suspended()
+
+
+@pytest.mark.parametrize("now", [NOON + MINUTE, NOON + HOUR / 2, NOON + 2 * HOUR])
+def test_no_hook_is_begun(node: Node, now: datetime) -> None:
+    """Neither before an opening that may not be due nor after a close that may not have come."""
+    node.puts(suspended=True)
+    assert not node.look(now, FIVE, around=partial(hooks.look, text=HOOK, pause=0.01, grace=0.0))
+    assert node.api.jobs() == []
+    assert node.suspended()
+
+
+def test_hooks_keep_nothing_from_being_closed(node: Node) -> None:
+    """By the node's clock it is open, by the API server's the window has ended."""
+    node.puts(suspended=False)
+    around = partial(hooks.look, text=HOOK, pause=0.01, grace=0.0)
+    assert not node.look(NOON + HOUR - MINUTE, -FIVE, around=around)
+    assert node.suspended()
+
+
+@pytest.mark.parametrize(
+    ("sent", "seconds"),
+    [
+        (timedelta(0), 0),
+        (2 * SECOND, 0),
+        (-SECOND, 0),
+        (-2 * SECOND, 1),
+        (-FIVE, 299),
+        (4 * SECOND, -1),
+        (FIVE, -297),
+    ],
+)
+def test_only_what_lies_outside_of_the_request_counts(sent: timedelta, seconds: int) -> None:
+    """A request that took three seconds; a `Date` is of a whole second."""
+    date = format_datetime(NOON + sent, usegmt=True)
+    assert skew(date, NOON, NOON + 3 * SECOND) == seconds * SECOND
+
+
+@pytest.mark.parametrize("date", [None, "", "now", "Fri, 20 Nov 2026 12:00:00 -0000", "Fri, 20 Nov 99999 12:00:00 GMT"])
+def test_a_date_that_says_nothing(date: str | None) -> None:
+    """It cannot be read, or is of no time zone."""
+    assert skew(date, NOON, NOON) is None
+
+
+def test_a_date_of_another_zone() -> None:
+    """It is an instant all the same."""
+    date = format_datetime(NOON.astimezone(timezone(HOUR)))
+    assert skew(date, NOON, NOON) == timedelta(0)
+    assert MOST == MINUTE
