@@ -12,6 +12,7 @@ from calls import POLICY
 
 from krm_windows.cli import main
 from krm_windows.cli import status as cli
+from krm_windows.gate.clocks import APART
 from krm_windows.gate.marks import mark
 from krm_windows.status import color
 
@@ -175,6 +176,29 @@ def test_the_job_of_a_hook_is_no_look(status: Status) -> None:
     """It has the policy's label, too, and may have ended well where the look did not."""
     hook = job("week-before-open-1", "2026-11-21T09:50:00Z", component="hook")
     _, printed = status(CLOSED, thing(), job("week-look-1", "2026-11-21T09:45:00Z", "Failed"), hook)
+    assert row(printed)[-1] == "15 m ago, failed"
+
+
+@pytest.mark.parametrize("at", [OPEN, CLOSED])
+def test_clocks_that_are_apart(status: Status, at: str) -> None:
+    """A look that kept a target shut for that has failed: it is told, and no good state, whatever should hold."""
+    said = {"policy": "flux-system/week", "reason": APART, "since": None, "until": None}
+    shut = thing(suspend=True, notes={mark("flux-system/week"): json.dumps(said)})
+    code, printed = status(at, shut)
+    assert (code, row(printed)[3]) == (1, f"this policy: {APART}")
+    _, printed = status(at, shut, options=("-o", "json"))
+    [found] = json.loads(printed)["targets"]
+    assert (found["asWanted"], found["suspendedBy"]) == (False, f"this policy: {APART}")
+
+
+def test_the_job_that_leaves_to_the_next_look_proves_nothing(status: Status) -> None:
+    """It ends well whatever it could not do, so it is no look, neither the newest nor the only one."""
+    at_once = job("week-now-0123456789", "2026-11-21T09:58:00Z")
+    command = ["python3", "-I", "/gate", "--allow-missing", "--leave-to-next"]
+    at_once["spec"] = {"template": {"spec": {"containers": [{"name": "gate", "command": command}]}}}
+    _, printed = status(CLOSED, thing(), at_once)
+    assert row(printed)[-1] == "never"
+    _, printed = status(CLOSED, thing(), at_once, job("week-look-1", "2026-11-21T09:45:00Z", "Failed"))
     assert row(printed)[-1] == "15 m ago, failed"
 
 
