@@ -29,6 +29,8 @@ from krm_windows.workspace.files import first_line
 from krm_windows.workspace.processes import MOST, spread
 from krm_windows.workspace.reading import SUFFIXES
 
+# What a fleet is rendered to, below its directory: files of ours that are about to be written again.
+_OWN = re.compile(f"{layout.WINDOW}/.*|{layout.CLUSTERS}/[^/]+/(?:{layout.WINDOW}|{layout.DELIVERY})/.*")
 CLUSTER = "{cluster}"
 _LISTED = 3
 
@@ -76,6 +78,8 @@ def run(arguments: argparse.Namespace) -> ExitCode:
             stale |= arguments.check and outcome.changed
             found.add(outcome)
     code = report.show(places.placed(found.results(), policies), strict=arguments.strict)
+    if code is ExitCode.FINE:
+        report.tell_zone_rules()
     return ExitCode.ERROR if stale else code
 
 
@@ -132,11 +136,10 @@ def _fleet(arguments: argparse.Namespace, shared: Sequence[KubeObject]) -> Fleet
 
 def _elsewhere(output: Path) -> Callable[[str], tuple[Claim, ...]]:
     """Return what gives the policies that were rendered for a cluster around the tree, and not into it."""
-    own = re.compile(f"{layout.WINDOW}/.*|{layout.CLUSTERS}/[^/]+/({layout.WINDOW}|{layout.DELIVERY})/.*")
     root = f"{os.path.realpath(output)}/"
 
     def is_own(file: str) -> bool:
-        return file.startswith(root) and own.fullmatch(file, len(root)) is not None
+        return file.startswith(root) and _OWN.fullmatch(file, len(root)) is not None
 
     # Here and not in the processes that share the work, of which each would look anew.
     found: dict[str, tuple[Claim, ...]] = {}

@@ -5,6 +5,7 @@ every target is as it should be (but for those left to a person). So a target th
 in which nobody looks, are the same to see: no look has succeeded. Metrics: kube-state-metrics, docs/metrics/workload.
 """
 
+import json
 from collections.abc import Iterable, Iterator
 
 from krm_windows.emit import gate, names, state_metrics
@@ -12,6 +13,7 @@ from krm_windows.emit.labels import metadata
 from krm_windows.emit.manifest import Manifest
 from krm_windows.escape.prometheus import pattern, template, text
 from krm_windows.gate.clocks import APART
+from krm_windows.gate.marks import ZONE_DATA
 from krm_windows.plan.model import Plan
 from krm_windows.plan.wakeups import WakeUp
 
@@ -56,6 +58,7 @@ def _rules(plan: Plan) -> Iterator[Rule]:
     if plan.looks and state_metrics.kinds(plan) and "StateMetrics" in plan.extras:
         yield _reopened(plan)
         yield _apart(plan)
+        yield _zone_data(plan)
 
 
 def _record(plan: Plan, name: str, expression: str) -> Rule:
@@ -131,6 +134,21 @@ def _apart(plan: Plan) -> Rule:
         f"max by ({_KINDS}) ({marked})",
         0,
         f"{{policy}} does not open a target: {APART}",
+    )
+
+
+def _zone_data(plan: Plan) -> Rule:
+    """Alert once where a mark says that the image has other zone rules than the timetable.
+
+    In the JSON of a mark a reason's quotes are escaped, so that no reason looks like that key.
+    """
+    key = text(f".*{pattern(f', {json.dumps(ZONE_DATA)}: ')}.*")
+    return _alert(
+        plan,
+        "KrmWindowsZoneDataDiffers",
+        f"max by (policy) ({state_metrics.MARK}{{policy={text(plan.policy)},mark=~{key}}})",
+        0,
+        "the image of {policy} has other zone data for the coming year than its timetable, which decides",
     )
 
 

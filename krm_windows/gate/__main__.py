@@ -82,12 +82,14 @@ class Gate:
         self.log(time=now, policy=self.timetable.policy, cluster=self.timetable.cluster, **asdict(decision))
         return decision
 
-    def compare(self) -> None:
-        """Log where the image has zone data of its own that says other things about the coming year."""
+    def compared(self) -> "Gate":
+        """Log where the image has zone data of its own that says other things about the coming year; give who knows."""
         rules = self.timetable.zone_rules
         found = difference(self.timetable.zone, self.now()) if rules else None
-        if found:
-            self.log(zoneData=str(found), timetable=found.timetable, image=found.image, at=found.at)
+        if found is None:
+            return self
+        self.log(zoneData=str(found), timetable=found.timetable, image=found.image, at=found.at)
+        return replace(self, timetable=replace(self.timetable, image_zones=str(found)))
 
     def look(self, cluster: Cluster, *, allow_missing: bool) -> bool:
         """Make every target what it should be; say whether all are, but for those left to a person.
@@ -206,7 +208,7 @@ def main(
     decision = gate.announce()
     if options.at:
         return 0 if sound else 1
-    gate.compare()
+    gate = gate.compared()
     address = environ["KUBERNETES_SERVICE_HOST"], environ["KUBERNETES_SERVICE_PORT"]
     cluster = Cluster(*address, options.account, now=clock)
     looks = partial(_safely, look if sound else Gate.look, gate, cluster, allow_missing=options.allow_missing)

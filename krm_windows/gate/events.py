@@ -8,7 +8,6 @@ from http import HTTPStatus
 
 from krm_windows.gate.__main__ import Gate, Told, words_of
 from krm_windows.gate.decide import Decision
-from krm_windows.gate.image import difference
 from krm_windows.gate.kubernetes import ApiError, Cluster
 from krm_windows.gate.marks import digest, mark, read
 from krm_windows.gate.target import Deed, Seen, observe
@@ -61,9 +60,8 @@ def look(gate: Gate, cluster: Cluster, *, allow_missing: bool, around: Callable[
                 Record(told.seen, reason, level, told.change.words, told.at, gate.decides(told.at))
             )
 
-    differs = difference(gate.timetable.zone, gate.now())
-    if differs:
-        tell_on_all(*_ZONE_DATA, str(differs))
+    if gate.timetable.image_zones:
+        tell_on_all(*_ZONE_DATA, gate.timetable.image_zones)
     well = around(replace(gate, log=log, tells=tells), cluster, allow_missing=allow_missing)
     targets = [target for target, found in records.items() if found]
     cluster.renew(len(targets))

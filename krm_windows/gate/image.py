@@ -13,19 +13,26 @@ _DAY = timedelta(days=1)
 _VERSIONS = ("tzdata.zi", "+VERSION")
 
 
+_LONGEST_RELEASE = 20  # characters: it is written into every mark
+
+
 @dataclass(frozen=True)
 class Difference:
-    """The first instant of the coming year that the two releases read otherwise; `image` is `unknown` if unsaid."""
+    """From when in the coming year the two releases read the clock otherwise; `image` is `unknown` if unsaid.
 
-    at: datetime
+    `at` None: they do so now. That is no instant, which would be another one at every look.
+    """
+
+    at: datetime | None
     timetable: str
     image: str
 
     def __str__(self) -> str:
-        """Say it to whoever reads Events."""
+        """Say it to whoever reads Events and marks, in the same words look after look."""
+        since = f"from {self.at:%Y-%m-%dT%H:%MZ} on" if self.at else "now"
         return (
-            f"the image's zone data ({self.image}) reads {self.at:%Y-%m-%dT%H:%MZ} otherwise than the timetable's "
-            f"({self.timetable}), which decides"
+            f"the image's zone data ({self.image}) differs {since} from the timetable's ({self.timetable}), "
+            "which decides"
         )
 
 
@@ -37,24 +44,47 @@ def difference(zone: Zone, now: datetime) -> Difference | None:
     try:
         from zoneinfo import TZPATH, ZoneInfo  # noqa: PLC0415 - an image may have neither module nor data
 
-        at = _first(zone, ZoneInfo(zone.key), now)
-        return Difference(at, zone.rules.release, _release(TZPATH)) if at else None
+        begins = now.astimezone(UTC)
+        at = _first(zone, ZoneInfo(zone.key), begins)
+        if at is None:
+            return None
+        return Difference(at if at > begins else None, zone.rules.release, _release(TZPATH))
     except Exception:  # noqa: BLE001 - a comparison must not keep a look from anything
         return None
 
 
-def _first(zone: Zone, other: tzinfo, now: datetime) -> datetime | None:
-    """Find the first instant of a year at which two zones differ: on each day, and beside each transition."""
-    begins = now.astimezone(UTC).replace(second=0, microsecond=0)
-    looks = [begins + number * _DAY for number in range(_YEAR)]
+def _first(zone: Zone, other: tzinfo, begins: datetime) -> datetime | None:
+    """Find from when in the year after `begins` two zones differ, to the minute.
+
+    They are compared at `begins`, then at every midnight of UTC and beside each transition: at the same instants
+    whenever it is asked, so that the answer is the same.
+    """
+    midnight = begins.replace(hour=0, minute=0, second=0, microsecond=0)
+    looks = [midnight + number * _DAY for number in range(1, _YEAR)]
     for transition in zone.transitions(begins.year, begins.year + 1):
         at = transition.at.replace(tzinfo=UTC)
         looks += [at - _MINUTE, at]
-    for look in sorted(looks):
-        within = begins <= look <= looks[_YEAR - 1]
-        if within and look.astimezone(zone).utcoffset() != look.astimezone(other).utcoffset():
-            return look
+    before = begins
+    for look in sorted({begins, *looks}):
+        if begins <= look <= midnight + _YEAR * _DAY:
+            if _differ(zone, other, look):
+                return _edge(zone, other, before, look)
+            before = look
     return None
+
+
+def _edge(zone: Zone, other: tzinfo, same: datetime, differs: datetime) -> datetime:
+    """Halve what lies between two looks, until they are a minute apart; rules change on whole minutes."""
+    while differs - same > _MINUTE:
+        middle = (same + (differs - same) / 2).replace(second=0, microsecond=0)
+        if middle <= same:
+            break
+        same, differs = (same, middle) if _differ(zone, other, middle) else (middle, differs)
+    return differs
+
+
+def _differ(zone: Zone, other: tzinfo, at: datetime) -> bool:
+    return at.astimezone(zone).utcoffset() != at.astimezone(other).utcoffset()
 
 
 def _release(folders: tuple[str, ...]) -> str:
@@ -64,5 +94,5 @@ def _release(folders: tuple[str, ...]) -> str:
             file = Path(folder) / name
             if file.is_file():
                 with file.open(encoding="ascii", errors="replace") as lines:
-                    return lines.readline().strip().removeprefix("# version ")
+                    return lines.readline().strip().removeprefix("# version ")[:_LONGEST_RELEASE]
     return "unknown"

@@ -15,6 +15,7 @@ from krm_windows.gate.kubernetes import dig, parse
 
 HOLD = "krm-windows.dev/hold"
 MARKS, HOOKS = "closed-by.krm-windows.dev/", "hooks.krm-windows.dev/"
+ZONE_DATA = "zoneData"
 MANAGER = "krm-windows"
 DIGITS = 16  # 64 bits: fewer were made to collide within seconds
 AHEAD = timedelta(minutes=10)  # the clock of another node, at most
@@ -41,6 +42,7 @@ class Mark:
     """What a mark says: who closed, why, since and until when by its calendar, in UTC.
 
     `adopted`: the target had been suspended by another hand, which the policy was told to take for its own.
+    `zone_data`: how the image's zone data differs from the timetable's, in words; empty where it does not.
     """
 
     policy: str
@@ -48,6 +50,7 @@ class Mark:
     since: datetime | None
     until: datetime | None
     adopted: bool = False
+    zone_data: str = ""
 
 
 def read(text: str) -> Mark | None:
@@ -62,6 +65,7 @@ def read(text: str) -> Mark | None:
             instant(said["since"]),
             instant(said["until"]),
             said.get("adopted", False) is True,
+            _remark(said.get(ZONE_DATA)),
         )
     except (LookupError, TypeError, ValueError, OverflowError, RecursionError):
         return None
@@ -75,6 +79,11 @@ def _text(value: object) -> str:
         raise TypeError(f"{value!r} is no text")
     value.encode()  # a half of a surrogate pair is a ValueError
     return value
+
+
+def _remark(value: object) -> str:
+    """Read what is only shown: what is no line of text is passed over, and the mark is none the worse for it."""
+    return value if isinstance(value, str) and value.isprintable() else ""
 
 
 def instant(value: object) -> datetime | None:

@@ -7,7 +7,7 @@ from enum import Enum
 
 from krm_windows.gate.decide import Decision
 from krm_windows.gate.kubernetes import dig
-from krm_windows.gate.marks import HOLD, HOOKS, MARKS, Mark, Writer, believed, instant, mark, read, writer
+from krm_windows.gate.marks import HOLD, HOOKS, MARKS, ZONE_DATA, Mark, Writer, believed, instant, mark, read, writer
 from krm_windows.gate.timetable import Target, Timetable
 from krm_windows.gate.wallclock import utc
 
@@ -228,6 +228,8 @@ def _words_of_mark(timetable: Timetable, seen: Seen, decision: Decision) -> str:
     }
     if seen.suspended and seen.suspended_by is Writer.OTHER:
         said["adopted"] = True
+    if timetable.image_zones:  # for `status` and the alert, which looks for this key
+        said[ZONE_DATA] = timetable.image_zones
     return json.dumps(said, default=datetime.isoformat)
 
 

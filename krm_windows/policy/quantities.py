@@ -14,13 +14,13 @@ from krm_windows.policy.trouble import Finding, RefusedError
 _BINARY = {f"{sign}i": 1024**power for power, sign in enumerate("KMGTPE", start=1)}
 _DECIMAL = {sign: 1000**power for power, sign in enumerate(["", "k", "M", "G", "T", "P", "E"])}
 _PARTS = {"m": 1000, "u": 1000**2, "n": 1000**3}
-_NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)"
+_NUMBER = r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"
 _SUFFIX = r"[KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,2}|"
 _QUANTITY = re.compile(rf"({_NUMBER})({_SUFFIX})", re.ASCII)
 _ALMOST = re.compile(r"([0-9]+(?:\.[0-9]+)?) *([A-Za-z]+)", re.ASCII)
 _LONGEST = 30  # no amount that a machine has takes more, and one that does could be made to cost time
 _MOST = 2**63 - 1  # an int64, beyond which Kubernetes cuts
-PATTERN = rf"^\+?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:{_SUFFIX})$"
+PATTERN = rf"^\+?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:{_SUFFIX})$"
 # What people write, and what they mean.
 _SPOKEN = {"b": ""} | {
     spoken: f"{sign}{rest}"

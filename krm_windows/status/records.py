@@ -22,6 +22,7 @@ def status(report: Report, at: datetime) -> Record:
         "lastLook": {"at": stamp(look.at, tz), "succeeded": look.succeeded, "by": look.name} if look else None,
         "asWanted": report.as_wanted,
         "stopped": report.stopped,
+        "zoneData": report.zone_data or None,
         "trouble": _trouble(report.trouble, tz) if report.trouble else None,
         "targets": [_target(row, tz) for row in report.rows],
     }

@@ -27,6 +27,10 @@ class Suspension:
     by: str
     since: datetime | None = None
     until: datetime | None = None
+    clocks_apart: bool = False
+    """Whether a look kept it shut, as one of two clocks is wrong: no look can say what it should be."""
+    zone_data: str = ""
+    """How the zone data of this policy's image differs from the timetable's, as the mark has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +56,12 @@ class Report:
     """What of its CronJobs is gone, or suspended, in words."""
     trouble: Trouble | None = None
     """What kept a look from running since the last one that succeeded."""
+
+    @property
+    def zone_data(self) -> str:
+        """How the image's zone data differs, as the first mark that tells it has it; empty where none does."""
+        told = (row.suspension.zone_data for row in self.rows if row.suspension)
+        return next(filter(None, told), "")
 
     @property
     def as_wanted(self) -> bool:
@@ -123,7 +133,8 @@ class _Judge:
         if turned is not None:
             wanted = "closed" if turned else "open"
         by = self._suspension(target, seen) if seen.suspended else None
-        return Row(target, "closed" if seen.suspended else "open", wanted, turned is None, by)
+        as_wanted = turned is None and not (by and by.clocks_apart)
+        return Row(target, "closed" if seen.suspended else "open", wanted, as_wanted, by)
 
     def _turned(self, target: Target, seen: Seen) -> bool | None:
         """Return what would be written into the field now, None where it would be left as it is."""
@@ -148,7 +159,9 @@ class _Judge:
         first = (*others, *mine) if self.decision.open else (*mine, *others)
         if first:
             by = "this policy" if first[0].policy in names else f"policy {first[0].policy}"
-            by += f": {APART}" if first[0].reason == APART else ""
-            return Suspension(by, first[0].since, first[0].until)
+            is_apart = first[0].reason == APART
+            by += f": {APART}" if is_apart else ""
+            told = next((said.zone_data for said in mine if said.zone_data), "")
+            return Suspension(by, first[0].since, first[0].until, is_apart, told)
         change = settle(self.timetable, target, seen, self.decision, self.at)
         return Suspension("this policy, adopted" if change.patch else "a person")

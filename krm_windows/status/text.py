@@ -27,6 +27,8 @@ def lines(report: Report, at: datetime) -> Iterator[tuple[str, bool]]:
     yield from _table(report, at)
     for words in report.stopped:
         yield escape.line(words), True
+    if report.zone_data:
+        yield escape.line(report.zone_data), False
     trouble = report.trouble
     if trouble:
         yield escape.line(f"since the last look that succeeded: {trouble.by}: {trouble.words}"), True

@@ -1,7 +1,7 @@
 """Why no look ran, or none succeeded: what Jobs, Pods and Events say, as a cause and in their own words."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -17,17 +17,18 @@ _CAUSES = {
     re.compile(r"(minimum|maximum) \S+ usage|limit to request ratio|must be less than or equal to"): "limit range",
     re.compile(r"violates PodSecurity"): "Pod Security",
     re.compile(r"admission webhook|ValidatingAdmissionPolicy|denied the request|failed calling webhook"): "admission",
-    re.compile(r"serviceaccount .* not found"): "account",
+    re.compile(r'serviceaccount "[^"]*" not found'): "account",
     re.compile(r"ImagePull|ErrImage|InvalidImageName|[Ff]ailed to pull|pulling image"): "image",
     re.compile(r"Unschedulable|FailedScheduling"): "no node",
     re.compile(r"DeadlineExceeded"): "deadline",
     re.compile(r"OOMKilled"): "memory",
     re.compile(r"Evicted|Preempt|NodeLost|NodeAffinity"): "node",
-    re.compile(r"FailedMount|CreateContainer|configmap .* not found"): "configuration",
+    re.compile(r'FailedMount|CreateContainer|configmap "[^"]*" not found'): "configuration",
     re.compile(r"MissSchedule|MissedTimes|TooManyMissed|FailedNeedsStart"): "missed",
     re.compile(r"BackoffLimitExceeded|PodFailurePolicy"): FAILED,
 }
-_RUN = "(-[0-9a-f]+)?(-[a-z0-9]{5})?"  # what a CronJob's name has behind it in that of a Job, and a Job's in a Pod's
+# What a CronJob's name has behind it in that of a Job, and a Job's in a Pod's.
+_RUN = re.compile(r"(?:-[0-9a-f]+)?(?:-[a-z0-9]{5})?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,19 +87,23 @@ def _of_pods(things: Iterable[Thing]) -> Iterator[Trouble]:
             yield _trouble(thing, at, dig(thing, "status", "reason"), dig(thing, "status", "message"))
 
 
-def _of_events(things: Iterable[Thing], names: Iterable[str]) -> Iterator[Trouble]:
+def _of_events(things: Iterable[Thing], names: Collection[str]) -> Iterator[Trouble]:
     """Yield the warnings about CronJobs, their Jobs and the Jobs' Pods, which may be gone."""
-    ours = re.compile(f"({'|'.join(map(re.escape, sorted(names)))}){_RUN}") if names else None
     for thing in things:
         about = dig(thing, "involvedObject", "name")
         if thing.get("kind") != "Event" or dig(thing, "type") != "Warning" or not isinstance(about, str):
             continue
         is_look = dig(thing, "involvedObject", "kind") in ("CronJob", "Job", "Pod")
-        if ours and is_look and ours.fullmatch(about):
+        if is_look and _is_run(about, names):
             times = (thing.get("lastTimestamp"), thing.get("eventTime"), dig(thing, "metadata", "creationTimestamp"))
             at = next((time for time in times if time), None)
             whom: Thing = {"kind": dig(thing, "involvedObject", "kind"), "metadata": {"name": about}}
             yield _trouble(whom, at, thing.get("reason"), thing.get("message"))
+
+
+def _is_run(about: str, names: Collection[str]) -> bool:
+    """Say whether this is the name of one of these, of a Job that one of them made, or of such a Job's Pod."""
+    return any(about.startswith(name) and _RUN.fullmatch(about, len(name)) for name in names)
 
 
 def _trouble(thing: Thing, at: object, reason: object, message: object, *, is_close: bool = True) -> Trouble:

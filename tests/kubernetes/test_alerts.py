@@ -4,6 +4,7 @@ What kube-state-metrics says is written here as series, after its documentation:
 as a Debian package nor as a Go module that could be built, so no test runs it.
 """
 
+import json
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ NAMESPACE = "flux-system"
 NOW = "week-now-0123456789"
 EDGES = "  actuator: {type: Kubectl}\n"
 HOOK = "  hooks: {namespace: line, beforeOpen: {image: 'line:1', timeout: 45m}}\n"
+ON_MARKS = ("KrmWindowsReopened", "KrmWindowsClocksApart", "KrmWindowsZoneDataDiffers")
 EXTRAS = "  extras: [PrometheusRule, StateMetrics]\n"
 Series = dict[str, str]
 
@@ -71,6 +73,8 @@ def failed(name: str, start: int) -> Series:
 SUCCESS = cron_job("status_last_successful_time")
 MARK = target("mark_info", f',policy="{NAMESPACE}/week",mark="…"')
 MARK_APART = MARK.replace("…", f'{{\\"reason\\": \\"{APART}\\"}}')
+MARK_ZONES = MARK.replace("…", '{\\"reason\\": \\"closed\\", \\"zoneData\\": \\"other data\\"}')
+MARK_REASON = MARK.replace("…", json.dumps(json.dumps({"reason": 'it says: , "zoneData": nothing'}))[1:-1])
 EVERY_QUARTER = " ".join(f"{minute * 60}x14" for minute in range(0, 150, 15))
 
 
@@ -196,6 +200,13 @@ CASES = {
         {SUCCESS: EVERY_QUARTER, target("suspended"): "1x200", MARK: "1x20 _x200", MARK_APART: "_x20 1x20 _x200"},
         {10: set(), 22: {"KrmWindowsClocksApart"}, 38: {"KrmWindowsClocksApart"}, 50: set()},
     ),
+    "the image has other zone data": Case(
+        {SUCCESS: EVERY_QUARTER, target("suspended"): "1x200", MARK: "1x20 _x200", MARK_ZONES: "_x20 1x20 _x200"},
+        {10: set(), 22: {"KrmWindowsZoneDataDiffers"}, 38: {"KrmWindowsZoneDataDiffers"}, 50: set()},
+    ),
+    "a reason speaks of zone data": Case(
+        {SUCCESS: EVERY_QUARTER, target("suspended"): "1x200", MARK_REASON: "1x200"}, {10: set(), 50: set()}
+    ),
     "another target is open": Case(
         {SUCCESS: EVERY_QUARTER, target("suspended", name="infra"): "0x200", MARK: "1x200"}, {60: set()}
     ),
@@ -245,6 +256,8 @@ def expected(name: str, words: str, series: Series, firing: set[str]) -> list[di
             "target_namespace": NAMESPACE,
             "target_name": "apps",
         }
+    if name == "KrmWindowsZoneDataDiffers":
+        where = {}
     labels = {"policy": f"{NAMESPACE}/week", "severity": "warning", **where}
     return [{"exp_labels": labels, "exp_annotations": {"summary": words}}]
 
@@ -272,7 +285,7 @@ def test_promtool_accepts_them(change: str, names: set[str], tool: Callable[[str
     """Of policies with dated rules, and of edges that act, where nobody looks between them."""
     rules = emitted(POLICY + EXTRAS + change)
     always = {"KrmWindowsGateFailing", "KrmWindowsNotOpened", "KrmWindowsNotClosed"}
-    looking = {"KrmWindowsNotAsWanted", "KrmWindowsReopened", "KrmWindowsClocksApart"} if names else set()
+    looking = {"KrmWindowsNotAsWanted", *ON_MARKS} if names else set()
     assert set(said(rules)) == always | looking | names
     (tmp_path / "rules.yaml").write_text(yaml.safe_dump(rules))
     done = subprocess.run(

@@ -12,6 +12,7 @@ from calls import POLICY
 
 from krm_windows.cli import main
 from krm_windows.cli import status as cli
+from krm_windows.gate.clocks import APART
 from krm_windows.gate.marks import mark
 from krm_windows.status import color
 
@@ -114,6 +115,23 @@ def test_the_table(status: Status) -> None:
     ]
 
 
+def test_other_zone_data_in_the_image(status: Status) -> None:
+    """It is told below the table, once, and as JSON; it decides nothing, so all is as it should be."""
+    words = "the image's zone data (2025b) differs now from the timetable's (2026f), which decides"
+    notes = {key: json.dumps(json.loads(text) | {"zoneData": words}) for key, text in OURS.items()}
+    found = [thing(name, suspend=True, notes=notes) for name in ("apps", "infra")]
+    policy = POLICY.replace("[apps]", "[apps, infra]")
+    code, printed = status(CLOSED, *found, policy=policy)
+    assert (code, printed.count(words)) == (0, 1)
+    assert printed.splitlines()[-1] == words
+    assert json.loads(status(CLOSED, *found, policy=policy, options=("-o", "json"))[1])["zoneData"] == words
+    for other in ({"of": "later"}, "two\nlines", "\ud800"):
+        notes = {key: json.dumps(json.loads(text) | {"zoneData": other}) for key, text in OURS.items()}
+        code, printed = status(CLOSED, thing(suspend=True, notes=notes), options=("-o", "json"))
+        assert (code, json.loads(printed)["zoneData"]) == (0, None)
+        assert json.loads(printed)["targets"][0]["suspendedBy"] == "this policy"
+
+
 def test_json(status: Status) -> None:
     """The same, for programs."""
     _, printed = status(CLOSED, thing(), job("week-look-1", "2026-11-21T09:55:10Z", "Failed"), options=("-o", "json"))
@@ -158,6 +176,29 @@ def test_the_job_of_a_hook_is_no_look(status: Status) -> None:
     """It has the policy's label, too, and may have ended well where the look did not."""
     hook = job("week-before-open-1", "2026-11-21T09:50:00Z", component="hook")
     _, printed = status(CLOSED, thing(), job("week-look-1", "2026-11-21T09:45:00Z", "Failed"), hook)
+    assert row(printed)[-1] == "15 m ago, failed"
+
+
+@pytest.mark.parametrize("at", [OPEN, CLOSED])
+def test_clocks_that_are_apart(status: Status, at: str) -> None:
+    """A look that kept a target shut for that has failed: it is told, and no good state, whatever should hold."""
+    said = {"policy": "flux-system/week", "reason": APART, "since": None, "until": None}
+    shut = thing(suspend=True, notes={mark("flux-system/week"): json.dumps(said)})
+    code, printed = status(at, shut)
+    assert (code, row(printed)[3]) == (1, f"this policy: {APART}")
+    _, printed = status(at, shut, options=("-o", "json"))
+    [found] = json.loads(printed)["targets"]
+    assert (found["asWanted"], found["suspendedBy"]) == (False, f"this policy: {APART}")
+
+
+def test_the_job_that_leaves_to_the_next_look_proves_nothing(status: Status) -> None:
+    """It ends well whatever it could not do, so it is no look, neither the newest nor the only one."""
+    at_once = job("week-now-0123456789", "2026-11-21T09:58:00Z")
+    command = ["python3", "-I", "/gate", "--allow-missing", "--leave-to-next"]
+    at_once["spec"] = {"template": {"spec": {"containers": [{"name": "gate", "command": command}]}}}
+    _, printed = status(CLOSED, thing(), at_once)
+    assert row(printed)[-1] == "never"
+    _, printed = status(CLOSED, thing(), at_once, job("week-look-1", "2026-11-21T09:45:00Z", "Failed"))
     assert row(printed)[-1] == "15 m ago, failed"
 
 

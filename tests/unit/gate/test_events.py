@@ -121,7 +121,7 @@ def test_other_zone_data_in_the_image_is_told_once(api: Api, port: int, account:
     api.add("apps", {}, by="kustomize-controller", apiVersion=f"{GROUP}/v1")
     for _ in range(2):
         gate = Gate(held, partial(decide, held), lambda: NOON - HOUR, dict)
-        assert events.look(gate, Cluster("127.0.0.1", str(port), account, 5), allow_missing=False)
+        assert events.look(gate.compared(), Cluster("127.0.0.1", str(port), account, 5), allow_missing=False)
     [(level, reason, message)] = told(api)
     assert (level, reason) == ("Warning", "WindowZoneDataDiffers")
     assert "2027-03-2" in str(message)

@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -31,8 +31,8 @@ def zone(*, key: str = "Europe/Berlin", spring: str = SPRING, rule: str = BERLIN
     [
         ("2027-03-28T01:00Z +02:00 CEST", None),
         ("2027-03-28T00:00Z +02:00 CEST", datetime(2027, 3, 28, tzinfo=UTC)),
-        ("2027-03-28T02:00Z +02:00 CEST", datetime(2027, 3, 28, 1, 59, tzinfo=UTC)),
-        ("2027-04-04T01:00Z +02:00 CEST", datetime(2027, 3, 28, 12, tzinfo=UTC)),
+        ("2027-03-28T02:00Z +02:00 CEST", datetime(2027, 3, 28, 1, tzinfo=UTC)),
+        ("2027-04-04T01:00Z +02:00 CEST", datetime(2027, 3, 28, 1, tzinfo=UTC)),
     ],
 )
 def test_the_first_difference_of_the_coming_year(spring: str, want: datetime | None) -> None:
@@ -40,6 +40,17 @@ def test_the_first_difference_of_the_coming_year(spring: str, want: datetime | N
     found = image.difference(zone(spring=spring), NOON)
     assert (found and found.at) == want
     assert found is None or "2099z" in str(found)
+
+
+@pytest.mark.parametrize("spring", ["2027-03-28T02:00Z +02:00 CEST", "2027-04-04T01:00Z +02:00 CEST"])
+def test_it_is_said_in_the_same_words_at_every_look(spring: str) -> None:
+    """Before it, and while it lasts: marks and Events that change would be written at every look."""
+    held = zone(spring=spring)
+    until, since = datetime(2027, 3, 28, 1, tzinfo=UTC), timedelta(minutes=13)
+    said = {str(image.difference(held, NOON + number * 419 * since)) for number in range(30)}
+    assert said == {str(image.difference(held, NOON))}
+    [lasting] = {str(image.difference(held, until + number * since)) for number in range(3)}
+    assert "differs now from the timetable's (2099z), which decides" in lasting
 
 
 def test_what_is_further_away_is_no_news() -> None:

@@ -22,10 +22,11 @@ import krm_windows.gate
 from krm_windows.gate.__main__ import Gate
 from krm_windows.gate.decide import decide
 from krm_windows.gate.kubernetes import Cluster, dig
-from krm_windows.gate.marks import HOLD, mark
+from krm_windows.gate.marks import HOLD, mark, read
 from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.target import observe
 from krm_windows.gate.timetable import Rule, Timetable
+from krm_windows.plan import zone_rules
 from krm_windows.plan.timetable import dump
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -75,6 +76,30 @@ def test_closes_and_opens(api: Api, look: Look) -> None:
     assert sorted(api.writes()) == ["apps", "infra"]
     assert look(ALWAYS)
     assert [state(api, name) for name in ("infra", "apps")] == [(False, set())] * 2
+
+
+def test_zone_data_of_the_image(api: Api, port: int, account: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The mark says that it differs, in words that do not change from look to look, so it is written once."""
+    rules = zone_rules.make("Europe/Berlin")
+    moved = replace(rules, release="2099z", transitions=(), rule="CET-1")
+    held = replace(SHUT, time_zone="Europe/Berlin", zone_rules=moved, targets=(APPS,))
+    for days in (0, 1, 150, 151):
+        now = NOON + timedelta(days=days, minutes=7 * days)
+        gate = Gate(held, partial(decide, held), lambda: now).compared()  # noqa: B023 - called at once
+        assert gate.look(Cluster("127.0.0.1", str(port), account, 5), allow_missing=False)
+    written = [read(text) for text in _marks(api)]
+    assert [said.zone_data.partition(") ")[2][:30] for said in written if said] == [
+        "differs from 2027-03-28T01:00Z",
+        "differs now from the timetable",
+    ]
+    [line, *_] = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert (line["timetable"], line["at"]) == ("2099z", "2027-03-28T01:00:00+00:00")
+
+
+def _marks(api: Api) -> list[str]:
+    """Give the marks that were written, in order."""
+    written = [dig(body, "metadata", "annotations", OURS) for body in api.bodies]
+    return [text for text in written if isinstance(text, str)]
 
 
 def test_patches_name_their_manager_and_what_differs(api: Api, look: Look) -> None:
