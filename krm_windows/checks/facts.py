@@ -15,7 +15,7 @@ from krm_windows.gate.timetable import Rule, Timetable
 from krm_windows.gate.zones import Zone
 from krm_windows.plan import zone_rules
 from krm_windows.plan.union import is_weekly
-from krm_windows.schedule.timeline import Segment, timeline
+from krm_windows.schedule.timeline import Segment, openings, timeline
 
 DAY = timedelta(days=1)
 WEEK = 7 * DAY
@@ -88,8 +88,7 @@ class Facts:
         """
         looked = self.looked_at(*rules)
         alone = replace(bare(self.timetable, *rules), time_zone=WALL, zone_rules=zone_rules.make(WALL))
-        found = timeline(alone, looked.begins, looked.ends)
-        return (Span(part.begins, part.ends) for part in found if part.open)
+        return (Span(begins, ends) for begins, ends in openings(alone, looked.begins, looked.ends))
 
     @cached_property
     def union(self) -> tuple[Span, ...]:

@@ -35,8 +35,8 @@ class Report:
 
     @property
     def heading(self) -> str:
-        """What was audited."""
-        return f"{self.name}, {self.first} to {self.last}"
+        """What was audited, and by which release of the zone data."""
+        return f"{self.name}, {self.first} to {self.last}, zone rules {zones.release()}"
 
     def title(self, result: Result) -> str:
         """Return what a result is called."""

@@ -19,7 +19,6 @@ from krm_windows.results import fails
 
 _DAY = timedelta(days=1)
 _MOST_YEARS = 20
-_CALENDAR = range(1970, 3000)
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -82,10 +81,8 @@ def _date(text: str) -> date:
     try:
         day = date.fromisoformat(text)
     except ValueError:
-        day = date.max
-    if day.year not in _CALENDAR:
-        raise argparse.ArgumentTypeError(f"must be a date such as 2026-12-20, got {text!r}")
-    return day
+        raise argparse.ArgumentTypeError(f"must be a date such as 2026-12-20, got {text!r}") from None
+    return times.possible(day, text)
 
 
 def _years(text: str) -> int:

@@ -78,6 +78,8 @@ def run(arguments: argparse.Namespace) -> ExitCode:
             stale |= arguments.check and outcome.changed
             found.add(outcome)
     code = report.show(places.placed(found.results(), policies), strict=arguments.strict)
+    if code is ExitCode.FINE:
+        report.tell_zone_rules()
     return ExitCode.ERROR if stale else code
 
 

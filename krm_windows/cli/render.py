@@ -62,6 +62,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     code = report.show([*results, *about(config, forgotten)], strict=arguments.strict)
     if code is not ExitCode.FINE:
         return code
+    report.tell_zone_rules()
     folder, files = _folder(plan, arguments.output), tree.files(plan.policy, emit.objects(plan))
     if arguments.check:
         return report.compare(folder, files)

@@ -24,6 +24,13 @@ def show(results: Sequence[Result], *, strict: bool) -> ExitCode:
     return ExitCode.ERROR if fails(results, strict=strict) else ExitCode.FINE
 
 
+def tell_zone_rules() -> None:
+    """Say on standard error by which release of the zone data something was built."""
+    from krm_windows.schedule import zones  # noqa: PLC0415 - few commands say it
+
+    output.tell(f"zone rules {zones.release()}")
+
+
 def compare(folder: "Folder", files: Mapping[str, bytes]) -> ExitCode:
     """Print how the files of a directory differ from those that it should have; say whether they are stale."""
     diff = "".join(folder.stale(files))

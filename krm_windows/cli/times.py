@@ -4,9 +4,11 @@ import argparse
 from datetime import UTC, date, datetime, tzinfo
 from typing import TypeVar
 
+from krm_windows.plan.zone_rules import FIRST_YEAR
 from krm_windows.preview.calendar import Period
 
-_YEARS = range(1970, 3000)
+YEARS = range(FIRST_YEAR, 3000)
+"""Those that can be asked for: of clocks before the first one, no timetable has the rules."""
 _MOST_DAYS = 3660
 _DIGITS = 9  # of the largest number that makes any sense here
 _Day = TypeVar("_Day", date, datetime)
@@ -43,7 +45,7 @@ def day_or_instant(text: str) -> date | datetime:
         day = date.fromisoformat(text)
     except ValueError:
         return _instant(text, "a date such as 2026-12-20, or an instant such as 2026-12-20T00:00Z")
-    return _possible(day, text)
+    return possible(day, text)
 
 
 def instant(text: str) -> datetime:
@@ -73,10 +75,13 @@ def _instant(text: str, wanted: str) -> datetime:
         at = None
     if at is None or at.tzinfo is None:
         raise argparse.ArgumentTypeError(f"must be {wanted}, got {text!r}")
-    return _possible(at, text).astimezone(UTC)
+    return possible(at, text).astimezone(UTC)
 
 
-def _possible(day: _Day, text: str) -> _Day:
-    if day.year not in _YEARS:
-        raise argparse.ArgumentTypeError(f"must lie between {_YEARS[0]} and {_YEARS[-1]}, got {text!r}")
+def possible(day: _Day, text: str) -> _Day:
+    """Give back what lies in the years that can be asked for; raise `ArgumentTypeError` for anything else."""
+    if day.year < FIRST_YEAR:
+        raise argparse.ArgumentTypeError(f"must be in {FIRST_YEAR} or later, where zone rules begin, got {text!r}")
+    if day.year not in YEARS:
+        raise argparse.ArgumentTypeError(f"must be in {YEARS[-1]} or before, got {text!r}")
     return day

@@ -1,68 +1,142 @@
 """Which minutes rules cover: of wall-clock days what recurs, of UTC days what is dated.
 
-All occurrences that began on one day are covered together, and of the days before only the last one counts on which
-anything began: what began earlier does not end later. So a day is asked for alone, and no occurrence is listed.
+A rule that recurs is a few sets of days with the same minutes each, found for years at once, without a list of its
+occurrences: Friday 22:00 for 30 hours is Fridays from 22:00 on, all of Saturdays, and Sundays until 04:00.
 """
 
 from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from functools import reduce
+from itertools import chain
+from operator import or_
+from typing import NamedTuple
 
 from krm_windows.gate import bits
-from krm_windows.gate.recurrence import Recurrence
+from krm_windows.gate.recurrence import Calendar, Recurrence, calendar
 from krm_windows.gate.timetable import Rule
 from krm_windows.gate.wallclock import utc, wall
 
 _MINUTE = timedelta(minutes=1)
 # Later than any minute that has a date.
 NEVER = (date.max.toordinal() + 2) * bits.DAY
+_FIRST_DAY, _LAST_DAY = date.min.toordinal(), date.max.toordinal()
+_TOGETHER = 4
+_YEARS_BEFORE = 9  # what began on a 29 February may last until the next one, eight years later
 
 
-@dataclass(frozen=True)
-class Lasting:
-    """What begins on the days of `begins` and lasts for a time.
+class Covered(NamedTuple):
+    """These `minutes` of each of these `days`, both as bits."""
 
-    `own`: the minutes that it covers of such a day. `reach`: its last minute from that day's midnight on.
+    days: int
+    minutes: int
+
+
+class Years:
+    """What rules that recur cover of the wall-clock days of four years.
+
+    Each rule covers some sets of days, and the same minutes of all days of a set.
     """
 
-    begins: Recurrence
-    own: int
-    reach: int
+    def __init__(self, rules: Iterable[Rule], number: int) -> None:
+        """Work it out for the years from four times a `number` on: 506 is from 2024 to 2027."""
+        first, last = max(number * _TOGETHER, date.min.year), min(number * _TOGETHER + _TOGETHER - 1, date.max.year)
+        years = calendar(max(first - _YEARS_BEFORE, date.min.year), last)
+        self._first = date(first, 1, 1).toordinal()
+        passed = self._first - years.first
+        self._rules = [_since(passed, recurring(rule, years)) for rule in rules]
+        together: dict[int, int] = {}
+        for covered in chain.from_iterable(self._rules):
+            together[covered.days] = together.get(covered.days, 0) | covered.minutes
+        self._size = (years.length - passed) // 8 + 1  # eight days are a byte; at least one is beyond the end
+        every = bits.below(self._size * 8)
+        self._eights = [((days & every).to_bytes(self._size, "little"), minutes) for days, minutes in together.items()]
+        self._covered: dict[int, list[int]] = {}
+
+    @staticmethod
+    def number(day: int) -> int:
+        """Give the number of the years in which a day lies, or of the nearest."""
+        return date.fromordinal(min(max(day, _FIRST_DAY), _LAST_DAY)).year // _TOGETHER
 
     def on_day(self, day: int) -> int:
-        """Return the minutes of a wall-clock day that are covered, as bits."""
-        covered = self.own if self.begins.on(day) else 0
-        before = _day_before(self.begins, day, self.reach)
-        if before is not None:
-            covered |= bits.below(min(bits.DAY, self.reach - (day - before) * bits.DAY))
+        """Return the minutes of a wall-clock day that rules cover, as bits."""
+        eight, place = divmod(day - self._first, 8)
+        return self._eight(eight)[place]
+
+    def of_rule(self, rule: int, day: int) -> int:
+        """Return what one rule covers, by its place among them."""
+        index, covered = max(day - self._first, 0), 0
+        for days, minutes in self._rules[rule]:
+            if days >> index & 1:
+                covered |= minutes
         return covered
 
+    def _eight(self, number: int) -> list[int]:
+        """Return what is covered of each of eight days.
 
-@dataclass(frozen=True)
-class Ending:
-    """What begins at `times` on the days of `begins`, and lasts until the next moment of `ends`."""
+        What is covered on the same ones of them is joined first: for however many rules, these are 256 sets at most.
+        """
+        if number not in self._covered:
+            joined = [0] * 256
+            in_calendar = 0 <= number < self._size
+            for days, minutes in self._eights if in_calendar else ():
+                joined[days[number]] |= minutes
+            self._covered[number] = _by_place(joined)
+        return self._covered[number]
 
-    begins: Recurrence
-    times: int
-    ends: Recurrence
 
-    def on_day(self, day: int) -> int:
-        """Return the minutes of a wall-clock day that are covered, as bits."""
-        ends = self.ends.times if self.ends.on(day) else 0
-        covered = self.times if self.begins.on(day) else 0
-        before = self.begins.day_before(day) if self.times else None
-        if before is not None and self._end(before) > day * bits.DAY:
-            covered |= 1  # it is in force at midnight, and goes on from there
-        return bits.filled(covered, bits.FULL & ~ends)
+def _by_place(joined: list[int]) -> list[int]:
+    """Join those sets whose own number has the bit 0, and so for each bit; there are as many sets as numbers."""
+    last_first = []
+    while len(joined) > 1:
+        half = len(joined) // 2
+        without, having = joined[:half], joined[half:]
+        last_first.append(reduce(or_, having))
+        joined = list(map(or_, without, having))
+    return last_first[::-1]
 
-    def _end(self, begin_day: int) -> int:
-        """Find when the last occurrence of a day ends, in minutes."""
-        later = self.ends.times & ~bits.below(bits.last(self.times) + 1)
-        if later and self.ends.on(begin_day):
-            return begin_day * bits.DAY + bits.first(later)
-        day = self.ends.day_after(begin_day) if self.ends.times else None
-        return NEVER if day is None else day * bits.DAY + bits.first(self.ends.times)
+
+def recurring(rule: Rule, years: Calendar) -> list[Covered]:
+    """Return what a rule that recurs covers of some years' days, nothing of what began before."""
+    if not isinstance(rule.begins, Recurrence):
+        raise TypeError(f"{rule.name} does not recur")
+    if not rule.begins.times:
+        return []
+    if isinstance(rule.ends, Recurrence):
+        return _ending(rule.begins, rule.ends, years)
+    days = rule.begins.days_of(years)
+    own, reach = _span(rule.begins.times, rule.ends)
+    covered = [Covered(days, own)]
+    if reach > bits.DAY:
+        whole, rest = divmod(reach - bits.DAY, bits.DAY)
+        covered.append(Covered(days << (whole + 1), bits.below(rest)))
+        if whole:
+            covered.append(Covered(bits.lasting(days << 1, whole), bits.FULL))
+    return covered
+
+
+def _ending(begins: Recurrence, ends: Recurrence, years: Calendar) -> list[Covered]:
+    """Cover what lasts from each moment of `begins` until the next one of `ends`."""
+    every = bits.below(years.length + ends.shift + 1)
+    begun = begins.days_of(years)
+    ended = ends.days_of(years) if ends.times else 0
+    never_ended = every & ~ended
+    # In force at the end of a day is what began on it after the last end, and later until a day that has an end.
+    lasts = ended == 0 or bits.last(begins.times) >= bits.last(ends.times)
+    held = bits.filled(begun if lasts else begun & never_ended, never_ended) << 1
+    return [
+        Covered(begun & never_ended, bits.FULL & ~bits.below(bits.first(begins.times))),
+        Covered(begun & ended, bits.filled(begins.times, bits.FULL & ~ends.times)),
+        Covered(held & never_ended, bits.FULL),
+        Covered(held & ended, bits.below(bits.first(ends.times)) if ended else 0),
+    ]
+
+
+def _since(day: int, every: list[Covered]) -> list[Covered]:
+    """Count days from another one on, and leave out what is before it."""
+    later = [Covered(covered.days >> day, covered.minutes) for covered in every]
+    return [covered for covered in later if covered.days and covered.minutes]
 
 
 @dataclass
@@ -86,40 +160,18 @@ class Dated:
 
     def on_day(self, day: int) -> int:
         """Return the minutes of a UTC day that are covered, as bits."""
-        midnight, covered = day * bits.DAY, 0
-        for number in range(bisect_right(self.ends, midnight), len(self.begins)):
-            begin, end = self.begins[number] - midnight, self.ends[number] - midnight
-            if begin >= bits.DAY:
+        covered = 0
+        for number in range(bisect_right(self.ends, day * bits.DAY), len(self.begins)):
+            if self.begins[number] >= (day + 1) * bits.DAY:
                 break
-            covered |= bits.below(min(end, bits.DAY)) & ~bits.below(begin)
+            covered |= of_interval((self.begins[number], self.ends[number]), day)
         return covered
 
 
-def recurring(rules: Iterable[Rule]) -> list[Lasting | Ending]:
-    """Cover what recurs; rules that begin on the same days, and end alike, are one."""
-    lasting: dict[Recurrence, Lasting] = {}
-    ending: dict[tuple[Recurrence, Recurrence], Ending] = {}
-    for rule in rules:
-        begins = rule.begins
-        if not isinstance(begins, Recurrence):
-            continue
-        days = _days(begins)
-        if isinstance(rule.ends, Recurrence):
-            held = ending.get((days, rule.ends))
-            times = begins.times | (held.times if held else 0)
-            ending[days, rule.ends] = Ending(days, times, rule.ends)
-        elif begins.times:
-            own, reach = _span(begins.times, rule.ends)
-            other = lasting.get(days, Lasting(days, 0, 0))
-            lasting[days] = Lasting(days, other.own | own, max(other.reach, reach))
-    found: list[Lasting | Ending] = [*lasting.values(), *ending.values()]
-    # What covers most comes first: where that is the whole day, nothing else is asked.
-    return sorted(found, key=lambda each: -(each.own if isinstance(each, Lasting) else each.times).bit_count())
-
-
-def dated(rules: Iterable[Rule], tz: tzinfo) -> Dated:
-    """Cover what is dated, or holds since always."""
-    return Dated.of(interval(rule, tz) for rule in rules if not isinstance(rule.begins, Recurrence))
+def of_interval(interval: tuple[int, int], day: int) -> int:
+    """Return the minutes of a UTC day in an interval of UTC minutes, as bits."""
+    begin, end = interval[0] - day * bits.DAY, interval[1] - day * bits.DAY
+    return bits.below(min(end, bits.DAY)) & ~bits.below(min(begin, bits.DAY))
 
 
 def minute(instant: datetime) -> int:
@@ -127,26 +179,6 @@ def minute(instant: datetime) -> int:
     ahead = instant.utcoffset() or timedelta()
     seconds = (instant.hour * 60 + instant.minute) * 60 + instant.second - ahead // timedelta(seconds=1)
     return instant.toordinal() * bits.DAY + seconds // 60
-
-
-def _days(recurrence: Recurrence) -> Recurrence:
-    """Leave of a recurrence its days."""
-    fields = recurrence
-    return Recurrence(
-        days=fields.days,
-        months=fields.months,
-        weekdays=fields.weekdays,
-        either=fields.either,
-        nth=fields.nth,
-        shift=fields.shift,
-    )
-
-
-def _day_before(begins: Recurrence, day: int, reach: int) -> int | None:
-    """Find the last day before `day` from which an occurrence may last until then."""
-    if begins.on(day - 1):
-        return day - 1
-    return begins.day_before(day) if reach > 2 * bits.DAY else None
 
 
 def _span(times: int, ends: object) -> tuple[int, int]:

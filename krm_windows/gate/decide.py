@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
-from functools import cached_property
+from functools import cached_property, partial
 
 from krm_windows.gate import bits, coverage
 from krm_windows.gate.coverage import NEVER
+from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.timetable import Rule, Timetable
 from krm_windows.gate.wallclock import pieces
 
@@ -72,16 +73,19 @@ class _Rank:
     def __init__(self, rules: tuple[Rule, ...], tz: tzinfo, *, opens: bool) -> None:
         self.rules, self.opens = rules, opens
         self._tz = tz
+        self._recurring = [rule for rule in rules if isinstance(rule.begins, Recurrence)]
+        self._once = [rule for rule in rules if not isinstance(rule.begins, Recurrence)]
+        self._years: dict[int, coverage.Years] = {}
         self._walls: dict[int, int] = {}
         self._days: dict[int, int] = {}
 
     @cached_property
-    def _recurring(self) -> list[coverage.Lasting | coverage.Ending]:
-        return coverage.recurring(self.rules)
+    def _intervals(self) -> list[tuple[int, int]]:
+        return [coverage.interval(rule, self._tz) for rule in self._once]
 
     @cached_property
     def _dated(self) -> coverage.Dated:
-        return coverage.dated(self.rules, self._tz)
+        return coverage.Dated.of(self._intervals)
 
     def on_day(self, day: int) -> int:
         """Return the minutes of a UTC day that are covered, as bits."""
@@ -93,22 +97,30 @@ class _Rank:
             self._days[day] = covered
         return self._days[day]
 
+    def named(self, day: int) -> list[tuple[int, str]]:
+        """Return the minutes of a UTC day that each rule covers alone, with its name."""
+        once = zip(self._intervals, self._once, strict=True)
+        found = [(coverage.of_interval(interval, day), rule.name) for interval, rule in once]
+        for number, rule in enumerate(self._recurring):
+            covered = 0
+            for piece in pieces(day, self._tz):
+                covered |= piece.in_utc(partial(self._of_rule, number))
+            found.append((covered, rule.name))
+        return found
+
     def _on_wall_day(self, day: int) -> int:
         if day not in self._walls:
-            covered = 0
-            for each in self._recurring:
-                covered |= each.on_day(day)
-                if covered == bits.FULL:
-                    break
-            self._walls[day] = covered
+            self._walls[day] = self._around(day).on_day(day)
         return self._walls[day]
 
-    @cached_property
-    def alone(self) -> list[tuple[str, "_Rank"]]:
-        """Each rule by its name, as if there were no other."""
-        if len(self.rules) == 1:
-            return [(self.rules[0].name, self)]
-        return [(rule.name, _Rank((rule,), self._tz, opens=self.opens)) for rule in self.rules]
+    def _of_rule(self, number: int, day: int) -> int:
+        return self._around(day).of_rule(number, day)
+
+    def _around(self, day: int) -> coverage.Years:
+        number = coverage.Years.number(day)
+        if number not in self._years:
+            self._years[number] = coverage.Years(self._recurring, number)
+        return self._years[number]
 
 
 class Days:
@@ -118,17 +130,19 @@ class Days:
         closing = tuple(rule for rule in timetable.overrides if rule.state != "Open")
         opening = tuple(rule for rule in timetable.overrides if rule.state == "Open")
         self._overrides = _Rank(opening, tz, opens=True)
-        self._ranks = (
+        ranks = (
             _Rank(closing, tz, opens=False),
             self._overrides,
             _Rank(timetable.freezes, tz, opens=False),
             _Rank(timetable.windows, tz, opens=True),
         )
+        self._ranks = [rank for rank in ranks if rank.rules]
         self._state = timetable.state
         self._open_outside = timetable.outside_windows == "Open"
         self._early = -(-timetable.closes_early // _MINUTE)  # what is no whole minute closes a little earlier
         self._by_rules: dict[int, tuple[int, int]] = {}
         self._open: dict[int, int] = {}
+        self._decisive_on: dict[int, list[tuple[int, str]]] = {}
         self._clear = range(0)
 
     def open(self, day: int) -> int:
@@ -164,18 +178,24 @@ class Days:
         """Name what decides in a part of a day, first what does so first; `part` is open or closed throughout."""
         if self._state != "Scheduled":
             return ("state",)
-        opened = self.by_rules(day)[0]
-        early = part & opened & ~self.open(day)
-        found = [(early, "closesEarly")]
-        left = part & ~early
-        for rank in self._ranks:
-            decided = left & rank.on_day(day)
-            if decided:
-                found += [(alone.on_day(day) & decided, name) for name, alone in rank.alone]
-                left &= ~decided
-        found.append((left & opened, "outsideWindows"))
+        found = [(minutes & part, name) for minutes, name in self._decisive(day)]
         ordered = sorted((bits.first(minutes), name) for minutes, name in found if minutes)
         return tuple(dict.fromkeys(name for _, name in ordered))
+
+    def _decisive(self, day: int) -> list[tuple[int, str]]:
+        """Return the minutes of a day in which each rule decides, alone or with others of its rank, and its name."""
+        if day not in self._decisive_on:
+            opened = self.by_rules(day)[0]
+            early = opened & ~self.open(day)
+            found, left = [(early, "closesEarly")], bits.FULL & ~early
+            for rank in self._ranks:
+                decided = left & rank.on_day(day)
+                if decided:
+                    found += [(minutes & decided, name) for minutes, name in rank.named(day)]
+                    left &= ~decided
+            found.append((left & opened, "outsideWindows"))
+            self._decisive_on[day] = [each for each in found if each[0]]
+        return self._decisive_on[day]
 
     def since(self, now: int) -> datetime | None:
         """Find the last change up to a UTC minute."""

@@ -1,10 +1,9 @@
 """Recurring moments, compiled to sets of numbers: the cluster parses no grammar."""
 
-from calendar import isleap
+from calendar import monthrange
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from functools import cache, cached_property
-from itertools import accumulate
 from typing import NamedTuple
 
 from krm_windows.gate import bits
@@ -107,51 +106,73 @@ class Recurrence:
     def _year(self, year: int) -> tuple[int, int]:
         """Give the ordinal of the year's 1 January, and its named days: bit 0 is that day."""
         if year not in self._named:
-            self._named[year] = date(year, 1, 1).toordinal(), self._days_of(_calendar(year))
+            self._named[year] = date(year, 1, 1).toordinal(), self._days_of(calendar(year, year))
         return self._named[year]
 
-    def _days_of(self, calendar: "_Calendar") -> int:
-        on_day = _union(calendar.days, self.days)
-        on_weekday = _union(calendar.weekdays, self.weekdays)
+    def days_of(self, years: "Calendar") -> int:
+        """Return the days of some years that are named, as bits; a shift may lead beyond their end."""
+        return self._days_of(years) << self.shift
+
+    def _days_of(self, calendar: "Calendar") -> int:
+        on_day = calendar.days[self.days]
+        on_weekday = calendar.weekdays[self.weekdays]
         named = on_day | on_weekday if self.either else on_day & on_weekday
         if self.nth is not None:
             named &= calendar.weeks[self.nth]
-        return named & _union(calendar.months, self.months)
+        return named & calendar.months[self.months]
 
 
-class _Calendar(NamedTuple):
-    """The days of a year as bits: those with a day of the month, a weekday, in a month, in an nth week of a month."""
+class Calendar(NamedTuple):
+    """The days of years as bits: those with a day of the month, a weekday, in a month, in an nth week of a month.
 
-    days: dict[int, int]
-    weekdays: dict[int, int]
-    months: dict[int, int]
+    Bit 0 is `first`, an ordinal, the 1 January of the first year; there are `length` days.
+    """
+
+    first: int
+    length: int
+    days: "_Joined"
+    weekdays: "_Joined"
+    months: "_Joined"
     weeks: dict[int, int]
 
 
+class _Joined(dict[frozenset[int], int]):
+    """Sets that are joined where several are asked for, once each: windows share their days, if not all of them."""
+
+    def __init__(self, sets: dict[int, int]) -> None:
+        super().__init__()
+        self._sets = sets
+
+    def __missing__(self, wanted: frozenset[int]) -> int:
+        joined = 0
+        for number in wanted:
+            joined |= self._sets.get(number, 0)
+        self[wanted] = joined
+        return joined
+
+
 @cache
-def _calendar(year: int) -> _Calendar:
-    lengths = [31, 28 + isleap(year), 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
-    begins = [0, *accumulate(lengths)]
-    size, sunday = begins[12], -date(year, 1, 1).isoweekday() % 7
-    of_month = zip(begins, lengths, strict=False)
-    months = {number: bits.below(length) << begin for number, (begin, length) in enumerate(of_month, 1)}
-    days = {
-        day: bits.of(begin + day - 1 for begin, length in zip(begins, lengths, strict=False) if day <= length)
-        for day in EVERY_DAY
-    }
-    weekdays = {day: bits.of(range((sunday + day) % 7, size, 7)) for day in EVERY_WEEKDAY}
+def calendar(first_year: int, last_year: int) -> Calendar:
+    """Return the days from one year's first to another one's last."""
+    first = date(first_year, 1, 1).toordinal()
+    length = date(last_year, 12, 31).toordinal() - first + 1
+    days, months = dict.fromkeys(EVERY_DAY, 0), dict.fromkeys(EVERY_MONTH, 0)
+    begin = final_week = 0
+    for year in range(first_year, last_year + 1):
+        for month in months:
+            size = monthrange(year, month)[1]
+            months[month] |= bits.below(size) << begin
+            for day in range(1, size + 1):
+                days[day] |= 1 << (begin + day - 1)
+            begin += size
+            final_week |= bits.below(7) << (begin - 7)
+    sunday = -first % 7
+    weekdays = {day: bits.of(range((sunday + day) % 7, length, 7)) for day in EVERY_WEEKDAY}
     # The second Tuesday is the one from the 8th to the 14th, the last one of the last seven days.
-    weeks = {nth: _union(days, frozenset(range(nth * 7 - 6, min(nth * 7, 31) + 1))) for nth in range(1, 6)}
-    weeks[-1] = bits.of(end - back for end in begins[1:] for back in range(1, 8))
-    return _Calendar(days, weekdays, months, weeks)
-
-
-def _union(sets: dict[int, int], wanted: frozenset[int]) -> int:
-    """Join those of `sets` that are wanted."""
-    joined = 0
-    for number in wanted:
-        joined |= sets.get(number, 0)
-    return joined
+    of_days = _Joined(days)
+    weeks = {nth: of_days[frozenset(range(nth * 7 - 6, nth * 7 + 1))] for nth in range(1, 6)}
+    weeks[-1] = final_week
+    return Calendar(first, length, of_days, _Joined(weekdays), _Joined(months), weeks)
 
 
 def _moment(day: int, minute: int) -> datetime | None:

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, time, timedelta
+from functools import lru_cache
 from itertools import chain
 
 from krm_windows.gate.recurrence import Recurrence
@@ -84,10 +85,13 @@ class Timetable:
 
 def load(text: str) -> Timetable:
     """Read the JSON form; raise `ValueError`, `TypeError` or `LookupError` for any other text."""
-    version = json.loads(text)["formatVersion"]
-    timetable = json.loads(text, object_hook=_revive) if version == FORMAT_VERSION else None
+    try:
+        timetable = json.loads(text, object_hook=_revive)
+    except (ValueError, TypeError, LookupError):
+        _check_version(json.loads(text))  # says more than what stumbled over another version
+        raise
     if not isinstance(timetable, Timetable):
-        raise ValueError(f"of formatVersion {version!r}, not {FORMAT_VERSION}")  # noqa: TRY004 - the text is wrong
+        raise ValueError("no timetable")  # noqa: TRY004 - the text is wrong
     return timetable
 
 
@@ -100,17 +104,31 @@ def salvage(text: str) -> Timetable:
     return load(json.dumps({"formatVersion": FORMAT_VERSION, **known}))
 
 
+def _check_version(data: dict[str, object]) -> None:
+    version = data["formatVersion"]
+    if version != FORMAT_VERSION:
+        raise ValueError(f"of formatVersion {version!r}, not {FORMAT_VERSION}")
+
+
 def _revive(data: dict[str, object]) -> object:
     """Make what the keys of a JSON object are those of."""
     if "objects" in data:
         return _targets(data)
     kinds = {"policy": Timetable, "begins": Rule, "transitions": ZoneRules}
     kind: Callable[..., object] = next((kinds[key] for key in kinds if key in data), Recurrence)
+    if kind is Timetable:
+        _check_version(data)
     several = frozenset if kind is Recurrence else tuple
     read = {key: several(value) if isinstance(value, list) else value for key, value in data.items()}
     read |= {key: _moment(value) for key, value in read.items() if key in _MOMENTS and isinstance(value, str)}
     read |= {key: _every(read[key]) for key in ("targets", "released") if key in read}
-    return kind(**{re.sub("[A-Z]", r"_\g<0>", key).lower(): read[key] for key in read if key != "formatVersion"})
+    return kind(**{_attribute(key): read[key] for key in read if key != "formatVersion"})
+
+
+@lru_cache
+def _attribute(key: str) -> str:
+    """Turn `closesEarly` into `closes_early`."""
+    return re.sub("[A-Z]", r"_\g<0>", key).lower()
 
 
 def _targets(data: dict[str, object]) -> list[Target]:

@@ -39,19 +39,36 @@ def timeline(timetable: Timetable, start: datetime, until: datetime) -> Iterator
     start, until = start.astimezone(UTC), until.astimezone(UTC)
     days = Days(timetable, timetable.zone)
     run: _Run | None = None
-    for day, part, is_open in _parts(days, start, until):
+    for day, first, last, is_open in _parts(days, start, until):
         if run is None or run.open != is_open:
-            begins = _instant(day, bits.first(part))
+            begins = _instant(day, first)
             if run:
                 yield run.until(begins)
             run = _Run(begins if run else start, is_open, {})
-        run.rules |= dict.fromkeys(days.deciding(day, part))
+        run.rules |= dict.fromkeys(days.deciding(day, bits.below(last - first) << first))
     if run:
         yield run.until(until)
 
 
-def _parts(days: Days, start: datetime, until: datetime) -> Iterator[tuple[int, int, bool]]:
-    """Yield each day's stretches that are open or closed throughout: the day, the minutes as bits, whether open."""
+def openings(timetable: Timetable, start: datetime, until: datetime) -> Iterator[tuple[datetime, datetime]]:
+    """Yield the open segments of `timeline` alone, by beginning and end: to name the rules takes long."""
+    start, until = start.astimezone(UTC), until.astimezone(UTC)
+    days = Days(timetable, timetable.zone)
+    begins: datetime | None = None
+    last = False
+    for day, minute, _, is_open in _parts(days, start, until):
+        if is_open != last:
+            at = max(_instant(day, minute), start)
+            if begins:
+                yield begins, at
+            begins = at if is_open else None
+        last = is_open
+    if begins:
+        yield begins, until
+
+
+def _parts(days: Days, start: datetime, until: datetime) -> Iterator[tuple[int, int, int, bool]]:
+    """Yield each day's stretches, open or closed throughout: the day, begin and end in minutes, whether open."""
     first, last = coverage.minute(start), coverage.minute(until - timedelta.resolution)
     if start >= until:
         return
@@ -60,10 +77,11 @@ def _parts(days: Days, start: datetime, until: datetime) -> Iterator[tuple[int, 
         begins = max(first - day * bits.DAY, 0)
         ends = min(last - day * bits.DAY + 1, bits.DAY)
         while begins < ends:
-            is_open = opened >> begins & 1 == 1
-            other = (bits.FULL ^ opened if is_open else opened) & ~bits.below(begins)
-            change = min(bits.first(other), ends) if other else ends
-            yield day, bits.below(change) & ~bits.below(begins), is_open
+            rest = opened >> begins
+            is_open = rest & 1 == 1
+            other = ~rest if is_open else rest
+            change = min(begins + bits.first(other), ends) if other else ends
+            yield day, begins, change, is_open
             begins = change
 
 

@@ -17,6 +17,7 @@ Object = dict[str, Any]
 # Where the kinds of the stories live; what is not here is in a group that is named in full.
 GROUPS = {
     **dict.fromkeys(("configmaps", "namespaces", "pods", "serviceaccounts", "secrets", "events"), "api/v1"),
+    **dict.fromkeys(("limitranges", "resourcequotas"), "api/v1"),
     **dict.fromkeys(("cronjobs", "jobs"), "apis/batch/v1"),
     **dict.fromkeys(("roles", "rolebindings", "clusterroles"), "apis/rbac.authorization.k8s.io/v1"),
     **dict.fromkeys(

@@ -36,14 +36,14 @@ def test_text_is_a_line_for_each_finding_and_one_that_counts(policy: str, capsys
         "[warning] krm-windows.dev/v1alpha1/WindowPolicy/flux-system/week spec.windows: are closed from "
         "Thu 2027-07-01 17:00 to Mon 2027-08-09 08:00, 38 days in a row, more than 35: add a window, or raise "
         "--max-closed if this is meant (closed-long)\n"
-        "flux-system/week, 2027-01-01 to 2036-12-31: 1 warning\n"
+        f"flux-system/week, 2027-01-01 to 2036-12-31, zone rules {zones.release()}: 1 warning\n"
     )
 
 
 def test_a_policy_without_findings(policy: str, capsys: pytest.CaptureFixture[str]) -> None:
     """It is said that there is nothing to say; a longer closure may be meant."""
     out = printed(capsys, policy, *FROM, "--years", "2", "--max-closed", "40", "--strict")
-    assert out == "flux-system/week, 2027-01-01 to 2028-12-31: nothing to say\n"
+    assert out == f"flux-system/week, 2027-01-01 to 2028-12-31, zone rules {zones.release()}: nothing to say\n"
 
 
 def test_strict_fails_on_warnings(policy: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -133,7 +133,7 @@ def test_a_cluster_is_audited_as_it_is_built(policy: str, capsys: pytest.Capture
     """With its own patch."""
     Path(policy).write_text(spec(freezes=FREEZE, clusters="{north: {freezes: {summer: null}}}"))
     assert printed(capsys, policy, *FROM, "--cluster", "north") == (
-        "flux-system/week on north, 2027-01-01 to 2036-12-31: nothing to say\n"
+        f"flux-system/week on north, 2027-01-01 to 2036-12-31, zone rules {zones.release()}: nothing to say\n"
     )
 
 
@@ -147,8 +147,8 @@ def test_clusters_that_have_it_alike_are_one_report(policy: str, capsys: pytest.
     lines = printed(capsys, policy, *FROM, "--all-clusters").splitlines()
     assert [line.partition(" ")[0] for line in lines] == ["[warning]", "flux-system/week", "flux-system/week"]
     assert lines[1:] == [
-        "flux-system/week on north, east, 2027-01-01 to 2036-12-31: 1 warning",
-        "flux-system/week on south, west, 2027-01-01 to 2036-12-31: nothing to say",
+        f"flux-system/week on north, east, 2027-01-01 to 2036-12-31, zone rules {zones.release()}: 1 warning",
+        f"flux-system/week on south, west, 2027-01-01 to 2036-12-31, zone rules {zones.release()}: nothing to say",
     ]
 
 

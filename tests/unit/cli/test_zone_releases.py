@@ -107,3 +107,36 @@ def test_zones_that_changed_are_zones() -> None:
     """Every name of the table is one of the package's."""
     assert zones.names() >= zone_changes.CHANGED
     assert "Europe/Berlin" not in zone_changes.CHANGED
+
+
+def test_the_release_is_named(call: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """On standard error, once, by what renders and by what compares."""
+    said = f"krm-windows: zone rules {zones.release()}\n"
+    for command in (call, [*call, "--check"]):
+        assert main(command) == 0
+        printed = capsys.readouterr()
+        assert (printed.out, printed.err.count(said)) == ("", 1)
+
+
+@pytest.mark.parametrize(
+    ("command", "text"),
+    [
+        (["calendar", "policy.yaml", "--from"], "2023-12-31"),
+        (["calendar", "policy.yaml", "--from"], "2023-07-01T00:00Z"),
+        (["diff", "policy.yaml", "policy.yaml", "--from"], "2023-12-31"),
+        (["state", "policy.yaml", "--at"], "2023-07-01T00:00Z"),
+        (["status", "policy.yaml", "-f", "objects.json", "--at"], "2023-07-01T00:00Z"),
+        (["check", "policy.yaml", "--from"], "1970-01-01"),
+    ],
+)
+def test_clocks_before_the_rules_begin_are_not_asked(
+    command: list[str], text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A timetable has the rules of its zone from 2024 on: in the summer before, an answer would be an hour off."""
+    assert main([*command, text]) == 1
+    assert f"must be in 2024 or later, where zone rules begin, got '{text}'" in capsys.readouterr().err
+
+
+def test_the_first_day_of_the_rules(call: list[str]) -> None:
+    """It is answered."""
+    assert main(["calendar", call[1], "--from", "2024-01-01"]) == 0

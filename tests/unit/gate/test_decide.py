@@ -1,14 +1,15 @@
 """The evaluator: occurrences, precedence, the shortened edge, what changes next."""
 
+import random
 from dataclasses import replace
 from datetime import UTC, datetime, time, timedelta, timezone
 
 import pytest
 import zoned
-from work import calls
+from work import calls, steps
 
 from krm_windows.gate.decide import Decider, decide
-from krm_windows.gate.recurrence import Recurrence
+from krm_windows.gate.recurrence import EVERY_DAY, Recurrence
 from krm_windows.gate.timetable import Rule, Timetable
 from krm_windows.schedule.timeline import timeline
 from krm_windows.schedule.zones import zone
@@ -351,6 +352,21 @@ def test_rules_that_are_alike_are_one() -> None:
     frozen = replace(BERLIN, windows=rules, freezes=(replace(YEARS, ends=datetime(2026, 12, 23)),))
     assert decide(frozen, DEC_22).until == datetime(2026, 12, 22, 23, tzinfo=UTC)
     assert calls(lambda: decide(frozen, DEC_22)) < 80_000
+
+
+@pytest.mark.parametrize("lasting", [True, False], ids=["duration", "closes"])
+def test_rules_that_are_all_different_are_one_sum(*, lasting: bool) -> None:
+    """Hundreds of windows, on different days each, that only together are open always, are not summed for each day."""
+    rules = []
+    for number in range(480):
+        ends = timedelta(minutes=3) if lasting else at((number * 3 + 3) % 1440 // 60, (number * 3 + 3) % 60)
+        half = frozenset(random.Random(number).sample(range(1, 32), 15))  # noqa: S311 - nobody guesses
+        for name, days in (("a", half), ("b", EVERY_DAY - half)):
+            begins = replace(at(number * 3 // 60, number * 3 % 60), days=days)
+            rules.append(Rule(f"windows.{name}{number}", begins, ends))
+    always = replace(BERLIN, windows=tuple(rules))
+    assert decide(always, DEC_22).until is None
+    assert steps(lambda: decide(always, DEC_22)) < 6_000_000
 
 
 def test_what_is_asked_again_is_not_worked_out_again() -> None:
