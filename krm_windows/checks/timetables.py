@@ -8,7 +8,10 @@ from krm_windows.krm import KubeObject
 
 def read(manifest: KubeObject) -> Timetable | None:
     """Return the timetable of a manifest; None where there is none, or none that this release can read."""
-    text = manifest.get("data", configmap.TIMETABLE) if manifest.kind == "ConfigMap" else None
+    # Most ConfigMaps of a stream are others: those are not read for it, whatever stands in them.
+    if manifest.kind != "ConfigMap" or not manifest.mentions(configmap.TIMETABLE):
+        return None
+    text = manifest.get("data", configmap.TIMETABLE)
     try:
         return timetable.load(text) if isinstance(text, str) else None
     except (ValueError, TypeError, LookupError):

@@ -166,6 +166,8 @@ def test_a_policy_in_what_a_build_printed_is_found(repository: Path, capsys: pyt
     assert repository == Path.cwd()
     rendered()
     shutil.copy(RULES / LOCAL_CONFIG.id / "fires.yaml", "windows/north/policy.yaml")
+    with Path("windows/north/kustomization.yaml").open("a") as kustomization:
+        kustomization.write("- policy.yaml\n")
     assert main(["verify", "windows/north", "--policy", POLICY]) == 1
     assert "(local-config)" in capsys.readouterr().err
 

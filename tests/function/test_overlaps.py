@@ -1,6 +1,7 @@
 """Two policies on one target of one cluster: refused by whatever command is given both, or finds one rendered."""
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -156,15 +157,16 @@ def test_verify_compares_all_policies_of_a_stream(run: Run) -> None:
     """What one build prints is applied to one cluster."""
     for name in ("a", "b"):
         assert run("render", policy(name), "-o", f"{name}/out") == "0 "
-    for file in Path("b/out").glob("*.yaml"):
-        file.rename(Path("a/out", f"b-{file.name}"))
+    Path("b/out").rename("a/out/b")
+    with Path("a/out/kustomization.yaml").open("a") as kustomization:
+        kustomization.write("- b\n")
     said = run("verify", "a/out", "--policy", "a.yaml")
     assert said.startswith("1 ")
     assert "gated by the policy flux-system/b too" in said
     policy("b", "other")
     assert run("render", "b.yaml", "-o", "c/out") == "0 "
-    for file in Path("a/out").glob("b-*.yaml"):
-        file.unlink()
+    shutil.rmtree("a/out/b")
+    Path("c/out").rename("a/out/b")
     assert "(two-policies)" not in run("verify", "a/out", "--policy", "a.yaml")
 
 
