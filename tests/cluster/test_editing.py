@@ -3,7 +3,21 @@
 from datetime import timedelta
 
 import pytest
-from telling import APPS, INTERVAL, PARENT, Story, far_window, note, pace, soon, throughout, wall
+from telling import (
+    APPS,
+    INTERVAL,
+    PARENT,
+    Story,
+    eventually,
+    far_window,
+    note,
+    pace,
+    soon,
+    throughout,
+    wall,
+)
+
+NO_RULES = "- {op: replace, path: /rules, value: []}"
 
 
 def test_an_edit_while_closed_is_in_force_at_once(story: Story) -> None:
@@ -86,7 +100,34 @@ def test_a_delivery_that_waits_is_not_blocked(story: Story) -> None:
     story.policy({"targets": targets, "windows": {"later": far_window().spec}})
     story.eventually_delivered()
     assert story.closed()
-    throughout(1.5 * INTERVAL, "the parent is ready", lambda: is_ready(story))
+    throughout(1.5 * INTERVAL, "the parent is ready", lambda: readiness(story) != "False")
+
+
+def test_a_delivery_that_waits_is_not_red_for_what_heals(story: Story) -> None:
+    """`wait: true`: the Job that looks at once is refused everything, what delivers it is ready; the next look heals.
+
+    It stays ready, as nothing of that Job remains but that it is complete.
+    """
+    story.begin()
+    story.api.patch("kustomizations", story.name, PARENT, {"spec": {"wait": True, "timeout": "10m"}})
+    policy = {"interval": "1m", "windows": {"later": far_window().spec}}
+    nothing = {"target": {"kind": "Role", "name": "windows-gate"}, "patch": NO_RULES}
+    story.write("cluster/kustomization.yaml", {"resources": [*story.listed, "windows"], "patches": [nothing]})
+    story.write("windows.yaml", story.policy_text(policy))
+    story.render("windows.yaml", "cluster/windows")
+    story.commit("Set windows whose account may do nothing")
+    story.eventually_delivered()
+    assert readiness(story) != "False"
+    assert story.open()
+    [at_once] = [job for job in story.api.items("jobs", story.name) if "-now-" in job["metadata"]["name"]]
+    assert [each["type"] for each in at_once["status"]["conditions"] if each["status"] == "True"][-1] == "Complete"
+    assert any(line.get("left") == "to the next look" for line in story.log("windows-now-*"))
+    story.include("windows")
+    story.commit("Give the account its rights")
+    story.eventually_closed()
+    story.eventually_delivered()
+    eventually("it is ready", lambda: readiness(story) == "True")
+    throughout(2.5 * INTERVAL, "it stays ready", lambda: readiness(story) != "False")
 
 
 def test_an_image_that_a_layer_above_sets_replaces_the_job(story: Story) -> None:
@@ -101,7 +142,8 @@ def test_an_image_that_a_layer_above_sets_replaces_the_job(story: Story) -> None
     assert all("registry.example" in str(job["spec"]) for job in story.api.items("jobs", story.name))
 
 
-def is_ready(story: Story) -> bool:
-    """Say whether `fleet` is ready."""
+def readiness(story: Story) -> str:
+    """Return the status of the condition Ready of `fleet`; it is unknown while it reconciles."""
     conditions = story.target(PARENT)["status"]["conditions"]
-    return any(each["type"] == "Ready" and each["status"] != "False" for each in conditions)
+    [ready] = [each["status"] for each in conditions if each["type"] == "Ready"]
+    return str(ready)
