@@ -26,13 +26,15 @@ def check(config: KubeObject, file: str) -> list[Result]:
 def is_applied(file: Path) -> bool:
     """Whether a kustomization lists a file, or Flux makes one of all that lies where it was bootstrapped.
 
-    The nearest kustomization above decides. What a Flux Kustomization elsewhere names by its path is seen by
-    `check --repo` alone.
+    The nearest kustomization above decides. One that lists nothing else makes no objects: `transformers:` of another
+    names it, so that patches can change the policy before it runs. What a Flux Kustomization elsewhere names by its
+    path is seen by `check --repo` alone.
     """
     for folder in file.parents:
         listing = [folder / name for name in KUSTOMIZATIONS if (folder / name).is_file()]
         if listing:
-            return any(os.path.realpath(folder / entry) == str(file) for entry in included(listing[0]))
+            entries = [os.path.realpath(folder / entry) for entry in included(listing[0])]
+            return str(file) in entries and len(entries) > 1
         if (folder / _BOOTSTRAPPED).is_dir():
             return True
         if (folder / _GIT).exists():

@@ -129,6 +129,15 @@ def test_a_policy_that_is_applied_itself_is_found(name: str, found: Found, *, fi
     assert ((LOCAL_CONFIG.id, f"{CLUSTER}/policy.yaml:3") in found()) is fires
 
 
+def test_a_kustomization_of_a_policy_alone_is_a_transformer(repository: Path) -> None:
+    """As examples/base-and-patches has it: `transformers:` names the directory, and patches change the policy."""
+    folder = repository / CLUSTER / "policy"
+    folder.mkdir()
+    shutil.copy(RULES / LOCAL_CONFIG.id / "fires.yaml", folder / "policy.yaml")
+    (folder / "kustomization.yaml").write_text("resources:\n- policy.yaml\n")
+    assert main(["render", f"{CLUSTER}/policy/policy.yaml", "-o", "windows"]) == 0
+
+
 @pytest.mark.parametrize("name", ["fires", "nearly"])
 @pytest.mark.parametrize("where", ["bootstrapped", "listed"])
 def test_render_and_verify_look_where_the_policy_lies(
