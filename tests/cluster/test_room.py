@@ -109,28 +109,6 @@ def test_looks_fit_a_limit_range(story: Story) -> None:
     assert all(amounts == {"requests": REQUESTS, "limits": LIMITS} for amounts in said)
 
 
-@pytest.mark.long
-def test_a_look_takes_what_a_limit_range_demands(story: Story) -> None:
-    """Bounds that a look's defaults do not meet are named; with `actuator.resources` the target is closed."""
-    bounds: Object = {
-        "type": "Container",
-        "min": {"cpu": "50m", "memory": "128Mi", "ephemeral-storage": "16Mi"},
-        "max": {"cpu": "500m"},
-        "maxLimitRequestRatio": {"cpu": "10"},
-    }
-    set_limits(story.api, story.name, bounds)
-    story.begin()
-    story.policy(closing())
-    story.eventually_delivered()
-    said = eventually_named(story, "limit range")
-    assert "minimum memory usage per Container is 128Mi" in said["message"]
-    requests = {"cpu": "50m", "memory": "128Mi", "ephemeral-storage": "16Mi"}
-    story.policy(closing(actuator={"resources": {"requests": requests, "limits": {"cpu": "500m"}}}))
-    story.eventually_closed()
-    eventually_looked(story)
-    assert status(story)[0] == 0
-
-
 def test_a_quota_that_is_used_up_is_named(story: Story) -> None:
     """No look can start, and `status` says why; as soon as there is room again, the target is closed."""
     story.begin()
@@ -146,15 +124,6 @@ def test_a_quota_that_is_used_up_is_named(story: Story) -> None:
     story.api.delete("pods", story.name, "slow")
     story.eventually_closed()
     assert status(story)[0] == 0
-
-
-def test_an_image_that_cannot_be_pulled_is_named(story: Story) -> None:
-    """The Pod is there, and waits; `status` says for what, by the Pod or by what the kubelet says of it."""
-    story.begin()
-    story.policy(closing(actuator={"image": NOWHERE}))
-    story.eventually_delivered()
-    said = eventually_named(story, "image")
-    assert said["by"].startswith("Pod windows-")
 
 
 @pytest.mark.long
