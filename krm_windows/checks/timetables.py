@@ -1,5 +1,7 @@
 """The timetable of a gate's ConfigMap, read back from what was emitted."""
 
+from collections.abc import Iterator
+
 from krm_windows.emit import configmap
 from krm_windows.gate import timetable
 from krm_windows.gate.timetable import Timetable
@@ -16,3 +18,20 @@ def read(manifest: KubeObject) -> Timetable | None:
         return timetable.load(text) if isinstance(text, str) else None
     except (ValueError, TypeError, LookupError):
         return None
+
+
+def manifests(content: bytes) -> Iterator[bytes]:
+    """Yield the manifests that may hold a timetable, of what is in a file: an object, or a kustomization's patches.
+
+    Raises InputError for what is no YAML.
+    """
+    if configmap.TIMETABLE.encode() not in content:
+        return
+    patches = KubeObject.parse(content).get("patches")
+    if not isinstance(patches, list):
+        yield content
+        return
+    for entry in patches:
+        text = entry.get("patch") if isinstance(entry, dict) else None
+        if isinstance(text, str) and configmap.TIMETABLE in text:
+            yield text.encode()

@@ -55,10 +55,11 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         return report.show(results, strict=arguments.strict)
     if not arguments.uninstall:
         results = [*results, *about(config, Elsewhere(arguments.output).check(Claim.of(plan.timetable)))]
-    built = zone_release.recorded(map(KubeObject.parse, _older(arguments.output)), plan)
+    older = tuple(_older(arguments.output))
+    built = zone_release.recorded(map(KubeObject.parse, older), plan)
     results = [*results, *about(config, list(zone_release.check(plan, built)))]
     plan = zone_release.kept(plan, built)
-    forgotten = succession.forgotten(_older(arguments.output), [plan.timetable])
+    forgotten = succession.forgotten(older, [plan.timetable])
     code = report.show([*results, *about(config, forgotten)], strict=arguments.strict)
     if code is not ExitCode.FINE:
         return code

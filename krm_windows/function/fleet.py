@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from krm_windows import emit, rules
-from krm_windows.checks import delivery, overlap, readonly, succession, zone_release
+from krm_windows.checks import delivery, overlap, readonly, succession, timetables, zone_release
 from krm_windows.checks.overlap import Claim
 from krm_windows.function import window_policy
 from krm_windows.function.members import Document, Member
@@ -197,13 +197,13 @@ class Fleet:
     @staticmethod
     def _forgotten(older: Iterable[bytes], parts: Sequence[Part]) -> list[Result]:
         """Return what the policies of a cluster leave shut of those that were rendered before."""
-        manifests = (manifest for content in older for manifest in places.timetables(content))
+        manifests = (manifest for content in older for manifest in timetables.manifests(content))
         return succession.forgotten(manifests, [part.plan.timetable for part in parts])
 
 
 def _zones(older: Iterable[bytes], parts: Iterable[tuple[KubeObject, Part]]) -> list[Result]:
     """Return what the zone data of this build has to do with that of what was rendered before."""
-    manifests = [KubeObject.parse(manifest) for content in older for manifest in places.timetables(content)]
+    manifests = [KubeObject.parse(manifest) for content in older for manifest in timetables.manifests(content)]
     results: list[Result] = []
     for config, part in parts:
         found = zone_release.check(part.plan, zone_release.recorded(manifests, part.plan))

@@ -6,7 +6,6 @@ from krm_windows.checks import roles, timetables
 from krm_windows.checks.overlap import Claim
 from krm_windows.emit.labels import POLICY
 from krm_windows.krm import InputError, KubeObject
-from krm_windows.tree import fleet
 
 
 def claims(files: Mapping[str, bytes]) -> Iterator[Claim]:
@@ -23,7 +22,7 @@ def claims(files: Mapping[str, bytes]) -> Iterator[Claim]:
 
 def _timetabled(path: str, content: bytes) -> Iterator[Claim]:
     _parsed(path, content)
-    for manifest in fleet.timetables(content):
+    for manifest in timetables.manifests(content):
         read = timetables.read(_parsed(path, manifest))
         if read is not None:
             yield Claim.of(read, path)

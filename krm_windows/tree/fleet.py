@@ -1,11 +1,10 @@
 """Many clusters below one directory: where each file lies, in the layouts `flat` and `overlays`."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from krm_windows.emit import Manifest, configmap
-from krm_windows.krm import KubeObject
+from krm_windows.emit import Manifest
 from krm_windows.plan.model import Plan
 from krm_windows.tree import flat, overlay
 from krm_windows.tree.flat import KUSTOMIZATION
@@ -80,20 +79,6 @@ def complete(cluster: str, parts: Sequence[Part]) -> dict[str, bytes]:
     }
     whole = flat.kustomization(part.slug for part in parts)
     return _placed(cluster, {**files, KUSTOMIZATION: flat.content(_names(parts), whole)})
-
-
-def timetables(content: bytes) -> Iterator[bytes]:
-    """Yield the manifests that may hold a timetable, of what is in a file: an object, or a kustomization's patches."""
-    if configmap.TIMETABLE.encode() not in content:
-        return
-    patches = KubeObject.parse(content).get("patches")
-    if not isinstance(patches, list):
-        yield content
-        return
-    for entry in patches:
-        text = entry.get("patch") if isinstance(entry, dict) else None
-        if isinstance(text, str) and configmap.TIMETABLE in text:
-            yield text.encode()
 
 
 def _in(part: Part, name: str) -> str:

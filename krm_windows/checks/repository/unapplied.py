@@ -7,7 +7,6 @@ from posixpath import basename, dirname, join, normpath
 from krm_windows import rules
 from krm_windows.checks import local_config, timetables
 from krm_windows.checks.repository.finding import Finding
-from krm_windows.emit import configmap
 from krm_windows.emit.labels import POLICY
 from krm_windows.gate.timetable import Timetable
 from krm_windows.krm import InputError, KubeObject
@@ -135,24 +134,17 @@ def _timetables(survey: Survey) -> Iterator[tuple[str, Timetable]]:
     """Yield every timetable that was rendered into the repository, with its file."""
     for path in survey.tree.manifests():
         content = survey.tree.read(path) or b""
-        if content.startswith(_RENDERED) and configmap.TIMETABLE.encode() in content:
-            for manifest in _manifests(content):
-                found = timetables.read(manifest)
-                if found is not None:
-                    yield path, found
+        if content.startswith(_RENDERED):
+            for found in _read(content):
+                yield path, found
 
 
-def _manifests(content: bytes) -> Iterator[KubeObject]:
-    """Yield what a rendered file holds: an object, or the patches of a cluster's kustomization."""
+def _read(content: bytes) -> Iterator[Timetable]:
+    """Yield the timetables in a rendered file: of an object, or of the patches of a cluster's kustomization."""
     try:
-        item = KubeObject.parse(content)
-        patches = item.get("patches")
-        if not isinstance(patches, list):
-            yield item
-            return
-        for entry in patches:
-            text = entry.get("patch") if isinstance(entry, dict) else None
-            if isinstance(text, str) and configmap.TIMETABLE in text:
-                yield KubeObject.parse(text.encode())
+        for manifest in timetables.manifests(content):
+            found = timetables.read(KubeObject.parse(manifest))
+            if found is not None:
+                yield found
     except InputError:  # a build of it says so
         return
