@@ -48,6 +48,11 @@ def refused(api: Api, story: Story, deed: Deed) -> str:
     return ""
 
 
+def write_anew(key: str) -> Deed:
+    """Return the deed of giving an annotation a value that it never had: what changes nothing is refused by nobody."""
+    return patch("anna", metadata={"annotations": {key: f'{{"tried": {time.time_ns()}}}'}})
+
+
 def annotate(api: Api, namespace: str) -> object:
     """Change an annotation of the target that is not the gate's."""
     return patch(metadata={"annotations": {"tried": str(time.time_ns())}})(api, namespace)
@@ -440,8 +445,7 @@ def test_former_names_are_kept_too(story: Story) -> None:
     story.policy({"windows": {"later": far_window().spec}, "formerNames": [former]})
     story.eventually_closed()
     for key in (mark(former), mark(former, HOOKS)):
-        deed = patch("anna", metadata={"annotations": {key: "{}"}})
-        eventually("it is refused", lambda deed=deed: refused(story.api, story, deed) == MARKS)
+        eventually("it is refused", lambda key=key: refused(story.api, story, write_anew(key)) == MARKS)
     gate = token(story)
     assert refused(gate, story, patch(metadata={"annotations": {mark(former): "{}"}})) == FIELD
     gate.close()

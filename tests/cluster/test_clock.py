@@ -38,7 +38,7 @@ def test_a_clock_that_is_ahead_opens_nothing(story: Story) -> None:
     assert reasons(story).count("WindowOpened") == 1
 
 
-@pytest.mark.parametrize("seconds", [AHEAD])
+@pytest.mark.parametrize("seconds", [AHEAD, -AHEAD])
 def test_a_clock_that_is_wrong_closes(story: Story, seconds: int) -> None:
     """What is open and should not be is closed by such a look, too; it fails all the same."""
     story.begin()

@@ -109,6 +109,28 @@ def test_looks_fit_a_limit_range(story: Story) -> None:
     assert all(amounts == {"requests": REQUESTS, "limits": LIMITS} for amounts in said)
 
 
+@pytest.mark.long
+def test_a_look_takes_what_a_limit_range_demands(story: Story) -> None:
+    """Bounds that a look's defaults do not meet are named; with `actuator.resources` the target is closed."""
+    bounds: Object = {
+        "type": "Container",
+        "min": {"cpu": "50m", "memory": "128Mi", "ephemeral-storage": "16Mi"},
+        "max": {"cpu": "500m"},
+        "maxLimitRequestRatio": {"cpu": "10"},
+    }
+    set_limits(story.api, story.name, bounds)
+    story.begin()
+    story.policy(closing())
+    story.eventually_delivered()
+    said = eventually_named(story, "limit range")
+    assert "minimum memory usage per Container is 128Mi" in said["message"]
+    requests = {"cpu": "50m", "memory": "128Mi", "ephemeral-storage": "16Mi"}
+    story.policy(closing(actuator={"resources": {"requests": requests, "limits": {"cpu": "500m"}}}))
+    story.eventually_closed()
+    eventually_looked(story)
+    assert status(story)[0] == 0
+
+
 def test_a_quota_that_is_used_up_is_named(story: Story) -> None:
     """No look can start, and `status` says why; as soon as there is room again, the target is closed."""
     story.begin()
@@ -126,6 +148,15 @@ def test_a_quota_that_is_used_up_is_named(story: Story) -> None:
     assert status(story)[0] == 0
 
 
+def test_an_image_that_cannot_be_pulled_is_named(story: Story) -> None:
+    """The Pod is there, and waits; `status` says for what, by the Pod or by what the kubelet says of it."""
+    story.begin()
+    story.policy(closing(actuator={"image": NOWHERE}))
+    story.eventually_delivered()
+    said = eventually_named(story, "image")
+    assert said["by"].startswith("Pod windows-")
+
+
 @pytest.mark.long
 def test_a_stuck_look_does_not_suppress_the_next(story: Story) -> None:
     """Two looks of one CronJob wait for an image that is nowhere; the third finds its own, and closes beside them."""
@@ -135,12 +166,17 @@ def test_a_stuck_look_does_not_suppress_the_next(story: Story) -> None:
     eventually("two looks of one CronJob wait side by side", lambda: len(stuck(story)) > 1)
     assert story.open()
     story.suspend_delivery()
-    found = DEFAULTS["Gate"].reference
-    story.api.json_patch("cronjobs", story.name, LOOK, {"op": "replace", "path": IMAGE, "value": found})
-    story.eventually_closed()
+    eventually("a look with an image closes", lambda: give_image(story) and story.closed())
     assert stuck(story)
     eventually_looked(story)
     assert status(story)[0] == 0
+
+
+def give_image(story: Story) -> bool:
+    """Have the interval's CronJob use the default image; again and again, as a delivery under way may put it back."""
+    found = DEFAULTS["Gate"].reference
+    story.api.json_patch("cronjobs", story.name, LOOK, {"op": "replace", "path": IMAGE, "value": found})
+    return True
 
 
 def stuck(story: Story) -> list[str]:
