@@ -245,6 +245,9 @@ ADMISSION_UNDELIVERED = _warning(
 )
 NOT_FOLLOWED = _info("not-followed", "Something lies outside of the repository, so it was not looked at.")
 SOURCE_ASSUMED = _info("source-assumed", "Nothing says which source this directory is, so the usual name is taken.")
+CLUSTER_NULL_DROPPED = _error(
+    "cluster-null-dropped", "A patch of a policy removes something below a cluster, which a merge drops."
+)
 CLUSTER_UNBUILT = _warning("cluster-unbuilt", "A cluster's own directory cannot be built, so nothing is known of it.")
 POLICY_FILE_ALONE = _info("policy-file-alone", "A policy stands in a file, and nothing that is applied has it.")
 CLUSTER_UNGATED = _info("cluster-ungated", "A cluster has no policy, though others have.")

@@ -179,6 +179,7 @@ class Fleet:
         """Compile a policy for a cluster, or for none, and check it."""
         items = self.resources(cluster)
         policy, found = document.source.version(cluster)
+        found = (*found, *(member.dropped(cluster) if cluster else ()))
         compiled = window_policy.compile_loaded(document.config, items, cluster, policy, list(found))
         results = readonly.check(compiled.results, compiled.adopted)
         if self.uninstalls or not self.sees:  # where nothing is shown, and for whoever cleans up, it is no news

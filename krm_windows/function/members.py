@@ -5,10 +5,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from krm_windows.inventory import file_of
+from krm_windows import rules
+from krm_windows.inventory import PATH, about, file_of
 from krm_windows.krm import KubeObject
-from krm_windows.policy import load
+from krm_windows.policy import clusters, load
 from krm_windows.policy.load import Source
+from krm_windows.results import Result
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,19 @@ class Member:
         if shared is None:
             return Document(config, load.read(config.node, file=file_of(config)))
         return Document(config, shared.source.patched(config.node, file_of(config)))
+
+    def dropped(self, cluster: str) -> list[Result]:
+        """Return what a cluster's document would remove below `clusters` of the shared one, and a merge drops."""
+        config = self.own.get(cluster)
+        if config is None or self.shared is None:
+            return []
+        above = config.source.count(b"\n", 0, config.start)
+        place = config.annotations.get(PATH, "")
+        found = [
+            rules.CLUSTER_NULL_DROPPED.result(f"{clusters.why_dropped(path)} ({place}:{above + line})", path=path)
+            for path, line in clusters.dropped(config.node)
+        ]
+        return about(config, found)
 
     def content(self, cluster: str) -> bytes:
         """Return all that the policy of a cluster depends on, and nothing that only others do."""

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 
+from krm_windows.krm import nodes
+from krm_windows.krm.nodes import Mapping, Node, Scalar
 from krm_windows.policy.texts import Tree
 
 
@@ -41,6 +43,35 @@ def nulls(root: Tree) -> Iterator[str]:
     for name, patch in patches.items() if isinstance(patches, dict) else ():
         if patch is None:
             yield name
+
+
+def dropped(patch: Node) -> Iterator[tuple[str, int]]:
+    """Yield path and line of every null that a patch of the policy has below a cluster; lines count from 1.
+
+    A merge takes each for the removal of what the policy has there, so none is left in the result: kustomize does so
+    too. The cluster would have what it was to be without. Null for the cluster itself removes the cluster, as is meant.
+    """
+    node: Node | None = patch
+    for name in ("spec", "clusters"):
+        node = node.find(name) if isinstance(node, Mapping) else None
+    for cluster, changes in node.entries if isinstance(node, Mapping) else ():
+        yield from _nulls(changes, f"spec.clusters.{cluster.text}")
+
+
+def why_dropped(path: str) -> str:
+    """Say what is wrong with a null at a path that `dropped` gave, and what does what was meant."""
+    below = path.split(".", 3)[3]
+    return (
+        f"must not be null in a patch: the merge drops it, so the cluster would keep {below}; write it into the "
+        "policy's own file, or have the patch of that cluster's build alone remove it from spec itself"
+    )
+
+
+def _nulls(node: Node, path: str) -> Iterator[tuple[str, int]]:
+    for key, entry in node.entries if isinstance(node, Mapping) else ():
+        if isinstance(entry, Scalar) and nodes.value(entry) is None:
+            yield f"{path}.{key.text}", key.line
+        yield from _nulls(entry, f"{path}.{key.text}")
 
 
 def touches(patch: Tree, path: str) -> bool:

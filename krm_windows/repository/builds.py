@@ -9,7 +9,7 @@ from posixpath import basename
 
 from krm_windows import rules
 from krm_windows.krm import InputError, KubeObject, Value, render
-from krm_windows.repository import objects, schemas
+from krm_windows.repository import objects, places, schemas
 from krm_windows.repository.closure import Closure, close, joined, kustomization_file, unchecked
 from krm_windows.repository.model import Notice, Object
 from krm_windows.workspace.checkout import Checkout
@@ -79,7 +79,8 @@ class Builds:
         closure = close(self.tree, request.directory, json.loads(request.changes))
         led = above | {request.directory}
         plugins = [self._plugin(directory, led) for directory in closure.plugins if directory not in led]
-        policies = [*closure.policies, *((each.file, each.item) for build in plugins for each in build.objects)]
+        made = [each for build in plugins for each in build.objects]
+        policies = [*closure.policies, *((places.place(self.tree, each)[0], each.item) for each in made)]
         failed = any(notice.rule is rules.BUILD_FAILED for notice in closure.notices)
         found, notice = self._built(closure)
         notices = (
@@ -157,8 +158,8 @@ def whole(tree: Checkout, directory: str, builder: Builder, *, fetches: bool) ->
     if refused is not None:
         found.append(refused)
     if found:
-        places = [f"{each.file or directory}:{each.line or 1}: {each.message}" for each in found]
-        raise LeftOutError("; ".join(places), remote=closure.remote)
+        said = [f"{each.file or directory}:{each.line or 1}: {each.message}" for each in found]
+        raise LeftOutError("; ".join(said), remote=closure.remote)
     try:
         return builder.build(closure.inputs)
     except BuildError as error:

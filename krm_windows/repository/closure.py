@@ -13,6 +13,7 @@ from urllib.parse import parse_qsl
 from krm_windows import rules
 from krm_windows.krm import InputError, KubeObject, Value, render
 from krm_windows.krm.nodes import value
+from krm_windows.repository import dropped
 from krm_windows.repository.fields import BASES, PLUGIN, PLUGINS, is_part, is_path, paths, spellings, unknown
 from krm_windows.repository.model import Notice
 from krm_windows.repository.objects import parsed
@@ -183,6 +184,7 @@ class _Walk:
             self.closure.notices.append(Notice(rules.BUILD_FAILED, message, file))
             self.closure.broken = True
             return
+        self.closure.notices += dropped.check(self.tree, file, content)
         self.depth += 1
         self.kustomization(file, fields, changes)
         self.depth -= 1

@@ -264,6 +264,20 @@ def test_a_directory_of_policies_or_patches(run: Run, tool: Callable[[str], Path
     assert len(list(Path("own/clusters").iterdir())) == 6
 
 
+def test_a_null_that_a_merge_would_drop_is_refused(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    """A cluster's document that removes below `clusters` would be merged to nothing; the line is told."""
+    head = "# ours\napiVersion: krm-windows.dev/v1alpha1\nkind: WindowPolicy\n"
+    patch = "metadata: {name: change, namespace: flux-system}\nspec:\n  clusters:\n    b:\n      freezes: null\n"
+    Path("plants").mkdir()
+    Path("plants/a.yaml").write_text(head + patch)
+    assert run(clusters="--clusters plants") == 1
+    said = capsys.readouterr().err
+    assert "spec.clusters.b.freezes: must not be null in a patch" in said
+    assert "(plants/a.yaml:8) [a] (cluster-null-dropped)" in said
+    Path("plants/a.yaml").write_text(head + patch.replace("  clusters:\n    b:\n      freezes", "  freezes"))
+    assert run(clusters="--clusters plants") == 0
+
+
 @pytest.mark.parametrize("shards", [2, 5])
 def test_parts_make_the_whole(run: Run, shards: int) -> None:
     """No two write one file, and each removes what is gone of its own."""

@@ -266,6 +266,38 @@ def test_C06_policy_patched_by_kustomize(engine: Engine, tmp_path: Path) -> None
     assert schedules["office-hours-open-sunday"] == ("0 1 * * 0", "America/New_York")
 
 
+CLUSTERS = "  clusters:\n    west: {freezes: null}\n    east: {}\n"
+OTHER = """\
+patches:
+- patch: |
+    apiVersion: krm-windows.dev/v1alpha1
+    kind: WindowPolicy
+    metadata: {name: office-hours, namespace: flux-system}
+    spec: {interval: 5m}
+"""
+
+
+@pytest.mark.parametrize("slot", ["file", "folder", "patched"])
+@pytest.mark.parametrize(("cluster", "is_frozen"), [("west", False), ("east", True)])
+def test_what_a_cluster_removes_in_the_own_file_is_gone(
+    engine: Engine, tmp_path: Path, slot: str, cluster: str, *, is_frozen: bool
+) -> None:
+    """kustomize keeps a null that stands in the policy's file, also where it patches or names another part of it."""
+    text = f"{engine.policy()}{CLUSTERS}  buildFor: {cluster}\n"
+    patch = OTHER if slot == "patched" else ""
+    files = {
+        "base/policy.yaml": text,
+        "base/kustomization.yaml": "resources: [policy.yaml]\n",
+        "above/kustomization.yaml": f"resources: [../base]\ncommonAnnotations: {{a: b}}\n{patch}",
+        "cluster/policy.yaml": text,
+        "cluster/kustomization.yaml": kustomization(entry="policy.yaml" if slot == "file" else "../above"),
+        **{f"cluster/{name}": content for name, content in RESOURCES.items()},
+    }
+    built = engine.build(write(tmp_path, files) / "cluster")
+    assert built.returncode == 0, built.stderr
+    assert ("Year-end change freeze" in built.stdout) is is_frozen
+
+
 def test_G01_generator(engine: Engine, tmp_path: Path) -> None:
     """In the generator slot it sees no resources, emits the windows, and does not emit its own policy."""
     built = engine.build(repository(tmp_path, engine, slot="generators"))

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from flux_texts import Write, config_map
+from flux_texts import Write, config_map, policy
 
 from krm_windows.repository.builds import Build, Builds, Request
 from krm_windows.repository.places import place
@@ -186,3 +186,15 @@ def test_a_failure_is_remote_only_if_what_failed_is(
 def test_an_exit_status_alone_is_no_reason(said: str, told: str) -> None:
     """What stands before it is."""
     assert reason(said, 1) == told
+
+
+def test_a_policy_of_a_directory_of_plugins_is_known_by_its_file(write: Write, builder: Builder) -> None:
+    """By its path in the repository, not by the one that the directory has for it."""
+    files = {
+        "base/policy.yaml": policy(),
+        "base/kustomization.yaml": "resources: [policy.yaml]\n",
+        "windows/kustomization.yaml": "resources: [../base]\n",
+        "apps/a.yaml": config_map("a"),
+        "apps/kustomization.yaml": "resources: [a.yaml]\ntransformers: [../windows]\n",
+    }
+    assert [file for file, _ in built(write(files), builder).policies] == ["base/policy.yaml"]

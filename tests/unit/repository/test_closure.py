@@ -151,3 +151,54 @@ def test_a_file_that_is_broken_or_no_object_is_named_and_the_rest_stays(write: W
         ("apps/b.yaml", "build-failed"),
         ("apps/values.yaml", "build-failed"),
     ]
+
+
+MERGE = "apiVersion: krm-windows.dev/v1alpha1\nkind: WindowPolicy\nmetadata: {name: window}\n"
+TARGETED = "metadata: {name: any}\n"
+REMOVAL = "spec:\n  clusters:\n    west:\n      freezes: ~\n"
+
+
+@pytest.mark.parametrize(
+    ("fields", "place"),
+    [
+        ("patches:\n- patch: |-\n    {inline}", ("apps/kustomization.yaml", 10)),
+        ("patches:\n- patch: |\n\n    {inline}", ("apps/kustomization.yaml", 11)),
+        ("patches: [{{path: ../west.yaml}}]\n", ("west.yaml", 7)),
+        ("patches: [{{path: ../any.yaml, target: {{kind: WindowPolicy}}}}]\n", ("any.yaml", 5)),
+        ("patchesStrategicMerge: [../west.yaml]\n", ("west.yaml", 7)),
+        ("patchesStrategicMerge:\n- |\n  {inline}", ("apps/kustomization.yaml", 10)),
+        ("patches: [{{path: ../two.yaml}}]\n", ("two.yaml", 14)),
+    ],
+)
+def test_a_null_that_a_merge_drops_is_named_where_it_stands(write: Write, fields: str, place: tuple[str, int]) -> None:
+    """However kustomize has a patch of a policy: what it would remove below a cluster stays, and nobody would know."""
+    indent = fields.rpartition("{inline}")[0].rpartition("\n")[2]
+    inline = f"{MERGE}{REMOVAL}".replace("\n", f"\n{indent}").rstrip(" ")
+    files = {
+        "apps/kustomization.yaml": f"resources: [../base]\n{fields.format(inline=inline)}",
+        "west.yaml": f"{MERGE}{REMOVAL}",
+        "any.yaml": f"{TARGETED}{REMOVAL}",
+        "two.yaml": f"{MERGE}spec:\n  clusters:\n    west: {{}}\n---\n{MERGE}{REMOVAL}",
+    }
+    closure = close(write(BASE | files), "apps", {})
+    assert [(notice.rule.id, notice.file, notice.line) for notice in closure.notices] == [
+        ("cluster-null-dropped", *place)
+    ]
+
+
+@pytest.mark.parametrize(
+    "patch",
+    [
+        f"{MERGE}spec:\n  freezes: null\n",
+        f"{MERGE}spec:\n  clusters:\n    west: null\n",
+        f"{MERGE}spec:\n  clusters:\n    west: {{}}\n",
+        f"{MERGE}spec:\n  clusters: null\n",
+        "[{op: add, path: /spec/clusters/west, value: {freezes: null}}]",
+        f"{MERGE.replace('WindowPolicy', 'Other')}{REMOVAL}",
+        f"{TARGETED}{REMOVAL}",
+    ],
+)
+def test_a_null_that_does_what_it_says_is_none_of_these(write: Write, patch: str) -> None:
+    """One of the policy itself, of a whole cluster, of an operation (which keeps it), of another kind."""
+    files = {"apps/kustomization.yaml": "resources: [../base]\npatches: [{path: ../p.yaml}]\n", "p.yaml": patch}
+    assert not close(write(BASE | files), "apps", {}).notices
