@@ -7,31 +7,49 @@ the one with fewer runs is taken.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from datetime import date, datetime, time, timedelta
-from functools import lru_cache
+from datetime import date, time, timedelta
+from functools import lru_cache, reduce
 from itertools import pairwise
+from operator import or_
 
-from krm_windows.gate.recurrence import Recurrence
+from krm_windows.gate import bits
+from krm_windows.gate.recurrence import Calendar, Recurrence, calendar
 
-DAY = 24 * 60
+HOUR, DAY = 60, 24 * 60
+_MINUTE = timedelta(minutes=1)
 WEEK = frozenset(range(7))
 YEAR = frozenset(range(1, 13))
 MONTH = frozenset(range(1, 32))
-# Twenty-eight years without a century turn hold every pairing of weekday, date and leap year.
-_CYCLE = (date(2001, 1, 1), date(2028, 12, 31))
+# Twenty-eight years without a century turn hold every pairing of weekday, date and leap year, and are then the same
+# again: a day that is moved beyond their end is as one at their beginning.
+_CYCLE = (2001, 2028)
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Moment:
-    """A time of day, `days` after the day that a recurrence names; `minute` in wall-clock minutes, 0 to 1439."""
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """Times on the days that a recurrence names, and on those before and after, as wall-clock minutes.
 
-    days: int
-    minute: int
+    Bit 0 of `minutes` is the minute `first`, counted from the midnight of a named day on; less than 0 is before it.
+    """
 
-    def shifted(self, minutes: int) -> "Moment":
-        """Return the moment so many wall-clock minutes later (or earlier)."""
-        days, minute = divmod(self.days * DAY + self.minute + minutes, DAY)
-        return Moment(days, minute)
+    first: int
+    minutes: int
+
+    def shifted(self, minutes: int) -> "Moments":
+        """Return the moments so many wall-clock minutes later (or earlier)."""
+        return Moments(self.first + minutes, self.minutes)
+
+    def on_days(self) -> dict[int, int]:
+        """Return the minutes of each day that has some, as bits; days are counted from the named one on."""
+        day, begins = divmod(self.first, bits.DAY)
+        left = self.minutes << begins
+        found = {}
+        while left:
+            if left & bits.FULL:
+                found[day] = left & bits.FULL
+            left >>= bits.DAY
+            day += 1
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,26 +68,38 @@ class Days:
 EVERY_DAY = Days(MONTH, YEAR, WEEK)
 
 
-def moments(recurrence: Recurrence) -> frozenset[Moment]:
+def moments(recurrence: Recurrence) -> Moments:
     """Return the times of day of a recurrence, on the days it names."""
-    return frozenset(Moment(0, hour * 60 + minute) for hour in recurrence.hours for minute in recurrence.minutes)
+    return Moments(0, recurrence.times)
 
 
-def ends_of(begin: Moment, end: time | timedelta) -> Moment:
-    """Return when an occurrence that begins at `begin` ends, by time of day or duration."""
+def ends_of(begins: Moments, end: time | timedelta) -> Moments:
+    """Return when the occurrences end that begin at these times of the named day, by time of day or duration."""
     if isinstance(end, timedelta):
-        return begin.shifted(int(end.total_seconds()) // 60)
-    until = (end.hour * 60 + end.minute - begin.minute) % DAY or DAY
-    return begin.shifted(until)
+        return begins.shifted(end // _MINUTE)
+    clock = end.hour * HOUR + end.minute
+    earlier = begins.minutes & bits.below(clock)
+    today, tomorrow = 1 if earlier else 0, 1 if begins.minutes != earlier else 0
+    return Moments(clock, today | tomorrow << bits.DAY)
 
 
-def cover(recurrence: Recurrence, at: Iterable[Moment]) -> str:
+def cover(recurrence: Recurrence, at: Moments) -> str:
     """Return the smallest schedule that fires at every moment in `at` of every day that the recurrence names."""
-    wanted = frozenset(at)
-    minutes = field({moment.minute % 60 for moment in wanted}, range(60))
-    hours = field({moment.minute // 60 for moment in wanted}, range(24))
-    day, month, weekday = cover_days(recurrence, frozenset(moment.days for moment in wanted)).fields()
-    return f"{minutes} {hours} {day} {month} {weekday}"
+    on_days = at.on_days()
+    hours = hours_at(reduce(or_, on_days.values(), 0))
+    day, month, weekday = cover_days(recurrence, frozenset(on_days)).fields()
+    return f"{field(hours, range(HOUR))} {field(set().union(*hours.values()), range(24))} {day} {month} {weekday}"
+
+
+def hours_at(minutes: int) -> dict[int, frozenset[int]]:
+    """Return the hours in which each minute of an hour is, of minutes of a day as bits; one that is in none is not."""
+    of_hours = [minutes >> HOUR * hour & bits.below(HOUR) for hour in range(24)]
+    within = reduce(or_, of_hours)
+    return {
+        minute: frozenset(hour for hour, of_hour in enumerate(of_hours) if of_hour >> minute & 1)
+        for minute in range(HOUR)
+        if within >> minute & 1
+    }
 
 
 @lru_cache(maxsize=1024)
@@ -82,7 +112,9 @@ def cover_days(recurrence: Recurrence, shifts: frozenset[int]) -> Days:
         return Days(MONTH, YEAR, frozenset((day + shift) % 7 for day in recurrence.weekdays for shift in shifts))
     if shifts == {0} and recurrence.nth is None and recurrence.shift == 0:
         return Days(recurrence.days, recurrence.months, recurrence.weekdays)
-    return _smallest([day + timedelta(shift) for day in _named(recurrence) for shift in sorted(shifts)])
+    cycle = calendar(*_CYCLE)
+    named = recurrence.days_of(cycle)
+    return _smallest(reduce(or_, (_in_cycle(named << shift % cycle.length, cycle) for shift in shifts)), cycle)
 
 
 def _plain(recurrence: Recurrence) -> bool:
@@ -91,17 +123,19 @@ def _plain(recurrence: Recurrence) -> bool:
     return full and not recurrence.either and recurrence.nth is None and recurrence.shift == 0
 
 
-def _named(recurrence: Recurrence) -> Iterator[date]:
-    first, last = _CYCLE
-    return (day for day in (first + timedelta(n) for n in range((last - first).days + 1)) if recurrence.matches(day))
+def _in_cycle(days: int, cycle: Calendar) -> int:
+    """Return days of the cycle for those that lie beyond its end."""
+    while days >> cycle.length:
+        days = days & bits.below(cycle.length) | days >> cycle.length
+    return days
 
 
-def _smallest(days: Iterable[date]) -> Days:
-    wanted = list(days)
-    months = frozenset(day.month for day in wanted)
-    by_weekday = Days(MONTH, months, frozenset(weekday(day) for day in wanted))
-    by_date = Days(frozenset(day.day for day in wanted), months, WEEK)
-    return min(by_weekday, by_date, key=_runs)
+def _smallest(wanted: int, cycle: Calendar) -> Days:
+    """Return the rarer of the day fields, with weekdays alone or with days of the month, that match days of a cycle."""
+    months = frozenset(month for month in YEAR if wanted & cycle.months[frozenset({month})])
+    weekdays = frozenset(day for day in WEEK if wanted & cycle.weekdays[frozenset({day})])
+    days = frozenset(day for day in MONTH if wanted & cycle.days[frozenset({day})])
+    return min(Days(MONTH, months, weekdays), Days(days, months, WEEK), key=_runs)
 
 
 def _runs(days: Days) -> float:
@@ -112,11 +146,6 @@ def _runs(days: Days) -> float:
 
 def _length(month: int) -> float:
     return 28.25 if month == 2 else (date(2001, month % 12 + 1, 1) - timedelta(1)).day  # noqa: PLR2004 - February
-
-
-def weekday(day: date) -> int:
-    """Return cron's weekday, Sunday being 0."""
-    return day.isoweekday() % 7
 
 
 def field(values: Iterable[int], full: Iterable[int]) -> str:
@@ -134,8 +163,3 @@ def _run(run: list[int]) -> str:
 def _runs_of(values: list[int]) -> Iterator[list[int]]:
     breaks = [i for i, (a, b) in enumerate(pairwise(values), 1) if b != a + 1]
     return (values[i:j] for i, j in zip([0, *breaks], [*breaks, len(values)], strict=True))
-
-
-def wall_moment(at: datetime) -> int:
-    """Return the minute of the day of a point in time, in its own clock."""
-    return at.hour * 60 + at.minute

@@ -207,9 +207,10 @@ def _exact(window: Rule, edge: _Edge) -> str | None:
         return covering.cover(value, covering.moments(value))
     if not isinstance(window.begins, Recurrence) or not isinstance(value, time | timedelta):
         return None
-    at = {covering.ends_of(begin, value) for begin in covering.moments(window.begins)}
-    hours, minutes = ({each.minute // 60 for each in at}, {each.minute % 60 for each in at})
-    if any(each.days for each in at) or len(hours) * len(minutes) != len(at):
+    at = covering.ends_of(covering.moments(window.begins), value)
+    on_days = at.on_days()
+    # A schedule has the same hours for each of its minutes.
+    if on_days.keys() != {0} or len(set(covering.hours_at(on_days[0]).values())) > 1:
         return None
     return covering.cover(window.begins, at)
 

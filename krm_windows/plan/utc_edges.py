@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta, tzinfo
 from functools import lru_cache, partial
 
-from krm_windows.gate import coverage, wallclock
+from krm_windows.gate import bits, coverage, wallclock
 from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.timetable import Rule, Timetable
 from krm_windows.plan import covering
-from krm_windows.plan.covering import EVERY_DAY, Days, Moment
+from krm_windows.plan.covering import EVERY_DAY, Days, Moments
 
 HOUR, DAY = 60, 24 * 60
 _MINUTE = timedelta(minutes=1)
@@ -63,14 +63,12 @@ def recurring(timetable: Timetable, tz: tzinfo) -> list[Schedule]:
     """Return the schedules that meet whatever recurs, but for what a clock change skips."""
     known = changes(tz)
     offsets = {each for change in known for each in (change.before, change.after)} or {_offset(tz, _FIRST)}
-    found: dict[int, set[Days]] = {}
+    found: dict[Days, int] = {}
     for _, early, recurrence, at in _recurrences(timetable):
-        moments = {moment.days * DAY + moment.minute for moment in at}
-        in_utc = {moment - offset - early for moment in moments for offset in offsets}
-        shifts = {moment // DAY for moment in in_utc}
-        days = {shift: covering.cover_days(recurrence, frozenset({shift})) for shift in shifts}
-        for moment in in_utc:
-            found.setdefault(moment % DAY, set()).add(days[moment // DAY])
+        for offset in offsets:
+            for shift, minutes in at.shifted(-offset - early).on_days().items():
+                days = covering.cover_days(recurrence, frozenset({shift}))
+                found[days] = found.get(days, 0) | minutes
     return _schedules(found)
 
 
@@ -85,25 +83,26 @@ def single(timetable: Timetable, tz: tzinfo, met: list[Schedule]) -> list[tuple[
         if not any(each.fires(minute) for each in daily):
             found.setdefault(minute, set()).add(rule)
     if len(found) > MOST:
-        schedules = _schedules({minute: {EVERY_DAY} for minute in found})
+        schedules = _schedules({EVERY_DAY: bits.of(found)})
     else:
         schedules = [Schedule(frozenset({at % HOUR}), frozenset({at // HOUR}), EVERY_DAY) for at in sorted(found)]
     return [(each, frozenset().union(*(found[at] for at in found if each.fires(at)))) for each in schedules]
 
 
-def _schedules(found: Mapping[int, set[Days]]) -> list[Schedule]:
+def _schedules(found: Mapping[Days, int]) -> list[Schedule]:
     """Give each minute of an hour a schedule; those that differ in nothing else are one, and so are those too many.
 
-    `found`: minutes of the UTC day, and on which days they are wanted.
+    `found`: the minutes of the UTC day that are wanted on some days, as bits.
     """
-    hours: dict[int, set[int]] = {}
+    hours: dict[int, frozenset[int]] = {}
     days: dict[int, set[Days]] = {}
-    for at, wanted in found.items():
-        hours.setdefault(at % HOUR, set()).add(at // HOUR)
-        days.setdefault(at % HOUR, set()).update(wanted)
+    for wanted, minutes in found.items():
+        for minute, of_day in covering.hours_at(minutes).items():
+            hours[minute] = hours.get(minute, frozenset()) | of_day
+            days.setdefault(minute, set()).add(wanted)
     alike: dict[tuple[frozenset[int], Days], set[int]] = {}
     for minute, of_day in hours.items():
-        alike.setdefault((frozenset(of_day), _together(days[minute])), set()).add(minute)
+        alike.setdefault((of_day, _together(days[minute])), set()).add(minute)
     every = [Schedule(frozenset(minutes), of_day, on) for (of_day, on), minutes in alike.items()]
     # The rarest ones stay alone: together they would fire at each other's hours too.
     every.sort(key=lambda each: (len(each.hours) * len(each.minutes), each.first))
@@ -159,14 +158,14 @@ def _edges(timetable: Timetable) -> Iterator[tuple[Rule, int, int]]:
                 yield rule, 0, 0
 
 
-def _recurrences(timetable: Timetable) -> Iterator[tuple[Rule, int, Recurrence, frozenset[Moment]]]:
+def _recurrences(timetable: Timetable) -> Iterator[tuple[Rule, int, Recurrence, Moments]]:
     """Yield the beginnings and the ends of what recurs: how early they are looked at, on which days, and when then."""
     for rule, begin, end in _edges(timetable):
         if isinstance(rule.begins, Recurrence):
             at = covering.moments(rule.begins)
             yield rule, begin, rule.begins, at
             if isinstance(rule.ends, time | timedelta):
-                yield rule, end, rule.begins, frozenset(covering.ends_of(each, rule.ends) for each in at)
+                yield rule, end, rule.begins, covering.ends_of(at, rule.ends)
             elif isinstance(rule.ends, Recurrence):
                 yield rule, end, rule.ends, covering.moments(rule.ends)
 
@@ -184,22 +183,26 @@ def _dated(timetable: Timetable, tz: tzinfo) -> Iterator[tuple[str, int]]:
 
 def _skipped(timetable: Timetable, tz: tzinfo) -> Iterator[tuple[str, int]]:
     """Yield rule and minute of the UTC day of edges that a clock change skips: they come when it has skipped them."""
-    skips = [change for change in changes(tz) if change.after > change.before]
-    skipped = {minute % DAY for each in skips for minute in range(each.at + each.before, each.at + each.after)}
-    for rule, shift, days, at in _recurrences(timetable):
-        near = [moment for moment in at if moment.minute in skipped]
-        for change in skips:
-            if any(_within(change, days, moment) for moment in near):
-                yield rule.name, (change.at - shift) % DAY
+    skips = [(change.at, _skipped_by(change)) for change in changes(tz) if change.after > change.before]
+    for rule, shift, recurrence, moments in _recurrences(timetable):
+        on_days = moments.on_days()
+        for at, skipped in skips:
+            if _within(skipped, recurrence, on_days):
+                yield rule.name, (at - shift) % DAY
 
 
-def _within(change: Change, days: Recurrence, moment: Moment) -> bool:
-    """Whether a moment of one of the days of a recurrence is skipped by a change."""
+def _skipped_by(change: Change) -> dict[int, int]:
+    """Return the wall-clock minutes that a change skips, as bits of each day."""
     first, last = change.at + change.before, change.at + change.after - 1
-    return any(
-        first <= day * DAY + moment.minute <= last and days.on(day - moment.days)
-        for day in range(first // DAY, last // DAY + 1)
-    )
+    return {day: coverage.of_interval((first, last + 1), day) for day in range(first // DAY, last // DAY + 1)}
+
+
+def _within(skipped: dict[int, int], days: Recurrence, moments: dict[int, int]) -> bool:
+    """Whether a change skips any of the moments of a recurrence, given for each day around a named one."""
+    for day, minutes in skipped.items():
+        if any(at & minutes and days.on(day - shift) for shift, at in moments.items()):
+            return True
+    return False
 
 
 @lru_cache(maxsize=64)

@@ -94,10 +94,10 @@ def _closing(begins: Recurrence, ends: object, early: timedelta) -> str:
     """Return the schedule that covers the ends of a recurring window, `early` ahead of them."""
     back = -_minutes(early)
     if isinstance(ends, Recurrence):
-        return covering.cover(ends, {moment.shifted(back) for moment in covering.moments(ends)})
+        return covering.cover(ends, covering.moments(ends).shifted(back))
     if not isinstance(ends, time | timedelta):
         raise TypeError(f"a recurring window has no end of type {type(ends).__name__}")
-    return covering.cover(begins, {covering.ends_of(m, ends).shifted(back) for m in covering.moments(begins)})
+    return covering.cover(begins, covering.ends_of(covering.moments(begins), ends).shifted(back))
 
 
 def _edges(timetable: Timetable) -> Iterator[WakeUp]:
