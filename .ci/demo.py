@@ -33,7 +33,9 @@ def build(folder: Path) -> None:
     print("engine: the embedded `krm-windows render` (there is neither kustomize nor kubectl)")
     run(FUNCTION, "render", POLICY, "-o", folder / "rendered")
     for path in sorted((folder / "rendered").rglob("*.yaml")):
-        print(f"\n# {path.relative_to(folder / 'rendered')}\n{path.read_text()}", end="", flush=True)
+        print(
+            f"\n# {path.relative_to(folder / 'rendered')}\n{path.read_text()}", end="", flush=True
+        )
 
 
 def main() -> int:

@@ -5,7 +5,12 @@ import shutil
 import subprocess
 import sys
 
-ASK = {"kubectl": ["version", "--client"], "kustomize": ["version"], "kpt": ["version"], "promtool": ["--version"]}
+ASK = {
+    "kubectl": ["version", "--client"],
+    "kustomize": ["version"],
+    "kpt": ["version"],
+    "promtool": ["--version"],
+}
 
 
 def version(tool: str) -> str | None:

@@ -48,12 +48,18 @@ def run() -> None:
         one.write_text(POLICY)
         many.write_text(fleet())
         ours, imports = compare([[*_calendar(one, 365), "-o", "json"], IMPORTS], 15)
-        print(f"a year of one policy: {ours.seconds:.3f} s; import yaml, pydantic: {imports.seconds:.3f} s")
-        Aim("a year of calendar: time / import yaml, pydantic", 2).judge(ours.seconds / imports.seconds)
+        print(
+            f"a year of one policy: {ours.seconds:.3f} s; import yaml, pydantic: {imports.seconds:.3f} s"
+        )
+        Aim("a year of calendar: time / import yaml, pydantic", 2).judge(
+            ours.seconds / imports.seconds
+        )
         for days in (28, 365):
             commands = [[*_calendar(many, days), "--all-clusters", "-o", form] for form in FORMATS]
             figures = zip(FORMATS, compare(commands, 1), strict=True)
-            told = ", ".join(f"{form} {run.seconds:.1f} s {run.memory:.0f} MiB" for form, run in figures)
+            told = ", ".join(
+                f"{form} {run.seconds:.1f} s {run.memory:.0f} MiB" for form, run in figures
+            )
             print(f"{days} days of {CLUSTERS:,} clusters, no two alike: {told}", flush=True)
 
 

@@ -17,7 +17,9 @@ def main() -> None:
     found = executables.find("kustomize")
     if found is None:
         sys.exit("bench: kustomize is not installed")
-    folders = sorted(path for path in Path(root, "apps").iterdir() if path.name != "base")[: int(number)]
+    folders = sorted(path for path in Path(root, "apps").iterdir() if path.name != "base")[
+        : int(number)
+    ]
     {"confined": confined, "bare": bare}[mode](found, root, folders)
 
 
@@ -34,7 +36,9 @@ def bare(found: Executable, root: str, folders: list[Path]) -> None:
     for folder in folders:
         command = [found.path, "build", str(folder)]
         environment = {**ENVIRONMENT, "HOME": root, "TMPDIR": root}
-        subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, check=True)
+        subprocess.run(
+            command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, check=True
+        )
 
 
 if __name__ == "__main__":

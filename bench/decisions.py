@@ -61,7 +61,10 @@ def policies() -> Iterator[tuple[str, Timetable]]:
     freeze = Rule("freezes.year", NEW_YEAR - 200 * DAY, NEW_YEAR + 900 * DAY, "r")
     ten = Recurrence(frozenset(range(0, 60, 10)))
     yield "a usual policy", _policy(WEEK)
-    yield "years of a freeze over ten-minute windows", _policy(Rule("windows.w", ten, 5 * MINUTE), freezes=(freeze,))
+    yield (
+        "years of a freeze over ten-minute windows",
+        _policy(Rule("windows.w", ten, 5 * MINUTE), freezes=(freeze,)),
+    )
     often = Rule("windows.w", Recurrence(TWO), 2 * MINUTE)
     yield "state: Open, a window every two minutes", _policy(often, state="Open")
     yield "a window every two minutes, so always open", _policy(often)
@@ -74,27 +77,40 @@ def policies() -> Iterator[tuple[str, Timetable]]:
     yield "1,000 windows with cron schedules for both ends", _policy(*_ending())
     yield "always open, by 960 windows on different days each", _policy(*_halves(lasting=True))
     yield "the same, with cron schedules for both ends", _policy(*_halves(lasting=False))
-    yield "1,000 of each kind", _policy(*_often(), freezes=_freezes(), overrides=_dated("overrides", 5))
+    yield (
+        "1,000 of each kind",
+        _policy(*_often(), freezes=_freezes(), overrides=_dated("overrides", 5)),
+    )
 
 
 def _policy(*windows: Rule, **fields: object) -> Timetable:
-    held = Timetable(policy="flux-system/p", time_zone=ZONE, zone_rules=zone_rules.make(ZONE), windows=windows)
+    held = Timetable(
+        policy="flux-system/p", time_zone=ZONE, zone_rules=zone_rules.make(ZONE), windows=windows
+    )
     return replace(held, **fields)  # type: ignore[arg-type]
 
 
 def _often() -> tuple[Rule, ...]:
-    return tuple(Rule(f"windows.w{n}", _days(n, TWO, EVERY_HOUR), (1 + n) * MINUTE) for n in range(MOST))
+    return tuple(
+        Rule(f"windows.w{n}", _days(n, TWO, EVERY_HOUR), (1 + n) * MINUTE) for n in range(MOST)
+    )
 
 
 def _ending() -> tuple[Rule, ...]:
-    return tuple(Rule(f"windows.w{n}", _days(n, {n % 60}, {n // 60}), _days(n + 7, {n % 59}, {5})) for n in range(MOST))
+    return tuple(
+        Rule(f"windows.w{n}", _days(n, {n % 60}, {n // 60}), _days(n + 7, {n % 59}, {5}))
+        for n in range(MOST)
+    )
 
 
 def _halves(*, lasting: bool) -> tuple[Rule, ...]:
     """Open three minutes of half the days with each window, and of the other half with the next one."""
     found = []
     for number in range(480):
-        begins, ends = _minute(number * 3), 3 * MINUTE if lasting else Recurrence(*_minute((number * 3 + 3) % 1440))
+        begins, ends = (
+            _minute(number * 3),
+            3 * MINUTE if lasting else Recurrence(*_minute((number * 3 + 3) % 1440)),
+        )
         half = frozenset(random.Random(number).sample(sorted(EVERY_DAY), 15))  # noqa: S311 - nobody guesses
         found.append(Rule(f"windows.a{number}", Recurrence(*begins, days=half), ends))
         found.append(Rule(f"windows.b{number}", Recurrence(*begins, days=EVERY_DAY - half), ends))
@@ -106,18 +122,28 @@ def _minute(number: int) -> tuple[frozenset[int], frozenset[int]]:
 
 
 def _freezes() -> tuple[Rule, ...]:
-    return tuple(Rule(f"freezes.f{n}", _days(n, {n % 60}, {n // 60}), 400 * MINUTE, "r") for n in range(MOST))
+    return tuple(
+        Rule(f"freezes.f{n}", _days(n, {n % 60}, {n // 60}), 400 * MINUTE, "r") for n in range(MOST)
+    )
 
 
 def _dated(kind: str, minutes: int) -> tuple[Rule, ...]:
     begins = (NEW_YEAR + number * 1000 * MINUTE for number in range(MOST))
     return tuple(
-        Rule(f"{kind}.d{number}", begin, begin + minutes * MINUTE, "r", "Closed" if kind == "overrides" else None)
+        Rule(
+            f"{kind}.d{number}",
+            begin,
+            begin + minutes * MINUTE,
+            "r",
+            "Closed" if kind == "overrides" else None,
+        )
         for number, begin in enumerate(begins)
     )
 
 
-def _days(number: int, minutes: set[int] | frozenset[int], hours: set[int] | frozenset[int]) -> Recurrence:
+def _days(
+    number: int, minutes: set[int] | frozenset[int], hours: set[int] | frozenset[int]
+) -> Recurrence:
     """Recur on days that depend on a number: of the month from one on, or on weekdays; not in every month."""
     return Recurrence(
         frozenset(minutes),
@@ -138,7 +164,9 @@ def run() -> None:
             file.flush()
             size = Path(file.name).stat().st_size / 1024
             command = [sys.executable, "-c", PROGRAM, file.name]
-            said = subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT).stdout
+            said = subprocess.run(
+                command, check=True, capture_output=True, text=True, cwd=ROOT
+            ).stdout
         load, first, second, memory = map(float, said.split())
         print(
             f"{name}: {first:.1f} ms, the next {second:.1f} ms, {memory:.0f} MiB; read in {load:.0f} ms, {size:.0f} KiB"

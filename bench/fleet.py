@@ -49,7 +49,9 @@ def policies(folder: Path, clusters: int) -> Iterator[Path]:
         with path.open("w") as file:
             file.write(HEAD.format(name=name, opens=opens))
             for number in range(clusters):
-                file.write(CLUSTER.format(number=number, zone=ZONES[number % 3], minutes=60 + number % 120))
+                file.write(
+                    CLUSTER.format(number=number, zone=ZONES[number % 3], minutes=60 + number % 120)
+                )
         yield path
 
 
@@ -62,14 +64,23 @@ def built(kustomize: str, tree: Path) -> Run:
     """Return the median of some builds."""
     clusters = sorted((tree / "clusters").iterdir())
     some = clusters[:: -(-len(clusters) // BUILDS)]
-    return middle([measure([kustomize, "build", cluster / "reconciliation-window"]) for cluster in some])
+    return middle(
+        [measure([kustomize, "build", cluster / "reconciliation-window"]) for cluster in some]
+    )
 
 
 def compare(kustomize: str, clusters: int) -> tuple[Run, Run, Run]:
     """Return the first and the second rendering of a fleet, and the build of one of its clusters."""
     with tempfile.TemporaryDirectory() as folder:
         tree = Path(folder, "tree")
-        command: Command = [OURS, "render", *policies(Path(folder), clusters), "--all-clusters", "-o", tree]
+        command: Command = [
+            OURS,
+            "render",
+            *policies(Path(folder), clusters),
+            "--all-clusters",
+            "-o",
+            tree,
+        ]
         first = measure(command)
         before = written(tree)
         second = measure(command)
@@ -89,7 +100,8 @@ def run() -> None:
         first, second, build = compare(kustomize, clusters)
         shares = ((first, clusters), (second, clusters), (build, 1))
         cells = [
-            f"{run.processor / n * 1e3:.2f} ({run.seconds / n * 1e3:.2f}) {run.memory:.0f} MiB" for run, n in shares
+            f"{run.processor / n * 1e3:.2f} ({run.seconds / n * 1e3:.2f}) {run.memory:.0f} MiB"
+            for run, n in shares
         ]
         print(f"{clusters:>9}  {cells[0]:>26}  {cells[1]:>26}  {cells[2]:>26}", flush=True)
     print()

@@ -13,10 +13,22 @@ from measure import CACHE, IMPORTS, OURS, ROOT, Aim, Command, Run, compare
 SIZES = {1: 15, 1_000: 9, 10_000: 5}
 """How many resources, and how many runs of each program."""
 AIMS: tuple[tuple[int, Aim, Callable[[Run, Run, Run], float]], ...] = (
-    (1, Aim("1 resource: time / import yaml, pydantic", 1.5), lambda ours, _, imports: ours.seconds / imports.seconds),
+    (
+        1,
+        Aim("1 resource: time / import yaml, pydantic", 1.5),
+        lambda ours, _, imports: ours.seconds / imports.seconds,
+    ),
     (1_000, Aim("1,000 resources: time / Go", 0.8), lambda ours, go, _: ours.seconds / go.seconds),
-    (10_000, Aim("10,000 resources: time / Go", 0.3), lambda ours, go, _: ours.seconds / go.seconds),
-    (10_000, Aim("10,000 resources: memory / Go", 0.1), lambda ours, go, _: ours.memory / go.memory),
+    (
+        10_000,
+        Aim("10,000 resources: time / Go", 0.3),
+        lambda ours, go, _: ours.seconds / go.seconds,
+    ),
+    (
+        10_000,
+        Aim("10,000 resources: memory / Go", 0.1),
+        lambda ours, go, _: ours.memory / go.memory,
+    ),
 )
 
 HEAD = """\
@@ -97,7 +109,9 @@ def framework() -> Path:
     places = {"GOCACHE": str(CACHE / "go/build"), "GOMODCACHE": str(CACHE / "go/modules")}
     flags = {"GOFLAGS": "-mod=readonly -modcacherw -buildvcs=false"}
     command: list[str | Path] = ["go", "build", "-o", program, "."]
-    subprocess.run(command, cwd=ROOT / "bench/framework", env={**os.environ, **places, **flags}, check=True)
+    subprocess.run(
+        command, cwd=ROOT / "bench/framework", env={**os.environ, **places, **flags}, check=True
+    )
     return program
 
 
@@ -113,7 +127,9 @@ def rows() -> Iterator[tuple[int, list[Run]]]:
 
 def run() -> None:
     """Print what was measured, then each aim and whether it was met."""
-    print(f"{'resources':>9}  {'krm-windows':>18}  {'Go framework':>18}  {'import yaml, pydantic':>21}")
+    print(
+        f"{'resources':>9}  {'krm-windows':>18}  {'Go framework':>18}  {'import yaml, pydantic':>21}"
+    )
     measured = {}
     for resources, runs in rows():
         measured[resources] = runs

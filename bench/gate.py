@@ -29,7 +29,11 @@ from krm_windows.plan.timetable import dump
 COUNT = 1000
 TARGETS = tuple(kustomization(f"tenant-{number:04}", "v1") for number in range(COUNT))
 POLICY = zoned.timetable(policy="flux-system/week", time_zone="Etc/UTC", targets=TARGETS)
-AIMS = {"closing": (1.0, 10.0), "idle": (1.0, 2.0), "opening": (1.0, 10.0)}  # seconds: of processor, in all
+AIMS = {
+    "closing": (1.0, 10.0),
+    "idle": (1.0, 2.0),
+    "opening": (1.0, 10.0),
+}  # seconds: of processor, in all
 MEMORY = 48.0  # MiB
 
 
@@ -56,7 +60,9 @@ def looks(folder: Path, port: int) -> None:
         server = ["KUBERNETES_SERVICE_HOST=127.0.0.1", f"KUBERNETES_SERVICE_PORT={port}"]
         taken = measure(["env", *server, sys.executable, "-I", program, "--account", folder])
         processor, seconds = AIMS[what]
-        is_met = taken.processor <= processor and taken.seconds <= seconds and taken.memory <= MEMORY
+        is_met = (
+            taken.processor <= processor and taken.seconds <= seconds and taken.memory <= MEMORY
+        )
         print(
             f"{what:8} {COUNT} targets: {taken.processor:.2f} s of processor (aim {processor}), {taken.seconds:.1f} s "
             f"in all (aim {seconds}), {taken.memory:.0f} MiB (aim {MEMORY:.0f}): {'met' if is_met else 'MISSED'}",
@@ -70,7 +76,13 @@ def lay_out(folder: Path, timetable: Timetable) -> Path:
     package.mkdir(parents=True)
     for key, text in configmap.program().items():
         name = key.removeprefix("gate.").removeprefix("package.")
-        place = package if key.startswith("gate.") else package.parent if key.startswith("package.") else folder
+        place = (
+            package
+            if key.startswith("gate.")
+            else package.parent
+            if key.startswith("package.")
+            else folder
+        )
         (place / name).write_text(text, encoding="utf-8")
     zones = Path(sysconfig.get_path("purelib"), "tzdata")
     if zones.is_dir():
@@ -83,12 +95,28 @@ def serve(ports: "Queue[int]") -> None:
     """Be an API server with so many Kustomizations, as large as those that Flux keeps."""
     api = Api()
     status: Json = {
-        "conditions": [{"type": "Ready", "status": "True", "reason": "ReconciliationSucceeded", "message": "x" * 80}],
-        "inventory": {"entries": [{"id": f"tenant_app-{number}_apps_Deployment", "v": "v1"} for number in range(20)]},
+        "conditions": [
+            {
+                "type": "Ready",
+                "status": "True",
+                "reason": "ReconciliationSucceeded",
+                "message": "x" * 80,
+            }
+        ],
+        "inventory": {
+            "entries": [
+                {"id": f"tenant_app-{number}_apps_Deployment", "v": "v1"} for number in range(20)
+            ]
+        },
         "lastAppliedRevision": "main@sha1:1",
     }
     for target in TARGETS:
-        api.add(target.name, {"interval": "10m", "path": "./apps"}, by="kustomize-controller", status=status)
+        api.add(
+            target.name,
+            {"interval": "10m", "path": "./apps"},
+            by="kustomize-controller",
+            status=status,
+        )
         metadata = api.object(target.name)["metadata"]
         if not isinstance(metadata, dict):
             raise TypeError(f"{target} has no metadata")

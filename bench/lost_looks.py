@@ -18,7 +18,11 @@ START, UNTIL = datetime(2027, 1, 1, tzinfo=UTC), datetime(2029, 1, 1, tzinfo=UTC
 ZONES = ("Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kolkata")
 INTERVALS = (timedelta(minutes=15), timedelta(hours=1), timedelta(hours=24))
 WORKDAYS = frozenset({1, 2, 3, 4, 5})
-NIGHT = Rule("windows.night", Recurrence(frozenset({0}), frozenset({22}), weekdays=WORKDAYS), timedelta(hours=6))
+NIGHT = Rule(
+    "windows.night",
+    Recurrence(frozenset({0}), frozenset({22}), weekdays=WORKDAYS),
+    timedelta(hours=6),
+)
 NOON = Rule("windows.noon", Recurrence(frozenset({30}), frozenset({11})), timedelta(minutes=90))
 
 
@@ -26,17 +30,28 @@ def run() -> None:
     """Print the share of edges that are seen more than an interval late, with equal and with other zone data."""
     rng = random.Random(1)  # noqa: S311 - no secret
     for interval in INTERVALS:
-        for said, same in (("the same zone data", True), ("other zone data, so that none in timeZone is right", False)):
+        for said, same in (
+            ("the same zone data", True),
+            ("other zone data, so that none in timeZone is right", False),
+        ):
             late = [each for zone in ZONES for each in _late(zone, interval, rng, same=same)]
             share = sum(each > interval for each in late) / len(late)
-            print(f"interval {interval}, {said}: {100 * share:.2f} % of {len(late):,} edges later than the interval")
+            print(
+                f"interval {interval}, {said}: {100 * share:.2f} % of {len(late):,} edges later than the interval"
+            )
 
 
 def _late(zone: str, interval: timedelta, rng: random.Random, *, same: bool) -> Iterator[timedelta]:
     """Yield how late each edge is seen."""
     rules = zone_rules.make(zone)
-    timetable = Timetable(policy="flux-system/p", time_zone=zone, zone_rules=rules, windows=(NIGHT, NOON))
-    looks = [look for look in wake_ups(timetable, Wording(), interval) if same or look.time_zone == "Etc/UTC"]
+    timetable = Timetable(
+        policy="flux-system/p", time_zone=zone, zone_rules=rules, windows=(NIGHT, NOON)
+    )
+    looks = [
+        look
+        for look in wake_ups(timetable, Wording(), interval)
+        if same or look.time_zone == "Etc/UTC"
+    ]
     fired = sorted(run for look in looks for run in _fired(look))
     edges = [part.begins for part in timeline(timetable, START, UNTIL)][1:]
     for _ in range(ROUNDS):

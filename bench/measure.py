@@ -41,7 +41,10 @@ class Aim:
 
     def judge(self, ratio: float) -> None:
         """Print a ratio, the aim, and whether it was met."""
-        print(f"{self.what} = {ratio:.3f}, aim {self.limit}: {'met' if ratio <= self.limit else 'MISSED'}", flush=True)
+        print(
+            f"{self.what} = {ratio:.3f}, aim {self.limit}: {'met' if ratio <= self.limit else 'MISSED'}",
+            flush=True,
+        )
 
 
 ENVIRONMENT = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
@@ -71,4 +74,6 @@ def compare(programs: Sequence[Command], times: int, stdin: Path = Path(os.devnu
 
 def middle(runs: Sequence[Run]) -> Run:
     """Return the median of each figure of several runs."""
-    return Run(*(statistics.median(getattr(run, field.name) for run in runs) for field in fields(Run)))
+    return Run(
+        *(statistics.median(getattr(run, field.name) for run in runs) for field in fields(Run))
+    )

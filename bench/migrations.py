@@ -47,7 +47,10 @@ def write(root: Path) -> int:
     """Write a repository: for each cluster an overlay of the apps, and one of the windows; return how many files."""
     files = {"apps/base/apps.yaml": "---\n".join(APP.format(number=number) for number in range(10))}
     files["apps/base/kustomization.yaml"] = "resources:\n- apps.yaml\n"
-    for name, schedule, verb in (("open", '"0 8 * * 1-5"', "resume"), ("close", '"0 17 * * 1-5"', "suspend")):
+    for name, schedule, verb in (
+        ("open", '"0 8 * * 1-5"', "resume"),
+        ("close", '"0 17 * * 1-5"', "suspend"),
+    ):
         files[f"windows/base/{name}.yaml"] = JOB.format(name=name, schedule=schedule, verb=verb)
     files["windows/base/kustomization.yaml"] = "resources:\n- open.yaml\n- close.yaml\n"
     for number in range(CLUSTERS):
@@ -70,10 +73,17 @@ def run() -> None:
     with tempfile.TemporaryDirectory() as folder:
         root, out = Path(folder) / "fleet", Path(folder) / "out"
         count = write(root)
-        migrate = ["sh", "-c", f"rm -rf {out} && {OURS} migrate {root} -o {out} --no-cache --source flux-system=."]
+        migrate = [
+            "sh",
+            "-c",
+            f"rm -rf {out} && {OURS} migrate {root} -o {out} --no-cache --source flux-system=.",
+        ]
         alone = measure(["sh", "-c", f"cd {root} && {ALONE}"])
         ours = measure(migrate)
     for what, told in {"kustomize alone": alone, "migrate": ours}.items():
-        print(f"{count} files, {what}: {told.seconds:.1f} s, {told.processor:.1f} s of processor", flush=True)
+        print(
+            f"{count} files, {what}: {told.seconds:.1f} s, {told.processor:.1f} s of processor",
+            flush=True,
+        )
     # Twice, as what the clusters would have without the old windows is built too.
     Aim("migration: processor time / kustomize alone", 2.5).judge(ours.processor / alone.processor)

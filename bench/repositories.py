@@ -131,12 +131,18 @@ ALONE = "for each in apps/edge-*; do kustomize build $each || exit; done"
 
 def write(root: Path) -> None:
     """Write a repository: an overlay of ten apps for each cluster, infrastructure that all share, and a policy."""
-    files = {"windows/office-hours.yaml": POLICY, "infra/infra.yaml": APP.format(number=0).replace("apps", "infra")}
+    files = {
+        "windows/office-hours.yaml": POLICY,
+        "infra/infra.yaml": APP.format(number=0).replace("apps", "infra"),
+    }
     files["apps/base/apps.yaml"] = "---\n".join(APP.format(number=number) for number in range(10))
     files["apps/base/kustomization.yaml"] = "resources:\n- apps.yaml\n"
     for number in range(CLUSTERS):
         name = f"edge-{number:04}"
-        flux = (FLUX.format(name="infra", path="infra"), FLUX.format(name="apps", path=f"apps/{name}"))
+        flux = (
+            FLUX.format(name="infra", path="infra"),
+            FLUX.format(name="apps", path=f"apps/{name}"),
+        )
         files[f"clusters/{name}/flux.yaml"] = "---\n".join(flux)
         files[f"apps/{name}/kustomization.yaml"] = OVERLAY.format(name=name)
     for path, text in files.items():
@@ -174,9 +180,14 @@ def one() -> None:
         alone = ["sh", "-c", f"cd {root} && {ONE_ALONE}"]
         theirs, ours = compare([alone, check], 3)
     for what, told in {"kustomize alone": theirs, "check": ours}.items():
-        print(f"80 Kustomizations, {what}: {told.seconds:.1f} s, {told.processor:.1f} s of processor", flush=True)
+        print(
+            f"80 Kustomizations, {what}: {told.seconds:.1f} s, {told.processor:.1f} s of processor",
+            flush=True,
+        )
     Aim("80 Kustomizations: wall time / kustomize alone", 1.5).judge(ours.seconds / theirs.seconds)
-    Aim("80 Kustomizations: processor time / kustomize alone", 1.5).judge(ours.processor / theirs.processor)
+    Aim("80 Kustomizations: processor time / kustomize alone", 1.5).judge(
+        ours.processor / theirs.processor
+    )
 
 
 def run() -> None:
@@ -188,14 +199,21 @@ def run() -> None:
         root = Path(folder) / "fleet"
         write(root)
         check = [OURS, "check", "--repo", root, "--cache", Path(folder) / "cache", "--jobs", "1"]
-        measure([*check, "--clusters", "clusters/edge-000*"], Path("/dev/null"))  # for Python's bytecode
+        measure(
+            [*check, "--clusters", "clusters/edge-000*"], Path("/dev/null")
+        )  # for Python's bytecode
         alone = measure(["sh", "-c", f"cd {root} && {ALONE}"], Path("/dev/null"))
         first, again = (measure(check, Path("/dev/null")) for _ in range(2))
     for what, told in {"kustomize alone": alone, "check": first, "check again": again}.items():
-        print(f"{CLUSTERS:,} clusters, {what}: {told.seconds:.1f} s, {told.processor:.1f} s of processor", flush=True)
+        print(
+            f"{CLUSTERS:,} clusters, {what}: {told.seconds:.1f} s, {told.processor:.1f} s of processor",
+            flush=True,
+        )
     confinement()
     Aim("processor time / kustomize alone", 1.3).judge(first.processor / alone.processor)
-    Aim("processor time, nothing changed / kustomize alone", 0.3).judge(again.processor / alone.processor)
+    Aim("processor time, nothing changed / kustomize alone", 0.3).judge(
+        again.processor / alone.processor
+    )
 
 
 def confinement() -> None:
@@ -203,8 +221,15 @@ def confinement() -> None:
     with tempfile.TemporaryDirectory() as folder:
         write(Path(folder))
         script = Path(__file__).with_name("confined_builds.py")
-        programs = [[sys.executable, script, mode, folder, str(BUILDS)] for mode in ("confined", "bare")]
+        programs = [
+            [sys.executable, script, mode, folder, str(BUILDS)] for mode in ("confined", "bare")
+        ]
         confined, bare = compare(programs, TURNS)
-    print(f"{BUILDS} builds: {confined.processor:.2f} s of processor confined, {bare.processor:.2f} s bare", flush=True)
-    Aim("processor time of builds, confined / bare", 1.05).judge(confined.processor / bare.processor)
+    print(
+        f"{BUILDS} builds: {confined.processor:.2f} s of processor confined, {bare.processor:.2f} s bare",
+        flush=True,
+    )
+    Aim("processor time of builds, confined / bare", 1.05).judge(
+        confined.processor / bare.processor
+    )
     Aim("wall time of builds, confined / bare", 1.05).judge(confined.seconds / bare.seconds)

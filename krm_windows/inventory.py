@@ -51,10 +51,18 @@ class Resource:
         return tuple(name for name in names.split(",") if name)
 
     def result(
-        self, rule: Rule, message: str, *, path: str, current: str | None = None, proposed: str | None = None
+        self,
+        rule: Rule,
+        message: str,
+        *,
+        path: str,
+        current: str | None = None,
+        proposed: str | None = None,
     ) -> Result:
         """Report that a rule fired at a field of this object."""
-        return rule.result(message, path=path, current=current, proposed=proposed, ref=self.ref, file=self.file)
+        return rule.result(
+            message, path=path, current=current, proposed=proposed, ref=self.ref, file=self.file
+        )
 
     def text(self, *path: str) -> str:
         """Return a string field, empty where it is absent or no string."""
@@ -79,7 +87,11 @@ class Inventory:
 
     def of(self, group: str, kind: str, namespace: str) -> list[Resource]:
         """Return the objects of a kind in a namespace; one that has no namespace yet counts as in any."""
-        return [r for r in self.resources if (r.group, r.kind) == (group, kind) and r.namespace in ("", namespace)]
+        return [
+            r
+            for r in self.resources
+            if (r.group, r.kind) == (group, kind) and r.namespace in ("", namespace)
+        ]
 
     def find(self, group: str, kind: str, namespace: str, name: str) -> Resource | None:
         """Return one object, the one that names its namespace first."""
@@ -90,7 +102,9 @@ class Inventory:
 
 def ref_of(item: KubeObject) -> ResourceRef:
     """Return an item as a result names it."""
-    return ResourceRef(api_version=item.api_version, kind=item.kind, name=item.name, namespace=item.namespace)
+    return ResourceRef(
+        api_version=item.api_version, kind=item.kind, name=item.name, namespace=item.namespace
+    )
 
 
 def file_of(item: KubeObject) -> File | None:
@@ -105,7 +119,10 @@ def about(config: KubeObject, results: Sequence[Result]) -> list[Result]:
     if not results:
         return []
     ref, file = ref_of(config), file_of(config)
-    return [result if result.resource_ref else replace(result, resource_ref=ref, file=file) for result in results]
+    return [
+        result if result.resource_ref else replace(result, resource_ref=ref, file=file)
+        for result in results
+    ]
 
 
 def take(items: Iterable[KubeObject], kinds: Iterable[str]) -> Inventory:
@@ -122,9 +139,17 @@ def resource_of(item: KubeObject) -> Resource:
 
 def is_resource(item: KubeObject) -> bool:
     """Whether an item is more than configuration of the build itself."""
-    return group_of(item.api_version) not in ("krm-windows.dev", "kpt.dev", "kustomize.config.k8s.io")
+    return group_of(item.api_version) not in (
+        "krm-windows.dev",
+        "kpt.dev",
+        "kustomize.config.k8s.io",
+    )
 
 
 def each(inventory: Inventory, group: str, kind: str) -> Iterator[Resource]:
     """Yield the objects of a kind in every namespace."""
-    return (resource for resource in inventory.resources if (resource.group, resource.kind) == (group, kind))
+    return (
+        resource
+        for resource in inventory.resources
+        if (resource.group, resource.kind) == (group, kind)
+    )

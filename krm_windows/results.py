@@ -26,7 +26,9 @@ class ResourceRef:
 
     def __str__(self) -> str:
         """Give `apiVersion/kind/namespace/name`, without the namespace of an object that has none."""
-        return "/".join(part for part in (self.api_version, self.kind, self.namespace, self.name) if part)
+        return "/".join(
+            part for part in (self.api_version, self.kind, self.namespace, self.name) if part
+        )
 
     def value(self) -> dict[str, object]:
         """Give the mapping under the specification's names."""
@@ -44,7 +46,11 @@ class Field:
 
     def value(self) -> dict[str, object]:
         """Give the mapping under the specification's names."""
-        values = {"path": self.path, "currentValue": self.current_value, "proposedValue": self.proposed_value}
+        values = {
+            "path": self.path,
+            "currentValue": self.current_value,
+            "proposedValue": self.proposed_value,
+        }
         return {name: value for name, value in values.items() if value is not None}
 
 
@@ -108,7 +114,13 @@ def sort(results: Iterable[Result]) -> list[Result]:
 def _key(result: Result) -> tuple[object, ...]:
     path = result.field.path if result.field else ""
     place = tuple(map(_part, _NUMBER.split(path)))
-    return (_RANK[result.severity], str(result.resource_ref or ""), place, result.tags.get("rule", ""), result.message)
+    return (
+        _RANK[result.severity],
+        str(result.resource_ref or ""),
+        place,
+        result.tags.get("rule", ""),
+        result.message,
+    )
 
 
 def _part(part: str) -> tuple[bool, int, str]:

@@ -114,17 +114,26 @@ def call(data: str | bytes, *argv: str, **environ: str) -> Answer:
     """Call the function in this process."""
     stdin = BytesIO(data.encode() if isinstance(data, str) else data)
     stdout, stderr = BytesIO(), StringIO()
-    code = krm.run(function.process, argv=argv, stdin=stdin, stdout=stdout, stderr=stderr, environ=environ)
+    code = krm.run(
+        function.process, argv=argv, stdin=stdin, stdout=stdout, stderr=stderr, environ=environ
+    )
     return Answer(code, stdout.getvalue(), stderr.getvalue())
 
 
 def program(data: str | bytes, *argv: object, timeout: float = 60, **environ: str) -> Answer:
     """Call `python -m krm_windows` as a program, with nothing in its environment but this and what Python needs."""
     command = [sys.executable, "-m", "krm_windows", *map(str, argv)]
-    kept = {name: os.environ[name] for name in ("PATH", "COVERAGE_PROCESS_START") if name in os.environ}
+    kept = {
+        name: os.environ[name] for name in ("PATH", "COVERAGE_PROCESS_START") if name in os.environ
+    }
     stdin = data.encode() if isinstance(data, str) else data
     done = subprocess.run(
-        command, input=stdin, capture_output=True, env={**kept, **environ}, timeout=timeout, check=False
+        command,
+        input=stdin,
+        capture_output=True,
+        env={**kept, **environ},
+        timeout=timeout,
+        check=False,
     )
     return Answer(done.returncode, done.stdout, done.stderr.decode())
 
@@ -138,5 +147,7 @@ def spec(**fields: str) -> str:
 
 def lines_apart(before: bytes, after: bytes) -> Iterable[str]:
     """Return the lines that only one of two texts has, in order, each with its sign."""
-    diff = difflib.unified_diff(before.decode().splitlines(), after.decode().splitlines(), lineterm="", n=0)
+    diff = difflib.unified_diff(
+        before.decode().splitlines(), after.decode().splitlines(), lineterm="", n=0
+    )
     return [line for line in diff if not line.startswith(("---", "+++", "@@"))]

@@ -33,7 +33,11 @@ def tool(pins: dict[str, dict[str, str]]) -> Callable[[str], Path]:
         if name in pins["tools"]:
             check = [sys.executable, ROOT / ".ci/tool_version.py", name, pins["tools"][name]]
             answer = subprocess.run(
-                check, env={**os.environ, "PATH": str(Path(found).parent)}, capture_output=True, text=True, check=False
+                check,
+                env={**os.environ, "PATH": str(Path(found).parent)},
+                capture_output=True,
+                text=True,
+                check=False,
             )
             if answer.returncode != 0:
                 lacking(answer.stdout.strip())
@@ -52,7 +56,10 @@ def function() -> Path:
 def podman(tool: Callable[[str], Path], pins: dict[str, dict[str, str]]) -> Path:
     """A container engine that has the base image."""
     engine = tool("podman")
-    if subprocess.run([engine, "image", "exists", pins["image"]["base"]], check=False).returncode != 0:
+    if (
+        subprocess.run([engine, "image", "exists", pins["image"]["base"]], check=False).returncode
+        != 0
+    ):
         lacking(f"the image {pins['image']['base']} is not here (.ci/setup makes it)")
     return engine
 

@@ -53,10 +53,15 @@ Objects = Mapping[tuple[str, str, str], object]
 
 def built(engine: Path, folder: Path) -> Objects:
     """Build a directory without any plugin; return the objects by kind, namespace and name."""
-    done = subprocess.run([engine, BUILD[engine.name], folder], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [engine, BUILD[engine.name], folder], capture_output=True, text=True, check=False
+    )
     assert (done.returncode, done.stderr) == (0, "")
     objects = list(yaml.load_all(done.stdout, yaml.CSafeLoader))
-    found = {(one["kind"], one["metadata"].get("namespace", ""), one["metadata"]["name"]): one for one in objects}
+    found = {
+        (one["kind"], one["metadata"].get("namespace", ""), one["metadata"]["name"]): one
+        for one in objects
+    }
     assert len(found) == len(objects)
     return found
 
@@ -68,4 +73,8 @@ def window(tree: Path, cluster: str) -> Path:
 
 def contents(tree: Path) -> dict[str, bytes]:
     """Return every file below a directory by its path."""
-    return {str(path.relative_to(tree)): path.read_bytes() for path in sorted(tree.rglob("*")) if path.is_file()}
+    return {
+        str(path.relative_to(tree)): path.read_bytes()
+        for path in sorted(tree.rglob("*"))
+        if path.is_file()
+    }

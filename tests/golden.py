@@ -48,7 +48,10 @@ BUILDS = (
         }.items()
         for cluster in clusters
     ),
-    *(Build(f"change-classes/overlays/{name}", f"change-classes/expected/{name}.yaml") for name in ("live", "window")),
+    *(
+        Build(f"change-classes/overlays/{name}", f"change-classes/expected/{name}.yaml")
+        for name in ("live", "window")
+    ),
 )
 # What is split, and into which Flux Kustomizations; where they lie, there is the split.
 SPLITS = {base: f"change-classes/clusters/plant-7/{base}" for base in ("apps", "infra")}
@@ -65,9 +68,19 @@ def split(base: str, examples: Path = EXAMPLES, *flags: str) -> subprocess.Compl
     """Split a base of the example for change classes."""
     place = examples / SPLITS[base]
     classes = examples / "change-classes/classes/classes.yaml"
-    command = [FUNCTION, "split", examples / "change-classes" / base, "--classes", classes, "-o", place]
+    command = [
+        FUNCTION,
+        "split",
+        examples / "change-classes" / base,
+        "--classes",
+        classes,
+        "-o",
+        place,
+    ]
     template = ["--flux-kustomization", f"{place}.yaml"]
-    return subprocess.run([*command, *template, *flags], capture_output=True, text=True, check=False)
+    return subprocess.run(
+        [*command, *template, *flags], capture_output=True, text=True, check=False
+    )
 
 
 def render(kpt: str | Path, package: Path, function: str, *flags: str) -> dict[str, str]:
@@ -88,13 +101,23 @@ def render(kpt: str | Path, package: Path, function: str, *flags: str) -> dict[s
 def once(kpt: str | Path, package: Path, flags: tuple[str, ...]) -> dict[str, str]:
     """Run the pipeline of a package and return its files."""
     environment = {**os.environ, "KPT_FN_RUNTIME": "podman"}
-    subprocess.run([kpt, "fn", "render", package, *flags], env=environment, capture_output=True, text=True, check=True)
+    subprocess.run(
+        [kpt, "fn", "render", package, *flags],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     return contents(package)
 
 
 def contents(folder: Path) -> dict[str, str]:
     """Return the text of every file below a folder, by its path in it."""
-    return {str(path.relative_to(folder)): path.read_text() for path in sorted(folder.rglob("*")) if path.is_file()}
+    return {
+        str(path.relative_to(folder)): path.read_text()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
 
 
 def write_builds(engine: str, home: Path) -> None:
@@ -115,7 +138,16 @@ def write_builds(engine: str, home: Path) -> None:
 
 def render_fleet(tree: Path, *flags: str) -> None:
     """Render the example of a fleet, without the Kustomizations that deliver it."""
-    command = [FUNCTION, "render", FLEET / "plant-windows.yaml", "--clusters", FLEET / "plants", "-o", tree, *flags]
+    command = [
+        FUNCTION,
+        "render",
+        FLEET / "plant-windows.yaml",
+        "--clusters",
+        FLEET / "plants",
+        "-o",
+        tree,
+        *flags,
+    ]
     subprocess.run(command, check=True)
 
 

@@ -35,7 +35,9 @@ class Listener:
         server.bind(address)  # type: ignore[arg-type]
         server.listen()
         name = server.getsockname()
-        self.addresses.append((family, "SOCK_STREAM", name.decode() if isinstance(name, bytes) else name))
+        self.addresses.append(
+            (family, "SOCK_STREAM", name.decode() if isinstance(name, bytes) else name)
+        )
         self._sockets.append(server)
         thread = threading.Thread(target=self._serve, args=(server,))
         thread.start()
@@ -58,7 +60,10 @@ class Listener:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         """Listen no more."""
         for server in self._sockets:

@@ -22,4 +22,8 @@ def files(go: Path, module: str) -> list[Path]:
         check=True,
     )
     folder = Path(json.loads(done.stdout)["Dir"])
-    return [path for part in MODULES[module]["folders"] for path in sorted((folder / part).glob("*.yaml"))]
+    return [
+        path
+        for part in MODULES[module]["folders"]
+        for path in sorted((folder / part).glob("*.yaml"))
+    ]

@@ -91,11 +91,15 @@ class Automaton:
         self.link(before.last, after.first)
         first = list(before.first)
         for _ in range(before.empty):
-            first += [_Edge(e.target, e.mask & before.guard) for e in after.first if e.mask & before.guard]
+            first += [
+                _Edge(e.target, e.mask & before.guard) for e in after.first if e.mask & before.guard
+            ]
         last = list(after.last)
         for _ in range(after.empty):
             last += [(number, guard & after.guard) for number, guard in before.last]
-        return _Fragment(first, last, min(before.empty * after.empty, 2), before.guard & after.guard)
+        return _Fragment(
+            first, last, min(before.empty * after.empty, 2), before.guard & after.guard
+        )
 
     def item(self, item: tuple[Any, Any], flags: int) -> _Fragment:  # noqa: PLR0911 - a case for each kind
         """Build one item of what the parser returned."""
@@ -112,7 +116,11 @@ class Automaton:
         if kind is c.ATOMIC_GROUP:
             return self.sequence(value, flags)
         if kind in (c.ASSERT, c.ASSERT_NOT):
-            ahead = value[0] == 1 and len(value[1]) == 1 and value[1][0][0] in (c.LITERAL, c.NOT_LITERAL, c.ANY, c.IN)
+            ahead = (
+                value[0] == 1
+                and len(value[1]) == 1
+                and value[1][0][0] in (c.LITERAL, c.NOT_LITERAL, c.ANY, c.IN)
+            )
             if ahead and kind is c.ASSERT:
                 return _Fragment([], [], empty=1, guard=self._characters(value[1][0], flags))
             self.unbounded_look |= value[1].getwidth()[1] > 100
@@ -125,7 +133,9 @@ class Automaton:
         last = [each for part in parts for each in part.last]
         return _Fragment(first, last, min(sum(part.empty for part in parts), 2))
 
-    def _repeat(self, least: int, most: int, inside: Parsed, *, flags: int, possessive: bool) -> _Fragment:
+    def _repeat(
+        self, least: int, most: int, inside: Parsed, *, flags: int, possessive: bool
+    ) -> _Fragment:
         endless = most is c.MAXREPEAT or most > _FEW
         built = _Fragment([], [], empty=1)
         for _ in range(min(least, _FEW) if not endless else min(least, 1)):
@@ -179,7 +189,9 @@ class Automaton:
             return mask
         held = {char for index, char in enumerate(_CHARACTERS) if mask >> index & 1}
         folded = {char.lower() for char in held} | {char.upper() for char in held}
-        return mask | _mask(char for char in _CHARACTERS if char in folded or char.lower() in folded)
+        return mask | _mask(
+            char for char in _CHARACTERS if char in folded or char.lower() in folded
+        )
 
     # ---- judging
 
@@ -212,7 +224,11 @@ class Automaton:
             one, two, apart = waiting.pop()
             for i, first in enumerate(self.follows[one]):
                 for j, second in enumerate(self.follows[two]):
-                    if first.target not in inside or second.target not in inside or not first.mask & second.mask:
+                    if (
+                        first.target not in inside
+                        or second.target not in inside
+                        or not first.mask & second.mask
+                    ):
                         continue
                     parted = apart or one != two or i != j
                     after = (first.target, second.target, parted)
@@ -292,7 +308,11 @@ def fault(pattern: re.Pattern[str] | re.Pattern[bytes], *, searches: bool) -> st
     if automaton.exponential():
         return "is exponential: a loop can read one text in two ways"
     # A search that stands in a loop with which the pattern may end has succeeded, and begins no further one.
-    done = frozenset(number for number, _ in body.last) if searches and not _asserts_at_end(tree) else frozenset()
+    done = (
+        frozenset(number for number, _ in body.last)
+        if searches and not _asserts_at_end(tree)
+        else frozenset()
+    )
     found = automaton.polynomial(done)
     return None if found is None else f"shares a text between positions {found[0]} and {found[1]}"
 
@@ -303,7 +323,11 @@ def _entry(automaton: Automaton, tree: Parsed) -> _Fragment | None:
     if first is None:
         return None
     kind, value = first
-    if kind is c.AT and value in (c.AT_BEGINNING, c.AT_BEGINNING_LINE) and automaton.flags & re.MULTILINE:
+    if (
+        kind is c.AT
+        and value in (c.AT_BEGINNING, c.AT_BEGINNING_LINE)
+        and automaton.flags & re.MULTILINE
+    ):
         return automaton.position(_NEWLINE)
     if kind is c.AT and value is c.AT_BOUNDARY and _begins_with_letter(automaton, tree):
         return automaton.position(_ALL & ~_category(c.CATEGORY_WORD, automaton.flags))

@@ -72,7 +72,9 @@ def pair(opens: str, closes: str, targets: str = "helmrelease shop") -> dict[str
     }
 
 
-def run(files: dict[str, str], clusters: str | None = None, hints: Hints | None = None) -> Migration:
+def run(
+    files: dict[str, str], clusters: str | None = None, hints: Hints | None = None
+) -> Migration:
     """Migrate a repository given as texts by path."""
     with tempfile.TemporaryDirectory() as folder:
         for path, text in files.items():
@@ -84,7 +86,9 @@ def run(files: dict[str, str], clusters: str | None = None, hints: Hints | None 
 
 def read(folder: Path, clusters: str | None = None, hints: Hints | None = None) -> Migration:
     """Migrate a repository of a folder."""
-    return migrate(Builds(Checkout.at(folder), builder(), 2, lambda _, __: None), ADOPT_UNTIL, clusters, hints)
+    return migrate(
+        Builds(Checkout.at(folder), builder(), 2, lambda _, __: None), ADOPT_UNTIL, clusters, hints
+    )
 
 
 @cache
@@ -108,7 +112,11 @@ def rules(found: Migration) -> list[str]:
 def expected(case: Path) -> dict[str, bytes]:
     """Return what is expected of a fixture: every file by path, and the report."""
     folder = case / "expected"
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
 
 
 def outcome(case: Path) -> dict[str, bytes]:

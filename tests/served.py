@@ -13,14 +13,22 @@ Object = dict
 
 
 def _resource(plural: str, kind: str) -> Object:
-    return {"name": plural, "singularName": "", "namespaced": True, "kind": kind, "verbs": ["get", "list", "patch"]}
+    return {
+        "name": plural,
+        "singularName": "",
+        "namespaced": True,
+        "kind": kind,
+        "verbs": ["get", "list", "patch"],
+    }
 
 
 GROUPS = {
     KUSTOMIZE: [_resource("kustomizations", "Kustomization")],
     "batch": [_resource("cronjobs", "CronJob"), _resource("jobs", "Job")],
 }
-PLURALS = {found["kind"]: (group, found["name"]) for group, every in GROUPS.items() for found in every}
+PLURALS = {
+    found["kind"]: (group, found["name"]) for group, every in GROUPS.items() for found in every
+}
 
 
 def _group(name: str) -> Object:
@@ -33,7 +41,11 @@ DISCOVERY = {
     "/api/v1": {"kind": "APIResourceList", "groupVersion": "v1", "resources": []},
     "/apis": {"kind": "APIGroupList", "groups": [_group(name) for name in GROUPS]},
     **{
-        f"/apis/{name}/v1": {"kind": "APIResourceList", "groupVersion": f"{name}/v1", "resources": resources}
+        f"/apis/{name}/v1": {
+            "kind": "APIResourceList",
+            "groupVersion": f"{name}/v1",
+            "resources": resources,
+        }
         for name, resources in GROUPS.items()
     },
 }
@@ -56,7 +68,10 @@ class Cluster:
 
     def suspended(self) -> dict[str, object]:
         """Return `spec.suspend` of every object by its name."""
-        return {path.rpartition("/")[2]: found["spec"].get("suspend") for path, found in self.objects.items()}
+        return {
+            path.rpartition("/")[2]: found["spec"].get("suspend")
+            for path, found in self.objects.items()
+        }
 
     def answer(self, path: str, query: dict[str, list[str]]) -> tuple[int, Object]:
         """Return the status and the body of the answer to a GET."""
@@ -66,13 +81,24 @@ class Cluster:
             if path.endswith(end):
                 return 403, _status(403, "Forbidden", message)
         if found is None and plural in {name for _, name in PLURALS.values()}:
-            return 200, {"apiVersion": "v1", "kind": "List", "metadata": {}, "items": self._items(path, query)}
+            return 200, {
+                "apiVersion": "v1",
+                "kind": "List",
+                "metadata": {},
+                "items": self._items(path, query),
+            }
         return (200, found) if found else (404, _status(404, "NotFound", f'"{plural}" not found'))
 
     def _items(self, path: str, query: dict[str, list[str]]) -> list[Object]:
-        wanted = dict(pair.split("=") for pair in query.get("labelSelector", [""])[0].split(",") if pair)
+        wanted = dict(
+            pair.split("=") for pair in query.get("labelSelector", [""])[0].split(",") if pair
+        )
         below = [found for place, found in self.objects.items() if place.startswith(f"{path}/")]
-        return [found for found in below if wanted.items() <= found["metadata"].get("labels", {}).items()]
+        return [
+            found
+            for found in below
+            if wanted.items() <= found["metadata"].get("labels", {}).items()
+        ]
 
 
 def _status(code: int, reason: str, message: str) -> Object:
@@ -102,7 +128,12 @@ def serving(*things: Object) -> Iterator[Cluster]:
 def kustomization(name: str) -> Object:
     """Make a Kustomization."""
     metadata = {"name": name, "namespace": "flux-system"}
-    return {"apiVersion": f"{KUSTOMIZE}/v1", "kind": "Kustomization", "metadata": metadata, "spec": {}}
+    return {
+        "apiVersion": f"{KUSTOMIZE}/v1",
+        "kind": "Kustomization",
+        "metadata": metadata,
+        "spec": {},
+    }
 
 
 def _handler(cluster: Cluster) -> type[BaseHTTPRequestHandler]:

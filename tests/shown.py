@@ -19,7 +19,11 @@ ROOT = Path(__file__).resolve().parent.parent
 IN_A_CLUSTER = ROOT / "docs/how-to/edge-clusters.md"
 DOCUMENTS = tuple(
     path
-    for path in (ROOT / "README.md", *sorted(ROOT.glob("examples/*/README.md")), *sorted(ROOT.glob("docs/how-to/*.md")))
+    for path in (
+        ROOT / "README.md",
+        *sorted(ROOT.glob("examples/*/README.md")),
+        *sorted(ROOT.glob("docs/how-to/*.md")),
+    )
     if path != IN_A_CLUSTER
 )
 TOOLS = ("kubectl", "kustomize", "git")
@@ -32,12 +36,16 @@ _MARK = "--8<-- end of a command --8<--\n"
 
 def commands(text: str) -> list[str]:
     """Return the commands of a document."""
-    return [step["command"] for block in _BLOCK.finditer(text) for step in _STEP.finditer(block["body"])]
+    return [
+        step["command"] for block in _BLOCK.finditer(text) for step in _STEP.finditer(block["body"])
+    ]
 
 
 def needs(text: str) -> set[str]:
     """Return the tools that a document's commands start."""
-    return {tool for command in commands(text) for tool in TOOLS if re.search(rf"\b{tool}\b", command)}
+    return {
+        tool for command in commands(text) for tool in TOOLS if re.search(rf"\b{tool}\b", command)
+    }
 
 
 def run(text: str, folder: Path) -> list[str]:
@@ -54,7 +62,12 @@ def run(text: str, folder: Path) -> list[str]:
     between = f"{{ code=$?; printf '%s' '{_MARK}'; (exit $code); }}\n"
     script = "exec 2>&1\n" + "".join(f"{command}{between}" for command in commands(text))
     done = subprocess.run(
-        ["bash", "-c", script], cwd=folder, env=environment, stdout=subprocess.PIPE, text=True, check=False
+        ["bash", "-c", script],
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
     )
     return done.stdout.split(_MARK)[:-1]
 
@@ -63,13 +76,18 @@ def renewed(text: str, printed: list[str]) -> str:
     """Return a document with what its commands printed, where that is not what it shows."""
     outputs = iter(printed)
     return _BLOCK.sub(
-        lambda block: f"```console\n{_STEP.sub(lambda step: _renewed(step, outputs), block['body'])}```", text
+        lambda block: (
+            f"```console\n{_STEP.sub(lambda step: _renewed(step, outputs), block['body'])}```"
+        ),
+        text,
     )
 
 
 def _renewed(step: re.Match[str], outputs: Iterator[str]) -> str:
     printed = next(outputs)
-    return step[0] if _pattern(step["shown"]).fullmatch(printed) else f"$ {step['command']}{printed}"
+    return (
+        step[0] if _pattern(step["shown"]).fullmatch(printed) else f"$ {step['command']}{printed}"
+    )
 
 
 def _pattern(shown: str) -> re.Pattern[str]:

@@ -9,7 +9,9 @@ def steps(call: Callable[[], object]) -> int:
     """Return how many instructions of Python a call takes (bytecode, at whatever depth)."""
     counted = 0
 
-    def trace(frame: FrameType, event: str, _: object) -> Callable[[FrameType, str, object], object]:
+    def trace(
+        frame: FrameType, event: str, _: object
+    ) -> Callable[[FrameType, str, object], object]:
         nonlocal counted
         frame.f_trace_opcodes = True
         frame.f_trace_lines = False

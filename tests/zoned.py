@@ -12,7 +12,9 @@ SINCE = 2001
 
 def timetable(policy: str = "a/b", time_zone: str = "UTC", **fields: object) -> Timetable:
     """Make a timetable whose zone has the rules of the tzdata package."""
-    return Timetable(policy=policy, time_zone=time_zone, zone_rules=zone_rules.make(time_zone, SINCE), **fields)
+    return Timetable(
+        policy=policy, time_zone=time_zone, zone_rules=zone_rules.make(time_zone, SINCE), **fields
+    )
 
 
 def moved(held: Timetable, time_zone: str) -> Timetable:

@@ -11,7 +11,9 @@ PAGE = 70
 
 def problems() -> Iterator[str]:
     """Yield a sentence for everything that is not so."""
-    records = sorted(path for path in (ROOT / "docs/decisions").glob("*.md") if path.name != "README.md")
+    records = sorted(
+        path for path in (ROOT / "docs/decisions").glob("*.md") if path.name != "README.md"
+    )
     index = (ROOT / "docs/decisions/README.md").read_text()
     for expected, path in enumerate(records, 1):
         match, text = NAME.fullmatch(path.name), path.read_text()

@@ -18,7 +18,9 @@ def listed() -> dict[str, str]:
 def tested() -> dict[str, Path]:
     """Return the ids that tests carry in their names, and a file of each."""
     return {
-        name: path for path in sorted((ROOT / "tests").rglob("test_*.py")) for name in NAME.findall(path.read_text())
+        name: path
+        for path in sorted((ROOT / "tests").rglob("test_*.py"))
+        for name in NAME.findall(path.read_text())
     }
 
 

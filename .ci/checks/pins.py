@@ -33,7 +33,10 @@ def images(pins: dict[str, dict[str, str]]) -> Iterator[str]:
     """Yield a sentence for every image that is named otherwise than versions.toml pins it."""
     digests = pins["images"]
     base = pins["image"]["base"]
-    in_dockerfile = f"\nARG BASE={Image(base, digests.get(base, '')).reference}\n" in (ROOT / "Dockerfile").read_text()
+    in_dockerfile = (
+        f"\nARG BASE={Image(base, digests.get(base, '')).reference}\n"
+        in (ROOT / "Dockerfile").read_text()
+    )
     # One image may be both, the base and a default.
     repeated = [(base, in_dockerfile)]
     repeated += [(image.tag, image.digest == digests.get(image.tag)) for image in DEFAULTS.values()]

@@ -54,7 +54,9 @@ def entries(text: str) -> Iterator[Entry]:
 
 def problems() -> Iterator[str]:
     """Yield a sentence for everything that is not so."""
-    constraints = {entry.name: entry.version for entry in entries((ROOT / "constraints.txt").read_text())}
+    constraints = {
+        entry.name: entry.version for entry in entries((ROOT / "constraints.txt").read_text())
+    }
     for name, (source, wanted) in requirements.sources().items():
         place = f"requirements/{name}.txt"
         try:

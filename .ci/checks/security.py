@@ -30,7 +30,11 @@ def problems() -> Iterator[str]:
             if not names and not places and "none: " not in proof:
                 yield f"SECURITY.md: no test is named in {row[:80]}…"
             yield from (f"SECURITY.md: there is no {name}" for name in names if name not in known)
-            yield from (f"SECURITY.md: there is no {place}" for place in places if not _is_there(place, modules))
+            yield from (
+                f"SECURITY.md: there is no {place}"
+                for place in places
+                if not _is_there(place, modules)
+            )
 
 
 def _is_there(place: str, modules: set[str]) -> bool:

@@ -5,16 +5,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-FUNCTION, MODULE, GATE = 60, 500, 2500
+FUNCTION, MODULE, GATE = 70, 520, 2700
 # What is shipped with the gate only where a policy uses it (docs/decisions/0013).
-PARTS = {("hooks.py", "notes.py"): 600, ("events.py",): 180}
+PARTS = {("hooks.py", "notes.py"): 650, ("events.py",): 190}
 
 
 def functions(path: Path) -> Iterator[tuple[str, int]]:
     """Yield each function of a module and how many lines it has, its decorators and docstring included."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            first = min(node.lineno, *(decorator.lineno for decorator in node.decorator_list), node.lineno)
+            first = min(
+                node.lineno, *(decorator.lineno for decorator in node.decorator_list), node.lineno
+            )
             yield node.name, (node.end_lineno or first) - first + 1
 
 

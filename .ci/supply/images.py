@@ -21,7 +21,10 @@ from urllib.parse import urlencode, urlsplit
 from urllib.request import Request, urlopen
 
 ROOT = Path(__file__).resolve().parents[2]
-INDEXES = ("application/vnd.oci.image.index.v1+json", "application/vnd.docker.distribution.manifest.list.v2+json")
+INDEXES = (
+    "application/vnd.oci.image.index.v1+json",
+    "application/vnd.docker.distribution.manifest.list.v2+json",
+)
 REFERENCE = re.compile(
     r"(?P<registry>[a-z0-9.-]+(?::[0-9]+)?)/(?P<repository>[a-z0-9._/-]+):(?P<tag>[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})"
 )
@@ -96,7 +99,9 @@ def _token(challenge: str) -> str:
     parameters = dict(PARAMETER.findall(challenge))
     realm = urlsplit(parameters.pop("realm", ""))
     if realm.scheme != "https" and not _is_local(realm.netloc):
-        raise LookupFailedError(f"wants a token from {realm.geturl() or 'nowhere'}, which is not https")
+        raise LookupFailedError(
+            f"wants a token from {realm.geturl() or 'nowhere'}, which is not https"
+        )
     answer = _get(f"{realm.geturl()}?{urlencode(parameters)}", {})
     if answer.status != HTTPStatus.OK:
         raise LookupFailedError(f"{realm.netloc} gives no token: {answer.status}")
@@ -142,8 +147,12 @@ def write(root: Path, reference: str, found: str) -> None:
 def main(root: Path = ROOT) -> int:
     """Look every image up; write what is new, or only tell."""
     parser = argparse.ArgumentParser(prog="make renew-images", description=main.__doc__)
-    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 where a digest is not the tag's")
-    parser.add_argument("references", nargs="*", metavar="IMAGE", help="of versions.toml; default: all")
+    parser.add_argument(
+        "--check", action="store_true", help="write nothing; exit 1 where a digest is not the tag's"
+    )
+    parser.add_argument(
+        "references", nargs="*", metavar="IMAGE", help="of versions.toml; default: all"
+    )
     arguments = parser.parse_args()
     pinned: dict[str, str] = tomllib.loads((root / "versions.toml").read_text())["images"]
     failed = False

@@ -38,7 +38,12 @@ class Section:
 
 
 SECTIONS = (
-    Section("Run time", "In the image, and installed with the wheel.", ("krm-windows",), packages.PERMISSIVE),
+    Section(
+        "Run time",
+        "In the image, and installed with the wheel.",
+        ("krm-windows",),
+        packages.PERMISSIVE,
+    ),
     Section(
         "Extras",
         "Installed by whoever wants `holidays` or `import-ics`; not in the image, and not changed by us.",
@@ -73,8 +78,18 @@ def page() -> str:
     """Return the text of the page."""
     lines = [HEAD]
     for section in SECTIONS:
-        lines += [f"## {section.title}", "", section.text, "", "| package | version | licence |", "|---|---|---|"]
-        lines += [f"| {name} | {found.version} | {found.licence} |" for name, found in members(section).items()]
+        lines += [
+            f"## {section.title}",
+            "",
+            section.text,
+            "",
+            "| package | version | licence |",
+            "|---|---|---|",
+        ]
+        lines += [
+            f"| {name} | {found.version} | {found.licence} |"
+            for name, found in members(section).items()
+        ]
         lines.append("")
     return "\n".join(lines)
 

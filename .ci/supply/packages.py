@@ -16,7 +16,9 @@ CLASSIFIERS = {
     "License :: OSI Approved :: MIT License": "MIT",
     "License :: OSI Approved :: Mozilla Public License 2.0 (MPL 2.0)": "MPL-2.0",
 }
-PERMISSIVE = frozenset({"0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT", "PSF-2.0"})
+PERMISSIVE = frozenset(
+    {"0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT", "PSF-2.0"}
+)
 
 
 class UnknownLicenceError(Exception):
@@ -38,7 +40,9 @@ class Package:
 def installed(folder: Path) -> Mapping[NormalizedName, Distribution]:
     """Return every package of a `site-packages` folder, by its normalized name."""
     found = distributions(path=[str(folder)])
-    return {canonicalize_name(distribution.metadata["Name"]): distribution for distribution in found}
+    return {
+        canonicalize_name(distribution.metadata["Name"]): distribution for distribution in found
+    }
 
 
 def closure(folder: Path, requirement: str) -> dict[NormalizedName, Package]:
@@ -56,7 +60,9 @@ def closure(folder: Path, requirement: str) -> dict[NormalizedName, Package]:
             # Asked for again: with an extra it may need more than it did.
             names.update(found[name].needs)
             needed = [other for other in needed if canonicalize_name(other.name) not in found]
-        found[name] = Package(name, distribution.version, licence(distribution), tuple(sorted(names)))
+        found[name] = Package(
+            name, distribution.version, licence(distribution), tuple(sorted(names))
+        )
         waiting.extend(needed)
     return dict(sorted(found.items()))
 
@@ -78,11 +84,15 @@ def licence(distribution: Distribution) -> str:
     written = str(metadata.get("License") or "")
     if written in {*PERMISSIVE, *CLASSIFIERS.values()}:
         return written
-    classifiers = [text for text in metadata.get_all("Classifier") or () if text.startswith("License ::")]
+    classifiers = [
+        text for text in metadata.get_all("Classifier") or () if text.startswith("License ::")
+    ]
     meanings = {CLASSIFIERS.get(text) for text in classifiers}
     known = sorted(meaning for meaning in meanings if meaning is not None)
     if not known or len(known) < len(meanings):
-        raise UnknownLicenceError(f"{metadata['Name']} {distribution.version}: {written or classifiers or 'nothing'}")
+        raise UnknownLicenceError(
+            f"{metadata['Name']} {distribution.version}: {written or classifiers or 'nothing'}"
+        )
     # More than one classifier is how "at your choice" was written before there were expressions.
     return " OR ".join(known)
 

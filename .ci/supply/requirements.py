@@ -32,17 +32,29 @@ def sources() -> Mapping[str, tuple[str, list[str]]]:
 
 def resolve(uv: Path, requirements: list[str]) -> str:
     """Return the pinned and hashed closure of some requirements, as a requirements file."""
-    options = ["--generate-hashes", "--universal", "--no-header", "--no-config", "--quiet", "--python-version", PYTHON]
+    options = [
+        "--generate-hashes",
+        "--universal",
+        "--no-header",
+        "--no-config",
+        "--quiet",
+        "--python-version",
+        PYTHON,
+    ]
     command = [uv, "pip", "compile", *options, "--constraint", "constraints.txt", "-"]
     text = "\n".join(requirements)
-    done = subprocess.run(command, cwd=ROOT, input=text, stdout=subprocess.PIPE, text=True, check=True)
+    done = subprocess.run(
+        command, cwd=ROOT, input=text, stdout=subprocess.PIPE, text=True, check=True
+    )
     return done.stdout
 
 
 def main() -> int:
     """Write each file again."""
     parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--uv", type=Path, required=True, help="the program uv, of requirements/tools.txt")
+    parser.add_argument(
+        "--uv", type=Path, required=True, help="the program uv, of requirements/tools.txt"
+    )
     arguments = parser.parse_args()
     FOLDER.mkdir(exist_ok=True)
     for name, (source, requirements) in sources().items():

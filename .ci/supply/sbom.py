@@ -30,7 +30,10 @@ def bom(site: Path, system: Path | None) -> Tree:
     found = packages.closure(site, OWN)
     own = found.pop(OWN)
     components: list[Tree] = [_component(package) for package in found.values()]
-    dependencies = [{"ref": _ref(package), "dependsOn": _refs(package, found)} for package in (own, *found.values())]
+    dependencies = [
+        {"ref": _ref(package), "dependsOn": _refs(package, found)}
+        for package in (own, *found.values())
+    ]
     if system is not None:
         components.append(_interpreter())
         components.extend(_debian(system))
@@ -108,11 +111,17 @@ def _debian(system: Path) -> Iterator[Tree]:
     status = (system / "var/lib/dpkg/status").read_text()
     release = _release(system)
     for paragraph in sorted(status.strip().split("\n\n")):
-        fields = dict(line.split(": ", 1) for line in paragraph.splitlines() if ": " in line and line[0] != " ")
+        fields = dict(
+            line.split(": ", 1)
+            for line in paragraph.splitlines()
+            if ": " in line and line[0] != " "
+        )
         if fields["Status"] != "install ok installed":
             continue
         name, version, architecture = fields["Package"], fields["Version"], fields["Architecture"]
-        reference = f"pkg:deb/debian/{name}@{quote(version, safe='')}?arch={architecture}&distro={release}"
+        reference = (
+            f"pkg:deb/debian/{name}@{quote(version, safe='')}?arch={architecture}&distro={release}"
+        )
         yield {
             "type": "library",
             "bom-ref": reference,
@@ -131,8 +140,12 @@ def _release(system: Path) -> str:
 def main() -> int:
     """Write the bill of materials to a file."""
     parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--site", type=Path, required=True, help="the site-packages that has krm-windows")
-    parser.add_argument("--system", type=Path, help="the root of a Debian system, whose packages are listed too")
+    parser.add_argument(
+        "--site", type=Path, required=True, help="the site-packages that has krm-windows"
+    )
+    parser.add_argument(
+        "--system", type=Path, help="the root of a Debian system, whose packages are listed too"
+    )
     parser.add_argument("output", type=Path)
     arguments = parser.parse_args()
     text = json.dumps(bom(arguments.site, arguments.system), indent=2, ensure_ascii=False)

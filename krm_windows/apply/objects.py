@@ -59,7 +59,11 @@ def check(plan: Plan, wanted: Sequence[Manifest], found: Standing) -> Iterator[R
     taken = (found.foreign[key] for key in map(identity, wanted) if key in found.foreign)
     for item in taken:
         if id(item) not in adopted:
-            adopt = ", or name it in the window's cronJobs to adopt it" if item.kind == "CronJob" else ""
+            adopt = (
+                ", or name it in the window's cronJobs to adopt it"
+                if item.kind == "CronJob"
+                else ""
+            )
             yield rules.NAME_TAKEN.result(
                 f"stands in the resources already and is not ours; rename it or the policy {plan.policy}{adopt}",
                 path="metadata.name",

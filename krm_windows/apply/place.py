@@ -38,4 +38,6 @@ def directory(plan: Plan, items: Iterable[KubeObject]) -> Directory:
     """Return the directory of a policy's objects."""
     home = names.policy_label(plan)
     inside = [item.annotations for item in items if item.mentions(f"{home}/")]
-    return Directory(home, frozenset((found.get(PATH, ""), found.get(INDEX, "0")) for found in inside))
+    return Directory(
+        home, frozenset((found.get(PATH, ""), found.get(INDEX, "0")) for found in inside)
+    )

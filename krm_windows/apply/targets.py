@@ -31,7 +31,11 @@ def release(plan: Plan, items: Iterable[KubeObject], inventory: Inventory) -> No
     """Remove the note from objects that this policy does not gate any more."""
     gated = {id(resource.item) for _, resource in visible(plan.timetable.targets, inventory)}
     for item in items:
-        if id(item) not in gated and item.mentions(GOVERNED_BY) and item.annotations.get(GOVERNED_BY) in plan.own_names:
+        if (
+            id(item) not in gated
+            and item.mentions(GOVERNED_BY)
+            and item.annotations.get(GOVERNED_BY) in plan.own_names
+        ):
             alone = item.annotations.keys() == {GOVERNED_BY}
             item.remove(*("metadata", "annotations", GOVERNED_BY)[: 2 if alone else 3])
 
@@ -57,7 +61,9 @@ def _suspension(plan: Plan, target: Target, resource: Resource) -> Iterator[Resu
         )
         yield resource.result(rules.SUSPEND_TRUE, message, path=path, current="true")
     if suspended is not True and waits:
-        message = "must be true in Git for firstApply: Wait; without it the first apply does not wait"
+        message = (
+            "must be true in Git for firstApply: Wait; without it the first apply does not wait"
+        )
         yield resource.result(rules.WAIT_NOT_SUSPENDED, message, path=path, proposed="true")
 
 
@@ -68,4 +74,9 @@ def _governor(plan: Plan, resource: Resource) -> Iterator[Result]:
             f"is already gated by the policy {governor}; two policies on one target close it for each other, "
             f"so remove it from {governor} or from {plan.policy}"
         )
-        yield resource.result(rules.TWO_POLICIES, message, path=f"metadata.annotations.{GOVERNED_BY}", current=governor)
+        yield resource.result(
+            rules.TWO_POLICIES,
+            message,
+            path=f"metadata.annotations.{GOVERNED_BY}",
+            current=governor,
+        )

@@ -61,7 +61,9 @@ def check(plan: Plan, begins: datetime, ends: datetime) -> Iterator[Result]:
     changes = tuple(clock_changes(zone, begins, ends))
     every = [[_runs(wake_up, change, zone) for wake_up in plan.wake_ups] for change in changes]
     for number, wake_up in enumerate(plan.wake_ups):
-        faults = dict.fromkeys(fault for runs in every for fault in runs[number].faults(_vanished(runs)))
+        faults = dict.fromkeys(
+            fault for runs in every for fault in runs[number].faults(_vanished(runs))
+        )
         for verb in dict.fromkeys(fault.verb for fault in faults):
             yield _reported(wake_up, [fault for fault in faults if fault.verb == verb], zone)
     yield from _hurried(plan, changes, zone)
@@ -69,7 +71,9 @@ def check(plan: Plan, begins: datetime, ends: datetime) -> Iterator[Result]:
 
 def _runs(wake_up: WakeUp, change: ClockChange, zone: Zone) -> _Runs:
     meant = _meant(wake_up, change, zone)
-    fired = _until(controller.runs(wake_up.schedule, wake_up.time_zone, meant[0]), change.at + _AROUND)
+    fired = _until(
+        controller.runs(wake_up.schedule, wake_up.time_zone, meant[0]), change.at + _AROUND
+    )
     return _Runs(wake_up, tuple(meant), frozenset(fired))
 
 
@@ -77,7 +81,8 @@ def _vanished(every: Iterable[_Runs]) -> set[datetime]:
     """Return the instants at which something opens and closes at once, in a missing hour, and nothing fires."""
     runs = list(every)
     opening, closing = (
-        {at for each in runs if each.wake_up.suspends is side for at in each.meant} for side in (False, True)
+        {at for each in runs if each.wake_up.suspends is side for at in each.meant}
+        for side in (False, True)
     )
     return (opening & closing).difference(*(each.fired for each in runs))
 
@@ -108,7 +113,11 @@ def _until(instants: Iterable[datetime], last: datetime) -> Iterator[datetime]:
 def _reported(wake_up: WakeUp, faults: list[_Fault], zone: Zone) -> Result:
     first, last = faults[0], faults[-1]
     when, until = first.at.astimezone(zone), last.at.astimezone(zone)
-    instead = f" to {findings.moment(first.fired.astimezone(zone))}" if first.meant and first.fired else ""
+    instead = (
+        f" to {findings.moment(first.fired.astimezone(zone))}"
+        if first.meant and first.fired
+        else ""
+    )
     message = (
         f"cannot be kept: the CronJob controller {first.verb} the edge of {findings.moment(when)}{instead}"
         f"{findings.repeated(len(faults), until)}, where the clocks of {zone.key} change; take another time, or use "

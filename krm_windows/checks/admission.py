@@ -20,4 +20,6 @@ def check(plan: Plan) -> Iterator[Result]:
     """Yield a warning where nothing but RBAC holds the gate's account, with the risk and how to narrow it."""
     if not plan.admission:
         message = f"the gate's account may patch every field of its targets: {RISK}; {NARROW}"
-        yield rules.ADMISSION_DISABLED.result(message, path="spec.admissionPolicy", current="Disabled")
+        yield rules.ADMISSION_DISABLED.result(
+            message, path="spec.admissionPolicy", current="Disabled"
+        )

@@ -39,4 +39,6 @@ def audit(plan: Plan, interval: timedelta, scope: Scope) -> Iterator[Result]:
     yield from images.check(plan)
     yield from admission.check(plan)
     # What a build refuses is refused here too, whatever years are asked for.
-    yield from actuation.check(plan, min(facts.years.begins, AUDITED[0]), max(facts.years.ends, AUDITED[1]))
+    yield from actuation.check(
+        plan, min(facts.years.begins, AUDITED[0]), max(facts.years.ends, AUDITED[1])
+    )

@@ -75,7 +75,11 @@ def _excesses(manifest: Manifest) -> Iterator[_Excess]:
     if stored > MOST_STORED:
         yield _Excess(stored, MOST_STORED, "etcd takes in one request (--max-request-bytes)")
     if kept > MOST_ANNOTATED:
-        yield _Excess(kept, MOST_ANNOTATED, f"annotations may have, and `kubectl apply` keeps it all in {LAST_APPLIED}")
+        yield _Excess(
+            kept,
+            MOST_ANNOTATED,
+            f"annotations may have, and `kubectl apply` keeps it all in {LAST_APPLIED}",
+        )
 
 
 def _result(plan: Plan, manifest: Manifest, excess: _Excess) -> Result:
@@ -113,7 +117,8 @@ def _shares(plan: Plan) -> dict[str, int]:
         "overrides": replace(held, overrides=()),
     }
     shares = {
-        field: whole - size(configmap.config_map(replace(plan, timetable=rest))) for field, rest in without.items()
+        field: whole - size(configmap.config_map(replace(plan, timetable=rest)))
+        for field, rest in without.items()
     }
     return {**shares, "hooks": len(configmap.tables(plan).get(configmap.HOOKS, ""))}
 
@@ -125,4 +130,6 @@ def _fix(plan: Plan, field: str, taken: int, excess: _Excess) -> str:
         return f"`{field}` takes {taken:,} of them: remove what is over, or write shorter texts"
     count = len(plan.timetable.targets) + len(plan.timetable.released)
     policies = max(-(-taken // (excess.most - rest)), 2)
-    return f"split its {count:,} targets into at least {policies} policies (docs/reference/limits.md)"
+    return (
+        f"split its {count:,} targets into at least {policies} policies (docs/reference/limits.md)"
+    )

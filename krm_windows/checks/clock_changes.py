@@ -49,7 +49,12 @@ def clock_changes(zone: tzinfo, begins: datetime, ends: datetime) -> Iterator[Cl
 def _first_minute(day: datetime, zone: tzinfo) -> datetime:
     """Return the first instant after `day` that has another offset."""
     minutes = range(1, _DAY // _MINUTE + 1)
-    found = bisect_left(minutes, True, key=lambda n: _offset(day + n * _MINUTE, zone) != _offset(day, zone))  # noqa: FBT003
+    before = _offset(day, zone)
+
+    def differs(count: int) -> bool:
+        return _offset(day + count * _MINUTE, zone) != before
+
+    found = bisect_left(minutes, True, key=differs)  # noqa: FBT003
     return day + minutes[found] * _MINUTE
 
 

@@ -33,7 +33,9 @@ def check(facts: Facts) -> Iterator[Result]:
         gone = [change for change in facts.changes if _vanishes(rule, change)]
         if gone:
             yield _vanished(rule, gone, facts)
-        hits = [hit for change in facts.changes if change not in gone for hit in _hits(rule, change)]
+        hits = [
+            hit for change in facts.changes if change not in gone for hit in _hits(rule, change)
+        ]
         for path in dict.fromkeys(hit.path for hit in hits):
             yield from _reported([hit for hit in hits if hit.path == path], facts)
 
@@ -69,7 +71,11 @@ def _ends(rule: Rule, change: ClockChange) -> Iterator[datetime]:
             yield from (moment + length for moment in begins)
         case time() as clock:
             days = dict.fromkeys((change.begins.date(), (change.ends - _MINUTE).date()))
-            yield from (end for end in (datetime.combine(day, clock) for day in days) if _closes(rule, end, change))
+            yield from (
+                end
+                for end in (datetime.combine(day, clock) for day in days)
+                if _closes(rule, end, change)
+            )
         case Recurrence() as recurrence:
             end = recurrence.after(change.begins - _MINUTE)
             while end and end < change.ends:

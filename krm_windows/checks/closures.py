@@ -17,7 +17,11 @@ _MINUTE = timedelta(minutes=1)
 _EVER = datetime.max.replace(tzinfo=UTC)
 _WINDOWS = ("windows", "are closed", "add a window")
 _FREEZES = ("freezes", "keep it closed", "end one earlier")
-_OVER = {"windows": rules.WINDOW_OVER, "freezes": rules.FREEZE_OVER, "overrides": rules.OVERRIDE_OVER}
+_OVER = {
+    "windows": rules.WINDOW_OVER,
+    "freezes": rules.FREEZE_OVER,
+    "overrides": rules.OVERRIDE_OVER,
+}
 
 
 def check(facts: Facts, longest: timedelta) -> Iterator[Result]:
@@ -37,7 +41,9 @@ def _over(facts: Facts, rule: Rule) -> Iterator[Result]:
     if ends <= facts.years.begins:
         check = _OVER[rule.name.partition(".")[0]]
         when = facts.local(ends)
-        yield findings.at(check, rule.name, f"is over since {findings.moment(when)}: remove it, or renew it", when)
+        yield findings.at(
+            check, rule.name, f"is over since {findings.moment(when)}: remove it, or renew it", when
+        )
 
 
 def _end(facts: Facts, rule: Rule) -> datetime:
@@ -52,7 +58,9 @@ def _cuts(facts: Facts) -> Iterator[Result]:
     windows = bare(facts.timetable, *facts.timetable.windows)
     told: set[str] = set()
     for before, closed, after in _closures(facts.segments):
-        freezes = [name for name in closed.rules if name.startswith("freezes.") and name not in told]
+        freezes = [
+            name for name in closed.rules if name.startswith("freezes.") and name not in told
+        ]
         rest = [
             *([before] if freezes and before and is_open(windows, closed.begins) else []),
             *([after] if freezes and after and is_open(windows, closed.ends - _MINUTE) else []),
@@ -62,7 +70,9 @@ def _cuts(facts: Facts) -> Iterator[Result]:
             yield from (_cut(facts, name, closed, rest) for name in freezes)
 
 
-def _closures(segments: Iterable[Segment]) -> Iterator[tuple[Segment | None, Segment, Segment | None]]:
+def _closures(
+    segments: Iterable[Segment],
+) -> Iterator[tuple[Segment | None, Segment, Segment | None]]:
     """Yield what is closed, with the open segments that it touches."""
     around = [None, *segments, None]
     for before, (segment, after) in zip(around, pairwise(around[1:]), strict=False):
@@ -91,7 +101,9 @@ def _long(facts: Facts, longest: timedelta) -> Iterator[Result]:
     """Report the longest closure, if it is too long."""
     early = timeline(facts.timetable, facts.years.begins - longest, facts.years.begins)
     closures = [
-        Span(part.begins, part.ends) for part in _whole([*early, *facts.segments]) if part.ends - part.begins > longest
+        Span(part.begins, part.ends)
+        for part in _whole([*early, *facts.segments])
+        if part.ends - part.begins > longest
     ]
     if not closures:
         return

@@ -15,7 +15,9 @@ Address = tuple[str, str, str]
 """Kind, namespace and name."""
 
 
-def check(delivering: KubeObject, targets: Iterable[Target], items: list[KubeObject]) -> list[Result]:
+def check(
+    delivering: KubeObject, targets: Iterable[Target], items: list[KubeObject]
+) -> list[Result]:
     """Return what is wrong with a Kustomization as the delivery of windows that gate these targets."""
     resource = inventory.resource_of(delivering)
     gated = {(target.kind, target.namespace, target.name): target for target in targets}
@@ -26,18 +28,28 @@ def _fields(resource: Resource) -> Iterator[Result]:
     """Yield an error for each field with which the windows would not arrive as they were rendered."""
     for name, wrong, reason in (
         ("suspend", True, "while it is suspended, no edit of the windows arrives"),
-        ("prune", False, "CronJobs of windows that are gone would go on, and every edit would leave a Job behind"),
+        (
+            "prune",
+            False,
+            "CronJobs of windows that are gone would go on, and every edit would leave a Job behind",
+        ),
     ):
         if resource.item.get("spec", name) is wrong:
             message = f"must not be {str(wrong).lower()} where windows are delivered: {reason}"
-            yield resource.result(rules.DELIVERY_FIELD, message, path=f"spec.{name}", current=str(wrong).lower())
+            yield resource.result(
+                rules.DELIVERY_FIELD, message, path=f"spec.{name}", current=str(wrong).lower()
+            )
     if resource.text("spec", "targetNamespace"):
         message = "must be absent: it would move the Roles away from the targets"
         current = resource.text("spec", "targetNamespace")
-        yield resource.result(rules.DELIVERY_FIELD, message, path="spec.targetNamespace", current=current)
+        yield resource.result(
+            rules.DELIVERY_FIELD, message, path="spec.targetNamespace", current=current
+        )
 
 
-def _locks(resource: Resource, gated: Mapping[Address, Target], items: list[KubeObject]) -> Iterator[Result]:
+def _locks(
+    resource: Resource, gated: Mapping[Address, Target], items: list[KubeObject]
+) -> Iterator[Result]:
     """Yield an error for each gated object that the delivery is, reads from or waits for."""
     seen = {(found.namespace, found.name): found for found in _kustomizations(items)}
     me = (resource.namespace, resource.name)
@@ -45,7 +57,10 @@ def _locks(resource: Resource, gated: Mapping[Address, Target], items: list[Kube
     chain: list[tuple[Address, str, str]] = [
         (("Kustomization", *me), "metadata.name", "is what delivers them"),
         (_source(resource), "spec.sourceRef", "is the source that they are delivered from"),
-        *((("Kustomization", *address), "spec.dependsOn", "is what their delivery waits for") for address in waits),
+        *(
+            (("Kustomization", *address), "spec.dependsOn", "is what their delivery waits for")
+            for address in waits
+        ),
     ]
     for address, path, reason in chain:
         if address in gated:
@@ -77,8 +92,14 @@ def _depends_on(resource: Resource) -> Iterator[tuple[str, str]]:
 
 def _source(resource: Resource) -> Address:
     namespace = resource.text("spec", "sourceRef", "namespace") or resource.namespace
-    return resource.text("spec", "sourceRef", "kind"), namespace, resource.text("spec", "sourceRef", "name")
+    return (
+        resource.text("spec", "sourceRef", "kind"),
+        namespace,
+        resource.text("spec", "sourceRef", "name"),
+    )
 
 
 def _kustomizations(items: list[KubeObject]) -> Iterator[Resource]:
-    return inventory.each(inventory.take(items, ["Kustomization"]), gateable.KUSTOMIZE, "Kustomization")
+    return inventory.each(
+        inventory.take(items, ["Kustomization"]), gateable.KUSTOMIZE, "Kustomization"
+    )

@@ -74,12 +74,18 @@ class Facts:
         """What is open and what closed, in order, without those weeks that are as any other."""
         whole = (self.years,)
         spans = tuple(_joined(self._unusual(), self.years)) if self._opens_every_week() else whole
-        return tuple(segment for span in spans for segment in timeline(self.timetable, span.begins, span.ends))
+        return tuple(
+            segment
+            for span in spans
+            for segment in timeline(self.timetable, span.begins, span.ends)
+        )
 
     @cached_property
     def opening(self) -> frozenset[str]:
         """The names of the rules by which anything of `segments` is open."""
-        return frozenset(name for segment in self.segments if segment.open for name in segment.rules)
+        return frozenset(
+            name for segment in self.segments if segment.open for name in segment.rules
+        )
 
     def occurrences(self, *rules: Rule) -> Iterator[Span]:
         """Yield when some rules hold, were there no others: maximal, by the wall clock (as if it were UTC).
@@ -87,7 +93,9 @@ class Facts:
         It is the evaluator that finds them: over years of a rule that is not weekly it is what an audit waits for.
         """
         looked = self.looked_at(*rules)
-        alone = replace(bare(self.timetable, *rules), time_zone=WALL, zone_rules=zone_rules.make(WALL))
+        alone = replace(
+            bare(self.timetable, *rules), time_zone=WALL, zone_rules=zone_rules.make(WALL)
+        )
         return (Span(begins, ends) for begins, ends in openings(alone, looked.begins, looked.ends))
 
     @cached_property
@@ -101,7 +109,10 @@ class Facts:
 
     def looked_at(self, *rules: Rule) -> Span:
         """Return where `occurrences` looks: three weeks of what is weekly, else all of the audited years."""
-        first, last = (wallclock.wall(at, self.zone).replace(tzinfo=UTC) for at in (self.years.begins, self.years.ends))
+        first, last = (
+            wallclock.wall(at, self.zone).replace(tzinfo=UTC)
+            for at in (self.years.begins, self.years.ends)
+        )
         return Span(first, min(last, first + 3 * WEEK) if all(map(is_weekly, rules)) else last)
 
     def local(self, at: datetime) -> datetime:
@@ -134,14 +145,21 @@ class Facts:
         held = self.timetable
         for rule in (*held.windows, *held.freezes, *held.overrides):
             if not is_weekly(rule):
-                alone = timeline(bare(held, rule), self.years.begins - MARGIN, self.years.ends + MARGIN)
-                yield from (Span(part.begins - MARGIN, part.ends + MARGIN) for part in alone if part.open)
+                alone = timeline(
+                    bare(held, rule), self.years.begins - MARGIN, self.years.ends + MARGIN
+                )
+                yield from (
+                    Span(part.begins - MARGIN, part.ends + MARGIN) for part in alone if part.open
+                )
 
 
 def take(timetable: Timetable, first: date, years: int) -> Facts:
     """Return the facts of so many years from midnight of `first` on the wall clock of the policy."""
     zone = timetable.zone
-    begins, ends = (wallclock.instant(datetime.combine(day, time()), zone) for day in (first, later(first, years)))
+    begins, ends = (
+        wallclock.instant(datetime.combine(day, time()), zone)
+        for day in (first, later(first, years))
+    )
     return Facts(replace(timetable, state="Scheduled"), Span(begins, ends))
 
 
@@ -157,7 +175,12 @@ def bare(timetable: Timetable, *rules: Rule) -> Timetable:
     """Return a timetable that is open where these rules hold, and closed elsewhere."""
     windows = tuple(Rule(rule.name, rule.begins, rule.ends) for rule in rules)
     return replace(
-        timetable, windows=windows, freezes=(), overrides=(), outside_windows="Closed", closes_early=timedelta()
+        timetable,
+        windows=windows,
+        freezes=(),
+        overrides=(),
+        outside_windows="Closed",
+        closes_early=timedelta(),
     )
 
 

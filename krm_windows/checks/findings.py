@@ -7,7 +7,9 @@ from krm_windows.results import Result
 from krm_windows.rules import Rule
 
 
-def at(rule: Rule, path: str, message: str, on: date | None = None, *, proposed: str | None = None) -> Result:
+def at(
+    rule: Rule, path: str, message: str, on: date | None = None, *, proposed: str | None = None
+) -> Result:
     """Report a rule at `path` below `spec`; the date goes into the tags, for machines to sort by."""
     result = rule.result(message, path=f"spec.{path}", proposed=proposed)
     return result if on is None else replace(result, tags={**result.tags, "date": f"{on:%Y-%m-%d}"})

@@ -61,4 +61,7 @@ FORMATS: dict[str, Callable[[Reports], str]] = {
     "sarif": as_sarif,
     "github": github,
 }
-FORMATS_OF_EVERY: dict[str, Callable[[Reports], str]] = {**FORMATS, "json": partial(as_json, every=True)}
+FORMATS_OF_EVERY: dict[str, Callable[[Reports], str]] = {
+    **FORMATS,
+    "json": partial(as_json, every=True),
+}

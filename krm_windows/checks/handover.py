@@ -24,7 +24,11 @@ def moved(older: Mapping[str, bytes], newer: Mapping[str, bytes]) -> Iterator[Re
     for path in newer:
         origin = before.get(PurePosixPath(path).name)
         if path not in older and origin is not None and not _kept(KubeObject.parse(older[origin])):
-            yield _result(KubeObject.parse(newer[path]), PurePosixPath(origin).parts[0], PurePosixPath(path).parts[0])
+            yield _result(
+                KubeObject.parse(newer[path]),
+                PurePosixPath(origin).parts[0],
+                PurePosixPath(path).parts[0],
+            )
 
 
 def _kept(item: KubeObject) -> bool:
@@ -36,4 +40,6 @@ def _result(item: KubeObject, origin: str, goal: str) -> Result:
         f"must not move from {origin} to {goal} at once: {origin} prunes it, unless {goal} has applied it before; "
         f"first annotate it {PRUNE}: disabled where it is, and move it when that has reached the cluster"
     )
-    return resource_of(item).result(rules.CLASS_MOVED, message, path="metadata", proposed=f"{PRUNE}: disabled")
+    return resource_of(item).result(
+        rules.CLASS_MOVED, message, path="metadata", proposed=f"{PRUNE}: disabled"
+    )

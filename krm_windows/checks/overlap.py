@@ -32,7 +32,9 @@ class Claim:
     @classmethod
     def of(cls, timetable: Timetable, file: str = "") -> "Claim":
         """Return what a timetable claims."""
-        return cls(timetable.policy, timetable.cluster, timetable.targets, file, timetable.former_names)
+        return cls(
+            timetable.policy, timetable.cluster, timetable.targets, file, timetable.former_names
+        )
 
     def shares(self, other: "Claim") -> list[Target]:
         """Return the targets that another claims as well; what bears this policy's name, or a former one, is none."""
@@ -70,7 +72,10 @@ def _result(rule: Rule, own: Claim, other: Claim, shared: Sequence[Target], must
     verb = "is" if len(shared) == 1 else "are"
     where = f" ({other.file})" if other.file else ""
     on = f" on {own.cluster}" if own.cluster else ""
-    return rule.result(f"{named}{more} {verb} gated by the policy {other.policy} too{on}{where}; {must}", path=_PATH)
+    return rule.result(
+        f"{named}{more} {verb} gated by the policy {other.policy} too{on}{where}; {must}",
+        path=_PATH,
+    )
 
 
 def _address(target: Target) -> tuple[str, str, str, str]:

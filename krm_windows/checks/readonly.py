@@ -6,7 +6,9 @@ from krm_windows import rules
 from krm_windows.inventory import Resource
 from krm_windows.results import Result
 
-ADVICE = "these files are not edited here: make the change by hand, or run the function as a transformer"
+ADVICE = (
+    "these files are not edited here: make the change by hand, or run the function as a transformer"
+)
 
 
 def check(results: Iterable[Result], adopted: Iterable[Resource]) -> list[Result]:

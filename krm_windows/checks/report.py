@@ -30,7 +30,10 @@ class Report:
     @property
     def name(self) -> str:
         """The policy, and the clusters: the first few of them."""
-        named = [*self.clusters[:_FEW], *([f"{len(self.clusters) - _FEW} more"] if len(self.clusters) > _FEW else [])]
+        named = [
+            *self.clusters[:_FEW],
+            *([f"{len(self.clusters) - _FEW} more"] if len(self.clusters) > _FEW else []),
+        ]
         return f"{self.policy} on {', '.join(named)}" if named else self.policy
 
     @property
@@ -56,7 +59,11 @@ class Report:
 
     def place(self, result: Result) -> tuple[str, int] | None:
         """Return file and line of a result: of its field, or of the nearest that holds it; None for a stream."""
-        return (self.file, line(self.item, result.field.path if result.field else "")) if self.file else None
+        return (
+            (self.file, line(self.item, result.field.path if result.field else ""))
+            if self.file
+            else None
+        )
 
     def record(self) -> dict[str, object]:
         """Return what was audited and found, the results as the functions specification has them."""

@@ -14,13 +14,21 @@ def targets(role: KubeObject) -> Iterator[Target]:
     found = role.get("rules")
     for rule in found if isinstance(found, list) else ():
         fields = rule if isinstance(rule, dict) else {}
-        groups, resources, names = (fields.get(key) for key in ("apiGroups", "resources", "resourceNames"))
-        if not (isinstance(groups, list) and isinstance(resources, list) and isinstance(names, list)):
+        groups, resources, names = (
+            fields.get(key) for key in ("apiGroups", "resources", "resourceNames")
+        )
+        if not (
+            isinstance(groups, list) and isinstance(resources, list) and isinstance(names, list)
+        ):
             continue
         row = _ROWS.get((str(groups[0]), str(resources[0])))
         if row is None:
             continue
         for name in names:
             yield Target(
-                group=row.group, resource=row.resource, kind=row.kind, namespace=role.namespace, name=str(name)
+                group=row.group,
+                resource=row.resource,
+                kind=row.kind,
+                namespace=role.namespace,
+                name=str(name),
             )

@@ -12,7 +12,9 @@ from krm_windows.policy.schema import SOURCE
 from krm_windows.results import Result, Severity
 from krm_windows.rules import RULES, Rule
 
-SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+SCHEMA = (
+    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+)
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 
 
@@ -65,7 +67,11 @@ def log(reports: Sequence[Findings]) -> dict[str, object]:
                     }
                 },
                 "columnKind": "unicodeCodePoints",
-                "results": [_result(report, result, order) for report in reports for result in report.results],
+                "results": [
+                    _result(report, result, order)
+                    for report in reports
+                    for result in report.results
+                ],
             }
         ],
     }
@@ -96,7 +102,9 @@ def _result(report: Findings, result: Result, order: dict[str, int]) -> dict[str
                 f"{report.title(result).rpartition(': ')[0]}: {f'{field}: ' if field else ''}{result.message}"
             )
         },
-        "locations": [{**_place(report, result), "logicalLocations": [{"fullyQualifiedName": about}]}],
+        "locations": [
+            {**_place(report, result), "logicalLocations": [{"fullyQualifiedName": about}]}
+        ],
         "partialFingerprints": {"policyFieldAndRule/v1": identity},
         "properties": {key: value for key, value in result.tags.items() if key != "rule"},
     }
@@ -109,4 +117,6 @@ def _place(report: Findings, result: Result) -> dict[str, object]:
     path = PurePath(place[0])
     # The bytes of the name, which need not be UTF-8. A colon before the first slash would be the end of a scheme.
     uri = path.as_uri() if path.is_absolute() else quote(os.fsencode(path.as_posix()))
-    return {"physicalLocation": {"artifactLocation": {"uri": uri}, "region": {"startLine": place[1]}}}
+    return {
+        "physicalLocation": {"artifactLocation": {"uri": uri}, "region": {"startLine": place[1]}}
+    }

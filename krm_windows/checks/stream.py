@@ -37,7 +37,9 @@ class Emitted:
 
     def programs(self) -> list[KubeObject]:
         """Return the ConfigMaps of the gate; that for kube-state-metrics is none."""
-        return [item for item in self.of("ConfigMap") if item.get("data", state_metrics.KEY) is None]
+        return [
+            item for item in self.of("ConfigMap") if item.get("data", state_metrics.KEY) is None
+        ]
 
 
 def verify(plan: Plan, items: Iterable[KubeObject], stream: Inventory) -> list[Result]:
@@ -45,7 +47,9 @@ def verify(plan: Plan, items: Iterable[KubeObject], stream: Inventory) -> list[R
     items = tuple(items)
     marked = list(marks.check(items))
     label = names.policy_label(plan)
-    ours = tuple(item for item in items if item.mentions(label) and item.labels.get(POLICY) == label)
+    ours = tuple(
+        item for item in items if item.mentions(label) and item.labels.get(POLICY) == label
+    )
     marked += _local(items)
     if not ours:
         return [
@@ -58,7 +62,12 @@ def verify(plan: Plan, items: Iterable[KubeObject], stream: Inventory) -> list[R
     emitted = Emitted(plan, ours)
     overlaps = overlap.check(Claim.of(plan.timetable), _others(plan, items))
     checks = (_missing, _timetable, _wake_ups, _references, _rights, _beside)
-    return [*marked, *overlaps, *_targets(plan, stream), *(result for check in checks for result in check(emitted))]
+    return [
+        *marked,
+        *overlaps,
+        *_targets(plan, stream),
+        *(result for check in checks for result in check(emitted)),
+    ]
 
 
 def _local(items: Iterable[KubeObject]) -> Iterator[Result]:
@@ -93,8 +102,12 @@ def _targets(plan: Plan, stream: Inventory) -> Iterator[Result]:
     for target, resource in targets.visible(plan.timetable.targets, stream):
         value, path = resource.item.get(*target.field), ".".join(target.field)
         if value is False or (value is True and plan.timetable.first_apply != "Wait"):
-            message = "must not stand in what is applied: the parent's next reconcile would bring it back"
-            yield resource.result(rules.TARGET_SUSPEND, message, path=path, current=str(value).lower())
+            message = (
+                "must not stand in what is applied: the parent's next reconcile would bring it back"
+            )
+            yield resource.result(
+                rules.TARGET_SUSPEND, message, path=path, current=str(value).lower()
+            )
         governor = resource.item.annotations.get(GOVERNED_BY)
         if governor not in (None, plan.policy):
             message = f"is gated by the policy {governor} too"
@@ -124,7 +137,9 @@ def _missing(emitted: Emitted) -> Iterator[Result]:
     """Look for what no reference leads to, and for what every other object refers to; `Kubectl` needs neither."""
     for kind, found in {"ConfigMap": emitted.programs(), "Job": emitted.of("Job")}.items():
         if emitted.plan.looks and not found:
-            yield rules.EMITTED_MISSING.result(f"the {kind} of the policy {emitted.plan.policy} is missing")
+            yield rules.EMITTED_MISSING.result(
+                f"the {kind} of the policy {emitted.plan.policy} is missing"
+            )
 
 
 def _parsed(text: str) -> object:
@@ -137,12 +152,20 @@ def _parsed(text: str) -> object:
 def _wake_ups(emitted: Emitted) -> Iterator[Result]:
     """Look for a CronJob that is not suspended for every edge; one that acts has to do what the policy says."""
     found = [
-        (item.get("spec", "schedule"), item.get("spec", "timeZone"), [] if emitted.plan.looks else _acts(item))
+        (
+            item.get("spec", "schedule"),
+            item.get("spec", "timeZone"),
+            [] if emitted.plan.looks else _acts(item),
+        )
         for item in emitted.of("CronJob")
         if item.get("spec", "suspend") is not True
     ]
     for look in emitted.plan.wake_ups:
-        acts = [] if look.suspends is None else kubectl.pod(emitted.plan, suspend=look.suspends).containers
+        acts = (
+            []
+            if look.suspends is None
+            else kubectl.pod(emitted.plan, suspend=look.suspends).containers
+        )
         if (look.schedule, look.time_zone, [act["args"] for act in acts]) not in found:
             yield rules.EMITTED_MISSING.result(
                 f'no active CronJob of the policy {emitted.plan.policy} has the schedule "{look.schedule}" '
@@ -154,7 +177,10 @@ def _acts(item: KubeObject) -> list[object]:
     """Return the arguments of each container of a CronJob."""
     containers = ("spec", "jobTemplate", "spec", "template", "spec", "containers")
     count = item.get(*containers)
-    return [item.get(*containers, i, "args") for i in range(len(count) if isinstance(count, list) else 0)]
+    return [
+        item.get(*containers, i, "args")
+        for i in range(len(count) if isinstance(count, list) else 0)
+    ]
 
 
 def _references(emitted: Emitted) -> Iterator[Result]:
@@ -164,11 +190,15 @@ def _references(emitted: Emitted) -> Iterator[Result]:
         pod = ("spec", "jobTemplate", "spec") if item.kind == "CronJob" else ("spec",)
         account = item.get(*pod, "template", "spec", "serviceAccountName")
         program = item.get(*pod, "template", "spec", "volumes", 0, "configMap", "name")
-        needed = [("ServiceAccount", account), *([("ConfigMap", program)] if emitted.plan.looks else [])]
+        needed = [
+            ("ServiceAccount", account),
+            *([("ConfigMap", program)] if emitted.plan.looks else []),
+        ]
         for kind, name in needed:
             if (kind, item.namespace, name) not in standing:
                 yield rules.REFERENCE_BROKEN.result(
-                    f'refers to the {kind} "{name}", which is not in {item.namespace}', ref=ref_of(item)
+                    f'refers to the {kind} "{name}", which is not in {item.namespace}',
+                    ref=ref_of(item),
                 )
 
 
@@ -179,7 +209,9 @@ def _beside(emitted: Emitted) -> Iterator[Result]:
         if not any(_says(item, manifest) for item in emitted.of(manifest["kind"])):
             message = f"the {manifest['kind']} of the policy {emitted.plan.policy} is missing, or not what it yields"
             yield rules.EMITTED_MISSING.result(message)
-    standing = {(item.kind, item.name) for item in emitted.items if item.namespace == emitted.plan.namespace}
+    standing = {
+        (item.kind, item.name) for item in emitted.items if item.namespace == emitted.plan.namespace
+    }
     for kind, name, message in _named(emitted.plan):
         if (kind, name) not in standing:
             yield rules.REFERENCE_BROKEN.result(message)
@@ -219,16 +251,24 @@ def _rights(emitted: Emitted) -> Iterator[Result]:
             yield _misplaced(emitted, target)
     loose = _loose(emitted.plan)
     for namespace, verbs, group, resource in sorted(loose):
-        found = [granted for role in bound if role.namespace == namespace for granted in _granted(role)]
+        found = [
+            granted for role in bound if role.namespace == namespace for granted in _granted(role)
+        ]
         if (list(verbs), (group, resource, ALL)) not in found:
-            message = f"no bound Role in {namespace} lets the gate {' and '.join(verbs)} {resource} there"
+            message = (
+                f"no bound Role in {namespace} lets the gate {' and '.join(verbs)} {resource} there"
+            )
             yield rules.RIGHTS_MISSING.result(message)
     named = {(target.group, target.resource, target.name) for target in wanted}
     for role in emitted.of("Role"):
         for verb_list, (group, resource, name) in _granted(role):
             turns = verb_list == ["get", "patch"] and (group, resource, name) in named
-            if not turns and not (name == ALL and (role.namespace, tuple(verb_list), group, resource) in loose):
-                message = f"grants {verb_list} on {group}/{resource}/{name}, more than the policy needs"
+            if not turns and not (
+                name == ALL and (role.namespace, tuple(verb_list), group, resource) in loose
+            ):
+                message = (
+                    f"grants {verb_list} on {group}/{resource}/{name}, more than the policy needs"
+                )
                 yield rules.RIGHTS_EXCESS.result(message, ref=ref_of(role))
 
 
@@ -247,13 +287,16 @@ def _bound(emitted: Emitted, role: KubeObject) -> bool:
     return any(
         binding.namespace == role.namespace
         and (binding.get("roleRef", "kind"), binding.get("roleRef", "name")) == ("Role", role.name)
-        and (binding.get("subjects", 0, "namespace"), binding.get("subjects", 0, "name")) in accounts
+        and (binding.get("subjects", 0, "namespace"), binding.get("subjects", 0, "name"))
+        in accounts
         for binding in emitted.of("RoleBinding")
     )
 
 
 def _grants(role: KubeObject, target: Target) -> bool:
-    return any(granted == (target.group, target.resource, target.name) for _, granted in _granted(role))
+    return any(
+        granted == (target.group, target.resource, target.name) for _, granted in _granted(role)
+    )
 
 
 def _granted(role: KubeObject) -> Iterator[tuple[list[str], tuple[str, str, str]]]:
@@ -261,7 +304,9 @@ def _granted(role: KubeObject) -> Iterator[tuple[list[str], tuple[str, str, str]
     found = role.get("rules")
     for i in range(len(found) if isinstance(found, list) else 0):
         names = _texts(role, "rules", i, "resourceNames") or [ALL]
-        groups, resources = (_texts(role, "rules", i, field) for field in ("apiGroups", "resources"))
+        groups, resources = (
+            _texts(role, "rules", i, field) for field in ("apiGroups", "resources")
+        )
         for granted in product(groups, resources, names):
             yield _texts(role, "rules", i, "verbs"), granted
 
@@ -273,7 +318,11 @@ def _texts(item: KubeObject, *path: str | int) -> list[str]:
 
 def _misplaced(emitted: Emitted, target: Target) -> Result:
     elsewhere = sorted({role.namespace for role in emitted.of("Role") if _grants(role, target)})
-    found = f"; the Role for it lies in {', '.join(elsewhere)}, moved there by a layer above" if elsewhere else ""
+    found = (
+        f"; the Role for it lies in {', '.join(elsewhere)}, moved there by a layer above"
+        if elsewhere
+        else ""
+    )
     return rules.RIGHTS_MISSING.result(
         f"no bound Role in {target.namespace} lets the gate turn {target}{found}; run the function in the outermost "
         "layer, or put no `namespace:` over its output"

@@ -12,7 +12,9 @@ from krm_windows.results import Result
 def forgotten(rendered: Iterable[bytes], new: Sequence[Timetable]) -> list[Result]:
     """Return what newer timetables leave shut of those among rendered manifests."""
     old = (timetables.read(KubeObject.parse(manifest)) for manifest in rendered)
-    return [result for found in old if found is not None for result in check(found, _heir(found, new))]
+    return [
+        result for found in old if found is not None for result in check(found, _heir(found, new))
+    ]
 
 
 def _heir(old: Timetable, new: Sequence[Timetable]) -> Timetable:
@@ -25,9 +27,7 @@ def check(old: Timetable, new: Timetable) -> Iterator[Result]:
     if old.state == "Open":
         return
     if old.policy not in (new.policy, *new.former_names):
-        message = (
-            f'must have "{old.policy}", as the policy was called: what was closed under that name would stay closed'
-        )
+        message = f'must have "{old.policy}", as the policy was called: what was closed under that name would stay closed'
         yield rules.FORMER_NAME.result(message, path="spec.formerNames", proposed=old.policy)
     kept = {_address(target) for target in (*new.targets, *new.released)}
     for target in old.targets:

@@ -79,7 +79,11 @@ def _never(facts: Facts, window: Rule, occurrences: Sequence[Span]) -> Iterator[
         message = f"does not come once from {facts.first} to {facts.last}: change `opens`, or audit more years"
         yield findings.at(rules.WINDOW_NEVER_OPENS, window.name, message, facts.first)
         return
-    parts = [part for each in occurrences for part in timeline(facts.timetable, *map(facts.instant, each.edges))]
+    parts = [
+        part
+        for each in occurrences
+        for part in timeline(facts.timetable, *map(facts.instant, each.edges))
+    ]
     if any(part.open for part in parts):
         return  # by an override, which is told in its place
     shut = ", ".join(parts[0].rules) if parts else ""
@@ -90,7 +94,9 @@ def _never(facts: Facts, window: Rule, occurrences: Sequence[Span]) -> Iterator[
     yield findings.at(rules.WINDOW_NEVER_OPENS, window.name, message, occurrences[0].begins)
 
 
-def _lengths(facts: Facts, window: Rule, occurrences: Sequence[Span], delays: Delays) -> Iterator[Result]:
+def _lengths(
+    facts: Facts, window: Rule, occurrences: Sequence[Span], delays: Delays
+) -> Iterator[Result]:
     """Compare the whole occurrences of a window with each other and with what a look takes."""
     looked = facts.looked_at(window)
     whole = sorted(
@@ -103,8 +109,14 @@ def _lengths(facts: Facts, window: Rule, occurrences: Sequence[Span], delays: De
     early, least = facts.timetable.closes_early, delays.longest
     if longest.length > 2 * shortest.length:
         yield _unequal(window, longest.begins, longest.length, shortest.length)
-    if shortest.length - early < max(least, _MINUTE) and not _is_prolonged(facts, shortest, early + least):
-        yield _early(window, shortest, early) if shortest.length <= early else _short(window, shortest, early, delays)
+    if shortest.length - early < max(least, _MINUTE) and not _is_prolonged(
+        facts, shortest, early + least
+    ):
+        yield (
+            _early(window, shortest, early)
+            if shortest.length <= early
+            else _short(window, shortest, early, delays)
+        )
 
 
 def _is_prolonged(facts: Facts, occurrence: Span, least: timedelta) -> bool:

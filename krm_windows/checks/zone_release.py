@@ -21,7 +21,11 @@ def recorded(items: Iterable[KubeObject], plan: Plan) -> ZoneRules | None:
     """Return the rules that a timetable of the policy carries among manifests; None where there is none to read."""
     for item in items:
         timetable = timetables.read(item)
-        if timetable and timetable.policy in plan.own_names and timetable.time_zone == plan.timetable.time_zone:
+        if (
+            timetable
+            and timetable.policy in plan.own_names
+            and timetable.time_zone == plan.timetable.time_zone
+        ):
             return timetable.zone_rules
     return None
 
@@ -64,7 +68,10 @@ def _agree(one: ZoneRules, other: ZoneRules | None) -> bool:
 
 def _first_difference(old: ZoneRules, new: ZoneRules) -> str:
     """Name the earliest transition that only one of two has."""
-    gone, come = set(old.transitions) - set(new.transitions), set(new.transitions) - set(old.transitions)
+    gone, come = (
+        set(old.transitions) - set(new.transitions),
+        set(new.transitions) - set(old.transitions),
+    )
     differing = sorted(gone | come)
     if not differing:
         return f"{old.rule} became {new.rule}"

@@ -34,7 +34,10 @@ class Bond:
 def check(spec: Spec, partition: Partition) -> tuple[list[Result], list[Finding]]:
     """Return what is to be said of the references across classes, and of acknowledgements that are of none."""
     bonds = list(find(partition))
-    used = [[i for i, known in enumerate(spec.acknowledge) if _is_of(known.referrer, known.to, bond)] for bond in bonds]
+    used = [
+        [i for i, known in enumerate(spec.acknowledge) if _is_of(known.referrer, known.to, bond)]
+        for bond in bonds
+    ]
     results = [
         _result(bond, lost=lost)
         for bond, known in zip(bonds, used, strict=True)
@@ -61,7 +64,11 @@ def _by_field(placements: Iterable[Placement]) -> Iterator[Bond]:
             named[placement.resource.kind, name].append(placement)
     for referrer in placements:
         for reference in references.of(referrer.resource.item, referrer.resource.namespace):
-            meant = [to for to in named.get((reference.kind, reference.name), ()) if reference.means(to.resource)]
+            meant = [
+                to
+                for to in named.get((reference.kind, reference.name), ())
+                if reference.means(to.resource)
+            ]
             alike = [to for to in meant if _around(to) == _around(referrer)]
             yield from (Bond(referrer, reference.path, reference.name, to) for to in alike or meant)
 
@@ -78,18 +85,27 @@ def _by_hash(placements: Iterable[Placement]) -> Iterator[Bond]:
     for referrer in placements:
         item = referrer.resource.item
         for to in hashed:
-            if to is not referrer and _share_namespace(referrer, to) and item.mentions(to.resource.name):
+            if (
+                to is not referrer
+                and _share_namespace(referrer, to)
+                and item.mentions(to.resource.name)
+            ):
                 for path in references.occurrences(item.node, to.resource.name):
                     yield Bond(referrer, path, to.resource.name, to)
 
 
 def _share_namespace(one: Placement, other: Placement) -> bool:
     """Whether two resources are in one namespace; one that is not said yet may be any."""
-    return "" in (namespaces := {one.resource.namespace, other.resource.namespace}) or len(namespaces) == 1
+    return (
+        "" in (namespaces := {one.resource.namespace, other.resource.namespace})
+        or len(namespaces) == 1
+    )
 
 
 def _is_of(referrer: str, to: str, bond: Bond) -> bool:
-    return selection.is_at(referrer, bond.referrer.resource) and selection.is_at(to, bond.to.resource)
+    return selection.is_at(referrer, bond.referrer.resource) and selection.is_at(
+        to, bond.to.resource
+    )
 
 
 def _result(bond: Bond, *, lost: bool) -> Result:
@@ -112,14 +128,20 @@ def _result(bond: Bond, *, lost: bool) -> Result:
         rule, why = rules.REFERENCE_AHEAD, "which is applied later and may not be there yet"
     else:
         rule, why = rules.REFERENCE_BENEATH, "which changes beneath it"
-    return referrer.resource.result(rule, f"{between}, {why}", path=bond.path, current=to.resource.name)
+    return referrer.resource.result(
+        rule, f"{between}, {why}", path=bond.path, current=to.resource.name
+    )
 
 
 def _unused(spec: Spec, used: set[int], partition: Partition) -> Iterator[Finding]:
     """Yield the acknowledgements that are of no bond, but for those of objects that are in another base altogether."""
     resources = [placement.resource for placement in partition.placements]
     for i, known in enumerate(spec.acknowledge):
-        here = any(selection.is_at(address, found) for address in (known.referrer, known.to) for found in resources)
+        here = any(
+            selection.is_at(address, found)
+            for address in (known.referrer, known.to)
+            for found in resources
+        )
         if here and i not in used:
             must = f"is of no reference across classes: {known.referrer} to {known.to}; remove it, or correct the names"
             yield Finding(rules.ACKNOWLEDGE_UNUSED, must, path=f"spec.acknowledge[{i}]")

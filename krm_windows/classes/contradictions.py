@@ -43,14 +43,22 @@ def _doubled(names: list[str | None]) -> Iterator[Finding]:
     seen: set[str] = set()
     for i, name in enumerate(names):
         if name and name in seen:
-            yield Finding(rules.CLASS_DUPLICATE, "must be the name of one class", name, path=f"spec.classes[{i}].name")
+            yield Finding(
+                rules.CLASS_DUPLICATE,
+                "must be the name of one class",
+                name,
+                path=f"spec.classes[{i}].name",
+            )
         seen.update({name} if name else ())
 
 
 def _undeclared(spec: Tree, known: list[str]) -> Iterator[Finding]:
     """Yield every class that is named and not declared; where none is, that is trouble enough."""
     named = {f"spec.{field}": text_at(spec, field) for field in ("default", "keep")}
-    named |= {f"spec.rules[{i}].class": text_at(rule, "class") for i, rule in enumerate(_list(spec, "rules"))}
+    named |= {
+        f"spec.rules[{i}].class": text_at(rule, "class")
+        for i, rule in enumerate(_list(spec, "rules"))
+    }
     for path, name in named.items():
         if name and known and name not in known:
             yield undeclared(name, known, path)
@@ -66,9 +74,14 @@ def _unreachable(trees: list[Tree]) -> Iterator[Finding]:
     if len(found) > _COMPARED or sum(map(_globs, found.values())) > _COMPARED:
         return  # each is compared with all before it: of so many, those that nothing is left for are not sought
     for i, rule in found.items():
-        before = next((j for j in found if j < i and j not in empty and selection.covers(found[j], rule)), None)
+        before = next(
+            (j for j in found if j < i and j not in empty and selection.covers(found[j], rule)),
+            None,
+        )
         if before is not None and i not in empty:
-            must = f"must match something that spec.rules[{before}] does not, which decides before it"
+            must = (
+                f"must match something that spec.rules[{before}] does not, which decides before it"
+            )
             yield Finding(rules.RULE_UNREACHABLE, must, path=f"spec.rules[{i}]")
 
 

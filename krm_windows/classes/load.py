@@ -21,4 +21,6 @@ def load(node: Node, *, file: File | None = None) -> tuple[ChangeClasses | None,
     except ValidationError as error:
         found += errors.findings(error, ChangeClasses)
     ref = texts.ref(tree, API_VERSION, KIND)
-    return None if found else classes, sort(finding.result(finding.path, ref, file) for finding in found)
+    return None if found else classes, sort(
+        finding.result(finding.path, ref, file) for finding in found
+    )

@@ -17,9 +17,16 @@ _GLOB = r"[A-Za-z0-9._:*-]+"
 
 KindName = Annotated[
     str,
-    *fields.named(_KIND, 317, "must be a kind as objects have it: ConfigMap, Service.serving.knative.dev", ("string",)),
+    *fields.named(
+        _KIND,
+        317,
+        "must be a kind as objects have it: ConfigMap, Service.serving.knative.dev",
+        ("string",),
+    ),
 ]
-Glob = Annotated[str, *fields.named(_GLOB, 253, "must be a name, in which * stands for any characters")]
+Glob = Annotated[
+    str, *fields.named(_GLOB, 253, "must be a name, in which * stands for any characters")
+]
 Address = Annotated[
     str,
     *fields.named(
@@ -42,7 +49,9 @@ class Metadata(Part):
 class ChangeClass(Part):
     """A class of changes: what is reconciled together."""
 
-    name: fields.Label = Field(description="The name, which becomes part of a path and of a Flux Kustomization's name.")
+    name: fields.Label = Field(
+        description="The name, which becomes part of a path and of a Flux Kustomization's name."
+    )
     policy: fields.PolicyName | None = Field(
         default=None,
         description="The WindowPolicy that gates the class, as namespace/name; default: none does.",
@@ -66,7 +75,9 @@ class ClassRule(Part):
 
     change_class: fields.Label = Field(alias="class", description="The class of what matches.")
     kinds: tuple[KindName, ...] | None = Field(
-        default=None, min_length=1, description="Any of these kinds, with the group behind a dot where two share one."
+        default=None,
+        min_length=1,
+        description="Any of these kinds, with the group behind a dot where two share one.",
     )
     names: tuple[Glob, ...] | None = Field(
         default=None,
@@ -74,7 +85,9 @@ class ClassRule(Part):
         description="Any of these names, without the hash that kustomize appends; `*` stands for any characters.",
     )
     namespaces: tuple[Glob, ...] | None = Field(
-        default=None, min_length=1, description="Any of these namespaces; `*` stands for any characters."
+        default=None,
+        min_length=1,
+        description="Any of these namespaces; `*` stands for any characters.",
     )
     match_labels: dict[fields.Text, fields.AnyText] = Field(
         default_factory=dict, description="Labels that it has to have, all of them."
@@ -87,24 +100,32 @@ class ClassRule(Part):
 class Acknowledgement(Part):
     """A reference from one class into another that is meant."""
 
-    referrer: Address = Field(alias="from", description="What refers, as `Kind/namespace/name`; `*` may stand in both.")
+    referrer: Address = Field(
+        alias="from", description="What refers, as `Kind/namespace/name`; `*` may stand in both."
+    )
     to: Address = Field(description="What it refers to, likewise.")
-    reason: fields.Text = Field(description="Why nothing breaks when one of the two changes without the other.")
+    reason: fields.Text = Field(
+        description="Why nothing breaks when one of the two changes without the other."
+    )
 
 
 class Spec(Part):
     """Which resource is in which class."""
 
     classes: tuple[ChangeClass, ...] = Field(
-        min_length=1, description="The classes, the earliest first: one may rely on those before it."
+        min_length=1,
+        description="The classes, the earliest first: one may rely on those before it.",
     )
     default: fields.Label = Field(description="The class of every resource that no rule matches.")
-    rules: tuple[ClassRule, ...] = Field(default=(), description="The first that matches a resource says its class.")
+    rules: tuple[ClassRule, ...] = Field(
+        default=(), description="The first that matches a resource says its class."
+    )
     acknowledge: tuple[Acknowledgement, ...] = Field(
         default=(), description="References across classes that are meant to be."
     )
     keep: fields.Label | None = Field(
-        default=None, description="Return the resources of this class only; default: all, annotated with their class."
+        default=None,
+        description="Return the resources of this class only; default: all, annotated with their class.",
     )
 
 

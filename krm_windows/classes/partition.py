@@ -54,7 +54,9 @@ class Partition:
 
     def of(self, change_class: str) -> list[Placement]:
         """Return what is in a class, in order."""
-        return [placement for placement in self.placements if placement.change_class == change_class]
+        return [
+            placement for placement in self.placements if placement.change_class == change_class
+        ]
 
 
 def divide(spec: Spec, items: Iterable[KubeObject]) -> Partition:
@@ -63,7 +65,12 @@ def divide(spec: Spec, items: Iterable[KubeObject]) -> Partition:
     first = [_place(spec, resource) for resource in resources]
     needs = _earliest(first)
     placed = [_settled(placement, needs) for placement in first]
-    results = [*_unknown(spec, resources), *_lists(resources), *_doubled(resources), *_too_late(placed)]
+    results = [
+        *_unknown(spec, resources),
+        *_lists(resources),
+        *_doubled(resources),
+        *_too_late(placed),
+    ]
     return Partition(tuple(placed), tuple(results))
 
 
@@ -76,7 +83,9 @@ def _place(spec: Spec, resource: Resource) -> Placement:
     """Put a resource where annotation, rules and default say; an unknown annotation is reported elsewhere."""
     names = [declared.name for declared in spec.classes]
     annotated = resource.item.annotations.get(CHANGE_CLASS)
-    matched = next((i for i, rule in enumerate(spec.rules) if selection.matches(rule, resource)), None)
+    matched = next(
+        (i for i, rule in enumerate(spec.rules) if selection.matches(rule, resource)), None
+    )
     if annotated in names:
         return Placement(resource, annotated, names.index(annotated), Reason.ANNOTATION, matched)
     name = spec.default if matched is None else spec.rules[matched].change_class
@@ -116,7 +125,13 @@ def _settled(placement: Placement, needs: dict[Key, Placement]) -> Placement:
     if user.rank > placement.rank and placement.reason is not Reason.DEFAULT:
         return placement
     reason = placement.reason if placement.reason is Reason.ANNOTATION else Reason.NEEDED
-    return replace(placement, change_class=user.change_class, rank=user.rank, reason=reason, needed_by=user.resource)
+    return replace(
+        placement,
+        change_class=user.change_class,
+        rank=user.rank,
+        reason=reason,
+        needed_by=user.resource,
+    )
 
 
 def _unknown(spec: Spec, resources: Iterable[Resource]) -> Iterator[Result]:
@@ -124,7 +139,9 @@ def _unknown(spec: Spec, resources: Iterable[Resource]) -> Iterator[Result]:
     for resource in resources:
         annotated = resource.item.annotations.get(CHANGE_CLASS)
         if annotated is not None and annotated not in names:
-            yield undeclared(annotated, names, _ANNOTATION).result(_ANNOTATION, resource.ref, resource.file)
+            yield undeclared(annotated, names, _ANNOTATION).result(
+                _ANNOTATION, resource.ref, resource.file
+            )
 
 
 def _lists(resources: Iterable[Resource]) -> Iterator[Result]:
@@ -141,7 +158,9 @@ def _doubled(resources: Iterable[Resource]) -> Iterator[Result]:
         key = (resource.group, resource.kind, resource.namespace, resource.name)
         if key in seen and resource.name:
             message = "must stand among the resources once: two classes would manage it, or one the wrong version"
-            yield resource.result(rules.OBJECT_DUPLICATE, message, path="metadata.name", current=resource.name)
+            yield resource.result(
+                rules.OBJECT_DUPLICATE, message, path="metadata.name", current=resource.name
+            )
         seen.add(key)
 
 
@@ -161,4 +180,6 @@ def _too_late(placements: Iterable[Placement]) -> Iterator[Result]:
 
 def title(resource: Resource) -> str:
     """Return a resource in words: kind, namespace and name."""
-    return f"{resource.kind} {'/'.join(part for part in (resource.namespace, resource.name) if part)}"
+    return (
+        f"{resource.kind} {'/'.join(part for part in (resource.namespace, resource.name) if part)}"
+    )

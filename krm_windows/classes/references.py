@@ -27,7 +27,10 @@ _OF_PODS: tuple[tuple[str, str], ...] = (
     ("runtimeClassName", "RuntimeClass"),
     *((f"{containers}.*.envFrom.*.configMapRef", "ConfigMap") for containers in _CONTAINERS),
     *((f"{containers}.*.envFrom.*.secretRef", "Secret") for containers in _CONTAINERS),
-    *((f"{containers}.*.env.*.valueFrom.configMapKeyRef", "ConfigMap") for containers in _CONTAINERS),
+    *(
+        (f"{containers}.*.env.*.valueFrom.configMapKeyRef", "ConfigMap")
+        for containers in _CONTAINERS
+    ),
     *((f"{containers}.*.env.*.valueFrom.secretKeyRef", "Secret") for containers in _CONTAINERS),
 )
 _ROUTE = (("spec.parentRefs.*", "Gateway"), ("spec.rules.*.backendRefs.*", "Service"))
@@ -39,7 +42,10 @@ _OF_KINDS: dict[str, tuple[tuple[str, str], ...]] = {
     "Bucket": _SOURCE,
     "ClusterRoleBinding": _BINDING,
     "CustomResourceDefinition": (("spec.conversion.webhook.clientConfig.service", "Service"),),
-    "Gateway": (("spec.gatewayClassName", "GatewayClass"), ("spec.listeners.*.tls.certificateRefs.*", "Secret")),
+    "Gateway": (
+        ("spec.gatewayClassName", "GatewayClass"),
+        ("spec.listeners.*.tls.certificateRefs.*", "Secret"),
+    ),
     "GitRepository": _SOURCE,
     "GRPCRoute": _ROUTE,
     "HelmRelease": (
@@ -63,7 +69,10 @@ _OF_KINDS: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "MutatingWebhookConfiguration": _WEBHOOKS,
     "OCIRepository": _SOURCE,
-    "PersistentVolumeClaim": (("spec.storageClassName", "StorageClass"), ("spec.volumeName", "PersistentVolume")),
+    "PersistentVolumeClaim": (
+        ("spec.storageClassName", "StorageClass"),
+        ("spec.volumeName", "PersistentVolume"),
+    ),
     "RoleBinding": _BINDING,
     "ServiceAccount": (("secrets.*", "Secret"), ("imagePullSecrets.*", "Secret")),
     "StatefulSet": (("spec.serviceName", "Service"),),
@@ -137,9 +146,18 @@ def _walk(node: Node | None, steps: list[str], path: str) -> Iterator[tuple[str,
 def _reference(path: str, node: Node, kind: str, namespace: str) -> Reference:
     if isinstance(node, Scalar):
         return Reference(path, kind, node.text, None, namespace)
-    said = {key: _text(node, key) for key in ("apiVersion", "apiGroup", "group", "kind", "name", "namespace")}
-    group = group_of(said["apiVersion"]) if said["apiVersion"] else said["apiGroup"] or said["group"] or None
-    return Reference(f"{path}.name", said["kind"] or kind, said["name"], group, said["namespace"] or namespace)
+    said = {
+        key: _text(node, key)
+        for key in ("apiVersion", "apiGroup", "group", "kind", "name", "namespace")
+    }
+    group = (
+        group_of(said["apiVersion"])
+        if said["apiVersion"]
+        else said["apiGroup"] or said["group"] or None
+    )
+    return Reference(
+        f"{path}.name", said["kind"] or kind, said["name"], group, said["namespace"] or namespace
+    )
 
 
 def _text(node: Node, key: str) -> str:

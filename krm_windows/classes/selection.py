@@ -21,7 +21,9 @@ def matches(rule: ClassRule, resource: Resource) -> bool:
         and _any_like(rule.names, generated.base_name(resource))
         and _any_like(rule.namespaces, resource.namespace)
         and (not rule.match_labels or rule.match_labels.items() <= item.labels.items())
-        and (not rule.match_annotations or rule.match_annotations.items() <= item.annotations.items())
+        and (
+            not rule.match_annotations or rule.match_annotations.items() <= item.annotations.items()
+        )
     )
 
 

@@ -29,13 +29,17 @@ def cache(checked: Path, given: Path | None) -> Cache | None:
     Raises InputError where it lies in what is checked, whose authors could fill it.
     """
     places = {"XDG_CACHE_HOME": "~/.cache", "XDG_STATE_HOME": "~/.local/state"}
-    own, state = (Path(os.environ.get(name) or default).expanduser() for name, default in places.items())
+    own, state = (
+        Path(os.environ.get(name) or default).expanduser() for name, default in places.items()
+    )
     place = (given or own / _NAME).absolute()
     key = state.absolute() / _NAME / "cache-key"
     top = repository(checked)
     for path, what in ((place, "--cache"), (key, "the key of the cache (XDG_STATE_HOME)")):
         if path.resolve().is_relative_to(top):
-            raise InputError(f"{path}: {what} must not lie in {top}, whose authors could fill it; or use --no-cache")
+            raise InputError(
+                f"{path}: {what} must not lie in {top}, whose authors could fill it; or use --no-cache"
+            )
     if given is not None:
         return Cache(place, key)
     with suppress(OSError):

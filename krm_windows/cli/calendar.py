@@ -13,10 +13,16 @@ from krm_windows.preview.versions import Choice
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
-    parser.add_argument("policy", metavar="POLICY", nargs="+", help="a file with a WindowPolicy, or - for stdin")
+    parser.add_argument(
+        "policy", metavar="POLICY", nargs="+", help="a file with a WindowPolicy, or - for stdin"
+    )
     times.options(parser, days=7)
-    parser.add_argument("--all-clusters", action="store_true", help="every cluster that a policy names")
-    parser.add_argument("-o", "--output", choices=FORMATS, default="text", help="the form (default: text)")
+    parser.add_argument(
+        "--all-clusters", action="store_true", help="every cluster that a policy names"
+    )
+    parser.add_argument(
+        "-o", "--output", choices=FORMATS, default="text", help="the form (default: text)"
+    )
     previews.options(parser)
 
 

@@ -24,11 +24,20 @@ _MOST_YEARS = 20
 def options(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
     parser.add_argument(
-        "policies", metavar="POLICY", nargs="*", help="the file of a WindowPolicy, or - for standard input"
+        "policies",
+        metavar="POLICY",
+        nargs="*",
+        help="the file of a WindowPolicy, or - for standard input",
     )
-    parser.add_argument("--from", dest="first", type=_date, metavar="DATE", help="the first day (default: today)")
     parser.add_argument(
-        "--years", type=_years, default=YEARS, metavar="N", help=f"how many years are audited (default: {YEARS})"
+        "--from", dest="first", type=_date, metavar="DATE", help="the first day (default: today)"
+    )
+    parser.add_argument(
+        "--years",
+        type=_years,
+        default=YEARS,
+        metavar="N",
+        help=f"how many years are audited (default: {YEARS})",
     )
     parser.add_argument(
         "--max-closed",
@@ -37,10 +46,18 @@ def options(parser: argparse.ArgumentParser) -> None:
         metavar="DAYS",
         help=f"how many days in a row may be closed (default: {MAX_CLOSED // _DAY})",
     )
-    parser.add_argument("--cluster", metavar="NAME", help="the cluster (default: the policy's buildFor)")
-    parser.add_argument("--all-clusters", action="store_true", help="every cluster that the policy names")
-    parser.add_argument("--resources", metavar="DIR", help="where `closesEarly: auto` finds the targets' timeouts")
-    parser.add_argument("-o", "--output", choices=FORMATS, default="text", help="the form (default: text)")
+    parser.add_argument(
+        "--cluster", metavar="NAME", help="the cluster (default: the policy's buildFor)"
+    )
+    parser.add_argument(
+        "--all-clusters", action="store_true", help="every cluster that the policy names"
+    )
+    parser.add_argument(
+        "--resources", metavar="DIR", help="where `closesEarly: auto` finds the targets' timeouts"
+    )
+    parser.add_argument(
+        "-o", "--output", choices=FORMATS, default="text", help="the form (default: text)"
+    )
     repository.options(parser)
     report.options(parser)
 
@@ -52,7 +69,9 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     chosen.check(arguments)
     if arguments.repo is not None:
         if arguments.cluster is not None or arguments.all_clusters:
-            raise InputError("--cluster, as --all-clusters, is about a POLICY; with --repo give --clusters GLOB")
+            raise InputError(
+                "--cluster, as --all-clusters, is about a POLICY; with --repo give --clusters GLOB"
+            )
         return repository.run(arguments)
     configs = {path: inputs.policy(path) for path in arguments.policies}
     items = seen.resources(arguments.resources) if arguments.resources else []
@@ -74,14 +93,18 @@ def run(arguments: argparse.Namespace) -> ExitCode:
 def _rendered(policies: Sequence[str]) -> dict[Claim, None]:
     """Return what was rendered anywhere around the files of some policies, each once."""
     folders = dict.fromkeys(Path(path).parent for path in policies if path != inputs.STDIN)
-    return dict.fromkeys(claim for folder in folders for claim in Elsewhere(folder / "windows").claims)
+    return dict.fromkeys(
+        claim for folder in folders for claim in Elsewhere(folder / "windows").claims
+    )
 
 
 def _date(text: str) -> date:
     try:
         day = date.fromisoformat(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"must be a date such as 2026-12-20, got {text!r}") from None
+        raise argparse.ArgumentTypeError(
+            f"must be a date such as 2026-12-20, got {text!r}"
+        ) from None
     return times.possible(day, text)
 
 

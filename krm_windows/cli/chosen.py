@@ -11,4 +11,6 @@ def check(arguments: argparse.Namespace, *others: str) -> None:
         return
     for option in ("--all-clusters", *others):
         if getattr(arguments, option.removeprefix("--").replace("-", "_")):
-            raise InputError(f"--cluster is about one cluster, {option} about more: give one of the two")
+            raise InputError(
+                f"--cluster is about one cluster, {option} about more: give one of the two"
+            )

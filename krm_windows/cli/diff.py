@@ -14,11 +14,17 @@ from krm_windows.results import Result, sort
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
-    parser.add_argument("old", metavar="OLD", help="the file of the WindowPolicy as it was, or - for standard input")
+    parser.add_argument(
+        "old", metavar="OLD", help="the file of the WindowPolicy as it was, or - for standard input"
+    )
     parser.add_argument("new", metavar="NEW", help="the file of the WindowPolicy as it is to be")
     times.options(parser, days=28)
     parser.add_argument(
-        "-o", "--output", choices=("text", "json", "markdown"), default="text", help="the form (default: text)"
+        "-o",
+        "--output",
+        choices=("text", "json", "markdown"),
+        default="text",
+        help="the form (default: text)",
     )
     previews.options(parser, cluster="default: every cluster that either policy names")
 
@@ -35,7 +41,9 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     return report.show(results, strict=arguments.strict)
 
 
-def _show(every: Sequence[Difference], results: Sequence[Result], arguments: argparse.Namespace) -> None:
+def _show(
+    every: Sequence[Difference], results: Sequence[Result], arguments: argparse.Namespace
+) -> None:
     if arguments.output == "text":
         output.show(changes.text(every))
     elif arguments.output == "markdown":

@@ -10,7 +10,9 @@ from krm_windows.preview.versions import Choice
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
-    parser.add_argument("policy", metavar="POLICY", help="the file of the WindowPolicy, or - for standard input")
+    parser.add_argument(
+        "policy", metavar="POLICY", help="the file of the WindowPolicy, or - for standard input"
+    )
     previews.options(parser)
 
 

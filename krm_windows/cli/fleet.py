@@ -30,7 +30,9 @@ from krm_windows.workspace.processes import MOST, spread
 from krm_windows.workspace.reading import SUFFIXES
 
 # What a fleet is rendered to, below its directory: files of ours that are about to be written again.
-_OWN = re.compile(f"{layout.WINDOW}/.*|{layout.CLUSTERS}/[^/]+/(?:{layout.WINDOW}|{layout.DELIVERY})/.*")
+_OWN = re.compile(
+    f"{layout.WINDOW}/.*|{layout.CLUSTERS}/[^/]+/(?:{layout.WINDOW}|{layout.DELIVERY})/.*"
+)
 CLUSTER = "{cluster}"
 _LISTED = 3
 
@@ -38,18 +40,34 @@ _LISTED = 3
 def options(parser: argparse.ArgumentParser) -> None:
     """Declare the options that are about many clusters."""
     group = parser.add_argument_group("many clusters at once")
-    group.add_argument("--all-clusters", action="store_true", help="render for every cluster that the policies name")
     group.add_argument(
-        "--clusters", type=Path, metavar="DIR", help="render for each file or directory in DIR, of policies or patches"
+        "--all-clusters",
+        action="store_true",
+        help="render for every cluster that the policies name",
     )
     group.add_argument(
-        "--layout", choices=("overlays", "flat"), default="overlays", help="a base and patches, or complete objects"
+        "--clusters",
+        type=Path,
+        metavar="DIR",
+        help="render for each file or directory in DIR, of policies or patches",
     )
     group.add_argument(
-        "--flux-kustomizations", metavar="FILE", help="write the Kustomization that delivers each too, made of this one"
+        "--layout",
+        choices=("overlays", "flat"),
+        default="overlays",
+        help="a base and patches, or complete objects",
     )
-    group.add_argument("-j", "--jobs", type=_count, default=1, metavar="N", help="share the work among N processes")
-    group.add_argument("--shard", type=shards.parse, metavar="I/N", help="render the I-th of N parts")
+    group.add_argument(
+        "--flux-kustomizations",
+        metavar="FILE",
+        help="write the Kustomization that delivers each too, made of this one",
+    )
+    group.add_argument(
+        "-j", "--jobs", type=_count, default=1, metavar="N", help="share the work among N processes"
+    )
+    group.add_argument(
+        "--shard", type=shards.parse, metavar="I/N", help="render the I-th of N parts"
+    )
 
 
 def _count(text: str) -> int:
@@ -73,7 +91,9 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         if not arguments.check:
             stack.enter_context(locks.part(arguments.output, shard.index, shard.count))
         names = list(filter(shard.has, renewal.clusters()))
-        for outcome in _outcomes(renewal, base.files if shard.has_base else None, names, arguments.jobs):
+        for outcome in _outcomes(
+            renewal, base.files if shard.has_base else None, names, arguments.jobs
+        ):
             output.show(outcome.diff)
             stale |= arguments.check and outcome.changed
             found.add(outcome)
@@ -83,7 +103,9 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     return ExitCode.ERROR if stale else code
 
 
-def _outcomes(renewal: Renewal, base: Files | None, names: Sequence[str], jobs: int) -> Iterator[Outcome]:
+def _outcomes(
+    renewal: Renewal, base: Files | None, names: Sequence[str], jobs: int
+) -> Iterator[Outcome]:
     if base is not None:
         yield renewal.base(base)
     yield from progress.bar(spread(renewal.cluster, names, jobs), len(names))
@@ -117,10 +139,16 @@ def _in(clusters: Sequence[str]) -> str:
 def _fleet(arguments: argparse.Namespace, shared: Sequence[KubeObject]) -> Fleet:
     own = _clusters(arguments.clusters) if arguments.clusters else {}
     members = _members(shared, own)
-    named = {name for member in members for name in member.named} if arguments.all_clusters else set()
-    clusters = sorted(cluster for cluster in {*own, *named} if any(member.reaches(cluster) for member in members))
+    named = (
+        {name for member in members for name in member.named} if arguments.all_clusters else set()
+    )
+    clusters = sorted(
+        cluster for cluster in {*own, *named} if any(member.reaches(cluster) for member in members)
+    )
     if not clusters:
-        raise InputError("there is no cluster: the policies name none, and there is none in --clusters")
+        raise InputError(
+            "there is no cluster: the policies name none, and there is none in --clusters"
+        )
     return Fleet(
         members=members,
         clusters=tuple(clusters),
@@ -129,7 +157,9 @@ def _fleet(arguments: argparse.Namespace, shared: Sequence[KubeObject]) -> Fleet
         sees=arguments.resources is not None,
         apart=CLUSTER in (arguments.resources or ""),
         uninstalls=arguments.uninstall,
-        delivery=_template(arguments.flux_kustomizations) if arguments.flux_kustomizations else None,
+        delivery=_template(arguments.flux_kustomizations)
+        if arguments.flux_kustomizations
+        else None,
         elsewhere=_elsewhere(arguments.output),
     )
 
@@ -161,13 +191,19 @@ def _clusters(folder: Path) -> dict[str, list[KubeObject]]:
         if not path.resolve().is_relative_to(folder.resolve()):
             raise InputError(f"{path}: leads out of {folder}, whose files alone are read")
         if not re.fullmatch(fields.LABEL, name):
-            raise InputError(f"{path}: {name!r} is no name of a cluster, which is a-z, 0-9 and, between them, -")
-        policies = (item for item in inputs.resources(str(path), without=_is_rendered) if item.kind == KIND)
+            raise InputError(
+                f"{path}: {name!r} is no name of a cluster, which is a-z, 0-9 and, between them, -"
+            )
+        policies = (
+            item for item in inputs.resources(str(path), without=_is_rendered) if item.kind == KIND
+        )
         found.setdefault(name, []).extend(policies)
     return found
 
 
-def _members(shared: Sequence[KubeObject], own: Mapping[str, Sequence[KubeObject]]) -> tuple[Member, ...]:
+def _members(
+    shared: Sequence[KubeObject], own: Mapping[str, Sequence[KubeObject]]
+) -> tuple[Member, ...]:
     """Return the policies, each with those of its documents that are about single clusters, by name."""
     policies = {_address(policy): policy for policy in shared}
     if len(policies) < len(shared):
@@ -190,7 +226,9 @@ def _meant(document: KubeObject, policies: Mapping[tuple[str, str], KubeObject])
     """Return the policy that a document of a cluster is about; one that names no namespace may leave it out."""
     if document.namespace:
         return _address(document)
-    return next((address for address in policies if address[1] == document.name), _address(document))
+    return next(
+        (address for address in policies if address[1] == document.name), _address(document)
+    )
 
 
 def _resources(path: str | None) -> Callable[[str | None], list[KubeObject]]:

@@ -13,8 +13,12 @@ NEEDS = "pip install 'holidays>=0.80,<1'"
 def options(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
     parser.add_argument("country", metavar="COUNTRY", help="the ISO 3166 code, such as DE")
-    parser.add_argument("--subdivision", metavar="S", help="a state, province or canton, such as BY")
-    parser.add_argument("--language", metavar="L", default="en_US", help="of the reasons (default: en_US)")
+    parser.add_argument(
+        "--subdivision", metavar="S", help="a state, province or canton, such as BY"
+    )
+    parser.add_argument(
+        "--language", metavar="L", default="en_US", help="of the reasons (default: en_US)"
+    )
     years.options(parser)
 
 
@@ -25,7 +29,12 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     except ModuleNotFoundError as error:
         raise InputError(f"`holidays` needs a package more: {NEEDS}") from error
     try:
-        place = (arguments.country, arguments.subdivision, years.chosen(arguments), arguments.language)
+        place = (
+            arguments.country,
+            arguments.subdivision,
+            years.chosen(arguments),
+            arguments.language,
+        )
         output.show(entries.render(public.entries(*place)))
     except (public.UnknownPlaceError, ValueError) as error:
         raise InputError(str(error)) from error

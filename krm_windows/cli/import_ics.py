@@ -12,7 +12,9 @@ NEEDS = "pip install 'icalendar>=6.1,<8' 'recurring-ical-events>=3.8,<4'"
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
-    parser.add_argument("file", metavar="FILE", help="a calendar (RFC 5545), or - for standard input")
+    parser.add_argument(
+        "file", metavar="FILE", help="a calendar (RFC 5545), or - for standard input"
+    )
     years.options(parser)
 
 

@@ -112,11 +112,15 @@ def _version(arguments: Sequence[str]) -> str:
 
 def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     parser = output.Parser(
-        prog="krm-windows", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog="krm-windows",
+        description=DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=_version(arguments))
     _debug(parser, default=False)
-    parser.add_argument("--strict", action="store_true", help="as a function: exit 1 on warnings too")
+    parser.add_argument(
+        "--strict", action="store_true", help="as a function: exit 1 on warnings too"
+    )
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     for name, summary in COMMANDS.items():
         command = commands.add_parser(name, help=summary, description=summary)
@@ -129,4 +133,9 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
 
 
 def _debug(parser: argparse.ArgumentParser, *, default: object) -> None:
-    parser.add_argument("--debug", action="store_true", default=default, help="show a traceback for our own failures")
+    parser.add_argument(
+        "--debug",
+        action="store_true",
+        default=default,
+        help="show a traceback for our own failures",
+    )

@@ -24,7 +24,9 @@ _TAKEOVER = timedelta(days=30)
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
-    parser.add_argument("directory", type=Path, metavar="DIR", help="the repository, which stays as it is")
+    parser.add_argument(
+        "directory", type=Path, metavar="DIR", help="the repository, which stays as it is"
+    )
     parser.add_argument(
         "-o",
         "--output",
@@ -39,8 +41,14 @@ def options(parser: argparse.ArgumentParser) -> None:
         metavar="DATE",
         help=f"until then what the CronJobs suspended counts as ours (default: in {_TAKEOVER.days} days)",
     )
-    parser.add_argument("--format", choices=FORMATS, default="text", help="the form of the report (default: text)")
-    parser.add_argument("--clusters", metavar="GLOB", help="the clusters' directories (default: they are looked for)")
+    parser.add_argument(
+        "--format", choices=FORMATS, default="text", help="the form of the report (default: text)"
+    )
+    parser.add_argument(
+        "--clusters",
+        metavar="GLOB",
+        help="the clusters' directories (default: they are looked for)",
+    )
     parser.add_argument(
         "--source",
         action="append",
@@ -58,9 +66,14 @@ def options(parser: argparse.ArgumentParser) -> None:
         help="builds at a time (default: all cores)",
     )
     parser.add_argument(
-        "--cache", type=Path, metavar="DIR", help="what was built (default: in the user's cache folder)"
+        "--cache",
+        type=Path,
+        metavar="DIR",
+        help="what was built (default: in the user's cache folder)",
     )
-    parser.add_argument("--no-cache", action="store_true", help="keep nothing, and use nothing that was kept")
+    parser.add_argument(
+        "--no-cache", action="store_true", help="keep nothing, and use nothing that was kept"
+    )
     results.options(parser)
 
 
@@ -70,7 +83,9 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         raise InputError(f"{arguments.directory}: no such directory")
     until = arguments.adopt_until or times.now().date() + _TAKEOVER
     tree = Checkout.at(arguments.directory)
-    builder = Builder.find(None if arguments.no_cache else builds.cache(Path(tree.root), arguments.cache))
+    builder = Builder.find(
+        None if arguments.no_cache else builds.cache(Path(tree.root), arguments.cache)
+    )
     with builder or nullcontext(), progress.meter("builds") as report:
         hints = Hints.of(arguments.source, remotes.addresses(arguments.directory))
         made = Builds(tree, builder, arguments.jobs, report)
@@ -86,4 +101,6 @@ def _date(text: str) -> date:
     try:
         return date.fromisoformat(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"must be a date such as 2026-12-20, got {text!r}") from None
+        raise argparse.ArgumentTypeError(
+            f"must be a date such as 2026-12-20, got {text!r}"
+        ) from None

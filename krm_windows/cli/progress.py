@@ -51,7 +51,9 @@ def _begin(stack: ExitStack, what: str, stream: TextIO) -> Progress:
     from rich.progress import MofNCompleteColumn, Progress  # noqa: PLC0415 - likewise
 
     columns = (*Progress.get_default_columns(), MofNCompleteColumn())
-    progress = stack.enter_context(Progress(*columns, console=Console(file=stream), transient=True, auto_refresh=False))
+    progress = stack.enter_context(
+        Progress(*columns, console=Console(file=stream), transient=True, auto_refresh=False)
+    )
     task = progress.add_task(what, total=None)
 
     def show(done: int, total: int) -> None:

@@ -22,19 +22,37 @@ from krm_windows.workspace.files import Folder, first_lines
 def options(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
     parser.add_argument(
-        "policies", metavar="POLICY", nargs="*", help="the file of a WindowPolicy, or - for standard input"
+        "policies",
+        metavar="POLICY",
+        nargs="*",
+        help="the file of a WindowPolicy, or - for standard input",
     )
     parser.add_argument(
-        "-o", "--output", type=destinations.directory, required=True, metavar="DIR", help="the directory to write"
+        "-o",
+        "--output",
+        type=destinations.directory,
+        required=True,
+        metavar="DIR",
+        help="the directory to write",
     )
-    parser.add_argument("--cluster", metavar="NAME", help="the cluster to render for (default: the policy's buildFor)")
+    parser.add_argument(
+        "--cluster",
+        metavar="NAME",
+        help="the cluster to render for (default: the policy's buildFor)",
+    )
     parser.add_argument(
         "--resources",
         metavar="DIR",
         help="what a transformer would see: a directory of YAML, in which {cluster} is its name, or - for a stream",
     )
-    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 with a diff if DIR is stale")
-    parser.add_argument("--uninstall", action="store_true", help="render one Job that lifts our marks and suspensions")
+    parser.add_argument(
+        "--check", action="store_true", help="write nothing; exit 1 with a diff if DIR is stale"
+    )
+    parser.add_argument(
+        "--uninstall",
+        action="store_true",
+        help="render one Job that lifts our marks and suspensions",
+    )
     report.options(parser)
     fleet.options(parser)
 
@@ -45,7 +63,9 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     if arguments.all_clusters or arguments.clusters:
         return fleet.run(arguments)
     if len(arguments.policies) != 1:
-        raise InputError(f"takes one POLICY for one cluster, got {len(arguments.policies)}; or give --all-clusters")
+        raise InputError(
+            f"takes one POLICY for one cluster, got {len(arguments.policies)}; or give --all-clusters"
+        )
     file = arguments.policies[0]
     config = inputs.policy(file)
     plan, results = _plan(config, arguments)
@@ -54,7 +74,10 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     if plan is None:
         return report.show(results, strict=arguments.strict)
     if not arguments.uninstall:
-        results = [*results, *about(config, Elsewhere(arguments.output).check(Claim.of(plan.timetable)))]
+        results = [
+            *results,
+            *about(config, Elsewhere(arguments.output).check(Claim.of(plan.timetable))),
+        ]
     older = tuple(_older(arguments.output))
     built = zone_release.recorded(map(KubeObject.parse, older), plan)
     results = [*results, *about(config, list(zone_release.check(plan, built)))]
@@ -82,12 +105,16 @@ def _folder(plan: Plan, path: Path) -> Folder:
     return Folder(path, frozenset(map(tree.header, policies)))
 
 
-def _plan(config: KubeObject, arguments: argparse.Namespace) -> tuple[Plan | None, Sequence[Result]]:
+def _plan(
+    config: KubeObject, arguments: argparse.Namespace
+) -> tuple[Plan | None, Sequence[Result]]:
     items = seen.resources(arguments.resources) if arguments.resources else []
     compiled = window_policy.compile_onto(config, items, arguments.cluster)
     results = readonly.check(compiled.results, compiled.adopted)
     if arguments.uninstall:  # whoever cleans up names the targets, seen or not
-        results = [result for result in results if result.tags.get("rule") != rules.TARGET_UNSEEN.id]
+        results = [
+            result for result in results if result.tags.get("rule") != rules.TARGET_UNSEEN.id
+        ]
     if compiled.application is None or fails(results):
         return None, results
     plan = compiled.application.plan

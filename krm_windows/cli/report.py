@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 def options(parser: argparse.ArgumentParser) -> None:
     """Declare the options of every command that reports results."""
     # Without a default of its own, one that stands before the command is not lost.
-    parser.add_argument("--strict", action="store_true", default=argparse.SUPPRESS, help="exit 1 on warnings too")
+    parser.add_argument(
+        "--strict", action="store_true", default=argparse.SUPPRESS, help="exit 1 on warnings too"
+    )
 
 
 def show(results: Sequence[Result], *, strict: bool) -> ExitCode:

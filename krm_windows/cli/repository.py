@@ -27,9 +27,14 @@ _FEW = 3
 def options(parser: argparse.ArgumentParser) -> None:
     """Declare the options for a repository."""
     group = parser.add_argument_group("a repository")
-    group.add_argument("--repo", metavar="DIR", help="the repository that Flux applies, in place of a policy")
     group.add_argument(
-        "--clusters", metavar="GLOB", default=CLUSTERS, help=f"the clusters' directories in it (default: {CLUSTERS})"
+        "--repo", metavar="DIR", help="the repository that Flux applies, in place of a policy"
+    )
+    group.add_argument(
+        "--clusters",
+        metavar="GLOB",
+        default=CLUSTERS,
+        help=f"the clusters' directories in it (default: {CLUSTERS})",
     )
     group.add_argument(
         "--source",
@@ -39,7 +44,11 @@ def options(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=DIR",
         help="this source is that directory of the repository, `.` for all of it; NAME or NAMESPACE/NAME (repeatable)",
     )
-    group.add_argument("--since", metavar="REF", help="the commit that the clusters have: what moved since is judged")
+    group.add_argument(
+        "--since",
+        metavar="REF",
+        help="the commit that the clusters have: what moved since is judged",
+    )
     group.add_argument(
         "-j",
         "--jobs",
@@ -55,8 +64,15 @@ def options(parser: argparse.ArgumentParser) -> None:
         metavar="NAMESPACE",
         help="policies in this namespace may gate targets in others, though it is a tenant's (repeatable)",
     )
-    group.add_argument("--cache", type=Path, metavar="DIR", help="what was built (default: in the user's cache folder)")
-    group.add_argument("--no-cache", action="store_true", help="keep nothing, and use nothing that was kept")
+    group.add_argument(
+        "--cache",
+        type=Path,
+        metavar="DIR",
+        help="what was built (default: in the user's cache folder)",
+    )
+    group.add_argument(
+        "--no-cache", action="store_true", help="keep nothing, and use nothing that was kept"
+    )
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:
@@ -65,7 +81,9 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     if not tree.is_directory("."):
         raise InputError(f"{arguments.repo}: no such directory")
     with ExitStack() as stack:
-        builder = Builder.find(None if arguments.no_cache else builds.cache(Path(tree.root), arguments.cache))
+        builder = Builder.find(
+            None if arguments.no_cache else builds.cache(Path(tree.root), arguments.cache)
+        )
         if builder is not None:
             stack.enter_context(builder)
         before = None
@@ -74,8 +92,12 @@ def run(arguments: argparse.Namespace) -> ExitCode:
             before = _survey(Checkout.at(older), builder, arguments)
         after = _survey(tree, builder, arguments)
         if not after.clusters:
-            raise InputError(f"{arguments.repo}: no directory matches {arguments.clusters}; {_advice(tree)}")
-        report = compose(arguments.repo, after, repository.check(after, before, arguments.allow_cross_namespace))
+            raise InputError(
+                f"{arguments.repo}: no directory matches {arguments.clusters}; {_advice(tree)}"
+            )
+        report = compose(
+            arguments.repo, after, repository.check(after, before, arguments.allow_cross_namespace)
+        )
     output.show(FORMATS[arguments.output]([report]))
     return ExitCode.ERROR if fails(report.results, strict=arguments.strict) else ExitCode.FINE
 
@@ -83,7 +105,12 @@ def run(arguments: argparse.Namespace) -> ExitCode:
 def _survey(tree: Checkout, builder: Builder | None, arguments: argparse.Namespace) -> Survey:
     hints = Hints.of(arguments.source, remotes.addresses(Path(arguments.repo)))
     with progress.meter("builds") as report:
-        return survey(tree, tree.directories(arguments.clusters), Builds(tree, builder, arguments.jobs, report), hints)
+        return survey(
+            tree,
+            tree.directories(arguments.clusters),
+            Builds(tree, builder, arguments.jobs, report),
+            hints,
+        )
 
 
 def _advice(tree: Checkout) -> str:

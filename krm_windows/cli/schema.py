@@ -12,9 +12,18 @@ FORMS = {"json": Kind.json_schema, "definition": Kind.definition, "reference": K
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
-    parser.add_argument("--kind", choices=sorted(catalogue.KINDS), default="WindowPolicy", help="default: WindowPolicy")
     parser.add_argument(
-        "-o", "--output", choices=sorted(FORMS), default="json", help="JSON Schema, KRMFunctionDefinition or Markdown"
+        "--kind",
+        choices=sorted(catalogue.KINDS),
+        default="WindowPolicy",
+        help="default: WindowPolicy",
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        choices=sorted(FORMS),
+        default="json",
+        help="JSON Schema, KRMFunctionDefinition or Markdown",
     )
 
 

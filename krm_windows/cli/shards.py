@@ -21,7 +21,9 @@ class Shard:
 
     def has(self, cluster: str) -> bool:
         """Whether a cluster is in this part."""
-        return int.from_bytes(hashlib.sha256(cluster.encode()).digest()[:8]) % self.count == self.index
+        return (
+            int.from_bytes(hashlib.sha256(cluster.encode()).digest()[:8]) % self.count == self.index
+        )
 
     @property
     def has_base(self) -> bool:

@@ -26,19 +26,29 @@ from krm_windows.workspace.reading import kustomizations
 def options(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
     parser.add_argument(
-        "base", metavar="BASE", help="a kustomization, a directory or file of manifests, or - for a stream"
+        "base",
+        metavar="BASE",
+        help="a kustomization, a directory or file of manifests, or - for a stream",
     )
-    parser.add_argument("--classes", required=True, metavar="FILE", help="the file of the ChangeClasses")
+    parser.add_argument(
+        "--classes", required=True, metavar="FILE", help="the file of the ChangeClasses"
+    )
     what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument("-o", "--output", type=destinations.directory, metavar="DIR", help="the directory to write")
-    what.add_argument("--plan", action="store_true", help="print what goes where and why, and write nothing")
+    what.add_argument(
+        "-o", "--output", type=destinations.directory, metavar="DIR", help="the directory to write"
+    )
+    what.add_argument(
+        "--plan", action="store_true", help="print what goes where and why, and write nothing"
+    )
     parser.add_argument("--json", action="store_true", help="with --plan: print it as JSON")
     parser.add_argument(
         "--flux-kustomization",
         metavar="FILE",
         help="a Flux Kustomization with the path of DIR: written once for each class, with its name and path",
     )
-    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 with a diff if DIR is stale")
+    parser.add_argument(
+        "--check", action="store_true", help="write nothing; exit 1 with a diff if DIR is stale"
+    )
     parser.add_argument(
         "--root",
         type=Path,
@@ -67,7 +77,11 @@ def run(arguments: argparse.Namespace) -> ExitCode:
 
 
 def _write(
-    config: KubeObject, spec: Spec, partition: Partition, results: Iterable[Result], arguments: argparse.Namespace
+    config: KubeObject,
+    spec: Spec,
+    partition: Partition,
+    results: Iterable[Result],
+    arguments: argparse.Namespace,
 ) -> ExitCode:
     template = _template(arguments.flux_kustomization)
     files = split.files(config.name, spec, partition, template)
@@ -93,7 +107,9 @@ def _base(arguments: argparse.Namespace) -> list[KubeObject]:
     if is_kustomization(Path(path)):
         return documents(_built(Path(path), arguments.root, fetches=arguments.allow_network))
     for inner in sorted(kustomizations(Path(path))):
-        raise InputError(f"{path}: is no kustomization, but holds {inner}, which has to be built: name its directory")
+        raise InputError(
+            f"{path}: is no kustomization, but holds {inner}, which has to be built: name its directory"
+        )
     return inputs.resources(path)
 
 
@@ -132,13 +148,17 @@ def _template(path: str | None) -> KubeObject | None:
         return None
     item = inputs.only(path, "Kustomization")
     if gateable.group_of(item.api_version) != gateable.KUSTOMIZE:
-        raise InputError(f"{path}: must be a Kustomization of {gateable.KUSTOMIZE}, found {item.api_version}")
+        raise InputError(
+            f"{path}: must be a Kustomization of {gateable.KUSTOMIZE}, found {item.api_version}"
+        )
     return item
 
 
 def _kept(spec: Spec) -> Iterator[Result]:
     if spec.keep is not None:
-        yield rules.FIELD_VALUE.result("must be left out here: every class is written", path="spec.keep")
+        yield rules.FIELD_VALUE.result(
+            "must be left out here: every class is written", path="spec.keep"
+        )
 
 
 def _nameless(partition: Partition) -> Iterator[Result]:
@@ -154,10 +174,14 @@ def _elsewhere(template: KubeObject | None, output: Path) -> Iterator[Result]:
     parts = PurePosixPath(path).parts if isinstance(path, str) else ()
     if template is not None and output.resolve().parts[-len(parts) :] != parts and parts:
         message = f"must be the path of {output} in the source: the path of each class is below it"
-        yield resource_of(template).result(rules.PATH_ELSEWHERE, message, path="spec.path", current=str(path))
+        yield resource_of(template).result(
+            rules.PATH_ELSEWHERE, message, path="spec.path", current=str(path)
+        )
 
 
-def _moved(template: KubeObject | None, older: Mapping[str, bytes], newer: Mapping[str, bytes]) -> Iterable[Result]:
+def _moved(
+    template: KubeObject | None, older: Mapping[str, bytes], newer: Mapping[str, bytes]
+) -> Iterable[Result]:
     """Return the objects that change their class, unless nothing is pruned."""
     if template is not None and template.get("spec", "prune") is not True:
         return ()
@@ -166,4 +190,8 @@ def _moved(template: KubeObject | None, older: Mapping[str, bytes], newer: Mappi
 
 def _classed(files: Mapping[str, bytes]) -> dict[str, bytes]:
     """Return the objects among the files of a split."""
-    return {path: content for path, content in files.items() if "/" in path and not path.endswith(f"/{KUSTOMIZATION}")}
+    return {
+        path: content
+        for path, content in files.items()
+        if "/" in path and not path.endswith(f"/{KUSTOMIZATION}")
+    }

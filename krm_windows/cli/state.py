@@ -11,9 +11,18 @@ from krm_windows.preview.versions import Choice
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
-    parser.add_argument("policy", metavar="POLICY", help="the file of the WindowPolicy, or - for standard input")
-    parser.add_argument("--at", type=times.instant, metavar="INSTANT", help="the instant to decide for (default: now)")
-    parser.add_argument("-o", "--output", choices=("text", "json"), default="text", help="the form (default: text)")
+    parser.add_argument(
+        "policy", metavar="POLICY", help="the file of the WindowPolicy, or - for standard input"
+    )
+    parser.add_argument(
+        "--at",
+        type=times.instant,
+        metavar="INSTANT",
+        help="the instant to decide for (default: now)",
+    )
+    parser.add_argument(
+        "-o", "--output", choices=("text", "json"), default="text", help="the form (default: text)"
+    )
     parser.add_argument("--exit-code", action="store_true", help="exit 0 if open, 10 if closed")
     previews.options(parser)
 

@@ -25,7 +25,9 @@ _PAUSE = 5  # seconds between two looks at the cluster
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
-    parser.add_argument("policy", metavar="POLICY", help="the file of the WindowPolicy, or - for standard input")
+    parser.add_argument(
+        "policy", metavar="POLICY", help="the file of the WindowPolicy, or - for standard input"
+    )
     source = parser.add_mutually_exclusive_group()
     source.add_argument(
         "-f",
@@ -33,18 +35,29 @@ def options(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="what `kubectl get … -o json` printed, or - for standard input (default: kubectl is asked)",
     )
-    source.add_argument("-w", "--watch", action="store_true", help="go on, and print it anew when it changes")
+    source.add_argument(
+        "-w", "--watch", action="store_true", help="go on, and print it anew when it changes"
+    )
     parser.add_argument("--kubeconfig", type=_given, metavar="FILE", help="as kubectl takes it")
     parser.add_argument("--context", type=_given, metavar="NAME", help="as kubectl takes it")
-    parser.add_argument("--at", type=times.instant, metavar="INSTANT", help="the instant to judge for (default: now)")
-    parser.add_argument("-o", "--output", choices=("text", "json"), default="text", help="the form (default: text)")
+    parser.add_argument(
+        "--at",
+        type=times.instant,
+        metavar="INSTANT",
+        help="the instant to judge for (default: now)",
+    )
+    parser.add_argument(
+        "-o", "--output", choices=("text", "json"), default="text", help="the form (default: text)"
+    )
     previews.options(parser)
 
 
 def _given(text: str) -> str:
     """Refuse an empty text, which kubectl takes for whichever cluster is current: often a variable that is not set."""
     if not text.strip():
-        raise argparse.ArgumentTypeError(f"must not be empty, got {text!r}; leave it out for the current cluster")
+        raise argparse.ArgumentTypeError(
+            f"must not be empty, got {text!r}; leave it out for the current cluster"
+        )
     return text
 
 
@@ -52,7 +65,9 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     """Print the status; exit 1 if a target is not as it should be."""
     if arguments.policy == arguments.filename == inputs.STDIN:
         raise InputError("standard input can hold the policy or the objects, not both")
-    asked = _Asked(Source(inputs.policy(arguments.policy), previews.resources(arguments)), arguments)
+    asked = _Asked(
+        Source(inputs.policy(arguments.policy), previews.resources(arguments)), arguments
+    )
     found, results = asked.judged()
     code = report.show(results, strict=arguments.strict)
     if found is None or code is not ExitCode.FINE:
@@ -79,7 +94,10 @@ class _Asked:
             return None, list(faults)
         things = self._things(policy)
         read_into = kinds(policy)
-        items = [*self.source.items, *(KubeObject.from_value(each) for each in things if each.get("kind") in read_into)]
+        items = [
+            *self.source.items,
+            *(KubeObject.from_value(each) for each in things if each.get("kind") in read_into),
+        ]
         versions, results = Source(self.source.config, items).versions(choice)
         return (self._report(versions[0], things) if versions else None), results
 
@@ -104,7 +122,9 @@ class _Asked:
         name = self.arguments.filename
         if not name:
             kubectl = Kubectl(self.arguments.kubeconfig, self.arguments.context)
-            return [thing for query in queries(policy) for thing in _read("kubectl", kubectl.get(query))]
+            return [
+                thing for query in queries(policy) for thing in _read("kubectl", kubectl.get(query))
+            ]
         if not (content := inputs.content(name)).strip():
             raise InputError(f"{name}: is empty: did kubectl fail?")
         return _read(name, content.decode(errors="replace"))

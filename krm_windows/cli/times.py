@@ -24,7 +24,11 @@ def options(parser: argparse.ArgumentParser, *, days: int) -> None:
         help="the first day, or an instant from which on a day is 24 hours (default: today)",
     )
     parser.add_argument(
-        "--days", type=number_of_days, default=days, metavar="N", help=f"how many days (default: {days})"
+        "--days",
+        type=number_of_days,
+        default=days,
+        metavar="N",
+        help=f"how many days (default: {days})",
     )
 
 
@@ -81,7 +85,9 @@ def _instant(text: str, wanted: str) -> datetime:
 def possible(day: _Day, text: str) -> _Day:
     """Give back what lies in the years that can be asked for; raise `ArgumentTypeError` for anything else."""
     if day.year < FIRST_YEAR:
-        raise argparse.ArgumentTypeError(f"must be in {FIRST_YEAR} or later, where zone rules begin, got {text!r}")
+        raise argparse.ArgumentTypeError(
+            f"must be in {FIRST_YEAR} or later, where zone rules begin, got {text!r}"
+        )
     if day.year not in YEARS:
         raise argparse.ArgumentTypeError(f"must be in {YEARS[-1]} or before, got {text!r}")
     return day

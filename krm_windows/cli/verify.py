@@ -19,8 +19,12 @@ def options(parser: argparse.ArgumentParser) -> None:
         metavar="RENDERED",
         help="a build's output: a file, a directory, or - for a stream; a kustomization is built",
     )
-    parser.add_argument("--policy", required=True, metavar="POLICY", help="the file of the WindowPolicy")
-    parser.add_argument("--cluster", metavar="NAME", help="the cluster it was built for (default: buildFor)")
+    parser.add_argument(
+        "--policy", required=True, metavar="POLICY", help="the file of the WindowPolicy"
+    )
+    parser.add_argument(
+        "--cluster", metavar="NAME", help="the cluster it was built for (default: buildFor)"
+    )
     parser.add_argument(
         "--root",
         type=Path,
@@ -35,7 +39,9 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     config, items = inputs.policy(arguments.policy), _applied(arguments.rendered, arguments.root)
     results = window_policy.verify(config, items, arguments.cluster)
     if arguments.policy != inputs.STDIN:
-        results = places.placed([*results, *placed.check(config, arguments.policy)], {arguments.policy: config})
+        results = places.placed(
+            [*results, *placed.check(config, arguments.policy)], {arguments.policy: config}
+        )
     return report.show(results, strict=arguments.strict)
 
 

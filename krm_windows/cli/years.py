@@ -12,7 +12,10 @@ _MOST = 30
 def options(parser: argparse.ArgumentParser) -> None:
     """Declare the option."""
     parser.add_argument(
-        "--years", type=_years, metavar="FIRST-LAST", help="one year, or a range (default: this year and the next)"
+        "--years",
+        type=_years,
+        metavar="FIRST-LAST",
+        help="one year, or a range (default: this year and the next)",
     )
 
 
@@ -27,5 +30,7 @@ def _years(text: str) -> range:
     found = re.fullmatch(r"(\d{4})(?:-(\d{4}))?", text, re.ASCII)
     first, last = (int(found[1]), int(found[2] or found[1])) if found else (0, 0)
     if first not in _YEARS or last not in _YEARS or not 0 <= last - first < _MOST:
-        raise argparse.ArgumentTypeError(f"must be a year or a range such as 2027-2029, got {text!r}")
+        raise argparse.ArgumentTypeError(
+            f"must be a year or a range such as 2027-2029, got {text!r}"
+        )
     return range(first, last + 1)

@@ -44,4 +44,9 @@ def extras(plan: Plan) -> list[Manifest]:
         "PrometheusRule": alerts.objects,
         "StateMetrics": state_metrics.objects,
     }
-    return [manifest for name, objects_of in emitters.items() if name in plan.extras for manifest in objects_of(plan)]
+    return [
+        manifest
+        for name, objects_of in emitters.items()
+        if name in plan.extras
+        for manifest in objects_of(plan)
+    ]

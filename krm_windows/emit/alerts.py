@@ -21,8 +21,14 @@ _SUCCESS = "krm_windows:last_successful_look:timestamp_seconds"
 _FAILURE = "krm_windows:last_failed_look:timestamp_seconds"
 # What the Jobs at an edge are for, told by the beginning of their CronJob's slug.
 _EDGES = {
-    "open-": ("KrmWindowsNotOpened", "a window of {policy} opened, and no look has succeeded since"),
-    "close-": ("KrmWindowsNotClosed", "a window of {policy} closed, and no look has succeeded since"),
+    "open-": (
+        "KrmWindowsNotOpened",
+        "a window of {policy} opened, and no look has succeeded since",
+    ),
+    "close-": (
+        "KrmWindowsNotClosed",
+        "a window of {policy} closed, and no look has succeeded since",
+    ),
     # The looks in UTC, at what recurs and what is dated: one of them may be an hour beside the edge (ADR 24).
     "edge-": (
         "KrmWindowsEdgeMissed",
@@ -40,7 +46,11 @@ def objects(plan: Plan) -> list[Manifest]:
             "apiVersion": "monitoring.coreos.com/v1",
             "kind": "PrometheusRule",
             "metadata": metadata(plan, names.gate(plan), plan.namespace),
-            "spec": {"groups": [{"name": f"krm-windows.{names.policy_label(plan)}", "rules": list(_rules(plan))}]},
+            "spec": {
+                "groups": [
+                    {"name": f"krm-windows.{names.policy_label(plan)}", "rules": list(_rules(plan))}
+                ]
+            },
         }
     ]
 
@@ -50,7 +60,11 @@ def _rules(plan: Plan) -> Iterator[Rule]:
     failed = f'kube_job_failed{{{jobs},condition="true"}} == 1'
     succeeded = f"kube_cronjob_status_last_successful_time{_cron_jobs(plan, plan.wake_ups)}"
     yield _record(plan, _SUCCESS, succeeded)
-    yield _record(plan, _FAILURE, f"kube_job_status_start_time{{{jobs}}} and on (namespace, job_name) {failed}")
+    yield _record(
+        plan,
+        _FAILURE,
+        f"kube_job_status_start_time{{{jobs}}} and on (namespace, job_name) {failed}",
+    )
     if plan.looks:
         yield _overdue(plan)
     yield _failing(plan)
@@ -62,7 +76,11 @@ def _rules(plan: Plan) -> Iterator[Rule]:
 
 
 def _record(plan: Plan, name: str, expression: str) -> Rule:
-    return {"record": name, "labels": {"policy": plan.policy}, "expr": f"max by (namespace) ({expression})"}
+    return {
+        "record": name,
+        "labels": {"policy": plan.policy},
+        "expr": f"max by (namespace) ({expression})",
+    }
 
 
 def _overdue(plan: Plan) -> Rule:
@@ -73,7 +91,9 @@ def _overdue(plan: Plan) -> Rule:
     """
     seconds = int((2 * plan.interval).total_seconds())
     at_once = text(f"{pattern(names.now_begins(plan))}[0-9a-f]+")
-    edited = f"kube_job_status_completion_time{{namespace={text(plan.namespace)},job_name=~{at_once}}}"
+    edited = (
+        f"kube_job_status_completion_time{{namespace={text(plan.namespace)},job_name=~{at_once}}}"
+    )
     return _alert(
         plan,
         "KrmWindowsNotAsWanted",
@@ -108,7 +128,11 @@ def _edges(plan: Plan) -> Iterator[Rule]:
         if looks:
             which = _cron_jobs(plan, looks)
             edge = f"kube_cronjob_status_last_schedule_time{which} < time() - {patience}"
-            due = "" if plan.looks else f"kube_cronjob_next_schedule_time{which} < time() - {patience} or "
+            due = (
+                ""
+                if plan.looks
+                else f"kube_cronjob_next_schedule_time{which} < time() - {patience} or "
+            )
             last = f"max by (namespace) ({due}{edge})"
             yield _alert(plan, name, f"{last} > on (namespace) {_succeeded(plan)}", 0, words)
 
@@ -127,7 +151,9 @@ def _reopened(plan: Plan) -> Rule:
 
 def _apart(plan: Plan) -> Rule:
     """Alert where a target's mark says that it was not opened, as clocks are apart: the look has failed, besides."""
-    marked = f"{state_metrics.MARK}{{policy={text(plan.policy)},mark=~{text(f'.*{pattern(APART)}.*')}}}"
+    marked = (
+        f"{state_metrics.MARK}{{policy={text(plan.policy)},mark=~{text(f'.*{pattern(APART)}.*')}}}"
+    )
     return _alert(
         plan,
         "KrmWindowsClocksApart",

@@ -49,9 +49,20 @@ def parts(plan: Plan) -> frozenset[str]:
 @cache
 def program(parts: frozenset[str] = frozenset()) -> dict[str, str]:
     """Return the source of each module of the gate and of its `parts` by its key, the entry first."""
-    left_out = {f"{module}.py" for part, modules in _PARTS.items() if part not in parts for module in modules}
-    modules = sorted(file for file in Path(gate.__file__).parent.glob("*.py") if file.name not in left_out)
-    return {ENTRY: _entry(parts), **_EMPTY, **{f"gate.{file.name}": file.read_text("utf-8") for file in modules}}
+    left_out = {
+        f"{module}.py"
+        for part, modules in _PARTS.items()
+        if part not in parts
+        for module in modules
+    }
+    modules = sorted(
+        file for file in Path(gate.__file__).parent.glob("*.py") if file.name not in left_out
+    )
+    return {
+        ENTRY: _entry(parts),
+        **_EMPTY,
+        **{f"gate.{file.name}": file.read_text("utf-8") for file in modules},
+    }
 
 
 def _entry(parts: frozenset[str]) -> str:
@@ -81,7 +92,10 @@ def tables(plan: Plan) -> dict[str, str]:
 
 def _timetable(plan: Plan) -> str:
     """Return the timetable as JSON, a line for each rule and target, so that a diff shows what changed."""
-    lines = [f"  {json.dumps(key)}: {_lines(value)}" for key, value in dump(_harmless(plan.timetable)).items()]
+    lines = [
+        f"  {json.dumps(key)}: {_lines(value)}"
+        for key, value in dump(_harmless(plan.timetable)).items()
+    ]
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
@@ -117,5 +131,7 @@ def _harmless(timetable: Timetable) -> Timetable:
     return replace(
         timetable,
         freezes=tuple(replace(rule, reason=escape.line(rule.reason)) for rule in timetable.freezes),
-        overrides=tuple(replace(rule, reason=escape.line(rule.reason)) for rule in timetable.overrides),
+        overrides=tuple(
+            replace(rule, reason=escape.line(rule.reason)) for rule in timetable.overrides
+        ),
     )

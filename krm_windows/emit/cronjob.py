@@ -15,11 +15,15 @@ _CONCURRENCY = {"Gate": "Allow", "Kubectl": "Forbid"}
 def cron_job(plan: Plan, look: WakeUp) -> Manifest:
     """Return the CronJob of one wake-up. One finished Job is kept, so that its image stays on the node."""
     pod = gate.pod(plan) if look.suspends is None else kubectl.pod(plan, suspend=look.suspends)
-    patience = gate.STARTING_DEADLINE_SECONDS if plan.looks else int(plan.runtime.patience.total_seconds())
+    patience = (
+        gate.STARTING_DEADLINE_SECONDS if plan.looks else int(plan.runtime.patience.total_seconds())
+    )
     return {
         "apiVersion": "batch/v1",
         "kind": "CronJob",
-        "metadata": metadata(plan, names.cron_job(plan, look), plan.namespace, {WINDOW: look.words}),
+        "metadata": metadata(
+            plan, names.cron_job(plan, look), plan.namespace, {WINDOW: look.words}
+        ),
         "spec": {
             "schedule": look.schedule,
             "timeZone": look.time_zone,

@@ -18,7 +18,9 @@ STARTING_DEADLINE_SECONDS = 300
 def pod(plan: Plan, *flags: str) -> Pod:
     """Return the Pod that looks, with the gate's ConfigMap mounted."""
     program: dict[str, object] = {"command": ["python3", "-I", MOUNT, *flags]}
-    looking = container(plan, "gate", program, [{"name": "gate", "mountPath": MOUNT, "readOnly": True}])
+    looking = container(
+        plan, "gate", program, [{"name": "gate", "mountPath": MOUNT, "readOnly": True}]
+    )
     source = {"name": names.gate(plan), "items": configmap.items(plan)}
     volume: dict[str, object] = {"name": "gate", "configMap": source}
     return Pod([looking], deadline(plan), (volume,))

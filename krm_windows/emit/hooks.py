@@ -10,7 +10,11 @@ from krm_windows.plan.model import Plan
 from krm_windows.policy.hooks import BeforeOpen, Hook, Hooks, Variable
 
 # How the gate names a hook, and what the names of its Jobs say.
-_SLUGS = {"beforeOpen": "before-open", "beforeOpen.rollback": "rollback", "afterClose": "after-close"}
+_SLUGS = {
+    "beforeOpen": "before-open",
+    "beforeOpen.rollback": "rollback",
+    "afterClose": "after-close",
+}
 _KEPT_SECONDS = 24 * 3600
 # What the gate gives the Job controller to end a Job beyond its time.
 _GRACE_SECONDS = 60
@@ -29,7 +33,10 @@ def dump(plan: Plan, hooks: Hooks) -> dict[str, object]:
 def jobs(plan: Plan, hooks: Hooks) -> dict[str, dict[str, object]]:
     """Return the metadata and spec of each hook's Jobs, by what their names begin with."""
     return {
-        names.hook(plan, _SLUGS[path]): {"metadata": {"labels": _labels(plan)}, "spec": _job(plan, hook)}
+        names.hook(plan, _SLUGS[path]): {
+            "metadata": {"labels": _labels(plan)},
+            "spec": _job(plan, hook),
+        }
         for path, hook in hooks.each()
     }
 
@@ -40,7 +47,9 @@ def longest_seconds(hooks: Hooks, targets: int) -> int:
     For each, the targets are read and noted on: that is given half as long as a look.
     """
     around = _GRACE_SECONDS + ceil(look_seconds(targets) / 2)
-    twice = [hooks.after_close] if hooks.after_close else []  # once for targets to calm down, once for the Job
+    twice = (
+        [hooks.after_close] if hooks.after_close else []
+    )  # once for targets to calm down, once for the Job
     every = [hook for _, hook in hooks.each()]
     return sum(_seconds(hook) + around for hook in (*every, *twice))
 
@@ -69,7 +78,12 @@ def _job(plan: Plan, hook: Hook) -> dict[str, object]:
         "activeDeadlineSeconds": _seconds(hook),
         "backoffLimit": 0,
         "podFailurePolicy": {
-            "rules": [{"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}]
+            "rules": [
+                {
+                    "action": "Ignore",
+                    "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}],
+                }
+            ]
         },
         "ttlSecondsAfterFinished": _KEPT_SECONDS,
         "template": {"metadata": {"labels": _labels(plan)}, "spec": _pod(hook)},

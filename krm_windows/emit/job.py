@@ -53,7 +53,12 @@ def job_spec(plan: Plan, pod: Pod) -> dict[str, object]:
         "activeDeadlineSeconds": pod.deadline,
         "backoffLimit": BACKOFF_LIMIT,
         "podFailurePolicy": {
-            "rules": [{"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}]
+            "rules": [
+                {
+                    "action": "Ignore",
+                    "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}],
+                }
+            ]
         },
         "template": _template(plan, pod, "Never"),
     }
@@ -89,7 +94,10 @@ def _pod_spec(plan: Plan, pod: Pod, restarts: str) -> dict[str, object]:
 def _access() -> dict[str, object]:
     """Return the volume of a token that ends soon, and of what is read beside it, as Kubernetes itself would mount."""
     token = {"path": "token", "expirationSeconds": _TOKEN_SECONDS}
-    namespace = {"path": "namespace", "fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.namespace"}}
+    namespace = {
+        "path": "namespace",
+        "fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.namespace"},
+    }
     sources: list[dict[str, object]] = [
         {"serviceAccountToken": token},
         {"configMap": {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}},

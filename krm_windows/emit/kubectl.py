@@ -31,7 +31,9 @@ def pod(plan: Plan, *, suspend: bool) -> Pod:
 def _batches(targets: Iterable[Target]) -> list[Batch]:
     """Return the targets that one command can patch, together."""
     batches: dict[tuple[str, ...], Batch] = {}
-    for target in sorted(targets, key=lambda each: (each.namespace, each.group, each.resource, each.name)):
+    for target in sorted(
+        targets, key=lambda each: (each.namespace, each.group, each.resource, each.name)
+    ):
         batches.setdefault((target.namespace, _resource(target), *target.field), []).append(target)
     return list(batches.values())
 
@@ -67,4 +69,6 @@ def _name(batch: Batch, *, unique: bool = True) -> str:
     plain = f"{first.resource}-{first.namespace}"
     if unique:
         return names.fit(plain, names.NAME_LIMIT)
-    return names.fit(f"{plain}-{names.digest('.'.join((_resource(first), *first.field)))}", names.NAME_LIMIT)
+    return names.fit(
+        f"{plain}-{names.digest('.'.join((_resource(first), *first.field)))}", names.NAME_LIMIT
+    )

@@ -23,7 +23,9 @@ _AMBIGUOUS = re.compile(r"-(open|close|edge|look|now|gate)(-|$)")
 
 def fit(name: str, limit: int) -> str:
     """Return a name within a limit: a longer one is cut and ends in a hash of the whole."""
-    return name if len(name) <= limit else f"{name[: limit - DIGITS - 1].rstrip('-.')}-{digest(name)}"
+    return (
+        name if len(name) <= limit else f"{name[: limit - DIGITS - 1].rstrip('-.')}-{digest(name)}"
+    )
 
 
 def beginning(plan: Plan) -> str:
@@ -50,7 +52,11 @@ def role(plan: Plan, namespace: str) -> str:
 
 def admission(plan: Plan, fields: tuple[tuple[str, ...], ...]) -> str:
     """Return the name of the admission policy of what these fields turn: no other policy of the cluster has it."""
-    mark = "" if fields == (gateable.SUSPEND,) else f"-{digest(' '.join('.'.join(field) for field in fields))}"
+    mark = (
+        ""
+        if fields == (gateable.SUSPEND,)
+        else f"-{digest(' '.join('.'.join(field) for field in fields))}"
+    )
     return f"{plan.namespace}.{gate(plan)}{mark}"
 
 

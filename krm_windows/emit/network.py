@@ -33,7 +33,10 @@ def objects(plan: Plan) -> list[Manifest]:
 def _egress(plan: Plan) -> list[dict[str, object]]:
     if not plan.api_servers:
         return [{"ports": [_port(port) for port in _USUAL_PORTS]}]
-    return [{"to": [{"ipBlock": {"cidr": each.cidr}}], "ports": [_port(each.port)]} for each in plan.api_servers]
+    return [
+        {"to": [{"ipBlock": {"cidr": each.cidr}}], "ports": [_port(each.port)]}
+        for each in plan.api_servers
+    ]
 
 
 def _port(port: int) -> dict[str, object]:

@@ -43,5 +43,7 @@ def role_binding(plan: Plan, rights: Rights) -> Manifest:
         "kind": "RoleBinding",
         "metadata": metadata(plan, names.role(plan, rights.namespace), rights.namespace),
         "roleRef": {"apiGroup": RBAC, "kind": "Role", "name": names.role(plan, rights.namespace)},
-        "subjects": [{"kind": "ServiceAccount", "name": names.gate(plan), "namespace": plan.namespace}],
+        "subjects": [
+            {"kind": "ServiceAccount", "name": names.gate(plan), "namespace": plan.namespace}
+        ],
     }

@@ -20,7 +20,9 @@ def written(given: Resources, requests: Amounts, limits: Amounts) -> dict[str, d
     asked, limited = given.requests.given(), given.limits.given()
     found: dict[str, dict[str, str]] = {"requests": {}, "limits": {}}
     for name in sorted(requests):
-        request, limit = _pair(asked.get(name), limited.get(name), read(requests[name]), read(limits[name]))
+        request, limit = _pair(
+            asked.get(name), limited.get(name), read(requests[name]), read(limits[name])
+        )
         found["requests"][name], found["limits"][name] = str(request), str(limit)
     return found
 

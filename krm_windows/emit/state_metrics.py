@@ -72,5 +72,8 @@ def _mark(plan: Plan) -> dict[str, object]:
         "name": MARK.removeprefix(f"{_PREFIX}_"),
         "help": "The mark of a policy on an object that it has closed: why, since when and until when.",
         "commonLabels": {"policy": plan.policy},
-        "each": {"type": "Info", "info": {"path": ["metadata", "annotations"], "labelsFromPath": labels}},
+        "each": {
+            "type": "Info",
+            "info": {"path": ["metadata", "annotations"], "labelsFromPath": labels},
+        },
     }

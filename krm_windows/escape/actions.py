@@ -14,7 +14,9 @@ _PROPERTY = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A", ":": "%3A", ","
 
 def command(name: str, properties: Mapping[str, str], message: str) -> str:
     """Return a command; nothing in its values ends it or begins another."""
-    listed = ",".join(f"{key}={line(value).translate(_PROPERTY)}" for key, value in properties.items())
+    listed = ",".join(
+        f"{key}={line(value).translate(_PROPERTY)}" for key, value in properties.items()
+    )
     return f"::{name} {listed}::{line(message).translate(_DATA)}"
 
 

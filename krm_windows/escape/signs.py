@@ -22,14 +22,18 @@ _NEVER = ALWAYS + (
     "\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
     "\U000e0000-\U000e00ff\U000e01f0-\U000e0fff"  # tags, which spell hidden words
     "\U000f0000-\U0010ffff"
-    + "".join(f"{chr(0x1FFFE + (plane << 16))}{chr(0x1FFFF + (plane << 16))}" for plane in range(14))
+    + "".join(
+        f"{chr(0x1FFFE + (plane << 16))}{chr(0x1FFFF + (plane << 16))}" for plane in range(14)
+    )
 )
 # Persian and Indic scripts are misspelt without these two joiners, and emoji are joined by one.
 _JOINERS = "\u200c\u200d"
 # They choose the form of the character before: of emoji, of Mongolian, of ideographs in Japanese names.
 _SELECTORS = "\u180b-\u180d\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef"
 # Marks that are drawn above and below their letter: no language piles up more than a few.
-_MARKS = "\u0300-\u034e\u0350-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
+_MARKS = (
+    "\u0300-\u034e\u0350-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
+)
 _MOST_MARKS = 4
 
 _BASE = rf"[^\x00-\x7f{_NEVER}{_JOINERS}{_SELECTORS}]"  # a character beyond ASCII that is seen

@@ -26,7 +26,9 @@ def limited(most: int = MOST_CALLS) -> Iterator[None]:
         if event in ("call", "c_call"):
             left -= 1
             if left < 0:
-                raise ExhaustedError(f"it takes more than {most} steps to read: it repeats too often, or never")
+                raise ExhaustedError(
+                    f"it takes more than {most} steps to read: it repeats too often, or never"
+                )
 
     before = sys.getprofile()
     sys.setprofile(count)

@@ -59,7 +59,9 @@ def _events(calendar: icalendar.Calendar, years: Sequence[int]) -> Iterator[Entr
         if ends <= starts or str(event.get("STATUS", "")) == "CANCELLED":
             continue
         if _day(starts) <= last and _last_day(ends) >= first:
-            yield Entry(*_within(starts, ends), str(event.get("SUMMARY", "")).strip() or "Company calendar")
+            yield Entry(
+                *_within(starts, ends), str(event.get("SUMMARY", "")).strip() or "Company calendar"
+            )
 
 
 def _day(at: date) -> date:
@@ -89,5 +91,7 @@ def _within(starts: date, ends: date) -> tuple[date, date]:
     """Return whole days with the last one included (in iCalendar it is not), or times of whole minutes around all."""
     if isinstance(starts, datetime) and isinstance(ends, datetime):
         up = -ends.second % 60
-        return starts.replace(second=0, microsecond=0), (ends + timedelta(seconds=up)).replace(microsecond=0)
+        return starts.replace(second=0, microsecond=0), (ends + timedelta(seconds=up)).replace(
+            microsecond=0
+        )
     return starts, ends - _DAY

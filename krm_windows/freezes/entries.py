@@ -28,7 +28,11 @@ class Field(Enum):
     @property
     def keys(self) -> tuple[str, str, str]:
         """The names of an entry's beginning, end and words in that field."""
-        return ("opens", "closes", "description") if self is Field.WINDOWS else ("starts", "ends", "reason")
+        return (
+            ("opens", "closes", "description")
+            if self is Field.WINDOWS
+            else ("starts", "ends", "reason")
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +68,9 @@ def _joined(entries: Iterable[Entry]) -> list[Entry]:
     joined: list[Entry] = []
     # Where the latest days of each reason stand: in this order, no earlier ones can go on.
     latest: dict[str, int] = {}
-    for entry in sorted(set(entries), key=lambda entry: (_moment(entry.starts), entry.reason, _moment(entry.ends))):
+    for entry in sorted(
+        set(entries), key=lambda entry: (_moment(entry.starts), entry.reason, _moment(entry.ends))
+    ):
         index = latest.get(entry.reason)
         if index is not None and _continues(joined[index], entry):
             joined[index] = replace(joined[index], ends=max(joined[index].ends, entry.ends))
@@ -93,11 +99,18 @@ def _free(entry: Entry, taken: Container[str], counted: Counter[str]) -> str:
     while candidate in taken:
         counted[base] += 1
         number = f"-{counted[base] + 1}"
-        candidate = words[: min(_WORDS, _LONGEST - len(year) - len(number))].rstrip("-") + year + number
+        candidate = (
+            words[: min(_WORDS, _LONGEST - len(year) - len(number))].rstrip("-") + year + number
+        )
     return candidate
 
 
 def _words(reason: str) -> str:
     """Spell a reason as the beginning of a DNS label."""
-    plain = unicodedata.normalize("NFKD", reason.replace("ß", "ss")).encode("ascii", "ignore").decode().lower()
+    plain = (
+        unicodedata.normalize("NFKD", reason.replace("ß", "ss"))
+        .encode("ascii", "ignore")
+        .decode()
+        .lower()
+    )
     return _FOREIGN.sub("-", plain.replace("'", "")).strip("-") or "holiday"

@@ -16,7 +16,9 @@ def check(calendar: icalendar.Calendar) -> None:
     components = list(calendar.walk())
     zones = [each for each in components if each.name in _ZONES]
     if len(components) > MOST_COMPONENTS or len(zones) > MOST_ZONE_RULES:
-        raise ValueError(f"it has more than {MOST_COMPONENTS} components, or {MOST_ZONE_RULES} changes of time zones")
+        raise ValueError(
+            f"it has more than {MOST_COMPONENTS} components, or {MOST_ZONE_RULES} changes of time zones"
+        )
     for component in components:
         for rule in _rules(component):
             _check(component, rule)
@@ -31,7 +33,9 @@ def _check(component: icalendar.Component, rule: icalendar.vRecur) -> None:
     title = f"{component.name} {str(component.get('SUMMARY', component.get('UID', '')))[:80]!r}"
     frequency = str(next(iter(rule.get("FREQ", [])), ""))
     if frequency not in _FREQUENCIES:
-        raise ValueError(f"{title} repeats {frequency}, which is no freeze; what is read is {', '.join(_FREQUENCIES)}")
+        raise ValueError(
+            f"{title} repeats {frequency}, which is no freeze; what is read is {', '.join(_FREQUENCIES)}"
+        )
     times = 1
     for part in ("BYHOUR", "BYMINUTE", "BYSECOND"):
         times *= max(len(rule.get(part, [])), 1)

@@ -37,7 +37,9 @@ class _Version:
         return audit(self.plan, self.interval, scope) if self.plan else ()
 
 
-def reports(config: KubeObject, items: list[KubeObject], choice: Choice, scope: Scope) -> list[Report]:
+def reports(
+    config: KubeObject, items: list[KubeObject], choice: Choice, scope: Scope
+) -> list[Report]:
     """Return all that is to be said of a policy for the clusters chosen: a report for those that have it alike.
 
     A policy that is wrong is not audited.
@@ -61,7 +63,10 @@ def reports(config: KubeObject, items: list[KubeObject], choice: Choice, scope: 
 
 
 def _version(
-    config: KubeObject, items: list[KubeObject], policy: WindowPolicy | None, found: tuple[Result, ...]
+    config: KubeObject,
+    items: list[KubeObject],
+    policy: WindowPolicy | None,
+    found: tuple[Result, ...],
 ) -> _Version:
     if policy is None or fails(found):
         return _Version(None, timedelta(), found)

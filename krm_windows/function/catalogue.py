@@ -52,7 +52,13 @@ class Kind:
             "examples": [f"{SOURCE}/tree/main/examples/{self.example}"],
             "license": "Apache-2.0",
             "schema": {"openAPIV3Schema": schema.open_api(self.model)},
-            "runtime": {"container": {"image": _IMAGE, "requireNetwork": False, "requireStorageMount": False}},
+            "runtime": {
+                "container": {
+                    "image": _IMAGE,
+                    "requireNetwork": False,
+                    "requireStorageMount": False,
+                }
+            },
         }
         definition = {
             "apiVersion": "config.kubernetes.io/v1alpha1",
@@ -134,7 +140,11 @@ FILES: Mapping[str, Callable[[], str]] = {
 def stale(root: Path) -> list[str]:
     """Return the generated files below `root` that are not what the models say."""
     files = {name: root / name for name in FILES}
-    return [name for name, make in FILES.items() if not files[name].is_file() or files[name].read_text() != make()]
+    return [
+        name
+        for name, make in FILES.items()
+        if not files[name].is_file() or files[name].read_text() != make()
+    ]
 
 
 def write(root: Path) -> None:
@@ -146,11 +156,15 @@ def write(root: Path) -> None:
 
 def main() -> int:
     """Write or check the generated files of a checkout; 1 if one is stale."""
-    parser = argparse.ArgumentParser(prog="python -m krm_windows.function.catalogue", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m krm_windows.function.catalogue", description=__doc__
+    )
     mode = parser.add_mutually_exclusive_group(required=True)
     mode.add_argument("--write", action="store_true", help="write the files")
     mode.add_argument("--check", action="store_true", help="name the files that are stale")
-    parser.add_argument("--root", type=Path, default=Path.cwd(), help="the checkout (default: here)")
+    parser.add_argument(
+        "--root", type=Path, default=Path.cwd(), help="the checkout (default: here)"
+    )
     arguments = parser.parse_args()
     if arguments.write:
         write(arguments.root)

@@ -21,7 +21,11 @@ def transform(resources: ResourceList, config: KubeObject) -> None:
     if spec.keep is None:
         _annotate(partition)
     else:
-        others = {id(placed.resource.item) for placed in partition.placements if placed.change_class != spec.keep}
+        others = {
+            id(placed.resource.item)
+            for placed in partition.placements
+            if placed.change_class != spec.keep
+        }
         resources.items[:] = [item for item in resources.items if id(item) not in others]
 
 
@@ -31,7 +35,9 @@ def validate(resources: ResourceList, config: KubeObject) -> None:
     resources.results.extend(partition_of(config, resources.items)[2])
 
 
-def partition_of(config: KubeObject, items: Iterable[KubeObject]) -> tuple[Spec | None, Partition, list[Result]]:
+def partition_of(
+    config: KubeObject, items: Iterable[KubeObject]
+) -> tuple[Spec | None, Partition, list[Result]]:
     """Return what the classes say (None where they are wrong), the partition of the items, and all findings."""
     classes, found = load(config.node, file=file_of(config))
     results = [*found, *configuration.narrowed(config)]

@@ -55,14 +55,20 @@ class Elsewhere:
         found: list[Claim] = []
         for folder, names in self._folders.items():
             files = [f"{folder}/{name}" for name in names if name.endswith(SUFFIXES)]
-            contents = {_shown(file): _rendered(Path(file)) for file in files if not self.without(file)}
-            found += claims({path: content for path, content in contents.items() if content is not None})
+            contents = {
+                _shown(file): _rendered(Path(file)) for file in files if not self.without(file)
+            }
+            found += claims(
+                {path: content for path, content in contents.items() if content is not None}
+            )
         return tuple(found)
 
     def check(self, own: Claim) -> list[Result]:
         """Return what a policy, rendered into the output for one cluster, has in common with others around it."""
         same = [other for other in self.claims if self._is_for_one_cluster(own, other)]
-        unclear = [other for other in self.claims if other not in same and self._is_unclear(own, other)]
+        unclear = [
+            other for other in self.claims if other not in same and self._is_unclear(own, other)
+        ]
         return [*overlap.check(own, same), *overlap.doubt(own, unclear)]
 
     def _is_for_one_cluster(self, own: Claim, other: Claim) -> bool:
@@ -73,7 +79,10 @@ class Elsewhere:
 
     def _is_unclear(self, own: Claim, other: Claim) -> bool:
         """Whether another was rendered right beside the output, and neither of the two names a cluster."""
-        beside = Path(os.path.realpath(other.file)).parent.parent == Path(os.path.realpath(self.output)).parent
+        beside = (
+            Path(os.path.realpath(other.file)).parent.parent
+            == Path(os.path.realpath(self.output)).parent
+        )
         return beside and own.cluster is None and other.cluster is None
 
     def _is_built_with(self, folder: Path) -> bool:

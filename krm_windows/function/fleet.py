@@ -82,7 +82,10 @@ class Fleet:
             return Rendered(None, results)
         if self.layout == "flat":
             return Rendered({}, results)
-        return Rendered({path: content for part in parts for path, content in places.base(part).items()}, results)
+        return Rendered(
+            {path: content for part in parts for path, content in places.base(part).items()},
+            results,
+        )
 
     def render(self, cluster: str, older: Files) -> Rendered:
         """Return the files of a cluster, which take the place of older ones.
@@ -116,8 +119,14 @@ class Fleet:
         found = list(overlap.among(own))
         for claim in own:
             found += [(claim, result) for result in overlap.check(claim, around)]
-        documents = {member.name: member.at(cluster).config for member in self.members if member.reaches(cluster)}
-        return [result for claim, each in found for result in about(documents[claim.policy], [each])]
+        documents = {
+            member.name: member.at(cluster).config
+            for member in self.members
+            if member.reaches(cluster)
+        }
+        return [
+            result for claim, each in found for result in about(documents[claim.policy], [each])
+        ]
 
     def is_fresh(self, cluster: str, files: Files) -> bool:
         """Whether files are what rendering a cluster would yield, with nothing to say of it alone."""
@@ -147,7 +156,11 @@ class Fleet:
         return stamp.key(
             self._shared_key,
             cluster.encode(),
-            *(part for member in members for part in (self.slugs[member.name].encode(), member.content(cluster))),
+            *(
+                part
+                for member in members
+                for part in (self.slugs[member.name].encode(), member.content(cluster))
+            ),
             *(item.span for item in items),
         )
 
@@ -180,10 +193,16 @@ class Fleet:
         items = self.resources(cluster)
         policy, found = document.source.version(cluster)
         found = (*found, *(member.dropped(cluster) if cluster else ()))
-        compiled = window_policy.compile_loaded(document.config, items, cluster, policy, list(found))
+        compiled = window_policy.compile_loaded(
+            document.config, items, cluster, policy, list(found)
+        )
         results = readonly.check(compiled.results, compiled.adopted)
-        if self.uninstalls or not self.sees:  # where nothing is shown, and for whoever cleans up, it is no news
-            results = [result for result in results if result.tags.get("rule") != rules.TARGET_UNSEEN.id]
+        if (
+            self.uninstalls or not self.sees
+        ):  # where nothing is shown, and for whoever cleans up, it is no news
+            results = [
+                result for result in results if result.tags.get("rule") != rules.TARGET_UNSEEN.id
+            ]
         if compiled.application is None or fails(results):
             return Compiled(None, tuple(results))
         plan = compiled.application.plan
@@ -193,7 +212,9 @@ class Fleet:
         if self.uninstalls:
             plan = uninstall(plan)
             wanted = emit.objects(plan)
-        return Compiled(None if fails(results) else Part(self.slugs[member.name], plan, wanted), tuple(results))
+        return Compiled(
+            None if fails(results) else Part(self.slugs[member.name], plan, wanted), tuple(results)
+        )
 
     @staticmethod
     def _forgotten(older: Iterable[bytes], parts: Sequence[Part]) -> list[Result]:
@@ -204,7 +225,11 @@ class Fleet:
 
 def _zones(older: Iterable[bytes], parts: Iterable[tuple[KubeObject, Part]]) -> list[Result]:
     """Return what the zone data of this build has to do with that of what was rendered before."""
-    manifests = [KubeObject.parse(manifest) for content in older for manifest in timetables.manifests(content)]
+    manifests = [
+        KubeObject.parse(manifest)
+        for content in older
+        for manifest in timetables.manifests(content)
+    ]
     results: list[Result] = []
     for config, part in parts:
         found = zone_release.check(part.plan, zone_release.recorded(manifests, part.plan))

@@ -41,7 +41,11 @@ class Member:
     def document(self) -> Document | None:
         """The document that holds for all clusters."""
         shared = self.shared
-        return None if shared is None else Document(shared, load.read(shared.node, file=file_of(shared)))
+        return (
+            None
+            if shared is None
+            else Document(shared, load.read(shared.node, file=file_of(shared)))
+        )
 
     @cached_property
     def named(self) -> frozenset[str]:
@@ -50,7 +54,11 @@ class Member:
 
     def reaches(self, cluster: str) -> bool:
         """Whether a cluster has this policy: one that names no clusters reaches all."""
-        return cluster in self.own or cluster in self.named or (self.shared is not None and not self.named)
+        return (
+            cluster in self.own
+            or cluster in self.named
+            or (self.shared is not None and not self.named)
+        )
 
     def at(self, cluster: str) -> Document:
         """Return the policy of a cluster that it reaches."""
@@ -70,7 +78,9 @@ class Member:
         above = config.source.count(b"\n", 0, config.start)
         place = config.annotations.get(PATH, "")
         found = [
-            rules.CLUSTER_NULL_DROPPED.result(f"{clusters.why_dropped(path)} ({place}:{above + line})", path=path)
+            rules.CLUSTER_NULL_DROPPED.result(
+                f"{clusters.why_dropped(path)} ({place}:{above + line})", path=path
+            )
             for path, line in clusters.dropped(config.node)
         ]
         return about(config, found)
@@ -86,4 +96,6 @@ class Member:
         """The shared document, without what it says of single clusters."""
         root = dict(self.document.source.root) if self.document else {}
         spec = root.get("spec")
-        return json.dumps({**root, "spec": {**spec, "clusters": None} if isinstance(spec, dict) else spec}).encode()
+        return json.dumps(
+            {**root, "spec": {**spec, "clusters": None} if isinstance(spec, dict) else spec}
+        ).encode()

@@ -46,7 +46,10 @@ class _Given:
 
 
 def found(
-    configs: Sequence[KubeObject], items: list[KubeObject], choice: Choice, rendered: Collection[Claim]
+    configs: Sequence[KubeObject],
+    items: list[KubeObject],
+    choice: Choice,
+    rendered: Collection[Claim],
 ) -> list[Shared]:
     """Return what the policies have in common with each other, and with what was rendered for a cluster they name.
 
@@ -54,12 +57,17 @@ def found(
     """
     given = [_Given(config, load(config.node, file=file_of(config))) for config in configs]
     every = sorted({name for each in given for name in each.loaded.clusters})
-    clusters: list[str | None] = [choice.cluster] if choice.cluster is not None else [*every] or [None]
+    clusters: list[str | None] = (
+        [choice.cluster] if choice.cluster is not None else [*every] or [None]
+    )
     shared: list[Shared] = []
     for cluster in clusters:
         claims = {each.name: claim for each in given if (claim := each.claim(cluster, items))}
         others = [claim for claim in rendered if cluster is not None and claim.cluster == cluster]
-        shared += [Shared(own.policy, cluster, result) for own, result in overlap.among(list(claims.values()))]
+        shared += [
+            Shared(own.policy, cluster, result)
+            for own, result in overlap.among(list(claims.values()))
+        ]
         for own in claims.values():
             around = [other for other in others if other.policy not in claims]
             shared += [Shared(own.policy, cluster, result) for result in overlap.check(own, around)]
@@ -69,5 +77,7 @@ def found(
 def added(report: Report, shared: Sequence[Shared]) -> Report:
     """Return a report with what its policy has in common with others in its clusters."""
     own = [each for each in shared if each.policy == report.policy]
-    results = [each.result for each in own if not report.clusters or each.cluster in report.clusters]
+    results = [
+        each.result for each in own if not report.clusters or each.cluster in report.clusters
+    ]
     return replace(report, results=tuple(sort([*report.results, *about(report.item, results)])))

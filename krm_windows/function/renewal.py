@@ -69,7 +69,9 @@ class Renewal:
     def _branch(self, name: str) -> Tree:
         return Tree(self.output, places.branches(name), tree.is_header)
 
-    def _renewed(self, name: str, branch: Tree, older: Files, files: Files, results: Iterable[Result] = ()) -> Outcome:
+    def _renewed(
+        self, name: str, branch: Tree, older: Files, files: Files, results: Iterable[Result] = ()
+    ) -> Outcome:
         files = stamp.settled(older, files, places.kustomization(name))
         if self.checks:
             place = places.kustomization(name)

@@ -38,14 +38,20 @@ def validate(resources: ResourceList, config: KubeObject) -> None:
     resources.results.extend(verify(config, resources.items))
 
 
-def compile_onto(config: KubeObject, items: list[KubeObject], cluster: str | None = None) -> Compiled:
+def compile_onto(
+    config: KubeObject, items: list[KubeObject], cluster: str | None = None
+) -> Compiled:
     """Load and compile a policy, and check it against the stream."""
     policy, name, found = load_policy(config, cluster)
     return compile_loaded(config, items, name, policy, found)
 
 
 def compile_loaded(
-    config: KubeObject, items: list[KubeObject], cluster: str | None, policy: WindowPolicy | None, found: list[Result]
+    config: KubeObject,
+    items: list[KubeObject],
+    cluster: str | None,
+    policy: WindowPolicy | None,
+    found: list[Result],
 ) -> Compiled:
     """Compile a policy that was loaded for a cluster, with what was found (None: an error), and check it likewise."""
     if policy is None or fails(found):
@@ -56,12 +62,18 @@ def compile_loaded(
     planned += [*zone_release.check(plan, built), *zone_changes.check(plan)]
     plan = zone_release.kept(plan, built)
     application = Application(plan, items, seen)
-    faults = () if fails(planned) else (*actuation.check(plan, *AUDITED), *capacity.check(plan, application.wanted))
+    faults = (
+        ()
+        if fails(planned)
+        else (*actuation.check(plan, *AUDITED), *capacity.check(plan, application.wanted))
+    )
     results = (*found, *about(config, [*planned, *faults, *application.check()]))
     return Compiled(None if fails(results) else application, application.adopted, results)
 
 
-def verify(config: KubeObject, items: Sequence[KubeObject], cluster: str | None = None) -> list[Result]:
+def verify(
+    config: KubeObject, items: Sequence[KubeObject], cluster: str | None = None
+) -> list[Result]:
     """Return what is wrong with a final stream that should hold the windows of a policy."""
     policy, name, found = load_policy(config, cluster)
     if policy is None:
@@ -70,10 +82,15 @@ def verify(config: KubeObject, items: Sequence[KubeObject], cluster: str | None 
     plan, planned = compile_policy(policy, name, seen)
     built = zone_release.recorded(items, plan)
     planned += zone_release.check(plan, built)
-    return [*found, *about(config, [*planned, *stream.verify(zone_release.kept(plan, built), items, seen)])]
+    return [
+        *found,
+        *about(config, [*planned, *stream.verify(zone_release.kept(plan, built), items, seen)]),
+    ]
 
 
-def load_policy(config: KubeObject, cluster: str | None = None) -> tuple[WindowPolicy | None, str | None, list[Result]]:
+def load_policy(
+    config: KubeObject, cluster: str | None = None
+) -> tuple[WindowPolicy | None, str | None, list[Result]]:
     """Return the policy for a cluster (given, or its own `buildFor`), that cluster's name, and all findings."""
     loaded = load(config.node, file=file_of(config))
     name = loaded.build_for if cluster is None else cluster

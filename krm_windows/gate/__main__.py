@@ -79,7 +79,12 @@ class Gate:
         """Log what should be now."""
         now = self.now()
         decision = self.decides(now)
-        self.log(time=now, policy=self.timetable.policy, cluster=self.timetable.cluster, **asdict(decision))
+        self.log(
+            time=now,
+            policy=self.timetable.policy,
+            cluster=self.timetable.cluster,
+            **asdict(decision),
+        )
         return decision
 
     def compared(self) -> "Gate":
@@ -101,7 +106,11 @@ class Gate:
         statuses = self._settle_all(cluster, self.all_targets)
         unanswered = [target for target, status in statuses.items() if status == UNANSWERED]
         statuses |= self._settle_all(cluster, unanswered)
-        failed = [str(target) for target, status in statuses.items() if self._fails(target, status, allow_missing)]
+        failed = [
+            str(target)
+            for target, status in statuses.items()
+            if self._fails(target, status, allow_missing)
+        ]
         if cluster.clocks.are_apart:
             self.log(error=cluster.clocks.words())
         self.log(failed=failed, skewSeconds=seconds_of(cluster.clocks.skew))
@@ -172,13 +181,17 @@ class Gate:
         return replace(mine, change=self._kept_closed(target, seen, mine.at))
 
     def _due_at(self, now: datetime, target: Target, seen: Seen) -> Told:
-        return Told(target, seen, self.settles(self.timetable, target, seen, self.decides(now), now), now)
+        return Told(
+            target, seen, self.settles(self.timetable, target, seen, self.decides(now), now), now
+        )
 
     def _kept_closed(self, target: Target, seen: Seen, now: datetime) -> Change:
         """Leave closed what would be opened, and write why into its mark, which `status` and the alerts read."""
         shut = Decision(open=False, rules=(), reason=APART, since=None, until=None)
         change = settle(self.timetable, target, seen, shut, now)
-        patch = {} if change.turns(target) is False else change.patch  # what is released is opened whatever holds
+        patch = (
+            {} if change.turns(target) is False else change.patch
+        )  # what is released is opened whatever holds
         return Change(patch, Deed.NOT_OPENED, f"not opened: {APART}")
 
 
@@ -199,10 +212,18 @@ def main(
     (docs/decisions/0028-the-job-that-looks-at-once-does-not-fail.md).
     """
     parser = ArgumentParser(prog="gate", description=__doc__)
-    parser.add_argument("--at", type=_instant, metavar="INSTANT", help="decide for it, change nothing")
-    parser.add_argument("--allow-missing", action="store_true", help="a target that does not exist is no failure")
-    parser.add_argument("--leave-to-next", action="store_true", help="what could not be done is no failure either")
-    parser.add_argument("--account", type=Path, default=_ACCOUNT, help="the folder with token and ca.crt")
+    parser.add_argument(
+        "--at", type=_instant, metavar="INSTANT", help="decide for it, change nothing"
+    )
+    parser.add_argument(
+        "--allow-missing", action="store_true", help="a target that does not exist is no failure"
+    )
+    parser.add_argument(
+        "--leave-to-next", action="store_true", help="what could not be done is no failure either"
+    )
+    parser.add_argument(
+        "--account", type=Path, default=_ACCOUNT, help="the folder with token and ca.crt"
+    )
     options = parser.parse_args()
     gate, sound = _load(clock if options.at is None else lambda: options.at)
     decision = gate.announce()
@@ -211,7 +232,9 @@ def main(
     gate = gate.compared()
     address = environ["KUBERNETES_SERVICE_HOST"], environ["KUBERNETES_SERVICE_PORT"]
     cluster = Cluster(*address, options.account, now=clock)
-    looks = partial(_safely, look if sound else Gate.look, gate, cluster, allow_missing=options.allow_missing)
+    looks = partial(
+        _safely, look if sound else Gate.look, gate, cluster, allow_missing=options.allow_missing
+    )
     done = looks()
     for seconds in pauses if options.leave_to_next else ():
         if not done:
@@ -233,15 +256,21 @@ def _instant(text: str) -> datetime:
     try:
         found = datetime.fromisoformat(text)
     except ValueError as error:
-        raise ArgumentTypeError(f"{text!r} is no instant, such as 2026-11-20T09:00:00+01:00") from error
+        raise ArgumentTypeError(
+            f"{text!r} is no instant, such as 2026-11-20T09:00:00+01:00"
+        ) from error
     if found.tzinfo is None:
-        raise ArgumentTypeError(f"{text!r} has no offset from UTC, as 2026-11-20T09:00:00+01:00 and …T08:00:00Z have")
+        raise ArgumentTypeError(
+            f"{text!r} has no offset from UTC, as 2026-11-20T09:00:00+01:00 and …T08:00:00Z have"
+        )
     if found.year not in _YEARS:
         raise ArgumentTypeError(f"{text!r} is not of the years {_YEARS[0]} to {_YEARS[-1]}")
     return found.astimezone(UTC)
 
 
-def _safely(look: Callable[..., bool], gate: Gate, cluster: Cluster, *, allow_missing: bool) -> bool:
+def _safely(
+    look: Callable[..., bool], gate: Gate, cluster: Cluster, *, allow_missing: bool
+) -> bool:
     """Look, with whatever is around it; where that breaks, close all the same what should be closed."""
     try:
         return look(gate, cluster, allow_missing=allow_missing)
@@ -261,5 +290,7 @@ def _load(now: Callable[[], datetime]) -> tuple[Gate, bool]:
         decider.decide(now())
         return Gate(timetable, decider.decide, now), True
     except Exception as error:  # noqa: BLE001 - a fault of this program must close, too
-        shut = Decision(open=False, rules=(), reason=f"cannot be decided: {error!r}", since=None, until=None)
+        shut = Decision(
+            open=False, rules=(), reason=f"cannot be decided: {error!r}", since=None, until=None
+        )
         return Gate(salvage(text), lambda _: shut, now), False

@@ -4,7 +4,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from email.utils import parsedate_to_datetime
 
-MOST = timedelta(seconds=60)  # beyond that nothing is opened; nodes that keep time at all are apart by less than one
+MOST = timedelta(
+    seconds=60
+)  # beyond that nothing is opened; nodes that keep time at all are apart by less than one
 APART = "the clocks of a node and of the API server are more than 60 s apart"
 _SECOND = timedelta(seconds=1)
 

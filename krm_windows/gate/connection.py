@@ -12,7 +12,9 @@ from io import BufferedReader, RawIOBase
 from socket import IPPROTO_TCP, TCP_NODELAY, create_connection
 from time import monotonic
 
-LARGEST = 2 * 1024**2  # bytes of an answer: etcd takes objects of 1.5 MiB, and a Pod of 128 MiB can read this one
+LARGEST = (
+    2 * 1024**2
+)  # bytes of an answer: etcd takes objects of 1.5 MiB, and a Pod of 128 MiB can read this one
 _PIECE = 65536  # bytes that are read at once, at most
 
 
@@ -192,7 +194,9 @@ class _Stream(RawIOBase):
     def _send(self) -> None:
         if self._outgoing.pending:
             self._plain.settimeout(self._seconds_left())
-            self._plain.sendall(self._outgoing.read())  # the timeout is that of the whole (docs.python.org)
+            self._plain.sendall(
+                self._outgoing.read()
+            )  # the timeout is that of the whole (docs.python.org)
 
     def _receive(self) -> None:
         """Wait for more, having sent what TLS has to say."""

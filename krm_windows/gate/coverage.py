@@ -41,7 +41,10 @@ class Years:
 
     def __init__(self, rules: Iterable[Rule], number: int) -> None:
         """Work it out for the years from four times a `number` on: 506 is from 2024 to 2027."""
-        first, last = max(number * _TOGETHER, date.min.year), min(number * _TOGETHER + _TOGETHER - 1, date.max.year)
+        first, last = (
+            max(number * _TOGETHER, date.min.year),
+            min(number * _TOGETHER + _TOGETHER - 1, date.max.year),
+        )
         years = calendar(max(first - _YEARS_BEFORE, date.min.year), last)
         self._first = date(first, 1, 1).toordinal()
         passed = self._first - years.first
@@ -49,9 +52,14 @@ class Years:
         together: dict[int, int] = {}
         for covered in chain.from_iterable(self._rules):
             together[covered.days] = together.get(covered.days, 0) | covered.minutes
-        self._size = (years.length - passed) // 8 + 1  # eight days are a byte; at least one is beyond the end
+        self._size = (
+            years.length - passed
+        ) // 8 + 1  # eight days are a byte; at least one is beyond the end
         every = bits.below(self._size * 8)
-        self._eights = [((days & every).to_bytes(self._size, "little"), minutes) for days, minutes in together.items()]
+        self._eights = [
+            ((days & every).to_bytes(self._size, "little"), minutes)
+            for days, minutes in together.items()
+        ]
         self._covered: dict[int, list[int]] = {}
 
     @staticmethod
@@ -177,7 +185,9 @@ def of_interval(interval: tuple[int, int], day: int) -> int:
 def minute(instant: datetime) -> int:
     """Return the number of the minute of an aware instant, or of a naive moment, days counted as by `toordinal`."""
     ahead = instant.utcoffset() or timedelta()
-    seconds = (instant.hour * 60 + instant.minute) * 60 + instant.second - ahead // timedelta(seconds=1)
+    seconds = (
+        (instant.hour * 60 + instant.minute) * 60 + instant.second - ahead // timedelta(seconds=1)
+    )
     return instant.toordinal() * bits.DAY + seconds // 60
 
 
@@ -231,4 +241,6 @@ def _number(moment: datetime | None, tz: tzinfo) -> int:
     if moment is None:
         return NEVER
     aware = date.min.year < moment.year < date.max.year
-    return minute(utc(moment, tz)) if aware else minute(moment)  # no clock is asked beyond the calendar's ends
+    return (
+        minute(utc(moment, tz)) if aware else minute(moment)
+    )  # no clock is asked beyond the calendar's ends

@@ -62,7 +62,9 @@ class Decider:
 
     def _reason(self, rules: tuple[str, ...]) -> str:
         held = self._timetable
-        reasons = {rule.name: rule.reason for rule in (*held.overrides, *held.freezes, *held.windows)}
+        reasons = {
+            rule.name: rule.reason for rule in (*held.overrides, *held.freezes, *held.windows)
+        }
         words = (f"{name}: {reasons[name]}" if reasons.get(name) else name for name in rules)
         return "; ".join(words) or "no window is open"
 
@@ -139,7 +141,9 @@ class Days:
         self._ranks = [rank for rank in ranks if rank.rules]
         self._state = timetable.state
         self._open_outside = timetable.outside_windows == "Open"
-        self._early = -(-timetable.closes_early // _MINUTE)  # what is no whole minute closes a little earlier
+        self._early = -(
+            -timetable.closes_early // _MINUTE
+        )  # what is no whole minute closes a little earlier
         self._by_rules: dict[int, tuple[int, int]] = {}
         self._open: dict[int, int] = {}
         self._decisive_on: dict[int, list[tuple[int, str]]] = {}
@@ -246,7 +250,10 @@ class Days:
 def _instant(minute: int, now: int) -> datetime | None:
     """Give the instant of a UTC minute; None if it is far from `now`, or beyond the calendar's ends."""
     day = minute // bits.DAY
-    if abs(minute - now) >= _FAR // _MINUTE or not date.min.toordinal() <= day <= date.max.toordinal():
+    if (
+        abs(minute - now) >= _FAR // _MINUTE
+        or not date.min.toordinal() <= day <= date.max.toordinal()
+    ):
         return None
     at = time(minute % bits.DAY // 60, minute % 60, tzinfo=UTC)
     return datetime.combine(date.fromordinal(day), at)

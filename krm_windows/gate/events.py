@@ -23,7 +23,10 @@ _REASONS = {  # the reason of the Event, and its type
 }
 _HOOK_FAILED = ("WindowHookFailed", "Warning")
 _ZONE_DATA = ("WindowZoneDataDiffers", "Warning")
-_ONCE_EACH = ("WindowClosed", "WindowOpened")  # others are found again by the next look, and told once
+_ONCE_EACH = (
+    "WindowClosed",
+    "WindowOpened",
+)  # others are found again by the next look, and told once
 
 
 @dataclass(frozen=True)
@@ -38,7 +41,9 @@ class Record:
     decision: Decision
 
 
-def look(gate: Gate, cluster: Cluster, *, allow_missing: bool, around: Callable[..., bool] = Gate.look) -> bool:
+def look(
+    gate: Gate, cluster: Cluster, *, allow_missing: bool, around: Callable[..., bool] = Gate.look
+) -> bool:
     """Look as `around` does, and write Events of what it does; that one cannot be written is no failure."""
     records: dict[Target, list[Record]] = {target: [] for target in gate.all_targets}
 
@@ -50,7 +55,10 @@ def look(gate: Gate, cluster: Cluster, *, allow_missing: bool, around: Callable[
     def log(**fields: object) -> None:
         gate.log(**fields)
         if fields.get("hook") and fields.get("trouble"):
-            tell_on_all(*_HOOK_FAILED, f"hooks.{fields['hook']} failed: Job {fields['job']}: {fields['trouble']}")
+            tell_on_all(
+                *_HOOK_FAILED,
+                f"hooks.{fields['hook']} failed: Job {fields['job']}: {fields['trouble']}",
+            )
 
     def tells(told: Told) -> None:
         gate.tells(told)
@@ -65,13 +73,17 @@ def look(gate: Gate, cluster: Cluster, *, allow_missing: bool, around: Callable[
     well = around(replace(gate, log=log, tells=tells), cluster, allow_missing=allow_missing)
     targets = [target for target, found in records.items() if found]
     cluster.renew(len(targets))
-    for target, trouble in cluster.each(targets, lambda mine, each: _write_all(gate, mine, each, records[each])):
+    for target, trouble in cluster.each(
+        targets, lambda mine, each: _write_all(gate, mine, each, records[each])
+    ):
         for fields in trouble:
             gate.log(target=str(target), **fields)
     return well
 
 
-def _write_all(gate: Gate, cluster: Cluster, target: Target, records: list[Record]) -> list[dict[str, str]]:
+def _write_all(
+    gate: Gate, cluster: Cluster, target: Target, records: list[Record]
+) -> list[dict[str, str]]:
     """Write the Events of a target, unless they are there; give what is to be logged of those that cannot be."""
     trouble = []
     for record in records:

@@ -21,15 +21,31 @@ from krm_windows.gate.target import Change, Seen, held, settle
 from krm_windows.gate.timetable import Target, Timetable
 
 _KEPT = timedelta(days=1)  # a Job that ended; one that began before that is never started again
-_OCCURRENCE = re.compile(rf"([0-9]{{12}}|always)-[0-9a-f]{{{DIGITS}}}")  # how the name of a hook's Job ends
+_OCCURRENCE = re.compile(
+    rf"([0-9]{{12}}|always)-[0-9a-f]{{{DIGITS}}}"
+)  # how the name of a hook's Job ends
 _ROUNDS = 5  # that a look goes on where others, or a server that lies, change what it has found
-_FINAL = {400, 401, 403, 404, 413, 422}  # to the same question the API server will say the same again
+_FINAL = {
+    400,
+    401,
+    403,
+    404,
+    413,
+    422,
+}  # to the same question the API server will say the same again
 _AT_REST = (None, "ProgressingWithRetry")  # what has failed stays so while it is suspended
 _DUE, _FAILED = "hooks.beforeOpen is due", "hooks.beforeOpen failed: Job {}/{}"
 _UNNOTED = "hooks: no target takes a note, or another look has taken it back"
-_OF_A_JOB = ("Opening", "Passed", "Breaking", "Aborted")  # stages that say how far the hook before opening is
+_OF_A_JOB = (
+    "Opening",
+    "Passed",
+    "Breaking",
+    "Aborted",
+)  # stages that say how far the hook before opening is
 End = Enum("End", ["WELL", "BAD", "NEVER_BEGAN", "BROKEN_OFF"])
-May = Enum("May", ["OPEN", "KEEP", "SHUT"])  # open what waits; leave what is open as it is; close all
+May = Enum(
+    "May", ["OPEN", "KEEP", "SHUT"]
+)  # open what waits; leave what is open as it is; close all
 
 
 @dataclass(frozen=True)
@@ -47,7 +63,9 @@ class Settling:
     began: Decision
     leave: Leave
 
-    def __call__(self, timetable: Timetable, target: Target, seen: Seen, decision: Decision, now: datetime) -> Change:
+    def __call__(
+        self, timetable: Timetable, target: Target, seen: Seen, decision: Decision, now: datetime
+    ) -> Change:
         """Say what to change, as `settle` does; raise `ApiError` for what would be opened too early."""
         is_another = self.leave.may is May.OPEN and self.began.since != decision.since
         if decision.open and self.began.open and (is_another or self.leave.may is May.SHUT):
@@ -70,14 +88,20 @@ class Hook:
     aborts: bool = False
 
 
-def look(gate: Gate, cluster: Cluster, *, allow_missing: bool, text: str = "", **pace: float) -> bool:
+def look(
+    gate: Gate, cluster: Cluster, *, allow_missing: bool, text: str = "", **pace: float
+) -> bool:
     """Look as the gate does, with hooks around it: those of the JSON `text`, else of the file beside the timetable."""
     try:
-        data = json.loads(text or (Path(__file__).parents[2] / "hooks.json").read_text(encoding="utf-8"))
+        data = json.loads(
+            text or (Path(__file__).parents[2] / "hooks.json").read_text(encoding="utf-8")
+        )
         hooks = {kind: Hook(**hook) for kind, hook in data["hooks"].items()}
         around = Hooks(gate, cluster, data["namespace"], hooks, **pace)
     except Exception as error:  # noqa: BLE001 - what cannot be read must not open
-        shut = Decision(open=False, rules=(), reason=f"hooks cannot be read: {error!r}", since=None, until=None)
+        shut = Decision(
+            open=False, rules=(), reason=f"hooks cannot be read: {error!r}", since=None, until=None
+        )
         replace(gate, decides=lambda _: shut).look(cluster, allow_missing=allow_missing)
         return False
     return around.look(allow_missing=allow_missing)
@@ -150,7 +174,9 @@ class Hooks:
             return Leave(May.OPEN)
         if None in found.values():
             return Leave(May.KEEP, "hooks: a target cannot be read")
-        if stage == "Breaking" or (stage == "Aborted" and note.job == self._name("beforeOpen", note)):
+        if stage == "Breaking" or (
+            stage == "Aborted" and note.job == self._name("beforeOpen", note)
+        ):
             return Leave(May.SHUT, _FAILED.format(self.namespace, note.job))
         if stage == "Opening" and "beforeOpen" in self.hooks:
             return self._open(note, decision)
@@ -189,7 +215,9 @@ class Hooks:
         note = Note(_occurrence(decision), run, stage, at=self.gate.now().isoformat())
         if stage == "Opening":
             note = replace(note, job=self._name("beforeOpen", note))
-        elif last.stage == stage == "Passed":  # the run goes on, with another beginning of its occurrence
+        elif (
+            last.stage == stage == "Passed"
+        ):  # the run goes on, with another beginning of its occurrence
             note = replace(note, job=last.job)
         if not self.notes.leave(note, last):
             return None if self._is_past(last) else Leave(May.KEEP, _UNNOTED)
@@ -208,7 +236,9 @@ class Hooks:
             if seen is None:
                 if not to_open:
                     return True
-            elif settle(self.gate.timetable, target, seen, decision, self.gate.now()).turns(target) is (not to_open):
+            elif settle(self.gate.timetable, target, seen, decision, self.gate.now()).turns(
+                target
+            ) is (not to_open):
                 return True
         return False
 
@@ -222,7 +252,9 @@ class Hooks:
         later = self._after_run(note, end, passed=passed)
         if not self.notes.leave(later, note):
             return Leave(May.KEEP, _UNNOTED)
-        return Leave(May.OPEN) if passed else Leave(May.SHUT, _FAILED.format(self.namespace, note.job))
+        return (
+            Leave(May.OPEN) if passed else Leave(May.SHUT, _FAILED.format(self.namespace, note.job))
+        )
 
     def _after_run(self, note: Note, end: End, *, passed: bool) -> Note:
         """Give the note of how the hook before opening ended; one that never began is tried again."""
@@ -281,7 +313,14 @@ class Hooks:
             return ""
         hook = self.hooks[kind]
         since = "".join(filter(str.isdigit, note.occurrence or ""))[:12] or "always"
-        whole = [self.gate.timetable.policy, kind, note.occurrence, note.run, self.namespace, asdict(hook)]
+        whole = [
+            self.gate.timetable.policy,
+            kind,
+            note.occurrence,
+            note.run,
+            self.namespace,
+            asdict(hook),
+        ]
         return f"{hook.name}-{since}-{sha256(json.dumps(whole).encode()).hexdigest()[:DIGITS]}"
 
     def _names_its_job(self, note: Note) -> bool:
@@ -295,13 +334,23 @@ class Hooks:
         if note.stage == "Opening":
             return note.job == self._name("beforeOpen", note)
         prefix = f"{hook.name}-"
-        return note.job.startswith(prefix) and _OCCURRENCE.fullmatch(note.job.removeprefix(prefix)) is not None
+        return (
+            note.job.startswith(prefix)
+            and _OCCURRENCE.fullmatch(note.job.removeprefix(prefix)) is not None
+        )
 
-    def _run(self, kind: str, name: str, lasts: Callable[[], bool] = lambda: True, *, begins: bool = True) -> End:
+    def _run(
+        self, kind: str, name: str, lasts: Callable[[], bool] = lambda: True, *, begins: bool = True
+    ) -> End:
         """Start a Job unless it is there, and wait for its end while it `lasts`; log how it ended."""
         hook, path = self.hooks[kind], f"/apis/batch/v1/namespaces/{self.namespace}/jobs"
         metadata = {**hook.metadata, "name": name}
-        job: dict[str, object] = {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": hook.spec}
+        job: dict[str, object] = {
+            "apiVersion": "batch/v1",
+            "kind": "Job",
+            "metadata": metadata,
+            "spec": hook.spec,
+        }
         over, trouble = monotonic() + hook.seconds + self.grace, None
         while trouble is None:
             if not lasts():
@@ -313,7 +362,9 @@ class Hooks:
                     begins = False
                 trouble = _end_of(self.cluster.ask("GET", f"{path}/{name}"), name)
             except ApiError as error:
-                begins = begins and error.status != HTTPStatus.CONFLICT  # which says that it is there
+                begins = (
+                    begins and error.status != HTTPStatus.CONFLICT
+                )  # which says that it is there
                 final = _FINAL if begins else {HTTPStatus.NOT_FOUND}
                 trouble = str(error) if error.status in final else None
             if trouble is None:

@@ -24,7 +24,10 @@ TIMEOUT = 10.0  # seconds for a request: to connect, to ask and to be answered, 
 AT_ONCE = 8  # requests: more keep one processor no busier, and the API server gives each account its share
 _NESTED = 250_000  # maps and lists in an answer: a million empty ones are 100 MiB in memory
 _WORDS = 1024  # characters of what a server says that are told
-UNANSWERED, REFUSED = 0, -1  # for a status where there is none: no answer, and one that cannot be taken
+UNANSWERED, REFUSED = (
+    0,
+    -1,
+)  # for a status where there is none: no answer, and one that cannot be taken
 _BUSY = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
 _VERSION = re.compile(r"v[1-9][0-9]*((alpha|beta)[1-9][0-9]*)?")
 _NODE = partial(datetime.now, UTC)
@@ -62,7 +65,9 @@ class Cluster:
         self.clocks = Clocks()
         self._account, self._timeout, self._now = account, timeout, now
         tls = ssl.create_default_context(cafile=account / "ca.crt")
-        tls.verify_flags &= ~ssl.VERIFY_X509_STRICT  # on since Python 3.13; CAs of common distributions fail it
+        tls.verify_flags &= (
+            ~ssl.VERIFY_X509_STRICT
+        )  # on since Python 3.13; CAs of common distributions fail it
         self._connections = Connections((host.strip("[]"), int(port)), tls)
         self._versions: dict[str, str] = {}
         self._discovering, self._reading = Lock(), Lock()
@@ -75,7 +80,9 @@ class Cluster:
         with suppress(OSError, ValueError):  # kubelet writes it anew every hour
             self._token = (self._account / "token").read_text().strip()
 
-    def each(self, targets: Sequence[Target], work: Callable[["Cluster", Target], T]) -> Iterator[tuple[Target, T]]:
+    def each(
+        self, targets: Sequence[Target], work: Callable[["Cluster", Target], T]
+    ) -> Iterator[tuple[Target, T]]:
         """Work on every target, `AT_ONCE` at a time, and give what comes of it, in the order of the targets.
 
         They begin in that order, each with its share of the time that is left: what one leaves, the next have.
@@ -94,14 +101,18 @@ class Cluster:
         """Give what `read` makes of the object of `target`; raise `ApiError`."""
         return self.answer("GET", self._path(target), None, partial(read, target))
 
-    def patch(self, target: Target, body: dict[str, object], read: Callable[[Target, object], T]) -> T:
+    def patch(
+        self, target: Target, body: dict[str, object], read: Callable[[Target, object], T]
+    ) -> T:
         """Apply a JSON merge patch (RFC 7386) and give what `read` makes of the object then; raise `ApiError`.
 
         It is made for a version, so that what somebody else has changed since is not undone.
         """
         if not dig(body, "metadata", "resourceVersion"):
             raise ApiError(REFUSED, f"{target} has no resourceVersion")
-        return self.answer("PATCH", f"{self._path(target)}?fieldManager=krm-windows", body, partial(read, target))
+        return self.answer(
+            "PATCH", f"{self._path(target)}?fieldManager=krm-windows", body, partial(read, target)
+        )
 
     def _path(self, target: Target) -> str:
         version = target.version or self._versions.get(target.group) or self._discover(target.group)
@@ -116,18 +127,26 @@ class Cluster:
             if group not in self._versions:
                 version = dig(self.ask("GET", f"/apis/{group}"), "preferredVersion", "version")
                 if not isinstance(version, str) or not _VERSION.fullmatch(version):
-                    raise ApiError(REFUSED, f"the API server prefers no version of {group}, but {version!r}")
+                    raise ApiError(
+                        REFUSED, f"the API server prefers no version of {group}, but {version!r}"
+                    )
                 self._versions[group] = version
             return self._versions[group]
         finally:
             self._discovering.release()
 
-    def ask(self, method: str, path: str, body: dict[str, object] | None = None) -> dict[str, object]:
+    def ask(
+        self, method: str, path: str, body: dict[str, object] | None = None
+    ) -> dict[str, object]:
         """Send a request and give the object that is answered; raise `ApiError`, whatever goes wrong."""
         return self.answer(method, path, body, dict)
 
     def answer(
-        self, method: str, path: str, body: dict[str, object] | None, read: Callable[[dict[str, object]], T]
+        self,
+        method: str,
+        path: str,
+        body: dict[str, object] | None,
+        read: Callable[[dict[str, object]], T],
     ) -> T:
         """Send a request and give what `read` makes of the object that is answered; raise `ApiError`.
 
@@ -151,7 +170,9 @@ class Cluster:
         try:
             answer = self._connections.ask(request, seconds)
         except Exception as error:  # what an answer may do to http.client and ssl, no one can list
-            raise ApiError(UNANSWERED, f"no answer to {request.method} {request.path}: {error!r}") from error
+            raise ApiError(
+                UNANSWERED, f"no answer to {request.method} {request.path}: {error!r}"
+            ) from error
         self.clocks.compare(answer.date, asked, self._now())
         return answer
 
@@ -160,7 +181,10 @@ class Cluster:
         asked_for = _LONGEST_WAIT.fullmatch(answer.retry_after or "")
         seconds = max(1, int(asked_for[0])) if asked_for else 1
         if monotonic() + seconds >= self._end:
-            raise ApiError(UNANSWERED, f"{answer.status} to {request.method} {request.path}: busy for {seconds} s")
+            raise ApiError(
+                UNANSWERED,
+                f"{answer.status} to {request.method} {request.path}: busy for {seconds} s",
+            )
         sleep(seconds)
 
 

@@ -133,7 +133,9 @@ def _hands(entries: list[object], path: tuple[str, ...]) -> Iterator[Writer]:
         if not isinstance(entry, dict):
             yield Writer.OTHER
         elif _owns(entry.get("fieldsV1"), path):
-            is_ours = entry.get("manager") in (MANAGER, *_JOINED) and entry.get("operation") == "Update"
+            is_ours = (
+                entry.get("manager") in (MANAGER, *_JOINED) and entry.get("operation") == "Update"
+            )
             yield Writer.GATE if is_ours else Writer.OTHER
 
 

@@ -74,7 +74,9 @@ class Notes:
 
     def latest(self, found: Found) -> Note:
         """Give the latest note of all; one of its own kind if there is none."""
-        return max((self._read(seen) for seen in found.values() if seen), key=_PLACE, default=Note())
+        return max(
+            (self._read(seen) for seen in found.values() if seen), key=_PLACE, default=Note()
+        )
 
     def _read(self, seen: Seen) -> Note:
         notes = [Note()]
@@ -170,4 +172,8 @@ def _is_sound(note: Note) -> bool:
     if list(map(type, values)) != [int, str, str] or note.run <= 0 or note.stage not in _STAGES:
         return False
     began, at = instant(note.occurrence), instant(note.at)
-    return at is not None and (began is None or began.year > 1) and _JOB.fullmatch(note.job) is not None
+    return (
+        at is not None
+        and (began is None or began.year > 1)
+        and _JOB.fullmatch(note.job) is not None
+    )

@@ -7,14 +7,24 @@ from enum import Enum
 
 from krm_windows.gate.decide import Decision
 from krm_windows.gate.kubernetes import dig
-from krm_windows.gate.marks import HOLD, HOOKS, MARKS, ZONE_DATA, Mark, Writer, believed, instant, mark, read, writer
+from krm_windows.gate.marks import (
+    HOLD,
+    HOOKS,
+    MARKS,
+    ZONE_DATA,
+    Mark,
+    Writer,
+    believed,
+    instant,
+    mark,
+    read,
+    writer,
+)
 from krm_windows.gate.timetable import Target, Timetable
 from krm_windows.gate.wallclock import utc
 
 _FIRST_APPLY = timedelta(hours=1)
-_LONGEST_REASON = (
-    1024  # characters: all annotations of an object have 256 KiB together, and a mark must never be refused
-)
+_LONGEST_REASON = 1024  # characters: all annotations of an object have 256 KiB together, and a mark must never be refused
 _ANNOTATIONS = ("metadata", "annotations")
 
 
@@ -114,7 +124,11 @@ def _notes(thing: object) -> dict[str, str]:
     annotations = _find(thing, *_ANNOTATIONS)
     if not isinstance(annotations, dict | None):
         raise ValueError("has annotations that are no map")  # noqa: TRY004 - the object is wrong
-    notes = {key: text for key, text in (annotations or {}).items() if key == HOLD or key.startswith((MARKS, HOOKS))}
+    notes = {
+        key: text
+        for key, text in (annotations or {}).items()
+        if key == HOLD or key.startswith((MARKS, HOOKS))
+    }
     if not all(isinstance(text, str) for text in notes.values()):
         raise ValueError("has annotations that are no texts")
     return notes
@@ -141,7 +155,9 @@ def held(thing: object) -> dict[str, object]:
     return {str(dig(each, "type")): each for each in conditions if dig(each, "status") == "True"}
 
 
-def settle(timetable: Timetable, target: Target, seen: Seen, decision: Decision, now: datetime) -> Change:
+def settle(
+    timetable: Timetable, target: Target, seen: Seen, decision: Decision, now: datetime
+) -> Change:
     """Say what makes `target`, `seen` as it is, what it should be at the instant `now`."""
     policies = {said.policy for said in believed_marks(seen, now)}
     mine, others = policies & set(_names(timetable)), policies - set(_names(timetable))
@@ -154,13 +170,17 @@ def settle(timetable: Timetable, target: Target, seen: Seen, decision: Decision,
     notes: dict[str, str | None] = dict.fromkeys(map(mark, _names(timetable)))
     if not opens:
         notes[mark(timetable.policy)] = _words_of_mark(timetable, seen, decision)
-    if not opens and not seen.suspended:  # stale marks, on what nobody closes: their policies are gone
+    if (
+        not opens and not seen.suspended
+    ):  # stale marks, on what nobody closes: their policies are gone
         notes |= {key: None for key in seen.notes if key.startswith(MARKS) and key not in notes}
     if is_released:
         notes |= {mark(name, HOOKS): None for name in _names(timetable)}
     changed = {key: value for key, value in notes.items() if seen.notes.get(key) != value}
     suspend = not opens or (seen.suspended and bool(others))
-    return _change(target, seen, changed, suspend=suspend, resumed=bool(mine) and not seen.suspended)
+    return _change(
+        target, seen, changed, suspend=suspend, resumed=bool(mine) and not seen.suspended
+    )
 
 
 def _names(timetable: Timetable) -> tuple[str, ...]:
@@ -202,7 +222,14 @@ def _adopts(timetable: Timetable, target: Target, seen: Seen, now: datetime) -> 
 
 
 def _left_alone(  # noqa: PLR0913 - what `settle` has found out
-    timetable: Timetable, target: Target, seen: Seen, now: datetime, *, opens: bool, mine: set[str], others: set[str]
+    timetable: Timetable,
+    target: Target,
+    seen: Seen,
+    now: datetime,
+    *,
+    opens: bool,
+    mine: set[str],
+    others: set[str],
 ) -> Change | None:
     """Say why a suspended target is left as it is, if it is."""
     if opens and HOLD in seen.notes:
@@ -237,7 +264,9 @@ def _cut(reason: str) -> str:
     return reason if len(reason) <= _LONGEST_REASON else f"{reason[: _LONGEST_REASON - 1]}…"
 
 
-def _change(target: Target, seen: Seen, notes: dict[str, str | None], *, suspend: bool, resumed: bool) -> Change:
+def _change(
+    target: Target, seen: Seen, notes: dict[str, str | None], *, suspend: bool, resumed: bool
+) -> Change:
     """Make the patch that writes what differs, for the version that was read."""
     metadata: dict[str, object] = {"resourceVersion": seen.version}
     if notes:

@@ -99,8 +99,15 @@ def salvage(text: str) -> Timetable:
     """Read what can still be named where `load` or a decision failed, in order to close it: the policy, its targets."""
     data = json.loads(text)
     items = [item for item in data["targets"] if isinstance(item, dict) and item.keys() >= _SHARED]
-    targets = [{key: item[key] for key in (*_SHARED, "version", "field") if key in item} for item in items]
-    known = {"policy": str(data.get("policy")), "timeZone": "", "firstApply": "", "targets": targets}
+    targets = [
+        {key: item[key] for key in (*_SHARED, "version", "field") if key in item} for item in items
+    ]
+    known = {
+        "policy": str(data.get("policy")),
+        "timeZone": "",
+        "firstApply": "",
+        "targets": targets,
+    }
     return load(json.dumps({"formatVersion": FORMAT_VERSION, **known}))
 
 
@@ -119,8 +126,14 @@ def _revive(data: dict[str, object]) -> object:
     if kind is Timetable:
         _check_version(data)
     several = frozenset if kind is Recurrence else tuple
-    read = {key: several(value) if isinstance(value, list) else value for key, value in data.items()}
-    read |= {key: _moment(value) for key, value in read.items() if key in _MOMENTS and isinstance(value, str)}
+    read = {
+        key: several(value) if isinstance(value, list) else value for key, value in data.items()
+    }
+    read |= {
+        key: _moment(value)
+        for key, value in read.items()
+        if key in _MOMENTS and isinstance(value, str)
+    }
     read |= {key: _every(read[key]) for key in ("targets", "released") if key in read}
     return kind(**{_attribute(key): read[key] for key in read if key != "formatVersion"})
 
@@ -133,12 +146,18 @@ def _attribute(key: str) -> str:
 
 def _targets(data: dict[str, object]) -> list[Target]:
     """Make the targets of one kind: `objects` are lists of a namespace and the names in it."""
-    shared = {key: tuple(value) if isinstance(value, list) else value for key, value in data.items()}
+    shared = {
+        key: tuple(value) if isinstance(value, list) else value for key, value in data.items()
+    }
     objects = shared.pop("objects")
     if not isinstance(objects, tuple) or not all(isinstance(each, list) for each in objects):
         raise ValueError(f"objects are {objects!r}")
     make: Callable[..., Target] = Target
-    return [make(**shared, namespace=namespace, name=name) for namespace, *names in objects for name in names]
+    return [
+        make(**shared, namespace=namespace, name=name)
+        for namespace, *names in objects
+        for name in names
+    ]
 
 
 def _every(kinds: object) -> tuple[Target, ...]:

@@ -18,8 +18,12 @@ def wall(instant: datetime, tz: tzinfo) -> datetime:
     local = instant.astimezone(UTC).astimezone(tz)
     if local.fold:
         shown_before = local.replace(fold=0).astimezone(UTC)
-        if shown_before.astimezone(tz) == local:  # zoneinfo marks an hour in Nuuk that was never repeated
-            turned_back = first_minute(shown_before, instant, lambda minute: bool(minute.astimezone(tz).fold))
+        if (
+            shown_before.astimezone(tz) == local
+        ):  # zoneinfo marks an hour in Nuuk that was never repeated
+            turned_back = first_minute(
+                shown_before, instant, lambda minute: bool(minute.astimezone(tz).fold)
+            )
             local = (turned_back - _MINUTE).astimezone(tz)
     return local.replace(tzinfo=None, fold=0, second=0, microsecond=0)
 
@@ -31,7 +35,9 @@ def instant(wall_clock: datetime, tz: tzinfo) -> datetime:
     if utc.astimezone(tz).replace(tzinfo=None) == wall_clock:
         return utc
     before = local.replace(fold=1).astimezone(UTC)
-    return first_minute(before, utc, lambda minute: minute.astimezone(tz).replace(tzinfo=None) >= wall_clock)
+    return first_minute(
+        before, utc, lambda minute: minute.astimezone(tz).replace(tzinfo=None) >= wall_clock
+    )
 
 
 def utc(moment: datetime, tz: tzinfo) -> datetime:
@@ -69,7 +75,11 @@ def pieces(day: int, tz: tzinfo) -> tuple[Piece, ...]:
 
 def _cut(midnight: int, begins: int, ends: int, tz: tzinfo) -> Iterator[Piece]:
     """Halve a part of a day until the clock runs or stands still throughout each half."""
-    shown, later, minutes = _shown(midnight + begins, tz), _shown(midnight + ends, tz), ends - begins
+    shown, later, minutes = (
+        _shown(midnight + begins, tz),
+        _shown(midnight + ends, tz),
+        ends - begins,
+    )
     if later - shown == minutes or minutes == 1:
         yield Piece(begins, minutes, shown, runs=True)
     elif later == shown:
@@ -94,4 +104,5 @@ def first_minute(low: datetime, high: datetime, holds: Callable[[datetime], bool
     """Find the whole minute from `low` to `high` from which on `holds`."""
     start = low.replace(second=0, microsecond=0)
     minutes = range((high - start) // _MINUTE)
-    return start + bisect_left(minutes, True, key=lambda minute: holds(start + minute * _MINUTE)) * _MINUTE  # noqa: FBT003
+    first = bisect_left(minutes, True, key=lambda count: holds(start + count * _MINUTE))  # noqa: FBT003
+    return start + first * _MINUTE

@@ -106,7 +106,14 @@ class Yearly:
         month, week, weekday, julian, number, *time = found.groups()
         if time[1] is None:
             time = list(_TWO_O_CLOCK)
-        return cls(int(month or 0), int(week or 0), int(weekday or 0), int(number or 0), julian == "J", _time(*time))
+        return cls(
+            int(month or 0),
+            int(week or 0),
+            int(weekday or 0),
+            int(number or 0),
+            julian == "J",
+            _time(*time),
+        )
 
     def of(self, year: int) -> datetime:
         """Give the moment in a year, on that clock."""
@@ -148,7 +155,9 @@ class Posix:
         if summer is None:
             return cls(standard, None, None, None)
         ahead = standard.offset + timedelta(hours=1) if time[1] is None else -_time(*time)
-        return cls(standard, Clock(ahead, summer.strip("<>")), Yearly.parse(begins), Yearly.parse(ends))
+        return cls(
+            standard, Clock(ahead, summer.strip("<>")), Yearly.parse(begins), Yearly.parse(ends)
+        )
 
     def transitions(self, first: int, last: int) -> Iterator[Transition]:
         """Give those of the years from `first` to `last`, in order; of a rule with one clock there are none."""
@@ -170,7 +179,9 @@ class _Table:
         self.begins: list[datetime] = []
         for transition in transitions:
             # As in PEP 495: between these two readings, `fold` says whether the clocks have changed already.
-            readings = [transition.at + clock.offset for clock in (self.clocks[-1], transition.clock)]
+            readings = [
+                transition.at + clock.offset for clock in (self.clocks[-1], transition.clock)
+            ]
             self.begins.append(min(readings))
             self.ends.append(max(readings))
             self.moments.append(transition.at)
@@ -195,7 +206,9 @@ class Zone(tzinfo):
             raise ValueError(f"the transitions of {key} are not in order")
         last = listed[-1].at if listed else datetime.min  # noqa: DTZ901 - naive, as all moments here
         self._ruled = last.year + 1
-        following = [each for each in self.posix.transitions(last.year, last.year + 2) if each.at > last]
+        following = [
+            each for each in self.posix.transitions(last.year, last.year + 2) if each.at > last
+        ]
         self._table = _Table(Clock.parse(rules.before), [*listed, *following])
 
     def utcoffset(self, dt: datetime | None) -> timedelta | None:
@@ -252,7 +265,8 @@ def zone(key: str, rules: ZoneRules) -> Zone:
 @lru_cache(maxsize=64)
 def _yearly(posix: Posix, year: int) -> _Table:
     """Give the transitions of a year and of those beside it, by the rule alone."""
-    first, *rest = [Transition(datetime.min, posix.standard), *posix.transitions(year - 2, year + 1)]  # noqa: DTZ901
+    before = Transition(datetime.min, posix.standard)  # noqa: DTZ901 - naive, as all moments here
+    first, *rest = [before, *posix.transitions(year - 2, year + 1)]
     return _Table(first.clock, rest)
 
 
@@ -260,6 +274,8 @@ def _at(transition: Transition) -> datetime:
     return transition.at
 
 
-def _time(sign: str | None, hours: str, minutes: str | None = None, seconds: str | None = None) -> timedelta:
+def _time(
+    sign: str | None, hours: str, minutes: str | None = None, seconds: str | None = None
+) -> timedelta:
     length = timedelta(hours=int(hours), minutes=int(minutes or 0), seconds=int(seconds or 0))
     return -length if sign == "-" else length

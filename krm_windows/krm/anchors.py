@@ -25,7 +25,9 @@ def shared(source: bytes, start: int, end: int) -> str | None:
 
     Most objects have none that only looks so; it is the others for which the whole input is read.
     """
-    if not any(_is_repeated(source, name, start, end) for name in _ANCHOR.findall(source, start, end)):
+    if not any(
+        _is_repeated(source, name, start, end) for name in _ANCHOR.findall(source, start, end)
+    ):
         return None
     for name, anchor, alias in _references(source):
         if start <= anchor < end and not start <= alias < end:

@@ -78,7 +78,9 @@ class _Children:
     def _refuse(self, event: yaml.NodeEvent) -> None:
         """Refuse a second document, unless it is empty."""
         if not isinstance(event, yaml.ScalarEvent) or ends(event).index > starts(event).index:
-            raise InputError("there is a second document", starts(event).line + 1, starts(event).column + 1)
+            raise InputError(
+                "there is a second document", starts(event).line + 1, starts(event).column + 1
+            )
 
 
 def read(data: bytes) -> Shape:
@@ -102,7 +104,11 @@ def complete(data: bytes, kind: Kind) -> int | None:
         raise
     except InputError:
         return None
-    return shape.spans[0][1] if (shape.kind, shape.flow, len(shape.spans)) == (kind, False, 1) else None
+    return (
+        shape.spans[0][1]
+        if (shape.kind, shape.flow, len(shape.spans)) == (kind, False, 1)
+        else None
+    )
 
 
 def _shape(text: str, children: _Children, shift: int) -> Shape:
@@ -111,7 +117,8 @@ def _shape(text: str, children: _Children, shift: int) -> Shape:
         raise InputError("the input is empty")
     # The end of a block scalar is behind its last line break: what follows that break belongs to nobody yet.
     nodes = [
-        (start + shift, end + shift - (text[end + shift - 1 : end + shift] == "\n")) for start, end in children.nodes
+        (start + shift, end + shift - (text[end + shift - 1 : end + shift] == "\n"))
+        for start, end in children.nodes
     ]
     if not isinstance(root, yaml.CollectionStartEvent):
         return Shape("scalar", flow=False, column=0, end=0, spans=())
@@ -119,7 +126,9 @@ def _shape(text: str, children: _Children, shift: int) -> Shape:
     if isinstance(root, yaml.MappingStartEvent):
         colons = [lines.colon(text, end) for _, end in nodes[::2]]
         spans = list(_entries(text, nodes, colons, starts(root).index + shift))
-        places = _bytes(text, [*(place for span in spans for place in span), *colons, children.end + shift])
+        places = _bytes(
+            text, [*(place for span in spans for place in span), *colons, children.end + shift]
+        )
         pairs = tuple((places[start], places[end]) for start, end in spans)
         names = tuple(children.names[::2])
         return Shape(
@@ -140,7 +149,9 @@ def _shape(text: str, children: _Children, shift: int) -> Shape:
     return Shape("sequence", flow, column, places[children.end + shift], spans_)
 
 
-def _entries(text: str, nodes: list[tuple[int, int]], colons: list[int], place: int) -> Iterator[tuple[int, int]]:
+def _entries(
+    text: str, nodes: list[tuple[int, int]], colons: list[int], place: int
+) -> Iterator[tuple[int, int]]:
     """Give the entries of a mapping that begins at `place`, each from its key or from the `?` before it."""
     for key, entry, colon in zip(nodes[::2], nodes[1::2], colons, strict=True):
         yield lines.question(text, place, key[0]), entry[1]

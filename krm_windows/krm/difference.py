@@ -58,13 +58,20 @@ class Difference:
     def _within(self, spot: Spot, old: Value, wanted: Value, level: int) -> Iterable[Patch]:
         if spot.flow:
             return flow_difference.patches(self.text, spot, wanted)
-        if isinstance(spot, Pairs) and isinstance(old, dict) and isinstance(wanted, dict) and wanted:
+        if (
+            isinstance(spot, Pairs)
+            and isinstance(old, dict)
+            and isinstance(wanted, dict)
+            and wanted
+        ):
             return self._pairs(spot, old, wanted, level)
         if isinstance(spot, Row) and isinstance(old, list) and isinstance(wanted, list) and wanted:
             return self._row(spot, old, wanted, level)
         raise NotMinimalError
 
-    def _pairs(self, spot: Pairs, old: dict[str, Value], wanted: dict[str, Value], level: int) -> Iterator[Patch]:
+    def _pairs(
+        self, spot: Pairs, old: dict[str, Value], wanted: dict[str, Value], level: int
+    ) -> Iterator[Patch]:
         """Compare a mapping: entries in their place, new ones behind the last, removed ones with their lines."""
         column = self._column(spot.entries[0][0].start)
         kept = [name_of(key) in wanted or layout.is_merge(key) for key, _ in spot.entries]
@@ -73,10 +80,14 @@ class Difference:
         for (key, entry), keep in zip(spot.entries, kept, strict=True):
             if keep and not layout.is_merge(key):
                 name = name_of(key)
-                yield from self._of_node(entry, (old[name], wanted[name]), self._value_slot(key, column), level + 1)
+                yield from self._of_node(
+                    entry, (old[name], wanted[name]), self._value_slot(key, column), level + 1
+                )
         yield from self._removed_entries(spot.entries, kept, column)
         if added := _added(spot, old, wanted):
-            yield self._insertion(lines.foot(self.text, spot.end, column), writer.lines(added), column)
+            yield self._insertion(
+                lines.foot(self.text, spot.end, column), writer.lines(added), column
+            )
 
     def _row(self, spot: Row, old: list[Value], wanted: list[Value], level: int) -> Iterator[Patch]:
         """Compare a sequence: what is the same at both ends stays, the rest is compared in order."""

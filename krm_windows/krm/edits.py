@@ -24,7 +24,9 @@ _LEVELS = 16
 def set_value(text: str, path: Path, content: object) -> str:
     """Give `text` with `content` at `path`, missing mappings made; raises EditError where the path leads nowhere."""
     root = layout.read(text)
-    return _rewritten(text, root, _replaced(meaning(root), path, nodes.value(nodes.node_of(content))))
+    return _rewritten(
+        text, root, _replaced(meaning(root), path, nodes.value(nodes.node_of(content)))
+    )
 
 
 def remove(text: str, path: Path) -> str:
@@ -44,7 +46,9 @@ def _replaced(old: Value, path: Path, content: Value) -> Value:
     if isinstance(step, str) and (old is None or isinstance(old, dict)):
         known = old or {}
         return {**known, step: _replaced(known.get(step), rest, content)}
-    raise EditError(f"{step!r} cannot be set in what is no {'mapping' if isinstance(step, str) else 'list so long'}")
+    raise EditError(
+        f"{step!r} cannot be set in what is no {'mapping' if isinstance(step, str) else 'list so long'}"
+    )
 
 
 def _without(old: Value, path: Path) -> Value:

@@ -12,7 +12,9 @@ class InputError(Exception):
 
     def __str__(self) -> str:
         """Give one line, with the place first where it is known."""
-        return f"line {self.line}, column {self.column}: {self.message}" if self.line else self.message
+        return (
+            f"line {self.line}, column {self.column}: {self.message}" if self.line else self.message
+        )
 
 
 class ExcessError(InputError):

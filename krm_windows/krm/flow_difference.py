@@ -52,7 +52,11 @@ def _pairs(text: str, spot: Pairs, wanted: dict[str, Value]) -> Iterator[Patch]:
     starts = [key.start for key, _ in spot.entries]
     yield from _removed(spot, starts, [name_of(key) in wanted for key, _ in spot.entries])
     known = {name_of(key) for key, _ in spot.entries}
-    added = [f"{writer.quote(name)}: {writer.flow(entry)}" for name, entry in wanted.items() if name not in known]
+    added = [
+        f"{writer.quote(name)}: {writer.flow(entry)}"
+        for name, entry in wanted.items()
+        if name not in known
+    ]
     yield from _appended(text, starts[-1], spot.entries[-1][1].end, added)
 
 
@@ -74,7 +78,11 @@ def _row(text: str, spot: Row, wanted: list[Value]) -> Iterator[Patch]:
 
 def _removed(spot: Pairs | Row, starts: list[int], kept: list[bool]) -> Iterator[Patch]:
     """Remove entries with the comma behind them, those at the end with the comma before them."""
-    ends = [item.end for item in spot.items] if isinstance(spot, Row) else [entry.end for _, entry in spot.entries]
+    ends = (
+        [item.end for item in spot.items]
+        if isinstance(spot, Row)
+        else [entry.end for _, entry in spot.entries]
+    )
     last = len(kept) - 1 - kept[::-1].index(True)
     for index in range(last):
         if not kept[index]:

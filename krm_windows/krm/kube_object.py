@@ -64,7 +64,14 @@ class KubeObject:
 
     def as_read(self) -> "KubeObject":
         """Give the object as it was read, before any edit."""
-        return KubeObject(self.source, self.start, self.end, column=self.column, reaching=self.reaching, json=self.json)
+        return KubeObject(
+            self.source,
+            self.start,
+            self.end,
+            column=self.column,
+            reaching=self.reaching,
+            json=self.json,
+        )
 
     @property
     def node(self) -> Mapping:
@@ -121,7 +128,11 @@ class KubeObject:
         for step in path:
             if isinstance(found, Mapping):
                 found = found.find(str(step))
-            elif isinstance(found, Sequence) and isinstance(step, int) and 0 <= step < len(found.items):
+            elif (
+                isinstance(found, Sequence)
+                and isinstance(step, int)
+                and 0 <= step < len(found.items)
+            ):
                 found = found.items[step]
             else:
                 return None
@@ -172,7 +183,11 @@ class KubeObject:
         return f"KubeObject({self.api_version} {self.kind} {self.namespace}/{self.name})"
 
     def _decoded(self) -> str:
-        return self.source[self.start : self.end].decode("utf-8-sig") if self._text is None else self._text
+        return (
+            self.source[self.start : self.end].decode("utf-8-sig")
+            if self._text is None
+            else self._text
+        )
 
     def _path(self, path: tuple[str | int, ...]) -> tuple[str | int, ...]:
         return path if self.column is None else (0, *path)

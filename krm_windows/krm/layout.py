@@ -100,7 +100,9 @@ def events(text: str | bytes) -> Iterator[yaml.Event]:
     except yaml.MarkedYAMLError as error:
         mark = cast("Mark | None", error.problem_mark)
         message = error.problem or error.context or "not YAML"
-        raise InputError(message, mark.line + 1 if mark else 0, mark.column + 1 if mark else 0) from error
+        raise InputError(
+            message, mark.line + 1 if mark else 0, mark.column + 1 if mark else 0
+        ) from error
     except yaml.YAMLError as error:
         raise InputError(" ".join(str(error).split())) from error
 
@@ -190,7 +192,9 @@ class _Reader:
         target = self.anchors.get(name)
         if target is None:
             missing = (
-                "stands for a node that it is a part of" if name in self.anchors else "has no anchor in this object"
+                "stands for a node that it is a part of"
+                if name in self.anchors
+                else "has no anchor in this object"
             )
             raise InputError(f"*{name} {missing}", start.line + 1, start.column + 1)
         self.nodes += target.nodes
@@ -198,14 +202,24 @@ class _Reader:
         self.deepest = max(self.deepest, self.depth + target.height)
         if self.deepest > limits.DEPTH:
             raise too_deep(event)
-        if self.nodes > limits.NODES or self.length > limits.GROWTH * len(self.text) + limits.ALLOWANCE:
-            raise _at(event, f"repeats too much: aliases make it more than {limits.GROWTH} times as long as it is")
+        if (
+            self.nodes > limits.NODES
+            or self.length > limits.GROWTH * len(self.text) + limits.ALLOWANCE
+        ):
+            raise _at(
+                event,
+                f"repeats too much: aliases make it more than {limits.GROWTH} times as long as it is",
+            )
         place = (start.index, end.index, start.line + 1, start.column)
         return Alias(*place, flow=False, anchor=None, target=target.spot)
 
     def _leaf(self, event: yaml.ScalarEvent) -> Spot:
         start, style = starts(event), event.style or ""
-        end = ends(event).index if style not in {"|", ">"} else self._block_end(start.index, ends(event).index)
+        end = (
+            ends(event).index
+            if style not in {"|", ">"}
+            else self._block_end(start.index, ends(event).index)
+        )
         tag = _STR if event.tag == "!" else event.tag
         place = (start.index, end, start.line + 1, start.column)
         self.length += len(event.value)

@@ -29,4 +29,6 @@ ALLOWANCE = 10_000
 def check_length(text: str) -> None:
     """Refuse a text that is too long to be looked into; raises ExcessError."""
     if len(text) > LENGTH:
-        raise ExcessError(f"the text has {len(text)} characters, where at most {LENGTH} are read", 1, 1)
+        raise ExcessError(
+            f"the text has {len(text)} characters, where at most {LENGTH} are read", 1, 1
+        )

@@ -16,18 +16,29 @@ Change: TypeAlias = tuple[int, int, Iterable[Chunk]]
 
 _EMPTY = re.compile(rb"[ \t]*(?:\[[ \t]*\]|null|~)?")
 _HEADING = re.compile(rb"(?:[ \t]*(?:#[^\n]*)?\n)*")
-_MARKERS = re.compile(rb"(?m)\A\xef\xbb\xbf|^(?:---|\.\.\.)[ \t]*(?:#[^\n]*)?\r?(?:\n|\Z)|^---[ \t]+")
+_MARKERS = re.compile(
+    rb"(?m)\A\xef\xbb\xbf|^(?:---|\.\.\.)[ \t]*(?:#[^\n]*)?\r?(?:\n|\Z)|^---[ \t]+"
+)
 
 
 def objects(data: bytes, listing: Listing) -> list[KubeObject]:
     """Give the entries of a list as objects."""
     return [
-        KubeObject(data, start, end, column=listing.column, reaching=index in listing.reaching, json=listing.json)
+        KubeObject(
+            data,
+            start,
+            end,
+            column=listing.column,
+            reaching=index in listing.reaching,
+            json=listing.json,
+        )
         for index, (start, end) in enumerate(listing.spans)
     ]
 
 
-def chunks(data: bytes, field: Field, listing: Listing, items: list[KubeObject], *, flow: bool) -> Iterator[Chunk]:
+def chunks(
+    data: bytes, field: Field, listing: Listing, items: list[KubeObject], *, flow: bool
+) -> Iterator[Chunk]:
     """Give the bytes behind a field's colon with these items in place of the ones that stand there."""
     if listing.spans and listing.column is None and items:
         yield from _flow(data, field, listing, items)
@@ -44,7 +55,9 @@ def chunks(data: bytes, field: Field, listing: Listing, items: list[KubeObject],
         yield _emptied(data, field, listing)
 
 
-def fields(data: bytes, outline: Outline, missing: list[tuple[str, list[KubeObject]]]) -> Iterator[Chunk]:
+def fields(
+    data: bytes, outline: Outline, missing: list[tuple[str, list[KubeObject]]]
+) -> Iterator[Chunk]:
     """Give fields to be added at the end of the top level."""
     for name, items in missing:
         if outline.flow:
@@ -139,7 +152,11 @@ def _emptied(data: bytes, field: Field, listing: Listing) -> bytes:
 def _inline(item: KubeObject) -> bytes:
     """Give an object in flow style: its own text if it is written so, without what surrounds it."""
     text = item.span.strip()
-    return text if item.column is None and text.startswith(b"{") else writer.flow(nodes.value(item.node)).encode()
+    return (
+        text
+        if item.column is None and text.startswith(b"{")
+        else writer.flow(nodes.value(item.node)).encode()
+    )
 
 
 def _dashed(text: bytes, column: int) -> bytes:
@@ -152,7 +169,9 @@ def _dashed(text: bytes, column: int) -> bytes:
 
 
 def _indented(text: bytes, pad: bytes) -> bytes:
-    return b"".join(pad + line if line.strip(b"\r\n") else line for line in text.splitlines(keepends=True))
+    return b"".join(
+        pad + line if line.strip(b"\r\n") else line for line in text.splitlines(keepends=True)
+    )
 
 
 def _undashed(text: bytes, columns: int) -> bytes:

@@ -89,7 +89,9 @@ def node_of(meaning: object) -> Node:
     if isinstance(meaning, str):
         return Scalar(str(meaning), plain=False)
     if isinstance(meaning, MappingOf):
-        return Mapping(tuple((Scalar(str(key), plain=False), node_of(entry)) for key, entry in meaning.items()))
+        return Mapping(
+            tuple((Scalar(str(key), plain=False), node_of(entry)) for key, entry in meaning.items())
+        )
     if isinstance(meaning, Iterable):
         return Sequence(tuple(node_of(item) for item in meaning))
     raise TypeError(f"{type(meaning).__name__} has no YAML form")
@@ -127,7 +129,9 @@ def _number(text: str) -> int | float | str:
     if _RADIX.match(text):
         return int(text, 0)
     if _FLOAT.match(text) or _SPECIAL.match(text):
-        return float(text.replace(".i", "i").replace(".I", "I").replace(".n", "n").replace(".N", "N"))
+        return float(
+            text.replace(".i", "i").replace(".I", "I").replace(".n", "n").replace(".N", "N")
+        )
     return text
 
 

@@ -71,7 +71,9 @@ _MARKER = re.compile(rb"\n?(---|\.\.\.)[ \t]*(?:#[^\n]*+)?\r?\Z")
 _TRIVIA = re.compile(rb"(?:[ \t]*(?:#[^\n]*+)?\r?\n)*")
 _DASH = re.compile(rb"( *)-[ \t\r\n]")
 # A comment is taken whole (`*+`): a line end of two characters could be shared in two ways, for each line.
-_EMPTY = re.compile(rb"(?:[ \t]*+(?:\[[ \t]*+\]|null|~))?(?:[ \t]*+(?:#[^\n]*+)?\r?\n)*[ \t]*+(?:#[^\n]*+)?\Z")
+_EMPTY = re.compile(
+    rb"(?:[ \t]*+(?:\[[ \t]*+\]|null|~))?(?:[ \t]*+(?:#[^\n]*+)?\r?\n)*[ \t]*+(?:#[^\n]*+)?\Z"
+)
 _FOREIGN_BREAK = re.compile(b"\xc2\x85|\xe2\x80[\xa8\xa9]")
 _BOM = b"\xef\xbb\xbf"
 
@@ -127,7 +129,9 @@ def listing(data: bytes, field: Field) -> Listing | None:
         return Listing(tuple(spans))
     dashes = [start for start, _ in spans]
     ends = dict(enumerate(end for _, end in spans))
-    return Listing(tuple(_spans(data, field, dashes, shape.column, ends)), shape.column, frozenset(ends))
+    return Listing(
+        tuple(_spans(data, field, dashes, shape.column, ends)), shape.column, frozenset(ends)
+    )
 
 
 def is_null(data: bytes, field: Field) -> bool:
@@ -158,16 +162,24 @@ def _refuse_bare(data: bytes, shape: boundaries.Shape) -> None:
 
 
 def _parsed_fields(shape: boundaries.Shape) -> tuple[Field, ...]:
-    ends = [end for _, end in shape.spans] if shape.flow else [*(key for key, _ in shape.spans[1:]), shape.end]
+    ends = (
+        [end for _, end in shape.spans]
+        if shape.flow
+        else [*(key for key, _ in shape.spans[1:]), shape.end]
+    )
     return tuple(
         Field(name, start, colon, end)
-        for name, (start, _), colon, end in zip(shape.names, shape.spans, shape.colons, ends, strict=True)
+        for name, (start, _), colon, end in zip(
+            shape.names, shape.spans, shape.colons, ends, strict=True
+        )
     )
 
 
 def scan(data: bytes) -> Outline | None:
     """Find fields and items by their lines, or None if the document is not laid out as the orchestrators do."""
-    if data.count(b"\r") != data.count(b"\r\n") or (not data.isascii() and _FOREIGN_BREAK.search(data)):
+    if data.count(b"\r") != data.count(b"\r\n") or (
+        not data.isascii() and _FOREIGN_BREAK.search(data)
+    ):
         return None
     fields = _scanned_fields(data)
     if len({field.name for field in fields}) < max(len(fields), 1):
@@ -248,7 +260,9 @@ def _ends(data: bytes, bounds: list[int], reaching: list[int]) -> dict[int, int]
     return ends
 
 
-def _spans(data: bytes, field: Field, dashes: list[int], column: int, ends: dict[int, int]) -> Iterator[Span]:
+def _spans(
+    data: bytes, field: Field, dashes: list[int], column: int, ends: dict[int, int]
+) -> Iterator[Span]:
     """Give the span of each entry, from the comments above its dash to those above the next one."""
     heads = [_head(data, dashes[0] - column, field.start, column)]
     for index, dash in enumerate(dashes[1:]):

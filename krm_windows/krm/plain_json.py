@@ -28,7 +28,9 @@ def values(text: str) -> Iterator[object]:
         place = _next(text, place)
 
 
-def _decoded(decode: Callable[[str, int], tuple[object, int]], text: str, place: int) -> tuple[object, int]:
+def _decoded(
+    decode: Callable[[str, int], tuple[object, int]], text: str, place: int
+) -> tuple[object, int]:
     try:
         value, end = decode(text, place)
     except RecursionError as error:

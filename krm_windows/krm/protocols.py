@@ -81,7 +81,9 @@ def run(  # noqa: PLR0913 - the six things that a process is given, and two limi
         except InputError as error:
             outcome = _unread(data, error)
         else:
-            outcome = _outcome(process, Call(data, config, "--strict" in switches, "--debug" in switches))
+            outcome = _outcome(
+                process, Call(data, config, "--strict" in switches, "--debug" in switches)
+            )
     stdout.writelines(outcome.output)
     stdout.flush()
     loud = environ.get("LOG_TO_STDERR", "false") not in {"", "0", "false"} or (
@@ -103,7 +105,9 @@ def _configuration(paths: Sequence[str], read_file: Callable[[Path], bytes]) -> 
 
 def _pass_on(data: bytes, stdin: BinaryIO, stdout: BinaryIO, stderr: TextIO, most: int) -> int:
     """Give back an input that is too long to be read, piece by piece; one without an end is cut off."""
-    _say([rules.INPUT_UNREADABLE.result(f"the input has more than {most} bytes")], stderr, loud=True)
+    _say(
+        [rules.INPUT_UNREADABLE.result(f"the input has more than {most} bytes")], stderr, loud=True
+    )
     stdout.write(data)
     left = _PASSED_ON * most
     while left > 0:
@@ -121,7 +125,9 @@ def _pass_on(data: bytes, stdin: BinaryIO, stdout: BinaryIO, stderr: TextIO, mos
 
 def _arguments(argv: Iterable[str]) -> tuple[set[str], list[str]]:
     arguments = list(argv)
-    return {a for a in arguments if a.startswith("-")}, [a for a in arguments if not a.startswith("-")]
+    return {a for a in arguments if a.startswith("-")}, [
+        a for a in arguments if not a.startswith("-")
+    ]
 
 
 def _outcome(process: Process, call: Call) -> Outcome:

@@ -42,7 +42,9 @@ class Envelope:
 
     def _pieces(self, items: list[KubeObject], results: list[Result]) -> Iterator[Chunk]:
         view, place = memoryview(self.data), 0
-        for start, end, chunks in sorted(self._changes(items, results), key=lambda change: change[0]):
+        for start, end, chunks in sorted(
+            self._changes(items, results), key=lambda change: change[0]
+        ):
             yield view[place:start]
             yield from chunks
             place = end
@@ -97,7 +99,11 @@ class ResourceList:
         data = ending.close(data)
         found = trace(data)
         _check_kind(data, found)
-        return cls(listings.objects(data, found.items), _config(data, found), frame=Envelope(data, found, ending))
+        return cls(
+            listings.objects(data, found.items),
+            _config(data, found),
+            frame=Envelope(data, found, ending),
+        )
 
     def chunks(self) -> list[Chunk]:
         """Give the output as pieces; what nobody edited is what was read, byte for byte."""
@@ -120,7 +126,9 @@ def check_encoding(data: bytes) -> None:
     except UnicodeDecodeError as error:
         start = data.rfind(b"\n", 0, error.start) + 1
         line, column = data.count(b"\n", 0, error.start) + 1, error.start - start + 1
-        raise InputError(f"the input is not UTF-8: byte 0x{data[error.start]:02x}", line, column) from error
+        raise InputError(
+            f"the input is not UTF-8: byte 0x{data[error.start]:02x}", line, column
+        ) from error
 
 
 def _check_kind(data: bytes, found: Outline) -> None:

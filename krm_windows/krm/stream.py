@@ -49,7 +49,11 @@ def documents(data: bytes) -> list[KubeObject]:
     bounds = [0, *(match.start() for match in _MARKER.finditer(data)), len(data)]
     if bounds[1:2] != [len(data)] and _NOTHING.match(data[: bounds[1]]):
         del bounds[1]
-    return [KubeObject(data, start, end) for start, end in pairwise(bounds) if not _NOTHING.match(data[start:end])]
+    return [
+        KubeObject(data, start, end)
+        for start, end in pairwise(bounds)
+        if not _NOTHING.match(data[start:end])
+    ]
 
 
 def parse(text: str) -> Node:

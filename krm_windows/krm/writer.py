@@ -13,9 +13,13 @@ from krm_windows.krm.errors import InputError
 from krm_windows.krm.nodes import number
 
 # Letters first, so never a number, a date or a sexagesimal; then only what means nothing to YAML in block style.
-_PLAIN = re.compile(r"[A-Za-z/](?:[A-Za-z0-9_./@+=;()%-]|[,:](?=[A-Za-z0-9_./@(%-])|,? (?=[A-Za-z0-9_./(]))*\Z")
+_PLAIN = re.compile(
+    r"[A-Za-z/](?:[A-Za-z0-9_./@+=;()%-]|[,:](?=[A-Za-z0-9_./@(%-])|,? (?=[A-Za-z0-9_./(]))*\Z"
+)
 _QUANTITY = re.compile(r"[1-9][0-9]*(?:m|s|h|ms|Ki|Mi|Gi)\Z")
-_WORDS = frozenset({"y", "yes", "n", "no", "true", "false", "on", "off", "null", "nan", "inf", "infinity", "none"})
+_WORDS = frozenset(
+    {"y", "yes", "n", "no", "true", "false", "on", "off", "null", "nan", "inf", "infinity", "none"}
+)
 # What YAML forbids, and what nobody would see in a file; beyond U+FFFF no code means the same to YAML and to JSON.
 _UNPRINTABLE = f"\t{HIDDEN}"
 _ESCAPED = re.compile(f'["\\\\\n{_UNPRINTABLE}]')
@@ -33,7 +37,11 @@ def render(value: object, indent: int = 0) -> str:
 def lines(value: object) -> list[str]:
     """Write a value as lines without line feeds, the first at column 0."""
     if isinstance(value, Mapping) and value:
-        return [line for key, entry in value.items() for line in entry_lines(f"{_key(str(key))}:", entry)]
+        return [
+            line
+            for key, entry in value.items()
+            for line in entry_lines(f"{_key(str(key))}:", entry)
+        ]
     if isinstance(value, list | tuple) and value:
         return [line for item in value for line in entry_lines("-", item)]
     return [inline(value)]
@@ -70,7 +78,11 @@ def flow(value: object) -> str:
     if isinstance(value, str):
         return quote(value)
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{quote(str(key))}: {flow(entry)}" for key, entry in value.items()) + "}"
+        return (
+            "{"
+            + ", ".join(f"{quote(str(key))}: {flow(entry)}" for key, entry in value.items())
+            + "}"
+        )
     return "[" + ", ".join(flow(item) for item in _items(value)) + "]"
 
 

@@ -50,13 +50,35 @@ _EVENTS = frozenset({"alert", "alert-provider", "receiver"})
 _NAMESPACE = frozenset({"-n", "--namespace"})
 # Flags that change neither what is suspended nor where; those with a value, and those without.
 _WITH_VALUE = frozenset(
-    {"--timeout", "--field-manager", "--request-timeout", "-v", "-o", "--output", "--type", "-p", "--patch"}
+    {
+        "--timeout",
+        "--field-manager",
+        "--request-timeout",
+        "-v",
+        "-o",
+        "--output",
+        "--type",
+        "-p",
+        "--patch",
+    }
 )
 _PLAIN = frozenset({"--wait", "--verbose", "--all", "--insecure-skip-tls-verify", "--no-header"})
 _HARMLESS = frozenset({"echo", "printf", "date", "true", ":", "set", "sleep", "exit"})
 _WRITES = frozenset({"apply", "replace", "edit"})
 _LOOKS = frozenset(
-    {"get", "version", "check", "logs", "events", "stats", "tree", "wait", "describe", "--version", "trace"}
+    {
+        "get",
+        "version",
+        "check",
+        "logs",
+        "events",
+        "stats",
+        "tree",
+        "wait",
+        "describe",
+        "--version",
+        "trace",
+    }
 )
 
 
@@ -175,7 +197,9 @@ def _flux(call: _Call, command: Command) -> Iterator[Action]:
     everything = call.flags.get("--all") == "true"
     if bool(names) == everything:
         raise CommandError(f"`{command}` needs either names or --all, and fails as it stands")
-    yield Action(verb == "suspend", row, None if everything else tuple(names), call.namespace or FLUX_SYSTEM)
+    yield Action(
+        verb == "suspend", row, None if everything else tuple(names), call.namespace or FLUX_SYSTEM
+    )
 
 
 def _kubectl(words: list[str], command: Command, home: str) -> Action | None:
@@ -193,7 +217,9 @@ def _kubectl(words: list[str], command: Command, home: str) -> Action | None:
     if suspends is None or row is None:
         if row and content is not None and _leaves_alone(content, row.field):
             return None
-        raise CommandError(f"`{command}` patches something else than the field by which {kind} is suspended")
+        raise CommandError(
+            f"`{command}` patches something else than the field by which {kind} is suspended"
+        )
     if call.flags.get("--type", "strategic") == "strategic" and row.group != "batch":
         raise CommandError(
             f"`{command}` always fails: a custom resource takes no strategic patch, so --type=merge is needed"

@@ -30,14 +30,21 @@ class Applied:
     @classmethod
     def of(cls, builds: Builds) -> "Applied":
         """Look at what was built."""
-        found = {each: close(builds.tree, each.directory, json.loads(each.changes)) for each in builds.done}
+        found = {
+            each: close(builds.tree, each.directory, json.loads(each.changes))
+            for each in builds.done
+        }
         files = frozenset(path for each in found.values() for path in each.files)
         kustomizations = frozenset(path for each in found.values() for path in each.kustomizations)
         return cls(builds, found, files, kustomizations)
 
     def untouched(self, changed: Collection[str]) -> dict[Request, Build]:
         """Return the builds that read none of some files."""
-        same = (request for request, closure in self.closures.items() if closure.files.keys().isdisjoint(changed))
+        same = (
+            request
+            for request, closure in self.closures.items()
+            if closure.files.keys().isdisjoint(changed)
+        )
         return {request: self.builds.done[request] for request in same}
 
     def notices(self, survey: Survey, repository: Repository) -> Iterator[Result]:
@@ -51,9 +58,10 @@ class Applied:
                 continue
             about = f"{notice.about}: " if notice.about else ""
             rule = rules.MIGRATE_NOT_FOLLOWED
-            if notice.rule in (rules.BUILD_FAILED, rules.CLUSTER_UNBUILT) and self._may_have_windows(
-                notice, repository
-            ):
+            if notice.rule in (
+                rules.BUILD_FAILED,
+                rules.CLUSTER_UNBUILT,
+            ) and self._may_have_windows(notice, repository):
                 rule = rules.MIGRATE_UNTRANSLATED
             message = f"{about}{notice.message}; windows in it are not seen"
             yield found_at(rule, Place(file, _line(notice)), message)
@@ -66,7 +74,9 @@ class Applied:
         closures = (each for each in self.closures.values() if each.directory == (above or "."))
         read = [content for each in closures for content in each.files.values()]
         below = [content for path, content in repository.contents.items() if above in parents(path)]
-        return any(shapes.may_turn(content) and b"CronJob" in content for content in (*read, *below))
+        return any(
+            shapes.may_turn(content) and b"CronJob" in content for content in (*read, *below)
+        )
 
     def strays(self, repository: Repository, after: Cutover) -> Iterator[Result]:
         """Name kustomizations that have something of the old windows, and are applied to no cluster that was found."""
@@ -75,7 +85,9 @@ class Applied:
             document = repository.kustomizations[directory]
             if document.place.file not in self.kustomizations:
                 message = f"{directory} has windows, and is applied to no cluster that was found, so no policy has them"
-                yield found_at(rules.MIGRATE_CLUSTER_UNKNOWN, document.place, f"{message}; {faults.ADVICE}")
+                yield found_at(
+                    rules.MIGRATE_CLUSTER_UNKNOWN, document.place, f"{message}; {faults.ADVICE}"
+                )
 
 
 def _including(repository: Repository, touched: set[str]) -> set[str]:
@@ -90,7 +102,10 @@ def _including(repository: Repository, touched: set[str]) -> set[str]:
             directory
             for directory, named in entries_of.items()
             if directory not in found
-            and (named & (touched | found) or repository.kustomizations[directory].place.file in touched)
+            and (
+                named & (touched | found)
+                or repository.kustomizations[directory].place.file in touched
+            )
         }
         if not more:
             return found

@@ -24,7 +24,15 @@ from krm_windows.results import Result
 _LISTS = ("resources", "bases")
 _PATCHES = ("patchesStrategicMerge", "patches", "patchesJson6902")
 _CONTENT = frozenset(
-    {"resources", "bases", "components", "generators", "helmCharts", "configMapGenerator", "secretGenerator"}
+    {
+        "resources",
+        "bases",
+        "components",
+        "generators",
+        "helmCharts",
+        "configMapGenerator",
+        "secretGenerator",
+    }
 )
 _BINDINGS = ("RoleBinding", "ClusterRoleBinding")
 _ROLES = ("Role", "ClusterRole")
@@ -41,7 +49,9 @@ class Cutover:
     def files(self) -> dict[str, bytes]:
         """The kustomizations as they are to be, by path."""
         written = {each.place.file for each in self.repository.kustomizations.values()}
-        written |= {path for path in self.repository.contents if self.repository.mentions(path, KUSTOMIZE)}
+        written |= {
+            path for path in self.repository.contents if self.repository.mentions(path, KUSTOMIZE)
+        }
         found = ((path, self._edited(path)) for path in sorted(written))
         return {path: content for path, content in found if content is not None}
 
@@ -72,12 +82,16 @@ class Cutover:
     def _names(self) -> frozenset[str]:
         """The names of the CronJobs, also those they had before a prefix."""
         found = (job.document for gating in self.gatings for job in gating.jobs)
-        return frozenset(name for each in found for name in (each.name, *(former for _, former in each.former)))
+        return frozenset(
+            name for each in found for name in (each.name, *(former for _, former in each.former))
+        )
 
     @cached_property
     def _places(self) -> frozenset[Place]:
         """Where the objects stand that go: CronJobs, and the accounts and rights that nothing else uses."""
-        return frozenset(found.place for gating in self.gatings for found in _going(gating, self._accounts))
+        return frozenset(
+            found.place for gating in self.gatings for found in _going(gating, self._accounts)
+        )
 
     @cached_property
     def going(self) -> frozenset[Identity]:
@@ -96,26 +110,39 @@ class Cutover:
     def _accounts(self) -> frozenset[str]:
         """The names of the accounts that something other than the CronJobs runs as, in whatever namespace it may be."""
         own = {job.document.place for gating in self.gatings for job in gating.jobs}
-        written = (path for path, content in self.repository.contents.items() if b"serviceAccount" in content)
+        written = (
+            path
+            for path, content in self.repository.contents.items()
+            if b"serviceAccount" in content
+        )
         every = (found for path in written for found in self.repository.documents(path))
         others = (found for found in every if found.place not in own and not jobs.is_one(found))
         return frozenset({"default"} | {name for found in others for name in _accounts(found.tree)})
 
     @cached_property
     def _gone_files(self) -> frozenset[str]:
-        return frozenset(path for path in self._concerned if self._all_go(self.repository.documents(path)))
+        return frozenset(
+            path for path in self._concerned if self._all_go(self.repository.documents(path))
+        )
 
     @cached_property
     def _concerned(self) -> frozenset[str]:
         """The files that something goes out of, or that may hold a patch of a CronJob."""
-        named = (path for path, content in self.repository.contents.items() if b"CronJob" in content)
+        named = (
+            path for path, content in self.repository.contents.items() if b"CronJob" in content
+        )
         return frozenset(named) | {place.file for place in self._places}
 
     @cached_property
     def _staying(self) -> frozenset[Place]:
         """Where CronJobs stand that are applied and make no window."""
         going = {job.document.place for gating in self.gatings for job in gating.jobs}
-        every = (found for gating in self.gatings for found in gating.site.objects if found.kind == "CronJob")
+        every = (
+            found
+            for gating in self.gatings
+            for found in gating.site.objects
+            if found.kind == "CronJob"
+        )
         return frozenset(found.place for found in every) - going
 
     def _all_go(self, found: Sequence[Document]) -> bool:
@@ -159,11 +186,18 @@ class Cutover:
         directory = posixpath.dirname(path)
         items = documents(self.repository.contents[path]) if self.repository.documents(path) else []
         for found in self.repository.documents(path):
-            if found is self.repository.kustomizations.get(directory) and directory not in self._emptied:
+            if (
+                found is self.repository.kustomizations.get(directory)
+                and directory not in self._emptied
+            ):
                 paths = self._removals(directory, found.tree)
             elif (found.kind, found.group) == ("Kustomization", KUSTOMIZE):
                 spec = trees.at(found.tree, "spec")
-                paths = [("spec", *each) for each in self._patches(directory, spec)] if isinstance(spec, dict) else []
+                paths = (
+                    [("spec", *each) for each in self._patches(directory, spec)]
+                    if isinstance(spec, dict)
+                    else []
+                )
             else:
                 continue
             for each in reversed(paths):
@@ -197,7 +231,11 @@ class Cutover:
         if written is None:
             return False
         path = resolve(directory, written.text)
-        return path in self._gone_files if path in self.repository.contents else self._inline_goes(written)
+        return (
+            path in self._gone_files
+            if path in self.repository.contents
+            else self._inline_goes(written)
+        )
 
     def _target_goes(self, target: Map) -> bool:
         """Whether a patch is for CronJobs that go; a pattern that kustomize refuses is for none."""
@@ -228,12 +266,21 @@ class Cutover:
         applied = {part.path for gating in self.gatings for part in gating.site.parts}
         for path in sorted(self._emptied & applied):
             place = self.repository.kustomizations[path].place
-            message = f"has nothing left without the windows: what applies {path or '.'} has to go too"
+            message = (
+                f"has nothing left without the windows: what applies {path or '.'} has to go too"
+            )
             yield found_at(rules.MIGRATE_BY_HAND, place, message)
         for part in (each for gating in self.gatings for each in gating.site.parts):
-            if part.deliverer and part.path and part.path not in self._emptied and self._is_left_empty(part.path):
+            if (
+                part.deliverer
+                and part.path
+                and part.path not in self._emptied
+                and self._is_left_empty(part.path)
+            ):
                 message = f"has nothing left to apply without the windows in {part.path}, and has to go too"
-                yield found_at(rules.MIGRATE_BY_HAND, part.deliverer.place, f"{part.deliverer} {message}")
+                yield found_at(
+                    rules.MIGRATE_BY_HAND, part.deliverer.place, f"{part.deliverer} {message}"
+                )
 
     def _is_left_empty(self, directory: str) -> bool:
         """Whether nothing is left of a directory that Flux applies as it is."""
@@ -257,9 +304,15 @@ def _going(gating: Gating, elsewhere: Collection[str]) -> Iterator[Document]:
     used = ((job.namespace, jobs.account(job.document)) for job in gating.jobs)
     accounts = {(namespace, name) for namespace, name in used if name not in elsewhere}
     held = list(gating.site.objects)
-    yield from (each for each in held if each.kind == "ServiceAccount" and (each.namespace, each.name) in accounts)
+    yield from (
+        each
+        for each in held
+        if each.kind == "ServiceAccount" and (each.namespace, each.name) in accounts
+    )
     bindings = [each for each in held if each.kind in _BINDINGS]
-    gone = [each for each in bindings if faults.subjects(each) and faults.subjects(each) <= accounts]
+    gone = [
+        each for each in bindings if faults.subjects(each) and faults.subjects(each) <= accounts
+    ]
     yield from gone
     kept = {_role(each) for each in bindings if each not in gone}
     roles = {_role(each) for each in gone} - kept
@@ -272,7 +325,9 @@ def _role(binding: Document) -> tuple[str, str]:
 
 def _accounts(tree: Tree) -> Iterator[str]:
     if isinstance(tree, dict):
-        yield from (text(tree, key) for key in ("serviceAccountName", "serviceAccount") if key in tree)
+        yield from (
+            text(tree, key) for key in ("serviceAccountName", "serviceAccount") if key in tree
+        )
         for entry in tree.values():
             yield from _accounts(entry)
     elif isinstance(tree, list):

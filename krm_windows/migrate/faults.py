@@ -16,9 +16,18 @@ from krm_windows.results import Result
 _PINNED = re.compile(r".*(?::(?!latest$)[\w][\w.-]*|@sha256:[0-9a-f]{64})\Z")
 # Images that cannot be pulled any more, or that speak to an API that Flux does not serve any more.
 _DEAD = (
-    (re.compile(r"(?:docker\.io/)?bitnami/"), "Bitnami took its images from Docker Hub in September 2025"),
-    (re.compile(r"(?:k8s\.gcr\.io|gcr\.io/google[-_]containers)/"), "that registry is frozen since April 2023"),
-    (re.compile(r"(?:[^/]*/)*flux-cli:v0\."), "it knows v1beta2 of the Kustomization at most, and Flux serves v1 only"),
+    (
+        re.compile(r"(?:docker\.io/)?bitnami/"),
+        "Bitnami took its images from Docker Hub in September 2025",
+    ),
+    (
+        re.compile(r"(?:k8s\.gcr\.io|gcr\.io/google[-_]containers)/"),
+        "that registry is frozen since April 2023",
+    ),
+    (
+        re.compile(r"(?:[^/]*/)*flux-cli:v0\."),
+        "it knows v1beta2 of the Kustomization at most, and Flux serves v1 only",
+    ),
 )
 ADVICE = "`--clusters` says where clusters lie"
 _NEEDED = frozenset({"get", "patch"})
@@ -26,7 +35,12 @@ _NEEDED = frozenset({"get", "patch"})
 
 def check(gating: Gating) -> Iterator[Result]:
     """Yield what is wrong on one cluster."""
-    gated = {target for job in gating.jobs for action in job.actions for target in targets(action, gating.site)}
+    gated = {
+        target
+        for job in gating.jobs
+        for action in job.actions
+        for target in targets(action, gating.site)
+    }
     for part in gating.site.parts:
         yield from _self_lock(part, gating, gated)
     for job in gating.jobs:
@@ -60,7 +74,9 @@ def _images(job: Job) -> Iterator[Result]:
             continue
         dead = next((why for pattern, why in _DEAD if pattern.match(image.text)), None)
         if dead:
-            yield found_at(rules.MIGRATE_IMAGE, image.place, f"{job.name} runs on {image.text}: {dead}")
+            yield found_at(
+                rules.MIGRATE_IMAGE, image.place, f"{job.name} runs on {image.text}: {dead}"
+            )
         elif not _PINNED.fullmatch(image.text):
             message = f"{job.name} runs on {image.text}, which may be another image tomorrow"
             yield found_at(rules.MIGRATE_IMAGE, image.place, message)
@@ -69,7 +85,9 @@ def _images(job: Job) -> Iterator[Result]:
 def _rights(job: Job, site: Site) -> Iterator[Result]:
     account = (job.namespace, jobs.account(job.document))
     for binding in site.objects:
-        if binding.kind not in ("ClusterRoleBinding", "RoleBinding") or account not in subjects(binding):
+        if binding.kind not in ("ClusterRoleBinding", "RoleBinding") or account not in subjects(
+            binding
+        ):
             continue
         wide = binding.kind == "ClusterRoleBinding"
         if wide:
@@ -77,7 +95,9 @@ def _rights(job: Job, site: Site) -> Iterator[Result]:
             yield found_at(rules.MIGRATE_RIGHTS, binding.place, message)
         role = (text(binding.tree, "roleRef", "kind"), text(binding.tree, "roleRef", "name"))
         yield from _excess(
-            account[1], binding, next((each for each in site.objects if (each.kind, each.name) == role), None)
+            account[1],
+            binding,
+            next((each for each in site.objects if (each.kind, each.name) == role), None),
         )
 
 
@@ -92,11 +112,19 @@ def _excess(account: str, binding: Document, role: Document | None) -> Iterator[
         place = next(iter([each.place for each in trees.leaves(rule)]), role.place)
         if verbs:
             yield found_at(
-                rules.MIGRATE_RIGHTS, place, f"{role} grants {', '.join(sorted(verbs))}, which no window needs"
+                rules.MIGRATE_RIGHTS,
+                place,
+                f"{role} grants {', '.join(sorted(verbs))}, which no window needs",
             )
         if not trees.items(rule, "resourceNames"):
-            resources = ", ".join(each.text for each in trees.leaves(trees.at(rule, "resources") or []))
-            yield found_at(rules.MIGRATE_RIGHTS, place, f"{role} names no objects: it grants every one of {resources}")
+            resources = ", ".join(
+                each.text for each in trees.leaves(trees.at(rule, "resources") or [])
+            )
+            yield found_at(
+                rules.MIGRATE_RIGHTS,
+                place,
+                f"{role} names no objects: it grants every one of {resources}",
+            )
 
 
 def subjects(binding: Document) -> set[tuple[str, str]]:
@@ -139,4 +167,6 @@ def unreadable(repository: Repository) -> Iterator[Result]:
     for place, why in repository.unreadable.items():
         content = repository.contents[place.file]
         if b"CronJob" in content and shapes.mentions(content.decode(errors="replace")):
-            yield found_at(rules.MIGRATE_UNREAD, place, f"is no YAML, so windows in it are not seen: {why}")
+            yield found_at(
+                rules.MIGRATE_UNREAD, place, f"is no YAML, so windows in it are not seen: {why}"
+            )

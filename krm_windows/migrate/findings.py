@@ -31,5 +31,7 @@ def sort(results: Iterable[Result]) -> list[Result]:
     unique = {line(result): result for result in results}
     return [
         unique[text]
-        for text in sorted(unique, key=lambda text: (_RANK[unique[text].severity], place_of(unique[text]), text))
+        for text in sorted(
+            unique, key=lambda text: (_RANK[unique[text].severity], place_of(unique[text]), text)
+        )
     ]

@@ -67,7 +67,11 @@ def read(site: Site) -> Gating:
     read_jobs = tuple(jobs.read(found[key]) for key in sorted(found))
     # One that only speaks of suspending, in an `echo`, makes no window, and stays where it is.
     read_jobs = tuple(job for job in read_jobs if job.actions or fails(job.results))
-    results = [*site.results, *_unread(site), *(result for job in read_jobs for result in job.results)]
+    results = [
+        *site.results,
+        *_unread(site),
+        *(result for job in read_jobs for result in job.results),
+    ]
     acts: dict[Gated, dict[Act, Job]] = {}
     for job in read_jobs:
         for action in job.actions:
@@ -79,7 +83,9 @@ def read(site: Site) -> Gating:
         groups.setdefault(frozenset(does), []).append(target)
     made = {key: _group(members, acts[members[0]]) for key, members in groups.items()}
     known = site.gated
-    unseen = frozenset(target for target in acts if (target.kind, target.namespace, target.name) not in known)
+    unseen = frozenset(
+        target for target in acts if (target.kind, target.namespace, target.name) not in known
+    )
     results += [*_both(acts), *_unseen(site, acts, unseen)]
     return Gating(site, read_jobs, made, tuple(results), unseen)
 
@@ -94,7 +100,9 @@ def _unread(site: Site) -> Iterator[Result]:
             yield from jobs.unseen(each)
 
 
-def _unseen(site: Site, acts: dict[Gated, dict[Act, Job]], unseen: frozenset[Gated]) -> Iterator[Result]:
+def _unseen(
+    site: Site, acts: dict[Gated, dict[Act, Job]], unseen: frozenset[Gated]
+) -> Iterator[Result]:
     """Name the targets that the repository does not have, such as those that `flux create` made in the cluster."""
     for target in sorted(unseen):
         job = next(iter(acts[target].values()))
@@ -110,7 +118,11 @@ def targets(action: Action, site: Site) -> Iterator[Gated]:
     """Yield what an action is about; all of a namespace are those that the repository has."""
     names = action.names
     if names is None:
-        names = tuple(name for kind, space, name in site.gated if (kind, space) == (action.row.kind, action.namespace))
+        names = tuple(
+            name
+            for kind, space, name in site.gated
+            if (kind, space) == (action.row.kind, action.namespace)
+        )
     yield from (Gated(action.row.kind, action.namespace, name) for name in names)
 
 
@@ -119,7 +131,9 @@ def _group(members: Iterable[Gated], does: dict[Act, Job]) -> Group:
     for (suspends, _, _), job in does.items():
         if job.schedule is not None and not job.suspended:
             place, home = job.place, job.document.place
-            edges[suspends].append(Edge(job.name, job.namespace, job.schedule, job.zone, place, home))
+            edges[suspends].append(
+                Edge(job.name, job.namespace, job.schedule, job.zone, place, home)
+            )
     return Group(tuple(sorted(members)), tuple(sorted(edges[False])), tuple(sorted(edges[True])))
 
 
@@ -129,9 +143,15 @@ def _everything(job: Job, action: Action, site: Site) -> Iterator[Result]:
     found = ", ".join(str(target.name) for target in targets(action, site))
     what = f"{job.name} acts on every {action.row.kind} of {action.namespace}"
     if found:
-        yield found_at(rules.MIGRATE_ALL, job.place, f"{what}; the policy names those in the repository: {found}")
+        yield found_at(
+            rules.MIGRATE_ALL,
+            job.place,
+            f"{what}; the policy names those in the repository: {found}",
+        )
     else:
-        yield found_at(rules.MIGRATE_UNTRANSLATED, job.place, f"{what}, and the repository has none: name them")
+        yield found_at(
+            rules.MIGRATE_UNTRANSLATED, job.place, f"{what}, and the repository has none: name them"
+        )
 
 
 def _both(acts: dict[Gated, dict[Act, Job]]) -> Iterator[Result]:

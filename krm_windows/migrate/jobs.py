@@ -19,7 +19,9 @@ _FLAGS = re.compile(r"-[a-z]+")
 # `$(NAME)` in a command is replaced before it runs, where the container has that variable (Kubernetes).
 _REFERENCE = re.compile(r"\$\(([A-Za-z_]\w*)\)", re.ASCII)
 # Variables that say which cluster, or which namespace, a command acts on.
-_ELSEWHERE = frozenset({"KUBECONFIG", "FLUX_SYSTEM_NAMESPACE", "KUBERNETES_MASTER", "KUBERNETES_SERVICE_HOST"})
+_ELSEWHERE = frozenset(
+    {"KUBECONFIG", "FLUX_SYSTEM_NAMESPACE", "KUBERNETES_MASTER", "KUBERNETES_SERVICE_HOST"}
+)
 _LONGEST_LINE = 200
 _POD = ("spec", "jobTemplate", "spec", "template", "spec")
 
@@ -66,13 +68,20 @@ def _said(container: Map) -> list[str]:
 
 def containers(document: Document) -> list[Map]:
     """Return the containers of a CronJob, those that run first included."""
-    found = (*trees.items(document.tree, *_POD, "initContainers"), *trees.items(document.tree, *_POD, "containers"))
+    found = (
+        *trees.items(document.tree, *_POD, "initContainers"),
+        *trees.items(document.tree, *_POD, "containers"),
+    )
     return [container for container in found if isinstance(container, dict)]
 
 
 def account(document: Document) -> str:
     """Return the name of the ServiceAccount that a CronJob runs as."""
-    return text(document.tree, *_POD, "serviceAccountName") or text(document.tree, *_POD, "serviceAccount") or "default"
+    return (
+        text(document.tree, *_POD, "serviceAccountName")
+        or text(document.tree, *_POD, "serviceAccount")
+        or "default"
+    )
 
 
 def read(document: Document) -> Job:
@@ -87,7 +96,11 @@ def read(document: Document) -> Job:
         found += _elsewhere(document)
     if suspend and not isinstance(suspend.value, bool):
         found.append(
-            found_at(rules.MIGRATE_UNTRANSLATED, suspend.place, f"`suspend` is {suspend.text}, neither true nor false")
+            found_at(
+                rules.MIGRATE_UNTRANSLATED,
+                suspend.place,
+                f"`suspend` is {suspend.text}, neither true nor false",
+            )
         )
     return Job(
         document,
@@ -124,7 +137,9 @@ def _script(document: Document) -> tuple[Script, list[Result]]:
         except (ShellError, CommandError) as error:
             return found, [found_at(rules.MIGRATE_UNREAD, place, f"{document.name}: {error}")]
         found = Script(
-            (*found.actions, *more.actions), found.chained or more.chained, (*found.left_out, *more.left_out)
+            (*found.actions, *more.actions),
+            found.chained or more.chained,
+            (*found.left_out, *more.left_out),
         )
     return found, []
 
@@ -150,9 +165,14 @@ def _commands(container: Map) -> list[Command]:
     elsewhere = sorted(_ELSEWHERE & {text(entry, "name") for entry in given})
     if elsewhere:
         raise CommandError(f"the variable `{elsewhere[0]}` says where it acts")
-    known = {text(entry, "name"): text(entry, "value") for entry in given if trees.leaf(entry, "value")}
+    known = {
+        text(entry, "name"): text(entry, "value") for entry in given if trees.leaf(entry, "value")
+    }
     known = {name: value for name, value in known.items() if "$(" not in value}
-    words = [_REFERENCE.sub(lambda found: known.get(found[1], found[0]), word) for word in _words(container)]
+    words = [
+        _REFERENCE.sub(lambda found: known.get(found[1], found[0]), word)
+        for word in _words(container)
+    ]
     program, *rest = words or [""]
     if program.rpartition("/")[2] not in _SHELLS:
         unknown = any(_REFERENCE.search(word) for word in words)
@@ -196,8 +216,12 @@ def scripts(document: Document) -> Iterator[Result]:
     for found in _texts(document.tree):
         if shapes.turns(found.text):
             line = _turning_line(found.text)
-            message = f"{document} has a script that suspends or resumes, which is not read: `{line}`"
-            yield found_at(rules.MIGRATE_UNREAD, found.place, f"{message}; write the commands into a CronJob")
+            message = (
+                f"{document} has a script that suspends or resumes, which is not read: `{line}`"
+            )
+            yield found_at(
+                rules.MIGRATE_UNREAD, found.place, f"{message}; write the commands into a CronJob"
+            )
 
 
 def _texts(tree: Tree) -> Iterator[Leaf]:

@@ -9,7 +9,17 @@ from pathlib import Path
 
 from krm_windows import rules
 from krm_windows.krm import InputError, KubeObject
-from krm_windows.migrate import faults, findings, gating, jobs, policies, proof, roots, shapes, sites
+from krm_windows.migrate import (
+    faults,
+    findings,
+    gating,
+    jobs,
+    policies,
+    proof,
+    roots,
+    shapes,
+    sites,
+)
 from krm_windows.migrate.applied import Applied
 from krm_windows.migrate.cutover import Cutover
 from krm_windows.migrate.findings import found_at
@@ -36,7 +46,9 @@ class Migration:
     results: tuple[Result, ...] = ()
 
 
-def migrate(builds: Builds, adopt_until: str, clusters: str | None = None, hints: Hints | None = None) -> Migration:
+def migrate(
+    builds: Builds, adopt_until: str, clusters: str | None = None, hints: Hints | None = None
+) -> Migration:
     """Migrate the repository that `builds` builds; until `adopt_until`, a date, suspensions are taken over.
 
     `clusters` is a glob pattern of the clusters' directories; without one they are looked for. `hints` say which
@@ -59,16 +71,22 @@ def migrate(builds: Builds, adopt_until: str, clusters: str | None = None, hints
     if not unnamed:
         every += faults.unused(repository, applied.files, names)
     told = {result.file.path for result in noticed if result.file and fails([result])}
-    every += [each for each in faults.unreadable(repository) if each.file and each.file.path not in told]
+    every += [
+        each for each in faults.unreadable(repository) if each.file and each.file.path not in told
+    ]
     files = {f"{policy.name}.yaml": policy.text.encode() for policy in made}
     if fails(every) or not made:
         return Migration(tuple(made), files, (), tuple(findings.sort(every)))
     after = Cutover(repository, gatings)
-    wrong = tuple(applied.strays(repository, after)) or tuple(proof.check(seen, applied, after, hints))
+    wrong = tuple(applied.strays(repository, after)) or tuple(
+        proof.check(seen, applied, after, hints)
+    )
     every += wrong or after.results
     if wrong:
         return Migration(tuple(made), files, (), tuple(findings.sort(every)))
-    return Migration(tuple(made), {**after.files, **files}, after.obsolete, tuple(findings.sort(every)))
+    return Migration(
+        tuple(made), {**after.files, **files}, after.obsolete, tuple(findings.sort(every))
+    )
 
 
 def _matching(builds: Builds, pattern: str) -> Roots:
@@ -92,7 +110,9 @@ def _sites(seen: Survey, chosen: Roots, placing: Placing) -> tuple[list[Site], l
 
 
 def _has_windows(site: Site) -> bool:
-    every = (result for part in site.parts for each in part.scripts for result in jobs.scripts(each))
+    every = (
+        result for part in site.parts for each in part.scripts for result in jobs.scripts(each)
+    )
     return any(map(jobs.is_one, site.objects)) or fails((*every, *site.results))
 
 

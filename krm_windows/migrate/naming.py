@@ -17,7 +17,9 @@ class Named(Protocol):
         """The name."""
 
 
-def policy(pairs: Iterable[tuple[str, str]], targets: Iterable[Gated], others: Sequence[Named]) -> str:
+def policy(
+    pairs: Iterable[tuple[str, str]], targets: Iterable[Gated], others: Sequence[Named]
+) -> str:
     """Name a policy after what the names of all its CronJobs share; where that is taken, with its first target."""
     names = [name for pair in pairs for name in pair]
     stem = "-".join(_shared(names))[:_LONGEST].strip("-.") or POLICY
@@ -44,4 +46,8 @@ def windows(pairs: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], str]:
 def _shared(names: Sequence[str]) -> list[str]:
     """Return the words that all names have, in the order of the first."""
     words = [set(name.replace(".", "-").split("-")) for name in names]
-    return [word for word in names[0].replace(".", "-").split("-") if all(word in held for held in words)]
+    return [
+        word
+        for word in names[0].replace(".", "-").split("-")
+        if all(word in held for held in words)
+    ]

@@ -54,7 +54,11 @@ class Pair:
     @property
     def opening(self) -> str:
         """The schedule of the opening."""
-        return f"{self.opens.schedule.rpartition(' ')[0]} {self.part}" if self.part else self.opens.schedule
+        return (
+            f"{self.opens.schedule.rpartition(' ')[0]} {self.part}"
+            if self.part
+            else self.opens.schedule
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +72,11 @@ class Pairing:
 def pair(opening: Iterable[Edge], closing: Iterable[Edge], about: str) -> Pairing:
     """Pair the edges at which something (`about`, for messages) is opened and closed."""
     opens, closes = sorted(opening), sorted(closing)
-    wrong = [*_refused([*opens, *closes]), *_lonely(opens, closes, about), *_zones([*opens, *closes])]
+    wrong = [
+        *_refused([*opens, *closes]),
+        *_lonely(opens, closes, about),
+        *_zones([*opens, *closes]),
+    ]
     if wrong:
         return Pairing(results=tuple(wrong))
     first = _first_closings(opens, closes)
@@ -93,7 +101,9 @@ def _refused(edges: Iterable[Edge]) -> Iterator[Result]:
             schedules.parse(edge.schedule)
         except RefusedError as error:
             message = "; ".join(finding.message for finding in error.findings)
-            yield found_at(rules.MIGRATE_UNTRANSLATED, edge.place, f"the schedule of {edge.job} {message}")
+            yield found_at(
+                rules.MIGRATE_UNTRANSLATED, edge.place, f"the schedule of {edge.job} {message}"
+            )
 
 
 def _lonely(opens: list[Edge], closes: list[Edge], about: str) -> Iterator[Result]:
@@ -113,10 +123,14 @@ def _zones(edges: list[Edge]) -> Iterator[Result]:
         yield found_at(rules.MIGRATE_UNTRANSLATED, edges[0].place, message)
 
 
-def _first_closings(opens: list[Edge], closes: list[Edge]) -> dict[Edge, dict[Edge, list[datetime]]]:
+def _first_closings(
+    opens: list[Edge], closes: list[Edge]
+) -> dict[Edge, dict[Edge, list[datetime]]]:
     """Return for each opening the closings that come first after its runs, with those runs."""
     until = _horizon([*opens, *closes])
-    events = merge(*(_runs(edge, 1, until) for edge in opens), *(_runs(edge, 0, until) for edge in closes))
+    events = merge(
+        *(_runs(edge, 1, until) for edge in opens), *(_runs(edge, 0, until) for edge in closes)
+    )
     waiting: list[tuple[Edge, datetime]] = []
     found: dict[Edge, dict[Edge, list[datetime]]] = {}
     for at, order, edge in events:
@@ -139,7 +153,10 @@ def _moments(schedule: str, until: datetime) -> tuple[datetime, ...]:
     recurrence = cron.parse(schedule).recurrence
     if until == _FORTNIGHT and recurrence:
         week = sorted(minutes(recurrence))
-        return tuple(_SUNDAY + timedelta(minutes=minute) for minute in (*week, *(each + WEEK for each in week)))
+        return tuple(
+            _SUNDAY + timedelta(minutes=minute)
+            for minute in (*week, *(each + WEEK for each in week))
+        )
     found = controller.runs(schedule, "", AUDITED[0] - _UNTIL_FIRST)
     return tuple(takewhile(lambda run: run < until, found))
 
@@ -189,9 +206,7 @@ def _weekdays(days: set[int]) -> str:
 
 def _split(edge: Edge, closings: dict[Edge, list[datetime]]) -> Result:
     names = ", ".join(sorted(closing.job for closing in closings)) or "nothing"
-    message = (
-        f"what {edge.job} opens is closed now by one and now by another of {names}, which is no window of a policy"
-    )
+    message = f"what {edge.job} opens is closed now by one and now by another of {names}, which is no window of a policy"
     return found_at(rules.MIGRATE_UNTRANSLATED, edge.place, message)
 
 

@@ -43,7 +43,11 @@ class Placing:
         above = origin.place if origin else Place(file, max(item.first + 1, 1))
         built = Document(trees.of_mapping(node, file), above, origin.index if origin else 0)
         names = {built.name} | ({origin.name} if origin else set())
-        patches = [each for each in self._patching(item.directory) if each.kind == built.kind and each.name in names]
+        patches = [
+            each
+            for each in self._patching(item.directory)
+            if each.kind == built.kind and each.name in names
+        ]
         written = [each.tree for each in (*patches, *([origin] if origin else []))]
         tree = _placed(built.tree, written, above)
         former = {(origin.namespace, origin.name)} if origin else set()
@@ -60,7 +64,9 @@ class Placing:
             return file, None
         first = found.source.count(b"\n", 0, found.start)
         last = found.source.count(b"\n", 0, found.end)
-        inside = (each for each in self.repository.documents(file) if first < each.place.line <= last + 1)
+        inside = (
+            each for each in self.repository.documents(file) if first < each.place.line <= last + 1
+        )
         return file, next((each for each in inside if each.kind == item.kind), None)
 
     def _patching(self, directory: str) -> tuple[Document, ...]:
@@ -70,7 +76,9 @@ class Placing:
         if directory not in self._patches:
             closure = close(self.tree, directory, {})
             files = [path for path in closure.files if path not in closure.kustomizations]
-            self._patches[directory] = tuple(each for path in files for each in self.repository.documents(path))
+            self._patches[directory] = tuple(
+                each for path in files for each in self.repository.documents(path)
+            )
         return self._patches[directory]
 
 

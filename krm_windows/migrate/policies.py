@@ -51,7 +51,13 @@ class Draft:
     @property
     def pairs(self) -> list[tuple[str, str]]:
         """The names of the CronJobs that open and close, of all clusters."""
-        return sorted({(pair.opens.job, pair.closes.job) for held in self.sites.values() for pair in held.pairs})
+        return sorted(
+            {
+                (pair.opens.job, pair.closes.job)
+                for held in self.sites.values()
+                for pair in held.pairs
+            }
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +81,9 @@ def make(gatings: Sequence[Gating], adopt_until: str) -> tuple[list[Policy], lis
     made: list[Policy] = []
     claimed: set[tuple[str, str]] = set()
     for draft in _joined(drafts):
-        name = naming.policy(draft.pairs, [target for held in draft.sites.values() for target in held.targets], made)
+        name = naming.policy(
+            draft.pairs, [target for held in draft.sites.values() for target in held.targets], made
+        )
         made.append(_policy(draft, name, adopt_until, claimed))
     return made, results
 
@@ -92,7 +100,9 @@ def _drafts(gatings: Sequence[Gating]) -> tuple[list[Draft], list[Result]]:
             results += wrong
             if found.pairs and not fails(wrong):
                 results += _zoneless(group)
-                held.setdefault(key, {})[gating.site.name] = Windows(group.targets, found.pairs, gating.unseen)
+                held.setdefault(key, {})[gating.site.name] = Windows(
+                    group.targets, found.pairs, gating.unseen
+                )
     return [Draft(sites) for sites in held.values()], results
 
 
@@ -109,7 +119,9 @@ def _homeless(group: Group) -> Iterator[Result]:
     for edge in edges:
         if not edge.namespace:
             yield found_at(
-                rules.MIGRATE_UNTRANSLATED, edge.place, f"{edge.job} has no namespace, so it is not known where it runs"
+                rules.MIGRATE_UNTRANSLATED,
+                edge.place,
+                f"{edge.job} has no namespace, so it is not known where it runs",
             )
     if len({edge.namespace for edge in edges}) > 1:
         message = f"{', '.join(edge.job for edge in edges)} run in different namespaces, and a policy has one"
@@ -135,9 +147,18 @@ def _joined(drafts: Iterable[Draft]) -> list[Draft]:
 
 def _one(group: list[Draft]) -> Draft:
     first = min(group, key=lambda draft: draft.pairs)
-    every = {name: sorted({t for draft in group for t in draft.sites[name].targets}) for name in first.sites}
-    unseen = {name: frozenset().union(*(draft.sites[name].unseen for draft in group)) for name in first.sites}
-    sites = {name: Windows(tuple(every[name]), held.pairs, unseen[name]) for name, held in first.sites.items()}
+    every = {
+        name: sorted({t for draft in group for t in draft.sites[name].targets})
+        for name in first.sites
+    }
+    unseen = {
+        name: frozenset().union(*(draft.sites[name].unseen for draft in group))
+        for name in first.sites
+    }
+    sites = {
+        name: Windows(tuple(every[name]), held.pairs, unseen[name])
+        for name, held in first.sites.items()
+    }
     return Draft(sites)
 
 
@@ -147,7 +168,10 @@ def _policy(draft: Draft, name: str, adopt_until: str, claimed: set[tuple[str, s
     specs = {site: _spec(draft, held, names, adopted) for site, held in draft.sites.items()}
     base = _most_common(specs)
     named = {site: spec for site, spec in specs.items() if site is not None}
-    clusters = {site: _difference(base, named[site]) or {"timeZone": base["timeZone"]} for site in sorted(named)}
+    clusters = {
+        site: _difference(base, named[site]) or {"timeZone": base["timeZone"]}
+        for site in sorted(named)
+    }
     spec = {**base, "adoptUntil": adopt_until, **({"clusters": clusters} if clusters else {})}
     metadata = {
         "name": name,
@@ -158,7 +182,9 @@ def _policy(draft: Draft, name: str, adopt_until: str, claimed: set[tuple[str, s
     return Policy(name, draft.namespace, content, draft)
 
 
-def _adopted(draft: Draft, names: Mapping[tuple[str, str], str], claimed: set[tuple[str, str]]) -> dict[str, Spec]:
+def _adopted(
+    draft: Draft, names: Mapping[tuple[str, str], str], claimed: set[tuple[str, str]]
+) -> dict[str, Spec]:
     """Return `cronJobs` of each window: a CronJob that several edges would claim goes to the first."""
     found: dict[str, Spec] = {}
     for pair_names in draft.pairs:
@@ -172,11 +198,17 @@ def _adopted(draft: Draft, names: Mapping[tuple[str, str], str], claimed: set[tu
     return found
 
 
-def _spec(draft: Draft, held: Windows, names: Mapping[tuple[str, str], str], adopted: Mapping[str, Spec]) -> Spec:
+def _spec(
+    draft: Draft, held: Windows, names: Mapping[tuple[str, str], str], adopted: Mapping[str, Spec]
+) -> Spec:
     windows = {}
     for each in held.pairs:
         name = names[each.opens.job, each.closes.job]
-        windows[name] = {"opens": each.opening, "closes": each.closes.schedule, **adopted.get(name, {})}
+        windows[name] = {
+            "opens": each.opening,
+            "closes": each.closes.schedule,
+            **adopted.get(name, {}),
+        }
     # What one cluster creates by hand is named alike on all, so that the targets are no patch.
     unseen = frozenset(target for each in draft.sites.values() for target in each.unseen)
     targets = _selectors(held.targets, draft.namespace, unseen)
@@ -189,7 +221,9 @@ def _selectors(targets: Iterable[Gated], home: str, unseen: frozenset[Gated]) ->
     """Return the entries of `targets`; what Git does not have need not be among the resources of a build."""
     grouped: dict[tuple[str, str, bool], list[str]] = {}
     for target in targets:
-        grouped.setdefault((target.kind, target.namespace, target in unseen), []).append(target.name)
+        grouped.setdefault((target.kind, target.namespace, target in unseen), []).append(
+            target.name
+        )
     selectors: list[Spec] = []
     for (kind, namespace, is_unseen), names in sorted(grouped.items()):
         selector: Spec = {"kind": kind, "names": names}
@@ -205,7 +239,9 @@ def _most_common(specs: Mapping[str | None, Spec]) -> Spec:
     counted = Counter(render(spec) for spec in specs.values())
     most = max(counted.values())
     return next(
-        spec for _, spec in sorted(specs.items(), key=lambda item: item[0] or "") if counted[render(spec)] == most
+        spec
+        for _, spec in sorted(specs.items(), key=lambda item: item[0] or "")
+        if counted[render(spec)] == most
     )
 
 

@@ -38,14 +38,22 @@ class Edited(Checkout):
         """Return what a directory holds."""
         above = Checkout.real(self, path)
         prefix = "" if above in (None, ".") else f"{above}/"
-        return [name for name in Checkout.names(self, path) if self.changed.get(prefix + name, b"") is not None]
+        return [
+            name
+            for name in Checkout.names(self, path)
+            if self.changed.get(prefix + name, b"") is not None
+        ]
 
     def manifests(self) -> Iterator[str]:
         """Yield every YAML file."""
-        return (path for path in Checkout.manifests(self) if self.changed.get(path, b"") is not None)
+        return (
+            path for path in Checkout.manifests(self) if self.changed.get(path, b"") is not None
+        )
 
 
-def check(before: Survey, applied: Applied, after: Cutover, hints: Hints | None) -> Iterator[Result]:
+def check(
+    before: Survey, applied: Applied, after: Cutover, hints: Hints | None
+) -> Iterator[Result]:
     """Name what a cluster would have otherwise than before, apart from the old windows."""
     changed: dict[str, bytes | None] = {**after.files, **dict.fromkeys(after.obsolete)}
     builds = applied.builds
@@ -75,7 +83,9 @@ def _compared(before: Cluster, after: Cluster, cutover: Cutover) -> Iterator[Res
 def _found(cluster: Cluster, item: Object | None, what: str) -> Result:
     file = (item.file or item.directory) if item is not None else cluster.root
     message = f"without the old windows, {item} {what} in {cluster.root}: take them out by hand"
-    return found_at(rules.MIGRATE_UNTRANSLATED, Place(file, item.first + 1 if item is not None else 1), message)
+    return found_at(
+        rules.MIGRATE_UNTRANSLATED, Place(file, item.first + 1 if item is not None else 1), message
+    )
 
 
 def _objects(cluster: Cluster) -> dict[Identity, Object]:
@@ -93,12 +103,18 @@ def _said(item: Object) -> Value:
     return said
 
 
-def _without(said: dict[str, Value], path: Collection[str], keys: Collection[str]) -> dict[str, Value]:
+def _without(
+    said: dict[str, Value], path: Collection[str], keys: Collection[str]
+) -> dict[str, Value]:
     """Return a mapping without some keys of the one at a path, and without that where it is empty then."""
     first, *rest = path
     inner = said.get(first)
     if not isinstance(inner, dict):
         return said
-    left = _without(inner, rest, keys) if rest else {key: part for key, part in inner.items() if key not in keys}
+    left = (
+        _without(inner, rest, keys)
+        if rest
+        else {key: part for key, part in inner.items() if key not in keys}
+    )
     others = {key: part for key, part in said.items() if key != first}
     return {**others, first: left} if left else others

@@ -41,7 +41,9 @@ def _paragraph(policy: Policy) -> Iterator[str]:
 
 
 def _times(held: Windows) -> str:
-    return "; ".join(f'opens "{pair.opening}", closes "{pair.closes.schedule}"' for pair in held.pairs)
+    return "; ".join(
+        f'opens "{pair.opening}", closes "{pair.closes.schedule}"' for pair in held.pairs
+    )
 
 
 def as_json(migration: Migration) -> str:

@@ -31,7 +31,11 @@ class Repository:
         """Files with words of windows that are no YAML, each with the place of the trouble and what it is."""
         every = (path for path, content in self.contents.items() if shapes.may_turn(content))
         found = ((path, self._file(path)) for path in every if not path.endswith(".json"))
-        return {Place(path, max(why.line, 1)): why.message for path, why in found if isinstance(why, InputError)}
+        return {
+            Place(path, max(why.line, 1)): why.message
+            for path, why in found
+            if isinstance(why, InputError)
+        }
 
     @cached_property
     def kustomizations(self) -> dict[str, Document]:
@@ -73,7 +77,11 @@ class Repository:
     def named(self) -> frozenset[str]:
         """Every path that a kustomization, or the patches of a Flux Kustomization, may mean by any of its texts."""
         every = [*self.kustomizations.values(), *self.mentioning(KUSTOMIZE)]
-        found = ((posixpath.dirname(each.place.file), leaf.text) for each in every for leaf in trees.leaves(each.tree))
+        found = (
+            (posixpath.dirname(each.place.file), leaf.text)
+            for each in every
+            for leaf in trees.leaves(each.tree)
+        )
         return frozenset(resolve(directory, text) for directory, text in found if "\n" not in text)
 
     @cached_property

@@ -58,7 +58,9 @@ def names(directories: Sequence[str]) -> dict[str, str]:
         if len(set(found.values())) == len(found):
             return found
     # Paths that differ in what Kubernetes does not tell apart.
-    return {each: f"{'-'.join(parts)}-{number}" for number, (each, parts) in enumerate(split.items(), 1)}
+    return {
+        each: f"{'-'.join(parts)}-{number}" for number, (each, parts) in enumerate(split.items(), 1)
+    }
 
 
 def _parts(directory: str) -> list[str]:
@@ -67,7 +69,11 @@ def _parts(directory: str) -> list[str]:
     # `clusters/berlin/flux-system`: the cluster is berlin.
     while len(written) > 1 and written[-1] in _PARTS:
         written = written[:-1]
-    spelt = [_FOREIGN.sub("-", part.lower()).strip("-") for part in written if part not in _CLUSTERS | _OVERLAYS]
+    spelt = [
+        _FOREIGN.sub("-", part.lower()).strip("-")
+        for part in written
+        if part not in _CLUSTERS | _OVERLAYS
+    ]
     return [part for part in spelt if part] or ["root"]
 
 
@@ -98,7 +104,11 @@ def _is_held(directory: str) -> bool:
 def _tops(repository: Repository) -> Iterator[str]:
     """Yield the directories that nothing includes or applies: one of them may be a cluster without a name."""
     held = repository.kustomizations
-    included = {resolve(path, each.text) for path, found in held.items() for each in entries(found.tree, *RESOURCES)}
+    included = {
+        resolve(path, each.text)
+        for path, found in held.items()
+        for each in entries(found.tree, *RESOURCES)
+    }
     included |= {_applied(document) for document in repository.mentioning(KUSTOMIZE)}
     for path in sorted(repository.directories):
         if path in included:
@@ -106,7 +116,9 @@ def _tops(repository: Repository) -> Iterator[str]:
         if path in held:
             if held[path].kind != "Component":
                 yield path
-        elif not any(above in held for above in parents(path) if above) and _is_loose(repository, path, included):
+        elif not any(above in held for above in parents(path) if above) and _is_loose(
+            repository, path, included
+        ):
             yield path
 
 
@@ -117,4 +129,7 @@ def _applied(document: Document) -> str:
 def _is_loose(repository: Repository, path: str, included: set[str]) -> bool:
     """Whether a directory without a kustomization has windows, or Flux Kustomizations, that nothing includes."""
     loose = [each for each in repository.files_in(path) if each not in included]
-    return any(shapes.may_turn(repository.contents[each]) or repository.mentions(each, KUSTOMIZE) for each in loose)
+    return any(
+        shapes.may_turn(repository.contents[each]) or repository.mentions(each, KUSTOMIZE)
+        for each in loose
+    )

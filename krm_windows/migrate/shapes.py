@@ -10,7 +10,9 @@ _PART = re.compile(r"\b(?:flux|gotk|kubectl|curl|patch|suspend|resume|paused)\b|
 _SCALE = re.compile(r"\bscale\b")
 _CONTROLLER = re.compile(r"\b(?:kustomize|helm|source)-controller\b")
 _DISABLED = re.compile(r"toolkit\.fluxcd\.io/reconcile['\"]?[=:]\s*['\"]?(?:disabled|enabled)")
-_QUICK = re.compile(rb"suspend|resume|paused|toolkit\.fluxcd\.io/reconcile|(?:kustomize|helm|source)-controller")
+_QUICK = re.compile(
+    rb"suspend|resume|paused|toolkit\.fluxcd\.io/reconcile|(?:kustomize|helm|source)-controller"
+)
 
 
 def may_turn(content: bytes) -> bool:

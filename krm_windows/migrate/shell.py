@@ -19,7 +19,8 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _PART = re.compile(
-    r"""'(?P<single>[^']*)'|"(?P<double>(?:[^"\\]|\\.)*)"|\\(?P<escaped>.)|(?P<bare>[^'"\\]+)""", re.DOTALL
+    r"""'(?P<single>[^']*)'|"(?P<double>(?:[^"\\]|\\.)*)"|\\(?P<escaped>.)|(?P<bare>[^'"\\]+)""",
+    re.DOTALL,
 )
 # Inside of double quotes, or of none: what is escaped, a variable, another expansion, or text.
 _INSIDE = re.compile(
@@ -48,7 +49,20 @@ _DECIDES = frozenset(
         "!",
         "function",
     }
-    | {"break", "continue", "return", "trap", "eval", "source", ".", "alias", "read", "shift", "unset", "local"}
+    | {
+        "break",
+        "continue",
+        "return",
+        "trap",
+        "eval",
+        "source",
+        ".",
+        "alias",
+        "read",
+        "shift",
+        "unset",
+        "local",
+    }
 )
 # These run the command that follows them, as it stands.
 _PREFIXES = frozenset({"exec", "command", "time"})
@@ -100,14 +114,18 @@ class _Loop:
     after: str
 
 
-def split(script: str, environment: Mapping[str, str] | None = None, *, stops: bool = False) -> list[Command]:
+def split(
+    script: str, environment: Mapping[str, str] | None = None, *, stops: bool = False
+) -> list[Command]:
     """Return the commands of a script; `environment` are variables whose values are known.
 
     `stops`: the shell was called with `-e`. Raises ShellError for pipes, groups, background, here-documents, branches,
     and for loops other than over words.
     """
     if len(script) > LONGEST:
-        raise ShellError(f"a script of {len(script)} characters, where {LONGEST} are read, is not understood")
+        raise ShellError(
+            f"a script of {len(script)} characters, where {LONGEST} are read, is not understood"
+        )
     run = _Run(dict(environment or {}), stops)
     run.all(_parse(script))
     return run.commands
@@ -277,7 +295,9 @@ class _Run:
     def _spend(self, length: int) -> None:
         self.left -= length
         if self.left < 0:
-            raise ShellError(f"a script whose loops come to more than {LONGEST} characters is not understood")
+            raise ShellError(
+                f"a script whose loops come to more than {LONGEST} characters is not understood"
+            )
 
     def _expanded(self, raw: Iterable[str]) -> tuple[list[str], bool]:
         """Return the words that raw words come to, and whether any of them is not known."""
@@ -315,7 +335,11 @@ class _Run:
             if name:
                 value = self.variables.get(name)
                 globs = not quoted and value is not None and _GLOB.search(value) is not None
-                yield value if value is not None else found[0], quoted, value is not None and not globs
+                yield (
+                    value if value is not None else found[0],
+                    quoted,
+                    value is not None and not globs,
+                )
             elif found["other"]:
                 yield found[0], True, False
             elif found["escaped"]:

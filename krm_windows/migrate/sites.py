@@ -18,7 +18,9 @@ from krm_windows.results import Result
 _RIGHTS = frozenset({"ServiceAccount", "Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding"})
 # Kinds that speak of suspending without doing it: descriptions of fields, texts of alerts.
 # A Flux Kustomization's patches are no scripts of its own: what they make is looked at where it is applied.
-_SILENT = frozenset({"CustomResourceDefinition", "PrometheusRule", "GrafanaDashboard", "Kustomization", "CronJob"})
+_SILENT = frozenset(
+    {"CustomResourceDefinition", "PrometheusRule", "GrafanaDashboard", "Kustomization", "CronJob"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,9 @@ def read(cluster: Cluster, name: str | None, placing: Placing) -> Site:
             parts.append(_part(each, left_out, placing))
         except InputError as error:
             message = f"what {each.path} applies cannot be read: {error.message}"
-            results.append(found_at(rules.MIGRATE_UNTRANSLATED, Place(each.path, max(error.line, 1)), message))
+            results.append(
+                found_at(rules.MIGRATE_UNTRANSLATED, Place(each.path, max(error.line, 1)), message)
+            )
     results += _twice(parts)
     return Site(name, tuple(parts), tuple(results), cluster.complete)
 
@@ -104,7 +108,9 @@ def _twice(parts: Iterable[Part]) -> Iterator[Result]:
                 continue
             other = found.setdefault((each.namespace, each.name), each)
             if trees.plain(other.tree) != trees.plain(each.tree):
-                message = f"{each} is applied twice, and not alike: the other stands in {other.place}"
+                message = (
+                    f"{each} is applied twice, and not alike: the other stands in {other.place}"
+                )
                 yield found_at(rules.MIGRATE_UNTRANSLATED, each.place, message)
 
 

@@ -72,7 +72,11 @@ class Document:
 
     def __str__(self) -> str:
         """Name the object."""
-        return f"{self.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind} {self.name}"
+        return (
+            f"{self.kind} {self.namespace}/{self.name}"
+            if self.namespace
+            else f"{self.kind} {self.name}"
+        )
 
 
 def read(path: str, content: bytes) -> tuple[Document, ...]:
@@ -82,7 +86,9 @@ def read(path: str, content: bytes) -> tuple[Document, ...]:
         above = item.source.count(b"\n", 0, item.start)
         root = parse(item.source[item.start : item.end].decode("utf-8-sig"))
         if isinstance(root, Mapping):
-            found.append(Document(of_mapping(root, path, above), Place(path, above + root.line), index))
+            found.append(
+                Document(of_mapping(root, path, above), Place(path, above + root.line), index)
+            )
     return tuple(found)
 
 

@@ -115,7 +115,9 @@ class Pattern:
             budget.spend(1)
         return _END in self._closure(active, before, "", budget)
 
-    def _step(self, active: frozenset[int], before: str, char: str, budget: Budget) -> frozenset[int]:
+    def _step(
+        self, active: frozenset[int], before: str, char: str, budget: Budget
+    ) -> frozenset[int]:
         """Follow a character; a match may begin behind it too. The end, once reached, is the whole answer."""
         reached = self._closure(active, before, char, budget)
         if _END in reached:
@@ -137,7 +139,9 @@ class Pattern:
                 continue
             state = self.states[index]
             budget.spend(1 + len(state.then))
-            if state.test is not None or (state.assertion and not _holds(state.assertion, before, after)):
+            if state.test is not None or (
+                state.assertion and not _holds(state.assertion, before, after)
+            ):
                 continue
             fresh = [following for following in state.then if following not in reached]
             reached.update(fresh)

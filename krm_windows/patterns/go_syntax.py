@@ -279,7 +279,9 @@ class _Parser:
         least = int(low)
         most = (int(high) if high else None) if comma else least
         if max(least, most or 0) > MOST_REPEATS or (most is not None and most < least):
-            raise PatternError(f"repeats {inside} times: it must be in order, and at most {MOST_REPEATS}")
+            raise PatternError(
+                f"repeats {inside} times: it must be in order, and at most {MOST_REPEATS}"
+            )
         return least, most
 
     def _atom(self, flags: _Flags) -> Node:
@@ -348,7 +350,9 @@ class _Parser:
             return _ESCAPES[sign]
         if sign == "x":
             return self._hexadecimal()
-        if sign == "0" or (sign in "1234567" and self.text[self.place : self.place + 1] in tuple("01234567")):
+        if sign == "0" or (
+            sign in "1234567" and self.text[self.place : self.place + 1] in tuple("01234567")
+        ):
             return self._octal(sign)
         if sign.isascii() and not sign.isalnum():
             return sign
@@ -361,7 +365,11 @@ class _Parser:
         return chr(int(digits, 8))
 
     def _hexadecimal(self) -> str:
-        digits = self._until("}", "an escape") if self._take("{") else self._next("an escape") + self._next("an escape")
+        digits = (
+            self._until("}", "an escape")
+            if self._take("{")
+            else self._next("an escape") + self._next("an escape")
+        )
         if not digits or len(digits) > 8 or not all(map(_POSIX["xdigit"], digits)):  # noqa: PLR2004 - 10FFFF, padded
             raise PatternError(f"has the escape \\x{{{digits[:9]}}}, which is no character")
         if int(digits, 16) > 0x10FFFF:  # noqa: PLR2004 - the last character of Unicode
@@ -399,7 +407,9 @@ class _Parser:
             self.place += 1
             high = self._end()
         if high < low:
-            raise PatternError(f"has the range {self.text[start : self.place]}, which runs backwards")
+            raise PatternError(
+                f"has the range {self.text[start : self.place]}, which runs backwards"
+            )
         test = _between(low, high)
         return _folded(test) if flags.fold else test
 

@@ -23,17 +23,23 @@ ALWAYS_READ = frozenset({"Kustomization", "HelmRelease"})
 
 def kinds(policy: WindowPolicy) -> frozenset[str]:
     """Return the kinds of items that compiling this policy looks into."""
-    return ALWAYS_READ | {selector.kind for selector in (*policy.spec.targets, *policy.spec.released)}
+    return ALWAYS_READ | {
+        selector.kind for selector in (*policy.spec.targets, *policy.spec.released)
+    }
 
 
-def compile_policy(policy: WindowPolicy, cluster: str | None, inventory: Inventory) -> tuple[Plan, list[Result]]:
+def compile_policy(
+    policy: WindowPolicy, cluster: str | None, inventory: Inventory
+) -> tuple[Plan, list[Result]]:
     """Compile a policy for one cluster; the plan is worth something only where no result is an error."""
     spec, home = policy.spec, policy.metadata.namespace
     selections = [
-        targets.select(selector, f"spec.targets[{i}]", home, inventory) for i, selector in enumerate(spec.targets)
+        targets.select(selector, f"spec.targets[{i}]", home, inventory)
+        for i, selector in enumerate(spec.targets)
     ]
     released = [
-        targets.select(selector, f"spec.released[{i}]", home, inventory) for i, selector in enumerate(spec.released)
+        targets.select(selector, f"spec.released[{i}]", home, inventory)
+        for i, selector in enumerate(spec.released)
     ]
     early, results = _closes_early(spec, selections, inventory)
     results += [result for selection in selections for result in _check(spec, selection, inventory)]
@@ -88,17 +94,25 @@ def _check(spec: Spec, selection: Selection, inventory: Inventory) -> Iterable[R
         )
 
 
-def _check_released(selections: list[Selection], released: list[Selection], inventory: Inventory) -> Iterable[Result]:
+def _check_released(
+    selections: list[Selection], released: list[Selection], inventory: Inventory
+) -> Iterable[Result]:
     gated = {_address(target) for selection in selections for target in selection.targets()}
     for selection in released:
         yield from targets.check_released(selection, inventory)
         for target in selection.targets():
             if _address(target) in gated:
-                message = f"must not release {target}, which `targets` gates: name it in one of the two"
-                yield rules.TARGET_DUPLICATE.result(message, path=selection.path, current=target.name)
+                message = (
+                    f"must not release {target}, which `targets` gates: name it in one of the two"
+                )
+                yield rules.TARGET_DUPLICATE.result(
+                    message, path=selection.path, current=target.name
+                )
 
 
-def _closes_early(spec: Spec, selections: list[Selection], inventory: Inventory) -> tuple[timedelta, list[Result]]:
+def _closes_early(
+    spec: Spec, selections: list[Selection], inventory: Inventory
+) -> tuple[timedelta, list[Result]]:
     if isinstance(spec.closes_early, timedelta):
         return spec.closes_early, []
     return timeouts.longest(selections, inventory)
@@ -133,12 +147,17 @@ def _timetable(
         first_apply=spec.first_apply,
         adopt_until=spec.adopt_until.value if spec.adopt_until else None,
         former_names=tuple(sorted(spec.former_names)),
-        windows=tuple(Rule(f"windows.{n}", w.opens.value, w.ends) for n, w in sorted(spec.windows.items())),
+        windows=tuple(
+            Rule(f"windows.{n}", w.opens.value, w.ends) for n, w in sorted(spec.windows.items())
+        ),
         freezes=tuple(
-            Rule(f"freezes.{n}", f.starts.value, f.ends_at, f.reason) for n, f in sorted(spec.freezes.items())
+            Rule(f"freezes.{n}", f.starts.value, f.ends_at, f.reason)
+            for n, f in sorted(spec.freezes.items())
         ),
         overrides=tuple(
-            Rule(f"overrides.{n}", o.starts.value if o.starts else None, o.ends_at, o.reason, o.state)
+            Rule(
+                f"overrides.{n}", o.starts.value if o.starts else None, o.ends_at, o.reason, o.state
+            )
             for n, o in sorted(spec.overrides.items())
         ),
         targets=gated,
@@ -161,7 +180,8 @@ def _wording(spec: Spec) -> Wording:
             if window.cron_jobs
         },
         words={
-            f"windows.{name}": f"{name}: {window.words()}, {spec.time_zone}" for name, window in spec.windows.items()
+            f"windows.{name}": f"{name}: {window.words()}, {spec.time_zone}"
+            for name, window in spec.windows.items()
         },
     )
 
@@ -172,4 +192,6 @@ def uninstall(plan: Plan) -> Plan:
     released = tuple(sorted({*held.targets, *held.released}, key=str))
     lifts = replace(held, state="Open", targets=(), released=released)
     granted = rights(released, events=plan.events)
-    return replace(plan, wake_ups=(), extras=frozenset(), timetable=lifts, hooks=None, rights=granted)
+    return replace(
+        plan, wake_ups=(), extras=frozenset(), timetable=lifts, hooks=None, rights=granted
+    )

@@ -109,12 +109,18 @@ def cover_days(recurrence: Recurrence, shifts: frozenset[int]) -> Days:
         # Either of them is every day; written out, the full field would be a star, and the other one would decide.
         recurrence = replace(recurrence, days=MONTH, weekdays=WEEK, either=False)
     if _plain(recurrence):
-        return Days(MONTH, YEAR, frozenset((day + shift) % 7 for day in recurrence.weekdays for shift in shifts))
+        return Days(
+            MONTH,
+            YEAR,
+            frozenset((day + shift) % 7 for day in recurrence.weekdays for shift in shifts),
+        )
     if shifts == {0} and recurrence.nth is None and recurrence.shift == 0:
         return Days(recurrence.days, recurrence.months, recurrence.weekdays)
     cycle = calendar(*_CYCLE)
     named = recurrence.days_of(cycle)
-    return _smallest(reduce(or_, (_in_cycle(named << shift % cycle.length, cycle) for shift in shifts)), cycle)
+    return _smallest(
+        reduce(or_, (_in_cycle(named << shift % cycle.length, cycle) for shift in shifts)), cycle
+    )
 
 
 def _plain(recurrence: Recurrence) -> bool:

@@ -71,7 +71,9 @@ def edges(timetable: Timetable, wording: Wording) -> Edges:
     refused = tuple(chain.from_iterable(map(_refused, timetable.windows)))
     if refused:
         return Edges(results=(lifts, *refused))
-    found = (_weekly if all(map(weekly.is_weekly, timetable.windows)) else _as_they_are)(timetable, wording)
+    found = (_weekly if all(map(weekly.is_weekly, timetable.windows)) else _as_they_are)(
+        timetable, wording
+    )
     return replace(found, results=(lifts, *found.results))
 
 
@@ -82,20 +84,33 @@ def _refused(window: Rule) -> Iterator[Result]:
         if isinstance(value, datetime):
             yield _error(path, f"happens once, and a schedule has no year: {GATE}")
         elif isinstance(value, Recurrence) and (value.nth is not None or value.shift):
-            yield _error(path, f"is an nth weekday, and a schedule with both day fields means either of them: {GATE}")
+            yield _error(
+                path,
+                f"is an nth weekday, and a schedule with both day fields means either of them: {GATE}",
+            )
 
 
 def _weekly(timetable: Timetable, wording: Wording) -> Edges:
     found = weekly.union(timetable.windows)
     if not found.opens:
-        return Edges(results=(_error("windows", "leave no minute closed between them, so there is no edge to act at"),))
+        return Edges(
+            results=(
+                _error(
+                    "windows", "leave no minute closed between them, so there is no edge to act at"
+                ),
+            )
+        )
     opening = _Writer(OPENS, timetable, wording, _begins)
     closing = _Writer(CLOSES, timetable, wording, _ends)
     parts = [*opening.write(found.opens), *closing.write(found.closes)]
-    wake_ups = tuple(sorted((part for part in parts if isinstance(part, WakeUp)), key=lambda each: each.slug))
+    wake_ups = tuple(
+        sorted((part for part in parts if isinstance(part, WakeUp)), key=lambda each: each.slug)
+    )
     results = [part for part in parts if isinstance(part, Result)]
     if len({each.slug for each in wake_ups}) < len(wake_ups):
-        results.append(_error("windows", "have names by which their CronJobs cannot be told apart: rename one"))
+        results.append(
+            _error("windows", "have names by which their CronJobs cannot be told apart: rename one")
+        )
     return _patient(wake_ups, found.shortest, results)
 
 
@@ -124,7 +139,10 @@ class _Writer:
             yield from self._of(window, mine)
 
     def _of(self, window: Rule, mine: frozenset[int]) -> Iterator[WakeUp | Result]:
-        name, given = window.name.partition(".")[2], self.edge.given(self.wording.given.get(window.name, Given()))
+        name, given = (
+            window.name.partition(".")[2],
+            self.edge.given(self.wording.given.get(window.name, Given())),
+        )
         lines = self._lines(window, mine)
         if given and len(lines) != 1:
             message = f"must be left out: the edges of this window are not one CronJob beside the others; or {GATE}"
@@ -146,14 +164,18 @@ class _Writer:
 
     def _words(self, mine: frozenset[int]) -> str:
         shared = (window for window in self.timetable.windows if self.own(window) & mine)
-        return f"{self.edge.field} " + "; ".join(self.wording.words.get(each.name, each.name) for each in shared)
+        return f"{self.edge.field} " + "; ".join(
+            self.wording.words.get(each.name, each.name) for each in shared
+        )
 
 
 def _as_they_are(timetable: Timetable, wording: Wording) -> Edges:
     """Take the edges of windows that are not weekly, and prove that they are those of their union."""
     parts = [part for window in timetable.windows for part in _own(timetable, window, wording)]
     results = [part for part in parts if isinstance(part, Result)]
-    wake_ups = tuple(sorted((part for part in parts if isinstance(part, WakeUp)), key=lambda each: each.slug))
+    wake_ups = tuple(
+        sorted((part for part in parts if isinstance(part, WakeUp)), key=lambda each: each.slug)
+    )
     if results:
         return Edges(results=tuple(results))
     return _proven(timetable, wake_ups)
@@ -171,7 +193,9 @@ def _proven(timetable: Timetable, wake_ups: tuple[WakeUp, ...]) -> Edges:
         odd = wanted ^ (_fired(wake_ups, suspends=edge.suspends) & seen)
         if odd:
             at = _SPAN.at(minutes.lowest(odd))
-            message = f"overlap or leave no time between them, as on {at:%Y-%m-%d} at {at:%H:%M}: {GATE}"
+            message = (
+                f"overlap or leave no time between them, as on {at:%Y-%m-%d} at {at:%H:%M}: {GATE}"
+            )
             return Edges(results=(_error("windows", message),))
     gap = minutes.shortest(edges_of[OPENS] | edges_of[CLOSES], _LONG_GAP)
     return _patient(wake_ups, timedelta(minutes=gap), [])
@@ -220,7 +244,10 @@ def _patient(wake_ups: tuple[WakeUp, ...], gap: timedelta, results: list[Result]
     patience = min(MOST_PATIENCE, (gap - LEAST_PATIENCE) // 2)
     if patience < LEAST_PATIENCE:
         message = f"come within {gap // LEAST_PATIENCE} minutes, and a Job that starts late would undo the next: {GATE}"
-        results = [*results, rules.KUBECTL_DEADLINE.result(f"have edges that {message}", path="spec.windows")]
+        results = [
+            *results,
+            rules.KUBECTL_DEADLINE.result(f"have edges that {message}", path="spec.windows"),
+        ]
     return Edges(wake_ups, patience, tuple(results))
 
 

@@ -65,9 +65,15 @@ class Span:
             raise ValueError(recurrence)
         months, numbers, weekdays = recurrence.months, recurrence.days, recurrence.weekdays
         if recurrence.either:
-            named = (m in months and (d in numbers or w in weekdays) for m, d, w in _fields(self.first, self.days))
+            named = (
+                m in months and (d in numbers or w in weekdays)
+                for m, d, w in _fields(self.first, self.days)
+            )
         else:
-            named = (m in months and d in numbers and w in weekdays for m, d, w in _fields(self.first, self.days))
+            named = (
+                m in months and d in numbers and w in weekdays
+                for m, d, w in _fields(self.first, self.days)
+            )
         return int.from_bytes(b"".join(on if is_named else off for is_named in named), "little")
 
     def _until_time(self, begins: Recurrence, clock: int) -> int:
@@ -107,7 +113,9 @@ def shortest(minutes: int, most: int) -> int:
 
 
 def _of_day(recurrence: Recurrence) -> int:
-    return sum(1 << hour * 60 + minute for hour in recurrence.hours for minute in recurrence.minutes)
+    return sum(
+        1 << hour * 60 + minute for hour in recurrence.hours for minute in recurrence.minutes
+    )
 
 
 def _from_lowest(minutes: int, end: int) -> int:

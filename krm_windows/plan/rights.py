@@ -9,11 +9,21 @@ JOBS = Grant("batch", "jobs", (), ("create", "get"))
 EVENTS = Grant("", "events", (), ("create",))
 
 
-def rights(targets: tuple[Target, ...], hooks: Hooks | None = None, *, events: bool = False) -> tuple[Rights, ...]:
+def rights(
+    targets: tuple[Target, ...], hooks: Hooks | None = None, *, events: bool = False
+) -> tuple[Rights, ...]:
     """Return the rights that turning these targets takes, a set for each namespace, all sorted."""
     namespaces = sorted({target.namespace for target in targets})
-    found = [Rights(name, (*([EVENTS] if events else []), *_grants(targets, name))) for name in namespaces]
-    return tuple(sorted([*found, *([Rights(hooks.namespace, (JOBS,))] if hooks else [])], key=lambda r: r.namespace))
+    found = [
+        Rights(name, (*([EVENTS] if events else []), *_grants(targets, name)))
+        for name in namespaces
+    ]
+    return tuple(
+        sorted(
+            [*found, *([Rights(hooks.namespace, (JOBS,))] if hooks else [])],
+            key=lambda r: r.namespace,
+        )
+    )
 
 
 def _grants(targets: tuple[Target, ...], namespace: str) -> tuple[Grant, ...]:
@@ -21,4 +31,7 @@ def _grants(targets: tuple[Target, ...], namespace: str) -> tuple[Grant, ...]:
     for target in targets:
         if target.namespace == namespace:
             names.setdefault((target.group, target.resource), set()).add(target.name)
-    return tuple(Grant(group, resource, tuple(sorted(found))) for (group, resource), found in sorted(names.items()))
+    return tuple(
+        Grant(group, resource, tuple(sorted(found)))
+        for (group, resource), found in sorted(names.items())
+    )

@@ -23,7 +23,11 @@ def check(selection: Selection, inventory: Inventory) -> Iterator[Result]:
             path=selection.path,
         )
     elif selection.row.kind == "Kustomization" and selection.row.group == gateable.KUSTOMIZE:
-        yield from (_self_lock(selection, name) for name in selection.names if (selection.namespace, name) == ROOT)
+        yield from (
+            _self_lock(selection, name)
+            for name in selection.names
+            if (selection.namespace, name) == ROOT
+        )
 
 
 def users(selection: Selection, name: str, inventory: Inventory) -> Iterator[Resource]:
@@ -45,11 +49,15 @@ def _refers(resource: Resource, path: tuple[str, ...], selection: Selection, nam
 
 def _source(selection: Selection, name: str, inventory: Inventory) -> Iterator[Result]:
     if selection.row.kind == "GitRepository" and (selection.namespace, name) == ROOT:
-        yield _shared(selection, name, "it delivers the cluster's own directory, the policy with it")
+        yield _shared(
+            selection, name, "it delivers the cluster's own directory, the policy with it"
+        )
         return
     for user in users(selection, name, inventory):
         if (user.namespace, user.name) == ROOT or user.item.annotations.get(CHANGE_CLASS) == LIVE:
-            yield _shared(selection, name, f"the live {user.kind} {user.namespace}/{user.name} uses it")
+            yield _shared(
+                selection, name, f"the live {user.kind} {user.namespace}/{user.name} uses it"
+            )
 
 
 def _shared(selection: Selection, name: str, reason: str) -> Result:

@@ -38,7 +38,10 @@ class Selection:
 
     def seen(self, inventory: Inventory) -> Iterator[Resource]:
         """Yield those of the objects that are in the stream."""
-        found = (inventory.find(self.row.group, self.row.kind, self.namespace, name) for name in self.names)
+        found = (
+            inventory.find(self.row.group, self.row.kind, self.namespace, name)
+            for name in self.names
+        )
         return (resource for resource in found if resource is not None)
 
 
@@ -49,7 +52,11 @@ def select(selector: TargetSelector, path: str, namespace: str, inventory: Inven
     version = selector.api_version.rpartition("/")[2] if selector.api_version else None
     names = tuple(selector.names or ())
     if selector.match_labels:
-        names = tuple(sorted(r.name for r in inventory.of(row.group, row.kind, where) if _matches(r, selector)))
+        names = tuple(
+            sorted(
+                r.name for r in inventory.of(row.group, row.kind, where) if _matches(r, selector)
+            )
+        )
     return Selection(path, selector, row, version, where, names)
 
 
@@ -58,7 +65,13 @@ def _row(selector: TargetSelector) -> Gateable:
     known = gateable.find(selector.kind, selector.api_version)
     if known is not None and selector.resource is None and selector.suspend_field is None:
         return known
-    group = gateable.group_of(selector.api_version) if selector.api_version else known.group if known else ""
+    group = (
+        gateable.group_of(selector.api_version)
+        if selector.api_version
+        else known.group
+        if known
+        else ""
+    )
     resource = selector.resource or (known.resource if known else "")
     field = tuple(selector.suspend_field.split(".")) if selector.suspend_field else gateable.SUSPEND
     return Gateable(selector.kind, group, resource, field, known.applied if known else ())
@@ -101,7 +114,9 @@ def _missing(selection: Selection, inventory: Inventory) -> Iterator[Result]:
         return
     others = inventory.of(row.group, row.kind, selection.namespace)
     for i, name in enumerate(selection.names):
-        if selector.must_exist is False or inventory.find(row.group, row.kind, selection.namespace, name):
+        if selector.must_exist is False or inventory.find(
+            row.group, row.kind, selection.namespace, name
+        ):
             continue
         rule = rules.TARGET_MISSING if others or selector.must_exist else rules.TARGET_UNSEEN
         known = ", ".join(sorted(r.name for r in others))
@@ -117,8 +132,12 @@ def _missing(selection: Selection, inventory: Inventory) -> Iterator[Result]:
 def _unmatched(selection: Selection, inventory: Inventory) -> Iterator[Result]:
     if selection.names:
         return
-    wanted = ", ".join(f"{key}={value}" for key, value in sorted((selection.selector.match_labels or {}).items()))
-    seen = "no resources are visible here" if not inventory.visible else "none of the resources does"
+    wanted = ", ".join(
+        f"{key}={value}" for key, value in sorted((selection.selector.match_labels or {}).items())
+    )
+    seen = (
+        "no resources are visible here" if not inventory.visible else "none of the resources does"
+    )
     yield rules.TARGET_UNMATCHED.result(
         f"must match at least one {selection.row.kind} in {selection.namespace}, and {seen}; "
         "name the targets in `names`, or run the function where it sees them",
@@ -135,13 +154,22 @@ def _cautions(selection: Selection, resource: Resource) -> Iterator[Result]:
             f'was renamed from "{renamed[-1]}" by the kustomization; a rename in a layer above does not reach the '
             "names in the Role and the timetable, so run the function in the outermost layer"
         )
-        yield resource.result(rules.TARGET_RENAMED, message, path="metadata.name", current=resource.name)
+        yield resource.result(
+            rules.TARGET_RENAMED, message, path="metadata.name", current=resource.name
+        )
     if selection.row.kind == "HelmRepository" and resource.text("spec", "type") == "oci":
         message = (
             "must not be of type oci: such a HelmRepository is never reconciled, so there is nothing to hold back; "
             "gate the HelmRelease or an OCIRepository"
         )
         yield resource.result(rules.TARGET_REFUSED, message, path="spec.type", current="oci")
-    if selection.row.group == "batch" and resource.item.get("spec", "startingDeadlineSeconds") is None:
-        message = "has no starting deadline: a run missed while the window was closed fires when it opens"
-        yield resource.result(rules.CRONJOB_NO_DEADLINE, message, path="spec.startingDeadlineSeconds", proposed="300")
+    if (
+        selection.row.group == "batch"
+        and resource.item.get("spec", "startingDeadlineSeconds") is None
+    ):
+        message = (
+            "has no starting deadline: a run missed while the window was closed fires when it opens"
+        )
+        yield resource.result(
+            rules.CRONJOB_NO_DEADLINE, message, path="spec.startingDeadlineSeconds", proposed="300"
+        )

@@ -19,7 +19,9 @@ LEAST = timedelta(seconds=30)
 HELM_DEFAULT = timedelta(minutes=5)
 
 
-def longest(selections: Iterable[Selection], inventory: Inventory) -> tuple[timedelta, list[Result]]:
+def longest(
+    selections: Iterable[Selection], inventory: Inventory
+) -> tuple[timedelta, list[Result]]:
     """Return the longest effective timeout of all targets in whole minutes, and what keeps it from being known."""
     found: list[timedelta] = []
     results: list[Result] = []
@@ -33,11 +35,15 @@ def longest(selections: Iterable[Selection], inventory: Inventory) -> tuple[time
     return timedelta(minutes=minutes), results
 
 
-def _timeouts(selection: Selection, name: str, resource: Resource | None, inventory: Inventory) -> Iterator[timedelta]:
+def _timeouts(
+    selection: Selection, name: str, resource: Resource | None, inventory: Inventory
+) -> Iterator[timedelta]:
     if resource is None:
         return
     if selection.row.is_source:
-        yield from (timeout for user in sources.users(selection, name, inventory) if (timeout := _own(user)))
+        yield from (
+            timeout for user in sources.users(selection, name, inventory) if (timeout := _own(user))
+        )
     elif timeout := _own(resource):
         yield timeout
 

@@ -42,7 +42,11 @@ def _kind(kind: Target, names: Mapping[str, list[str]]) -> dict[str, object]:
 
 def _record(item: Recurrence | Rule | Target | Timetable | ZoneRules) -> dict[str, object]:
     values = {field: getattr(item, field.name) for field in fields(item)}
-    return {_camel_case(field.name): _plain(value) for field, value in values.items() if value != field.default}
+    return {
+        _camel_case(field.name): _plain(value)
+        for field, value in values.items()
+        if value != field.default
+    }
 
 
 def _plain(value: object) -> object:

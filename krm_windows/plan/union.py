@@ -23,7 +23,9 @@ class Union:
         """The shortest time between two edges, on the wall clock."""
         edges = sorted(self.opens | self.closes)
         following = [*edges[1:], edges[0] + WEEK]
-        return timedelta(minutes=min(after - edge for edge, after in zip(edges, following, strict=True)))
+        return timedelta(
+            minutes=min(after - edge for edge, after in zip(edges, following, strict=True))
+        )
 
 
 def is_weekly(rule: Rule) -> bool:
@@ -67,7 +69,10 @@ def minutes(recurrence: Recurrence) -> frozenset[int]:
     """Return the minutes of the week of a weekly recurrence."""
     days = EVERY_WEEKDAY if recurrence.either else recurrence.weekdays
     return frozenset(
-        day * DAY + hour * 60 + minute for day in days for hour in recurrence.hours for minute in recurrence.minutes
+        day * DAY + hour * 60 + minute
+        for day in days
+        for hour in recurrence.hours
+        for minute in recurrence.minutes
     )
 
 

@@ -37,7 +37,10 @@ class Schedule:
 
     def __str__(self) -> str:
         """Write it as cron does."""
-        minutes, hours = covering.field(self.minutes, range(HOUR)), covering.field(self.hours, range(24))
+        minutes, hours = (
+            covering.field(self.minutes, range(HOUR)),
+            covering.field(self.hours, range(24)),
+        )
         return f"{minutes} {hours} {' '.join(self.days.fields())}"
 
     @property
@@ -62,7 +65,9 @@ class Change:
 def recurring(timetable: Timetable, tz: tzinfo) -> list[Schedule]:
     """Return the schedules that meet whatever recurs, but for what a clock change skips."""
     known = changes(tz)
-    offsets = {each for change in known for each in (change.before, change.after)} or {_offset(tz, _FIRST)}
+    offsets = {each for change in known for each in (change.before, change.after)} or {
+        _offset(tz, _FIRST)
+    }
     found: dict[Days, int] = {}
     for _, early, recurrence, at in _recurrences(timetable):
         for offset in offsets:
@@ -72,7 +77,9 @@ def recurring(timetable: Timetable, tz: tzinfo) -> list[Schedule]:
     return _schedules(found)
 
 
-def single(timetable: Timetable, tz: tzinfo, met: list[Schedule]) -> list[tuple[Schedule, frozenset[str]]]:
+def single(
+    timetable: Timetable, tz: tzinfo, met: list[Schedule]
+) -> list[tuple[Schedule, frozenset[str]]]:
     """Return daily schedules that meet what comes once, and what recurs within a time that a clock change skips.
 
     Beside each one are the names of the rules that it is for. What daily schedules of `met` meet is left out.
@@ -85,8 +92,14 @@ def single(timetable: Timetable, tz: tzinfo, met: list[Schedule]) -> list[tuple[
     if len(found) > MOST:
         schedules = _schedules({EVERY_DAY: bits.of(found)})
     else:
-        schedules = [Schedule(frozenset({at % HOUR}), frozenset({at // HOUR}), EVERY_DAY) for at in sorted(found)]
-    return [(each, frozenset().union(*(found[at] for at in found if each.fires(at)))) for each in schedules]
+        schedules = [
+            Schedule(frozenset({at % HOUR}), frozenset({at // HOUR}), EVERY_DAY)
+            for at in sorted(found)
+        ]
+    return [
+        (each, frozenset().union(*(found[at] for at in found if each.fires(at))))
+        for each in schedules
+    ]
 
 
 def _schedules(found: Mapping[Days, int]) -> list[Schedule]:
@@ -183,7 +196,9 @@ def _dated(timetable: Timetable, tz: tzinfo) -> Iterator[tuple[str, int]]:
 
 def _skipped(timetable: Timetable, tz: tzinfo) -> Iterator[tuple[str, int]]:
     """Yield rule and minute of the UTC day of edges that a clock change skips: they come when it has skipped them."""
-    skips = [(change.at, _skipped_by(change)) for change in changes(tz) if change.after > change.before]
+    skips = [
+        (change.at, _skipped_by(change)) for change in changes(tz) if change.after > change.before
+    ]
     for rule, shift, recurrence, moments in _recurrences(timetable):
         on_days = moments.on_days()
         for at, skipped in skips:
@@ -194,7 +209,10 @@ def _skipped(timetable: Timetable, tz: tzinfo) -> Iterator[tuple[str, int]]:
 def _skipped_by(change: Change) -> dict[int, int]:
     """Return the wall-clock minutes that a change skips, as bits of each day."""
     first, last = change.at + change.before, change.at + change.after - 1
-    return {day: coverage.of_interval((first, last + 1), day) for day in range(first // DAY, last // DAY + 1)}
+    return {
+        day: coverage.of_interval((first, last + 1), day)
+        for day in range(first // DAY, last // DAY + 1)
+    }
 
 
 def _within(skipped: dict[int, int], days: Recurrence, moments: dict[int, int]) -> bool:

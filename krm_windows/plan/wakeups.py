@@ -60,7 +60,9 @@ class Wording:
 def wake_ups(timetable: Timetable, wording: Wording, interval: timedelta) -> tuple[WakeUp, ...]:
     """Return every look of a timetable, sorted by name, equal schedules once."""
     recurring = [each for rule in timetable.windows for each in _window(timetable, rule, wording)]
-    edges = _edges(timetable) if interval > timedelta(minutes=1) else ()  # a look every minute meets them all
+    edges = (
+        _edges(timetable) if interval > timedelta(minutes=1) else ()
+    )  # a look every minute meets them all
     return _distinct([*recurring, *edges, _look(timetable, interval)])
 
 
@@ -69,7 +71,12 @@ def _distinct(looks: Iterable[WakeUp]) -> tuple[WakeUp, ...]:
     groups: dict[tuple[str, str], list[WakeUp]] = {}
     for look in sorted(looks, key=lambda look: look.slug):
         groups.setdefault((look.schedule, look.time_zone), []).append(look)
-    return tuple(sorted((look for group in groups.values() for look in _merged(group)), key=lambda look: look.slug))
+    return tuple(
+        sorted(
+            (look for group in groups.values() for look in _merged(group)),
+            key=lambda look: look.slug,
+        )
+    )
 
 
 def _merged(group: list[WakeUp]) -> list[WakeUp]:
@@ -83,7 +90,9 @@ def _window(timetable: Timetable, rule: Rule, wording: Wording) -> Iterator[Wake
         return
     name, given = rule.name.partition(".")[2], wording.given.get(rule.name, Given())
     words = wording.words.get(rule.name, name)
-    opens = wording.schedules.get((rule.name, "opens")) or covering.cover(rule.begins, covering.moments(rule.begins))
+    opens = wording.schedules.get((rule.name, "opens")) or covering.cover(
+        rule.begins, covering.moments(rule.begins)
+    )
     yield WakeUp(f"open-{name}", opens, timetable.time_zone, f"opens {words}", given.open)
     as_written = None if timetable.closes_early else wording.schedules.get((rule.name, "closes"))
     closes = as_written or _closing(rule.begins, rule.ends, timetable.closes_early)
@@ -107,10 +116,19 @@ def _edges(timetable: Timetable) -> Iterator[WakeUp]:
     recurs = replace(timetable, windows=()) if timetable.time_zone in _UTC else timetable
     recurring = utc_edges.recurring(recurs, tz)
     for each in recurring:
-        yield WakeUp(f"edge-utc-{min(each.minutes):02}", str(each), UTC, "looks at the edges of what recurs, in UTC")
+        yield WakeUp(
+            f"edge-utc-{min(each.minutes):02}",
+            str(each),
+            UTC,
+            "looks at the edges of what recurs, in UTC",
+        )
     for each, rules in utc_edges.single(timetable, tz, recurring):
         alone = len(each.minutes) == len(each.hours) == 1
-        slug = f"edge-{each.first // HOUR:02}{each.first % HOUR:02}z" if alone else f"edge-daily-{min(each.minutes):02}"
+        slug = (
+            f"edge-{each.first // HOUR:02}{each.first % HOUR:02}z"
+            if alone
+            else f"edge-daily-{min(each.minutes):02}"
+        )
         named = ", ".join(sorted(rules)[:_NAMED])
         more = f" and {len(rules) - _NAMED} more" if len(rules) > _NAMED else ""
         yield WakeUp(slug, str(each), UTC, f"edges of {named}{more}")

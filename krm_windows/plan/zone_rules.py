@@ -26,7 +26,9 @@ def make(name: str, first_year: int = FIRST_YEAR) -> ZoneRules:
         elif transition.at.year <= LAST_YEAR and transition.clock != clock:
             listed.append(str(transition))
         clock = transition.clock
-    return ZoneRules(release=zones.release(), before=str(before), transitions=tuple(listed), rule=data.rule)
+    return ZoneRules(
+        release=zones.release(), before=str(before), transitions=tuple(listed), rule=data.rule
+    )
 
 
 def zone_of(name: str, first_year: int = FIRST_YEAR) -> Zone:

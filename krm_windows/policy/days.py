@@ -109,7 +109,9 @@ def _weekdays(chosen: Collection[int]) -> str:
     # Where all are chosen, no day begins a row, and the week begins on Monday.
     firsts = [day for day in _MONDAY_FIRST if day in chosen and (day - 1) % 7 not in chosen] or [1]
     order = [(firsts[0] + i) % 7 for i in range(7)]
-    return listed(_ranges(_runs([day for day in order if day in chosen], order), lambda day: WEEKDAYS[day]))
+    return listed(
+        _ranges(_runs([day for day in order if day in chosen], order), lambda day: WEEKDAYS[day])
+    )
 
 
 def numbers(chosen: Collection[int]) -> str:

@@ -47,7 +47,9 @@ def path_of(loc: tuple[int | str, ...]) -> str:
 
 def _below(path: str, finding: Finding) -> Finding:
     dot = "." if finding.path and not finding.path.startswith("[") else ""
-    return Finding(finding.rule, finding.must, finding.current, finding.proposed, f"{path}{dot}{finding.path}")
+    return Finding(
+        finding.rule, finding.must, finding.current, finding.proposed, f"{path}{dot}{finding.path}"
+    )
 
 
 def _finding(details: "ErrorDetails", path: str, model: type[BaseModel]) -> Finding:
@@ -73,7 +75,9 @@ def _other_value(details: "ErrorDetails", path: str, current: str | None) -> Fin
 def _unknown(loc: tuple[int | str, ...], path: str, model: type[BaseModel]) -> Finding:
     name, known = str(loc[-1]), _fields_at(loc[:-1], model)
     fix = closest(name, known)
-    must = "is no field of the API" + (f'; did you mean "{fix}"?' if fix else f"; known here: {', '.join(known)}")
+    must = "is no field of the API" + (
+        f'; did you mean "{fix}"?' if fix else f"; known here: {', '.join(known)}"
+    )
     return Finding(rules.FIELD_UNKNOWN, must, path=path)
 
 

@@ -21,9 +21,9 @@ from krm_windows.schedule import zones
 
 LABEL = "[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"
 NAME = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
-INTERVALS: dict[str, timedelta] = {f"{n}m": timedelta(minutes=n) for n in (1, 2, 3, 5, 10, 15, 20, 30)} | {
-    f"{n}h": timedelta(hours=n) for n in (1, 2, 3, 4, 6, 8, 12, 24)
-}
+INTERVALS: dict[str, timedelta] = {
+    f"{n}m": timedelta(minutes=n) for n in (1, 2, 3, 5, 10, 15, 20, 30)
+} | {f"{n}h": timedelta(hours=n) for n in (1, 2, 3, 4, 6, 8, 12, 24)}
 # A colon after the last slash begins the tag; one before it is the port of a registry.
 _PINNED = (
     r"^([A-Za-z0-9_.-]+(:[0-9]+)?/)?([A-Za-z0-9_.-]+/)*[A-Za-z0-9_.-]+"
@@ -34,14 +34,27 @@ _GROUP_VERSION = rf"^({NAME}/)?v[a-z0-9]+$"
 _LENGTH = r"^(?=[0-9])([0-9]{1,4}d)?([0-9]{1,5}h)?([0-9]{1,7}m)?$"
 _NOTHING = {"pattern": "^[0dhm]*$"}
 _FOREIGN = re.compile(r"[^a-z0-9./]+")
-_SPOKEN_FLAGS = {"yes": "true", "on": "true", "y": "true", "no": "false", "off": "false", "n": "false"}
+_SPOKEN_FLAGS = {
+    "yes": "true",
+    "on": "true",
+    "y": "true",
+    "no": "false",
+    "off": "false",
+    "n": "false",
+}
 
 
 def text_of(value: object) -> str:
     """Return the text of a scalar; raises `RefusedError` for anything else."""
     if isinstance(value, str):
         return value
-    kind = "a map" if isinstance(value, Mapping) else "a list" if isinstance(value, list) else "nothing"
+    kind = (
+        "a map"
+        if isinstance(value, Mapping)
+        else "a list"
+        if isinstance(value, list)
+        else "nothing"
+    )
     raise RefusedError(Finding(rules.FIELD_TYPE, f"must be a text, not {kind}"))
 
 
@@ -55,7 +68,9 @@ def _text(value: object) -> str:
 def _matching(value: object, *, pattern: re.Pattern[str], must: str, longest: int) -> str:
     text = text_of(value)
     if len(text) > longest or not pattern.fullmatch(text):
-        raise RefusedError(Finding(rules.NAME_SYNTAX, must, text, _as_label(text, pattern, longest)))
+        raise RefusedError(
+            Finding(rules.NAME_SYNTAX, must, text, _as_label(text, pattern, longest))
+        )
     return text
 
 
@@ -73,7 +88,9 @@ def _moment(value: object, role: Role) -> Moment[Value]:
 def _duration(value: object) -> timedelta:
     length = moments.duration(text_of(value))
     if not length:
-        raise RefusedError(Finding(rules.DURATION_SYNTAX, "must be longer than nothing", text_of(value)))
+        raise RefusedError(
+            Finding(rules.DURATION_SYNTAX, "must be longer than nothing", text_of(value))
+        )
     return length
 
 
@@ -93,14 +110,20 @@ def _interval(value: object) -> timedelta:
     below = [name for name, size in INTERVALS.items() if size <= length]
     above = [name for name, size in INTERVALS.items() if size >= length]
     near = " or ".join(dict.fromkeys([*below[-1:], *above[:1]]))
-    raise RefusedError(Finding(rules.INTERVAL, f"{must}; the nearest: {near}", text, below[-1] if below else above[0]))
+    raise RefusedError(
+        Finding(
+            rules.INTERVAL, f"{must}; the nearest: {near}", text, below[-1] if below else above[0]
+        )
+    )
 
 
 def _flag(value: object) -> bool:
     text = text_of(value)
     if text in ("true", "false"):
         return text == "true"
-    raise RefusedError(Finding(rules.FIELD_VALUE, "must be true or false", text, _SPOKEN_FLAGS.get(text.lower())))
+    raise RefusedError(
+        Finding(rules.FIELD_VALUE, "must be true or false", text, _SPOKEN_FLAGS.get(text.lower()))
+    )
 
 
 def _time_zone(value: object) -> str:
@@ -110,7 +133,10 @@ def _time_zone(value: object) -> str:
     must = "must be an IANA time zone such as Europe/Berlin or Etc/UTC"
     raise RefusedError(
         Finding(
-            rules.TIME_ZONE, must, text, closest(text, zones.names(), len(zones.names())) if len(text) > 1 else None
+            rules.TIME_ZONE,
+            must,
+            text,
+            closest(text, zones.names(), len(zones.names())) if len(text) > 1 else None,
         )
     )
 
@@ -134,7 +160,9 @@ def _field_path(value: object) -> str:
 def _api_version(value: object) -> str:
     text = text_of(value)
     if not re.fullmatch(_GROUP_VERSION, text):
-        raise RefusedError(Finding(rules.FIELD_VALUE, "must be a group and a version such as batch/v1", text))
+        raise RefusedError(
+            Finding(rules.FIELD_VALUE, "must be a group and a version such as batch/v1", text)
+        )
     return text
 
 
@@ -148,20 +176,33 @@ def named(
     """Give reader and schema of a name; a name of digits only need not be quoted."""
     schema = {"type": list(types), "minimum": 0, "maxLength": longest, "pattern": f"^{pattern}$"}
     compiled = re.compile(pattern, re.ASCII)
-    return PlainValidator(partial(_matching, pattern=compiled, longest=longest, must=must)), WithJsonSchema(schema)
+    return PlainValidator(
+        partial(_matching, pattern=compiled, longest=longest, must=must)
+    ), WithJsonSchema(schema)
 
 
 def _at(role: Role, example: str) -> tuple[PlainValidator, WithJsonSchema]:
-    return PlainValidator(partial(_moment, role=role)), WithJsonSchema(_STRING | {"examples": [example]})
+    return PlainValidator(partial(_moment, role=role)), WithJsonSchema(
+        _STRING | {"examples": [example]}
+    )
 
 
 Text = Annotated[str, PlainValidator(_text), WithJsonSchema(_TEXT | {"pattern": r"\S"})]
 AnyText = Annotated[str, PlainValidator(text_of), WithJsonSchema(_TEXT)]
-Label = Annotated[str, *named(LABEL, 63, "must be a DNS label: a-z, 0-9 and, between them, -, at most 63 characters")]
+Label = Annotated[
+    str,
+    *named(LABEL, 63, "must be a DNS label: a-z, 0-9 and, between them, -, at most 63 characters"),
+]
 Name = Annotated[str, *named(NAME, 253, "must be a name as Kubernetes takes it: a-z, 0-9, - and .")]
-VariableName = Annotated[str, *named("[A-Za-z_][A-Za-z0-9_]*", 253, "must be a name of letters, digits and _")]
-CronJobName = Annotated[str, *named(NAME, 52, "must be a name as a CronJob has it: at most 52 of a-z, 0-9, - and .")]
-PolicyName = Annotated[str, *named(f"{LABEL}/{NAME}", 317, "must be the namespace and name of a policy, as a/b")]
+VariableName = Annotated[
+    str, *named("[A-Za-z_][A-Za-z0-9_]*", 253, "must be a name of letters, digits and _")
+]
+CronJobName = Annotated[
+    str, *named(NAME, 52, "must be a name as a CronJob has it: at most 52 of a-z, 0-9, - and .")
+]
+PolicyName = Annotated[
+    str, *named(f"{LABEL}/{NAME}", 317, "must be the namespace and name of a policy, as a/b")
+]
 Begin = Annotated[Moment[Recurrence | datetime], *_at(Role.BEGIN, "Mon 08:00")]
 End = Annotated[Moment[Value], *_at(Role.END, "Thu 17:00")]
 Once = Annotated[Moment[datetime], *_at(Role.ONCE, "2026-12-22T09:00")]
@@ -177,9 +218,21 @@ Margin = Annotated[
     PlainValidator(_margin),
     WithJsonSchema({"type": "string", "pattern": f"^auto$|{_LENGTH}", "examples": ["10m"]}),
 ]
-Interval = Annotated[timedelta, PlainValidator(_interval), WithJsonSchema({"enum": list(INTERVALS)})]
-Flag = Annotated[bool, PlainValidator(_flag), WithJsonSchema({"enum": [True, False, "true", "false"]})]
-TimeZone = Annotated[str, PlainValidator(_time_zone), WithJsonSchema(_STRING | {"examples": ["Europe/Berlin"]})]
-Image = Annotated[str, PlainValidator(_image), WithJsonSchema({"type": "string", "pattern": _PINNED})]
-FieldPath = Annotated[str, PlainValidator(_field_path), WithJsonSchema({"type": "string", "pattern": _FIELD_PATH})]
-ApiVersion = Annotated[str, PlainValidator(_api_version), WithJsonSchema({"type": "string", "pattern": _GROUP_VERSION})]
+Interval = Annotated[
+    timedelta, PlainValidator(_interval), WithJsonSchema({"enum": list(INTERVALS)})
+]
+Flag = Annotated[
+    bool, PlainValidator(_flag), WithJsonSchema({"enum": [True, False, "true", "false"]})
+]
+TimeZone = Annotated[
+    str, PlainValidator(_time_zone), WithJsonSchema(_STRING | {"examples": ["Europe/Berlin"]})
+]
+Image = Annotated[
+    str, PlainValidator(_image), WithJsonSchema({"type": "string", "pattern": _PINNED})
+]
+FieldPath = Annotated[
+    str, PlainValidator(_field_path), WithJsonSchema({"type": "string", "pattern": _FIELD_PATH})
+]
+ApiVersion = Annotated[
+    str, PlainValidator(_api_version), WithJsonSchema({"type": "string", "pattern": _GROUP_VERSION})
+]

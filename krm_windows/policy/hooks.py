@@ -34,14 +34,20 @@ class Variable(Part):
 
     name: fields.VariableName = Field(description="The variable's name.")
     value: fields.AnyText | None = Field(default=None, description="Its value.")
-    value_from: ValueFrom | None = Field(default=None, description="Where its value comes from, instead of `value`.")
+    value_from: ValueFrom | None = Field(
+        default=None, description="Where its value comes from, instead of `value`."
+    )
 
 
 class Hook(Part):
     """A Job around an occurrence."""
 
-    image: fields.Image = Field(description="The image, pinned; it runs as a user that is not root.")
-    command: tuple[fields.AnyText, ...] = Field(default=(), description="The program; default: the image's.")
+    image: fields.Image = Field(
+        description="The image, pinned; it runs as a user that is not root."
+    )
+    command: tuple[fields.AnyText, ...] = Field(
+        default=(), description="The program; default: the image's."
+    )
     args: tuple[fields.AnyText, ...] = Field(default=(), description="The program's arguments.")
     env: tuple[Variable, ...] = Field(default=(), description="Environment variables.")
     service_account_name: fields.Name | None = Field(
@@ -63,7 +69,8 @@ class BeforeOpen(Hook):
     """What runs before the targets are opened."""
 
     on_failure: Literal["Abort", "Continue"] = Field(
-        default="Abort", description="Whether its failure keeps the targets closed, for all of this occurrence."
+        default="Abort",
+        description="Whether its failure keeps the targets closed, for all of this occurrence.",
     )
     rollback: Hook | None = Field(default=None, description="What runs once when it aborted.")
 
@@ -71,7 +78,9 @@ class BeforeOpen(Hook):
 class AfterClose(Hook):
     """What runs after the targets were closed and none is reconciling any more, or `timeout` is over."""
 
-    on_failure: Literal["Continue"] = Field(default="Continue", description="Its failure opens and closes nothing.")
+    on_failure: Literal["Continue"] = Field(
+        default="Continue", description="Its failure opens and closes nothing."
+    )
 
 
 class Hooks(Part):
@@ -80,8 +89,12 @@ class Hooks(Part):
     namespace: fields.Label = Field(
         description="Where they run: a namespace of their own, not the policy's, a target's, Flux's or Kubernetes'."
     )
-    before_open: BeforeOpen | None = Field(default=None, description="What runs before the targets are opened.")
-    after_close: AfterClose | None = Field(default=None, description="What runs after they were closed.")
+    before_open: BeforeOpen | None = Field(
+        default=None, description="What runs before the targets are opened."
+    )
+    after_close: AfterClose | None = Field(
+        default=None, description="What runs after they were closed."
+    )
 
     def each(self) -> Iterator[tuple[str, Hook]]:
         """Yield the hooks that there are, each with the path of its field below `hooks`."""

@@ -42,8 +42,12 @@ class Loaded:
             return self.policy, self.results
         if name in self.clusters or name == self.build_for:
             cured = self.cured.get(name, frozenset())
-            return self.clusters.get(name), tuple(result for result in self.results if str(result) not in cured)
-        unknown = _unknown_cluster(name, self.clusters, "spec.clusters").result("spec.clusters", self.ref, self.file)
+            return self.clusters.get(name), tuple(
+                result for result in self.results if str(result) not in cured
+            )
+        unknown = _unknown_cluster(name, self.clusters, "spec.clusters").result(
+            "spec.clusters", self.ref, self.file
+        )
         return None, tuple(sort([*self.results, unknown]))
 
 
@@ -104,16 +108,31 @@ def read(node: Node, *, file: File | None = None) -> Source:
 def _source(tree: Tree, doubled: tuple[Finding, ...], file: File | None) -> Source:
     root = tree if isinstance(tree, dict) else {}
     policy, findings = _validate(root)
-    return Source(root, _patches(root), policy, frozenset(findings), doubled, texts.ref(root, API_VERSION, KIND), file)
+    return Source(
+        root,
+        _patches(root),
+        policy,
+        frozenset(findings),
+        doubled,
+        texts.ref(root, API_VERSION, KIND),
+        file,
+    )
 
 
 def load(node: Node, *, file: File | None = None) -> Loaded:
     """Read a policy and those of all its clusters; raises nothing, whatever the document holds."""
     source = read(node, file=file)
-    versions = {name: _cluster(source.root, name, patch, source.findings) for name, patch in source.patches.items()}
+    versions = {
+        name: _cluster(source.root, name, patch, source.findings)
+        for name, patch in source.patches.items()
+    }
     findings = [*source.lasting, *source.findings]
     findings += [finding for version in versions.values() for finding in version.findings]
-    if source.build_for is not None and source.build_for not in versions and not _has_unread(source):
+    if (
+        source.build_for is not None
+        and source.build_for not in versions
+        and not _has_unread(source)
+    ):
         findings.append(_unknown_cluster(source.build_for, versions, "spec.buildFor"))
     return Loaded(
         source.policy,
@@ -122,7 +141,10 @@ def load(node: Node, *, file: File | None = None) -> Loaded:
         file,
         source.build_for,
         clusters={name: version.policy for name, version in versions.items()},
-        cured={name: frozenset(map(str, source.results(version.cured))) for name, version in versions.items()},
+        cured={
+            name: frozenset(map(str, source.results(version.cured)))
+            for name, version in versions.items()
+        },
     )
 
 
@@ -150,13 +172,25 @@ def _cautions(policy: WindowPolicy) -> Iterator[Finding]:
     if spec.state != "Scheduled":
         must = "holds the policy by hand: no window, freeze or override has an effect"
         yield Finding(rules.STATE_HELD, must, spec.state, path="spec.state")
-    edges = [(f"windows.{name}", {"opens": w.opens, "closes": w.closes}) for name, w in spec.windows.items()]
-    edges += [(f"freezes.{name}", {"starts": f.starts, "ends": f.ends}) for name, f in spec.freezes.items()]
+    edges = [
+        (f"windows.{name}", {"opens": w.opens, "closes": w.closes})
+        for name, w in spec.windows.items()
+    ]
+    edges += [
+        (f"freezes.{name}", {"starts": f.starts, "ends": f.ends})
+        for name, f in spec.freezes.items()
+    ]
     for path, moments in edges:
         for edge, moment in moments.items():
-            doubt = moment and isinstance(moment.value, Recurrence) and schedules.caution(moment.text, moment.value)
+            doubt = (
+                moment
+                and isinstance(moment.value, Recurrence)
+                and schedules.caution(moment.text, moment.value)
+            )
             if doubt:
-                yield Finding(doubt.rule, doubt.must, doubt.current, doubt.proposed, f"spec.{path}.{edge}")
+                yield Finding(
+                    doubt.rule, doubt.must, doubt.current, doubt.proposed, f"spec.{path}.{edge}"
+                )
 
 
 def _has_unread(source: Source) -> bool:
@@ -169,7 +203,11 @@ def _patches(root: dict[str, Tree]) -> dict[str, Tree]:
         return {}
     spec = root.get("spec")
     patches = spec.get("clusters") if isinstance(spec, dict) else None
-    return {name: patch for name, patch in patches.items() if patch is not None} if isinstance(patches, dict) else {}
+    return (
+        {name: patch for name, patch in patches.items() if patch is not None}
+        if isinstance(patches, dict)
+        else {}
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +236,9 @@ def _cluster(root: dict[str, Tree], name: str, patch: Tree, known: frozenset[Fin
 def _misplaced(patch: dict[str, Tree], path: str) -> Iterator[Finding]:
     for name in ("clusters", "buildFor"):
         if name in patch:
-            yield Finding(rules.FIELD_UNKNOWN, "is no field of a cluster's patch", path=f"{path}.{name}")
+            yield Finding(
+                rules.FIELD_UNKNOWN, "is no field of a cluster's patch", path=f"{path}.{name}"
+            )
 
 
 def _unsaid(name: str) -> Finding:
@@ -222,7 +262,11 @@ def _attributed(finding: Finding, patch: Tree, path: str) -> Finding:
     below = finding.path.removeprefix("spec.")
     entry = below.rpartition(".")[0] if below.count(".") > 1 else below
     place = f"{path}.{below}" if clusters.touches(patch, entry) else path
-    must = finding.must if place != path else f"makes a policy that is wrong at {finding.path}: {finding.must}"
+    must = (
+        finding.must
+        if place != path
+        else f"makes a policy that is wrong at {finding.path}: {finding.must}"
+    )
     return Finding(finding.rule, must, finding.current, finding.proposed, place)
 
 

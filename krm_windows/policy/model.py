@@ -43,7 +43,9 @@ class Metadata(Part):
     namespace: fields.Label = Field(description="Where the Jobs and the ServiceAccount live.")
 
 
-_KINDS: list[JsonValue] = [*sorted({row.kind for row in gateable.TABLE} | {kind for kind, _ in gateable.REFUSED})]
+_KINDS: list[JsonValue] = [
+    *sorted({row.kind for row in gateable.TABLE} | {kind for kind, _ in gateable.REFUSED})
+]
 _UNKNOWN_KIND: dict[str, JsonValue] = {
     "if": {"properties": {"kind": {"enum": _KINDS}}},
     "else": {"required": ["apiVersion", "resource", "suspendField"]},
@@ -62,16 +64,24 @@ class TargetSelector(Part):
     model_config = ConfigDict(json_schema_extra=one_of("names", "matchLabels") | _UNKNOWN_KIND)
 
     kind: fields.Text = Field(description="The kind, such as `Kustomization`.")
-    names: tuple[fields.Name, ...] | None = Field(default=None, min_length=1, description="The objects' names.")
-    match_labels: dict[fields.Text, fields.AnyText] | None = Field(
-        default=None, min_length=1, description="Labels that an object among the resources has to have, all of them."
+    names: tuple[fields.Name, ...] | None = Field(
+        default=None, min_length=1, description="The objects' names."
     )
-    namespace: fields.Label | None = Field(default=None, description="The objects' namespace; default: the policy's.")
+    match_labels: dict[fields.Text, fields.AnyText] | None = Field(
+        default=None,
+        min_length=1,
+        description="Labels that an object among the resources has to have, all of them.",
+    )
+    namespace: fields.Label | None = Field(
+        default=None, description="The objects' namespace; default: the policy's."
+    )
     api_version: fields.ApiVersion | None = Field(
-        default=None, description="Group and version, where two groups share a kind or the kind is not in the table."
+        default=None,
+        description="Group and version, where two groups share a kind or the kind is not in the table.",
     )
     resource: fields.Label | None = Field(
-        default=None, description="The plural in the API's path, for a kind that is not in the table."
+        default=None,
+        description="The plural in the API's path, for a kind that is not in the table.",
     )
     suspend_field: fields.FieldPath | None = Field(
         default=None,
@@ -91,8 +101,12 @@ class TargetSelector(Part):
 class CronJobNames(Part):
     """Names for a window's CronJobs; those that already stand among the resources are adopted."""
 
-    open: fields.CronJobName | None = Field(default=None, description="The CronJob that wakes at the opening edge.")
-    close: fields.CronJobName | None = Field(default=None, description="The CronJob that wakes at the closing edge.")
+    open: fields.CronJobName | None = Field(
+        default=None, description="The CronJob that wakes at the opening edge."
+    )
+    close: fields.CronJobName | None = Field(
+        default=None, description="The CronJob that wakes at the closing edge."
+    )
 
 
 class Window(Part):
@@ -101,10 +115,16 @@ class Window(Part):
     model_config = ConfigDict(json_schema_extra=one_of("closes", "duration"))
 
     opens: fields.Begin = Field(description="The moment at which it opens.")
-    closes: fields.End | None = Field(default=None, description="The moment at which it closes; a date is included.")
-    duration: fields.Duration | None = Field(default=None, description="How long it is open, instead of `closes`.")
+    closes: fields.End | None = Field(
+        default=None, description="The moment at which it closes; a date is included."
+    )
+    duration: fields.Duration | None = Field(
+        default=None, description="How long it is open, instead of `closes`."
+    )
     description: fields.AnyText = Field(default="", description="What the window is for, in words.")
-    cron_jobs: CronJobNames | None = Field(default=None, description="Names of the CronJobs to emit or adopt.")
+    cron_jobs: CronJobNames | None = Field(
+        default=None, description="Names of the CronJobs to emit or adopt."
+    )
 
     @property
     def ends(self) -> Value | timedelta:
@@ -127,9 +147,15 @@ class Freeze(Part):
     model_config = ConfigDict(json_schema_extra=one_of("ends", "duration"))
 
     starts: fields.Begin = Field(description="The moment at which it begins.")
-    ends: fields.End | None = Field(default=None, description="The moment at which it ends; a date is included.")
-    duration: fields.Duration | None = Field(default=None, description="How long it lasts, instead of `ends`.")
-    reason: fields.Text = Field(description="Why; it stands in the annotation of everything that is kept shut.")
+    ends: fields.End | None = Field(
+        default=None, description="The moment at which it ends; a date is included."
+    )
+    duration: fields.Duration | None = Field(
+        default=None, description="How long it lasts, instead of `ends`."
+    )
+    reason: fields.Text = Field(
+        description="Why; it stands in the annotation of everything that is kept shut."
+    )
 
     @property
     def ends_at(self) -> Value | timedelta:
@@ -149,8 +175,12 @@ class Freeze(Part):
 class Override(Part):
     """An exception to everything but `state`: in Git, explained, and with an end."""
 
-    state: Literal["Open", "Closed"] = Field(description="What holds while it lasts; `Closed` wins over `Open`.")
-    starts: fields.Once | None = Field(default=None, description="The moment at which it begins; default: it has.")
+    state: Literal["Open", "Closed"] = Field(
+        description="What holds while it lasts; `Closed` wins over `Open`."
+    )
+    starts: fields.Once | None = Field(
+        default=None, description="The moment at which it begins; default: it has."
+    )
     ends: fields.OnceEnd = Field(
         description="The moment at which it ends; a date is included, a time of day needs `starts`."
     )
@@ -199,7 +229,9 @@ class Actuator(Part):
     image_pull_policy: Literal["Always", "IfNotPresent", "Never"] = Field(
         default="IfNotPresent", description="When the image is pulled."
     )
-    image_pull_secrets: tuple[fields.Name, ...] = Field(default=(), description="Names of Secrets to pull it with.")
+    image_pull_secrets: tuple[fields.Name, ...] = Field(
+        default=(), description="Names of Secrets to pull it with."
+    )
     resources: Resources = Field(
         default_factory=Resources.model_construct,
         description="What the Pods of looks may use up, as the ResourceQuota and LimitRange of the namespace want it; "
@@ -211,7 +243,9 @@ class Actuator(Part):
         limit = self.resources.limits.memory
         if limit is not None and limit.amount < _LEAST_MEMORY.amount:
             must = f"must be at least {_LEAST_MEMORY}, or a look would be ended for the memory that it takes"
-            raise RefusedError(Finding(rules.RESOURCES, must, str(limit), path="resources.limits.memory"))
+            raise RefusedError(
+                Finding(rules.RESOURCES, must, str(limit), path="resources.limits.memory")
+            )
         return self
 
     @property
@@ -246,10 +280,15 @@ class Spec(Part):
 
     model_config = ConfigDict(json_schema_extra=_NO_WINDOWS)
 
-    time_zone: fields.TimeZone = Field(description="The IANA time zone in which every moment is read.")
-    targets: tuple[TargetSelector, ...] = Field(min_length=1, description="The objects that are gated.")
+    time_zone: fields.TimeZone = Field(
+        description="The IANA time zone in which every moment is read."
+    )
+    targets: tuple[TargetSelector, ...] = Field(
+        min_length=1, description="The objects that are gated."
+    )
     windows: dict[fields.Label, Window] = Field(
-        default_factory=dict, description="When changes may reach the cluster: the union of all, by name."
+        default_factory=dict,
+        description="When changes may reach the cluster: the union of all, by name.",
     )
     freezes: dict[fields.Label, Freeze] = Field(
         default_factory=dict, description="When they may not, whatever the windows say, by name."
@@ -258,10 +297,12 @@ class Spec(Part):
         default_factory=dict, description="Dated exceptions to both, by name."
     )
     outside_windows: Literal["Closed", "Open"] = Field(
-        default="Closed", description="What holds where no window is; `Open` for a policy of freezes only."
+        default="Closed",
+        description="What holds where no window is; `Open` for a policy of freezes only.",
     )
     state: Literal["Scheduled", "Open", "Closed"] = Field(
-        default="Scheduled", description="`Open` or `Closed` holds the policy by hand and outranks everything."
+        default="Scheduled",
+        description="`Open` or `Closed` holds the policy by hand and outranks everything.",
     )
     closes_early: fields.Margin = Field(
         default=timedelta(0),
@@ -276,19 +317,26 @@ class Spec(Part):
     first_apply: Literal["Allow", "Wait"] = Field(
         default="Allow", description="Whether a target that was never applied may be, while closed."
     )
-    actuator: Actuator = Field(default_factory=Actuator.model_construct, description="What turns the targets.")
-    hooks: Hooks | None = Field(default=None, description="Jobs around every occurrence, in a namespace of their own.")
+    actuator: Actuator = Field(
+        default_factory=Actuator.model_construct, description="What turns the targets."
+    )
+    hooks: Hooks | None = Field(
+        default=None, description="Jobs around every occurrence, in a namespace of their own."
+    )
     events: fields.Flag = Field(
-        default=False, description="Whether Kubernetes Events on the targets say what was done to them."
+        default=False,
+        description="Whether Kubernetes Events on the targets say what was done to them.",
     )
     former_names: tuple[fields.PolicyName, ...] = Field(
-        default=(), description="Names this policy had, as namespace/name: their marks count as its own."
+        default=(),
+        description="Names this policy had, as namespace/name: their marks count as its own.",
     )
     released: tuple[TargetSelector, ...] = Field(
         default=(), description="Former targets, only to be opened; remove them once they are."
     )
     adopt_until: fields.Deadline | None = Field(
-        default=None, description="Until then a suspension without a mark counts as ours; a date is included."
+        default=None,
+        description="Until then a suspension without a mark counts as ours; a date is included.",
     )
     admission_policy: Literal["Enabled", "Disabled"] = Field(
         default="Enabled",
@@ -316,7 +364,8 @@ class Spec(Part):
         "as it stands.",
     )
     build_for: fields.Label | None = Field(
-        default=None, description="The cluster this build is for; absent: the policy without `clusters`."
+        default=None,
+        description="The cluster this build is for; absent: the policy without `clusters`.",
     )
 
     @field_validator("extras", mode="before")
@@ -328,7 +377,9 @@ class Spec(Part):
 
     @field_validator("targets", mode="after")
     @classmethod
-    def _targets(cls, targets: tuple[TargetSelector, ...], info: ValidationInfo) -> tuple[TargetSelector, ...]:
+    def _targets(
+        cls, targets: tuple[TargetSelector, ...], info: ValidationInfo
+    ) -> tuple[TargetSelector, ...]:
         raise_for(_repeated(targets, str((info.context or {}).get("namespace"))))
         return targets
 
@@ -367,7 +418,9 @@ def _value(moment: Moment[Value] | None, duration: timedelta | None) -> Value | 
     return moment.value if moment else duration or timedelta(0)
 
 
-def _check_ends(begins: Moment[Value], ends: Moment[Value] | None, name: str, info: ValidationInfo) -> None:
+def _check_ends(
+    begins: Moment[Value], ends: Moment[Value] | None, name: str, info: ValidationInfo
+) -> None:
     if ends is not None:
         raise_for(occurrences.check(begins, ends, name, _zone(info)))
 
@@ -381,7 +434,12 @@ def _repeated(targets: tuple[TargetSelector, ...], namespace: str) -> Iterator[F
             row = gateable.find(target.kind, target.api_version)
             key = (row.group if row else group, target.kind, target.namespace or namespace, name)
             if key in seen:
-                yield Finding(rules.TARGET_DUPLICATE, "must be named only once", name, path=f"[{i}].names[{j}]")
+                yield Finding(
+                    rules.TARGET_DUPLICATE,
+                    "must be named only once",
+                    name,
+                    path=f"[{i}].names[{j}]",
+                )
             seen.add(key)
 
 

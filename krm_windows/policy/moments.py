@@ -56,7 +56,9 @@ class Moment(Generic[V_co]):
 
 WEEKDAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
 ORDINALS = {"1st": 1, "2nd": 2, "3rd": 3, "4th": 4, "5th": 5, "last": -1}
-_NUMBERS = {name.lower()[:length]: i for i, name in enumerate(WEEKDAYS) for length in (3, len(name))}
+_NUMBERS = {
+    name.lower()[:length]: i for i, name in enumerate(WEEKDAYS) for length in (3, len(name))
+}
 _YEARS = range(1970, 3000)
 _LONGEST = timedelta(days=366)
 _GUESSED = 100  # what is longer was not mistyped
@@ -64,7 +66,9 @@ _ONE_OFF = "must be {}: what recurs cannot stand here"
 
 _TIME = r"(?P<hour>\d{1,2}):(?P<minute>\d{2})"
 _DATE = r"(?P<date>\d{4}-\d{2}-\d{2})"
-_DURATION = re.compile(r"(?=\d)(?:(?P<days>\d{1,4})d)?(?:(?P<hours>\d{1,5})h)?(?:(?P<minutes>\d{1,7})m)?", re.ASCII)
+_DURATION = re.compile(
+    r"(?=\d)(?:(?P<days>\d{1,4})d)?(?:(?P<hours>\d{1,5})h)?(?:(?P<minutes>\d{1,7})m)?", re.ASCII
+)
 _SECONDS = re.compile(r"(.*?\d{1,2}:\d{2}):\d{2}(?:\.\d+)?(?: ?(?:Z|[+-]\d{2}:?\d{2}))?", re.ASCII)
 _MIDNIGHT = re.compile(rf"{_DATE}T00:00:00Z", re.ASCII)
 _BLANK = re.compile(rf"({_DATE})\s+(\S.*)", re.ASCII)
@@ -86,7 +90,9 @@ def parse(text: str, role: Role) -> Moment[Value]:
 def duration(text: str) -> timedelta:
     """Read a duration in whole minutes, none included; raises `RefusedError`."""
     found = _DURATION.fullmatch(text)
-    length = timedelta(**{unit: int(n) for unit, n in found.groupdict().items() if n}) if found else None
+    length = (
+        timedelta(**{unit: int(n) for unit, n in found.groupdict().items() if n}) if found else None
+    )
     if length is None or length > _LONGEST:
         must = 'must be a duration such as "90m", "4h", "1h30m" or "2d", at most 366 days'
         raise _refusal(rules.DURATION_SYNTAX, must, text, _meant_duration(text))
@@ -106,7 +112,12 @@ def _check_spelling(text: str) -> None:
     """Refuse seconds and blanks: signs of a date that was not quoted, and so was changed on its way here."""
     if found := _SECONDS.fullmatch(text):
         must = "must be written in quotes and without seconds (with Z or an offset only where an instant is meant)"
-        raise _refusal(rules.MOMENT_SECONDS, must, text, "T".join(found[1].split()) if "-" in found[1] else found[1])
+        raise _refusal(
+            rules.MOMENT_SECONDS,
+            must,
+            text,
+            "T".join(found[1].split()) if "-" in found[1] else found[1],
+        )
     if found := _BLANK.fullmatch(text):
         must = "must have a T, not a blank, between a date and its time"
         raise _refusal(rules.MOMENT_BLANK, must, text, f"{found[1]}T{found[3]}")
@@ -121,9 +132,13 @@ def _day(found: re.Match[str]) -> date:
     try:
         day = date.fromisoformat(found["date"])
     except ValueError as error:
-        raise _refusal(rules.MOMENT_SYNTAX, "must be a day of the calendar", found.string) from error
+        raise _refusal(
+            rules.MOMENT_SYNTAX, "must be a day of the calendar", found.string
+        ) from error
     if day.year not in _YEARS:
-        raise _refusal(rules.MOMENT_SYNTAX, f"must lie between {_YEARS[0]} and {_YEARS[-1]}", found.string)
+        raise _refusal(
+            rules.MOMENT_SYNTAX, f"must lie between {_YEARS[0]} and {_YEARS[-1]}", found.string
+        )
     return day
 
 
@@ -133,7 +148,9 @@ def _date_time(found: re.Match[str], role: Role) -> datetime:
         return at
     hours, minutes = (int(found[name] or 0) for name in ("off_hour", "off_minute"))
     if hours > 14 or minutes > 59:  # noqa: PLR2004 - no zone is further than 14 hours from UTC
-        raise _refusal(rules.MOMENT_SYNTAX, "must have an offset between -14:00 and +14:00", found.string)
+        raise _refusal(
+            rules.MOMENT_SYNTAX, "must have an offset between -14:00 and +14:00", found.string
+        )
     offset = timedelta(hours=hours, minutes=minutes)
     return (at + offset if found["offset"].startswith("-") else at - offset).replace(tzinfo=UTC)
 
@@ -143,10 +160,16 @@ def _since_midnight(found: re.Match[str], role: Role) -> timedelta:
     hour, minute = int(found["hour"]), int(found["minute"])
     if (hour, minute) == (24, 0) and not role.ends:
         raise _refusal(
-            rules.MOMENT_ROLE, "must be 00:00 of the next day, as 24:00 can only end something", found.string
+            rules.MOMENT_ROLE,
+            "must be 00:00 of the next day, as 24:00 can only end something",
+            found.string,
         )
     if minute > 59 or (hour > 23 and (hour, minute) != (24, 0)):  # noqa: PLR2004 - the clock's own bounds
-        raise _refusal(rules.MOMENT_SYNTAX, "must have a time from 00:00 to 23:59 (24:00 only as an end)", found.string)
+        raise _refusal(
+            rules.MOMENT_SYNTAX,
+            "must have a time from 00:00 to 23:59 (24:00 only as an end)",
+            found.string,
+        )
     return timedelta(hours=hour, minutes=minute)
 
 
@@ -184,7 +207,9 @@ def _nth(found: re.Match[str], role: Role) -> Recurrence:
 
 def _weekdays(found: re.Match[str], role: Role) -> Recurrence:
     minutes, hours, shift = _recurring(found, role)
-    named = frozenset().union(*(_days(item, found.string) for item in found["days"].lower().split(",")))
+    named = frozenset().union(
+        *(_days(item, found.string) for item in found["days"].lower().split(","))
+    )
     return Recurrence(minutes, hours, weekdays=frozenset((day + shift) % 7 for day in named))
 
 
@@ -231,7 +256,9 @@ def _meant(text: str, role: Role) -> str | None:
 
 
 def _known_word(word: str, known: set[str]) -> str:
-    return word if word.lower() in _NUMBERS or word.lower() in known else closest(word, known) or word
+    return (
+        word if word.lower() in _NUMBERS or word.lower() in known else closest(word, known) or word
+    )
 
 
 def _on_24_hours(found: re.Match[str]) -> str:
@@ -254,7 +281,20 @@ def _readable(text: str, role: Role) -> bool:
 def _meant_duration(text: str) -> str | None:
     if len(text) > _GUESSED:
         return None
-    units = {"days": "d", "day": "d", "hours": "h", "hour": "h", "hrs": "h", "minutes": "m", "minute": "m", "min": "m"}
-    compact = re.sub(r"(?i)[a-z]+", lambda unit: units.get(unit[0].lower(), unit[0].lower()), "".join(text.split()))
+    units = {
+        "days": "d",
+        "day": "d",
+        "hours": "h",
+        "hour": "h",
+        "hrs": "h",
+        "minutes": "m",
+        "minute": "m",
+        "min": "m",
+    }
+    compact = re.sub(
+        r"(?i)[a-z]+",
+        lambda unit: units.get(unit[0].lower(), unit[0].lower()),
+        "".join(text.split()),
+    )
     candidate = f"{compact}m" if compact.isascii() and compact.isdigit() else compact
     return candidate if candidate != text and _DURATION.fullmatch(candidate) else None

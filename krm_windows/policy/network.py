@@ -34,7 +34,9 @@ def _port(value: object) -> int:
 
 Cidr = Annotated[str, PlainValidator(_cidr), WithJsonSchema({"type": "string", "minLength": 1})]
 Port = Annotated[
-    int, PlainValidator(_port), WithJsonSchema({"type": ["integer", "string"], "minimum": 1, "maximum": _MOST})
+    int,
+    PlainValidator(_port),
+    WithJsonSchema({"type": ["integer", "string"], "minimum": 1, "maximum": _MOST}),
 ]
 
 

@@ -14,20 +14,29 @@ from krm_windows.schedule import zones
 _CYCLE = (date(2001, 1, 1), 28 * 365 + 7)
 
 
-def check(begins: Moment[Value], ends: Moment[Value], path: str, time_zone: str | None) -> Iterator[Finding]:
+def check(
+    begins: Moment[Value], ends: Moment[Value], path: str, time_zone: str | None
+) -> Iterator[Finding]:
     """Yield what is wrong with an end at `path`; without a known zone, instants are not compared with a wall clock."""
     begin, end = begins.value, ends.value
     if isinstance(begin, Recurrence):
         yield from _recurring(begins, begin, ends, path)
     elif isinstance(begin, datetime) and isinstance(end, datetime):
         if not _ordered(begin, end, time_zone):
-            yield Finding(rules.END_ORDER, f'must be after the beginning, "{begins.text}"', ends.text, path=path)
+            yield Finding(
+                rules.END_ORDER,
+                f'must be after the beginning, "{begins.text}"',
+                ends.text,
+                path=path,
+            )
     elif isinstance(begin, datetime) and isinstance(end, time) and begin.tzinfo:
         must = "must be a duration or an instant, as it ends what begins at an instant"
         yield Finding(rules.END_INSTANT, must, ends.text, path=path)
 
 
-def _recurring(begins: Moment[Value], begin: Recurrence, ends: Moment[Value], path: str) -> Iterator[Finding]:
+def _recurring(
+    begins: Moment[Value], begin: Recurrence, ends: Moment[Value], path: str
+) -> Iterator[Finding]:
     if isinstance(ends.value, datetime):
         must = f'must recur as its beginning "{begins.text}" does, or be a time of day'
         yield Finding(rules.END_ONE_OFF, must, ends.text, path=path)

@@ -8,7 +8,11 @@ from krm_windows.plurals import counted, plural
 from krm_windows.policy.days import EVERY_DAY, days, listed, numbers
 from krm_windows.policy.moments import Moment, Value
 
-_UNITS = (("day", timedelta(days=1)), ("hour", timedelta(hours=1)), ("minute", timedelta(minutes=1)))
+_UNITS = (
+    ("day", timedelta(days=1)),
+    ("hour", timedelta(hours=1)),
+    ("minute", timedelta(minutes=1)),
+)
 _FEW = 6
 
 
@@ -16,7 +20,9 @@ def occurrence(begins: Moment[Value] | None, ends: Moment[Value] | timedelta) ->
     """Say when something that begins and ends takes place."""
     if begins is None:
         return f"until {_end(ends)}"
-    link = {time: "until", timedelta: "for"}.get(type(ends.value if isinstance(ends, Moment) else ends), "to")
+    link = {time: "until", timedelta: "for"}.get(
+        type(ends.value if isinstance(ends, Moment) else ends), "to"
+    )
     return f"{moment(begins)} {link} {_end(ends)}"
 
 

@@ -24,7 +24,12 @@ _BEYOND_EDGES = (
     "state",
 )
 _NOTHING: tuple[Tree, ...] = ({}, [])
-_AS_WITHOUT = {"closesEarly": "0m", "events": "false", "outsideWindows": "Closed", "state": "Scheduled"}
+_AS_WITHOUT = {
+    "closesEarly": "0m",
+    "events": "false",
+    "outsideWindows": "Closed",
+    "state": "Scheduled",
+}
 # Where Flux and Kubernetes run: whoever may create Jobs there may use their accounts.
 _FLUX, _KUBERNETES = "flux-system", "kube-"
 
@@ -55,9 +60,7 @@ def _outside(spec: dict[str, Tree]) -> Iterator[Finding]:
     outside, windows = spec.get("outsideWindows", "Closed"), spec.get("windows", {})
     path = "spec.outsideWindows"
     if outside == "Closed" and windows == {}:
-        must = (
-            "must be Open for a policy of freezes only, or `windows` must have an entry: this would be closed forever"
-        )
+        must = "must be Open for a policy of freezes only, or `windows` must have an entry: this would be closed forever"
         yield Finding(rules.OUTSIDE_WINDOWS, must, path=path)
     if outside == "Open" and windows != {}:
         must = "must be Closed, or `windows` must have no entry: outside of them this would be open all the same"
@@ -90,12 +93,16 @@ def _elsewhere(spec: dict[str, Tree], home: Tree) -> Iterator[Finding]:
                     f"must be the policy's own namespace, {home}; write `crossNamespaceTargets: Allow` into the policy "
                     "if it is meant to reach into others"
                 )
-                yield Finding(rules.TARGET_ELSEWHERE, must, namespace, path=f"spec.{kind}[{i}].namespace")
+                yield Finding(
+                    rules.TARGET_ELSEWHERE, must, namespace, path=f"spec.{kind}[{i}].namespace"
+                )
 
 
 def _network(spec: dict[str, Tree]) -> Iterator[Finding]:
     extras = spec.get("extras")
-    if "networkPolicy" in spec and "NetworkPolicy" not in (extras if isinstance(extras, list) else ()):
+    if "networkPolicy" in spec and "NetworkPolicy" not in (
+        extras if isinstance(extras, list) else ()
+    ):
         must = "needs `extras: [NetworkPolicy]` beside it, or nothing would be emitted"
         yield Finding(rules.NETWORK_POLICY, must, path="spec.networkPolicy")
 
@@ -118,7 +125,9 @@ def _hooks(spec: dict[str, Tree], home: Tree) -> Iterator[Finding]:
         must = f"must be a namespace of their own, not {whose}: who may create Jobs may use every account there"
         yield Finding(rules.HOOK_NAMESPACE, must, namespace, path="spec.hooks.namespace")
     if hooks and not hooks.keys() & {"beforeOpen", "afterClose"}:
-        yield Finding(rules.HOOK_NONE, "must have `beforeOpen`, `afterClose` or both", path="spec.hooks")
+        yield Finding(
+            rules.HOOK_NONE, "must have `beforeOpen`, `afterClose` or both", path="spec.hooks"
+        )
     before = _map(hooks.get("beforeOpen"))
     if "rollback" in before and before.get("onFailure") == "Continue":
         must = "must be left out with `onFailure: Continue`, which aborts nothing that could be rolled back"
@@ -140,7 +149,11 @@ def _variables(hook: dict[str, Tree], path: str) -> Iterator[Finding]:
     for i, variable in enumerate(map(_map, variables) if isinstance(variables, list) else ()):
         source = _map(variable.get("valueFrom"))
         if ("value" in variable) == ("valueFrom" in variable):
-            yield Finding(rules.HOOK_VALUE, "must have exactly one of `value` and `valueFrom`", path=f"{path}.env[{i}]")
+            yield Finding(
+                rules.HOOK_VALUE,
+                "must have exactly one of `value` and `valueFrom`",
+                path=f"{path}.env[{i}]",
+            )
         if source and ("secretKeyRef" in source) == ("configMapKeyRef" in source):
             must = "must have exactly one of `secretKeyRef` and `configMapKeyRef`"
             yield Finding(rules.HOOK_VALUE, must, path=f"{path}.env[{i}].valueFrom")
@@ -148,14 +161,18 @@ def _variables(hook: dict[str, Tree], path: str) -> Iterator[Finding]:
 
 def _ends(entry: Tree, end: str, path: str) -> Iterator[Finding]:
     if isinstance(entry, dict) and (end in entry) == ("duration" in entry):
-        yield Finding(rules.END_CHOICE, f"must have exactly one of `{end}` and `duration`", path=path)
+        yield Finding(
+            rules.END_CHOICE, f"must have exactly one of `{end}` and `duration`", path=path
+        )
 
 
 def _target(target: Tree, path: str) -> Iterator[Finding]:
     if not isinstance(target, dict):
         return
     if ("names" in target) == ("matchLabels" in target):
-        yield Finding(rules.TARGET_SELECTOR, "must have exactly one of `names` and `matchLabels`", path=path)
+        yield Finding(
+            rules.TARGET_SELECTOR, "must have exactly one of `names` and `matchLabels`", path=path
+        )
     kind, api_version = target.get("kind"), target.get("apiVersion")
     if not isinstance(kind, str):
         return
@@ -169,7 +186,9 @@ def _target(target: Tree, path: str) -> Iterator[Finding]:
         yield Finding(rules.TARGET_KIND, must, kind, closest(kind, known), f"{path}.kind")
 
 
-def _suspend_field(target: dict[str, Tree], row: gateable.Gateable | None, path: str) -> Iterator[Finding]:
+def _suspend_field(
+    target: dict[str, Tree], row: gateable.Gateable | None, path: str
+) -> Iterator[Finding]:
     """Yield what is wrong with the field that closes a target: the gate writes true into it, whatever that means."""
     field, said = target.get("suspendField"), target.get("trueMeans") == "Closed"
     place = f"{path}.suspendField"
@@ -198,4 +217,7 @@ def _suspend_field(target: dict[str, Tree], row: gateable.Gateable | None, path:
 
 def _is_known(kind: str, api_version: str | None) -> bool:
     """Whether the table has a row for the kind, or says why there can be none."""
-    return gateable.find(kind, api_version) is not None or gateable.refusal(kind, api_version) is not None
+    return (
+        gateable.find(kind, api_version) is not None
+        or gateable.refusal(kind, api_version) is not None
+    )

@@ -18,7 +18,9 @@ _NUMBER = r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"
 _SUFFIX = r"[KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,2}|"
 _QUANTITY = re.compile(rf"({_NUMBER})({_SUFFIX})", re.ASCII)
 _ALMOST = re.compile(r"([0-9]+(?:\.[0-9]+)?) *([A-Za-z]+)", re.ASCII)
-_LONGEST = 30  # no amount that a machine has takes more, and one that does could be made to cost time
+_LONGEST = (
+    30  # no amount that a machine has takes more, and one that does could be made to cost time
+)
 _MOST = 2**63 - 1  # an int64, beyond which Kubernetes cuts
 PATTERN = rf"^\+?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:{_SUFFIX})$"
 # What people write, and what they mean.

@@ -14,7 +14,11 @@ from krm_windows.policy.part import Part
 from krm_windows.policy.quantities import Quantity
 from krm_windows.policy.trouble import Finding, raise_for
 
-_SCHEMA: dict[str, object] = {"type": ["string", "number"], "pattern": quantities.PATTERN, "minimum": 0}
+_SCHEMA: dict[str, object] = {
+    "type": ["string", "number"],
+    "pattern": quantities.PATTERN,
+    "minimum": 0,
+}
 
 
 def _processors(value: object) -> Quantity:
@@ -25,37 +29,58 @@ def _size(value: object) -> Quantity:
     return quantities.size(fields.text_of(value))
 
 
-Processors = Annotated[Quantity, PlainValidator(_processors), WithJsonSchema(_SCHEMA | {"examples": ["100m"]})]
+Processors = Annotated[
+    Quantity, PlainValidator(_processors), WithJsonSchema(_SCHEMA | {"examples": ["100m"]})
+]
 Size = Annotated[Quantity, PlainValidator(_size), WithJsonSchema(_SCHEMA | {"examples": ["64Mi"]})]
 
 
 class Amounts(Part):
     """So much of each."""
 
-    cpu: Processors | None = Field(default=None, description="Processors: `100m` is a tenth of one.")
+    cpu: Processors | None = Field(
+        default=None, description="Processors: `100m` is a tenth of one."
+    )
     memory: Size | None = Field(default=None, description="Memory, in bytes.")
     ephemeral_storage: Size | None = Field(
-        default=None, alias="ephemeral-storage", description="Disk of the node, in bytes: logs, and `/tmp` of a hook."
+        default=None,
+        alias="ephemeral-storage",
+        description="Disk of the node, in bytes: logs, and `/tmp` of a hook.",
     )
 
     def given(self) -> dict[str, Quantity]:
         """Return what is given, by the names of Kubernetes."""
-        found = {"cpu": self.cpu, "memory": self.memory, "ephemeral-storage": self.ephemeral_storage}
+        found = {
+            "cpu": self.cpu,
+            "memory": self.memory,
+            "ephemeral-storage": self.ephemeral_storage,
+        }
         return {name: quantity for name, quantity in found.items() if quantity is not None}
 
 
 class Resources(Part):
     """What a container asks for, and what it may use up; what is not given is the default."""
 
-    requests: Amounts = Field(default_factory=Amounts.model_construct, description="What a node has to have left.")
-    limits: Amounts = Field(default_factory=Amounts.model_construct, description="What it may use up.")
+    requests: Amounts = Field(
+        default_factory=Amounts.model_construct, description="What a node has to have left."
+    )
+    limits: Amounts = Field(
+        default_factory=Amounts.model_construct, description="What it may use up."
+    )
 
     @model_validator(mode="after")
     def _check(self) -> Self:
         limits = self.limits.given()
-        exceeding = [(name, asked) for name, asked in self.requests.given().items() if name in limits]
+        exceeding = [
+            (name, asked) for name, asked in self.requests.given().items() if name in limits
+        ]
         raise_for(
-            Finding(rules.RESOURCES, f"must be at most the limit, {limits[name]}", str(asked), path=f"requests.{name}")
+            Finding(
+                rules.RESOURCES,
+                f"must be at most the limit, {limits[name]}",
+                str(asked),
+                path=f"requests.{name}",
+            )
             for name, asked in exceeding
             if asked.amount > limits[name].amount
         )

@@ -12,12 +12,17 @@ from krm_windows.schedule import cron
 DESCRIPTORS = ("@hourly", "@daily", "@midnight", "@weekly", "@monthly", "@yearly", "@annually")
 _EXAMPLE = 'must be a schedule of five fields such as "0 8 * * MON"'
 _FIELDS = 5
-_NAMES = re.compile(r"(?i)@\w+|sun|mon|tue|wed|thur?|fri|sat|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec")
+_NAMES = re.compile(
+    r"(?i)@\w+|sun|mon|tue|wed|thur?|fri|sat|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
+)
 _FOREIGN = re.compile(r"(?i)#|(?<![a-z])(?:[LHR]|L?W)(?![a-z])")
 _RANGE = re.compile(r"(?i)(\d+|[a-z]{3})(?:-(\d+|[a-z]{3}))?")
 _ORDINALS = {"1": "1st", "2": "2nd", "3": "3rd", "4": "4th", "5": "5th"}
 _LONGEST_MONTHS = {2: 29, 4: 30, 6: 30, 9: 30, 11: 30}
-_WEEKS = {frozenset(range(first, first + 7)): nth for first, nth in ((1, "1st"), (8, "2nd"), (15, "3rd"), (22, "4th"))}
+_WEEKS = {
+    frozenset(range(first, first + 7)): nth
+    for first, nth in ((1, "1st"), (8, "2nd"), (15, "3rd"), (22, "4th"))
+}
 
 
 def looks_like_one(text: str) -> bool:
@@ -28,7 +33,11 @@ def looks_like_one(text: str) -> bool:
 
 def _bare(words: list[str]) -> bool:
     """Whether words without any time of day hold a star: fields, though not five."""
-    return len(words) > 1 and any("*" in word for word in words) and not any(":" in word for word in words)
+    return (
+        len(words) > 1
+        and any("*" in word for word in words)
+        and not any(":" in word for word in words)
+    )
 
 
 def parse(text: str) -> Recurrence:
@@ -61,7 +70,9 @@ def _zone(text: str) -> Finding | None:
     if not text.startswith(("TZ=", "CRON_TZ=")):
         return None
     rest = text.partition(" ")[2].strip()
-    return _refusal(rules.CRON_ZONE, "must name no time zone, which is the policy's `timeZone`", text, rest)
+    return _refusal(
+        rules.CRON_ZONE, "must name no time zone, which is the policy's `timeZone`", text, rest
+    )
 
 
 def _descriptor(text: str) -> Finding | None:
@@ -69,7 +80,9 @@ def _descriptor(text: str) -> Finding | None:
         return None
     name = text.split(maxsplit=1)[0].lower()
     if name == "@every":
-        return Finding(rules.CRON_EVERY, f"{_EXAMPLE}: `@every` counts from the start of the controller", text)
+        return Finding(
+            rules.CRON_EVERY, f"{_EXAMPLE}: `@every` counts from the start of the controller", text
+        )
     if name == "@reboot":
         return Finding(rules.CRON_REBOOT, f"{_EXAMPLE}: nothing in a cluster reboots for it", text)
     known = ", ".join(DESCRIPTORS)
@@ -99,12 +112,16 @@ def _extension(text: str) -> Finding | None:
 
 def _as_nth(text: str) -> str | None:
     """Say `0 8 * * 5#2` and `0 8 * * 5L` as this grammar does."""
-    found = re.fullmatch(r"(?i)(\d{1,2}) (\d{1,2}) [*?] \* ([0-6]|sun|mon|tue|wed|thu|fri|sat)(?:#([1-5])|(l))", text)
+    found = re.fullmatch(
+        r"(?i)(\d{1,2}) (\d{1,2}) [*?] \* ([0-6]|sun|mon|tue|wed|thu|fri|sat)(?:#([1-5])|(l))", text
+    )
     if not found:
         return None
     minute, hour, day, nth, _ = found.groups()
     name = cron.WEEKDAYS[int(day)] if day.isdigit() else day
-    return f"{_ORDINALS[nth] if nth else 'last'} {name.capitalize()} {int(hour):02}:{int(minute):02}"
+    return (
+        f"{_ORDINALS[nth] if nth else 'last'} {name.capitalize()} {int(hour):02}:{int(minute):02}"
+    )
 
 
 def _turned(text: str) -> Finding | None:
@@ -120,7 +137,9 @@ def _turned(text: str) -> Finding | None:
         must = f"must call Sunday 0: write the weekday as `{turned[-1]}`"
         return _refusal(rules.CRON_SEVEN, must, text, proposed)
     ranges = " and ".join(f"`{new}`" for old, new in zip(fields, turned, strict=True) if old != new)
-    return _refusal(rules.CRON_WRAP, f"must have ranges that do not wrap: write {ranges}", text, proposed)
+    return _refusal(
+        rules.CRON_WRAP, f"must have ranges that do not wrap: write {ranges}", text, proposed
+    )
 
 
 def _unturn(field: str, bounds: cron.Bounds) -> str:
@@ -144,7 +163,9 @@ def _unturned(item: str, bounds: cron.Bounds) -> str:
 def _wrapped(first: int, last: int, step: int, bounds: cron.Bounds) -> str:
     size = bounds.high - bounds.low + 1
     stop = last if first <= last else last + size
-    values = [(value - bounds.low) % size + bounds.low for value in range(first, stop + 1, max(step, 1))]
+    values = [
+        (value - bounds.low) % size + bounds.low for value in range(first, stop + 1, max(step, 1))
+    ]
     runs: list[list[int]] = []
     for value in dict.fromkeys(values):
         if runs and value == runs[-1][-1] + 1:
@@ -195,13 +216,22 @@ def _odd(text: str) -> Finding | None:
 def _never(text: str, recurrence: Recurrence) -> Finding | None:
     if fires(recurrence):
         return None
-    return Finding(rules.CRON_NEVER, "must fire at some time: no month that it allows has such a day", text)
+    return Finding(
+        rules.CRON_NEVER, "must fire at some time: no month that it allows has such a day", text
+    )
 
 
 def fires(recurrence: Recurrence) -> bool:
     """Whether a schedule ever fires: over the centuries every date falls on every day of the week."""
-    dated = any(min(recurrence.days, default=32) <= _LONGEST_MONTHS.get(month, 31) for month in recurrence.months)
-    days = dated or bool(recurrence.weekdays) if recurrence.either else dated and bool(recurrence.weekdays)
+    dated = any(
+        min(recurrence.days, default=32) <= _LONGEST_MONTHS.get(month, 31)
+        for month in recurrence.months
+    )
+    days = (
+        dated or bool(recurrence.weekdays)
+        if recurrence.either
+        else dated and bool(recurrence.weekdays)
+    )
     return bool(recurrence.minutes and recurrence.hours and recurrence.months) and days
 
 

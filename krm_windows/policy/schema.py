@@ -12,7 +12,17 @@ SOURCE = "https://github.com/krm-windows/krm-windows"
 _OF_ANY_TYPE = frozenset({"enum", "const", "not", "oneOf", "if"})
 # What an OpenAPI schema of apiextensions takes, as far as it is needed here.
 _STRUCTURAL = frozenset(
-    {"type", "description", "properties", "additionalProperties", "items", "required", "enum", "default", "pattern"}
+    {
+        "type",
+        "description",
+        "properties",
+        "additionalProperties",
+        "items",
+        "required",
+        "enum",
+        "default",
+        "pattern",
+    }
     | {"minLength", "maxLength", "minItems", "minProperties"}
 )
 
@@ -36,7 +46,11 @@ def _plain(node: Schema, definitions: Mapping[str, Schema]) -> Schema:
         named = _plain(definitions[reference_to.rpartition("/")[2]], definitions)
         own = {key: value for key, value in node.items() if key != "$ref"}
         return {**named, **own} if isinstance(named, dict) else named
-    plain = {key: _plain(value, definitions) for key, value in node.items() if key != "title" or not _is_text(value)}
+    plain = {
+        key: _plain(value, definitions)
+        for key, value in node.items()
+        if key != "title" or not _is_text(value)
+    }
     return _by_name(_without_null(plain))
 
 
@@ -101,7 +115,9 @@ def _at(tree: dict[str, Schema], *path: str) -> dict[str, Schema]:
 
 def _patch(spec: dict[str, Schema]) -> dict[str, Schema]:
     """Return the schema of a merge patch on `spec`: nothing required, no empty map in it, no patch inside a patch."""
-    properties = {k: v for k, v in _at(spec, "properties").items() if k not in ("clusters", "buildFor")}
+    properties = {
+        k: v for k, v in _at(spec, "properties").items() if k not in ("clusters", "buildFor")
+    }
     patch = _partial({"type": "object", "additionalProperties": False, "properties": properties})
     return {key: value for key, value in patch.items() if key != "minProperties"}
 
@@ -110,7 +126,9 @@ def _partial(node: dict[str, Schema]) -> dict[str, Schema]:
     if node.get("type") != "object":
         return node
     kept: dict[str, Schema] = {
-        key: value for key, value in node.items() if key not in ("required", "oneOf", "if", "then", "else", "default")
+        key: value
+        for key, value in node.items()
+        if key not in ("required", "oneOf", "if", "then", "else", "default")
     }
     if isinstance(properties := kept.get("properties"), dict):
         kept["properties"] = {key: _partial(_dict(value)) for key, value in properties.items()}
@@ -150,7 +168,9 @@ def _or_null(node: dict[str, Schema]) -> dict[str, Schema]:
     kind = node.get("type")
     if isinstance(kind, str | list) and not _OF_ANY_TYPE & node.keys():
         return {**node, "type": [*(kind if isinstance(kind, list) else [kind]), "null"]}
-    bare: dict[str, Schema] = {key: value for key, value in node.items() if key not in ("description", "default")}
+    bare: dict[str, Schema] = {
+        key: value for key, value in node.items() if key not in ("description", "default")
+    }
     said: dict[str, Schema] = {key: node[key] for key in ("description", "default") if key in node}
     return {**said, "anyOf": [bare, {"type": "null"}]}
 

@@ -18,23 +18,118 @@ class Meaning(Enum):
 
 # True in these stops something: spec.suspend of Flux, spec.paused of Cluster API and Fleet, and their relatives.
 _CLOSING = frozenset(
-    {"suspend", "suspended", "suspension", "pause", "paused", "disable", "disabled", "stop", "stopped"}
-    | {"halt", "halted", "freeze", "frozen", "hold", "off", "inactive", "deactivated", "hibernate", "hibernated"}
+    {
+        "suspend",
+        "suspended",
+        "suspension",
+        "pause",
+        "paused",
+        "disable",
+        "disabled",
+        "stop",
+        "stopped",
+    }
+    | {
+        "halt",
+        "halted",
+        "freeze",
+        "frozen",
+        "hold",
+        "off",
+        "inactive",
+        "deactivated",
+        "hibernate",
+        "hibernated",
+    }
 )
 # What may stand beside them, so that it is no deletion, say, that is stopped: pauseReconciliation, syncDisabled.
 _STOPPED = frozenset(
-    {"sync", "reconcile", "reconciliation", "reconciling", "rollout", "rollouts", "deploy", "deployment", "deployments"}
-    | {"update", "updates", "upgrade", "upgrades", "schedule", "scheduling", "automation", "controller"}
+    {
+        "sync",
+        "reconcile",
+        "reconciliation",
+        "reconciling",
+        "rollout",
+        "rollouts",
+        "deploy",
+        "deployment",
+        "deployments",
+    }
+    | {
+        "update",
+        "updates",
+        "upgrade",
+        "upgrades",
+        "schedule",
+        "scheduling",
+        "automation",
+        "controller",
+    }
 )
 # True in these has something go on.
 _OPENING = frozenset(
-    {"enable", "enabled", "active", "activate", "activated", "on", "allow", "allowed", "permit", "permitted"}
-    | {"auto", "automated", "automatic", "automatically", "run", "running", "start", "started", "resume", "resumed"}
-    | {"open", "opened", "live", "online", "sync", "synced", "synchronize", "reconcile", "reconciled", "reconciliation"}
-    | {"apply", "applied", "deploy", "deployed", "continue", "proceed", "unpause", "unpaused", "unsuspend"}
-    | {"unsuspended", "unlock", "unlocked", "unfreeze", "unfrozen", "unblock", "unblocked", "schedulable", "progress"}
+    {
+        "enable",
+        "enabled",
+        "active",
+        "activate",
+        "activated",
+        "on",
+        "allow",
+        "allowed",
+        "permit",
+        "permitted",
+    }
+    | {
+        "auto",
+        "automated",
+        "automatic",
+        "automatically",
+        "run",
+        "running",
+        "start",
+        "started",
+        "resume",
+        "resumed",
+    }
+    | {
+        "open",
+        "opened",
+        "live",
+        "online",
+        "sync",
+        "synced",
+        "synchronize",
+        "reconcile",
+        "reconciled",
+        "reconciliation",
+    }
+    | {
+        "apply",
+        "applied",
+        "deploy",
+        "deployed",
+        "continue",
+        "proceed",
+        "unpause",
+        "unpaused",
+        "unsuspend",
+    }
+    | {
+        "unsuspended",
+        "unlock",
+        "unlocked",
+        "unfreeze",
+        "unfrozen",
+        "unblock",
+        "unblocked",
+        "schedulable",
+        "progress",
+    }
 )
-_DENYING = frozenset({"no", "not", "non", "never", "without", "skip", "ignore", "prevent", "deny", "un", "anti"})
+_DENYING = frozenset(
+    {"no", "not", "non", "never", "without", "skip", "ignore", "prevent", "deny", "un", "anti"}
+)
 # A field of this name alone says whether what stands above it is there.
 _SWITCHES = frozenset({("enabled",), ("enable",), ("active",), ("on",)})
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")

@@ -62,6 +62,10 @@ def doubled(node: Node, path: str = "") -> Iterator[Finding]:
     for key, entry in node.entries:
         place = f"{path}.{key.text}".removeprefix(".")
         if key.text in seen:
-            yield Finding(rules.KEY_DUPLICATE, f"must stand only once, and stands again in line {key.line}", path=place)
+            yield Finding(
+                rules.KEY_DUPLICATE,
+                f"must stand only once, and stands again in line {key.line}",
+                path=place,
+            )
         seen.add(key.text)
         yield from doubled(entry, place)

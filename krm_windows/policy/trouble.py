@@ -30,7 +30,12 @@ class Finding:
     def result(self, path: str, ref: ResourceRef, file: File | None) -> Result:
         """Report the finding at a path of an object."""
         return self.rule.result(
-            self.message, path=path, current=self.current, proposed=self.proposed, ref=ref, file=file
+            self.message,
+            path=path,
+            current=self.current,
+            proposed=self.proposed,
+            ref=ref,
+            file=file,
         )
 
 

@@ -57,7 +57,9 @@ def alike(every: Iterable[Calendar]) -> list[list[Calendar]]:
     """Group calendars whose rules and days are the same, in the order of their first."""
     groups: dict[tuple[Timetable, datetime, datetime], list[Calendar]] = {}
     for calendar in every:
-        groups.setdefault((_rules(calendar.timetable), calendar.begins, calendar.ends), []).append(calendar)
+        groups.setdefault((_rules(calendar.timetable), calendar.begins, calendar.ends), []).append(
+            calendar
+        )
     return list(groups.values())
 
 
@@ -74,7 +76,14 @@ def _intervals(timetable: Timetable, begins: datetime, ends: datetime) -> tuple[
 def _rules(timetable: Timetable) -> Timetable:
     """Leave of a timetable what says when it is open."""
     return replace(
-        timetable, policy="", cluster=None, first_apply="", adopt_until=None, former_names=(), targets=(), released=()
+        timetable,
+        policy="",
+        cluster=None,
+        first_apply="",
+        adopt_until=None,
+        former_names=(),
+        targets=(),
+        released=(),
     )
 
 

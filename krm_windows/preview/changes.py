@@ -15,7 +15,9 @@ _HEAD = ("", "from", "until", "for", "by")
 
 def text(every: Sequence[Difference]) -> str:
     """Return a part for all clusters that change alike, with an empty line between two."""
-    return "\n".join("".join(f"{line.rstrip()}\n" for line in _text(group)) for group in alike(every))
+    return "\n".join(
+        "".join(f"{line.rstrip()}\n" for line in _text(group)) for group in alike(every)
+    )
 
 
 def markdown(every: Sequence[Difference], results: Sequence[Result]) -> str:
@@ -23,7 +25,9 @@ def markdown(every: Sequence[Difference], results: Sequence[Result]) -> str:
     parts = [f"### {code(every[0].policy)}: what this change opens and closes\n"]
     parts += ["".join(f"{line}\n" for line in _markdown(group)) for group in alike(every)]
     if results:
-        parts.append("".join(f"- **{result.severity}**: {code(_words(result))}\n" for result in results))
+        parts.append(
+            "".join(f"- **{result.severity}**: {code(_words(result))}\n" for result in results)
+        )
     return "\n".join(parts)
 
 
@@ -55,7 +59,12 @@ def _markdown(group: Sequence[Difference]) -> Iterator[str]:
 
 def _row(difference: Difference, change: Change) -> tuple[str, ...]:
     edges = (shown(at, difference.zone) for at in (change.begins, change.ends))
-    return ("opens" if change.opens else "closes", *edges, span(change.ends - change.begins), change.reason)
+    return (
+        "opens" if change.opens else "closes",
+        *edges,
+        span(change.ends - change.begins),
+        change.reason,
+    )
 
 
 def _clusters(group: Sequence[Difference]) -> str:

@@ -25,7 +25,11 @@ def shown(at: datetime, zone: tzinfo) -> str:
 @cache
 def changes(zone: tzinfo, begins: datetime, ends: datetime) -> tuple[ClockChange, ...]:
     """Return every clock change in the half-open UTC interval [`begins`, `ends`)."""
-    return tuple(change for change in clock_changes(zone, begins - _MINUTE, ends) if begins <= change.at < ends)
+    return tuple(
+        change
+        for change in clock_changes(zone, begins - _MINUTE, ends)
+        if begins <= change.at < ends
+    )
 
 
 def words(change: ClockChange, zone: Zone) -> str:

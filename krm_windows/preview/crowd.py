@@ -35,7 +35,11 @@ def _bars(row: Row, band: Band) -> Iterator[tuple[int, Fact]]:
 
 def _touch(one: Fact, following: Fact, finest: timedelta) -> bool:
     """Whether two windows, and the gap between them, are all narrower than can be seen."""
-    lengths = (one.ends - one.begins, following.begins - one.ends, following.ends - following.begins)
+    lengths = (
+        one.ends - one.begins,
+        following.begins - one.ends,
+        following.ends - following.begins,
+    )
     return all(length < finest for length in lengths)
 
 
@@ -51,4 +55,7 @@ def _merged(crowd: Sequence[tuple[int, Fact]]) -> Iterator[tuple[int, Fact]]:
         f"by {', '.join(rules)}; the first: {first.words}"
     )
     label = f"{len(crowd)} \N{MULTIPLICATION SIGN} {first.label}"
-    yield number, replace(first, kind="often", ends=last.ends, rules=rules, label=label, words=words)
+    yield (
+        number,
+        replace(first, kind="often", ends=last.ends, rules=rules, label=label, words=words),
+    )

@@ -43,14 +43,19 @@ class Difference:
 
     def length(self, *, opens: bool) -> timedelta:
         """Return how much opens, or closes, in all."""
-        return sum((change.ends - change.begins for change in self.changes if change.opens is opens), timedelta())
+        return sum(
+            (change.ends - change.begins for change in self.changes if change.opens is opens),
+            timedelta(),
+        )
 
 
 def compare(old: Timetable, new: Timetable, period: Period) -> Difference:
     """Compare two timetables, over days of the newer one's time zone."""
     zone = new.zone
     begins, ends = period.bounds(zone)
-    return Difference(new.policy, new.cluster, zone, begins, ends, tuple(_changes(old, new, begins, ends)))
+    return Difference(
+        new.policy, new.cluster, zone, begins, ends, tuple(_changes(old, new, begins, ends))
+    )
 
 
 def alike(every: Sequence[Difference]) -> list[list[Difference]]:

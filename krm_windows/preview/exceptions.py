@@ -26,7 +26,11 @@ class Span:
 @cache
 def spans(timetable: Timetable, begins: datetime, ends: datetime) -> tuple[Span, ...]:
     """Return where the freezes and overrides of a timetable are in force within a UTC interval, by their beginning."""
-    found = (span for rule in (*timetable.freezes, *timetable.overrides) for span in _of(rule, timetable, begins, ends))
+    found = (
+        span
+        for rule in (*timetable.freezes, *timetable.overrides)
+        for span in _of(rule, timetable, begins, ends)
+    )
     return tuple(sorted(found, key=lambda span: (span.begins, span.rule.name)))
 
 
@@ -39,4 +43,8 @@ def _of(rule: Rule, timetable: Timetable, begins: datetime, ends: datetime) -> I
         outside_windows="Open",
         freezes=(replace(rule, state=None),),
     )
-    return (Span(rule, part.begins, part.ends) for part in timeline(alone, begins, ends) if not part.open)
+    return (
+        Span(rule, part.begins, part.ends)
+        for part in timeline(alone, begins, ends)
+        if not part.open
+    )

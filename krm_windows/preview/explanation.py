@@ -31,9 +31,21 @@ def _lines(spec: Spec, timetable: Timetable) -> Iterator[str]:
     yield f"{name} says when changes may reach {targets}."
     yield f"Its moments are those of clocks in {spec.time_zone}."
     yield ""
-    yield from (line for name, window in sorted(spec.windows.items()) for line in _window(name, window, zone))
-    yield from (line for name, freeze in sorted(spec.freezes.items()) for line in _freeze(name, freeze, zone))
-    yield from (line for name, override in sorted(spec.overrides.items()) for line in _override(name, override, zone))
+    yield from (
+        line
+        for name, window in sorted(spec.windows.items())
+        for line in _window(name, window, zone)
+    )
+    yield from (
+        line
+        for name, freeze in sorted(spec.freezes.items())
+        for line in _freeze(name, freeze, zone)
+    )
+    yield from (
+        line
+        for name, override in sorted(spec.overrides.items())
+        for line in _override(name, override, zone)
+    )
     yield "What wins, from the top:"
     yield from (f"  {place}. {words}" for place, words in enumerate(_order(timetable), 1))
     yield from _margin(timetable)
@@ -102,13 +114,21 @@ def _resolved(field: str, moment: Moment[Value], zone: tzinfo) -> Iterator[str]:
 
 
 def _end(
-    field: str, moment: Moment[Value] | None, length: timedelta | None, begins: Moment[Value] | None, zone: tzinfo
+    field: str,
+    moment: Moment[Value] | None,
+    length: timedelta | None,
+    begins: Moment[Value] | None,
+    zone: tzinfo,
 ) -> Iterator[str]:
     """Yield what an end comes to: a moment, or a length of time from the beginning."""
     if moment is not None:
         yield from _resolved(field, moment, zone)
         return
-    instant = begins is not None and isinstance(begins.value, datetime) and begins.value.tzinfo is not None
+    instant = (
+        begins is not None
+        and isinstance(begins.value, datetime)
+        and begins.value.tzinfo is not None
+    )
     counted = "in real time" if instant else "on the clock"
     yield f"  duration {phrases.duration(length or timedelta()):<20} after its own beginning, counted {counted}"
 

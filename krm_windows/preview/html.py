@@ -70,11 +70,19 @@ def _main(picture: Picture) -> Iterator[Element]:
 
 
 def _band(picture: Picture, band: Band) -> Element:
-    axis = element("td", *(_tick(band, i) for i in range(len(band.ticks))), class_="axis", aria_hidden="true")
-    corner = element("th", "Cluster" if len(picture.rows) > 1 else "", scope="col", role="columnheader")
+    axis = element(
+        "td", *(_tick(band, i) for i in range(len(band.ticks))), class_="axis", aria_hidden="true"
+    )
+    corner = element(
+        "th", "Cluster" if len(picture.rows) > 1 else "", scope="col", role="columnheader"
+    )
     head = element("thead", element("tr", corner, axis, role="row"), role="rowgroup")
     rows = (_row(row, number, band) for number, row in enumerate(picture.rows))
-    grid = {"style": f"--grid:{_grid(band)}", "role": "table", "aria_label": band.title or picture.title}
+    grid = {
+        "style": f"--grid:{_grid(band)}",
+        "role": "table",
+        "aria_label": band.title or picture.title,
+    }
     table = element("table", head, element("tbody", *rows, role="rowgroup"), class_="band", **grid)
     title = (element("h2", band.title),) if band.title else ()
     return element("section", *title, table)
@@ -86,7 +94,9 @@ def _tick(band: Band, i: int) -> Element:
     left, width = band.place(tick.at, following) or (0, 0)
     words = (element("span", tick.weekday, class_="weekday"), tick.label)
     kind = "tick major" if tick.major else "tick"
-    return element("span", *words, class_=kind, style=f"left:{percent(left)};width:{percent(width)}")
+    return element(
+        "span", *words, class_=kind, style=f"left:{percent(left)};width:{percent(width)}"
+    )
 
 
 def _grid(band: Band) -> str:
@@ -97,7 +107,9 @@ def _grid(band: Band) -> str:
             percent((band.place(tick.at, tick.at) or (0, 0))[0]),
             f"var(--{'major' if tick.major else 'line'})",
         )
-        stops.append(f"transparent {left},{color} {left} calc({left} + 1px),transparent calc({left} + 1px)")
+        stops.append(
+            f"transparent {left},{color} {left} calc({left} + 1px),transparent calc({left} + 1px)"
+        )
     return f"linear-gradient(to right,{','.join(stops)})" if stops else "none"
 
 
@@ -106,7 +118,9 @@ def _row(row: Row, number: int, band: Band) -> Element:
     facts = (_bar(fact, f"r{number}-{i}", band) for i, fact in crowd.bars(row, band))
     children = [bar for bar in facts if bar is not None]
     children[:0] = _outside(row, band)
-    track = element("td", *children, class_="track", role="cell", style=f"--lanes:{row.lanes_in(band)}")
+    track = element(
+        "td", *children, class_="track", role="cell", style=f"--lanes:{row.lanes_in(band)}"
+    )
     return element("tr", name, track, role="row", data_row=number)
 
 
@@ -114,7 +128,11 @@ def _outside(row: Row, band: Band) -> Iterator[Element]:
     """Yield what of the band lies outside of the row's own days, which begin at its own midnight."""
     for begins, ends in ((band.begins, row.begins), (row.ends, band.ends)):
         if begins < ends and (place := band.place(begins, ends)):
-            yield element("span", class_="outside", style=f"left:{percent(place[0])};width:{percent(place[1])}")
+            yield element(
+                "span",
+                class_="outside",
+                style=f"left:{percent(place[0])};width:{percent(place[1])}",
+            )
 
 
 def _bar(fact: Fact, name: str, band: Band) -> Element | None:
@@ -126,29 +144,53 @@ def _bar(fact: Fact, name: str, band: Band) -> Element | None:
     label = fact.label if fact.kind == "clock" else element("span", fact.label) if fits else ""
     lane = f";--lane:{fact.lane}" if fact.lane else ""
     style = f"left:{percent(left)};width:{percent(width)}{lane}"
-    return element("a", label, class_=f"bar {fact.kind}", href=f"#{name}", style=style, aria_label=fact.words)
+    return element(
+        "a", label, class_=f"bar {fact.kind}", href=f"#{name}", style=style, aria_label=fact.words
+    )
 
 
 def _words(row: Row, number: int) -> Element:
     """Return every fact of a row as a table, and the names of all that it stands for."""
     names = element("ul", *(element("li", name) for name in row.names), class_="names")
     listed: tuple[Child, ...] = (names,) if row.has_more else ()
-    head = element("tr", *(element("th", title, scope="col") for title in ("", "from", "until", "for", "by")))
+    head = element(
+        "tr", *(element("th", title, scope="col") for title in ("", "from", "until", "for", "by"))
+    )
     facts = [_fact(row, fact, f"r{number}-{i}") for i, fact in enumerate(row.facts)]
     table = element("table", element("thead", head), element("tbody", *facts), class_="facts")
-    never = () if any(fact.kind == "open" for fact in row.facts) else (element("p", "Never open in these days."),)
+    never = (
+        ()
+        if any(fact.kind == "open" for fact in row.facts)
+        else (element("p", "Never open in these days."),)
+    )
     title = element("h3", row.title, " ", element("small", row.zone.key))
-    return element("section", title, *listed, *never, *((table,) if facts else ()), id=f"r{number}", class_="words")
+    return element(
+        "section",
+        title,
+        *listed,
+        *never,
+        *((table,) if facts else ()),
+        id=f"r{number}",
+        class_="words",
+    )
 
 
 def _fact(row: Row, fact: Fact, name: str) -> Element:
-    kind = element("td", element("span", class_=f"swatch {fact.kind}", aria_hidden="true"), KINDS[fact.kind])
+    kind = element(
+        "td", element("span", class_=f"swatch {fact.kind}", aria_hidden="true"), KINDS[fact.kind]
+    )
     if fact.kind == "clock":
         return element("tr", kind, element("td", fact.words, colspan=4), id=name, class_="clock")
     edges = (element("td", _time(row, at)) for at in (fact.begins, fact.ends))
     by = element("td", *_by(fact))
     return element(
-        "tr", kind, *edges, element("td", span(fact.ends - fact.begins), class_="length"), by, id=name, class_=fact.kind
+        "tr",
+        kind,
+        *edges,
+        element("td", span(fact.ends - fact.begins), class_="length"),
+        by,
+        id=name,
+        class_=fact.kind,
     )
 
 

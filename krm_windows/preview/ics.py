@@ -22,7 +22,12 @@ def render(every: Sequence[Calendar]) -> str:
         "VERSION:2.0",
         "PRODID:-//krm-windows//calendar//EN",
         "CALSCALE:GREGORIAN",
-        *(line for calendar in every for segment in calendar.intervals for line in _event(calendar, segment)),
+        *(
+            line
+            for calendar in every
+            for segment in calendar.intervals
+            for line in _event(calendar, segment)
+        ),
         "END:VCALENDAR",
     ]
     return page(lines)

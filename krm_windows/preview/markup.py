@@ -18,7 +18,14 @@ Child = Element | str
 def element(tag: str, *children: Child, **attributes: object) -> Element:
     """Make an element; `class_` is written `class`, `font_size` `font-size`; an attribute that is None is left out."""
     names = {name: name.rstrip("_").replace("_", "-") for name in attributes}
-    made = Element(tag, {names[name]: _shown(str(value)) for name, value in attributes.items() if value is not None})
+    made = Element(
+        tag,
+        {
+            names[name]: _shown(str(value))
+            for name, value in attributes.items()
+            if value is not None
+        },
+    )
     for child in children:
         if isinstance(child, Element):
             made.append(child)

@@ -68,7 +68,12 @@ class Band:
         """Return where an interval lies as fractions of the width, left edge and width; None outside of the band."""
         left, right = max(begins, self.begins), min(ends, self.ends)
         whole = self.ends - self.begins
-        if left > right or left >= self.ends or right < self.begins or (left == right and begins != ends):
+        if (
+            left > right
+            or left >= self.ends
+            or right < self.begins
+            or (left == right and begins != ends)
+        ):
             return None
         return (left - self.begins) / whole, (right - left) / whole
 
@@ -85,7 +90,9 @@ class Row:
 
     def lanes_in(self, band: Band) -> int:
         """Return how many lanes below the first are in use in a band."""
-        return max((fact.lane for fact in self.facts if band.place(fact.begins, fact.ends)), default=0)
+        return max(
+            (fact.lane for fact in self.facts if band.place(fact.begins, fact.ends)), default=0
+        )
 
     @property
     def has_more(self) -> bool:
@@ -95,7 +102,11 @@ class Row:
     @property
     def title(self) -> str:
         """The names, or the first and how many there are beside it."""
-        return f"{self.names[0]} and {len(self.names) - 1} more" if self.has_more else ", ".join(self.names)
+        return (
+            f"{self.names[0]} and {len(self.names) - 1} more"
+            if self.has_more
+            else ", ".join(self.names)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +127,9 @@ class Picture:
     def days(self) -> str:
         """The first and the last day, on the clocks of the first row."""
         row = self.rows[0]
-        first, last = (at.astimezone(row.zone) for at in (row.begins, row.ends - timedelta.resolution))
+        first, last = (
+            at.astimezone(row.zone) for at in (row.begins, row.ends - timedelta.resolution)
+        )
         return f"{first:%Y-%m-%d} to {last:%Y-%m-%d}"
 
     @property
@@ -137,7 +150,9 @@ def draw(every: Sequence[Calendar]) -> Picture:
 
 def _row(group: Sequence[Calendar], *, named: bool) -> Row:
     calendar = group[0]
-    names = tuple(one.name if named or not one.timetable.cluster else one.timetable.cluster for one in group)
+    names = tuple(
+        one.name if named or not one.timetable.cluster else one.timetable.cluster for one in group
+    )
     facts = sorted(_facts(calendar), key=lambda fact: (fact.begins, fact.lane))
     return Row(names, calendar.zone, calendar.begins, calendar.ends, tuple(facts))
 
@@ -150,7 +165,9 @@ def _facts(calendar: Calendar) -> Iterator[Fact]:
         lanes[lane : lane + 1] = [found.ends]
         yield _exception(calendar, found, lane + 1)
     for change in clock.changes(calendar.zone, calendar.begins, calendar.ends):
-        hours = f"{(change.after - change.before) / timedelta(hours=1):+g} h".replace("-", "\N{MINUS SIGN}")
+        hours = f"{(change.after - change.before) / timedelta(hours=1):+g} h".replace(
+            "-", "\N{MINUS SIGN}"
+        )
         yield Fact("clock", change.at, change.at, (), hours, clock.words(change, calendar.zone))
 
 
@@ -163,7 +180,16 @@ def _open(calendar: Calendar, segment: Segment) -> Fact:
 def _exception(calendar: Calendar, found: exceptions.Span, lane: int) -> Fact:
     name, when = found.rule.name.partition(".")[2], _when(calendar, found.begins, found.ends)
     words = f"{KINDS[found.kind]} {name}, {when}: {found.rule.reason}"
-    return Fact(found.kind, found.begins, found.ends, (found.rule.name,), name, words, found.rule.reason, lane)
+    return Fact(
+        found.kind,
+        found.begins,
+        found.ends,
+        (found.rule.name,),
+        name,
+        words,
+        found.rule.reason,
+        lane,
+    )
 
 
 def _when(calendar: Calendar, begins: datetime, ends: datetime) -> str:
@@ -197,9 +223,13 @@ def _ticks(begins: datetime, ends: datetime, zone: tzinfo) -> Iterator[Tick]:
     while (at := wallclock.instant(wall, zone)) < ends:
         if at >= begins:
             midnight = wall.time() == time()
-            label = (f"{wall:%d}" if step == _DAY else f"{wall:%a %d}") if midnight else f"{wall:%H:%M}"
+            label = (
+                (f"{wall:%d}" if step == _DAY else f"{wall:%a %d}") if midnight else f"{wall:%H:%M}"
+            )
             words = (label, f"{wall:%a}") if ends - at >= step / 2 else ("", "")
-            yield Tick(at.astimezone(UTC), *words, major=midnight and (step != _DAY or wall.weekday() == 0))
+            yield Tick(
+                at.astimezone(UTC), *words, major=midnight and (step != _DAY or wall.weekday() == 0)
+            )
         wall += step
 
 

@@ -17,7 +17,8 @@ def _block(declared: ChangeClass, placed: list[Placement]) -> str:
     width = max(map(len, titles), default=0)
     head = f"{declared.name}, {gate}: {counted(len(placed), 'object')}\n"
     return head + "".join(
-        f"  {name:{width}}  {escape.word(why(placed))}\n" for name, placed in zip(titles, placed, strict=True)
+        f"  {name:{width}}  {escape.word(why(placed))}\n"
+        for name, placed in zip(titles, placed, strict=True)
     )
 
 
@@ -34,7 +35,9 @@ def why(placement: Placement) -> str:
 def as_json(spec: Spec, partition: Partition) -> str:
     """Return the classes and the resources in their order."""
     record = {
-        "classes": [{"name": declared.name, "policy": declared.policy} for declared in spec.classes],
+        "classes": [
+            {"name": declared.name, "policy": declared.policy} for declared in spec.classes
+        ],
         "objects": [_record(placed) for placed in partition.placements],
     }
     return escape.json_page(record)

@@ -19,7 +19,9 @@ class Succession:
     new: Version
 
 
-def successions(old: Source, new: Source, cluster: str | None) -> tuple[list[Succession], list[Result]]:
+def successions(
+    old: Source, new: Source, cluster: str | None
+) -> tuple[list[Succession], list[Result]]:
     """Pair the versions of two policies: for one cluster, else for each that either names.
 
     A cluster that only one of them names is compared with the other as that stands without a patch. The results are the
@@ -36,7 +38,11 @@ def successions(old: Source, new: Source, cluster: str | None) -> tuple[list[Suc
     if fails(results):
         return [], once(results)
     pairs = [Succession(*pair) for pair in zip(before, after, strict=True)]
-    forgotten = (result for pair in pairs for result in succession.check(pair.old.timetable, pair.new.timetable))
+    forgotten = (
+        result
+        for pair in pairs
+        for result in succession.check(pair.old.timetable, pair.new.timetable)
+    )
     return pairs, once([*results, *about(new.config, list(forgotten))])
 
 
@@ -44,4 +50,6 @@ def _for(
     loaded: Loaded, cluster: str | None, named: Collection[str | None]
 ) -> tuple[WindowPolicy | None, tuple[Result, ...]]:
     """Return the policy for a cluster; for one that only the other policy names, as it stands."""
-    return loaded.for_cluster(None if cluster in named and cluster not in loaded.clusters else cluster)
+    return loaded.for_cluster(
+        None if cluster in named and cluster not in loaded.clusters else cluster
+    )

@@ -42,13 +42,20 @@ def _patterns() -> Element:
     dots = element("circle", cx=3, cy=3, r=1, class_="opens-ink")
     cross = element("path", d="M0 0 6 6M6 0 0 6", class_="closes-ink")
     bars = element("path", d="M1.5 0V6", class_="often-ink")
-    sizes = (("often", 6, bars), ("freeze", 8, stripes), ("override-open", 6, dots), ("override-closed", 6, cross))
+    sizes = (
+        ("often", 6, bars),
+        ("freeze", 8, stripes),
+        ("override-open", 6, dots),
+        ("override-closed", 6, cross),
+    )
     return element("defs", *(_pattern(kind, size, ink) for kind, size, ink in sizes))
 
 
 def _pattern(kind: str, size: int, ink: Element) -> Element:
     paper = element("rect", width=size, height=size, class_=f"{kind}-paper")
-    return element("pattern", paper, ink, id=kind, width=size, height=size, patternUnits="userSpaceOnUse")
+    return element(
+        "pattern", paper, ink, id=kind, width=size, height=size, patternUnits="userSpaceOnUse"
+    )
 
 
 def _legend() -> Iterator[Element]:
@@ -78,18 +85,29 @@ def _bands(picture: Picture) -> tuple[list[Element], int]:
 def _tick(tick: Tick, band: Band, y: int) -> Element:
     x = _x((band.place(tick.at, tick.at) or (0, 0))[0]) + 2
     kind = "tick major" if tick.major else "tick"
-    words = (element("tspan", tick.weekday, x=x, y=y + 16), element("tspan", tick.label, x=x, y=y + 29))
+    words = (
+        element("tspan", tick.weekday, x=x, y=y + 16),
+        element("tspan", tick.label, x=x, y=y + 29),
+    )
     return element("text", *words, class_=kind)
 
 
 def _row(row: Row, band: Band, y: int, height: int) -> Iterator[Element]:
-    title = row.title if len(row.title) <= _FULL_NAME else f"{row.title[: _FULL_NAME - 1]}\N{HORIZONTAL ELLIPSIS}"
-    yield element("text", title, element("title", ", ".join(row.names)), class_="name", x=MARGIN, y=y + 17)
+    title = (
+        row.title
+        if len(row.title) <= _FULL_NAME
+        else f"{row.title[: _FULL_NAME - 1]}\N{HORIZONTAL ELLIPSIS}"
+    )
+    yield element(
+        "text", title, element("title", ", ".join(row.names)), class_="name", x=MARGIN, y=y + 17
+    )
     left, width = band.place(row.begins, row.ends) or (0, 0)
     yield element("rect", class_="track", x=_x(left), y=y, width=_length(width), height=height)
     for tick in band.ticks:
         x = _x((band.place(tick.at, tick.at) or (0, 0))[0])
-        yield element("line", class_="major-line" if tick.major else "line", x1=x, x2=x, y1=y, y2=y + height)
+        yield element(
+            "line", class_="major-line" if tick.major else "line", x1=x, x2=x, y1=y, y2=y + height
+        )
     for _, fact in crowd.bars(row, band):
         if place := band.place(fact.begins, fact.ends):
             yield _fact(fact, _x(place[0]), _length(place[1]), y, height)
@@ -99,13 +117,21 @@ def _fact(fact: Fact, x: float, width: float, y: int, height: int) -> Element:
     words = element("title", fact.words)
     if fact.kind == "clock":
         line = element("line", class_="clock", x1=x, x2=x, y1=y, y2=y + height)
-        return element("g", words, line, element("text", fact.label, class_="clock-label", x=x + 3, y=y + 9))
-    top, tall = (y + _LANE + _OTHER_LANE * (fact.lane - 1), _OTHER_LANE - 2) if fact.lane else (y + 2, _LANE - 4)
+        return element(
+            "g", words, line, element("text", fact.label, class_="clock-label", x=x + 3, y=y + 9)
+        )
+    top, tall = (
+        (y + _LANE + _OTHER_LANE * (fact.lane - 1), _OTHER_LANE - 2)
+        if fact.lane
+        else (y + 2, _LANE - 4)
+    )
     parts = [_shape(fact.kind, x, top, max(width, 2), tall)]
     length = _CHARACTER * len(fact.label) + 6
     if length < width:
         if fact.kind != "open":
-            parts.append(element("rect", class_="paper", x=x + 2, y=top + 1, width=length, height=tall - 2))
+            parts.append(
+                element("rect", class_="paper", x=x + 2, y=top + 1, width=length, height=tall - 2)
+            )
         kind = "on-open" if fact.kind == "open" else "label"
         parts.append(element("text", fact.label, class_=kind, x=x + 5, y=top + tall / 2 + 4))
     return element("g", words, *parts)

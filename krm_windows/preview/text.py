@@ -25,7 +25,9 @@ _ends = attrgetter("ends")
 
 def render(every: Sequence[Calendar]) -> str:
     """Return a page for all that are alike, with an empty line between two pages; every line ends in a newline."""
-    return "\n".join("".join(f"{line.rstrip()}\n" for line in _lines(group)) for group in alike(every))
+    return "\n".join(
+        "".join(f"{line.rstrip()}\n" for line in _lines(group)) for group in alike(every)
+    )
 
 
 def span(length: timedelta) -> str:
@@ -42,7 +44,9 @@ def _lines(group: Sequence[Calendar]) -> Iterator[str]:
     yield f"{_names(group)}, {calendar.zone.key}, {first} to {last - timedelta(days=1)}"
     yield ""
     yield " ".join(["          ", *(f"{day:<{CELLS}}" for day in _WEEKDAYS)])
-    for monday in (first - timedelta(days=first.weekday()) + timedelta(days=WEEK) * week for week in count()):
+    for monday in (
+        first - timedelta(days=first.weekday()) + timedelta(days=WEEK) * week for week in count()
+    ):
         if monday >= last:
             break
         days = (_day(calendar, closing, monday + timedelta(days=day)) for day in range(WEEK))
@@ -82,7 +86,9 @@ def _edges(zone: tzinfo, day: date) -> list[datetime]:
     return [wallclock.instant(midnight + CELL * cell, zone) for cell in range(CELLS + 1)]
 
 
-def _cell(calendar: Calendar, closing: Sequence[exceptions.Span], begins: datetime, ends: datetime) -> str:
+def _cell(
+    calendar: Calendar, closing: Sequence[exceptions.Span], begins: datetime, ends: datetime
+) -> str:
     """Return the sign for the time between two instants; what a clock change leaves empty is closed."""
     if begins < calendar.begins or ends > calendar.ends:
         return OUTSIDE

@@ -70,7 +70,9 @@ class Source:
 
     def _version(self, cluster: str | None, policy: WindowPolicy) -> tuple[Version, list[Result]]:
         plan, results = compile_policy(policy, cluster, inventory.take(self.items, kinds(policy)))
-        return Version(policy, plan.timetable, plan), [result for result in results if result.tags["rule"] in _TIMELY]
+        return Version(policy, plan.timetable, plan), [
+            result for result in results if result.tags["rule"] in _TIMELY
+        ]
 
 
 def once(results: Iterable[Result]) -> list[Result]:

@@ -7,4 +7,14 @@ from krm_windows.repository.follow import Survey, survey
 from krm_windows.repository.model import Cluster, Gate, Kustomization, Notice, Object
 from krm_windows.repository.sources import Given, Hints
 
-__all__ = ["Cluster", "Gate", "Given", "Hints", "Kustomization", "Notice", "Object", "Survey", "survey"]
+__all__ = [
+    "Cluster",
+    "Gate",
+    "Given",
+    "Hints",
+    "Kustomization",
+    "Notice",
+    "Object",
+    "Survey",
+    "survey",
+]

@@ -21,12 +21,16 @@ Copied = tuple[str, str, str]
 """An alias, a directory of that source, and where in the artifact it is."""
 
 
-def directories(source: Identity, path: str, known: Iterable[Object]) -> Iterator[tuple[Identity, str]]:
+def directories(
+    source: Identity, path: str, known: Iterable[Object]
+) -> Iterator[tuple[Identity, str]]:
     """Yield each source, with the directory in it that the artifact `source` has at `path`."""
     for item in known:
         if (item.group, item.kind) != _GENERATOR or item.namespace != source[2]:
             continue
-        if item.get("spec", "pathPattern"):  # its artifacts are templates of names, which are not filled in here
+        if item.get(
+            "spec", "pathPattern"
+        ):  # its artifacts are templates of names, which are not filled in here
             continue
         for artifact in item.parts("spec", "artifacts"):
             if artifact.get("name") == source[3]:

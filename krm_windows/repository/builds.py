@@ -71,16 +71,23 @@ class Builds:
         missing = [request for request in dict.fromkeys(requests) if request not in self.done]
         before, total = len(self.done), len(self.done) + len(missing)
         with ThreadPoolExecutor(self.jobs) as pool:
-            for number, (request, build) in enumerate(zip(missing, pool.map(self._one, missing), strict=True), 1):
+            for number, (request, build) in enumerate(
+                zip(missing, pool.map(self._one, missing), strict=True), 1
+            ):
                 self.done[request] = build
                 self.progress(before + number, total)
 
     def _one(self, request: Request, above: frozenset[str] = frozenset()) -> Build:
         closure = close(self.tree, request.directory, json.loads(request.changes))
         led = above | {request.directory}
-        plugins = [self._plugin(directory, led) for directory in closure.plugins if directory not in led]
+        plugins = [
+            self._plugin(directory, led) for directory in closure.plugins if directory not in led
+        ]
         made = [each for build in plugins for each in build.objects]
-        policies = [*closure.policies, *((places.place(self.tree, each)[0], each.item) for each in made)]
+        policies = [
+            *closure.policies,
+            *((places.place(self.tree, each)[0], each.item) for each in made),
+        ]
         failed = any(notice.rule is rules.BUILD_FAILED for notice in closure.notices)
         found, notice = self._built(closure)
         notices = (
@@ -107,7 +114,9 @@ class Builds:
             return plain, None
         place = kustomization_file(self.tree, closure.directory) or closure.directory
         if self.builder is None:
-            return (), Notice(rules.BUILD_FAILED, "needs kustomize or kubectl, and neither is installed", place)
+            return (), Notice(
+                rules.BUILD_FAILED, "needs kustomize or kubectl, and neither is installed", place
+            )
         refused = _unchecked(closure, self.builder)
         if refused is not None:
             return (), refused
@@ -122,7 +131,11 @@ class Builds:
         if closure.resources is None:
             return None
         try:
-            found = [item for path in closure.resources for item in self._written(closure.files[path], path)]
+            found = [
+                item
+                for path in closure.resources
+                for item in self._written(closure.files[path], path)
+            ]
         except InputError:
             return None
         known = {item.identity for item in found}
@@ -153,7 +166,11 @@ def whole(tree: Checkout, directory: str, builder: Builder, *, fetches: bool) ->
     closure = close(tree, directory, {}, fetches=fetches)
     found = list(closure.notices)
     if closure.unrun:
-        found.append(Notice(rules.NOT_FOLLOWED, "a WindowPolicy among the plugins is not run here", directory))
+        found.append(
+            Notice(
+                rules.NOT_FOLLOWED, "a WindowPolicy among the plugins is not run here", directory
+            )
+        )
     refused = _unchecked(closure, builder)
     if refused is not None:
         found.append(refused)
@@ -172,9 +189,7 @@ def _unchecked(closure: Closure, builder: Builder) -> Notice | None:
         return None
     for file, wanted in closure.kustomizations.items():
         for text in unchecked(closure, file, wanted):
-            message = (
-                f"cannot be built here, as no program is confined ({builder.unconfined}): {text} may lead anywhere"
-            )
+            message = f"cannot be built here, as no program is confined ({builder.unconfined}): {text} may lead anywhere"
             return Notice(rules.BUILD_FAILED, message, file)
         # What was read here is what is built, however kustomize would have read it.
         closure.files[file] = render(wanted).encode()
@@ -184,12 +199,19 @@ def _unchecked(closure: Closure, builder: Builder) -> Notice | None:
 def _note_origins(closure: Closure) -> None:
     """Have kustomize note on each object where it came from, and read no schema that it does not need."""
     known = closure.root.get("buildMetadata")
-    noted: dict[str, Value] = {**closure.root, "buildMetadata": [*(known if isinstance(known, list) else []), ORIGINS]}
+    noted: dict[str, Value] = {
+        **closure.root,
+        "buildMetadata": [*(known if isinstance(known, list) else []), ORIGINS],
+    }
     empty = schemas.spared(closure)
     if empty is not None:
         closure.files[empty] = schemas.EMPTY
         noted[schemas.FIELD] = {"path": basename(empty)}
-    name = next(path for path in (joined(closure.directory, name) for name in KUSTOMIZATIONS) if path in closure.files)
+    name = next(
+        path
+        for path in (joined(closure.directory, name) for name in KUSTOMIZATIONS)
+        if path in closure.files
+    )
     closure.files[name] = render(noted).encode()
 
 
@@ -199,7 +221,9 @@ def _failed(closure: Closure, place: str, said: str) -> Notice:
     It can come of that only where the builder lacks something: a file that it cannot read is one of this repository.
     """
     if closure.remote and _LACKING.search(said):
-        return Notice(rules.NOT_FOLLOWED, f"cannot be built without its remote parts: {said}", place)
+        return Notice(
+            rules.NOT_FOLLOWED, f"cannot be built without its remote parts: {said}", place
+        )
     return Notice(rules.BUILD_FAILED, f"cannot be built: {said}", _named(closure, said) or place)
 
 

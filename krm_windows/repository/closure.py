@@ -14,7 +14,16 @@ from krm_windows import rules
 from krm_windows.krm import InputError, KubeObject, Value, render
 from krm_windows.krm.nodes import value
 from krm_windows.repository import dropped
-from krm_windows.repository.fields import BASES, PLUGIN, PLUGINS, is_part, is_path, paths, spellings, unknown
+from krm_windows.repository.fields import (
+    BASES,
+    PLUGIN,
+    PLUGINS,
+    is_part,
+    is_path,
+    paths,
+    spellings,
+    unknown,
+)
 from krm_windows.repository.model import Notice
 from krm_windows.repository.objects import parsed
 from krm_windows.workspace.checkout import DEEPEST, Checkout
@@ -27,7 +36,9 @@ _PLAIN = {"apiVersion", "kind", "metadata", "resources"}
 # What kustomize takes for the address of a repository or a file (api/internal/git, api/internal/loader).
 _FETCHED = re.compile(r"https?:", re.IGNORECASE)
 _LOCAL = re.compile(r"(?:git::)?file:", re.IGNORECASE)
-_REMOTE = re.compile(r"(?:git::|gh:|ssh://|https?:|file:|github\.com[/:]|[a-z][a-z0-9-]*@)", re.IGNORECASE)
+_REMOTE = re.compile(
+    r"(?:git::|gh:|ssh://|https?:|file:|github\.com[/:]|[a-z][a-z0-9-]*@)", re.IGNORECASE
+)
 
 # So many bases of bases no repository of a person has.
 _MOST_BASES = 100
@@ -126,8 +137,24 @@ def _scanned(tree: Checkout, closure: Closure, directory: str, below: str) -> It
 
 # What source-controller leaves out of an artifact, as far as it could be a manifest (sourceignore.go).
 _IGNORED = frozenset(
-    {".git", ".github", ".circleci", ".travis.yml", ".gitlab-ci.yml", "appveyor.yml", ".drone.yml", "cloudbuild.yaml"}
-    | {"codeship-services.yml", "codeship-steps.yml", ".goreleaser.yml", ".goreleaser.yaml", ".sops.yaml", ".flux.yaml"}
+    {
+        ".git",
+        ".github",
+        ".circleci",
+        ".travis.yml",
+        ".gitlab-ci.yml",
+        "appveyor.yml",
+        ".drone.yml",
+        "cloudbuild.yaml",
+    }
+    | {
+        "codeship-services.yml",
+        "codeship-steps.yml",
+        ".goreleaser.yml",
+        ".goreleaser.yaml",
+        ".sops.yaml",
+        ".flux.yaml",
+    }
 )
 
 
@@ -139,7 +166,9 @@ def _is_manifest(tree: Checkout, closure: Closure, path: str) -> bool:
     try:
         items = parsed(content)
     except InputError as error:
-        closure.notices.append(Notice(rules.BUILD_FAILED, f"cannot be read: {error.message}", path, error.line or 1))
+        closure.notices.append(
+            Notice(rules.BUILD_FAILED, f"cannot be read: {error.message}", path, error.line or 1)
+        )
         return False
     if not all(item.kind and item.api_version for item in items):
         message = "cannot be applied: it holds something without kind or apiVersion"
@@ -151,7 +180,9 @@ def _is_manifest(tree: Checkout, closure: Closure, path: str) -> bool:
 class _Walk:
     """Goes from kustomization to kustomization, and notes in a closure what it meets."""
 
-    def __init__(self, tree: Checkout, closure: Closure, above: frozenset[str], *, fetches: bool) -> None:
+    def __init__(
+        self, tree: Checkout, closure: Closure, above: frozenset[str], *, fetches: bool
+    ) -> None:
         self.tree = tree
         self.closure = closure
         self.above = above
@@ -203,7 +234,9 @@ class _Walk:
         left = {key for key, entries in wanted.items() if entries not in (None, [], {})}
         if not left <= _PLAIN or fields.get("kind") == "Component":
             self.closure.resources = None
-        self._named(place, [entry for key, entry in fields.items() if key not in (*BASES, *PLUGINS)])
+        self._named(
+            place, [entry for key, entry in fields.items() if key not in (*BASES, *PLUGINS)]
+        )
         if place == self.closure.directory:
             self.closure.root = wanted
         self.closure.kustomizations[file] = wanted
@@ -215,7 +248,9 @@ class _Walk:
         if not isinstance(entries, list):
             return entries
         take = self._plugin if key in PLUGINS else self._base
-        return [entry for entry in entries if not isinstance(entry, str) or take(file, place, entry)]
+        return [
+            entry for entry in entries if not isinstance(entry, str) or take(file, place, entry)
+        ]
 
     def _base(self, file: str, place: str, entry: str) -> bool:
         """Take in a resource or a component; say whether it stays in the list."""
@@ -293,7 +328,9 @@ class _Walk:
         for item in _documents(content):
             fields = value(item.node)
             if self._kept(written, place, fields, PLUGIN, "") != fields:
-                self._leave(file, basename(written), "a plugin is left out, as it names what is not read")
+                self._leave(
+                    file, basename(written), "a plugin is left out, as it names what is not read"
+                )
                 return False
             self._named(place, [fields])
         return True
@@ -310,7 +347,11 @@ class _Walk:
         path = normpath(join(place, entry))
         if _REMOTE.match(entry):
             where = "an address of this machine" if _LOCAL.match(entry) else "remote"
-            self._leave(file, entry, f"{entry} is {where}: nothing is fetched, so what it brings is not looked at")
+            self._leave(
+                file,
+                entry,
+                f"{entry} is {where}: nothing is fetched, so what it brings is not looked at",
+            )
             self.closure.remote = True
             return None
         refusal = self.tree.refusal(entry if entry.startswith("/") else path)
@@ -327,7 +368,9 @@ class _Walk:
     def _is_chart(self, file: str, key: str) -> bool:
         """Whether a field has kustomize render a chart, which Flux does not let it, nor do we."""
         if key.startswith("helmChart"):
-            self._leave(file, key, f"{key} are rendered neither here nor by Flux, so they are not looked at")
+            self._leave(
+                file, key, f"{key} are rendered neither here nor by Flux, so they are not looked at"
+            )
         return key.startswith("helmChart")
 
     def _local(self, file: str, place: str, fields: Fields) -> Fields:
@@ -339,14 +382,24 @@ class _Walk:
         """Return what is kept of the part under `name`, itself in what stands under `above`; None for nothing."""
         if isinstance(part, list):
             found = [self._kept(file, place, entry, name, above) for entry in part]
-            return [kept for kept, entry in zip(found, part, strict=True) if kept is not None or entry is None]
+            return [
+                kept
+                for kept, entry in zip(found, part, strict=True)
+                if kept is not None or entry is None
+            ]
         if isinstance(part, dict):
             by_key = {key: self._kept(file, place, entry, key, name) for key, entry in part.items()}
             if is_part(name) and by_key.get("path", "") is None and part["path"] is not None:
                 return None
-            return {key: kept for key, kept in by_key.items() if kept is not None or part[key] is None}
+            return {
+                key: kept for key, kept in by_key.items() if kept is not None or part[key] is None
+            }
         if isinstance(part, str) and is_path(name, above):
-            return part if all(self._is_read(file, place, path) for path in spellings(name, part)) else None
+            return (
+                part
+                if all(self._is_read(file, place, path) for path in spellings(name, part))
+                else None
+            )
         return part
 
     def _is_read(self, file: str, place: str, path: str) -> bool:
@@ -354,7 +407,11 @@ class _Walk:
         if _FETCHED.match(path) and self.fetches:
             return True
         if _FETCHED.match(path):
-            self._leave(file, path, f"{path} is remote: nothing is fetched, so what it brings is not looked at")
+            self._leave(
+                file,
+                path,
+                f"{path} is remote: nothing is fetched, so what it brings is not looked at",
+            )
             self.closure.remote = True
             return False
         refusal = self.tree.refusal(path if path.startswith("/") else normpath(join(place, path)))
@@ -369,7 +426,11 @@ class _Walk:
                 if "\n" in entry or len(entry) > _LONGEST:
                     continue
                 path = normpath(join(place, entry))
-                content = None if path.startswith("../") or entry.startswith("/") else self.tree.read(path)
+                content = (
+                    None
+                    if path.startswith("../") or entry.startswith("/")
+                    else self.tree.read(path)
+                )
                 if content is not None:
                     self._file(place, path, content)
 
@@ -385,7 +446,11 @@ def unchecked(closure: Closure, file: str, fields: Fields) -> Iterator[str]:
     named = list(paths(fields))
     for key in BASES:
         entries = fields.get(key)
-        named += [entry for entry in entries if isinstance(entry, str)] if isinstance(entries, list) else []
+        named += (
+            [entry for entry in entries if isinstance(entry, str)]
+            if isinstance(entries, list)
+            else []
+        )
     for path in named:
         if path.startswith("/") or joined(place, path) not in known:
             yield path
@@ -416,7 +481,11 @@ def window_policies(content: bytes) -> list[KubeObject]:
     """Return the WindowPolicies of a file."""
     if GROUP.encode() not in content:
         return []
-    return [item for item in _documents(content) if item.kind == "WindowPolicy" and item.api_version.startswith(GROUP)]
+    return [
+        item
+        for item in _documents(content)
+        if item.kind == "WindowPolicy" and item.api_version.startswith(GROUP)
+    ]
 
 
 def _documents(content: bytes) -> tuple[KubeObject, ...]:

@@ -38,7 +38,9 @@ def check(tree: Checkout, file: str, content: bytes) -> Iterator[Notice]:
 def _told(item: KubeObject, place: str, above: int) -> Iterator[Notice]:
     first = above + item.source.count(b"\n", 0, item.start)
     for path, line in clusters.dropped(item.node):
-        yield Notice(rules.CLUSTER_NULL_DROPPED, f"{path} {clusters.why_dropped(path)}", place, first + line)
+        yield Notice(
+            rules.CLUSTER_NULL_DROPPED, f"{path} {clusters.why_dropped(path)}", place, first + line
+        )
 
 
 def _patches(fields: Node) -> Iterator[tuple[Scalar, bool]]:

@@ -20,7 +20,16 @@ from krm_windows.workspace.reading import KUSTOMIZATIONS
 # What a file holds in which an entrance may stand.
 _MARKS = (KUSTOMIZE.encode(), OPERATOR.encode(), HELM.encode())
 # By habit: what `flux bootstrap --path` is given in Flux' own examples, and what people make of that.
-HABITS = ("clusters/*", "*/clusters/*", "cluster/*", "cluster", "*/cluster", "*/*/cluster", "flux/*", "environments/*")
+HABITS = (
+    "clusters/*",
+    "*/clusters/*",
+    "cluster/*",
+    "cluster",
+    "*/cluster",
+    "*/*/cluster",
+    "flux/*",
+    "environments/*",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +77,10 @@ def _synced(tree: Checkout, found: Iterable[Object]) -> Iterator[Entrance]:
             path = item.text("spec", "path")
         elif item.kind == "FluxInstance":
             path = item.text("spec", "sync", "path")
-        elif item.kind == "HelmRelease" and item.get("spec", "values", "instance", "sync") is not None:
+        elif (
+            item.kind == "HelmRelease"
+            and item.get("spec", "values", "instance", "sync") is not None
+        ):
             path = item.text("spec", "values", "instance", "sync", "path")
         else:
             continue
@@ -111,7 +123,11 @@ def _included(tree: Checkout) -> Iterator[str]:
         for entry in _entries(tree.read(path) or b""):
             place = normpath(join(dirname(path), entry))
             is_other = dirname(place) != dirname(path)
-            yield place if kustomization_file(tree, place) is not None or not is_other else dirname(place)
+            yield (
+                place
+                if kustomization_file(tree, place) is not None or not is_other
+                else dirname(place)
+            )
 
 
 def _entries(content: bytes) -> Iterator[str]:

@@ -5,7 +5,9 @@ from collections.abc import Iterator
 from krm_windows.krm import Value
 
 # A path, or a list of paths, under these names anywhere; `files` may have a key before each: `key=path`.
-_PATHS = frozenset({"files", "envs", "env", "crds", "configurations", "patchesStrategicMerge", "paths"})
+_PATHS = frozenset(
+    {"files", "envs", "env", "crds", "configurations", "patchesStrategicMerge", "paths"}
+)
 # A path in the field `path` of these, or of each of a list of these.
 _HOLDERS = frozenset({"patches", "patchesJson6902", "replacements", "openapi"})
 PLUGIN = "plugin"
@@ -17,7 +19,16 @@ PLUGINS = ("generators", "transformers", "validators")
 # Where nothing confines a build, it may use these: what they read is known, and was checked, before it starts.
 _HARMLESS = frozenset(
     {"apiVersion", "kind", "metadata", *BASES}
-    | {"namespace", "namePrefix", "nameSuffix", "labels", "commonLabels", "commonAnnotations", "images", "replicas"}
+    | {
+        "namespace",
+        "namePrefix",
+        "nameSuffix",
+        "labels",
+        "commonLabels",
+        "commonAnnotations",
+        "images",
+        "replicas",
+    }
     | {"patches", "patchesStrategicMerge", "patchesJson6902", "replacements", "vars"}
     | {"configMapGenerator", "secretGenerator", "generatorOptions", "crds", "configurations"}
     | {"buildMetadata", "sortOptions"}

@@ -52,7 +52,9 @@ class _State:
     notices: list[Notice] = field(default_factory=list)
 
 
-def survey(tree: Checkout, clusters: Sequence[str], builds: Builds, hints: Hints | None = None) -> Survey:
+def survey(
+    tree: Checkout, clusters: Sequence[str], builds: Builds, hints: Hints | None = None
+) -> Survey:
     """Follow the clusters whose directories are given; what they share is built once.
 
     `hints` say which sources are this repository, where nothing in it does.
@@ -61,7 +63,8 @@ def survey(tree: Checkout, clusters: Sequence[str], builds: Builds, hints: Hints
     known = hints or Hints()
     addresses = set(known.addresses)
     states = [
-        _begun(each, basename(each) if last[basename(each)] == 1 else each, known, addresses) for each in clusters
+        _begun(each, basename(each) if last[basename(each)] == 1 else each, known, addresses)
+        for each in clusters
     ]
     shared: dict[tuple[Request, Variables, bool], tuple[Object, ...]] = {}
     while any(state.due for state in states):
@@ -115,11 +118,15 @@ def _applying(
     return replace(kustomization, objects=objects, complete=build.complete)
 
 
-def _arrive(state: _State, kustomization: Kustomization, request: Request, builds: Builds, shared: Shared) -> None:
+def _arrive(
+    state: _State, kustomization: Kustomization, request: Request, builds: Builds, shared: Shared
+) -> None:
     """Take in what was built; a root once more as the Kustomization changes it that it turns out to be."""
     if kustomization.own is None:
         kustomization = _rooted(kustomization, builds.done[request].objects, state.sources)
-        changed = Request.of(request.directory, _changes(kustomization.own) if kustomization.own else {})
+        changed = Request.of(
+            request.directory, _changes(kustomization.own) if kustomization.own else {}
+        )
         if changed != request:
             builds.build([changed])
             request = changed
@@ -150,7 +157,9 @@ def _expanded(state: _State, kustomization: Kustomization) -> Kustomization:
         objects += found.objects
         for reason in found.reasons:
             complete = False
-            state.notices.append(Notice(rules.NOT_FOLLOWED, f"what it makes is not all known: {reason}", about=item))
+            state.notices.append(
+                Notice(rules.NOT_FOLLOWED, f"what it makes is not all known: {reason}", about=item)
+            )
     return replace(kustomization, objects=tuple(objects), complete=complete)
 
 
@@ -167,12 +176,16 @@ def _substituted(
     state: _State, kustomization: Kustomization, request: Request, build: Build, shared: Shared
 ) -> tuple[Object, ...]:
     own = kustomization.own
-    found = substitution.variables(own, lambda name: _data(state, kustomization, name)) if own else None
+    found = (
+        substitution.variables(own, lambda name: _data(state, kustomization, name)) if own else None
+    )
     if found is None:
         return build.objects
     key = (request, *found)
     if key not in shared:
-        shared[key] = tuple(substituted(item, found[0], complete=found[1]) for item in build.objects)
+        shared[key] = tuple(
+            substituted(item, found[0], complete=found[1]) for item in build.objects
+        )
     return shared[key]
 
 
@@ -181,7 +194,9 @@ def _meet(state: _State, own: Object, parent: Kustomization) -> None:
     key = f"{own.namespace or parent.namespace}/{own.name}"
     if key not in state.met:
         state.met.add(key)
-        state.waiting.append(Kustomization(key, own, parent.key, below("", own.text("spec", "path"))))
+        state.waiting.append(
+            Kustomization(key, own, parent.key, below("", own.text("spec", "path")))
+        )
 
 
 def _decide(tree: Checkout, state: _State) -> None:
@@ -193,7 +208,10 @@ def _decide(tree: Checkout, state: _State) -> None:
             state.waiting.append(kustomization)
         else:
             changes = _changes(kustomization.own) if kustomization.own else {}
-            if kustomization.own is not None and kustomization.own.get("spec", "ignoreMissingComponents") is True:
+            if (
+                kustomization.own is not None
+                and kustomization.own.get("spec", "ignoreMissingComponents") is True
+            ):
                 changes["components"] = _present(tree, found, changes.get("components"))
             state.due.append((replace(kustomization, path=found), Request.of(found, changes)))
 
@@ -201,7 +219,11 @@ def _decide(tree: Checkout, state: _State) -> None:
 def _present(tree: Checkout, directory: str, components: Value) -> list[Value]:
     """Return those components of a Kustomization in a directory that are there."""
     entries = components if isinstance(components, list) else []
-    return [each for each in entries if isinstance(each, str) and tree.is_directory(joined(directory, each))]
+    return [
+        each
+        for each in entries
+        if isinstance(each, str) and tree.is_directory(joined(directory, each))
+    ]
 
 
 def _give_up(tree: Checkout, state: _State) -> None:
@@ -230,7 +252,11 @@ def _lost(tree: Checkout, state: _State, kustomization: Kustomization) -> Notice
     """Say why a Kustomization is not followed: its path, or its source, or what puts that together."""
     source, path, own = kustomization.source, kustomization.path, kustomization.own
     if source is None or "${" in path:
-        return Notice(rules.NOT_FOLLOWED, f"its path {path}, or its source, is known to the cluster only", about=own)
+        return Notice(
+            rules.NOT_FOLLOWED,
+            f"its path {path}, or its source, is known to the cluster only",
+            about=own,
+        )
     found = _directory(state, kustomization)
     if found is None:
         reason = _reason(state, source)
@@ -266,7 +292,11 @@ def _survey(tree: Checkout, states: Sequence[_State], builds: Builds) -> Survey:
     clusters = tuple(_cluster(state, own, loose) for state, own in zip(states, within, strict=True))
     wrong = [each.faulty() for each in (*read.values(), *loose) if each.loaded.policy is None]
     unbuilt = {notice: instead for state in states for notice, instead in _unbuilt(state)}
-    found = [*_assumed(tree, states), *chain.from_iterable(state.notices for state in states), *wrong]
+    found = [
+        *_assumed(tree, states),
+        *chain.from_iterable(state.notices for state in states),
+        *wrong,
+    ]
     built = {id(build): build for state in states for build in state.built.values()}
     found += [unbuilt.get(notice, notice) for build in built.values() for notice in build.notices]
     return Survey(
@@ -305,7 +335,9 @@ def _entrance(tree: Checkout, root: str) -> str:
     return next((path for path in tree.manifests() if path.startswith(f"{root}/")), root)
 
 
-def _within(state: _State, read: dict[tuple[str, bytes], Written]) -> Iterator[tuple[Written, Kustomization]]:
+def _within(
+    state: _State, read: dict[tuple[str, bytes], Written]
+) -> Iterator[tuple[Written, Kustomization]]:
     """Yield the policies that stand in what a cluster builds, with the Kustomization that delivers each."""
     for key, build in state.built.items():
         for file, item in build.policies:
@@ -315,29 +347,44 @@ def _within(state: _State, read: dict[tuple[str, bytes], Written]) -> Iterator[t
 
 
 def _loose(
-    tree: Checkout, states: Sequence[_State], within: Sequence[Sequence[tuple[Written, Kustomization]]]
+    tree: Checkout,
+    states: Sequence[_State],
+    within: Sequence[Sequence[tuple[Written, Kustomization]]],
 ) -> list[Written]:
     """Return the policies in files that lead to no cluster, neither as they stand nor rendered.
 
     One beside a kustomization is a part of that, and one in the directory of another cluster is that cluster's.
     """
     told = {each.name for own in within for each, _ in own}
-    told |= {gate.policy for state in states for each in state.found.values() for gate in policies.rendered(each)}
+    told |= {
+        gate.policy
+        for state in states
+        for each in state.found.values()
+        for gate in policies.rendered(each)
+    }
     found = []
     others = {dirname(state.root) for state in states} - {""}
     for path in tree.manifests():
         content = tree.read(path) or b""
         if GROUP.encode() in content and not _is_taken(tree, path, others):
-            found += [each for item in window_policies(content) if (each := Written.of(path, item)).name not in told]
+            found += [
+                each
+                for item in window_policies(content)
+                if (each := Written.of(path, item)).name not in told
+            ]
     return found
 
 
 def _is_taken(tree: Checkout, path: str, others: set[str]) -> bool:
     above = dirname(path)
-    return kustomization_file(tree, above) is not None or any(above.startswith(f"{place}/") for place in others)
+    return kustomization_file(tree, above) is not None or any(
+        above.startswith(f"{place}/") for place in others
+    )
 
 
-def _cluster(state: _State, own: Sequence[tuple[Written, Kustomization]], loose: Sequence[Written]) -> Cluster:
+def _cluster(
+    state: _State, own: Sequence[tuple[Written, Kustomization]], loose: Sequence[Written]
+) -> Cluster:
     rendered = [gate for each in state.found.values() for gate in policies.rendered(each)]
     told = {gate.policy for gate in rendered}
     gates: list[Gate | None] = [*rendered]
@@ -347,7 +394,9 @@ def _cluster(state: _State, own: Sequence[tuple[Written, Kustomization]], loose:
             gates.append(each.gate(each.loaded.build_for, kustomization.objects, kustomization.key))
     every = list(state.known.values())
     for each in loose:
-        name = next((part for part in reversed(state.root.split("/")) if part in each.loaded.clusters), None)
+        name = next(
+            (part for part in reversed(state.root.split("/")) if part in each.loaded.clusters), None
+        )
         if name is not None or not each.loaded.clusters:
             gates.append(each.gate(name, every, None))
     return Cluster(state.name, state.root, state.found, tuple(gate for gate in gates if gate))

@@ -45,11 +45,17 @@ class Object:
     @property
     def ref(self) -> ResourceRef:
         """The object as a result names it."""
-        return ResourceRef(api_version=self.api_version, kind=self.kind, name=self.name, namespace=self.namespace)
+        return ResourceRef(
+            api_version=self.api_version, kind=self.kind, name=self.name, namespace=self.namespace
+        )
 
     def __str__(self) -> str:
         """Name it as `Kustomization flux-system/apps`."""
-        return f"{self.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind} {self.name}"
+        return (
+            f"{self.kind} {self.namespace}/{self.name}"
+            if self.namespace
+            else f"{self.kind} {self.name}"
+        )
 
     def get(self, *path: str | int) -> Value:
         """Give the value of a field, None where there is none or the object cannot be read."""
@@ -66,7 +72,9 @@ class Object:
     def parts(self, *path: str | int) -> Iterator[dict[str, Value]]:
         """Yield those entries of a list that are mappings."""
         found = self.get(*path)
-        return (entry for entry in (found if isinstance(found, list) else ()) if isinstance(entry, dict))
+        return (
+            entry for entry in (found if isinstance(found, list) else ()) if isinstance(entry, dict)
+        )
 
     def note(self, key: str) -> str | None:
         """Give an annotation, or else a label, of that key."""
@@ -122,7 +130,9 @@ class Kustomization:
         """The keys of those it waits for, but for those that an expression of its own tells whether they are ready."""
         entries = self.own.parts("spec", "dependsOn") if self.own else ()
         waited = [entry for entry in entries if not entry.get("readyExpr")]
-        return tuple(f"{entry.get('namespace') or self.namespace}/{entry.get('name')}" for entry in waited)
+        return tuple(
+            f"{entry.get('namespace') or self.namespace}/{entry.get('name')}" for entry in waited
+        )
 
     def __str__(self) -> str:
         """Name it as `Kustomization flux-system/apps`."""
@@ -154,7 +164,9 @@ class Gate:
     @cached_property
     def identities(self) -> frozenset[Identity]:
         """What it gates."""
-        return frozenset((target.group, target.kind, target.namespace, target.name) for target in self.targets)
+        return frozenset(
+            (target.group, target.kind, target.namespace, target.name) for target in self.targets
+        )
 
 
 @dataclass(frozen=True)

@@ -50,8 +50,12 @@ def _headed(item: KubeObject, directory: str) -> Object:
     names = dict(_NAME.findall(block[1])) if block else {}
     words = (root.get(b"apiVersion", b""), root.get(b"kind", b""))
     plain = all(map(_WORD.match, words)) and b"name" in names and block is not None
-    if not plain or (b"namespace" not in names and b"\n  namespace:" in b"\n" + (block[1] if block else b"")):
-        return Object(item, item.api_version, item.kind, item.namespace, item.name, directory=directory)
+    if not plain or (
+        b"namespace" not in names and b"\n  namespace:" in b"\n" + (block[1] if block else b"")
+    ):
+        return Object(
+            item, item.api_version, item.kind, item.namespace, item.name, directory=directory
+        )
     api_version, kind, namespace, name = (
         part.decode() for part in (*words, names.get(b"namespace", b""), names[b"name"])
     )
@@ -66,7 +70,12 @@ def substituted(found: Object, values: Variables, *, complete: bool) -> Object:
     item = KubeObject.parse(substitution.substitute(text, values, complete=complete).encode())
     try:
         return replace(
-            found, item=item, api_version=item.api_version, kind=item.kind, namespace=item.namespace, name=item.name
+            found,
+            item=item,
+            api_version=item.api_version,
+            kind=item.kind,
+            namespace=item.namespace,
+            name=item.name,
         )
     except InputError:
         return found

@@ -13,7 +13,11 @@ def place(tree: Checkout, item: Object) -> tuple[str, KubeObject | None]:
         return place(tree, item.made_by)
     file = item.file or _origin(tree, item)
     found = [each for each in _documents(tree, file) if each.kind == item.kind]
-    exact = [each for each in found if item.file and each.source.count(b"\n", 0, each.start) == item.first]
+    exact = [
+        each
+        for each in found
+        if item.file and each.source.count(b"\n", 0, each.start) == item.first
+    ]
     named = [each for each in found if each.name == item.name]
     near = [each for each in found if each.name and each.name in item.name]
     return file, next(iter([*exact, *named, *near, *found]), None)

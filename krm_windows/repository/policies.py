@@ -47,7 +47,9 @@ class Written:
             return None
         waits = policy.spec.first_apply == "Wait"
         held = policy.spec.admission_policy == "Enabled"
-        return Gate(self.name, tuple(_targets(policy, objects)), self.place, TARGETS, by, waits, held)
+        return Gate(
+            self.name, tuple(_targets(policy, objects)), self.place, TARGETS, by, waits, held
+        )
 
     def faulty(self) -> Notice:
         """Say that it is wrong."""
@@ -57,16 +59,28 @@ class Written:
 
 def _targets(policy: WindowPolicy, objects: Iterable[Object]) -> Iterator[Target]:
     wanted = kinds(policy)
-    resources = [Resource(o.item, o.api_version, o.kind, o.namespace, o.name) for o in objects if o.kind in wanted]
+    resources = [
+        Resource(o.item, o.api_version, o.kind, o.namespace, o.name)
+        for o in objects
+        if o.kind in wanted
+    ]
     seen = inventory.Inventory(tuple(resources), visible=True)
     for index, selector in enumerate(policy.spec.targets):
-        yield from select(selector, f"{TARGETS}[{index}]", policy.metadata.namespace, seen).targets()
+        yield from select(
+            selector, f"{TARGETS}[{index}]", policy.metadata.namespace, seen
+        ).targets()
 
 
 def rendered(kustomization: Kustomization) -> Iterator[Gate]:
     """Yield the policies whose output a Kustomization applies, by their timetables, or else by their rights."""
-    ours = [item for item in kustomization.objects if item.item.mentions(POLICY) and item.note(POLICY)]
-    gates = [gate for item in ours if item.kind == "ConfigMap" and (gate := _timetabled(item, kustomization.key))]
+    ours = [
+        item for item in kustomization.objects if item.item.mentions(POLICY) and item.note(POLICY)
+    ]
+    gates = [
+        gate
+        for item in ours
+        if item.kind == "ConfigMap" and (gate := _timetabled(item, kustomization.key))
+    ]
     yield from gates
     told = {gate.place.note(POLICY) for gate in gates}
     granted: dict[str, list[Object]] = {}
@@ -83,15 +97,21 @@ def _timetabled(item: Object, by: str) -> Gate | None:
         found = timetable.load(item.text("data", TIMETABLE))
     except (ValueError, TypeError, LookupError):
         return None
-    return Gate(found.policy, found.targets, item, f"data.{TIMETABLE}", by, found.first_apply == "Wait")
+    return Gate(
+        found.policy, found.targets, item, f"data.{TIMETABLE}", by, found.first_apply == "Wait"
+    )
 
 
 def _granted(role: Object) -> Iterator[Target]:
     """Yield the objects that a Role of ours lets the gate turn."""
     rows = {(row.group, row.resource): row for row in TABLE}
     for rule in role.parts("rules"):
-        groups, resources, names = (rule.get(key) for key in ("apiGroups", "resources", "resourceNames"))
-        if not (isinstance(groups, list) and isinstance(resources, list) and isinstance(names, list)):
+        groups, resources, names = (
+            rule.get(key) for key in ("apiGroups", "resources", "resourceNames")
+        )
+        if not (
+            isinstance(groups, list) and isinstance(resources, list) and isinstance(names, list)
+        ):
             continue
         row = rows.get((str(groups[0]), str(resources[0])))
         if row is not None:

@@ -116,7 +116,9 @@ class _Making:
             return
         made = KubeObject.from_value(content)
         try:
-            found = Object(made, made.api_version, made.kind, made.namespace, made.name, made_by=self.item)
+            found = Object(
+                made, made.api_version, made.kind, made.namespace, made.name, made_by=self.item
+            )
         except InputError:
             return
         if is_one_of_many and found.note(_RECONCILE) == _DISABLED:
@@ -134,7 +136,9 @@ class _Making:
         """Return a part of a template with its inputs put in, which may make a number or a truth value of a text."""
         self._spend(1)
         if isinstance(part, dict):
-            return {self._text(key, inputs): self._filled(entry, inputs) for key, entry in part.items()}
+            return {
+                self._text(key, inputs): self._filled(entry, inputs) for key, entry in part.items()
+            }
         if isinstance(part, list):
             return [self._filled(entry, inputs) for entry in part]
         if not isinstance(part, str):

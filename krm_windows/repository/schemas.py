@@ -18,11 +18,22 @@ _NAME = "krm-windows-no-schema.json"
 _PATCHES = ("patches", "patchesStrategicMerge")
 # Whatever else may ask for a schema, or have a schema of its own.
 _SCHEMATIC = frozenset(
-    {FIELD, "crds", "configurations", "generators", "transformers", "validators", "replacements", "vars"}
+    {
+        FIELD,
+        "crds",
+        "configurations",
+        "generators",
+        "transformers",
+        "validators",
+        "replacements",
+        "vars",
+    }
 )
 _GROUP = "toolkit.fluxcd.io/"
 # Flux' kinds, none of which Kubernetes has too: whatever a target of this kind selects is Flux'.
-_KINDS = frozenset({"Bucket", "GitRepository", "HelmChart", "HelmRelease", "HelmRepository", "OCIRepository"})
+_KINDS = frozenset(
+    {"Bucket", "GitRepository", "HelmChart", "HelmRelease", "HelmRepository", "OCIRepository"}
+)
 _OWN = "Kustomization"
 
 
@@ -32,7 +43,9 @@ def spared(closure: Closure) -> str | None:
     if any(fields.get(name) for _, fields in every for name in _SCHEMATIC):
         return None
     patches = [(file, patch) for file, fields in every for patch in _patches(fields)]
-    if not patches or not all(_is_known(closure, dirname(file) or ".", patch) for file, patch in patches):
+    if not patches or not all(
+        _is_known(closure, dirname(file) or ".", patch) for file, patch in patches
+    ):
         return None
     return joined(closure.directory, _NAME)
 

@@ -21,10 +21,15 @@ Variables = tuple[tuple[str, str], ...]
 
 def sources(own: Object) -> list[tuple[str, str]]:
     """Return kind and name of what a Kustomization takes variables from."""
-    return [(str(entry.get("kind")), str(entry.get("name"))) for entry in own.parts(*_FIELD, "substituteFrom")]
+    return [
+        (str(entry.get("kind")), str(entry.get("name")))
+        for entry in own.parts(*_FIELD, "substituteFrom")
+    ]
 
 
-def variables(own: Object, known: Callable[[str], Mapping[str, str] | None]) -> tuple[Variables, bool] | None:
+def variables(
+    own: Object, known: Callable[[str], Mapping[str, str] | None]
+) -> tuple[Variables, bool] | None:
     """Return a Kustomization's variables and whether they are all; None where it replaces nothing.
 
     `known` gives the data of a ConfigMap in its namespace, None for one that is not in Git.
@@ -59,7 +64,9 @@ def substitute(text: str, values: Variables, *, complete: bool) -> str:
         meant = known.get(name) or default or ""
         left -= len(meant)
         if left < 0:
-            raise InputError(f"its variables come to more than {LARGEST} characters, which no cluster takes")
+            raise InputError(
+                f"its variables come to more than {LARGEST} characters, which no cluster takes"
+            )
         return meant
 
     return _VARIABLE.sub(replaced, text)

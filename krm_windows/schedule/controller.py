@@ -152,7 +152,9 @@ def _units(recurrence: Recurrence, clock: _Clock) -> tuple[_Unit, ...]:
         _Unit(
             lambda local: local.minute in recurrence.minutes,
             lambda time: clock.at(time.utc.replace(second=0)),
-            lambda time: clock.later(time, _MINUTE, _distance(time.local.minute, recurrence.minutes, 60)),
+            lambda time: clock.later(
+                time, _MINUTE, _distance(time.local.minute, recurrence.minutes, 60)
+            ),
             lambda local: local.minute == 0,
         ),
         _Unit(

@@ -44,7 +44,13 @@ class Bounds:
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 WEEKDAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
-FIELDS = (Bounds(0, 59), Bounds(0, 23), Bounds(1, 31), Bounds(1, 12, _MONTHS), Bounds(0, 6, WEEKDAYS))
+FIELDS = (
+    Bounds(0, 59),
+    Bounds(0, 23),
+    Bounds(1, 31),
+    Bounds(1, 12, _MONTHS),
+    Bounds(0, 6, WEEKDAYS),
+)
 _DESCRIPTORS = {
     "@yearly": "0 0 1 1 *",
     "@annually": "0 0 1 1 *",
@@ -56,7 +62,11 @@ _DESCRIPTORS = {
 }
 
 # Go's `unicode.IsSpace`; Python's own idea of a blank adds the control characters 1C to 1F.
-_BLANK = "\t\n\v\f\r \x85\xa0\u1680" + "".join(map(chr, range(0x2000, 0x200B))) + "\u2028\u2029\u202f\u205f\u3000"
+_BLANK = (
+    "\t\n\v\f\r \x85\xa0\u1680"
+    + "".join(map(chr, range(0x2000, 0x200B)))
+    + "\u2028\u2029\u202f\u205f\u3000"
+)
 _WORD = re.compile(f"[^{_BLANK}]+")
 _ZONE = re.compile(r"(?:CRON_)?TZ=([^ ]*)( .*)?", re.DOTALL)
 _INTEGER = re.compile(r"([+-]?)([0-9]+)")

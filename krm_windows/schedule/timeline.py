@@ -50,7 +50,9 @@ def timeline(timetable: Timetable, start: datetime, until: datetime) -> Iterator
         yield run.until(until)
 
 
-def openings(timetable: Timetable, start: datetime, until: datetime) -> Iterator[tuple[datetime, datetime]]:
+def openings(
+    timetable: Timetable, start: datetime, until: datetime
+) -> Iterator[tuple[datetime, datetime]]:
     """Yield the open segments of `timeline` alone, by beginning and end: to name the rules takes long."""
     start, until = start.astimezone(UTC), until.astimezone(UTC)
     days = Days(timetable, timetable.zone)

@@ -78,9 +78,13 @@ def _parse(content: bytes) -> ZoneData:
     for offset, _, letter in struct.iter_unpack(">lBB", content[at:names_at]):
         name = content[names_at + letter :].partition(b"\0")[0].decode("ascii")
         clocks.append(Clock(timedelta(seconds=offset), name))
-    footer = content[names_at + letters + 12 * leaps + walls + utc_flags :].strip(b"\n").decode("ascii")
+    footer = (
+        content[names_at + letters + 12 * leaps + walls + utc_flags :].strip(b"\n").decode("ascii")
+    )
     moments = [_EPOCH + timedelta(seconds=max(second, -(2**35))) for second in seconds]
-    listed = [Transition(moment, clocks[index]) for moment, index in zip(moments, indices, strict=True)]
+    listed = [
+        Transition(moment, clocks[index]) for moment, index in zip(moments, indices, strict=True)
+    ]
     return ZoneData(clocks[0], tuple(listed), footer)
 
 

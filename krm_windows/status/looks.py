@@ -20,8 +20,14 @@ class Look:
 
 def last(things: Sequence[Thing], label: str) -> Look | None:
     """Return the newest look of the policy whose objects carry a label, None where there was none yet."""
-    ours = (thing for thing in things if dig(thing, "metadata", "labels", POLICY) == label and not _is_hook(thing))
-    return max((look for thing in ours for look in _looks(thing)), key=lambda look: look.at, default=None)
+    ours = (
+        thing
+        for thing in things
+        if dig(thing, "metadata", "labels", POLICY) == label and not _is_hook(thing)
+    )
+    return max(
+        (look for thing in ours for look in _looks(thing)), key=lambda look: look.at, default=None
+    )
 
 
 def _is_hook(thing: Thing) -> bool:
@@ -43,5 +49,9 @@ def _looks(thing: Thing) -> Iterator[Look]:
     for condition in conditions if isinstance(conditions, list) else ():
         at = dig(condition, "lastTransitionTime")
         kind = dig(condition, "type")
-        if kind in ("Complete", "Failed") and dig(condition, "status") == "True" and isinstance(at, str):
+        if (
+            kind in ("Complete", "Failed")
+            and dig(condition, "status") == "True"
+            and isinstance(at, str)
+        ):
             yield Look(datetime.fromisoformat(at), succeeded=kind == "Complete", name=name)

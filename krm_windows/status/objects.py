@@ -25,7 +25,9 @@ def queries(policy: WindowPolicy) -> Iterator[Query]:
     home = policy.metadata.namespace
     for selector in (*policy.spec.targets, *policy.spec.released):
         found = targets.select(selector, "", home, Inventory((), visible=False))
-        resource = ".".join(part for part in (found.row.resource, found.version, found.row.group) if part)
+        resource = ".".join(
+            part for part in (found.row.resource, found.version, found.row.group) if part
+        )
         if selector.match_labels:
             yield Query(resource, found.namespace, labels=selector.match_labels)
         else:
@@ -66,9 +68,16 @@ def _objects(value: object) -> list[Thing]:
     if not isinstance(value, dict) or "kind" not in value:
         raise ValueError("holds something else than objects of Kubernetes")
     items = value.get("items")
-    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else [value]
+    return (
+        [item for item in items if isinstance(item, dict)] if isinstance(items, list) else [value]
+    )
 
 
 def _address(thing: Thing) -> Address:
     group = group_of(str(thing.get("apiVersion")))
-    return group, str(thing.get("kind")), str(dig(thing, "metadata", "namespace")), str(dig(thing, "metadata", "name"))
+    return (
+        group,
+        str(thing.get("kind")),
+        str(dig(thing, "metadata", "namespace")),
+        str(dig(thing, "metadata", "name")),
+    )

@@ -19,7 +19,9 @@ def status(report: Report, at: datetime) -> Record:
         "timeZone": tz.key,
         "at": stamp(at, tz),
         "wanted": records.state(report.decision, tz),
-        "lastLook": {"at": stamp(look.at, tz), "succeeded": look.succeeded, "by": look.name} if look else None,
+        "lastLook": {"at": stamp(look.at, tz), "succeeded": look.succeeded, "by": look.name}
+        if look
+        else None,
         "asWanted": report.as_wanted,
         "stopped": report.stopped,
         "zoneData": report.zone_data or None,
@@ -29,7 +31,12 @@ def status(report: Report, at: datetime) -> Record:
 
 
 def _trouble(trouble: Trouble, tz: tzinfo) -> Record:
-    return {"at": stamp(trouble.at, tz), "cause": trouble.cause, "by": trouble.by, "message": trouble.words}
+    return {
+        "at": stamp(trouble.at, tz),
+        "cause": trouble.cause,
+        "by": trouble.by,
+        "message": trouble.words,
+    }
 
 
 def _target(row: Row, tz: tzinfo) -> Record:

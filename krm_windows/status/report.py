@@ -73,15 +73,23 @@ class Report:
         return self.look is None or not self.look.succeeded or at - self.look.at > 2 * interval
 
 
-def report(version: Version, things: Sequence[Thing], at: datetime, *, has_asked: bool = False) -> Report:
+def report(
+    version: Version, things: Sequence[Thing], at: datetime, *, has_asked: bool = False
+) -> Report:
     """Judge the objects of a cluster by a policy, at an aware instant.
 
     `has_asked`: whether its CronJobs would be among the objects; else they are judged where any CronJob is.
     """
     timetable = version.timetable
-    judge = _Judge(timetable, decide(timetable, at), at, looks=version.policy.spec.actuator.type == "Gate")
+    judge = _Judge(
+        timetable, decide(timetable, at), at, looks=version.policy.spec.actuator.type == "Gate"
+    )
     look = last(things, names.label(timetable.policy))
-    own = [names.cron_job(version.plan, each) for each in version.plan.wake_ups] if version.plan else []
+    own = (
+        [names.cron_job(version.plan, each) for each in version.plan.wake_ups]
+        if version.plan
+        else []
+    )
     is_known = has_asked or any(thing.get("kind") == "CronJob" for thing in things)
     return Report(
         timetable,
@@ -89,14 +97,19 @@ def report(version: Version, things: Sequence[Thing], at: datetime, *, has_asked
         look,
         tuple(judge.rows(by_address(things))),
         tuple(_stopped(own, version.policy.metadata.namespace, things)) if is_known else (),
-        newest(things, names.label(timetable.policy), own, look.at if look and look.succeeded else None),
+        newest(
+            things, names.label(timetable.policy), own, look.at if look and look.succeeded else None
+        ),
     )
 
 
 def _stopped(own: Sequence[str], namespace: str, things: Sequence[Thing]) -> Iterator[str]:
     """Yield what is wrong with each CronJob that the policy has: without them nobody opens or closes."""
     cron_jobs = [thing for thing in things if thing.get("kind") == "CronJob"]
-    found = {(dig(thing, "metadata", "namespace"), dig(thing, "metadata", "name")): thing for thing in cron_jobs}
+    found = {
+        (dig(thing, "metadata", "namespace"), dig(thing, "metadata", "name")): thing
+        for thing in cron_jobs
+    }
     for name in own:
         thing = found.get((namespace, name))
         if thing is None:
@@ -116,7 +129,11 @@ class _Judge:
         """Yield a row for every target, and for each of those that are only to be opened where it exists."""
         for target in self.timetable.targets:
             thing = find(things, target)
-            yield self._row(target, thing) if thing else Row(target, "missing", self._wanted(target), as_wanted=False)
+            yield (
+                self._row(target, thing)
+                if thing
+                else Row(target, "missing", self._wanted(target), as_wanted=False)
+            )
         for target in self.timetable.released:
             if thing := find(things, target):
                 yield self._row(target, thing)

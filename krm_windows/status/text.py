@@ -31,7 +31,10 @@ def lines(report: Report, at: datetime) -> Iterator[tuple[str, bool]]:
         yield escape.line(report.zone_data), False
     trouble = report.trouble
     if trouble:
-        yield escape.line(f"since the last look that succeeded: {trouble.by}: {trouble.words}"), True
+        yield (
+            escape.line(f"since the last look that succeeded: {trouble.by}: {trouble.words}"),
+            True,
+        )
 
 
 def _table(report: Report, at: datetime) -> Iterator[tuple[str, bool]]:
@@ -42,13 +45,20 @@ def _table(report: Report, at: datetime) -> Iterator[tuple[str, bool]]:
     widths = [max(len(row[i]) for row in rows) + _GAP for i in range(len(_HEAD))]
     shut = [False, *(not row.as_wanted for row in report.rows)]
     for row, alarming in zip(rows, shut, strict=True):
-        yield "".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip(), alarming
+        yield (
+            "".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip(),
+            alarming,
+        )
 
 
 def _cells(report: Report, row: Row, at: datetime) -> tuple[str, ...]:
     tz = report.timetable.zone
     by = row.suspension
-    edges = (by.since, by.until) if by else (report.decision.since if report.decision.open else None, None)
+    edges = (
+        (by.since, by.until)
+        if by
+        else (report.decision.since if report.decision.open else None, None)
+    )
     since, until = (shown(edge, tz) if edge else "" for edge in edges)
     decision = report.decision
     verb = "closes" if decision.open else "opens"

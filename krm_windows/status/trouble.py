@@ -14,9 +14,13 @@ FAILED = "failed"
 # What the API server, kubelet and controllers write, and what it means; the first that fits.
 _CAUSES = {
     re.compile(r"exceeded quota|failed quota|must specify (limits|requests)"): "quota",
-    re.compile(r"(minimum|maximum) \S+ usage|limit to request ratio|must be less than or equal to"): "limit range",
+    re.compile(
+        r"(minimum|maximum) \S+ usage|limit to request ratio|must be less than or equal to"
+    ): "limit range",
     re.compile(r"violates PodSecurity"): "Pod Security",
-    re.compile(r"admission webhook|ValidatingAdmissionPolicy|denied the request|failed calling webhook"): "admission",
+    re.compile(
+        r"admission webhook|ValidatingAdmissionPolicy|denied the request|failed calling webhook"
+    ): "admission",
     re.compile(r'serviceaccount "[^"]*" not found'): "account",
     re.compile(r"ImagePull|ErrImage|InvalidImageName|[Ff]ailed to pull|pulling image"): "image",
     re.compile(r"Unschedulable|FailedScheduling"): "no node",
@@ -43,7 +47,9 @@ class Trouble:
     """Whether it is told by what is close to the cause: a Pod or an Event, not the Job that ended for it."""
 
 
-def newest(things: Sequence[Thing], label: str, names: Iterable[str], after: datetime | None) -> Trouble | None:
+def newest(
+    things: Sequence[Thing], label: str, names: Iterable[str], after: datetime | None
+) -> Trouble | None:
     """Return the newest trouble of a policy after an instant (None: at any time), what is close to the cause first.
 
     `label` is what its objects carry, `names` are those of its CronJobs: Events have no labels.
@@ -66,7 +72,9 @@ def _of_jobs(things: Iterable[Thing]) -> Iterator[Trouble]:
             has_failed = dig(condition, "type") == "Failed" and dig(condition, "status") == "True"
             if thing.get("kind") == "Job" and has_failed:
                 reason, message = dig(condition, "reason"), dig(condition, "message")
-                yield _trouble(thing, dig(condition, "lastTransitionTime"), reason, message, is_close=False)
+                yield _trouble(
+                    thing, dig(condition, "lastTransitionTime"), reason, message, is_close=False
+                )
 
 
 def _of_pods(things: Iterable[Thing]) -> Iterator[Trouble]:
@@ -78,26 +86,47 @@ def _of_pods(things: Iterable[Thing]) -> Iterator[Trouble]:
             if dig(condition, "type") == "PodScheduled" and dig(condition, "status") == "False":
                 yield _trouble(thing, at, dig(condition, "reason"), dig(condition, "message"))
         for container in _list(thing, "status", "containerStatuses"):
-            waiting, ended = dig(container, "state", "waiting"), dig(container, "state", "terminated")
+            waiting, ended = (
+                dig(container, "state", "waiting"),
+                dig(container, "state", "terminated"),
+            )
             if dig(waiting, "reason") not in (None, "ContainerCreating", "PodInitializing"):
                 yield _trouble(thing, at, dig(waiting, "reason"), dig(waiting, "message"))
             if dig(ended, "reason") == "OOMKilled":
-                yield _trouble(thing, dig(ended, "finishedAt"), "OOMKilled", "it took more memory than its limit")
+                yield _trouble(
+                    thing,
+                    dig(ended, "finishedAt"),
+                    "OOMKilled",
+                    "it took more memory than its limit",
+                )
         if isinstance(dig(thing, "status", "reason"), str):
-            yield _trouble(thing, at, dig(thing, "status", "reason"), dig(thing, "status", "message"))
+            yield _trouble(
+                thing, at, dig(thing, "status", "reason"), dig(thing, "status", "message")
+            )
 
 
 def _of_events(things: Iterable[Thing], names: Collection[str]) -> Iterator[Trouble]:
     """Yield the warnings about CronJobs, their Jobs and the Jobs' Pods, which may be gone."""
     for thing in things:
         about = dig(thing, "involvedObject", "name")
-        if thing.get("kind") != "Event" or dig(thing, "type") != "Warning" or not isinstance(about, str):
+        if (
+            thing.get("kind") != "Event"
+            or dig(thing, "type") != "Warning"
+            or not isinstance(about, str)
+        ):
             continue
         is_look = dig(thing, "involvedObject", "kind") in ("CronJob", "Job", "Pod")
         if is_look and _is_run(about, names):
-            times = (thing.get("lastTimestamp"), thing.get("eventTime"), dig(thing, "metadata", "creationTimestamp"))
+            times = (
+                thing.get("lastTimestamp"),
+                thing.get("eventTime"),
+                dig(thing, "metadata", "creationTimestamp"),
+            )
             at = next((time for time in times if time), None)
-            whom: Thing = {"kind": dig(thing, "involvedObject", "kind"), "metadata": {"name": about}}
+            whom: Thing = {
+                "kind": dig(thing, "involvedObject", "kind"),
+                "metadata": {"name": about},
+            }
             yield _trouble(whom, at, thing.get("reason"), thing.get("message"))
 
 
@@ -106,10 +135,18 @@ def _is_run(about: str, names: Collection[str]) -> bool:
     return any(about.startswith(name) and _RUN.fullmatch(about, len(name)) for name in names)
 
 
-def _trouble(thing: Thing, at: object, reason: object, message: object, *, is_close: bool = True) -> Trouble:
+def _trouble(
+    thing: Thing, at: object, reason: object, message: object, *, is_close: bool = True
+) -> Trouble:
     words = ": ".join(str(part) for part in (reason, message) if part) or FAILED
     cause = next((cause for pattern, cause in _CAUSES.items() if pattern.search(words)), FAILED)
-    return Trouble(_instant(at), cause, f"{thing.get('kind')} {dig(thing, 'metadata', 'name')}", words, is_close)
+    return Trouble(
+        _instant(at),
+        cause,
+        f"{thing.get('kind')} {dig(thing, 'metadata', 'name')}",
+        words,
+        is_close,
+    )
 
 
 def _instant(text: object) -> datetime:

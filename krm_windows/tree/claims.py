@@ -37,7 +37,10 @@ def _parsed(path: str, content: bytes) -> KubeObject:
 
 def _by_rights(items: Mapping[str, KubeObject]) -> Iterator[Claim]:
     kinds = {item.kind for item in items.values()}
-    runs = any(item.kind == "CronJob" and item.get("spec", "suspend") is not True for item in items.values())
+    runs = any(
+        item.kind == "CronJob" and item.get("spec", "suspend") is not True
+        for item in items.values()
+    )
     if "ConfigMap" in kinds or not runs:
         return
     for path, item in items.items():

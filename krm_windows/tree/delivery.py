@@ -11,7 +11,12 @@ from krm_windows.krm import InputError, KubeObject
 from krm_windows.tree import flat
 from krm_windows.tree.fleet import CLUSTERS, DELIVERY, Part, directory
 
-_REQUIRED = (("metadata", "name"), ("metadata", "namespace"), ("spec", "interval"), ("spec", "sourceRef", "name"))
+_REQUIRED = (
+    ("metadata", "name"),
+    ("metadata", "namespace"),
+    ("spec", "interval"),
+    ("spec", "sourceRef", "name"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +29,9 @@ class Template:
     def of(cls, item: KubeObject) -> "Template":
         """Take a template; raises InputError where it is of another kind, or lacks what Flux requires."""
         if (group_of(item.api_version), item.kind) != (gateable.KUSTOMIZE, "Kustomization"):
-            raise InputError(f"must be a Kustomization of {gateable.KUSTOMIZE}, found {item.api_version} {item.kind}")
+            raise InputError(
+                f"must be a Kustomization of {gateable.KUSTOMIZE}, found {item.api_version} {item.kind}"
+            )
         for path in _REQUIRED:
             if not item.get(*path):
                 raise InputError(f"must say {'.'.join(path)}")
@@ -43,4 +50,7 @@ class Template:
         spec = self.item.get("spec")
         prefix = PurePosixPath(str(self.item.get("spec", "path") or "."))
         path = f"./{prefix / directory(cluster)}"
-        return {**whole, "spec": {"prune": True, **(spec if isinstance(spec, dict) else {}), "path": path}}
+        return {
+            **whole,
+            "spec": {"prune": True, **(spec if isinstance(spec, dict) else {}), "path": path},
+        }

@@ -32,7 +32,11 @@ def files(policy: str, manifests: Iterable[Manifest]) -> dict[str, bytes]:
 
 def named(manifests: Iterable[Manifest]) -> dict[str, Manifest]:
     """Return objects by the names of their files."""
-    return {file_name(kind, name): manifest for manifest in manifests for kind, _, name in [emit.identity(manifest)]}
+    return {
+        file_name(kind, name): manifest
+        for manifest in manifests
+        for kind, _, name in [emit.identity(manifest)]
+    }
 
 
 def kustomization(resources: Iterable[str]) -> dict[str, object]:

@@ -57,7 +57,9 @@ def base(part: Part) -> dict[str, bytes]:
     return {f"{WINDOW}/{part.slug}/{name}": content for name, content in files.items()}
 
 
-def overlays(cluster: str, parts: Sequence[Part], bases: Mapping[str, Sequence[Manifest]]) -> dict[str, bytes]:
+def overlays(
+    cluster: str, parts: Sequence[Part], bases: Mapping[str, Sequence[Manifest]]
+) -> dict[str, bytes]:
     """Return the files of a cluster as patches of the bases, which are named by slug, by path."""
     resources, patches, files = [], [], {}
     for part in parts:
@@ -65,7 +67,9 @@ def overlays(cluster: str, parts: Sequence[Part], bases: Mapping[str, Sequence[M
         named = {_in(part, name): manifest for name, manifest in own.items()}
         resources += [f"{_TO_BASE}/{part.slug}", *named]
         patches += changes
-        files.update({name: flat.content(part.plan.policy, manifest) for name, manifest in named.items()})
+        files.update(
+            {name: flat.content(part.plan.policy, manifest) for name, manifest in named.items()}
+        )
     whole = {**flat.kustomization(resources), "patches": patches}
     return _placed(cluster, {**files, KUSTOMIZATION: flat.content(_names(parts), whole)})
 

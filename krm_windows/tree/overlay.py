@@ -28,19 +28,33 @@ def _waiting(plan: Plan, manifest: Manifest) -> Manifest:
     metadata, spec = manifest["metadata"], manifest.get("spec", {})
     match manifest["kind"]:
         case "CronJob":
-            annotations = {key: text for key, text in metadata["annotations"].items() if key != WINDOW}
+            annotations = {
+                key: text for key, text in metadata["annotations"].items() if key != WINDOW
+            }
             timeless = {key: value for key, value in spec.items() if key != "timeZone"}
-            return {**manifest, "metadata": {**metadata, "annotations": annotations}, "spec": {**timeless, **_NEVER}}
+            return {
+                **manifest,
+                "metadata": {**metadata, "annotations": annotations},
+                "spec": {**timeless, **_NEVER},
+            }
         case "ConfigMap":
-            data = {key: text for key, text in manifest.get("data", {}).items() if key not in _TABLES}
+            data = {
+                key: text for key, text in manifest.get("data", {}).items() if key not in _TABLES
+            }
             return {**manifest, "data": data}
         case "Job":
             name = names.now(plan, PLACEHOLDER)
-            return {**manifest, "metadata": {**metadata, "name": name}, "spec": {"suspend": True, **spec}}
+            return {
+                **manifest,
+                "metadata": {**metadata, "name": name},
+                "spec": {"suspend": True, **spec},
+            }
     return manifest
 
 
-def cluster(based: Iterable[Manifest], wanted: Iterable[Manifest]) -> tuple[dict[str, Manifest], list[Object]]:
+def cluster(
+    based: Iterable[Manifest], wanted: Iterable[Manifest]
+) -> tuple[dict[str, Manifest], list[Object]]:
     """Return what makes the objects of a cluster of those of the base: objects by file, and entries of `patches`."""
     there = {_place(manifest): manifest for manifest in based}
     here = {_place(manifest): manifest for manifest in wanted}
@@ -71,7 +85,9 @@ def _change(there: Manifest, here: Manifest) -> Object | None:
     named: dict[str, object] = {"metadata": {**_named(here), **metadata}}
     # kustomize trims the end of a patch in line, so a text of several lines must not be its last.
     patch = _entry(here, changed | named if "data" in changed else named | changed)
-    return patch if there["metadata"]["name"] == here["metadata"]["name"] else patch | _renaming(there)
+    return (
+        patch if there["metadata"]["name"] == here["metadata"]["name"] else patch | _renaming(there)
+    )
 
 
 def _removal(manifest: Manifest) -> Object:
@@ -85,7 +101,11 @@ def _named(manifest: Manifest) -> dict[str, str]:
 
 
 def _entry(manifest: Manifest, patch: Object) -> dict[str, object]:
-    return {"patch": writer.render({"apiVersion": manifest["apiVersion"], "kind": manifest["kind"], **patch})}
+    return {
+        "patch": writer.render(
+            {"apiVersion": manifest["apiVersion"], "kind": manifest["kind"], **patch}
+        )
+    }
 
 
 def _renaming(there: Manifest) -> dict[str, object]:

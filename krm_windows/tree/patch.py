@@ -11,7 +11,9 @@ Object: TypeAlias = Mapping[str, object]
 
 DIRECTIVE = "$patch"
 # The lists among what we emit that Kubernetes merges by a key (k8s.io/api, patchMergeKey).
-_KEYED = frozenset({"containers", "imagePullSecrets", "matchConditions", "variables", "volumeMounts", "volumes"})
+_KEYED = frozenset(
+    {"containers", "imagePullSecrets", "matchConditions", "variables", "volumeMounts", "volumes"}
+)
 
 
 def difference(base: Object, wanted: Object) -> dict[str, object]:

@@ -21,17 +21,25 @@ def header(name: str) -> str:
     return f"# Split by krm-windows from ChangeClasses {name}: edit the base, not this file."
 
 
-def files(name: str, spec: Spec, partition: Partition, template: KubeObject | None) -> dict[str, bytes]:
+def files(
+    name: str, spec: Spec, partition: Partition, template: KubeObject | None
+) -> dict[str, bytes]:
     """Return the content of each file by its path; a class without a resource has none.
 
     `template` is the Flux Kustomization, whose path is that of the directory in which all of this stands.
     """
     trees = {declared.name: _tree(partition, declared) for declared in spec.classes}
     there = [declared for declared in spec.classes if trees[declared.name]]
-    found = {f"{of.name}/{file}": content for of in there for file, content in _listed(trees[of.name]).items()}
+    found = {
+        f"{of.name}/{file}": content
+        for of in there
+        for file, content in _listed(trees[of.name]).items()
+    }
     if template is not None and there:
         deliverers = [_delivered(template, declared, there) for declared in there]
-        found |= _listed({f"kustomization_{item.name}.yaml": _document(item) for item in deliverers})
+        found |= _listed(
+            {f"kustomization_{item.name}.yaml": _document(item) for item in deliverers}
+        )
     head = f"{header(name)}\n".encode()
     return {path: head + content for path, content in found.items()}
 
@@ -39,7 +47,8 @@ def files(name: str, spec: Spec, partition: Partition, template: KubeObject | No
 def _tree(partition: Partition, declared: ChangeClass) -> dict[str, bytes]:
     """Return the resources of a class in their order, as they came."""
     return {
-        file_name(placed.resource): _document(placed.resource.item.as_read()) for placed in partition.of(declared.name)
+        file_name(placed.resource): _document(placed.resource.item.as_read())
+        for placed in partition.of(declared.name)
     }
 
 
@@ -70,10 +79,14 @@ def _delivered(template: KubeObject, declared: ChangeClass, there: list[ChangeCl
     item.set_annotation(CHANGE_CLASS, declared.name)
     if declared.policy is not None:
         item.set_annotation(GOVERNED_BY, declared.policy)
-    item.set(f"{(path if isinstance(path, str) else '.').rstrip('/')}/{declared.name}", "spec", "path")
+    item.set(
+        f"{(path if isinstance(path, str) else '.').rstrip('/')}/{declared.name}", "spec", "path"
+    )
     names = [{"name": f"{template.name}-{earlier.name}"} for earlier in relied_on(declared, there)]
     if names:
-        item.set([*(depends_on if isinstance(depends_on, list) else []), *names], "spec", "dependsOn")
+        item.set(
+            [*(depends_on if isinstance(depends_on, list) else []), *names], "spec", "dependsOn"
+        )
     return item
 
 

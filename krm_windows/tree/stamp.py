@@ -29,7 +29,9 @@ def key(*parts: bytes) -> str:
 def program() -> bytes:
     """Return what stands for this program: a digest of its sources, whatever its version says."""
     sources = sorted(_sources(resources.files(krm_windows)))
-    return _digest([version("tzdata").encode(), *(part for source in sources for part in source)]).encode()
+    return _digest(
+        [version("tzdata").encode(), *(part for source in sources for part in source)]
+    ).encode()
 
 
 def seal(files: Mapping[str, bytes], place: str, key: str) -> dict[str, bytes]:
@@ -39,10 +41,15 @@ def seal(files: Mapping[str, bytes], place: str, key: str) -> dict[str, bytes]:
 
 def without(files: Mapping[str, bytes], place: str) -> dict[str, bytes]:
     """Return files without the stamp of the one at `place`: another release says the same under another."""
-    return {path: _LINE.sub(b"", content) if path == place else content for path, content in files.items()}
+    return {
+        path: _LINE.sub(b"", content) if path == place else content
+        for path, content in files.items()
+    }
 
 
-def settled(older: Mapping[str, bytes], files: Mapping[str, bytes], place: str) -> Mapping[str, bytes]:
+def settled(
+    older: Mapping[str, bytes], files: Mapping[str, bytes], place: str
+) -> Mapping[str, bytes]:
     """Return the older files where they differ from the new ones in the release of the zone data and the stamp alone.
 
     A release that changes nothing for the zones of a tree changes no file in it.
@@ -64,7 +71,9 @@ def is_fresh(files: Mapping[str, bytes], place: str, key: str) -> bool:
 
 
 def _stamp(files: Mapping[str, bytes], key: str) -> str:
-    return _digest([key.encode(), *(part for path in sorted(files) for part in (path.encode(), files[path]))])[:32]
+    return _digest(
+        [key.encode(), *(part for path in sorted(files) for part in (path.encode(), files[path]))]
+    )[:32]
 
 
 def _digest(parts: Iterable[bytes]) -> str:

@@ -30,7 +30,9 @@ class Budget:
             self._known.add(path)
             self._left -= size
         if self._left < 0:
-            raise WorkspaceError(f"{root}: holds more than {MOST_OF_ALL // _MIB} MiB to read, which is refused")
+            raise WorkspaceError(
+                f"{root}: holds more than {MOST_OF_ALL // _MIB} MiB to read, which is refused"
+            )
 
 
 def read_plain(root: str, steps: Sequence[str]) -> bytes | None:
@@ -73,4 +75,6 @@ def _content(descriptor: int, steps: Sequence[str]) -> bytes | None:
                 left -= len(part)  # it may grow while it is read
             if left > 0:
                 return b"".join(parts)
-    raise WorkspaceError(f"{'/'.join(steps)}: is larger than {MOST_OF_A_FILE // _MIB} MiB, so it is not read")
+    raise WorkspaceError(
+        f"{'/'.join(steps)}: is larger than {MOST_OF_A_FILE // _MIB} MiB, so it is not read"
+    )

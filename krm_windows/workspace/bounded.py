@@ -19,7 +19,9 @@ _CHUNK = 1 << 20
 
 def read_file(path: Path, *, most: int = MOST, patience: float = PATIENCE) -> bytes:
     """Return what a file or a pipe holds; raises WorkspaceError for a device, and for what is too large or endless."""
-    _refuse_others(path, path.stat().st_mode)  # before it is opened, as opening a device may do something
+    _refuse_others(
+        path, path.stat().st_mode
+    )  # before it is opened, as opening a device may do something
     # Without O_NONBLOCK the open of a pipe waits for whoever writes into it.
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(descriptor, "rb", buffering=0) as file:
@@ -71,7 +73,9 @@ def _piped(path: Path, descriptor: int, most: int, patience: float) -> bytes:
             continue
         found = poll.poll(max(ends - time.monotonic(), 0) * 1000)
         if not found:
-            raise WorkspaceError(f"{path}: is a pipe that has not come to its end within {patience:g} s")
+            raise WorkspaceError(
+                f"{path}: is a pipe that has not come to its end within {patience:g} s"
+            )
         begun = begun or bool(found[0][1] & select.POLLHUP)
 
 

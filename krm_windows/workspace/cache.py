@@ -55,12 +55,18 @@ class Cache:
     def read(self, name: str) -> bytes | None:
         """Return an entry; None where there is none, or one that was not written here."""
         try:
-            descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=self._descriptor)
+            descriptor = os.open(
+                name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=self._descriptor
+            )
         except OSError:
             return None
         with os.fdopen(descriptor, "rb") as file:
             found = os.fstat(descriptor)
-            if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid() or found.st_size > _MOST_OF_ONE:
+            if (
+                not stat.S_ISREG(found.st_mode)
+                or found.st_uid != os.geteuid()
+                or found.st_size > _MOST_OF_ONE
+            ):
                 return None
             code, content = file.read(_CODE_BYTES), file.read(_MOST_OF_ONE)
             if not hmac.compare_digest(code, self._code(name, content)):
@@ -121,7 +127,9 @@ def _private_directory(path: Path) -> int:
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     except OSError as error:
-        raise WorkspaceError(f"{path}: is no directory to keep builds in: {error.strerror}") from error
+        raise WorkspaceError(
+            f"{path}: is no directory to keep builds in: {error.strerror}"
+        ) from error
     try:
         _claim(descriptor, path, 0o700)
     except BaseException:
@@ -143,7 +151,9 @@ def _key(path: Path) -> bytes:
         _claim(descriptor, path, 0o600)
         key = file.read(_KEY_BYTES + 1)
     if len(key) != _KEY_BYTES:
-        raise WorkspaceError(f"{path}: must hold {_KEY_BYTES} bytes; remove it, and a new one is made")
+        raise WorkspaceError(
+            f"{path}: must hold {_KEY_BYTES} bytes; remove it, and a new one is made"
+        )
     return key
 
 
@@ -164,8 +174,12 @@ def _claim(descriptor: int, path: Path, mode: int) -> None:
     """Refuse what is another user's, or others could have written to; keep others from reading it."""
     found = os.fstat(descriptor)
     if found.st_uid != os.geteuid():
-        raise WorkspaceError(f"{path}: belongs to another user, so what it holds is not believed; name another place")
+        raise WorkspaceError(
+            f"{path}: belongs to another user, so what it holds is not believed; name another place"
+        )
     if found.st_mode & _OTHERS_MAY_WRITE:
-        raise WorkspaceError(f"{path}: others may write to it, so it is not believed; remove it, or name another place")
+        raise WorkspaceError(
+            f"{path}: others may write to it, so it is not believed; remove it, or name another place"
+        )
     if stat.S_IMODE(found.st_mode) != mode:
         os.fchmod(descriptor, mode)

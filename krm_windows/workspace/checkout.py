@@ -71,7 +71,9 @@ class Checkout:
             return None
         if stat.S_ISDIR(mode):
             return "is a hidden directory, which is not read" if _is_dotted(real) else None
-        return None if stat.S_ISREG(mode) else "is neither a file nor a directory, so it is not read"
+        return (
+            None if stat.S_ISREG(mode) else "is neither a file nor a directory, so it is not read"
+        )
 
     def names(self, path: str) -> list[str]:
         """Return what a directory holds, in order; nothing of one that lies outside."""

@@ -39,7 +39,9 @@ def create(path: Path, files: Mapping[str, bytes]) -> None:
 
 def _refuse_taken(path: Path) -> None:
     """Refuse a path at which something stands; an empty directory may."""
-    taken = WorkspaceError(f"{path} stands in the way: name a directory that does not exist or is empty")
+    taken = WorkspaceError(
+        f"{path} stands in the way: name a directory that does not exist or is empty"
+    )
     try:
         there = Directory.named(path)
     except NotADirectoryError:
@@ -64,5 +66,7 @@ def _move(above: Directory, temporary: str, name: str, path: Path) -> None:
         os.rename(temporary, name, src_dir_fd=above.descriptor, dst_dir_fd=above.descriptor)
     except OSError as error:
         if error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR, errno.EBUSY):
-            raise WorkspaceError(f"{path} stands in the way: another run has made it meanwhile") from None
+            raise WorkspaceError(
+                f"{path} stands in the way: another run has made it meanwhile"
+            ) from None
         raise

@@ -24,7 +24,9 @@ SUFFIX = ".krm-windows"
 MOST = 256 * 1024 * 1024
 """So many bytes of a file are read at most; it was written from here, or is none of ours."""
 _HEAD = 4096
-_READABLE = 200  # so much of a name goes into that of what lies beside it, as a name may have 255 bytes
+_READABLE = (
+    200  # so much of a name goes into that of what lies beside it, as a name may have 255 bytes
+)
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # Without O_NONBLOCK the open of a named pipe waits for whoever writes into it.
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -72,7 +74,10 @@ class Directory:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         """Close the descriptor, whatever happened."""
         self.close()
@@ -93,7 +98,9 @@ class Directory:
             except FileNotFoundError:
                 if not make:
                     raise
-        raise WorkspaceError(f"{self.path.joinpath(*steps)} is removed as often as it is made: is another run at work?")
+        raise WorkspaceError(
+            f"{self.path.joinpath(*steps)} is removed as often as it is made: is another run at work?"
+        )
 
     def found(self, steps: Sequence[str]) -> "Directory | None":
         """Open a directory below; None where there is none, or only one behind a link."""
@@ -183,7 +190,9 @@ class Directory:
         finally:
             os.close(descriptor)
 
-    def replace(self, name: str, content: bytes, *, lasting: bool = True, mode: int = 0o644) -> None:
+    def replace(
+        self, name: str, content: bytes, *, lasting: bool = True, mode: int = 0o644
+    ) -> None:
         """Put content at a name in one step (rename(2)), which takes the place of a link and does not follow it.
 
         Where it is not `lasting`, a failure of power may lose it, and leave an empty file.
@@ -199,7 +208,9 @@ class Directory:
                 os.unlink(temporary, dir_fd=self.descriptor)
             raise
 
-    def create(self, name: str, content: bytes, *, lasting: bool = False, mode: int = 0o644) -> None:
+    def create(
+        self, name: str, content: bytes, *, lasting: bool = False, mode: int = 0o644
+    ) -> None:
         """Write a file that is not there yet; raises FileExistsError where anything has the name."""
         check_name(name)
         with os.fdopen(os.open(name, _NEW, mode=0o600, dir_fd=self.descriptor), "wb") as file:

@@ -80,7 +80,9 @@ class Folder:
             return
         with inner:
             if inner.kind(last) is not None and inner.first_line(last) not in self.headers:
-                raise WorkspaceError(f"{inner.path / last} stands in the way: it was not written from here")
+                raise WorkspaceError(
+                    f"{inner.path / last} stands in the way: it was not written from here"
+                )
 
     def _read(self, directory: Directory) -> dict[str, bytes]:
         """Return the content of our files by name, in order."""
@@ -124,7 +126,11 @@ def first_lines(path: Path) -> frozenset[str]:
     if directory is None:
         return frozenset()
     with directory:
-        found = [directory.first_line(name) for name, is_directory in directory.entries() if not is_directory]
+        found = [
+            directory.first_line(name)
+            for name, is_directory in directory.entries()
+            if not is_directory
+        ]
     return frozenset(line for line in found if line is not None)
 
 
@@ -160,4 +166,6 @@ def put_program(folder: Path, path: PurePath, content: bytes) -> None:
 
 def folders(path: Path) -> list[str]:
     """Return the names of the directories in a directory, sorted; none where there is none."""
-    return sorted(found.name for found in (path.iterdir() if path.is_dir() else ()) if found.is_dir())
+    return sorted(
+        found.name for found in (path.iterdir() if path.is_dir() else ()) if found.is_dir()
+    )

@@ -40,7 +40,9 @@ def snapshot(directory: Path, ref: str, most: Most = MOST) -> Iterator[Path]:
 
 def _commit(git: Git, directory: Path, ref: str) -> str:
     """Return the name of the object of a commit."""
-    unknown = WorkspaceError(f"{directory}: {ref[:_REF]!r} names no commit of this repository (is it fetched?)")
+    unknown = WorkspaceError(
+        f"{directory}: {ref[:_REF]!r} names no commit of this repository (is it fetched?)"
+    )
     if not ref or len(ref) > _REF or "\n" in ref:
         raise unknown
     ended = git.run("rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
@@ -117,7 +119,9 @@ def _contents(git: Git, batch: Sequence[Entry]) -> Iterator[bytes]:
     for entry in batch:
         head, found, _ = printed[place : place + _HEAD].partition(b"\n")
         if not found or head.split() != [entry.blob.encode(), b"blob", str(entry.size).encode()]:
-            raise WorkspaceError(f"the entry {entry.path!r} of the commit has no content that git can read")
+            raise WorkspaceError(
+                f"the entry {entry.path!r} of the commit has no content that git can read"
+            )
         place += len(head) + 1
         yield printed[place : place + entry.size]
         place += entry.size + 1
@@ -126,7 +130,9 @@ def _contents(git: Git, batch: Sequence[Entry]) -> Iterator[bytes]:
 def _output(ended: Ended, directory: Path | None) -> bytes:
     if ended.code != 0:
         where = f"{directory}: " if directory else ""
-        raise WorkspaceError(f"{where}git cannot read the commit: {ended.last_line or f'it ended with {ended.code}'}")
+        raise WorkspaceError(
+            f"{where}git cannot read the commit: {ended.last_line or f'it ended with {ended.code}'}"
+        )
     return ended.output
 
 

@@ -31,7 +31,9 @@ class Layout:
 
     def owners(self) -> set[int]:
         """Return the user ids that the repository belongs to."""
-        return {os.lstat(path).st_uid for path in (self.top, self.top / ".git", self.own, self.common)}
+        return {
+            os.lstat(path).st_uid for path in (self.top, self.top / ".git", self.own, self.common)
+        }
 
 
 def find(directory: Path) -> Layout:
@@ -57,7 +59,9 @@ def _layout(top: Path) -> Layout:
         shared = own / "commondir"
         layout = Layout(top, own, _named(shared, "") if os.path.lexists(shared) else own)
     else:
-        raise WorkspaceError(f"{place}: must be a directory or a file; what it leads to is not looked at")
+        raise WorkspaceError(
+            f"{place}: must be a directory or a file; what it leads to is not looked at"
+        )
     _check_objects(layout)
     return layout
 
@@ -104,7 +108,9 @@ def _check_objects(layout: Layout) -> None:
             continue
         with os.scandir(folder) as entries:
             for entry in entries:
-                if not (entry.is_file(follow_symlinks=False) or entry.is_dir(follow_symlinks=False)):
+                if not (
+                    entry.is_file(follow_symlinks=False) or entry.is_dir(follow_symlinks=False)
+                ):
                     raise WorkspaceError(f"{entry.path}: is no plain file, and is not opened")
 
 

@@ -43,7 +43,13 @@ _SETTINGS = (
     "maintenance.auto=false",
 )
 # Where users and systems say which repositories of others are to be trusted (git-config(1), safe.directory).
-_TRUST = ("HOME", "XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
+_TRUST = (
+    "HOME",
+    "XDG_CONFIG_HOME",
+    "GIT_CONFIG_GLOBAL",
+    "GIT_CONFIG_SYSTEM",
+    "GIT_CONFIG_NOSYSTEM",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,18 +106,26 @@ def opened(layout: Layout) -> Iterator[Git]:
 
 
 def _start(
-    git: Git, arguments: tuple[str, ...], environment: Mapping[str, str], stdin: bytes, output: int = _SMALL
+    git: Git,
+    arguments: tuple[str, ...],
+    environment: Mapping[str, str],
+    stdin: bytes,
+    output: int = _SMALL,
 ) -> Ended:
     """Start Git: the only place that does."""
     settings = [part for setting in _SETTINGS for part in ("-c", setting)]
     command = [git.program, "--no-pager", *settings, *arguments]
     limits = Limits(_SECONDS, output, _MEMORY, writes=False)
-    return programs.run(command, environment=environment, limits=limits, stdin=stdin, directory=git.private)
+    return programs.run(
+        command, environment=environment, limits=limits, stdin=stdin, directory=git.private
+    )
 
 
 def _make(private: Path, layout: Layout, extensions: str) -> None:
     """Fill the private directory."""
-    config = f"[core]\n\trepositoryFormatVersion = {int(bool(extensions))}\n\tbare = true\n{extensions}"
+    config = (
+        f"[core]\n\trepositoryFormatVersion = {int(bool(extensions))}\n\tbare = true\n{extensions}"
+    )
     (private / "config").write_text(config, encoding="ascii")
     (private / "logs").mkdir(exist_ok=True)
     for name in _COPIED:
@@ -135,10 +149,14 @@ def _extensions(git: Git, layout: Layout) -> str:
     Of its own configuration this entry is read, as a value, and nothing else is.
     """
     content = git_layout.small(layout.common / "config", _CONFIG) or b"\n"
-    ended = git.run("config", "--file", "-", "--no-includes", "--get", "extensions.objectFormat", stdin=content)
+    ended = git.run(
+        "config", "--file", "-", "--no-includes", "--get", "extensions.objectFormat", stdin=content
+    )
     form = ended.output.decode(errors="replace").strip().lower() or "sha1"
     if form not in ("sha1", "sha256"):
-        raise WorkspaceError(f"{layout.top}: has objects in the format {form!r}, which is not known")
+        raise WorkspaceError(
+            f"{layout.top}: has objects in the format {form!r}, which is not known"
+        )
     return "" if form == "sha1" else f"[extensions]\n\tobjectFormat = {form}\n"
 
 
@@ -161,7 +179,9 @@ def _is_trusted(git: Git, top: Path) -> bool:
         environment.pop(name, None)
         if name in os.environ:
             environment[name] = os.environ[name]
-    ended = _start(git, ("config", "--null", "--type=path", "--get-all", "safe.directory"), environment, b"")
+    ended = _start(
+        git, ("config", "--null", "--type=path", "--get-all", "safe.directory"), environment, b""
+    )
     trusted = False
     for value in ended.output.decode(errors="surrogateescape").split("\0")[:-1]:
         if not value:

@@ -16,7 +16,9 @@ _DEPTH = 100
 _TARGET = 1000
 _FOLLOWED = 40  # links on the way to one file, as Linux has it (path_resolution(7))
 # Code points that HFS+ ignores in names, so that `.g<U+200C>it` is `.git` there (Git's utf8.c, next_hfs_char).
-_IGNORED = frozenset([*range(0x200C, 0x2010), *range(0x202A, 0x202F), *range(0x206A, 0x2070), 0xFEFF])
+_IGNORED = frozenset(
+    [*range(0x200C, 0x2010), *range(0x202A, 0x202F), *range(0x206A, 0x2070), 0xFEFF]
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,9 @@ def entries(listed: bytes, most: Most) -> list[Entry]:
     """
     found = list(_files(listed))
     if len(found) > most.entries:
-        raise WorkspaceError(f"the commit has more than {most.entries} files; name a directory with fewer")
+        raise WorkspaceError(
+            f"the commit has more than {most.entries} files; name a directory with fewer"
+        )
     taken = _paths(found)
     total = 0
     for entry in found:
@@ -62,7 +66,9 @@ def entries(listed: bytes, most: Most) -> list[Entry]:
             raise _refused(entry.path, f"has {entry.size} bytes, at most {most.file} are read")
         total += entry.size
         if total > most.total:
-            raise WorkspaceError(f"the commit has more than {most.total} bytes of files; name a directory with fewer")
+            raise WorkspaceError(
+                f"the commit has more than {most.total} bytes of files; name a directory with fewer"
+            )
     return found
 
 
@@ -84,7 +90,9 @@ def _files(listed: bytes) -> Iterator[Entry]:
             )
         is_link = form == stat.S_IFLNK
         if is_link and int(size) > _TARGET:
-            raise _refused(path, f"is a link to a path of {size} bytes, at most {_TARGET} are followed")
+            raise _refused(
+                path, f"is a link to a path of {size} bytes, at most {_TARGET} are followed"
+            )
         yield Entry(path, blob, int(size), is_link)
 
 

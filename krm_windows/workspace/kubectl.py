@@ -36,7 +36,9 @@ _ADVICE = {
     re.compile(
         r"(?i)unauthorized|must be logged in"
     ): "the cluster does not know you; is it the right one (--context)?",
-    re.compile(r"(?:does not|doesn't) exist"): "`kubectl config get-contexts` lists those that there are",
+    re.compile(
+        r"(?:does not|doesn't) exist"
+    ): "`kubectl config get-contexts` lists those that there are",
     re.compile(
         r"refused|[Uu]nable to connect|no such host|timeout|deadline"
     ): "no API server answers; is it the right one (--kubeconfig, --context)?",
@@ -63,7 +65,10 @@ class Query:
             _check("value of a label", value)
         options = [f"--namespace={self.namespace}"]
         if self.labels:
-            options.append("--selector=" + ",".join(f"{key}={value}" for key, value in sorted(self.labels.items())))
+            options.append(
+                "--selector="
+                + ",".join(f"{key}={value}" for key, value in sorted(self.labels.items()))
+            )
         return [*options, "--", self.resource, *self.names]
 
 
@@ -81,7 +86,12 @@ class Kubectl:
         """
         chosen = {"--kubeconfig": self.kubeconfig, "--context": self.context}
         options = [f"{name}={value}" for name, value in chosen.items() if value is not None]
-        options += [f"--request-timeout={_PATIENCE}", "--ignore-not-found", "--output=json", "--show-managed-fields"]
+        options += [
+            f"--request-timeout={_PATIENCE}",
+            "--ignore-not-found",
+            "--output=json",
+            "--show-managed-fields",
+        ]
         program = programs.find("kubectl")
         if program is None:
             advice = "install it, or pipe what it prints elsewhere (-f -)"
@@ -101,5 +111,7 @@ def _check(what: str, text: str) -> None:
 def _words(complaint: str) -> str:
     """Return why kubectl failed, from the last line that it printed, and what to do."""
     last = complaint.strip().rpartition("\n")[2] or "it did not say why"
-    advice = next((f"; {advice}" for pattern, advice in _ADVICE.items() if pattern.search(last)), "")
+    advice = next(
+        (f"; {advice}" for pattern, advice in _ADVICE.items() if pattern.search(last)), ""
+    )
     return f"kubectl: {last.removeprefix('error: ')}{advice}"

@@ -22,17 +22,31 @@ from krm_windows.workspace.sandbox.confinement import Access, Finished, Limits, 
 from krm_windows.workspace.sandbox.executables import Executable
 
 # Flux builds with files from anywhere in the repository.
-_ANYWHERE, _BELOW = "--load-restrictor=LoadRestrictionsNone", "--load-restrictor=LoadRestrictionsRootOnly"
+_ANYWHERE, _BELOW = (
+    "--load-restrictor=LoadRestrictionsNone",
+    "--load-restrictor=LoadRestrictionsRootOnly",
+)
 _FORMAT = "2"
 _STATUS = re.compile(r"(?:exit status|signal:) .*")
 _NO_DIRECTORY = "': must build at directory:"
-_COMMANDS = {"kustomize": (("build",), ("version",)), "kubectl": (("kustomize",), ("version", "--client"))}
+_COMMANDS = {
+    "kustomize": (("build",), ("version",)),
+    "kubectl": (("kustomize",), ("version", "--client")),
+}
 NAMES = " or ".join(_COMMANDS)
 # Go collects garbage harder before it meets the limit of memory; and kubectl looks for no cluster.
 _GO = {"GOMEMLIMIT": "1536MiB", "KUBECONFIG": "none"}
 _OFFLINE = {"PATH": ""}
 # What git and a proxy need, where the network is allowed; git takes addresses of two kinds only, and asks nobody.
-_USER = ("PATH", "HOME", "SSH_AUTH_SOCK", "SSL_CERT_FILE", "SSL_CERT_DIR", "GIT_SSH_COMMAND", "GIT_CONFIG_GLOBAL")
+_USER = (
+    "PATH",
+    "HOME",
+    "SSH_AUTH_SOCK",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "GIT_SSH_COMMAND",
+    "GIT_CONFIG_GLOBAL",
+)
 _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy")
 _GIT = {"GIT_ALLOW_PROTOCOL": "https:ssh", "GIT_TERMINAL_PROMPT": "0"}
 
@@ -72,7 +86,9 @@ class Inputs:
             place = folder / path
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_bytes(content)
-        for path, target in sorted(self.links.items()):  # one may lie behind another, and is there already then
+        for path, target in sorted(
+            self.links.items()
+        ):  # one may lie behind another, and is there already then
             place = folder / path
             if not place.exists():
                 place.parent.mkdir(parents=True, exist_ok=True)
@@ -86,7 +102,11 @@ class Builder:
     """
 
     def __init__(
-        self, name: str, program: Executable, cache: Cache | None = None, limits: Limits | None = None
+        self,
+        name: str,
+        program: Executable,
+        cache: Cache | None = None,
+        limits: Limits | None = None,
     ) -> None:
         """Start the sandbox, and ask the program for its version in it."""
         self.unconfined: str | None = None
@@ -103,7 +123,9 @@ class Builder:
                 self._sandbox, self.version = self._begun(_OFFLINE, confined=False)
             except WorkspaceError as again:
                 advice = "put the program itself first on the PATH, and no script that looks for it"
-                raise WorkspaceError(f"{program.path} does not say its version: {again}; {advice}") from again
+                raise WorkspaceError(
+                    f"{program.path} does not say its version: {again}; {advice}"
+                ) from again
 
     @classmethod
     def find(cls, cache: Cache | None = None) -> "Builder | None":
@@ -119,7 +141,10 @@ class Builder:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         """End what runs."""
         self.close()
@@ -158,7 +183,9 @@ class Builder:
             build, _ = _COMMANDS[self._name]
             return _checked(self._sandbox.run(self._program.path, *build, place, restrictor))
         except WorkspaceError as error:
-            raise BuildError(str(error).replace(f"{folder}/", "").replace(f"{folder}", ".")) from error
+            raise BuildError(
+                str(error).replace(f"{folder}/", "").replace(f"{folder}", ".")
+            ) from error
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
@@ -193,7 +220,9 @@ def reason(said: str, code: int) -> str:
     kustomize takes a file that it cannot read for a directory, and complains of that last. An exit status of what it
     ran is no reason, so that is told with what stands before it.
     """
-    lines = [line.strip() for line in said.splitlines() if line.strip()] or [f"failed without a word, with {code}"]
+    lines = [line.strip() for line in said.splitlines() if line.strip()] or [
+        f"failed without a word, with {code}"
+    ]
     line = lines[-1].partition(_NO_DIRECTORY)[0].removeprefix("Error: ").removeprefix("error: ")
     innermost = line.rpartition("': ")[2]
     if not _STATUS.fullmatch(innermost):

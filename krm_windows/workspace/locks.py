@@ -95,18 +95,24 @@ def _own(directory: Directory, name: str) -> int:
         try:
             descriptor = os.open(name, _FILE, mode=0o600, dir_fd=directory.descriptor)
         except OSError as error:
-            raise WorkspaceError(f"{directory.path / name} cannot be opened: {error.strerror}") from None
+            raise WorkspaceError(
+                f"{directory.path / name} cannot be opened: {error.strerror}"
+            ) from None
         with ExitStack() as stack:
             stack.callback(os.close, descriptor)
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise WorkspaceError(f"{directory.path / name} stands in the way: it is no plain file")
+                raise WorkspaceError(
+                    f"{directory.path / name} stands in the way: it is no plain file"
+                )
             _take(directory, descriptor, fcntl.LOCK_EX, name)
             with suppress(FileNotFoundError):
                 found = os.stat(name, dir_fd=directory.descriptor, follow_symlinks=False)
                 if os.path.samestat(found, os.fstat(descriptor)):
                     stack.pop_all()
                     return descriptor
-    raise WorkspaceError(f"{directory.path / name} is removed as often as it is made: is another run at work?")
+    raise WorkspaceError(
+        f"{directory.path / name} is removed as often as it is made: is another run at work?"
+    )
 
 
 def _refuse_other_counts(directory: Directory, count: int) -> None:
@@ -151,7 +157,9 @@ def _busy(directory: Directory, descriptor: int, name: str) -> str:
     if found := _PART.fullmatch(name):
         what = f"part {found[1]} of {found[2]} of it"
     who = _holder(os.fstat(descriptor))
-    return f"{directory.path}: another run{who} writes {what}: let that one end, then run this again"
+    return (
+        f"{directory.path}: another run{who} writes {what}: let that one end, then run this again"
+    )
 
 
 def _holder(held: os.stat_result) -> str:

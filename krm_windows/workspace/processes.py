@@ -45,7 +45,9 @@ def _begin(work: Callable[[Item], object], items: Sequence[Item]) -> tuple[ForkP
     return child, receiver
 
 
-def _share(work: Callable[[Item], object], items: Sequence[Item], sender: Channel, parent: int) -> None:
+def _share(
+    work: Callable[[Item], object], items: Sequence[Item], sender: Channel, parent: int
+) -> None:
     for item in items:
         if os.getppid() != parent:
             return
@@ -61,7 +63,9 @@ def _received(pipe: Channel) -> object:
     try:
         outcome = pipe.recv()
     except EOFError:
-        raise WorkspaceError("a process ended before its work was done; what it wrote is whole, run it again") from None
+        raise WorkspaceError(
+            "a process ended before its work was done; what it wrote is whole, run it again"
+        ) from None
     if isinstance(outcome, Exception):
         raise outcome
     return outcome

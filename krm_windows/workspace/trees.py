@@ -50,7 +50,9 @@ class Tree:
         Raises WorkspaceError before anything is touched. Nobody else may write into these branches meanwhile: that is
         for the run to see to, which has a tree of many branches (`locks`).
         """
-        changed = {path: content for path, content in sorted(wanted.items()) if there.get(path) != content}
+        changed = {
+            path: content for path, content in sorted(wanted.items()) if there.get(path) != content
+        }
         for path in changed:
             self._check(path)
         gone = [path for path in there if path not in wanted]
@@ -91,7 +93,9 @@ class Tree:
         """Refuse what is no path in the branches."""
         inside = any(path.startswith(f"{branch}/") for branch in self.branches)
         if not inside or any(name in ("", ".", "..") for name in path.split("/")):
-            raise WorkspaceError(f"{path!r} is no path in {', '.join(self.branches)} of {self.path}")
+            raise WorkspaceError(
+                f"{path!r} is no path in {', '.join(self.branches)} of {self.path}"
+            )
 
     def _claim(self, root: Directory, path: str, there: Files) -> None:
         """Refuse a path that leads elsewhere, or at which something stands that is not ours."""

@@ -12,7 +12,9 @@ MOST_STEPS = 64
 _ANY_DEPTH = "**"
 
 
-def walk(root: str | Path, *, hidden: bool = True, most: int = MOST_ENTRIES) -> Iterator[tuple[str, list[str]]]:
+def walk(
+    root: str | Path, *, hidden: bool = True, most: int = MOST_ENTRIES
+) -> Iterator[tuple[str, list[str]]]:
     """Yield each directory below one, itself first, with the names of its files (links to files included), sorted.
 
     Raises WorkspaceError where there are more than `most` entries.
@@ -44,7 +46,9 @@ def directories(root: str, pattern: str, *, most: int = MOST_ENTRIES) -> Iterato
     """
     steps = [step for step in pattern.split("/") if step not in ("", ".")]
     if len(steps) > MOST_STEPS:
-        raise WorkspaceError(f"the pattern {pattern[:80]!r} has {len(steps)} parts, and may have {MOST_STEPS}")
+        raise WorkspaceError(
+            f"the pattern {pattern[:80]!r} has {len(steps)} parts, and may have {MOST_STEPS}"
+        )
     counter = _Counter(root, most)
     # A directory, and which parts of the pattern may match what is in it: so none is visited twice.
     waiting = [("", _onward({0}, steps))]
@@ -56,7 +60,9 @@ def directories(root: str, pattern: str, *, most: int = MOST_ENTRIES) -> Iterato
             continue
         folders, _ = counter.listed(f"{root}/{path}" if path else root)
         following = ((name, _step(active, name, steps)) for name in folders)
-        waiting += [(f"{path}/{name}" if path else name, after) for name, after in following if after]
+        waiting += [
+            (f"{path}/{name}" if path else name, after) for name, after in following if after
+        ]
 
 
 def _onward(active: set[int], steps: Sequence[str]) -> frozenset[int]:
@@ -113,7 +119,9 @@ class _Counter:
         """Count one entry more; raises WorkspaceError where that is too many."""
         self._left -= 1
         if self._left < 0:
-            raise WorkspaceError(f"{self._root}: has more than {self._most} files and directories to look at")
+            raise WorkspaceError(
+                f"{self._root}: has more than {self._most} files and directories to look at"
+            )
 
 
 def _leads_to_directory(entry: os.DirEntry[str]) -> bool:

@@ -22,7 +22,9 @@ FLAGS = (
 
 
 @pytest.fixture(scope="session")
-def chromium(tool: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chrome]:
+def chromium(
+    tool: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Chrome]:
     """Chromium, started once for each worker."""
     options = ChromeOptions()
     options.binary_location = str(tool("chromium"))

@@ -12,10 +12,22 @@ from selenium.webdriver import Chrome, Keys
 from selenium.webdriver.common.by import By
 
 DAYS = ("--all-clusters", "--from", "2027-03-08", "--days", "28")
-FREEZES = {"easter": {"starts": "2027-03-26", "ends": "2027-03-29", "reason": "Easter </script> & more"}}
+FREEZES = {
+    "easter": {"starts": "2027-03-26", "ends": "2027-03-29", "reason": "Easter </script> & more"}
+}
 OVERRIDES = {
-    "cve": {"state": "Open", "starts": "2027-03-26T09:00", "ends": "2027-03-26T18:00", "reason": "Patch"},
-    "audit": {"state": "Closed", "starts": "2027-03-16", "ends": "2027-03-16", "reason": "Auditors"},
+    "cve": {
+        "state": "Open",
+        "starts": "2027-03-26T09:00",
+        "ends": "2027-03-26T18:00",
+        "reason": "Patch",
+    },
+    "audit": {
+        "state": "Closed",
+        "starts": "2027-03-16",
+        "ends": "2027-03-16",
+        "reason": "Auditors",
+    },
 }
 CLUSTERS: dict[str, object] = {
     "north": {"interval": "30m"},
@@ -23,7 +35,9 @@ CLUSTERS: dict[str, object] = {
     "west": {"timeZone": "America/New_York"},
     "east": {"windows": {"office": None, "nightly": {"opens": "daily 22:00", "closes": "04:00"}}},
 }
-FLEET = spec(freezes=json.dumps(FREEZES), overrides=json.dumps(OVERRIDES), clusters=json.dumps(CLUSTERS))
+FLEET = spec(
+    freezes=json.dumps(FREEZES), overrides=json.dumps(OVERRIDES), clusters=json.dumps(CLUSTERS)
+)
 
 
 def calendar(policy: str, form: str, *days: str) -> str:
@@ -71,7 +85,9 @@ def shown(browser: Chrome) -> dict[str, list[tuple[str, ...]]]:
     return {name: [tuple(fact) for fact in facts] for name, facts in browser.execute_script(script)}
 
 
-@pytest.mark.parametrize("days", [DAYS, ("--all-clusters", "--from", "2026-10-20", "--days", "180")])
+@pytest.mark.parametrize(
+    "days", [DAYS, ("--all-clusters", "--from", "2026-10-20", "--days", "180")]
+)
 def test_it_shows_what_json_says(show: Callable[..., Chrome], days: tuple[str, ...]) -> None:
     """Every interval of every cluster, to the second, with its rules; and a bar in the picture for each."""
     browser = show(FLEET, *days)
@@ -80,7 +96,9 @@ def test_it_shows_what_json_says(show: Callable[..., Chrome], days: tuple[str, .
         for one in json.loads(calendar(FLEET, "json", *days))
     }
     assert shown(browser) == said
-    pointed = browser.execute_script("return [...document.querySelectorAll('.bar.open')].map((bar) => bar.hash)")
+    pointed = browser.execute_script(
+        "return [...document.querySelectorAll('.bar.open')].map((bar) => bar.hash)"
+    )
     listed = browser.execute_script(
         "return [...document.querySelectorAll('.words tr.open')].map((row) => `#${row.id}`)"
     )
@@ -125,7 +143,9 @@ def test_freezes_and_overrides_differ_in_more_than_color(show: Callable[..., Chr
     patterns = [browser.execute_script(look, f".bar.{kind}") for kind in kinds]
     assert [pattern.count("gradient") for pattern in patterns] == [0, 1, 1, 2]
     assert len({pattern.split("(")[0] for pattern in patterns}) == 3
-    assert "more" in browser.find_element(By.CSS_SELECTOR, ".bar.freeze").get_attribute("aria-label")
+    assert "more" in browser.find_element(By.CSS_SELECTOR, ".bar.freeze").get_attribute(
+        "aria-label"
+    )
 
 
 def test_clock_changes_are_marked(show: Callable[..., Chrome]) -> None:
@@ -147,12 +167,16 @@ def test_it_fits_a_phone(show: Callable[..., Chrome], browser: Chrome, width: in
     assert browser.execute_script("return document.documentElement.scrollWidth") <= width
 
 
-def test_it_follows_dark_mode_and_prints_on_white(show: Callable[..., Chrome], browser: Chrome) -> None:
+def test_it_follows_dark_mode_and_prints_on_white(
+    show: Callable[..., Chrome], browser: Chrome
+) -> None:
     """Whoever prints at night does not print black."""
 
     def paper(media: str) -> str:
         features = [{"name": "prefers-color-scheme", "value": "dark"}]
-        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media, "features": features})
+        browser.execute_cdp_cmd(
+            "Emulation.setEmulatedMedia", {"media": media, "features": features}
+        )
         return str(browser.execute_script("return getComputedStyle(document.body).backgroundColor"))
 
     show()

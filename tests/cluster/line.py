@@ -10,7 +10,9 @@ from lab.places import NEIGHBOUR
 
 from krm_windows.policy.images import DEFAULTS
 
-CALL = "import sys, urllib.request as r; r.urlopen(r.Request(sys.argv[1], method='PUT'), timeout=1800)"
+CALL = (
+    "import sys, urllib.request as r; r.urlopen(r.Request(sys.argv[1], method='PUT'), timeout=1800)"
+)
 
 
 @dataclass

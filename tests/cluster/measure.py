@@ -14,20 +14,28 @@ from telling import Story, eventually, open_window, repository, since, sleep_unt
 POLICIES, EDGES = 10, 5
 TARGETS = 1000
 NEVER = {"schedule": "0 0 31 2 *", "suspend": False}
-IDLE = {"template": {"spec": {"containers": [{"name": "idle", "image": "idle"}], "restartPolicy": "Never"}}}
+IDLE = {
+    "template": {
+        "spec": {"containers": [{"name": "idle", "image": "idle"}], "restartPolicy": "Never"}
+    }
+}
 
 
 def prepare(story: Story) -> None:
     """Make ten policies that gate an object each: five have their edges at even minutes, five at odd ones."""
     story.api.create("namespaces", None, {"metadata": {"name": story.name}})
     for number in range(POLICIES):
-        target = story.object("batch/v1", "CronJob", f"it-{number}", spec={**NEVER, "jobTemplate": {"spec": IDLE}})
+        target = story.object(
+            "batch/v1", "CronJob", f"it-{number}", spec={**NEVER, "jobTemplate": {"spec": IDLE}}
+        )
         story.api.create("cronjobs", story.name, target)
         odd = number % 2
         windows = {"w": {"opens": f"{odd}-59/4 * * * *", "closes": f"{odd + 2}-59/4 * * * *"}}
         targets = [{"kind": "CronJob", "names": [f"it-{number}"]}]
         name = f"p{number}"
-        story.write(f"{name}.yaml", story.policy_text({"windows": windows, "targets": targets}, name))
+        story.write(
+            f"{name}.yaml", story.policy_text({"windows": windows, "targets": targets}, name)
+        )
         story.render(f"{name}.yaml", name)
         story.kubectl("apply", "--server-side", "--kustomize", str(story.tree / name))
 
@@ -70,9 +78,13 @@ def close_many(story: Story) -> None:
     """Close 1,000 targets of one policy at one edge, and print when the last was patched; then look in vain."""
     names = [f"many-{number}" for number in range(TARGETS)]
     for name in names:
-        target = story.object("batch/v1", "CronJob", name, spec={**NEVER, "jobTemplate": {"spec": IDLE}})
+        target = story.object(
+            "batch/v1", "CronJob", name, spec={**NEVER, "jobTemplate": {"spec": IDLE}}
+        )
         story.api.create("cronjobs", story.name, target)
-    closing = open_window(after=150)  # more than a minute after the look at once, which else would wait for the edge
+    closing = open_window(
+        after=150
+    )  # more than a minute after the look at once, which else would wait for the edge
     spec = {"windows": {"w": closing.spec}, "targets": [{"kind": "CronJob", "names": names}]}
     story.write("all.yaml", story.policy_text(spec, "all"))
     story.render("all.yaml", "all")
@@ -83,9 +95,14 @@ def close_many(story: Story) -> None:
     first = min(logged(story, '"open": false'))
     last = max(logged(story, '"done": "closed'))
     starts, ends = (when - closing.closes.timestamp() for when in (first, last))
-    print(f"{TARGETS} targets, one edge   decided after {starts:.1f} s, the last is patched after {ends:.1f} s")
+    print(
+        f"{TARGETS} targets, one edge   decided after {starts:.1f} s, the last is patched after {ends:.1f} s"
+    )
     took, cpu, memory = cost(story, "all")
-    print(f"a look at them in vain {took:.1f} s, {cpu:.2f} s of CPU, {memory:.0f} MiB at most", flush=True)
+    print(
+        f"a look at them in vain {took:.1f} s, {cpu:.2f} s of CPU, {memory:.0f} MiB at most",
+        flush=True,
+    )
 
 
 def logged(story: Story, words: str) -> list[float]:
@@ -111,9 +128,13 @@ def main() -> None:
         seconds = sorted(latencies(story, datetime.fromtimestamp(begin, UTC)))
         _, cpu, memory = cost(story, "p0")
         print(f"edges measured         {len(seconds)}, five at once")
-        print(f"edge to patched        median {statistics.median(seconds):.1f} s, worst {seconds[-1]:.1f} s")
+        print(
+            f"edge to patched        median {statistics.median(seconds):.1f} s, worst {seconds[-1]:.1f} s"
+        )
         asked = [requests(story, verb) / looks(story) for verb in ("get", "patch")]
-        print(f"requests of a look     {asked[0]:.1f} GET, {asked[1]:.1f} PATCH, over {looks(story)} looks")
+        print(
+            f"requests of a look     {asked[0]:.1f} GET, {asked[1]:.1f} PATCH, over {looks(story)} looks"
+        )
         print(f"one look               {cpu:.2f} s of CPU, {memory:.0f} MiB at most")
         api.delete("namespaces", None, story.name)
         api.close()

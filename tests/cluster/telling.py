@@ -30,7 +30,9 @@ INTERVAL = 15  # seconds between two reconciles of every Kustomization
 SOURCE_INTERVAL = 4
 PAUSE = 0.7  # seconds between two looks of a story at the cluster
 Spec = dict[str, object]
-AUTHOR = {f"GIT_{role}_{key}": "story" for role in ("AUTHOR", "COMMITTER") for key in ("NAME", "EMAIL")}
+AUTHOR = {
+    f"GIT_{role}_{key}": "story" for role in ("AUTHOR", "COMMITTER") for key in ("NAME", "EMAIL")
+}
 
 
 @dataclass(frozen=True)
@@ -138,7 +140,11 @@ class Story:
         target.parent.mkdir(parents=True, exist_ok=True)
         several = isinstance(content, list)
         text = (
-            yaml.safe_dump_all(content) if several else content if isinstance(content, str) else yaml.safe_dump(content)
+            yaml.safe_dump_all(content)
+            if several
+            else content
+            if isinstance(content, str)
+            else yaml.safe_dump(content)
         )
         target.write_text(text)
 
@@ -194,7 +200,11 @@ class Story:
             "targets": [{"kind": "Kustomization", "names": [APPS]}],
         }
         meta = {"name": name, "namespace": self.name}
-        document = {"apiVersion": "krm-windows.dev/v1alpha1", "kind": "WindowPolicy", "metadata": meta}
+        document = {
+            "apiVersion": "krm-windows.dev/v1alpha1",
+            "kind": "WindowPolicy",
+            "metadata": meta,
+        }
         return yaml.safe_dump({**document, "spec": {**whole, **spec}})
 
     def render(self, policy: str, output: str, *options: str) -> subprocess.CompletedProcess[str]:
@@ -213,7 +223,11 @@ class Story:
         self.include("apps.yaml")
         self.commit("Begin")
         self.api.create("gitrepositories", self.name, self.source(PARENT))
-        self.api.create("kustomizations", self.name, self.kustomization(PARENT, "./cluster", targetNamespace=None))
+        self.api.create(
+            "kustomizations",
+            self.name,
+            self.kustomization(PARENT, "./cluster", targetNamespace=None),
+        )
         if apply:
             self.eventually_applied("1")
 
@@ -252,9 +266,13 @@ class Story:
         """Say whether a target is suspended, by whomever."""
         return self.target(name, plural)["spec"].get("suspend", False) is True
 
-    def marked(self, policy: str = "windows", name: str = APPS, plural: str = "kustomizations") -> bool:
+    def marked(
+        self, policy: str = "windows", name: str = APPS, plural: str = "kustomizations"
+    ) -> bool:
         """Say whether a target carries the mark of a policy of this namespace."""
-        return mark(f"{self.name}/{policy}") in self.target(name, plural)["metadata"].get("annotations", {})
+        return mark(f"{self.name}/{policy}") in self.target(name, plural)["metadata"].get(
+            "annotations", {}
+        )
 
     def closed(self, policy: str = "windows") -> bool:
         """Say whether `apps` is suspended and carries the policy's mark."""
@@ -289,34 +307,46 @@ class Story:
 
     def head(self) -> str:
         """Return the newest commit."""
-        found = subprocess.run(["git", "rev-parse", "HEAD"], cwd=self.tree, capture_output=True, text=True, check=True)
+        found = subprocess.run(
+            ["git", "rev-parse", "HEAD"], cwd=self.tree, capture_output=True, text=True, check=True
+        )
         return found.stdout.strip()
 
     def suspend_delivery(self, *, suspend: bool = True) -> None:
         """Suspend `fleet`, which delivers the windows, or resume it, as flux does."""
-        self.api.patch("kustomizations", self.name, PARENT, {"spec": {"suspend": suspend}}, manager="flux")
+        self.api.patch(
+            "kustomizations", self.name, PARENT, {"spec": {"suspend": suspend}}, manager="flux"
+        )
 
     def run_as_look(self, name: str, program: str) -> None:
         """Run lines of Python in a Pod that is a look's but for its command."""
-        found = self.api.get("cronjobs", self.name, "windows-look")["spec"]["jobTemplate"]["spec"]["template"]["spec"]
+        found = self.api.get("cronjobs", self.name, "windows-look")["spec"]["jobTemplate"]["spec"][
+            "template"
+        ]["spec"]
         found["containers"][0]["command"] = ["python3", "-c", program]
         self.api.create("pods", self.name, {"metadata": {"name": name}, "spec": found})
 
     @contextmanager
-    def look_beside(self, policy: str = "windows") -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    def look_beside(
+        self, policy: str = "windows"
+    ) -> Iterator[Callable[..., subprocess.Popen[str]]]:
         """Lay out what a look's Pod has, and yield what runs it beside the cluster, where another program may start it.
 
         `faketime` for one: the clock of a node cannot be turned here, that of one process can.
         """
         volume = self.api.get("configmaps", self.name, f"{policy}-gate")["data"]
-        look = self.api.get("cronjobs", self.name, f"{policy}-look")["spec"]["jobTemplate"]["spec"]["template"]["spec"]
+        look = self.api.get("cronjobs", self.name, f"{policy}-look")["spec"]["jobTemplate"]["spec"][
+            "template"
+        ]["spec"]
         token = f"api/v1/namespaces/{self.name}/serviceaccounts/{policy}-gate/token"
         with TemporaryDirectory() as folder:
             for item in look["volumes"][0]["configMap"]["items"]:
                 path = Path(folder, item["path"])
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(volume[item["key"]])
-            Path(folder, "token").write_text(self.api.ask("POST", token, {"spec": {}})["status"]["token"])
+            Path(folder, "token").write_text(
+                self.api.ask("POST", token, {"spec": {}})["status"]["token"]
+            )
             Path(folder, "ca.crt").write_bytes((PKI / "ca.crt").read_bytes())
             server = {"KUBERNETES_SERVICE_HOST": API, "KUBERNETES_SERVICE_PORT": str(API_PORT)}
             command = [sys.executable, "-I", folder, "--account", folder]
@@ -324,7 +354,9 @@ class Story:
 
             def run(*starter: str) -> subprocess.Popen[str]:
                 everything = [*starter, *command]
-                return subprocess.Popen(everything, env=environment, stdout=subprocess.PIPE, text=True)
+                return subprocess.Popen(
+                    everything, env=environment, stdout=subprocess.PIPE, text=True
+                )
 
             yield run
 
@@ -339,7 +371,9 @@ class Story:
 
     def waits(self, version: str, intervals: float = 2.2) -> None:
         """Watch that the application stays at a version through several reconcile intervals."""
-        throughout(intervals * INTERVAL, f"version {version} stays", lambda: self.version() == version)
+        throughout(
+            intervals * INTERVAL, f"version {version} stays", lambda: self.version() == version
+        )
 
     def kubectl(self, *arguments: str) -> str:
         """Run kubectl in the namespace, as the administrator, and return what it printed."""
@@ -359,7 +393,10 @@ class Story:
 
     def says(self, words: str) -> bool:
         """Say whether a Job logged these words about a target."""
-        return any(words in str(line.get("done") or line.get("left") or line.get("error")) for line in self.log())
+        return any(
+            words in str(line.get("done") or line.get("left") or line.get("error"))
+            for line in self.log()
+        )
 
     def eventually_says(self, words: str) -> float:
         """Wait until a Job has logged these words about a target; its deed is seen a moment before its log."""

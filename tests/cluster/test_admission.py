@@ -60,7 +60,9 @@ def annotate(api: Api, namespace: str) -> object:
 
 def patch(manager: str = GATE, **change: object) -> Deed:
     """Return the deed of patching the target."""
-    return lambda api, namespace: api.patch("kustomizations", namespace, APPS, change, manager=manager)
+    return lambda api, namespace: api.patch(
+        "kustomizations", namespace, APPS, change, manager=manager
+    )
 
 
 def apply(manager: str, **spec: object) -> Deed:
@@ -68,8 +70,16 @@ def apply(manager: str, **spec: object) -> Deed:
 
     def deed(api: Api, namespace: str) -> object:
         found = api.get("kustomizations", namespace, APPS)["spec"]
-        wanted = {**{key: found[key] for key in ("interval", "path", "prune", "sourceRef", "timeout")}, **spec}
-        body: Object = {"apiVersion": KUSTOMIZE, "kind": "Kustomization", "metadata": {"name": APPS}, "spec": wanted}
+        wanted = {
+            **{key: found[key] for key in ("interval", "path", "prune", "sourceRef", "timeout")},
+            **spec,
+        }
+        body: Object = {
+            "apiVersion": KUSTOMIZE,
+            "kind": "Kustomization",
+            "metadata": {"name": APPS},
+            "spec": wanted,
+        }
         return api.apply("kustomizations", namespace, body, manager)
 
     return deed
@@ -83,7 +93,13 @@ def rewrite(change: Change, **spec: object) -> Deed:
         answer = change(entries)
         written = entries if answer is None else answer
         body: Object = {"metadata": {"managedFields": written}}
-        return api.patch("kustomizations", namespace, APPS, {**body, **({"spec": spec} if spec else {})}, manager=GATE)
+        return api.patch(
+            "kustomizations",
+            namespace,
+            APPS,
+            {**body, **({"spec": spec} if spec else {})},
+            manager=GATE,
+        )
 
     return deed
 
@@ -98,16 +114,26 @@ def entry(entries: list[Object], manager: str, operation: str, subresource: str 
     [found] = [
         each
         for each in entries
-        if (each["manager"], each["operation"], each.get("subresource", "")) == (manager, operation, subresource)
+        if (each["manager"], each["operation"], each.get("subresource", ""))
+        == (manager, operation, subresource)
     ]
     return found
 
 
 def made(manager: str, operation: str, **more: object) -> Object:
     """Return an entry that owns a field which Flux applied."""
-    fields = {"f:metadata": {"f:annotations": {"f:krm-windows.dev/hold": {}}}, "f:spec": {"f:timeout": {}}}
+    fields = {
+        "f:metadata": {"f:annotations": {"f:krm-windows.dev/hold": {}}},
+        "f:spec": {"f:timeout": {}},
+    }
     whose = {"manager": manager, "operation": operation, "apiVersion": KUSTOMIZE}
-    return {**whose, "fieldsType": "FieldsV1", "fieldsV1": fields, "time": "2026-01-01T00:00:00Z", **more}
+    return {
+        **whose,
+        "fieldsType": "FieldsV1",
+        "fieldsV1": fields,
+        "time": "2026-01-01T00:00:00Z",
+        **more,
+    }
 
 
 def own_more(entries: list[Object]) -> None:
@@ -132,12 +158,16 @@ def lose_a_field(entries: list[Object]) -> None:
 
 def drop(manager: str, operation: str) -> Change:
     """Return the change that removes entries."""
-    return lambda entries: [each for each in entries if (each["manager"], each["operation"]) != (manager, operation)]
+    return lambda entries: [
+        each for each in entries if (each["manager"], each["operation"]) != (manager, operation)
+    ]
 
 
 def join(entries: list[Object]) -> list[Object]:
     """Join two entries as the API server does where there are too many, which there are not."""
-    updates = [each for each in entries if each["operation"] == "Update" and each["manager"] != GATE]
+    updates = [
+        each for each in entries if each["operation"] == "Update" and each["manager"] != GATE
+    ]
     joined = {**made("ancient-changes", "Update", time=updates[-1]["time"]), "fieldsV1": {}}
     for each in updates[-2:]:
         joined["fieldsV1"].update(each["fieldsV1"])
@@ -155,8 +185,12 @@ REFUSED: dict[str, Deed] = {
     "annotate it": annotate,
     "lift a hold": patch(metadata={"annotations": {"krm-windows.dev/hold": None}}),
     "keep it from going": patch(metadata={"finalizers": ["tried.example.com/yes"]}),
-    "write the mark of another policy": patch(metadata={"annotations": {mark("other/windows"): "{}"}}),
-    "write the hooks' note of another policy": patch(metadata={"annotations": {mark("other/x", HOOKS): "{}"}}),
+    "write the mark of another policy": patch(
+        metadata={"annotations": {mark("other/windows"): "{}"}}
+    ),
+    "write the hooks' note of another policy": patch(
+        metadata={"annotations": {mark("other/x", HOOKS): "{}"}}
+    ),
     "apply another path": apply(GATE, path="./elsewhere"),
 }
 OWNED: dict[str, Deed] = {
@@ -168,9 +202,13 @@ OWNED: dict[str, Deed] = {
     "own labels itself": rewrite(own_a_label),
     "own what is below its field": rewrite(own_below_its_field),
     "own more by another operation": rewrite(lambda entries: entries.append(made(GATE, "Apply"))),
-    "own more by a subresource": rewrite(lambda entries: entries.append(made(GATE, "Update", subresource="status"))),
+    "own more by a subresource": rewrite(
+        lambda entries: entries.append(made(GATE, "Update", subresource="status"))
+    ),
     "own more in another version": rewrite(
-        lambda entries: entries.append(made(GATE, "Update", apiVersion="kustomize.toolkit.fluxcd.io/v1beta2"))
+        lambda entries: entries.append(
+            made(GATE, "Update", apiVersion="kustomize.toolkit.fluxcd.io/v1beta2")
+        )
     ),
     "own more while it does what it may": rewrite(own_more, suspend=False),
     "empty the list": rewrite(lambda _: [{}]),
@@ -180,16 +218,22 @@ OWNED: dict[str, Deed] = {
     "keep its own entry only": rewrite(lambda entries: [entry(entries, GATE, "Update")]),
     "take a field from Flux": rewrite(lose_a_field),
     "rename Flux": rewrite(edit("kustomize-controller", "Apply", {"manager": "flux"})),
-    "turn an apply into an update": rewrite(edit("kustomize-controller", "Apply", {"operation": "Update"})),
+    "turn an apply into an update": rewrite(
+        edit("kustomize-controller", "Apply", {"operation": "Update"})
+    ),
     "turn an update into an apply": rewrite(edit("anna", "Update", {"operation": "Apply"})),
-    "put Flux into a subresource": rewrite(edit("kustomize-controller", "Apply", {"subresource": "status"})),
+    "put Flux into a subresource": rewrite(
+        edit("kustomize-controller", "Apply", {"subresource": "status"})
+    ),
     "take the status out of its subresource": rewrite(
         edit("gotk-kustomize-controller", "Update", {"subresource": ""}, "status")
     ),
     "put Flux into another version": rewrite(
         edit("kustomize-controller", "Apply", {"apiVersion": "kustomize.toolkit.fluxcd.io/v1beta2"})
     ),
-    "put Flux into no version": rewrite(edit("kustomize-controller", "Apply", {"apiVersion": "example.com/v1"})),
+    "put Flux into no version": rewrite(
+        edit("kustomize-controller", "Apply", {"apiVersion": "example.com/v1"})
+    ),
     "make a person older": rewrite(edit("anna", "Update", {"time": "2020-01-01T00:00:00Z"})),
     "join two entries": rewrite(join),
     "apply the same values": apply(GATE),
@@ -198,7 +242,9 @@ OWNED: dict[str, Deed] = {
     "apply its field": apply(GATE, suspend=True),
     "turn its field as Flux": patch("kustomize-controller", spec={"suspend": False}),
     "turn its field as kubectl": patch("kubectl-patch", spec={"suspend": False}),
-    "turn its field as what the API server joins": patch("ancient-changes", spec={"suspend": False}),
+    "turn its field as what the API server joins": patch(
+        "ancient-changes", spec={"suspend": False}
+    ),
 }
 
 
@@ -220,7 +266,9 @@ def test_who_owns_a_field_is_not_its_to_say(story: Story, account: Api) -> None:
         assert refused(account, story, deed) in (OWNERS, FIELD), words
     for nothing in (
         rewrite(lambda _: [{"manager": "no entry"}]),
-        lambda api, space: api.patch("kustomizations", space, APPS, {"metadata": {"managedFields": None}}),
+        lambda api, space: api.patch(
+            "kustomizations", space, APPS, {"metadata": {"managedFields": None}}
+        ),
         lambda api, space: api.json_patch(
             "kustomizations", space, APPS, {"op": "remove", "path": "/metadata/managedFields"}
         ),
@@ -254,16 +302,27 @@ def test_a_field_that_git_removes_goes(story: Story, account: Api) -> None:
 def test_rights_that_are_too_wide_are_held_too(story: Story, account: Api) -> None:
     """Somebody has made the account an administrator of its namespace: it still creates and deletes no target."""
     widen(story, account)
-    assert refused(account, story, lambda api, namespace: api.delete("kustomizations", namespace, APPS))
+    assert refused(
+        account, story, lambda api, namespace: api.delete("kustomizations", namespace, APPS)
+    )
     another = story.kustomization("another", "./elsewhere")
-    assert refused(account, story, lambda api, namespace: api.create("kustomizations", namespace, another))
+    assert refused(
+        account, story, lambda api, namespace: api.create("kustomizations", namespace, another)
+    )
     whole = story.target()
     whole["metadata"]["managedFields"] = [{}]
     where = f"apis/{KUSTOMIZE}/namespaces/{story.name}/kustomizations/{APPS}"
-    assert refused(account, story, lambda api, _: api.ask("PUT", f"{where}?fieldManager={GATE}", whole)) == OWNERS
+    assert (
+        refused(
+            account, story, lambda api, _: api.ask("PUT", f"{where}?fieldManager={GATE}", whole)
+        )
+        == OWNERS
+    )
     status: Object = {"status": {"lastAppliedRevision": "main@sha1:0"}}
     assert refused(
-        account, story, lambda api, namespace: api.patch("kustomizations", namespace, f"{APPS}/status", status)
+        account,
+        story,
+        lambda api, namespace: api.patch("kustomizations", namespace, f"{APPS}/status", status),
     )
 
 
@@ -271,7 +330,11 @@ def widen(story: Story, account: Api) -> None:
     """Make the account an administrator of its namespace."""
     binding = {
         "metadata": {"name": "too-wide"},
-        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},
+        "roleRef": {
+            "apiGroup": "rbac.authorization.k8s.io",
+            "kind": "ClusterRole",
+            "name": "cluster-admin",
+        },
         "subjects": [{"kind": "ServiceAccount", "name": "windows-gate", "namespace": story.name}],
     }
     story.api.create("rolebindings", story.name, binding)
@@ -281,10 +344,16 @@ def widen(story: Story, account: Api) -> None:
 def test_it_turns_its_field_and_nobody_else_is_held(story: Story, account: Api) -> None:
     """It turns its field and writes its mark, takes both from whoever wrote them last, and others write the rest."""
     own = mark(f"{story.name}/windows")
-    many: Object = {"metadata": {"annotations": {f"note-{number}": "here" for number in range(1000)}}}
-    story.api.patch("kustomizations", story.name, APPS, many)  # the cost of an expression is limited
+    many: Object = {
+        "metadata": {"annotations": {f"note-{number}": "here" for number in range(1000)}}
+    }
+    story.api.patch(
+        "kustomizations", story.name, APPS, many
+    )  # the cost of an expression is limited
     for suspend in (False, True):
-        story.api.patch("kustomizations", story.name, APPS, {"spec": {"suspend": not suspend}}, manager="anna")
+        story.api.patch(
+            "kustomizations", story.name, APPS, {"spec": {"suspend": not suspend}}, manager="anna"
+        )
         marks = {own: "{}" if suspend else None}
         patch(spec={"suspend": suspend}, metadata={"annotations": marks})(account, story.name)
         assert story.suspended() is suspend
@@ -308,12 +377,21 @@ def test_many_hands_do_not_keep_it_from_its_field(story: Story, account: Api) ->
 
 def many_hands(story: Story, account: Api) -> None:
     """Have ten managers update the target, none of them the gate: the next one makes the API server join two."""
-    patch(spec={"suspend": True}, metadata={"annotations": {mark(f"{story.name}/windows"): None}})(account, story.name)
+    patch(spec={"suspend": True}, metadata={"annotations": {mark(f"{story.name}/windows"): None}})(
+        account, story.name
+    )
     for number in range(12):
-        here: Object = {"spec": {"suspend": number % 2 == 0}, "metadata": {"annotations": {f"hand-{number}": "here"}}}
+        here: Object = {
+            "spec": {"suspend": number % 2 == 0},
+            "metadata": {"annotations": {f"hand-{number}": "here"}},
+        }
         patch(f"hand-{number}", **here)(story.api, story.name)
         time.sleep(1.1)  # entries are as old as their second
-    updates = [each for each in story.target()["metadata"]["managedFields"] if each["operation"] == "Update"]
+    updates = [
+        each
+        for each in story.target()["metadata"]["managedFields"]
+        if each["operation"] == "Update"
+    ]
     assert len(updates) == 10
     assert all(each["manager"] != GATE for each in updates)
 
@@ -322,7 +400,10 @@ def joined(change: Callable[[Object, list[Object]], None]) -> Deed:
     """Return the deed of joining the oldest two entries oneself, but not as the API server would."""
 
     def deed(entries: list[Object]) -> list[Object]:
-        updates = sorted((each for each in entries if each["operation"] == "Update"), key=lambda each: each["time"])
+        updates = sorted(
+            (each for each in entries if each["operation"] == "Update"),
+            key=lambda each: each["time"],
+        )
         pair = updates[:2]
         made_of = {**made("ancient-changes", "Update"), "time": pair[1]["time"], "fieldsV1": {}}
         for each in pair:
@@ -341,20 +422,30 @@ def merge(into: Object, fields: Object) -> None:
 
 
 JOINED: dict[str, Deed] = {
-    "own a field besides": joined(lambda made_of, _: merge(made_of["fieldsV1"], {"f:spec": {"f:timeout": {}}})),
-    "own nothing at all": joined(lambda made_of, _: made_of.update(fieldsV1={"f:spec": {"f:suspend": {}}})),
+    "own a field besides": joined(
+        lambda made_of, _: merge(made_of["fieldsV1"], {"f:spec": {"f:timeout": {}}})
+    ),
+    "own nothing at all": joined(
+        lambda made_of, _: made_of.update(fieldsV1={"f:spec": {"f:suspend": {}}})
+    ),
     "be an apply": joined(lambda made_of, _: made_of.update(operation="Apply")),
     "have another name": joined(lambda made_of, _: made_of.update(manager="kubectl")),
-    "have another version": joined(lambda made_of, _: made_of.update(apiVersion="kustomize.toolkit.fluxcd.io/v1beta2")),
+    "have another version": joined(
+        lambda made_of, _: made_of.update(apiVersion="kustomize.toolkit.fluxcd.io/v1beta2")
+    ),
     "be of another time": joined(lambda made_of, _: made_of.update(time="2026-01-01T00:00:00Z")),
-    "join a third": joined(lambda made_of, kept: merge(made_of["fieldsV1"], take(kept)["fieldsV1"])),
+    "join a third": joined(
+        lambda made_of, kept: merge(made_of["fieldsV1"], take(kept)["fieldsV1"])
+    ),
     "drop a third": joined(lambda _, kept: drop_one(kept)),
 }
 
 
 def take(kept: list[Object]) -> Object:
     """Remove the newest update, and return it."""
-    newest = max((each for each in kept if each["operation"] == "Update"), key=lambda each: each["time"])
+    newest = max(
+        (each for each in kept if each["operation"] == "Update"), key=lambda each: each["time"]
+    )
     kept.remove(newest)
     return newest
 
@@ -367,14 +458,22 @@ def drop_one(kept: list[Object]) -> None:
 def test_nobody_else_writes_a_mark(story: Story, account: Api) -> None:
     """Not even the administrator adds a mark, changes one, or creates an object with one; Flux brings none from Git."""
     own, note = mark(f"{story.name}/windows"), mark(f"{story.name}/windows", HOOKS)
-    forged = ({own: "{}"}, {own: story.target()["metadata"]["annotations"][own] + " "}, {note: "{}"}, {own: ""})
+    forged = (
+        {own: "{}"},
+        {own: story.target()["metadata"]["annotations"][own] + " "},
+        {note: "{}"},
+        {own: ""},
+    )
     for annotations in forged:
         deed = patch("anna", metadata={"annotations": annotations})
         assert refused(story.api, story, deed) == MARKS, annotations
     body = story.kustomization("another", "./apps")
     for key in (own, note):
         body["metadata"]["annotations"] = {key: "{}"}
-        assert refused(story.api, story, lambda api, space: api.create("kustomizations", space, body)) == MARKS
+        assert (
+            refused(story.api, story, lambda api, space: api.create("kustomizations", space, body))
+            == MARKS
+        )
         apply_it = {"apiVersion": KUSTOMIZE, "kind": "Kustomization", "metadata": {"name": APPS}}
         apply_it["metadata"]["annotations"] = {key: "forged"}
         deed = lambda api, space, body=apply_it: api.apply("kustomizations", space, body, "anna")  # noqa: E731
@@ -384,7 +483,10 @@ def test_nobody_else_writes_a_mark(story: Story, account: Api) -> None:
     in_git["metadata"]["annotations"] = {own: '{"policy": "forged"}'}
     story.write("cluster/apps.yaml", in_git)
     story.commit("Forge a mark")
-    eventually("Flux is told", lambda: MARKS in str(story.api.get("kustomizations", story.name, "fleet")["status"]))
+    eventually(
+        "Flux is told",
+        lambda: MARKS in str(story.api.get("kustomizations", story.name, "fleet")["status"]),
+    )
     assert "forged" not in story.target()["metadata"]["annotations"][own]
 
 
@@ -408,7 +510,10 @@ def test_a_policy_writes_its_own_mark_alone(story: Story, neighbour: Story) -> N
     for each, other in ((story, neighbour), (neighbour, story)):
         each.eventually_closed()
         gate = token(each)
-        eventually("the policy is in force", lambda gate=gate, each=each: refused(gate, each, annotate) == FIELD)
+        eventually(
+            "the policy is in force",
+            lambda gate=gate, each=each: refused(gate, each, annotate) == FIELD,
+        )
         foreign = mark(f"{other.name}/windows")
         assert refused(gate, each, patch(metadata={"annotations": {foreign: "{}"}}))
         gate.close()
@@ -424,17 +529,26 @@ def test_a_policy_writes_its_own_mark_alone(story: Story, neighbour: Story) -> N
 def test_a_renamed_gate_still_writes_its_marks(story: Story) -> None:
     """`namePrefix` renames the account and no text: windows must go on, and another account gains nothing by it."""
     own = mark(f"{story.name}/windows")
-    rename = patch(metadata={"annotations": {own: story.target()["metadata"]["annotations"][own] + " "}})
+    rename = patch(
+        metadata={"annotations": {own: story.target()["metadata"]["annotations"][own] + " "}}
+    )
     for name, said in (("site-windows", MARKS), ("site-windows-gate", "")):
         story.api.create("serviceaccounts", story.name, {"metadata": {"name": name}})
         binding = {
             "metadata": {"name": name},
-            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "windows-gate"},
+            "roleRef": {
+                "apiGroup": "rbac.authorization.k8s.io",
+                "kind": "Role",
+                "name": "windows-gate",
+            },
             "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": story.name}],
         }
         story.api.create("rolebindings", story.name, binding)
         renamed = token(story, name)
-        eventually(f"{name} is judged", lambda renamed=renamed, said=said: refused(renamed, story, rename) == said)
+        eventually(
+            f"{name} is judged",
+            lambda renamed=renamed, said=said: refused(renamed, story, rename) == said,
+        )
         renamed.close()
 
 
@@ -445,7 +559,9 @@ def test_former_names_are_kept_too(story: Story) -> None:
     story.policy({"windows": {"later": far_window().spec}, "formerNames": [former]})
     story.eventually_closed()
     for key in (mark(former), mark(former, HOOKS)):
-        eventually("it is refused", lambda key=key: refused(story.api, story, write_anew(key)) == MARKS)
+        eventually(
+            "it is refused", lambda key=key: refused(story.api, story, write_anew(key)) == MARKS
+        )
     gate = token(story)
     assert refused(gate, story, patch(metadata={"annotations": {mark(former): "{}"}})) == FIELD
     gate.close()
@@ -472,13 +588,18 @@ def test_kubectl_works_under_it(story: Story) -> None:
     """The actuator `Kubectl` closes and opens, its account is held as the gate's is, and it has no mark to write."""
     story.begin()
     opening = window(after=75, length=4)
-    story.policy({"actuator": {"type": "Kubectl"}, "windows": {"next": opening.spec}, "interval": None})
+    story.policy(
+        {"actuator": {"type": "Kubectl"}, "windows": {"next": opening.spec}, "interval": None}
+    )
     story.eventually_delivered()
     as_account = token(story)
     eventually("the policy is in force", lambda: refused(as_account, story, annotate) == FIELD)
     own = mark(f"{story.name}/windows")
     assert refused(as_account, story, patch(metadata={"annotations": {own: "{}"}})) == FIELD
-    assert refused(as_account, story, rewrite(lambda entries: entries.append(made(GATE, "Apply")))) == OWNERS
+    assert (
+        refused(as_account, story, rewrite(lambda entries: entries.append(made(GATE, "Apply"))))
+        == OWNERS
+    )
     patch(spec={"suspend": True})(as_account, story.name)
     as_account.close()
     sleep_until(opening.opens)
@@ -496,7 +617,9 @@ def test_uninstalling_is_held_too(story: Story, account: Api) -> None:
     story.leave_out("windows")
     story.commit("Remove")
     gone = f"{story.name}.windows-gate"
-    eventually("it is gone", lambda: story.api.find("validatingadmissionpolicies", "", gone) is None)
+    eventually(
+        "it is gone", lambda: story.api.find("validatingadmissionpolicies", "", gone) is None
+    )
 
 
 def may_list(account: Api, namespace: str) -> bool:

@@ -7,7 +7,18 @@ import json
 from datetime import timedelta
 
 import pytest
-from telling import APPS, Object, Story, Window, eventually, far_window, minute, pace, since, sleep_until
+from telling import (
+    APPS,
+    Object,
+    Story,
+    Window,
+    eventually,
+    far_window,
+    minute,
+    pace,
+    since,
+    sleep_until,
+)
 from test_events import reasons
 from test_status import status
 
@@ -45,7 +56,9 @@ def test_a_clock_that_is_wrong_closes(story: Story, seconds: int) -> None:
     story.policy({"windows": {"later": far_window().spec}})
     story.eventually_closed()
     story.suspend_delivery()
-    story.api.patch("kustomizations", story.name, APPS, {"spec": {"suspend": False}}, manager="flux")
+    story.api.patch(
+        "kustomizations", story.name, APPS, {"spec": {"suspend": False}}, manager="flux"
+    )
     eventually("it is resumed", lambda: not story.suspended())
     code, lines = look_at(story, seconds)
     assert story.closed()
@@ -60,7 +73,9 @@ def look_at(story: Story, seconds: int) -> tuple[int, list[Object]]:
     with story.look_beside() as run:
         process = run("env", "DONT_FAKE_MONOTONIC=1", "faketime", "-f", f"{seconds:+}s")
         logged, _ = process.communicate()
-    return process.returncode, [json.loads(line) for line in logged.splitlines() if line.startswith("{")]
+    return process.returncode, [
+        json.loads(line) for line in logged.splitlines() if line.startswith("{")
+    ]
 
 
 def assert_it_says_so(story: Story, code: int, lines: list[Object], seconds: int) -> None:

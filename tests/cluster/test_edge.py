@@ -59,7 +59,10 @@ def test_there_is_no_way_out(story: Story) -> None:
     story.policy({"windows": {"later": far_window().spec}})
     story.eventually_closed()
     story.run_as_look("resolve", RESOLVE)
-    eventually("no name is found", lambda: "gaierror" in story.kubectl("logs", "resolve", "--ignore-errors"))
+    eventually(
+        "no name is found",
+        lambda: "gaierror" in story.kubectl("logs", "resolve", "--ignore-errors"),
+    )
     eventually("an image is found", lambda: "already present on machine" in events(story))
     assert "Pulling image" not in events(story)
 
@@ -96,12 +99,19 @@ def test_an_override_that_is_applied_on_site(story: Story) -> None:
     story.begin()
     story.policy({"windows": {"later": far_window().spec}})
     story.eventually_closed()
-    override = {"state": "Open", "starts": wall(minute(-300)), "ends": wall(minute(600)), "reason": "No uplink"}
+    override = {
+        "state": "Open",
+        "starts": wall(minute(-300)),
+        "ends": wall(minute(600)),
+        "reason": "No uplink",
+    }
     with no_uplink(story):
         story.suspend_delivery()
         opened = {"windows": {"later": far_window().spec}, "overrides": {"on-site": override}}
         story.policy(opened, commit=False)
-        story.kubectl("apply", "--server-side", "--force-conflicts", "-k", str(story.tree / "cluster/windows"))
+        story.kubectl(
+            "apply", "--server-side", "--force-conflicts", "-k", str(story.tree / "cluster/windows")
+        )
         story.eventually_open()
     story.commit("Open on site")
     story.suspend_delivery(suspend=False)
@@ -131,4 +141,7 @@ def condition(story: Story) -> str:
 
 def fetched(story: Story) -> bool:
     """Say whether the source has the newest commit."""
-    return story.head() in story.api.get("gitrepositories", story.name, PARENT)["status"]["artifact"]["revision"]
+    return (
+        story.head()
+        in story.api.get("gitrepositories", story.name, PARENT)["status"]["artifact"]["revision"]
+    )

@@ -61,19 +61,27 @@ def test_a_job_that_is_killed_is_made_good(story: Story) -> None:
     eventually("the edit was looked at", lambda: len(story.log("windows-now-*")) > 0)
     sleep_until(closing.closes - timedelta(seconds=50))
     leave_one_job(story, "early", "windows-close-next")
-    eventually("its Pod runs", lambda: any(pod["status"]["phase"] == "Running" for pod in pods_of(story, "early")))
+    eventually(
+        "its Pod runs",
+        lambda: any(pod["status"]["phase"] == "Running" for pod in pods_of(story, "early")),
+    )
     for pod in pods_of(story, "early"):
         story.api.delete("pods", story.name, pod["metadata"]["name"])
     sleep_until(closing.closes)
     story.eventually_closed()
-    note("open where closed was wanted: the Pod of the only Job killed before the close", since(closing.closes))
+    note(
+        "open where closed was wanted: the Pod of the only Job killed before the close",
+        since(closing.closes),
+    )
 
 
 def leave_one_job(story: Story, name: str, cron_job: str) -> None:
     """Start a Job of a CronJob, and see to it that no other looks: every CronJob and every other Job is stopped."""
     story.suspend_delivery()
     for found in story.api.items("cronjobs", story.name):
-        story.api.patch("cronjobs", story.name, found["metadata"]["name"], {"spec": {"suspend": True}})
+        story.api.patch(
+            "cronjobs", story.name, found["metadata"]["name"], {"spec": {"suspend": True}}
+        )
     for found in story.api.items("jobs", story.name):
         story.api.delete("jobs", story.name, found["metadata"]["name"])
     story.kubectl("create", "job", name, f"--from=cronjob/{cron_job}")
@@ -151,7 +159,10 @@ def is_look(process: Path, namespace: str) -> bool:
     try:
         if process.joinpath("cmdline").read_bytes() != b"python3\0-I\0/gate\0":
             return False
-        return process.joinpath("root/run/secrets/kubernetes.io/serviceaccount/namespace").read_text() == namespace
+        return (
+            process.joinpath("root/run/secrets/kubernetes.io/serviceaccount/namespace").read_text()
+            == namespace
+        )
     except OSError:
         return False
 
@@ -168,4 +179,7 @@ def test_a_target_that_is_missing_is_named(story: Story) -> None:
     story.policy({"targets": targets, "windows": {"later": far_window().spec}})
     story.eventually_closed()
     story.kubectl("create", "job", "look", "--from=cronjob/windows-look")
-    eventually("the log names it", lambda: any("absent" in str(line.get("failed")) for line in story.log("look-*")))
+    eventually(
+        "the log names it",
+        lambda: any("absent" in str(line.get("failed")) for line in story.log("look-*")),
+    )

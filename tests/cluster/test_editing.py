@@ -26,7 +26,14 @@ def test_an_edit_while_closed_is_in_force_at_once(story: Story) -> None:
     story.policy({"windows": {"later": far_window().spec}})
     story.eventually_closed()
     story.release("2")
-    story.policy({"windows": {"later": far_window().spec, "now": {"opens": "daily 00:00", "closes": "24:00"}}})
+    story.policy(
+        {
+            "windows": {
+                "later": far_window().spec,
+                "now": {"opens": "daily 00:00", "closes": "24:00"},
+            }
+        }
+    )
     note("from the commit of an edit to its effect", story.eventually_open())
     story.eventually_applied("2")
     story.policy({"windows": {"later": far_window().spec}})
@@ -43,7 +50,10 @@ def test_the_layout_that_locks_itself(story: Story) -> None:
     story.write("apps/kustomization.yaml", {"resources": ["app.yaml", "windows"]})
     story.commit("Deliver the windows by what they gate")
     story.eventually_closed()
-    story.write("windows.yaml", story.policy_text({"state": "Open", "windows": {"later": far_window().spec}}))
+    story.write(
+        "windows.yaml",
+        story.policy_text({"state": "Open", "windows": {"later": far_window().spec}}),
+    )
     story.render("windows.yaml", "apps/windows")
     story.commit("Open it, in vain")
     throughout(60, "apps stays closed", story.closed)
@@ -95,7 +105,9 @@ def test_state_holds_by_hand(story: Story) -> None:
 def test_a_delivery_that_waits_is_not_blocked(story: Story) -> None:
     """`wait: true` on what delivers the windows: it is ready though one target is missing, one suspended."""
     story.begin()
-    story.api.patch("kustomizations", story.name, PARENT, {"spec": {"wait": True, "timeout": "30s"}})
+    story.api.patch(
+        "kustomizations", story.name, PARENT, {"spec": {"wait": True, "timeout": "30s"}}
+    )
     targets = [{"kind": "Kustomization", "names": [APPS, "absent"], "mustExist": False}]
     story.policy({"targets": targets, "windows": {"later": far_window().spec}})
     story.eventually_delivered()
@@ -109,18 +121,27 @@ def test_a_delivery_that_waits_is_not_red_for_what_heals(story: Story) -> None:
     It stays ready, as nothing of that Job remains but that it is complete.
     """
     story.begin()
-    story.api.patch("kustomizations", story.name, PARENT, {"spec": {"wait": True, "timeout": "10m"}})
+    story.api.patch(
+        "kustomizations", story.name, PARENT, {"spec": {"wait": True, "timeout": "10m"}}
+    )
     policy = {"interval": "1m", "windows": {"later": far_window().spec}}
     nothing = {"target": {"kind": "Role", "name": "windows-gate"}, "patch": NO_RULES}
-    story.write("cluster/kustomization.yaml", {"resources": [*story.listed, "windows"], "patches": [nothing]})
+    story.write(
+        "cluster/kustomization.yaml",
+        {"resources": [*story.listed, "windows"], "patches": [nothing]},
+    )
     story.write("windows.yaml", story.policy_text(policy))
     story.render("windows.yaml", "cluster/windows")
     story.commit("Set windows whose account may do nothing")
     story.eventually_delivered()
     assert readiness(story) != "False"
     assert story.open()
-    [at_once] = [job for job in story.api.items("jobs", story.name) if "-now-" in job["metadata"]["name"]]
-    assert [each["type"] for each in at_once["status"]["conditions"] if each["status"] == "True"][-1] == "Complete"
+    [at_once] = [
+        job for job in story.api.items("jobs", story.name) if "-now-" in job["metadata"]["name"]
+    ]
+    assert [each["type"] for each in at_once["status"]["conditions"] if each["status"] == "True"][
+        -1
+    ] == "Complete"
     assert any(line.get("left") == "to the next look" for line in story.log("windows-now-*"))
     story.include("windows")
     story.commit("Give the account its rights")
@@ -139,7 +160,9 @@ def test_an_image_that_a_layer_above_sets_replaces_the_job(story: Story) -> None
     story.write("cluster/kustomization.yaml", {"resources": story.listed, "images": [image]})
     story.commit("Take the image from our own registry")
     story.eventually_delivered()
-    assert all("registry.example" in str(job["spec"]) for job in story.api.items("jobs", story.name))
+    assert all(
+        "registry.example" in str(job["spec"]) for job in story.api.items("jobs", story.name)
+    )
 
 
 def readiness(story: Story) -> str:

@@ -59,7 +59,10 @@ def test_one_more_right(story: Story) -> None:
     story.begin()
     story.policy(CLOSED)
     story.eventually_closed()
-    expected = [([""], ["events"], [], ["create"]), ([KUSTOMIZE], ["kustomizations"], [APPS], ["get", "patch"])]
+    expected = [
+        ([""], ["events"], [], ["create"]),
+        ([KUSTOMIZE], ["kustomizations"], [APPS], ["get", "patch"]),
+    ]
     account = token(story)
     assert sorted(granted(account, story.name)) == expected
     account.close()

@@ -33,7 +33,9 @@ def test_wait_keeps_a_new_target_closed(story: Story) -> None:
     story.policy(waiting, commit=False)
     story.begin(apply=False, suspend=True)
     story.api.patch("kustomizations", story.name, "fleet", {"spec": {"ignore": [ignore]}})
-    eventually("it is there", lambda: story.api.find("kustomizations", story.name, APPS) is not None)
+    eventually(
+        "it is there", lambda: story.api.find("kustomizations", story.name, APPS) is not None
+    )
     story.eventually_closed()
     throughout(2 * INTERVAL, "nothing is applied", lambda: story.version() is None)
     story.policy({**waiting, "state": "Open"})

@@ -51,7 +51,8 @@ class Plant:
     def jobs(self) -> list[Object]:
         """Return the Jobs of hooks, the first created first."""
         return sorted(
-            self.story.api.items("jobs", self.namespace), key=lambda job: job["metadata"]["creationTimestamp"]
+            self.story.api.items("jobs", self.namespace),
+            key=lambda job: job["metadata"]["creationTimestamp"],
         )
 
     def look(self, name: str) -> None:
@@ -60,8 +61,14 @@ class Plant:
 
     def ended(self, name: str) -> str | None:
         """Return how a look ended, None while it goes on."""
-        conditions = self.story.api.get("jobs", self.story.name, name).get("status", {}).get("conditions", [])
-        return next((each["type"] for each in conditions if each["type"] in ("Complete", "Failed")), None)
+        conditions = (
+            self.story.api.get("jobs", self.story.name, name)
+            .get("status", {})
+            .get("conditions", [])
+        )
+        return next(
+            (each["type"] for each in conditions if each["type"] in ("Complete", "Failed")), None
+        )
 
 
 @pytest.fixture
@@ -81,7 +88,9 @@ def test_maintenance_around_a_window(plant: Plant) -> None:
     story, line = plant.story, plant.line
     plant.closed(beforeOpen=line.hook("on"), afterClose=line.hook("off"))
     night = window(after=45, length=2)
-    plant.policy({"windows": {"night": night.spec}}, beforeOpen=line.hook("on"), afterClose=line.hook("off"))
+    plant.policy(
+        {"windows": {"night": night.spec}}, beforeOpen=line.hook("on"), afterClose=line.hook("off")
+    )
     story.eventually_delivered()
     opened = Event()
     watch = Thread(target=watched, args=(plant, opened))
@@ -116,7 +125,9 @@ def watched(plant: Plant, opened: Event) -> None:
 def last_applied(story: Story) -> datetime:
     """Return when the application was written last."""
     fields = story.api.get("configmaps", story.name, "app")["metadata"]["managedFields"]
-    return max(datetime.fromisoformat(entry["time"]) for entry in fields) + timedelta(seconds=1)  # whole seconds
+    return max(datetime.fromisoformat(entry["time"]) for entry in fields) + timedelta(
+        seconds=1
+    )  # whole seconds
 
 
 @pytest.mark.long
@@ -128,13 +139,18 @@ def test_nothing_is_taken_out_while_something_reconciles(plant: Plant) -> None:
     story.write("apps/slow.yaml", never_ready())
     story.write("apps/kustomization.yaml", {"resources": ["app.yaml"]})
     plant.policy(OPEN, **hooks)
-    eventually("the opening is noted", lambda: "hooks.krm-windows.dev/" in str(story.target()["metadata"]))
+    eventually(
+        "the opening is noted", lambda: "hooks.krm-windows.dev/" in str(story.target()["metadata"])
+    )
     story.write("apps/kustomization.yaml", {"resources": ["app.yaml", "slow.yaml"]})
     story.release("2")
     eventually("it waits for what is never ready", lambda: reconciles(story))
     plant.policy(CLOSED, **hooks)
     story.eventually_closed()
-    eventually("it reconciles no more, and nothing ran before", lambda: bool(line.calls) or not reconciles(story))
+    eventually(
+        "it reconciles no more, and nothing ran before",
+        lambda: bool(line.calls) or not reconciles(story),
+    )
     assert not line.calls
     eventually("the hook has run", lambda: line.called("off") == 1)
 
@@ -148,7 +164,11 @@ def never_ready() -> Object:
     }
     spec = {
         "nodeSelector": {"no": "such-node"},
-        "securityContext": {"runAsNonRoot": True, "runAsUser": 65532, "seccompProfile": {"type": "RuntimeDefault"}},
+        "securityContext": {
+            "runAsNonRoot": True,
+            "runAsUser": 65532,
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
         "containers": [container],
     }
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "slow"}, "spec": spec}
@@ -157,7 +177,9 @@ def never_ready() -> Object:
 def reconciles(story: Story) -> bool:
     """Say whether Flux is at work on the target."""
     conditions = story.target().get("status", {}).get("conditions", [])
-    return any(each["type"] == "Reconciling" and each["reason"] == "Progressing" for each in conditions)
+    return any(
+        each["type"] == "Reconciling" and each["reason"] == "Progressing" for each in conditions
+    )
 
 
 def test_a_failure_keeps_it_closed(plant: Plant) -> None:
@@ -168,7 +190,8 @@ def test_a_failure_keeps_it_closed(plant: Plant) -> None:
     plant.policy(OPEN, **hooks)
     eventually("it is rolled back", lambda: line.called("off") == 1)
     eventually(
-        "the target says so", lambda: "hooks.beforeOpen failed" in str(story.target()["metadata"]["annotations"])
+        "the target says so",
+        lambda: "hooks.beforeOpen failed" in str(story.target()["metadata"]["annotations"]),
     )
     plant.look("again")
     eventually("the look fails", lambda: plant.ended("again") == "Failed")
@@ -199,7 +222,8 @@ def test_a_hook_that_hangs(plant: Plant) -> None:
     eventually("it is called", lambda: line.called("hang") == 1)
     eventually("it is ended", lambda: "DeadlineExceeded" in str(plant.jobs()[0].get("status")))
     eventually(
-        "the target says so", lambda: "hooks.beforeOpen failed" in str(story.target()["metadata"]["annotations"])
+        "the target says so",
+        lambda: "hooks.beforeOpen failed" in str(story.target()["metadata"]["annotations"]),
     )
     assert story.suspended()
     assert story.version() == "1"
@@ -265,7 +289,9 @@ SAID = "may create nothing here but the Jobs of the policy's hooks"
 VOLUME: Object = {"name": "host", "hostPath": {"path": "/"}}
 OTHER_JOBS: dict[str, Callable[[Object], object]] = {
     "another name": lambda job: job["metadata"].update(name="tried"),
-    "a name to be made up": lambda job: job["metadata"].update(generateName=job["metadata"].pop("name")),
+    "a name to be made up": lambda job: job["metadata"].update(
+        generateName=job["metadata"].pop("name")
+    ),
     "another label": lambda job: job["metadata"]["labels"].update(tried="yes"),
     "no labels": lambda job: job["metadata"].pop("labels"),
     "an annotation": lambda job: job["metadata"].update(annotations={"tried": "yes"}),
@@ -280,42 +306,66 @@ OTHER_JOBS: dict[str, Callable[[Object], object]] = {
     "suspended": lambda job: job["spec"].update(suspend=True),
     "another controller": lambda job: job["spec"].update(managedBy="example.com/tried"),
     "no failure policy": lambda job: job["spec"].pop("podFailurePolicy"),
-    "a label on its Pod": lambda job: job["spec"]["template"]["metadata"]["labels"].update(tried="yes"),
-    "no label on its Pod": lambda job: job["spec"]["template"]["metadata"]["labels"].pop("krm-windows.dev/policy"),
-    "an annotation on its Pod": lambda job: job["spec"]["template"]["metadata"].update(annotations={"a": "b"}),
+    "a label on its Pod": lambda job: job["spec"]["template"]["metadata"]["labels"].update(
+        tried="yes"
+    ),
+    "no label on its Pod": lambda job: job["spec"]["template"]["metadata"]["labels"].pop(
+        "krm-windows.dev/policy"
+    ),
+    "an annotation on its Pod": lambda job: job["spec"]["template"]["metadata"].update(
+        annotations={"a": "b"}
+    ),
     "another account": lambda job: pod(job).update(serviceAccountName="admin"),
     "another account by its old name": lambda job: pod(job).update(serviceAccount="admin"),
     "an account's token": lambda job: pod(job).update(automountServiceAccountToken=True),
     "a volume": lambda job: pod(job)["volumes"].append(VOLUME),
     "another volume": lambda job: pod(job).update(volumes=[{**VOLUME, "name": "tmp"}]),
-    "a Secret": lambda job: pod(job).update(volumes=[{"name": "tmp", "secret": {"secretName": "a"}}]),
+    "a Secret": lambda job: pod(job).update(
+        volumes=[{"name": "tmp", "secret": {"secretName": "a"}}]
+    ),
     "the host's network": lambda job: pod(job).update(hostNetwork=True),
     "the host's processes": lambda job: pod(job).update(hostPID=True),
     "a node": lambda job: pod(job).update(nodeName="node"),
     "a node by its labels": lambda job: pod(job).update(nodeSelector={"a": "b"}),
     "a place by tolerations": lambda job: pod(job).update(tolerations=[{"operator": "Exists"}]),
     "a priority": lambda job: pod(job).update(priorityClassName="system-node-critical"),
-    "other names of hosts": lambda job: pod(job).update(hostAliases=[{"ip": "10.0.0.1", "hostnames": ["a"]}]),
-    "another DNS": lambda job: pod(job).update(dnsPolicy="None", dnsConfig={"nameservers": ["10.0.0.1"]}),
+    "other names of hosts": lambda job: pod(job).update(
+        hostAliases=[{"ip": "10.0.0.1", "hostnames": ["a"]}]
+    ),
+    "another DNS": lambda job: pod(job).update(
+        dnsPolicy="None", dnsConfig={"nameservers": ["10.0.0.1"]}
+    ),
     "another user": lambda job: pod(job)["securityContext"].update(runAsUser=1000),
     "a Secret to pull with": lambda job: pod(job).update(imagePullSecrets=[{"name": "a"}]),
-    "a container before": lambda job: pod(job).update(initContainers=[{**container(job), "name": "tried"}]),
-    "a container besides": lambda job: pod(job)["containers"].append({**container(job), "name": "tried"}),
+    "a container before": lambda job: pod(job).update(
+        initContainers=[{**container(job), "name": "tried"}]
+    ),
+    "a container besides": lambda job: pod(job)["containers"].append(
+        {**container(job), "name": "tried"}
+    ),
     "another image": lambda job: container(job).update(image="docker.io/library/evil:1"),
     "another pull": lambda job: container(job).update(imagePullPolicy="Always"),
     "another command": lambda job: container(job).update(command=["sh", "-c", "id"]),
     "other arguments": lambda job: container(job).update(args=["id"]),
     "no arguments": lambda job: container(job).pop("command"),
     "a variable": lambda job: container(job).update(env=[{"name": "A", "value": "b"}]),
-    "a Secret's variables": lambda job: container(job).update(envFrom=[{"secretRef": {"name": "a"}}]),
+    "a Secret's variables": lambda job: container(job).update(
+        envFrom=[{"secretRef": {"name": "a"}}]
+    ),
     "a port": lambda job: container(job).update(ports=[{"containerPort": 80, "hostPort": 80}]),
-    "a step at its end": lambda job: container(job).update(lifecycle={"preStop": {"exec": {"command": ["id"]}}}),
+    "a step at its end": lambda job: container(job).update(
+        lifecycle={"preStop": {"exec": {"command": ["id"]}}}
+    ),
     "a probe": lambda job: container(job).update(livenessProbe={"exec": {"command": ["id"]}}),
     "another folder": lambda job: container(job).update(workingDir="/proc"),
     "root": lambda job: container(job)["securityContext"].update(runAsUser=0, runAsNonRoot=False),
-    "all that is the kernel's": lambda job: container(job).update(securityContext={"privileged": True}),
+    "all that is the kernel's": lambda job: container(job).update(
+        securityContext={"privileged": True}
+    ),
     "no limits": lambda job: container(job).pop("resources"),
-    "another mount": lambda job: container(job).update(volumeMounts=[{"name": "tmp", "mountPath": "/etc"}]),
+    "another mount": lambda job: container(job).update(
+        volumeMounts=[{"name": "tmp", "mountPath": "/etc"}]
+    ),
 }
 
 
@@ -353,7 +403,10 @@ def test_no_other_job_is_created(plant: Plant) -> None:
         ],
     }
     rollback = {"image": hook["image"], "serviceAccountName": "line"}
-    plant.closed(beforeOpen={**hook, "rollback": rollback}, afterClose={"image": hook["image"], "args": ["off"]})
+    plant.closed(
+        beforeOpen={**hook, "rollback": rollback},
+        afterClose={"image": hook["image"], "args": ["off"]},
+    )
     tables = story.api.get("configmaps", story.name, "windows-gate")["data"]
     hooks: dict[str, Object] = json.loads(tables["hooks.json"])["hooks"]
     account = token(story)
@@ -373,12 +426,18 @@ def test_no_other_job_is_created(plant: Plant) -> None:
             assert answer(account, where, changed) in (DENIED, INVALID), (words, kind)
     binding = {
         "metadata": {"name": "too-wide"},
-        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},
+        "roleRef": {
+            "apiGroup": "rbac.authorization.k8s.io",
+            "kind": "ClusterRole",
+            "name": "cluster-admin",
+        },
         "subjects": [{"kind": "ServiceAccount", "name": "windows-gate", "namespace": story.name}],
     }
     story.api.create("rolebindings", story.name, binding)
     elsewhere = f"apis/batch/v1/namespaces/{story.name}/jobs?dryRun=All"
-    eventually("too wide a right is held", lambda: answer(account, elsewhere, jobs["afterClose"]) == DENIED)
+    eventually(
+        "too wide a right is held", lambda: answer(account, elsewhere, jobs["afterClose"]) == DENIED
+    )
     account.close()
 
 
@@ -405,7 +464,10 @@ def test_the_rights_of_hooks(plant: Plant) -> None:
     plant.closed(afterClose=plant.line.hook("off"))
     account = token(story)
     target = ([KUSTOMIZE], ["kustomizations"], [APPS], ["get", "patch"])
-    expected = {story.name: [target], plant.namespace: [(["batch"], ["jobs"], [], ["create", "get"])]}
+    expected = {
+        story.name: [target],
+        plant.namespace: [(["batch"], ["jobs"], [], ["create", "get"])],
+    }
     for found in story.api.items("namespaces"):
         name = found["metadata"]["name"]
         assert granted(account, name) == expected.get(name, []), name
@@ -428,7 +490,9 @@ def test_the_rights_of_hooks(plant: Plant) -> None:
 def token(story: Story) -> Api:
     """Return the API as the policy's account may use it."""
     request: Object = {"spec": {"expirationSeconds": 3600}}
-    answer = story.api.ask("POST", f"api/v1/namespaces/{story.name}/serviceaccounts/windows-gate/token", request)
+    answer = story.api.ask(
+        "POST", f"api/v1/namespaces/{story.name}/serviceaccounts/windows-gate/token", request
+    )
     return Api(answer["status"]["token"])
 
 
@@ -437,6 +501,8 @@ def test_refused_namespaces(story: Story) -> None:
     targets = [{"kind": "Kustomization", "names": [APPS], "namespace": "tenants"}]
     for namespace in (story.name, "tenants", "flux-system", "kube-system"):
         hooks = {"namespace": namespace, "afterClose": {"image": "line:1"}}
-        story.write("windows.yaml", story.policy_text({**CLOSED, "targets": targets, "hooks": hooks}))
+        story.write(
+            "windows.yaml", story.policy_text({**CLOSED, "targets": targets, "hooks": hooks})
+        )
         with pytest.raises(AssertionError, match="hook-namespace"):
             story.render("windows.yaml", "cluster/windows")

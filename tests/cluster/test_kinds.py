@@ -12,7 +12,11 @@ from telling import Spec, Story, eventually
 from krm_windows.gate.kubernetes import dig
 from krm_windows.gateable import TABLE
 
-SOURCE, HELM, IMAGE = "source.toolkit.fluxcd.io", "helm.toolkit.fluxcd.io", "image.toolkit.fluxcd.io"
+SOURCE, HELM, IMAGE = (
+    "source.toolkit.fluxcd.io",
+    "helm.toolkit.fluxcd.io",
+    "image.toolkit.fluxcd.io",
+)
 
 
 @dataclass(frozen=True)
@@ -41,15 +45,42 @@ URL = {"interval": "1h", "url": "https://example.com/it"}
 BUCKET = {"interval": "1h", "bucketName": "it", "endpoint": "example.com"}
 LONG_AGO = "2026-01-01T00:00:00Z"
 FETCHED: Spec = {
-    "artifact": {"digest": "sha256:0", "lastUpdateTime": LONG_AGO, "path": "it", "revision": "1", "url": URL["url"]}
+    "artifact": {
+        "digest": "sha256:0",
+        "lastUpdateTime": LONG_AGO,
+        "path": "it",
+        "revision": "1",
+        "url": URL["url"],
+    }
 }
 RELEASE = {"name": "it", "namespace": "it", "version": 1, "status": "deployed"}
-DIGESTS = {"digest": "sha256:0", "configDigest": "sha256:0", "chartName": "podinfo", "chartVersion": "1"}
-RELEASED: Spec = {"history": [{**RELEASE, **DIGESTS, "firstDeployed": LONG_AGO, "lastDeployed": LONG_AGO}]}
+DIGESTS = {
+    "digest": "sha256:0",
+    "configDigest": "sha256:0",
+    "chartName": "podinfo",
+    "chartVersion": "1",
+}
+RELEASED: Spec = {
+    "history": [{**RELEASE, **DIGESTS, "firstDeployed": LONG_AGO, "lastDeployed": LONG_AGO}]
+}
 KINDS = [
-    Kind("HelmRelease", "helmreleases", HELM, "v2", {"interval": "1h", "chart": {"spec": CHART}}, status=RELEASED),
+    Kind(
+        "HelmRelease",
+        "helmreleases",
+        HELM,
+        "v2",
+        {"interval": "1h", "chart": {"spec": CHART}},
+        status=RELEASED,
+    ),
     Kind("GitRepository", "gitrepositories", SOURCE, "v1", URL, status=FETCHED),
-    Kind("OCIRepository", "ocirepositories", SOURCE, "v1", {**URL, "url": "oci://example.com/it"}, status=FETCHED),
+    Kind(
+        "OCIRepository",
+        "ocirepositories",
+        SOURCE,
+        "v1",
+        {**URL, "url": "oci://example.com/it"},
+        status=FETCHED,
+    ),
     Kind("Bucket", "buckets", SOURCE, "v1", BUCKET, status=FETCHED),
     Kind("HelmRepository", "helmrepositories", SOURCE, "v1", URL, status=FETCHED),
     Kind("HelmChart", "helmcharts", SOURCE, "v1", {"interval": "1h", **CHART}, status=FETCHED),
@@ -59,7 +90,14 @@ KINDS = [
     Kind("GitRepo", "gitrepos", "fleet.cattle.io", "v1alpha1", stops="paused", own=True),
     Kind("Bundle", "bundles", "fleet.cattle.io", "v1alpha1", stops="paused", own=True),
     Kind("Cluster", "clusters", "cluster.x-k8s.io", "v1beta2", {"paused": False}, stops="paused"),
-    Kind("SveltosCluster", "sveltosclusters", "lib.projectsveltos.io", "v1beta1", stops="paused", own=True),
+    Kind(
+        "SveltosCluster",
+        "sveltosclusters",
+        "lib.projectsveltos.io",
+        "v1beta1",
+        stops="paused",
+        own=True,
+    ),
     Kind("CronJob", "cronjobs", "batch", "v1", JOB),
 ]
 
@@ -68,7 +106,12 @@ def definition(kind: Kind) -> Object:
     """Return a minimal CRD of a kind, with its one field."""
     spec = {"type": "object", "properties": {kind.stops: {"type": "boolean"}}}
     schema = {"type": "object", "properties": {"spec": spec}}
-    version = {"name": kind.version, "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
+    version = {
+        "name": kind.version,
+        "served": True,
+        "storage": True,
+        "schema": {"openAPIV3Schema": schema},
+    }
     names = {"kind": kind.name, "plural": kind.plural, "singular": kind.name.lower()}
     return {
         "metadata": {"name": f"{kind.plural}.{kind.group}"},
@@ -80,7 +123,10 @@ def test_every_kind_is_closed_and_opened(story: Story) -> None:
     """One policy gates them all, held to their fields by the API server: `Closed` sets each, `Open` takes it back."""
     for kind in KINDS:
         create(story, kind)
-    targets = [{"kind": kind.name, "names": ["it"], "apiVersion": f"{kind.group}/{kind.version}"} for kind in KINDS]
+    targets = [
+        {"kind": kind.name, "names": ["it"], "apiVersion": f"{kind.group}/{kind.version}"}
+        for kind in KINDS
+    ]
     windows = {"always": {"opens": "daily 00:00", "closes": "24:00"}}
     always = {"windows": windows, "targets": targets}
     deliver(story, {**always, "state": "Closed"})
@@ -103,7 +149,9 @@ def create(story: Story, kind: Kind) -> None:
             if error.status != HTTPStatus.CONFLICT:
                 raise
     body = story.object(f"{kind.group}/{kind.version}", kind.name, "it", spec=kind.spec or {})
-    body["metadata"]["labels"] = {"sharding.fluxcd.io/key": "nobody"}  # Flux's own controllers leave it alone
+    body["metadata"]["labels"] = {
+        "sharding.fluxcd.io/key": "nobody"
+    }  # Flux's own controllers leave it alone
     eventually("the object is created", lambda: _created(story, kind, body))
     if kind.status:
         story.api.patch(kind.where, story.name, "it/status", {"status": kind.status})
@@ -128,4 +176,8 @@ def deliver(story: Story, spec: Spec) -> None:
 
 def held(story: Story) -> set[str]:
     """Return the kinds whose field says that they are closed."""
-    return {kind.name for kind in KINDS if dig(story.api.get(kind.where, story.name, "it"), "spec", kind.stops) is True}
+    return {
+        kind.name
+        for kind in KINDS
+        if dig(story.api.get(kind.where, story.name, "it"), "spec", kind.stops) is True
+    }

@@ -1,7 +1,17 @@
 """The actuator `Kubectl`: the main story with the real kubectl and no program of ours in the cluster."""
 
 import pytest
-from telling import Spec, Story, eventually, far_window, minute, sleep_until, throughout, wall, window
+from telling import (
+    Spec,
+    Story,
+    eventually,
+    far_window,
+    minute,
+    sleep_until,
+    throughout,
+    wall,
+    window,
+)
 
 
 @pytest.mark.long
@@ -9,7 +19,9 @@ def test_kubectl_opens_and_closes(story: Story) -> None:
     """The edges patch, as a manager that the parent does not take back; between them nothing looks."""
     story.begin()
     opening = window(after=70, length=3)
-    story.policy({"actuator": {"type": "Kubectl"}, "interval": None, "windows": {"next": opening.spec}})
+    story.policy(
+        {"actuator": {"type": "Kubectl"}, "interval": None, "windows": {"next": opening.spec}}
+    )
     story.eventually_delivered()
     story.kubectl("create", "job", "close", "--from=cronjob/windows-close-next")
     eventually("apps is closed", story.suspended)

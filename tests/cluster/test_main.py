@@ -1,7 +1,18 @@
 """The main story: a commit waits for the window, is applied by it with no hand, and the next one waits again."""
 
 import pytest
-from telling import APPS, INTERVAL, SOURCE_INTERVAL, Story, eventually, note, since, sleep_until, throughout, window
+from telling import (
+    APPS,
+    INTERVAL,
+    SOURCE_INTERVAL,
+    Story,
+    eventually,
+    note,
+    since,
+    sleep_until,
+    throughout,
+    window,
+)
 
 WINDOWED = "windowed"
 
@@ -18,7 +29,10 @@ def test_a_commit_waits_for_the_window(story: Story) -> None:
     sleep_until(opening.opens)
     story.eventually_open()
     story.eventually_applied("2")
-    note("from the edge to the waiting commit applied, all stories side by side", since(opening.opens))
+    note(
+        "from the edge to the waiting commit applied, all stories side by side",
+        since(opening.opens),
+    )
     sleep_until(opening.closes)
     story.eventually_closed()
     note("from the edge to closed, all stories side by side", since(opening.closes))
@@ -38,7 +52,10 @@ def test_the_log_of_a_look_says_what_it_did(story: Story) -> None:
     )
     story.eventually_closed()
     selector = f"--selector=krm-windows.dev/policy={story.name}.windows"
-    eventually("its Pod is done", lambda: "Succeeded" in story.kubectl("get", "pods", selector, "--output=yaml"))
+    eventually(
+        "its Pod is done",
+        lambda: "Succeeded" in story.kubectl("get", "pods", selector, "--output=yaml"),
+    )
     shown = story.kubectl("logs", selector, "--tail=-1")
     assert '"reason": "freezes.audit: Audit"' in shown
     assert f'"policy": "{story.name}/windows"' in shown
@@ -52,10 +69,19 @@ def test_new_revisions_wait_while_drift_is_corrected(story: Story) -> None:
     story.include("source.yaml")
     story.begin(sourceRef={"kind": "GitRepository", "name": WINDOWED})
     opening = window(after=90)
-    story.policy({"windows": {"next": opening.spec}, "targets": [{"kind": "GitRepository", "names": [WINDOWED]}]})
+    story.policy(
+        {
+            "windows": {"next": opening.spec},
+            "targets": [{"kind": "GitRepository", "names": [WINDOWED]}],
+        }
+    )
     eventually("the source is closed", lambda: story.suspended(WINDOWED, "gitrepositories"))
     # A fetch that had begun goes on.
-    throughout(2 * SOURCE_INTERVAL, "the source stays closed", lambda: story.suspended(WINDOWED, "gitrepositories"))
+    throughout(
+        2 * SOURCE_INTERVAL,
+        "the source stays closed",
+        lambda: story.suspended(WINDOWED, "gitrepositories"),
+    )
     story.release("2")
     story.api.delete("configmaps", story.name, "app")
     story.eventually_applied("1")

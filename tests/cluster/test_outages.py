@@ -29,10 +29,15 @@ def test_the_cron_job_controller_is_down_over_an_edge(story: Story) -> None:
         # A look of the last minute waits for the edge, and would make it good.
         story.kubectl("delete", "pods", "--all", "--now", "--wait=false")
         sleep_until(edge)
-        throughout(20, "nothing is changed", lambda: not story.suspended() and story.suspended(OTHER))
+        throughout(
+            20, "nothing is changed", lambda: not story.suspended() and story.suspended(OTHER)
+        )
     after = since(edge)
     note("from the return of the CronJob controller to closed", eventually_changed(story))
-    note(f"open where closed was wanted: CronJob controller back {after:.0f} s after the close", since(edge))
+    note(
+        f"open where closed was wanted: CronJob controller back {after:.0f} s after the close",
+        since(edge),
+    )
 
 
 def test_the_api_server_is_restarted_at_the_edge(story: Story) -> None:
@@ -42,7 +47,9 @@ def test_the_api_server_is_restarted_at_the_edge(story: Story) -> None:
         sleep_until(edge + timedelta(seconds=10))
     after = since(edge)
     note("from the return of the API server to closed", eventually_changed(story))
-    note(f"open where closed was wanted: API server back {after:.0f} s after the close", since(edge))
+    note(
+        f"open where closed was wanted: API server back {after:.0f} s after the close", since(edge)
+    )
 
 
 def set_edge(story: Story, ready: float) -> datetime:
@@ -54,7 +61,9 @@ def set_edge(story: Story, ready: float) -> datetime:
     opening = Window(closing.closes, closing.closes + timedelta(minutes=10))
     story.policy({"interval": "1m", "windows": {"next": closing.spec}}, commit=False)
     targets = [{"kind": "Kustomization", "names": [OTHER]}]
-    story.policy({"interval": "1m", "windows": {"next": opening.spec}, "targets": targets}, name="opening")
+    story.policy(
+        {"interval": "1m", "windows": {"next": opening.spec}, "targets": targets}, name="opening"
+    )
     eventually("other is closed", lambda: story.suspended(OTHER))
     sleep_until(closing.closes - timedelta(seconds=ready))
     assert story.open()

@@ -21,7 +21,9 @@ def test_our_suspension_survives_the_parent(story: Story) -> None:
 def test_a_plain_kubectl_patch_does_not(story: Story) -> None:
     """What kubectl writes under its own name is taken back by the parent: the reason for our field manager."""
     story.begin()
-    story.kubectl("patch", "kustomization", APPS, "--type=merge", "--patch", '{"spec":{"suspend":true}}')
+    story.kubectl(
+        "patch", "kustomization", APPS, "--type=merge", "--patch", '{"spec":{"suspend":true}}'
+    )
     assert story.suspended()
     eventually("the parent takes it back", lambda: not story.suspended())
 
@@ -39,7 +41,9 @@ def test_suspend_false_is_removed_by_the_function(story: Story) -> None:
     story.begin(suspend=False)
     story.write("source/windows.yaml", story.policy_text({"windows": {"later": far_window().spec}}))
     story.write("source/apps.yaml", story.kustomization(APPS, "./apps", suspend=False))
-    story.write("source/kustomization.yaml", {"resources": ["apps.yaml"], "transformers": ["windows.yaml"]})
+    story.write(
+        "source/kustomization.yaml", {"resources": ["apps.yaml"], "transformers": ["windows.yaml"]}
+    )
     story.write("cluster/built.yaml", built(story))
     story.leave_out("apps.yaml")
     story.include("built.yaml")
@@ -63,7 +67,11 @@ def built(story: Story) -> str:
     plugins = story.tree.parent / "plugins"
     subprocess.run([FUNCTION, "install", "--plugin-home", plugins], check=True, capture_output=True)
     command = [BIN / "kubectl", "kustomize", "--enable-alpha-plugins", story.tree / "source"]
-    environment = {"KUSTOMIZE_PLUGIN_HOME": str(plugins), "PATH": "/usr/bin:/bin", "HOME": str(story.tree.parent)}
+    environment = {
+        "KUSTOMIZE_PLUGIN_HOME": str(plugins),
+        "PATH": "/usr/bin:/bin",
+        "HOME": str(story.tree.parent),
+    }
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout

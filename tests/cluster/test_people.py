@@ -17,9 +17,13 @@ def test_a_suspension_by_a_person_survives_windows(story: Story) -> None:
     first = window(after=30)
     second = Window(first.closes + timedelta(minutes=1), first.closes + timedelta(minutes=2))
     story.policy({"windows": {"first": first.spec, "second": second.spec}})
-    throughout(60, "apps stays suspended, unmarked", lambda: story.suspended() and not story.marked())
+    throughout(
+        60, "apps stays suspended, unmarked", lambda: story.suspended() and not story.marked()
+    )
     sleep_until(second.closes)
-    throughout(20, "apps stays suspended, unmarked", lambda: story.suspended() and not story.marked())
+    throughout(
+        20, "apps stays suspended, unmarked", lambda: story.suspended() and not story.marked()
+    )
     story.eventually_says("left closed by a person")
 
 
@@ -44,8 +48,12 @@ def test_a_resume_while_closed_is_closed_again(story: Story) -> None:
     story.begin()
     story.policy({"interval": "1m", "windows": {"later": far_window().spec}})
     story.eventually_closed()
-    story.api.patch("kustomizations", story.name, APPS, {"spec": {"suspend": False}}, manager="flux")
-    note("open where closed was wanted: resumed by a person, interval 1m", story.eventually_closed())
+    story.api.patch(
+        "kustomizations", story.name, APPS, {"spec": {"suspend": False}}, manager="flux"
+    )
+    note(
+        "open where closed was wanted: resumed by a person, interval 1m", story.eventually_closed()
+    )
     story.eventually_says("a person resumed it: closed")
 
 

@@ -7,7 +7,10 @@ import pytest
 from lab.places import BIN
 from telling import APPS, FUNCTION, Spec, Story, eventually, far_window, throughout
 
-CLOSED: Spec = {"state": "Closed", "windows": {"later": {"opens": "daily 03:00", "closes": "daily 04:00"}}}
+CLOSED: Spec = {
+    "state": "Closed",
+    "windows": {"later": {"opens": "daily 03:00", "closes": "daily 04:00"}},
+}
 OPEN: Spec = {**CLOSED, "state": "Open"}
 
 
@@ -15,16 +18,29 @@ def test_two_policies_on_one_target_are_refused(story: Story) -> None:
     """The build of the second names the first."""
     story.write("cluster/apps.yaml", story.kustomization(APPS, "./apps"))
     for name in ("one", "two"):
-        story.write(f"cluster/{name}.yaml", story.policy_text({"windows": {"later": far_window().spec}}, name))
-    story.write("cluster/kustomization.yaml", {"resources": ["apps.yaml"], "transformers": ["one.yaml", "two.yaml"]})
-    subprocess.run([FUNCTION, "install", "--plugin-home", "plugins"], cwd=story.tree, check=True, capture_output=True)
+        story.write(
+            f"cluster/{name}.yaml",
+            story.policy_text({"windows": {"later": far_window().spec}}, name),
+        )
+    story.write(
+        "cluster/kustomization.yaml",
+        {"resources": ["apps.yaml"], "transformers": ["one.yaml", "two.yaml"]},
+    )
+    subprocess.run(
+        [FUNCTION, "install", "--plugin-home", "plugins"],
+        cwd=story.tree,
+        check=True,
+        capture_output=True,
+    )
     command = [BIN / "kubectl", "kustomize", "--enable-alpha-plugins", "cluster"]
     environment = {
         "KUSTOMIZE_PLUGIN_HOME": str(story.tree / "plugins"),
         "PATH": "/usr/bin:/bin",
         "HOME": "/nonexistent",
     }
-    done = subprocess.run(command, cwd=story.tree, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, cwd=story.tree, env=environment, capture_output=True, text=True, check=False
+    )
     assert done.returncode != 0
     assert f"{story.name}/one" in done.stderr
 

@@ -9,7 +9,12 @@ from telling import APPS, PARENT, Story, eventually, far_window
 
 KUSTOMIZE = "kustomize.toolkit.fluxcd.io"
 # What every service account may ask, by Kubernetes' own default roles.
-DEFAULT = {"selfsubjectaccessreviews", "selfsubjectreviews", "selfsubjectrulesreviews", "clustertrustbundles"}
+DEFAULT = {
+    "selfsubjectaccessreviews",
+    "selfsubjectreviews",
+    "selfsubjectrulesreviews",
+    "clustertrustbundles",
+}
 
 
 @pytest.fixture
@@ -19,7 +24,9 @@ def account(story: Story) -> Iterator[Api]:
     story.policy({"windows": {"later": far_window().spec}})
     story.eventually_closed()
     request: Object = {"spec": {"expirationSeconds": 3600}}
-    answer = story.api.ask("POST", f"api/v1/namespaces/{story.name}/serviceaccounts/windows-gate/token", request)
+    answer = story.api.ask(
+        "POST", f"api/v1/namespaces/{story.name}/serviceaccounts/windows-gate/token", request
+    )
     yield (as_account := Api(answer["status"]["token"]))
     as_account.close()
 
@@ -28,7 +35,11 @@ def test_the_rights_are_the_expected_ones(story: Story, account: Api) -> None:
     """SelfSubjectRulesReview in every namespace: `get` and `patch` on the target by name, in its namespace only."""
     for found in story.api.items("namespaces"):
         namespace = found["metadata"]["name"]
-        expected = [([KUSTOMIZE], ["kustomizations"], [APPS], ["get", "patch"])] if namespace == story.name else []
+        expected = (
+            [([KUSTOMIZE], ["kustomizations"], [APPS], ["get", "patch"])]
+            if namespace == story.name
+            else []
+        )
         assert granted(account, namespace) == expected, namespace
 
 
@@ -47,26 +58,39 @@ def attempts(namespace: str) -> dict[str, Callable[[Api], object]]:
     """Return what the account must not do, in words and as a deed."""
     patch: Object = {"metadata": {"annotations": {"tried": "yes"}}}
     token: Object = {"spec": {}}
-    job = {"metadata": {"name": "tried"}, "spec": {"template": {"spec": {"containers": [], "restartPolicy": "Never"}}}}
+    job = {
+        "metadata": {"name": "tried"},
+        "spec": {"template": {"spec": {"containers": [], "restartPolicy": "Never"}}},
+    }
     return {
         "list the targets' kind": lambda api: api.items("kustomizations", namespace),
         "list it everywhere": lambda api: api.items("kustomizations"),
         "read the neighbour": lambda api: api.get("kustomizations", namespace, PARENT),
         "patch the neighbour": lambda api: api.patch("kustomizations", namespace, PARENT, patch),
         "delete the target": lambda api: api.delete("kustomizations", namespace, APPS),
-        "create a target": lambda api: api.create("kustomizations", namespace, {"metadata": {"name": "tried"}}),
-        "write its status": lambda api: api.patch("kustomizations", namespace, f"{APPS}/status", {"status": {}}),
+        "create a target": lambda api: api.create(
+            "kustomizations", namespace, {"metadata": {"name": "tried"}}
+        ),
+        "write its status": lambda api: api.patch(
+            "kustomizations", namespace, f"{APPS}/status", {"status": {}}
+        ),
         "read the source": lambda api: api.get("gitrepositories", namespace, PARENT),
         "patch the source": lambda api: api.patch("gitrepositories", namespace, PARENT, patch),
         "list secrets": lambda api: api.items("secrets", namespace),
         "read a secret": lambda api: api.get("secrets", namespace, "any"),
         "read its own ConfigMap": lambda api: api.get("configmaps", namespace, "windows-gate"),
-        "patch its own ConfigMap": lambda api: api.patch("configmaps", namespace, "windows-gate", patch),
-        "patch its own CronJob": lambda api: api.patch("cronjobs", namespace, "windows-look", patch),
+        "patch its own ConfigMap": lambda api: api.patch(
+            "configmaps", namespace, "windows-gate", patch
+        ),
+        "patch its own CronJob": lambda api: api.patch(
+            "cronjobs", namespace, "windows-look", patch
+        ),
         "create a Job": lambda api: api.create("jobs", namespace, job),
         "list Pods": lambda api: api.items("pods", namespace),
         "patch its own Role": lambda api: api.patch("roles", namespace, "windows-gate", patch),
-        "patch its own binding": lambda api: api.patch("rolebindings", namespace, "windows-gate", patch),
+        "patch its own binding": lambda api: api.patch(
+            "rolebindings", namespace, "windows-gate", patch
+        ),
         "make itself a token": lambda api: api.ask(
             "POST", f"api/v1/namespaces/{namespace}/serviceaccounts/windows-gate/token", token
         ),
@@ -86,7 +110,9 @@ def test_everything_else_is_refused(story: Story, account: Api) -> None:
 def test_it_may_do_what_it_is_for(story: Story, account: Api) -> None:
     """It reads and patches its target."""
     assert account.get("kustomizations", story.name, APPS)["spec"]["suspend"] is True
-    account.patch("kustomizations", story.name, APPS, {"spec": {"suspend": False}}, manager="krm-windows")
+    account.patch(
+        "kustomizations", story.name, APPS, {"spec": {"suspend": False}}, manager="krm-windows"
+    )
     assert not story.suspended()
 
 
@@ -100,7 +126,11 @@ def test_every_request_of_a_look_is_noted(story: Story) -> None:
     story.eventually_closed()
     account = f'"username":"system:serviceaccount:{story.name}:windows-gate"'
     target = f"/apis/{KUSTOMIZE}/v1/namespaces/{story.name}/kustomizations/{APPS}"
-    expected = [f'"requestURI":"/apis/{KUSTOMIZE}"', f'"requestURI":"{target}"', f'"requestURI":"{target}?']
+    expected = [
+        f'"requestURI":"/apis/{KUSTOMIZE}"',
+        f'"requestURI":"{target}"',
+        f'"requestURI":"{target}?',
+    ]
     eventually("it is noted", lambda: len(requests(account)) >= len(expected))
     assert all(any(words in line for words in expected) for line in requests(account))
 
@@ -127,7 +157,9 @@ def test_pod_security_restricted_admits_every_pod(story: Story) -> None:
     tried = [f"try-{name}"[:52] for name in names]
     eventually("all are complete", lambda: all(succeeded(story, name) for name in tried))
     warnings = [
-        event["message"] for event in story.api.items("events", story.name) if "PodSecurity" in event["message"]
+        event["message"]
+        for event in story.api.items("events", story.name)
+        if "PodSecurity" in event["message"]
     ]
     assert warnings == []
 

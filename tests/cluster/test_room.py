@@ -41,18 +41,27 @@ def refusal(api: Api, namespace: str, **requests: str) -> str:
 
 def set_quota(story: Story, hard: dict[str, str]) -> None:
     """Bound what all Pods of the namespace use together."""
-    story.api.create("resourcequotas", story.name, {"metadata": {"name": "room"}, "spec": {"hard": hard}})
+    story.api.create(
+        "resourcequotas", story.name, {"metadata": {"name": "room"}, "spec": {"hard": hard}}
+    )
 
 
 def set_limits(api: Api, namespace: str, *limits: Object) -> None:
     """Bound what each Pod of the namespace may use, and wait until one below the bounds is refused."""
-    api.create("limitranges", namespace, {"metadata": {"name": "room"}, "spec": {"limits": list(limits)}})
-    eventually("it is in force", lambda: "minimum memory usage" in refusal(api, namespace, memory="32Mi"))
+    api.create(
+        "limitranges", namespace, {"metadata": {"name": "room"}, "spec": {"limits": list(limits)}}
+    )
+    eventually(
+        "it is in force", lambda: "minimum memory usage" in refusal(api, namespace, memory="32Mi")
+    )
 
 
 def eventually_looked(story: Story) -> None:
     """Wait until a look that its CronJob started has ended well."""
-    eventually("a look of a CronJob has succeeded", lambda: "lastSuccessfulTime" in look(story).get("status", {}))
+    eventually(
+        "a look of a CronJob has succeeded",
+        lambda: "lastSuccessfulTime" in look(story).get("status", {}),
+    )
 
 
 def look(story: Story) -> Object:
@@ -78,9 +87,15 @@ def eventually_named(story: Story, cause: str) -> Object:
 def test_looks_fit_a_quota(story: Story) -> None:
     """A quota on all that Pods may ask for, with room for three looks: they run, and the target is closed."""
     limits = {"limits.cpu": "3", "limits.memory": "384Mi", "limits.ephemeral-storage": "192Mi"}
-    requests = {"requests.cpu": "30m", "requests.memory": "192Mi", "requests.ephemeral-storage": "0"}
+    requests = {
+        "requests.cpu": "30m",
+        "requests.memory": "192Mi",
+        "requests.ephemeral-storage": "0",
+    }
     set_quota(story, {**limits, **requests})
-    eventually("it is in force", lambda: "must specify limits.cpu" in refusal(story.api, story.name))
+    eventually(
+        "it is in force", lambda: "must specify limits.cpu" in refusal(story.api, story.name)
+    )
     story.begin()
     story.policy(closing())
     story.eventually_closed()
@@ -103,7 +118,9 @@ def test_looks_fit_a_limit_range(story: Story) -> None:
     story.policy(closing())
     story.eventually_closed()
     eventually_looked(story)
-    pods = story.api.items("pods", story.name, labelSelector=f"krm-windows.dev/policy={story.name}.windows")
+    pods = story.api.items(
+        "pods", story.name, labelSelector=f"krm-windows.dev/policy={story.name}.windows"
+    )
     said = [pod["spec"]["containers"][0]["resources"] for pod in pods]
     assert said
     assert all(amounts == {"requests": REQUESTS, "limits": LIMITS} for amounts in said)
@@ -114,7 +131,10 @@ def test_a_look_takes_what_a_limit_range_demands(story: Story) -> None:
     """Bounds that a look's defaults do not meet are named; with `actuator.resources` the target is closed."""
     bounds: Object = {
         "type": "Container",
-        "min": {"cpu": "50m", "memory": "128Mi"},  # no storage: this node, in memory, has none to give
+        "min": {
+            "cpu": "50m",
+            "memory": "128Mi",
+        },  # no storage: this node, in memory, has none to give
         "max": {"cpu": "500m"},
         "maxLimitRequestRatio": {"cpu": "10"},
     }
@@ -175,14 +195,24 @@ def test_a_stuck_look_does_not_suppress_the_next(story: Story) -> None:
 def give_image(story: Story) -> bool:
     """Have the interval's CronJob use the default image; again and again, as a delivery under way may put it back."""
     found = DEFAULTS["Gate"].reference
-    story.api.json_patch("cronjobs", story.name, LOOK, {"op": "replace", "path": IMAGE, "value": found})
+    story.api.json_patch(
+        "cronjobs", story.name, LOOK, {"op": "replace", "path": IMAGE, "value": found}
+    )
     return True
 
 
 def stuck(story: Story) -> list[str]:
     """Return the Jobs of the interval's CronJob that wait for an image that is nowhere: they have not ended."""
-    jobs = [job for job in story.api.items("jobs", story.name) if job["metadata"]["name"].startswith(f"{LOOK}-")]
-    waiting = [job for job in jobs if container(job)["image"] == NOWHERE and job.get("status", {}).get("active")]
+    jobs = [
+        job
+        for job in story.api.items("jobs", story.name)
+        if job["metadata"]["name"].startswith(f"{LOOK}-")
+    ]
+    waiting = [
+        job
+        for job in jobs
+        if container(job)["image"] == NOWHERE and job.get("status", {}).get("active")
+    ]
     return [job["metadata"]["name"] for job in waiting]
 
 
@@ -218,7 +248,10 @@ def test_windows_that_were_pruned_while_closed_are_named(story: Story) -> None:
     eventually("Flux has pruned them", lambda: not story.api.items("cronjobs", story.name))
     code, found, _ = status(story)
     assert (code, row(found)) == (1, ("closed", "closed", "this policy"))
-    missing = [f"CronJob {story.name}/{name} is missing: was it pruned, or never applied?" for name in sorted(own)]
+    missing = [
+        f"CronJob {story.name}/{name} is missing: was it pruned, or never applied?"
+        for name in sorted(own)
+    ]
     assert sorted(found["stopped"]) == missing
 
 
@@ -237,9 +270,18 @@ def plant(story: Story, neighbour: Story) -> Iterator[Plant]:
 def test_hooks_with_amounts_of_their_own(plant: Plant) -> None:
     """However they are spelled, the admission policy lets their Jobs pass, and no others."""
     story, line = plant.story, plant.line
-    opening = {"requests": {"cpu": 0.25, "memory": "0.125Gi"}, "limits": {"cpu": "1.50", "memory": "1024Mi"}}
-    ending = {"requests": {"memory": "100663296"}, "limits": {"memory": "5e8", "ephemeral-storage": ".5Gi"}}
-    hooks = {"beforeOpen": line.hook("on", resources=opening), "afterClose": line.hook("off", resources=ending)}
+    opening = {
+        "requests": {"cpu": 0.25, "memory": "0.125Gi"},
+        "limits": {"cpu": "1.50", "memory": "1024Mi"},
+    }
+    ending = {
+        "requests": {"memory": "100663296"},
+        "limits": {"memory": "5e8", "ephemeral-storage": ".5Gi"},
+    }
+    hooks = {
+        "beforeOpen": line.hook("on", resources=opening),
+        "afterClose": line.hook("off", resources=ending),
+    }
     plant.closed(**hooks)
     plant.policy(OPEN, **hooks)
     story.eventually_applied("2")
@@ -267,7 +309,10 @@ def assert_no_other_amounts(plant: Plant) -> None:
     for hook in json.loads(tables["hooks.json"])["hooks"].values():
         account.ask("POST", where, job_of(hook))
         for name in LIMITS:
-            for words, other in (("greater limit", greater_limit), ("request", request_of_its_limit)):
+            for words, other in (
+                ("greater limit", greater_limit),
+                ("request", request_of_its_limit),
+            ):
                 job = deepcopy(job_of(hook))
                 other(container(job)["resources"], name)
                 assert answer(account, where, job) == DENIED, (words, name)

@@ -33,13 +33,22 @@ ORIGINS = [
     Origin(
         "OCIRepository",
         "ocirepositories",
-        lambda name: {"url": f"oci://{origins.REGISTRY}/{name}", "ref": {"tag": "latest"}, "insecure": True},
+        lambda name: {
+            "url": f"oci://{origins.REGISTRY}/{name}",
+            "ref": {"tag": "latest"},
+            "insecure": True,
+        },
         lambda name, version: origins.push(name, "latest", {"apps/app.yaml": app(version)}),
     ),
     Origin(
         "Bucket",
         "buckets",
-        lambda name: {"bucketName": name, "endpoint": origins.S3, "insecure": True, "secretRef": {"name": NAME}},
+        lambda name: {
+            "bucketName": name,
+            "endpoint": origins.S3,
+            "insecure": True,
+            "secretRef": {"name": NAME},
+        },
         lambda name, version: origins.put(name, {"apps/app.yaml": app(version).encode()}),
     ),
 ]
@@ -59,7 +68,9 @@ def test_other_sources_wait(story: Story, origin: Origin) -> None:
     story.policy({**CLOSED, "targets": targets})
     eventually("the source is closed", lambda: story.suspended(NAME, origin.plural))
     # A fetch that had begun goes on.
-    throughout(2 * SOURCE_INTERVAL, "the source stays closed", lambda: story.suspended(NAME, origin.plural))
+    throughout(
+        2 * SOURCE_INTERVAL, "the source stays closed", lambda: story.suspended(NAME, origin.plural)
+    )
     origin.publish(story.name, "2")
     story.api.delete("configmaps", story.name, "app")
     story.eventually_applied("1")
@@ -87,7 +98,9 @@ def test_a_chart_repository_waits(story: Story) -> None:
     targets = [{"kind": "HelmRepository", "names": [NAME]}]
     story.policy({**CLOSED, "targets": targets})
     eventually("the repository is closed", lambda: story.suspended(NAME, "helmrepositories"))
-    throughout(2 * SOURCE_INTERVAL, "it stays closed", lambda: story.suspended(NAME, "helmrepositories"))
+    throughout(
+        2 * SOURCE_INTERVAL, "it stays closed", lambda: story.suspended(NAME, "helmrepositories")
+    )
     origins.publish_chart(story.name, "1.0.0", "2.0.0")
     throughout(INTERVAL, "the chart stays", lambda: fetched(story) == "1.0.0")
     assert not story.suspended(NAME, "helmreleases")

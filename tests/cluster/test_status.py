@@ -16,7 +16,12 @@ def status(story: Story, *options: str | Path) -> tuple[int, Object, str]:
     command = [FUNCTION, "status", "windows.yaml", "-o", "json", "--kubeconfig", ADMIN, *options]
     path = f"{BIN}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
-        command, cwd=story.tree, env={**os.environ, "PATH": path}, capture_output=True, text=True, check=False
+        command,
+        cwd=story.tree,
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
     )
     return done.returncode, json.loads(done.stdout or "{}"), done.stderr
 
@@ -37,7 +42,9 @@ def test_it_tells_whose_suspension_it_is(story: Story) -> None:
     assert found["targets"][0]["until"] == found["wanted"]["until"]
     story.api.patch("kustomizations", story.name, APPS, HOLD)
     assert row(status(story)[1])[2] == "held: anna: the press is being repaired"
-    story.api.patch("kustomizations", story.name, APPS, {"spec": {"suspend": False}}, manager="flux")
+    story.api.patch(
+        "kustomizations", story.name, APPS, {"spec": {"suspend": False}}, manager="flux"
+    )
     code, found, _ = status(story)
     assert (code, row(found)) == (1, ("open", "closed", None))
 

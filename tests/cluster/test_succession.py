@@ -13,7 +13,9 @@ def test_a_renamed_policy_knows_its_former_marks(story: Story) -> None:
     eventually("closed by the old name", lambda: story.closed("before"))
     story.leave_out("before")
     story.policy({**CLOSED, "formerNames": [f"{story.name}/before"]}, name="after")
-    eventually("closed by the new name", lambda: story.closed("after") and not story.marked("before"))
+    eventually(
+        "closed by the new name", lambda: story.closed("after") and not story.marked("before")
+    )
     story.policy({**OPEN, "formerNames": [f"{story.name}/before"]}, name="after")
     eventually("open", lambda: story.open("after"))
 
@@ -31,15 +33,22 @@ def test_a_renamed_policy_without_former_names_leaves_it_closed(story: Story) ->
 
 def test_a_dropped_target_is_released(story: Story) -> None:
     """`released`: a target that the policy gates no more is opened, though the policy is closed."""
-    story.write("cluster/infra.yaml", story.kustomization("infra", "./apps", prune=False, targetNamespace=story.name))
+    story.write(
+        "cluster/infra.yaml",
+        story.kustomization("infra", "./apps", prune=False, targetNamespace=story.name),
+    )
     story.include("infra.yaml")
     story.begin()
     both = [{"kind": "Kustomization", "names": [APPS, "infra"]}]
     story.policy({**CLOSED, "targets": both})
     eventually("both are closed", lambda: story.closed() and story.suspended("infra"))
     only = [{"kind": "Kustomization", "names": [APPS]}]
-    story.policy({**CLOSED, "targets": only, "released": [{"kind": "Kustomization", "names": ["infra"]}]})
-    eventually("infra is open", lambda: not story.suspended("infra") and not story.marked(name="infra"))
+    story.policy(
+        {**CLOSED, "targets": only, "released": [{"kind": "Kustomization", "names": ["infra"]}]}
+    )
+    eventually(
+        "infra is open", lambda: not story.suspended("infra") and not story.marked(name="infra")
+    )
     assert story.closed()
 
 

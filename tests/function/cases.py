@@ -26,7 +26,9 @@ _SHARED = re.compile(
     """,
     re.MULTILINE | re.VERBOSE,
 )
-_HASH = re.compile(r"(/job_\S+-|^kind: Job\nmetadata:\n  name: \S+-)[0-9a-f]{16}(?=\.yaml$|$)", re.MULTILINE)
+_HASH = re.compile(
+    r"(/job_\S+-|^kind: Job\nmetadata:\n  name: \S+-)[0-9a-f]{16}(?=\.yaml$|$)", re.MULTILINE
+)
 
 
 def outcome(case: str) -> dict[str, str]:
@@ -48,7 +50,9 @@ def outcome(case: str) -> dict[str, str]:
 def shown(answer: Answer) -> str:
     """Return the items as documents, without what has tests of its own."""
     listed = answer.out.decode().partition("items:\n")[2].partition("functionConfig:\n")[0]
-    documents = re.sub(r"^(?:  |- )", lambda mark: "---\n" if mark[0] == "- " else "", listed, flags=re.MULTILINE)
+    documents = re.sub(
+        r"^(?:  |- )", lambda mark: "---\n" if mark[0] == "- " else "", listed, flags=re.MULTILINE
+    )
     return _HASH.sub(r"\1<hash>", _SHARED.sub("", documents.removeprefix("---\n")))
 
 

@@ -93,12 +93,18 @@ def test_on_an_error_every_item_is_returned() -> None:
     assert answer.code == 1
     assert answer.out.decode().startswith(given)
     assert answer.rules == ["class-unknown"]
-    assert 'must be one of the classes (live, window), got "windows"; did you mean "window"?' in answer.err
+    assert (
+        'must be one of the classes (live, window), got "windows"; did you mean "window"?'
+        in answer.err
+    )
 
 
 def test_all_that_is_wrong_is_said_at_once() -> None:
     """A mistake in one rule hides none in another, and none in the resources hides one."""
-    config = CLASSES + "  - {class: lives, kind: [Secret]}\n  - {class: live, kinds: [ConfigMap], names: [a]}\n"
+    config = (
+        CLASSES
+        + "  - {class: lives, kind: [Secret]}\n  - {class: live, kinds: [ConfigMap], names: [a]}\n"
+    )
     answer = call(wire(SERVICE, config=config.replace("default: window", "default: ''")))
     paths = [(result["field"]["path"], result["tags"]["rule"]) for result in answer.results]
     assert paths == [
@@ -114,7 +120,9 @@ def test_as_validator_it_prints_nothing() -> None:
     mode = "metadata:\n  annotations: {krm-windows.dev/mode: Validate}\n"
     config = CLASSES.replace("metadata:\n", mode, 1)
     assert call(wire(*ITEMS, config=config)).out == b""
-    assert call(wire(*ITEMS, config=config.replace("default: window", "default: windows"))).code == 1
+    assert (
+        call(wire(*ITEMS, config=config.replace("default: window", "default: windows"))).code == 1
+    )
 
 
 GENERATED = """\
@@ -137,7 +145,9 @@ spec:
         envFrom:
         - configMapRef: {name: env}
 """
-ACKNOWLEDGED = "  acknowledge:\n  - {from: Deployment/shop/web, to: ConfigMap/shop/env, reason: why not}\n"
+ACKNOWLEDGED = (
+    "  acknowledge:\n  - {from: Deployment/shop/web, to: ConfigMap/shop/env, reason: why not}\n"
+)
 
 
 def test_a_hash_that_is_still_to_come_would_get_lost() -> None:

@@ -23,7 +23,11 @@ NEW = ("ServiceAccount", "Role", "RoleBinding", "ConfigMap", "CronJob", "Job")
 )
 def test_C01_not_for_this_function(config: str) -> None:
     """Its exit code is its own, and it says what is expected."""
-    data = wire(APPS, config="") + "functionConfig: null\n" if "null" in config else wire(APPS, config=config)
+    data = (
+        wire(APPS, config="") + "functionConfig: null\n"
+        if "null" in config
+        else wire(APPS, config=config)
+    )
     answer = call(data)
     assert answer.code == 3
     assert "expected a krm-windows.dev/v1alpha1 WindowPolicy" in answer.err
@@ -53,7 +57,8 @@ spec:
     assert answer.code == 1
     lines = answer.err.splitlines()
     assert all(
-        line.startswith("[error] krm-windows.dev/v1alpha1/WindowPolicy/flux-system/week spec.") for line in lines
+        line.startswith("[error] krm-windows.dev/v1alpha1/WindowPolicy/flux-system/week spec.")
+        for line in lines
     )
     paths = [result["field"]["path"] for result in answer.results]
     assert paths == sorted(paths)
@@ -91,7 +96,9 @@ SPELLINGS = {
 def spelt(spelling: str) -> str:
     """Return the policy with its moments in one spelling."""
     opens, closes, starts = SPELLINGS[spelling]
-    return POLICY.partition("  windows:")[0] + MOMENTS.format(opens=opens, closes=closes, starts=starts)
+    return POLICY.partition("  windows:")[0] + MOMENTS.format(
+        opens=opens, closes=closes, starts=starts
+    )
 
 
 @pytest.mark.parametrize("spelling", SPELLINGS)
@@ -160,7 +167,10 @@ def test_C05_annotations_of_the_policy() -> None:
     ("annotations", "rules"),
     [
         ("{config.kubernetes.io/path: x/policy.yaml}", ["config-path"]),
-        ("{config.kubernetes.io/path: x/policy.yaml, internal.config.kubernetes.io/path: x/policy.yaml}", []),
+        (
+            "{config.kubernetes.io/path: x/policy.yaml, internal.config.kubernetes.io/path: x/policy.yaml}",
+            [],
+        ),
         ("{internal.config.kubernetes.io/path: x/policy.yaml}", []),
         ("{}", []),
     ],

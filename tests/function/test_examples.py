@@ -51,17 +51,30 @@ def test_yields_the_same_objects_without_kustomize(case: Build, function: Path) 
     """The function alone, given the resources and the policy, yields the expected objects."""
     folder = EXAMPLES / case.folder
     kustomization = yaml.safe_load((folder / "kustomization.yaml").read_text())
-    [policy] = [found for name in kustomization["transformers"] for found in documents(folder / name)]
+    [policy] = [
+        found for name in kustomization["transformers"] for found in documents(folder / name)
+    ]
     items = [found for name in kustomization["resources"] for found in documents(folder / name)]
-    wire = {"apiVersion": "config.kubernetes.io/v1", "kind": "ResourceList", "items": items, "functionConfig": policy}
-    done = subprocess.run([function], input=json.dumps(wire), capture_output=True, text=True, check=True)
+    wire = {
+        "apiVersion": "config.kubernetes.io/v1",
+        "kind": "ResourceList",
+        "items": items,
+        "functionConfig": policy,
+    }
+    done = subprocess.run(
+        [function], input=json.dumps(wire), capture_output=True, text=True, check=True
+    )
     got = [unplaced(item) for item in yaml.safe_load(done.stdout)["items"]]
     assert sorted(got, key=identity) == sorted(documents(EXAMPLES / case.expected), key=identity)
 
 
 @pytest.mark.parametrize("way", ["exec", "image"])
 def test_the_kpt_package_renders_to_the_expected_files(
-    way: str, tool: Callable[[str], Path], function: Path, request: pytest.FixtureRequest, tmp_path: Path
+    way: str,
+    tool: Callable[[str], Path],
+    function: Path,
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
 ) -> None:
     """`kpt fn render` writes the expected files and no others, and the second time it writes nothing."""
     if way == "exec":
@@ -73,18 +86,24 @@ def test_the_kpt_package_renders_to_the_expected_files(
 
 
 @pytest.mark.parametrize("base", SPLITS)
-def test_a_split_is_what_is_checked_in(base: str, tool: Callable[[str], Path], tmp_path: Path) -> None:
+def test_a_split_is_what_is_checked_in(
+    base: str, tool: Callable[[str], Path], tmp_path: Path
+) -> None:
     """`split` has nothing to change, and what it wrote holds the base, each object once."""
     examples = shutil.copytree(EXAMPLES / "change-classes", tmp_path / "change-classes").parent
     done = split(base, examples, "--check", "--strict")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     folders = [examples / SPLITS[base] / name for name in ("live", "window")]
     built = [
-        subprocess.run([tool("kustomize"), "build", folder], capture_output=True, text=True, check=True).stdout
+        subprocess.run(
+            [tool("kustomize"), "build", folder], capture_output=True, text=True, check=True
+        ).stdout
         for folder in [examples / "change-classes" / base, *folders]
     ]
     whole, *parts = [list(yaml.safe_load_all(text)) for text in built]
-    assert sorted((item for part in parts for item in part), key=identity) == sorted(whole, key=identity)
+    assert sorted((item for part in parts for item in part), key=identity) == sorted(
+        whole, key=identity
+    )
     assert all(parts)
 
 
@@ -116,7 +135,11 @@ def test_every_example_says_what_it_is() -> None:
     What is to be migrated is built by nothing of ours; its README is its test.
     """
     folders = {path.name for path in EXAMPLES.iterdir() if path.is_dir()}
-    assert folders == {case.folder.split("/")[0] for case in BUILDS} | {PIPELINE.name, FLEET.name, "by-hand"}
+    assert folders == {case.folder.split("/")[0] for case in BUILDS} | {
+        PIPELINE.name,
+        FLEET.name,
+        "by-hand",
+    }
     for folder in folders:
         text = (EXAMPLES / folder / "README.md").read_text()
         assert [line for line in text.splitlines() if line.startswith("## ")][:3] == [
@@ -138,7 +161,9 @@ def documents(path: Path) -> Iterator[dict[str, object]]:
 def unplaced(item: dict[str, object]) -> dict[str, object]:
     """Return an object without the annotations that say where it shall be written."""
     metadata = item["metadata"]
-    annotations = {key: value for key, value in metadata.get("annotations", {}).items() if key not in PLACE}
+    annotations = {
+        key: value for key, value in metadata.get("annotations", {}).items() if key not in PLACE
+    }
     return {**item, "metadata": {**metadata, "annotations": annotations}} if annotations else item
 
 

@@ -40,21 +40,27 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     monkeypatch.delenv("JOB_COMPLETION_INDEX", raising=False)
     Path("policy.yaml").write_text(POLICY)
 
-    def command(*argv: str, policies: tuple[str, ...] = ("policy.yaml",), clusters: str = "--all-clusters") -> int:
+    def command(
+        *argv: str, policies: tuple[str, ...] = ("policy.yaml",), clusters: str = "--all-clusters"
+    ) -> int:
         return main(["render", *policies, *clusters.split(), "-o", "tree", *argv])
 
     return command
 
 
 @pytest.mark.parametrize("engine", ["kustomize", "kubectl"])
-def test_both_layouts_build_to_the_same_objects(run: Run, engine: str, tool: Callable[[str], Path]) -> None:
+def test_both_layouts_build_to_the_same_objects(
+    run: Run, engine: str, tool: Callable[[str], Path]
+) -> None:
     """And to what `render --cluster` writes: no suspended placeholder is left in any cluster."""
     assert run() == run("--layout", "flat", "-o", "flat") == 0
     for cluster in CLUSTERS:
         assert main(["render", "policy.yaml", "--cluster", cluster, "-o", f"one/{cluster}"]) == 0
         objects = built(tool(engine), window(Path("tree"), cluster))
         assert (
-            objects == built(tool(engine), window(Path("flat"), cluster)) == built(tool(engine), Path("one", cluster))
+            objects
+            == built(tool(engine), window(Path("flat"), cluster))
+            == built(tool(engine), Path("one", cluster))
         )
 
 
@@ -99,12 +105,17 @@ def test_a_patch_reads_like_what_it_says(run: Run) -> None:
 def test_one_cluster_changes_and_no_other(run: Run) -> None:
     """The files of others, and those of the base, are not even written again."""
     run()
-    before, written = contents(Path("tree")), {path: path.stat().st_mtime_ns for path in Path("tree").rglob("*.yaml")}
+    before, written = (
+        contents(Path("tree")),
+        {path: path.stat().st_mtime_ns for path in Path("tree").rglob("*.yaml")},
+    )
     Path("policy.yaml").write_text(POLICY.replace("Europe/Berlin", "Europe/Paris"))
     assert run() == 0
     changed = {path for path, content in contents(Path("tree")).items() if before[path] != content}
     assert changed == {KUSTOMIZATION}
-    assert {path for path, time in written.items() if path.stat().st_mtime_ns != time} == {Path("tree", KUSTOMIZATION)}
+    assert {path for path, time in written.items() if path.stat().st_mtime_ns != time} == {
+        Path("tree", KUSTOMIZATION)
+    }
 
 
 def test_a_cluster_that_is_new_changes_no_other(run: Run) -> None:
@@ -123,7 +134,9 @@ def test_a_cluster_that_is_gone_goes(run: Run) -> None:
     (Path("tree/clusters/berlin") / "apps.yaml").write_text("theirs\n")
     Path("tree/clusters/dallas").mkdir()
     Path("tree/clusters/dallas/apps.yaml").write_text("theirs\n")
-    Path("policy.yaml").write_text(re.sub(r"    berlin:\n.*\n", "", POLICY).replace("    chicago:", "    chemnitz:"))
+    Path("policy.yaml").write_text(
+        re.sub(r"    berlin:\n.*\n", "", POLICY).replace("    chicago:", "    chemnitz:")
+    )
     assert run("--check") == 1
     assert run() == 0
     assert sorted(map(str, Path("tree/clusters").glob("*/*"))) == [
@@ -144,16 +157,24 @@ def test_from_one_layout_to_the_other(run: Run) -> None:
     assert not Path("tree/reconciliation-window").exists()
 
 
-@pytest.mark.parametrize("place", [KUSTOMIZATION, "reconciliation-window/change/cronjob_change-look.yaml"])
+@pytest.mark.parametrize(
+    "place", [KUSTOMIZATION, "reconciliation-window/change/cronjob_change-look.yaml"]
+)
 @pytest.mark.parametrize("edit", ["line", "comment", "gone"])
-def test_an_edit_by_hand_is_noticed(run: Run, place: str, edit: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_edit_by_hand_is_noticed(
+    run: Run, place: str, edit: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     """By `--check`, with a diff, and by the next run, which puts it right."""
     run()
     before, path = contents(Path("tree")), Path("tree", place)
     text = path.read_text()
     match edit:
         case "line":
-            path.write_text(text.replace("* * * *", "1 * * *", 1) if "* * * *" in text else text.replace("08", "09"))
+            path.write_text(
+                text.replace("* * * *", "1 * * *", 1)
+                if "* * * *" in text
+                else text.replace("08", "09")
+            )
         case "comment":
             path.write_text(f"{text}# edited\n")
         case _:
@@ -189,21 +210,31 @@ def test_a_forged_stamp_does_not_pass_a_check(run: Run, monkeypatch: pytest.Monk
     assert run("--check") == 1
 
 
-def test_what_only_a_cluster_says_is_said_each_time(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_only_a_cluster_says_is_said_each_time(
+    run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A warning does not go because nothing changed, and `--strict` keeps what was there."""
-    Path("policy.yaml").write_text(POLICY.replace("    berlin:\n", "    berlin:\n      state: Closed\n"))
+    Path("policy.yaml").write_text(
+        POLICY.replace("    berlin:\n", "    berlin:\n      state: Closed\n")
+    )
     for _ in range(2):
         assert run() == 0
         assert capsys.readouterr().err.count("(state-held)") == 1
     before = contents(Path("tree"))
-    Path("policy.yaml").write_text(POLICY.replace("    berlin:\n", "    berlin:\n      state: Open\n"))
+    Path("policy.yaml").write_text(
+        POLICY.replace("    berlin:\n", "    berlin:\n      state: Open\n")
+    )
     assert run("--strict") == 1
     assert contents(Path("tree")) == before
 
 
-def test_an_error_in_one_cluster_is_told_with_its_name(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_error_in_one_cluster_is_told_with_its_name(
+    run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
     """That cluster keeps its files, and all others are rendered."""
-    Path("policy.yaml").write_text(POLICY.replace("timeZone: Europe/Berlin", "timeZone: Europe/Atlantis"))
+    Path("policy.yaml").write_text(
+        POLICY.replace("timeZone: Europe/Berlin", "timeZone: Europe/Atlantis")
+    )
     assert run() == 1
     assert "spec.clusters.berlin.timeZone" in capsys.readouterr().err
     assert sorted(path.name for path in Path("tree/clusters").iterdir()) == ["chicago", "singapore"]
@@ -219,7 +250,9 @@ def test_a_base_that_is_no_policy_by_itself(run: Run, tool: Callable[[str], Path
     assert run() == run("--layout", "flat", "-o", "flat") == 0
     for cluster in CLUSTERS:
         engine = tool("kustomize")
-        assert built(engine, window(Path("tree"), cluster)) == built(engine, window(Path("flat"), cluster))
+        assert built(engine, window(Path("tree"), cluster)) == built(
+            engine, window(Path("flat"), cluster)
+        )
 
 
 def test_several_policies(run: Run, tool: Callable[[str], Path]) -> None:
@@ -237,26 +270,33 @@ def test_several_policies(run: Run, tool: Callable[[str], Path]) -> None:
         gates = {("flux-system", "change-gate"), ("tenants", "change-gate")}
         one = {("tenants" if cluster == "chicago" else "flux-system", "change-gate")}
         assert found == (
-            {("flux-system", "sources-gate")} | (gates - one if cluster in ("chicago", "dallas") else gates)
+            {("flux-system", "sources-gate")}
+            | (gates - one if cluster in ("chicago", "dallas") else gates)
         )
 
 
 def test_a_directory_of_policies_or_patches(run: Run, tool: Callable[[str], Path]) -> None:
     """A file or a directory for each cluster; what patches the policy yields what `clusters` does."""
     run()
-    expected = {cluster: built(tool("kustomize"), window(Path("tree"), cluster)) for cluster in CLUSTERS}
+    expected = {
+        cluster: built(tool("kustomize"), window(Path("tree"), cluster)) for cluster in CLUSTERS
+    }
     head, _, patches = POLICY.partition("  clusters:\n")
     Path("policy.yaml").write_text(head)
     kind = "apiVersion: krm-windows.dev/v1alpha1\nkind: WindowPolicy\nmetadata: {name: change}\nspec:\n"
     for found in re.finditer(r"    (\w+):\n((?:      .*\n)+)", patches):
         path = (
-            Path("fleet", found[1], "deep/times.yaml") if found[1] == "chicago" else Path("fleet", f"{found[1]}.yaml")
+            Path("fleet", found[1], "deep/times.yaml")
+            if found[1] == "chicago"
+            else Path("fleet", f"{found[1]}.yaml")
         )
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(kind + found[2].replace("      ", "  "))
     Path("fleet/README.md").touch()
     assert run("-o", "patched", clusters="--clusters fleet") == 0
-    assert {cluster: built(tool("kustomize"), window(Path("patched"), cluster)) for cluster in CLUSTERS} == expected
+    assert {
+        cluster: built(tool("kustomize"), window(Path("patched"), cluster)) for cluster in CLUSTERS
+    } == expected
     for cluster in CLUSTERS:
         Path("fleet", f"{cluster}-2.yaml").write_text(SECOND)
     assert run("-o", "own", policies=(), clusters="--clusters fleet") == 1
@@ -264,7 +304,9 @@ def test_a_directory_of_policies_or_patches(run: Run, tool: Callable[[str], Path
     assert len(list(Path("own/clusters").iterdir())) == 6
 
 
-def test_a_null_that_a_merge_would_drop_is_refused(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_null_that_a_merge_would_drop_is_refused(
+    run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A cluster's document that removes below `clusters` would be merged to nothing; the line is told."""
     head = "# ours\napiVersion: krm-windows.dev/v1alpha1\nkind: WindowPolicy\n"
     patch = "metadata: {name: change, namespace: flux-system}\nspec:\n  clusters:\n    b:\n      freezes: null\n"
@@ -274,7 +316,9 @@ def test_a_null_that_a_merge_would_drop_is_refused(run: Run, capsys: pytest.Capt
     said = capsys.readouterr().err
     assert "spec.clusters.b.freezes: must not be null in a patch" in said
     assert "(plants/a.yaml:8) [a] (cluster-null-dropped)" in said
-    Path("plants/a.yaml").write_text(head + patch.replace("  clusters:\n    b:\n      freezes", "  freezes"))
+    Path("plants/a.yaml").write_text(
+        head + patch.replace("  clusters:\n    b:\n      freezes", "  freezes")
+    )
     assert run(clusters="--clusters plants") == 0
 
 
@@ -292,7 +336,9 @@ def test_parts_make_the_whole(run: Run, shards: int) -> None:
     assert seen == whole
 
 
-def test_a_pod_of_an_indexed_job(run: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_pod_of_an_indexed_job(
+    run: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Kubernetes says which part it is; of how many is said in the manifest, or it is an error."""
     run("--shard", "2/3")
     monkeypatch.setenv("JOB_COMPLETION_INDEX", "1")
@@ -336,7 +382,9 @@ def test_the_delivery_of_each_cluster(run: Run, tool: Callable[[str], Path]) -> 
     assert not Path("tree/clusters/berlin/delivery").exists()
 
 
-def test_a_delivery_that_its_windows_would_close(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_delivery_that_its_windows_would_close(
+    run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Nothing is rendered that could lock itself out."""
     Path("template.yaml").write_text(f"{TEMPLATE}  dependsOn: [{{name: infra}}]\n")
     assert run("--flux-kustomizations", "template.yaml") == 1
@@ -344,7 +392,9 @@ def test_a_delivery_that_its_windows_would_close(run: Run, capsys: pytest.Captur
     assert not Path("tree").exists()
 
 
-def test_what_flux_delivers_already_is_not_delivered_twice(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_flux_delivers_already_is_not_delivered_twice(
+    run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Where it was bootstrapped it applies whatever lies there, unless a kustomization lists it."""
     Path("template.yaml").write_text(TEMPLATE)
     Path("tree/clusters/berlin/flux-system").mkdir(parents=True)
@@ -362,7 +412,9 @@ def test_what_flux_delivers_already_is_not_delivered_twice(run: Run, capsys: pyt
         (f"{TEMPLATE}---\n{TEMPLATE}", "must hold one Kustomization, found 2"),
     ],
 )
-def test_no_template(run: Run, template: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_template(
+    run: Run, template: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     """What Flux requires is asked for here."""
     Path("template.yaml").write_text(template)
     assert run("--flux-kustomizations", "template.yaml") == 1
@@ -380,7 +432,11 @@ def test_what_a_change_forgets_is_demanded(run: Run, capsys: pytest.CaptureFixtu
         said = capsys.readouterr().err
         assert 'must have "flux-system/sources", as the policy was called' in said
         assert "[berlin, chicago, singapore]" in said
-        assert {path: content for path, content in contents(Path("tree")).items() if "sources" not in path} == {
+        assert {
+            path: content
+            for path, content in contents(Path("tree")).items()
+            if "sources" not in path
+        } == {
             path: content for path, content in before.items() if "sources" not in path
         } or layout == "overlays"
         Path("second.yaml").write_text(SECOND.replace("spec:\n", "spec:\n  state: Open\n"))
@@ -395,11 +451,15 @@ def test_resources_of_each_cluster(run: Run, capsys: pytest.CaptureFixture[str])
     for cluster in CLUSTERS:
         Path(f"tree/clusters/{cluster}").mkdir(parents=True)
         names = ("apps",) if cluster == "berlin" else ("infra", "apps")
-        Path(f"tree/clusters/{cluster}/all.yaml").write_text("---\n".join(item % name for name in names))
+        Path(f"tree/clusters/{cluster}/all.yaml").write_text(
+            "---\n".join(item % name for name in names)
+        )
     for _ in range(2):
         assert run("--resources", "tree/clusters/{cluster}") == 1
         said = capsys.readouterr().err
-        assert "there is no Kustomization flux-system/infra in the resources; there are: apps" in said
+        assert (
+            "there is no Kustomization flux-system/infra in the resources; there are: apps" in said
+        )
         assert said.count("[error]") == 1
         assert "[berlin]" in said
 
@@ -409,16 +469,27 @@ def test_resources_of_each_cluster(run: Run, capsys: pytest.CaptureFixture[str])
     [
         (["render", "-o", "x"], "takes one POLICY for one cluster, got 0"),
         (["render", "second.yaml", "--all-clusters", "-o", "x"], "there is no cluster"),
-        (["render", "policy.yaml", "policy.yaml", "--all-clusters", "-o", "x"], "one policy is given twice"),
-        (["render", "policy.yaml", "--clusters", "nowhere", "-o", "x"], "nowhere: no such directory"),
-        (["render", "policy.yaml", "--clusters", "named", "-o", "x"], "'Berlin' is no name of a cluster"),
+        (
+            ["render", "policy.yaml", "policy.yaml", "--all-clusters", "-o", "x"],
+            "one policy is given twice",
+        ),
+        (
+            ["render", "policy.yaml", "--clusters", "nowhere", "-o", "x"],
+            "nowhere: no such directory",
+        ),
+        (
+            ["render", "policy.yaml", "--clusters", "named", "-o", "x"],
+            "'Berlin' is no name of a cluster",
+        ),
         (
             ["render", "policy.yaml", "--all-clusters", "-j", "0", "-o", "x"],
             "must be a number of processes from 1 to 256, got '0'",
         ),
     ],
 )
-def test_wrong_calls(run: Run, argv: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_calls(
+    run: Run, argv: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Each is told in one line."""
     assert run
     Path("second.yaml").write_text(SECOND)

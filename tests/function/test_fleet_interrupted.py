@@ -33,18 +33,31 @@ def policy(closes: str) -> str:
     clusters = "".join(f"    plant-{n:02}: {{timeZone: Europe/Berlin}}\n" for n in range(CLUSTERS))
     head = re.sub(r"  clusters:\n(?:    .*\n)+", "  clusters:\n", POLICY).replace("17:00", closes)
     return (
-        head.replace("Year-end change freeze", "Year-end change freeze" + " and so on" * (1000 if closes > "18" else 0))
+        head.replace(
+            "Year-end change freeze",
+            "Year-end change freeze" + " and so on" * (1000 if closes > "18" else 0),
+        )
         + clusters
     )
 
 
 def call(folder: Path, jobs: int = 1) -> list[str]:
     """Return the command that renders the policy of a folder."""
-    return ["render", str(folder / "policy.yaml"), "--all-clusters", "-o", str(folder / "tree"), "-j", str(jobs)]
+    return [
+        "render",
+        str(folder / "policy.yaml"),
+        "--all-clusters",
+        "-o",
+        str(folder / "tree"),
+        "-j",
+        str(jobs),
+    ]
 
 
 @pytest.fixture(scope="module")
-def states(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, bytes], dict[str, bytes]]:
+def states(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> tuple[Path, dict[str, bytes], dict[str, bytes]]:
     """A folder with a rendered tree whose policy has changed since; the files it has, and those that it should have."""
     folder, other = tmp_path_factory.mktemp("old"), tmp_path_factory.mktemp("new")
     for place, closes in ((folder, "17:00"), (other, "18:30")):
@@ -110,7 +123,9 @@ def disk(tmp_path: Path) -> Iterator[Path]:
     if (
         os.geteuid() != 0
         or subprocess.run(
-            ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", place], check=False, capture_output=True
+            ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", place],
+            check=False,
+            capture_output=True,
         ).returncode
     ):
         lacking("a file system of its own takes root and mount(8)")
@@ -119,7 +134,9 @@ def disk(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.mark.parametrize("room", [0, 1, 3, 10, 40, 100])
-def test_a_full_disk(states: tuple[Path, dict[str, bytes], dict[str, bytes]], room: int, disk: Path) -> None:
+def test_a_full_disk(
+    states: tuple[Path, dict[str, bytes], dict[str, bytes]], room: int, disk: Path
+) -> None:
     """With room for so many pages: it is said, every file is whole, and with more room the next run finishes."""
     source, old, new = states
     shutil.copytree(source, disk, dirs_exist_ok=True)
@@ -128,7 +145,10 @@ def test_a_full_disk(states: tuple[Path, dict[str, bytes], dict[str, bytes]], ro
     done = program("", *call(disk))
     if room < CLUSTERS:
         assert done.code == 1
-        assert re.fullmatch(rf"krm-windows: {re.escape(str(disk / 'tree'))}/\S+: No space left on device\n", done.err)
+        assert re.fullmatch(
+            rf"krm-windows: {re.escape(str(disk / 'tree'))}/\S+: No space left on device\n",
+            done.err,
+        )
     mixed(contents(disk / "tree"), old, new)
     assert not list((disk / "tree").rglob("*.krm-windows"))
     (disk / "filler").unlink()

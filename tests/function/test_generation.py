@@ -49,7 +49,9 @@ spec:
 """
 # A name that is a DNS subdomain, as those of the whole cluster are, may be longer.
 LIMITS = {"CronJob": 52, "ValidatingAdmissionPolicy": 253, "ValidatingAdmissionPolicyBinding": 253}
-TWO_NAMESPACES = "[{kind: Kustomization, names: [apps]}, {kind: HelmRelease, names: [web], namespace: shop}]"
+TWO_NAMESPACES = (
+    "[{kind: Kustomization, names: [apps]}, {kind: HelmRelease, names: [web], namespace: shop}]"
+)
 MANY = spec(
     targets=TWO_NAMESPACES,
     crossNamespaceTargets="Allow",
@@ -84,7 +86,11 @@ def identity(item: dict[str, object]) -> tuple[str, str, str]:
 
 def ours(answer: Answer, label: str = "flux-system.week") -> list[tuple[str, str, str]]:
     """Return what belongs to a policy."""
-    found = [item for item in answer.items if item["metadata"].get("labels", {}).get(POLICY_LABEL) == label]
+    found = [
+        item
+        for item in answer.items
+        if item["metadata"].get("labels", {}).get(POLICY_LABEL) == label
+    ]
     return [identity(item) for item in found]
 
 
@@ -109,15 +115,27 @@ def test_G03_an_object_of_ours_is_updated_in_place() -> None:
     """Where it stands, with its path, its index, its comments and what others added; only what changed is changed."""
     first = call(wire(APPS)).out.decode()
     kept = first.replace(
-        "- apiVersion: batch/v1\n  kind: CronJob\n", "- # ours, but look\n  apiVersion: batch/v1\n  kind: CronJob\n"
+        "- apiVersion: batch/v1\n  kind: CronJob\n",
+        "- # ours, but look\n  apiVersion: batch/v1\n  kind: CronJob\n",
     )
     kept = kept.replace('    schedule: "0 8 * * 1"\n', '    schedule: "0 8 * * 1" # Monday\n')
     kept = re.sub(r"(path: )\S+week-open-office.yaml\n", r"\1windows/all.yaml\n", kept)
-    kept = kept.replace("    name: week-open-office\n", "    name: week-open-office\n    finalizers: [example.org/x]\n")
+    kept = kept.replace(
+        "    name: week-open-office\n",
+        "    name: week-open-office\n    finalizers: [example.org/x]\n",
+    )
     later = call(kept.replace("opens: Mon 08:00", "opens: Mon 09:00"))
     assert later.code == 0
     changed = lines_apart(kept.replace("opens: Mon 08:00", "opens: Mon 09:00").encode(), later.out)
-    known = {"0 8 * * 1", "0 9 * * 1", "Monday 08:00", "Monday 09:00", '"hours"', '"minutes"', "week-now-"}
+    known = {
+        "0 8 * * 1",
+        "0 9 * * 1",
+        "Monday 08:00",
+        "Monday 09:00",
+        '"hours"',
+        '"minutes"',
+        "week-now-",
+    }
     known |= {"0 6,7,15,16 * * 1,4", "0 7,8,15,16 * * 1,4"}
     assert all(any(text in line for text in known) for line in changed), changed
     assert '+    schedule: "0 9 * * 1" # Monday' in changed
@@ -129,10 +147,15 @@ def test_G03_an_object_of_ours_is_updated_in_place() -> None:
 def test_G04_what_the_policy_no_longer_yields() -> None:
     """It is removed, with the note on a target that is gated no more; everything else stays where it is."""
     infra = APPS.replace("name: apps", "name: infra")
-    stranger = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: week-notes, namespace: flux-system}\n"
+    stranger = (
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: week-notes, namespace: flux-system}\n"
+    )
     large = call(
         wire(
-            APPS, infra, stranger, config=spec(freezes=FREEZE, targets="[{kind: Kustomization, names: [apps, infra]}]")
+            APPS,
+            infra,
+            stranger,
+            config=spec(freezes=FREEZE, targets="[{kind: Kustomization, names: [apps, infra]}]"),
         )
     )
     small = again(large)
@@ -149,7 +172,11 @@ def test_G04_what_stood_under_a_former_name() -> None:
     """A policy that was renamed takes over its targets and removes what it emitted before."""
     infra = APPS.replace("name: apps", "name: infra")
     both = spec(targets="[{kind: Kustomization, names: [apps, infra]}]", formerNames="[edge/night]")
-    old = both.replace("name: week\n", "name: day\n").replace("formerNames", "x-").partition("  x-")[0]
+    old = (
+        both.replace("name: week\n", "name: day\n")
+        .replace("formerNames", "x-")
+        .partition("  x-")[0]
+    )
     new = spec(formerNames="[edge/night, flux-system/day]")
     later = again(call(wire(APPS, infra, config=old)), new)
     assert (later.code, later.err) == (0, "")
@@ -159,7 +186,9 @@ def test_G04_what_stood_under_a_former_name() -> None:
 def test_G05_places() -> None:
     """Each new object has a path in the policy's directory, and no two items have one path and index."""
     taken = f"metadata:\n  annotations: {{{PATH}: flux-system.week/role_week-gate.yaml, {INDEX}: '0'}}\n"
-    item = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: other\n".replace("metadata:\n", taken)
+    item = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: other\n".replace(
+        "metadata:\n", taken
+    )
     answer = call(wire(APPS, item, config=MANY))
     assert answer.code == 0
     annotations = [found["metadata"]["annotations"] for found in answer.items[1:]]
@@ -174,7 +203,10 @@ TWO = (POLICY, POLICY.replace("name: week", "name: week-end").replace("[apps]", 
 
 @pytest.mark.parametrize(
     "second",
-    [TWO[1], TWO[1].replace("week-end", "week").replace("namespace: flux-system", "namespace: edge")],
+    [
+        TWO[1],
+        TWO[1].replace("week-end", "week").replace("namespace: flux-system", "namespace: edge"),
+    ],
     ids=["names that begin alike", "one name in two namespaces"],
 )
 def test_G06_two_policies(second: str) -> None:
@@ -200,7 +232,9 @@ DNS = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?")
 LABEL = re.compile(r"([A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?)?")
 
 
-@pytest.mark.parametrize("name", ["w", "week.end", "a-open-b", "x" * 41, "x" * 253, f"{'y.' * 30}z", f"{'a-' * 26}b"])
+@pytest.mark.parametrize(
+    "name", ["w", "week.end", "a-open-b", "x" * 41, "x" * 253, f"{'y.' * 30}z", f"{'a-' * 26}b"]
+)
 @pytest.mark.parametrize("window", ["w", "open-now", "z" * 63])
 @pytest.mark.parametrize("namespace", ["flux-system", "n" * 63])
 def test_G07_names_are_valid(name: str, window: str, namespace: str) -> None:
@@ -245,7 +279,10 @@ def test_G07_zones_come_from_the_package(tmp_path: Path) -> None:
     host.mkdir()
     (host / "Berlin").write_bytes(b"TZif2 but not really")
     config = spec(freezes="{f: {starts: '2026-07-01T00:30', ends: '2026-06-30T23:00Z', reason: r}}")
-    here, there = call(wire(APPS, config=config)), program(wire(APPS, config=config), PYTHONTZPATH=str(tmp_path))
+    here, there = (
+        call(wire(APPS, config=config)),
+        program(wire(APPS, config=config), PYTHONTZPATH=str(tmp_path)),
+    )
     assert here.code == 0, here.err
     assert there == here
 
@@ -254,23 +291,31 @@ def test_G10_an_edited_target() -> None:
     """The suspension goes, the note comes, and every other character of the target stays."""
     answer = call(wire(COMMENTED))
     changed = [
-        line for line in lines_apart(wire(COMMENTED).encode(), answer.out) if "suspend" in line or "meta" in line
+        line
+        for line in lines_apart(wire(COMMENTED).encode(), answer.out)
+        if "suspend" in line or "meta" in line
     ]
     assert [line for line in changed if line.startswith("-")] == [
         "-  metadata: {name: apps, namespace: flux-system}  # as bootstrapped",
         "-    suspend: false  # never",
     ]
-    [added] = [line for line in changed if line.startswith("+  metadata") and "as bootstrapped" in line]
+    [added] = [
+        line for line in changed if line.startswith("+  metadata") and "as bootstrapped" in line
+    ]
     assert added.startswith("+  metadata: {name: apps, namespace: flux-system, ")
     assert added.endswith("}  # as bootstrapped")
     kept = COMMENTED.partition("spec:\n")[2].replace("  suspend: false  # never\n", "")
-    assert "".join(f"  {line}\n" if line else "\n" for line in kept.splitlines()) in answer.out.decode()
+    assert (
+        "".join(f"  {line}\n" if line else "\n" for line in kept.splitlines())
+        in answer.out.decode()
+    )
 
 
 def test_G10_a_target_that_is_governed_already() -> None:
     """Nothing is left to do, so nothing is done."""
     governed = APPS.replace(
-        "metadata:\n", f"metadata:\n  annotations:\n    {GOVERNED_BY}: flux-system/week # so be it\n"
+        "metadata:\n",
+        f"metadata:\n  annotations:\n    {GOVERNED_BY}: flux-system/week # so be it\n",
     )
     assert wire(governed).partition("functionConfig")[0].encode() in call(wire(governed)).out
 
@@ -278,7 +323,9 @@ def test_G10_a_target_that_is_governed_already() -> None:
 @pytest.mark.parametrize("kind", ["ServiceAccount", "Role", "RoleBinding", "ConfigMap"])
 def test_G11_a_foreign_object(kind: str) -> None:
     """What has a name of ours but is not ours is an error, and stays as it is."""
-    foreign = f"apiVersion: v1\nkind: {kind}\nmetadata:\n  name: week-gate\n  namespace: flux-system\n"
+    foreign = (
+        f"apiVersion: v1\nkind: {kind}\nmetadata:\n  name: week-gate\n  namespace: flux-system\n"
+    )
     answer = call(wire(APPS, foreign))
     assert (answer.code, answer.rules) == (1, ["name-taken"])
     assert answer.out.startswith(wire(APPS, foreign).encode())
@@ -296,31 +343,44 @@ def test_G11_an_object_of_another_policy() -> None:
 def test_G11_a_foreign_object_under_a_cut_name() -> None:
     """A long name of ours is known where it is cut, even in the middle of dashes."""
     config = POLICY.replace("name: week\n", f"name: {'x' * 32}------{'y' * 40}\n")
-    [cron_job] = [item for item in call(wire(APPS, config=config)).of("CronJob") if "opens" in str(item)]
-    foreign = f"apiVersion: batch/v1\nkind: CronJob\nmetadata:\n  name: {cron_job['metadata']['name']}\n"
+    [cron_job] = [
+        item for item in call(wire(APPS, config=config)).of("CronJob") if "opens" in str(item)
+    ]
+    foreign = (
+        f"apiVersion: batch/v1\nkind: CronJob\nmetadata:\n  name: {cron_job['metadata']['name']}\n"
+    )
     assert call(wire(APPS, foreign, config=config)).rules == ["name-taken"]
 
 
 def test_G11_elsewhere_it_is_nobodys_business() -> None:
     """The same name in another namespace, or of another kind, is free."""
     elsewhere = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: week-gate\n  namespace: shop\n"
-    another = "apiVersion: v1\nkind: Secret\nmetadata:\n  name: week-gate\n  namespace: flux-system\n"
+    another = (
+        "apiVersion: v1\nkind: Secret\nmetadata:\n  name: week-gate\n  namespace: flux-system\n"
+    )
     assert call(wire(APPS, elsewhere, another)).code == 0
 
 
-ADOPT = spec(windows="{w: {opens: Mon 08:00, closes: Thu 17:00, cronJobs: {open: open-window, close: close-window}}}")
+ADOPT = spec(
+    windows="{w: {opens: Mon 08:00, closes: Thu 17:00, cronJobs: {open: open-window, close: close-window}}}"
+)
 
 
 def test_G12_adoption() -> None:
     """A base that stands by its name becomes ours where it stands, and keeps its labels and annotations."""
-    answer = call(wire(BASE.format(name="close-window"), APPS, BASE.format(name="open-window"), config=ADOPT))
+    answer = call(
+        wire(BASE.format(name="close-window"), APPS, BASE.format(name="open-window"), config=ADOPT)
+    )
     assert (answer.code, answer.err) == (0, "")
     names = [identity(item)[2] for item in answer.items[:3]]
     assert names == ["close-window", "apps", "open-window"]
     for name, schedule in (("open-window", "0 8 * * 1"), ("close-window", "0 17 * * 4")):
         adopted = answer.named("CronJob", name)
         assert adopted["spec"]["schedule"] == schedule
-        assert (adopted["spec"]["suspend"], adopted["spec"]["timeZone"]) == ("false", "Europe/Berlin")
+        assert (adopted["spec"]["suspend"], adopted["spec"]["timeZone"]) == (
+            "false",
+            "Europe/Berlin",
+        )
         [container] = adopted["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"]
         assert container["command"] == ["python3", "-I", "/gate"]
         assert adopted["metadata"]["labels"]["team"] == "edge"

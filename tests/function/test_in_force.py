@@ -20,7 +20,9 @@ Found = Callable[[], list[tuple[str, str]]]
 
 
 @pytest.fixture
-def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tool: Callable[[str], Path]) -> Path:
+def repository(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tool: Callable[[str], Path]
+) -> Path:
     """Work in a repository with one cluster of two Kustomizations."""
     monkeypatch.setenv("PATH", str(tool("kustomize").parent), prepend=":")
     monkeypatch.chdir(tmp_path)
@@ -41,7 +43,10 @@ def found(repository: Path, capsys: pytest.CaptureFixture[str]) -> Found:
         capsys.readouterr()
         main(["check", "--repo", ".", "-o", "json", "--no-cache", "--source", "flux-system=."])
         results = json.loads(capsys.readouterr().out)["results"]
-        return [(each["tags"]["rule"], f"{each['file']['path']}:{each['tags']['line']}") for each in results]
+        return [
+            (each["tags"]["rule"], f"{each['file']['path']}:{each['tags']['line']}")
+            for each in results
+        ]
 
     return check
 
@@ -53,7 +58,9 @@ def rendered(*options: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "wanted"), [("fires", [WINDOWS_UNAPPLIED.id]), ("nearly", [])])
-def test_windows_that_are_listed_nowhere_are_not_applied(name: str, wanted: list[str], found: Found) -> None:
+def test_windows_that_are_listed_nowhere_are_not_applied(
+    name: str, wanted: list[str], found: Found
+) -> None:
     """The policy's file beside them makes no difference."""
     rendered()
     shutil.copy(RULES / WINDOWS_UNAPPLIED.id / f"{name}.yaml", CLUSTER / "kustomization.yaml")
@@ -77,10 +84,15 @@ def test_windows_that_are_applied_in_part_are_found(found: Found) -> None:
     """Somebody lists the files one by one, and forgets one."""
     rendered()
     head = (RULES / WINDOWS_UNAPPLIED.id / "fires.yaml").read_text()
-    files = sorted(path.name for path in Path("windows/north").iterdir() if path.name != "kustomization.yaml")
+    files = sorted(
+        path.name for path in Path("windows/north").iterdir() if path.name != "kustomization.yaml"
+    )
     shutil.move("windows/north", CLUSTER / "windows")
     (CLUSTER / "windows/kustomization.yaml").unlink()
-    for left_out, wanted in (("", []), (next(name for name in files if "open" in name), [WINDOWS_UNAPPLIED.id])):
+    for left_out, wanted in (
+        ("", []),
+        (next(name for name in files if "open" in name), [WINDOWS_UNAPPLIED.id]),
+    ):
         listed = "".join(f"- windows/{name}\n" for name in files if name != left_out)
         (CLUSTER / "kustomization.yaml").write_text(head + listed)
         assert [rule for rule, _ in found()] == wanted
@@ -170,7 +182,9 @@ def test_a_plugin_needs_no_annotation(repository: Path) -> None:
     assert main(["render", f"{CLUSTER}/policy.yaml", "-o", "windows"]) == 0
 
 
-def test_a_policy_in_what_a_build_printed_is_found(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_policy_in_what_a_build_printed_is_found(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Whoever forgot the annotation sees it in the output."""
     assert repository == Path.cwd()
     rendered()
@@ -181,7 +195,9 @@ def test_a_policy_in_what_a_build_printed_is_found(repository: Path, capsys: pyt
     assert "(local-config)" in capsys.readouterr().err
 
 
-def test_a_forgotten_cluster_is_said_with_its_line(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_forgotten_cluster_is_said_with_its_line(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """By each command that is given the policy's file."""
     shutil.copy(RULES / "cluster-null/fires.yaml", repository / "policy.yaml")
     calls = (

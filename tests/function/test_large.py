@@ -22,13 +22,16 @@ def around(items: bytes) -> bytes:
 
 def secrets(number: int) -> bytes:
     """Return so many small items that are none of ours."""
-    return b"".join(b"- apiVersion: v1\n  kind: Secret\n  metadata:\n    name: s%d\n" % i for i in range(number))
+    return b"".join(
+        b"- apiVersion: v1\n  kind: Secret\n  metadata:\n    name: s%d\n" % i for i in range(number)
+    )
 
 
 def windows(number: int) -> str:
     """Return a policy with so many windows."""
     return POLICY + "".join(
-        f"    w{i}:\n      opens: Mon {i // 60 % 24:02}:{i % 60:02}\n      duration: 10m\n" for i in range(number)
+        f"    w{i}:\n      opens: Mon {i // 60 % 24:02}:{i % 60:02}\n      duration: 10m\n"
+        for i in range(number)
     )
 
 

@@ -25,7 +25,9 @@ WAYS = {
     "as an explicit key": annotated(f"  annotations:\n    ? {MARK}\n    : text\n"),
     "by an alias": annotated(f'  labels: &all\n    {MARK}: "{{}}"\n  annotations: *all\n'),
     "without a value": annotated(f"  annotations:\n    {MARK}:\n"),
-    "among many": annotated("  annotations:\n" + "".join(f"    a{n}: b\n" for n in range(50)) + f"    {NOTE}: x\n"),
+    "among many": annotated(
+        "  annotations:\n" + "".join(f"    a{n}: b\n" for n in range(50)) + f"    {NOTE}: x\n"
+    ),
     "on what is no target": annotated(f'  annotations:\n    {MARK}: "{{}}"\n', OTHER),
     "on another kind": f"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c\n  annotations:\n    {MARK}: a\n",
     "for all that is applied": APPS.replace(
@@ -50,7 +52,9 @@ def test_a_mark_in_the_resources(document: str) -> None:
     [path] = [result["field"]["path"] for result in answer.results]  # type: ignore[index]
     assert ".annotations." in path
     assert ".krm-windows.dev/" in path
-    assert all(line in answer.out.decode().splitlines() for line in source.splitlines() if "krm-w" in line)
+    assert all(
+        line in answer.out.decode().splitlines() for line in source.splitlines() if "krm-w" in line
+    )
 
 
 @pytest.mark.parametrize("document", HONEST.values(), ids=HONEST)
@@ -63,13 +67,18 @@ def test_what_is_no_mark(document: str) -> None:
 
 @pytest.mark.parametrize("document", WAYS.values(), ids=WAYS)
 def test_a_mark_in_what_is_rendered_and_verified(
-    document: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    document: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Both commands fail, too, and `render` writes nothing."""
     monkeypatch.chdir(tmp_path)
     Path("policy.yaml").write_text(POLICY)
     Path("all").mkdir()
-    Path("all/resources.yaml").write_text(document if "name: apps" in document else f"{APPS}---\n{document}")
+    Path("all/resources.yaml").write_text(
+        document if "name: apps" in document else f"{APPS}---\n{document}"
+    )
     assert main(["render", "policy.yaml", "--resources", "all", "-o", "out"]) == 1
     assert "(mark-in-git)" in capsys.readouterr().err
     assert not Path("out").exists()

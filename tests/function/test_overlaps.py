@@ -12,7 +12,9 @@ from krm_windows.cli import main
 from krm_windows.rules import TWO_POLICIES_UNCLEAR
 
 FIXTURES = Path(__file__).parents[1] / "fixtures/rules"
-KUSTOMIZATION = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [{}]\n"
+KUSTOMIZATION = (
+    "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [{}]\n"
+)
 POLICY = """\
 apiVersion: krm-windows.dev/v1alpha1
 kind: WindowPolicy
@@ -31,7 +33,9 @@ def policy(name: str, targets: str = "apps", more: str = "") -> str:
 
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+def run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., str]:
     """Give what runs a command in an empty repository: it returns the exit code and what was said.
 
     The line that names the zone rules of every build is left out.
@@ -56,23 +60,42 @@ SOUTH_ELSE = "  clusters: {south: {targets: [{kind: Kustomization, names: [other
 @pytest.mark.parametrize("layout", ["overlays", "flat"])
 def test_a_fleet_of_two_is_refused(run: Run, layout: str) -> None:
     """The clusters are named, and nothing is written for them."""
-    call = ("render", policy("a", more=NORTH), policy("b", "infra, apps", NORTH), "--all-clusters", "-o", "tree")
+    call = (
+        "render",
+        policy("a", more=NORTH),
+        policy("b", "infra, apps", NORTH),
+        "--all-clusters",
+        "-o",
+        "tree",
+    )
     said = run(*call, "--layout", layout)
     assert said.startswith("1 ")
-    assert "Kustomization flux-system/apps is gated by the policy flux-system/a too on north" in said
+    assert (
+        "Kustomization flux-system/apps is gated by the policy flux-system/a too on north" in said
+    )
     assert "(two-policies)" in said
     assert not Path("tree/clusters/north").exists()
 
 
 def test_a_fleet_shares_a_target_in_no_cluster(run: Run) -> None:
     """One target may have another policy elsewhere: clusters are judged one by one."""
-    one, two = policy("a", more="  clusters: {north: {}}\n"), policy("b", more="  clusters: {south: {}}\n")
+    one, two = (
+        policy("a", more="  clusters: {north: {}}\n"),
+        policy("b", more="  clusters: {south: {}}\n"),
+    )
     assert run("render", one, two, "--all-clusters", "-o", "tree") == "0 "
 
 
 def test_only_the_cluster_that_shares_is_named(run: Run) -> None:
     """A patch may take the target away."""
-    said = run("render", policy("a", more=NORTH), policy("b", more=SOUTH_ELSE), "--all-clusters", "-o", "tree")
+    said = run(
+        "render",
+        policy("a", more=NORTH),
+        policy("b", more=SOUTH_ELSE),
+        "--all-clusters",
+        "-o",
+        "tree",
+    )
     assert said.startswith("1 ")
     assert "too on north" in said
     assert "too on south" not in said
@@ -82,11 +105,32 @@ def test_only_the_cluster_that_shares_is_named(run: Run) -> None:
 @pytest.mark.parametrize("layout", ["overlays", "flat"])
 def test_what_was_rendered_for_a_cluster_counts_wherever_it_lies(run: Run, layout: str) -> None:
     """By another run, into another tree: the name of the cluster says that it is one."""
-    assert run("render", policy("a", more=NORTH), "--all-clusters", "-o", "some/tree", "--layout", layout) == "0 "
+    assert (
+        run(
+            "render",
+            policy("a", more=NORTH),
+            "--all-clusters",
+            "-o",
+            "some/tree",
+            "--layout",
+            layout,
+        )
+        == "0 "
+    )
     said = run("render", policy("b", more=NORTH), "--cluster", "north", "-o", "else")
     assert said.startswith("1 ")
     assert "gated by the policy flux-system/a too on north (some/tree/clusters/north/" in said
-    assert run("render", policy("c", more="  clusters: {east: {}}\n"), "--cluster", "east", "-o", "else") == "0 "
+    assert (
+        run(
+            "render",
+            policy("c", more="  clusters: {east: {}}\n"),
+            "--cluster",
+            "east",
+            "-o",
+            "else",
+        )
+        == "0 "
+    )
     assert run("render", policy("d", more=NORTH), "--all-clusters", "-o", "other").startswith("1 ")
     assert not Path("other/clusters/north").exists()
 
@@ -110,7 +154,9 @@ def test_one_directory_is_one_cluster(run: Run) -> None:
 def test_one_kustomization_is_one_cluster(run: Run) -> None:
     """Wherever the two directories lie, and whichever is rendered last."""
     Path("clusters/north").mkdir(parents=True)
-    Path("clusters/north/kustomization.yaml").write_text(KUSTOMIZATION.format("../../sets, ../../two/b"))
+    Path("clusters/north/kustomization.yaml").write_text(
+        KUSTOMIZATION.format("../../sets, ../../two/b")
+    )
     Path("sets").mkdir()
     Path("sets/kustomization.yaml").write_text(KUSTOMIZATION.format("../one/a/kustomization.yaml"))
     assert run("render", policy("a"), "-o", "one/a") == "0 "
@@ -183,12 +229,17 @@ def test_check_compares_all_policies(run: Run, form: str) -> None:
     assert "gated by the policy flux-system/a too on north" in said
     assert "too on south" not in said
     if form == "json":
-        assert [each["policy"] for each in json.loads(said[2:])] == ["flux-system/a", "flux-system/b"]
+        assert [each["policy"] for each in json.loads(said[2:])] == [
+            "flux-system/a",
+            "flux-system/b",
+        ]
 
 
 def test_check_knows_what_was_rendered(run: Run) -> None:
     """Around the policy's file, for a cluster that it names; a policy that names none reaches all."""
     assert run("render", policy("a", more=NORTH), "--all-clusters", "-o", "tree") == "0 "
     assert "(two-policies)" not in run("check", "a.yaml")
-    assert "flux-system/a too on north (tree/" in run("check", policy("b", more=NORTH), "--all-clusters")
+    assert "flux-system/a too on north (tree/" in run(
+        "check", policy("b", more=NORTH), "--all-clusters"
+    )
     assert "flux-system/a too on north" in run("check", "a.yaml", policy("c"))

@@ -3,12 +3,43 @@
 import pytest
 from calls import APPS, POLICY, as_item, call, lines_apart, wire
 
-CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: sample\n  namespace: shop\ndata:\n"
+CONFIG_MAP = (
+    "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: sample\n  namespace: shop\ndata:\n"
+)
 
 # Texts that readers of YAML 1.1, 1.2 and JSON disagree about.
 LOOKALIKES = (
-    *("1e3", "0o17", "12e03", "22:00", "on", "y", "=", "<<", "~", "012", ".5", "2024-01-01", "0x1F", "1_000"),
-    *("190:20:30", "1.0", "1.", "+1", "-0", "null", "Null", "NO", "yes", "true", "0b11", ".inf", ".NaN"),
+    *(
+        "1e3",
+        "0o17",
+        "12e03",
+        "22:00",
+        "on",
+        "y",
+        "=",
+        "<<",
+        "~",
+        "012",
+        ".5",
+        "2024-01-01",
+        "0x1F",
+        "1_000",
+    ),
+    *(
+        "190:20:30",
+        "1.0",
+        "1.",
+        "+1",
+        "-0",
+        "null",
+        "Null",
+        "NO",
+        "yes",
+        "true",
+        "0b11",
+        ".inf",
+        ".NaN",
+    ),
     *("12345678901234567890123", "1e400", "2024-01-01T00:00:00Z", "2001-12-14 21:59:43.10 -5"),
 )
 
@@ -70,11 +101,15 @@ def test_T02_lookalikes() -> None:
 
 def test_T02_lookalikes_in_an_edited_item() -> None:
     """They stay so too in an item in which another field is edited."""
-    strange = "".join(f"      k{i}: {text}\n      q{i}: '{text}'\n" for i, text in enumerate(LOOKALIKES))
+    strange = "".join(
+        f"      k{i}: {text}\n      q{i}: '{text}'\n" for i, text in enumerate(LOOKALIKES)
+    )
     apps = f"{APPS}  suspend: false\n  postBuild:\n    substitute:\n{strange}"
     answer = call(wire(apps), LOG_TO_STDERR="true")
     assert answer.code == 0
-    changed = [line for line in lines_apart(wire(apps).encode(), answer.out) if line.startswith("-")]
+    changed = [
+        line for line in lines_apart(wire(apps).encode(), answer.out) if line.startswith("-")
+    ]
     assert changed == ["-    suspend: false"]
 
 
@@ -110,11 +145,17 @@ ANNOTATIONS = """\
 def test_T04_annotations_of_the_orchestrator() -> None:
     """Each is as it was, on items that pass and on those that are edited; a new object has none but its place."""
     apps = APPS.replace("metadata:\n", f"metadata:\n{ANNOTATIONS}")
-    answer = call(wire(apps, CONFIG_MAP.replace("metadata:\n", f"metadata:\n{ANNOTATIONS}") + "  a: b\n"))
-    assert answer.out.decode().count("".join(f"  {line}\n" for line in ANNOTATIONS.splitlines())) == 2
+    answer = call(
+        wire(apps, CONFIG_MAP.replace("metadata:\n", f"metadata:\n{ANNOTATIONS}") + "  a: b\n")
+    )
+    assert (
+        answer.out.decode().count("".join(f"  {line}\n" for line in ANNOTATIONS.splitlines())) == 2
+    )
     new = {key for item in answer.items[2:] for key in item["metadata"]["annotations"]}
     place = {"internal.config.kubernetes.io/path", "internal.config.kubernetes.io/index"}
-    assert {key for key in new if key.startswith(("internal.", "config.", "kustomize.config."))} == place
+    assert {
+        key for key in new if key.startswith(("internal.", "config.", "kustomize.config."))
+    } == place
 
 
 def test_T07_what_belongs_to_others() -> None:
@@ -122,7 +163,9 @@ def test_T07_what_belongs_to_others() -> None:
     assert untouched(
         "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: week-gate\npipeline: {}\n",
         POLICY,
-        CONFIG_MAP.replace("metadata:\n", "metadata:\n  annotations: {config.kubernetes.io/local-config: 'true'}\n"),
+        CONFIG_MAP.replace(
+            "metadata:\n", "metadata:\n  annotations: {config.kubernetes.io/local-config: 'true'}\n"
+        ),
         f"apiVersion: v1\nkind: List\nitems:\n{as_item(APPS)}  suspend: false\n",
         "apiVersion: v1\nkind: Namespace\nmetadata: {name: flux-system}\n",
         "apiVersion: v1\nkind: ConfigMap\nmetadata: {generateName: week-}\n",
@@ -138,7 +181,9 @@ def test_T07_a_kustomization_of_the_build_is_no_target() -> None:
 
 def test_T08_order() -> None:
     """The order of the items is kept; additions come behind them, always in one order."""
-    others = [CONFIG_MAP.replace("sample", f"sample-{number}") + "  a: b\n" for number in (3, 1, 7, 5, 2)]
+    others = [
+        CONFIG_MAP.replace("sample", f"sample-{number}") + "  a: b\n" for number in (3, 1, 7, 5, 2)
+    ]
     items = [*others[:2], APPS, *others[2:]]
     answers = [call(wire(*items)), call(wire(*reversed(items)))]
     names = [[item["metadata"]["name"] for item in answer.items] for answer in answers]
@@ -150,10 +195,16 @@ def test_T08_order() -> None:
 
 def test_T09_fifty_large_definitions() -> None:
     """More than 1.5 MB of CRDs with all that real ones have pass byte for byte."""
-    texts = "".join(f"        description: >-\n          {text} {'word ' * 8}\n" for text in LOOKALIKES)
-    head = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n  name: "
+    texts = "".join(
+        f"        description: >-\n          {text} {'word ' * 8}\n" for text in LOOKALIKES
+    )
+    head = (
+        "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n  name: "
+    )
     field = "      field{}:\n        type: string\n        enum: [=, on, 1e3, '22:00']\n        pattern: ^[a-z]\\d+$\n"
-    body = "spec:\n  schema:\n    openAPIV3Schema:\n" + "".join(field.format(i) + texts for i in range(20))
+    body = "spec:\n  schema:\n    openAPIV3Schema:\n" + "".join(
+        field.format(i) + texts for i in range(20)
+    )
     crds = [f"{head}things{number}.example.org\n{body}" for number in range(50)]
     assert sum(map(len, crds)) > 1_500_000
     assert untouched(*crds)

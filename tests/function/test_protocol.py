@@ -30,7 +30,9 @@ EARLIER = "results:\n- message: looked fine\n  severity: info\n"
 def with_process(body: str, data: str, *argv: str) -> Answer:
     """Run a program whose function has another body."""
     command = [sys.executable, "-W", "always", "-c", OWN_FAILURE.format(body=body), *argv]
-    done = subprocess.run(command, input=data.encode(), capture_output=True, timeout=60, check=False)
+    done = subprocess.run(
+        command, input=data.encode(), capture_output=True, timeout=60, check=False
+    )
     return Answer(done.returncode, done.stdout, done.stderr.decode())
 
 
@@ -110,7 +112,9 @@ def test_P05_line_ends_of_windows() -> None:
     assert answer.items == call(wire(APPS)).items
 
 
-@pytest.mark.parametrize("locale", [{"LANG": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}, {"LC_ALL": "POSIX"}])
+@pytest.mark.parametrize(
+    "locale", [{"LANG": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}, {"LC_ALL": "POSIX"}]
+)
 def test_P05_utf8_whatever_the_locale(locale: dict[str, str]) -> None:
     """Text is UTF-8 on the wire, whatever the environment thinks, and a message that quotes it is said all the same."""
     apps = APPS.replace("./apps", "./Grüße-🚀")
@@ -140,7 +144,19 @@ def test_P05_utf8_whatever_the_locale(locale: dict[str, str]) -> None:
         (f"{wire(APPS)}---\n{wire(APPS)}".encode(), "document"),
         (wire(APPS).replace("items:\n", "items: 7\nx:\n").encode(), "items"),
     ],
-    ids=["empty", "blank", "no YAML", "UTF-16", "Latin 1", "a List", "list", "scalar", "version", "two", "items 7"],
+    ids=[
+        "empty",
+        "blank",
+        "no YAML",
+        "UTF-16",
+        "Latin 1",
+        "a List",
+        "list",
+        "scalar",
+        "version",
+        "two",
+        "items 7",
+    ],
 )
 def test_P06_what_is_no_resource_list(data: bytes, said: str) -> None:
     """Anything else is refused in a line that says why."""
@@ -162,7 +178,9 @@ def test_P07_a_terminal_as_stdin() -> None:
     ours, theirs = pty.openpty()
     try:
         command = [sys.executable, "-m", "krm_windows"]
-        done = subprocess.run(command, stdin=theirs, capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(
+            command, stdin=theirs, capture_output=True, text=True, timeout=60, check=False
+        )
     finally:
         os.close(ours)
         os.close(theirs)
@@ -176,7 +194,10 @@ def test_P08_help_and_version(stdin: str) -> None:
     """Both are answered at once, whatever is on standard input."""
     helped = program(stdin, "--help")
     assert (helped.code, helped.err) == (0, "")
-    assert all(command in helped.out.decode() for command in ("render", "verify", "calendar", "schema", "install"))
+    assert all(
+        command in helped.out.decode()
+        for command in ("render", "verify", "calendar", "schema", "install")
+    )
     assert program(stdin, "--version") == Answer(
         0, f"krm-windows {__version__}, zone data {zones.release()}\n".encode(), ""
     )
@@ -192,7 +213,9 @@ def test_P09_what_is_not_ours_on_top() -> None:
     assert [result["severity"] for result in answer.results] == ["info", "warning"]
 
 
-@pytest.mark.parametrize("body", ["print('stray')", "warnings.warn('stray')", "sys.stdout.write('stray\\n')"])
+@pytest.mark.parametrize(
+    "body", ["print('stray')", "warnings.warn('stray')", "sys.stdout.write('stray\\n')"]
+)
 def test_P10_stray_prints(body: str) -> None:
     """What a library prints goes to standard error: standard output is read as YAML before anything else."""
     answer = with_process(body, wire(APPS))
@@ -204,7 +227,10 @@ def test_P11_our_own_failure() -> None:
     """It is told from the user's by its code and said in one line, the traceback is there for who asks."""
     answer = with_process("resources.items.clear(); raise ZeroDivisionError('oh\\nno')", wire(APPS))
     assert answer.code == 2
-    assert answer.err == "[error] internal error: ZeroDivisionError: oh no (--debug shows where) (internal)\n"
+    assert (
+        answer.err
+        == "[error] internal error: ZeroDivisionError: oh no (--debug shows where) (internal)\n"
+    )
     assert answer.out.startswith(wire(APPS).encode())
     more = with_process("raise ZeroDivisionError('oh')", wire(APPS), "--debug")
     assert more.code == 2
@@ -218,13 +244,21 @@ FAILURES = {
     "no configuration": (wire(APPS, config=""), NOTHING, 3),
     "another kind": (wire(APPS, config="apiVersion: v1\nkind: ConfigMap\n"), NOTHING, 3),
     "configuration is a list": (wire(APPS, config="- a\n"), NOTHING, 1),
-    "configuration is a word": (wire(APPS).partition("functionConfig")[0] + "functionConfig: x\n", NOTHING, 1),
+    "configuration is a word": (
+        wire(APPS).partition("functionConfig")[0] + "functionConfig: x\n",
+        NOTHING,
+        1,
+    ),
     "a person's suspension": (wire(f"{APPS}  suspend: true\n"), NOTHING, 1),
     "a warning under --strict": (wire(f"{APPS}  suspend: false\n"), ["--strict"], 1),
     "a target that is a list": (wire(APPS.partition("metadata")[0] + "metadata: []\n"), NOTHING, 1),
     "an item that is a word": (wire(APPS, "just-a-word\n"), NOTHING, 1),
     "a key twice in a target": (wire(f"{APPS}  suspend: true\n  suspend: true\n"), NOTHING, 1),
-    "our key twice in a target": (wire(APPS.replace("  name: apps\n", "  name: apps\n  name: apps\n")), NOTHING, 1),
+    "our key twice in a target": (
+        wire(APPS.replace("  name: apps\n", "  name: apps\n  name: apps\n")),
+        NOTHING,
+        1,
+    ),
 }
 
 
@@ -241,7 +275,9 @@ def test_P12_no_failure_loses_an_item(failure: str) -> None:
 
 def test_P13_what_we_write_is_plain() -> None:
     """No anchor, no alias, no tag, in anything that was added or edited."""
-    answer = call(wire(f"{APPS}  suspend: false\n", config=spec(freezes="{y: {starts: '12-20', ends: '2'}}")))
+    answer = call(
+        wire(f"{APPS}  suspend: false\n", config=spec(freezes="{y: {starts: '12-20', ends: '2'}}"))
+    )
     assert answer.code == 1
     fine = call(wire(f"{APPS}  suspend: false\n"))
     for out in (answer.out, fine.out):

@@ -35,7 +35,11 @@ RESULTS = {
                 "type": "object",
                 "additionalProperties": False,
                 "required": ["path"],
-                "properties": {"path": TEXT, "currentValue": {"type": "string"}, "proposedValue": TEXT},
+                "properties": {
+                    "path": TEXT,
+                    "currentValue": {"type": "string"},
+                    "proposedValue": TEXT,
+                },
             },
             "file": {
                 "type": "object",
@@ -115,7 +119,9 @@ def test_R03_standard_error(environ: dict[str, str]) -> None:
     loud = bool(environ.get("LOG_TO_STDERR"))
     warning = call(wire(f"{APPS}  suspend: false\n"), **environ)
     assert ("(suspend-false)" in warning.err) == loud
-    both = call(wire(f"{APPS}  suspend: true\n", config=POLICY.replace("[apps]", "[apps, web]")), **environ)
+    both = call(
+        wire(f"{APPS}  suspend: true\n", config=POLICY.replace("[apps]", "[apps, web]")), **environ
+    )
     assert [line.partition(" ")[0] for line in both.err.splitlines()] == ["[error]", "[error]"]
     held = call(wire(f"{APPS}  suspend: true\n", config=spec(state="Open")), **environ)
     assert ("(state-held)" in held.err) == loud
@@ -139,7 +145,8 @@ def test_R04_the_object_and_its_file() -> None:
 def test_R04_the_policy_and_its_file() -> None:
     """So does one about the policy."""
     config = spec(timeZone="Mars").replace(
-        "  name: week\n", "  name: week\n  annotations: {internal.config.kubernetes.io/path: p.yaml}\n"
+        "  name: week\n",
+        "  name: week\n  annotations: {internal.config.kubernetes.io/path: p.yaml}\n",
     )
     [found] = call(wire(PLACED, config=config)).results
     assert found["file"] == {"path": "p.yaml", "index": "0"}
@@ -149,7 +156,8 @@ def test_R04_the_policy_and_its_file() -> None:
 def test_R04_order() -> None:
     """Errors come first, then by object and field, whatever the order of the items."""
     items = [
-        f"{APPS.replace('name: apps', f'name: a{n}')}  suspend: {flag}\n" for n, flag in ((1, "false"), (2, "true"))
+        f"{APPS.replace('name: apps', f'name: a{n}')}  suspend: {flag}\n"
+        for n, flag in ((1, "false"), (2, "true"))
     ]
     items.append(APPS.replace("name: apps", "name: a3") + "  suspend: true\n")
     config = POLICY.replace("[apps]", "[a1, a2, a3, a10]")

@@ -82,16 +82,45 @@ STRANGE = st.sampled_from(
             "*a",
             "&a",
         ),
-        *("24:00", "Mon 25:00", "2026-02-30", "@daily", "* * * * *", "9999-12-31", "0001-01-01", "366d", "auto", "30m"),
-        *([], {}, [None], [[]], {"": ""}, {"a": None}, ["apps", "apps"], {"opens": "Mon 08:00"}, [{"kind": "Alert"}]),
+        *(
+            "24:00",
+            "Mon 25:00",
+            "2026-02-30",
+            "@daily",
+            "* * * * *",
+            "9999-12-31",
+            "0001-01-01",
+            "366d",
+            "auto",
+            "30m",
+        ),
+        *(
+            [],
+            {},
+            [None],
+            [[]],
+            {"": ""},
+            {"a": None},
+            ["apps", "apps"],
+            {"opens": "Mon 08:00"},
+            [{"kind": "Alert"}],
+        ),
     ]
 )
 
 
 def places(value: object, above: tuple[object, ...] = ()) -> list[tuple[object, ...]]:
     """Return the path of everything in a document."""
-    entries = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    return [path for key, below in entries for path in [(*above, key), *places(below, (*above, key))]]
+    entries = (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
+    )
+    return [
+        path for key, below in entries for path in [(*above, key), *places(below, (*above, key))]
+    ]
 
 
 def changed(document: object, path: tuple[object, ...], to: object) -> object:

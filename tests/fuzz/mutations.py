@@ -54,7 +54,20 @@ SHAPES = [
         "P1D",
         "x" * 300,
     ),
-    *("'open", '"open', "[open", "{open", "a: b: c", "- - - a", "? a", "%YAML 1.1", "\ufeff", "%", "@", "\t"),
+    *(
+        "'open",
+        '"open',
+        "[open",
+        "{open",
+        "a: b: c",
+        "- - - a",
+        "? a",
+        "%YAML 1.1",
+        "\ufeff",
+        "%",
+        "@",
+        "\t",
+    ),
 ]
 LINES = [
     *MISLEADING,
@@ -149,7 +162,11 @@ def _indented(text: bytes, random: Random, others: Sequence[bytes]) -> bytes:  #
 def _replaced(text: bytes, random: Random, others: Sequence[bytes]) -> bytes:  # noqa: ARG001 - likewise
     """Put another shape behind a colon or a dash."""
     lines = text.split(b"\n")
-    places = [index for index, line in enumerate(lines) if b": " in line or line.lstrip().startswith(b"- ")]
+    places = [
+        index
+        for index, line in enumerate(lines)
+        if b": " in line or line.lstrip().startswith(b"- ")
+    ]
     if not places:
         return text
     index = random.choice(places)
@@ -178,7 +195,8 @@ def _inserted(text: bytes, random: Random, others: Sequence[bytes]) -> bytes:  #
     lines = text.splitlines(keepends=True)
     column = b" " * random.choice((0, 0, 2, 4, 6))
     lines.insert(
-        random.randrange(len(lines) + 1), column + random.choice(LINES).encode() + random.choice((b"\n", b"\n", b""))
+        random.randrange(len(lines) + 1),
+        column + random.choice(LINES).encode() + random.choice((b"\n", b"\n", b"")),
     )
     return b"".join(lines)
 
@@ -188,7 +206,10 @@ def _cut(text: bytes, random: Random, others: Sequence[bytes]) -> bytes:  # noqa
 
 
 def _spliced(text: bytes, random: Random, others: Sequence[bytes]) -> bytes:
-    lines, more = text.splitlines(keepends=True), random.choice(others or (b"",)).splitlines(keepends=True)
+    lines, more = (
+        text.splitlines(keepends=True),
+        random.choice(others or (b"",)).splitlines(keepends=True),
+    )
     place, start = random.randrange(len(lines) + 1), random.randrange(len(more) + 1)
     part = more[start : start + random.randint(1, 12)]
     return b"".join(lines[:place] + part + lines[place + random.choice((0, len(part))) :])

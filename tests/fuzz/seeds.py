@@ -72,16 +72,32 @@ def manifests() -> tuple[bytes, ...]:
     """Return every small YAML or JSON file of the fixtures and the examples."""
     folders = (ROOT / "tests/fixtures", ROOT / "examples")
     files = sorted(
-        file for folder in folders for file in folder.rglob("*") if file.suffix in {".yaml", ".yml", ".json"}
+        file
+        for folder in folders
+        for file in folder.rglob("*")
+        if file.suffix in {".yaml", ".yml", ".json"}
     )
-    return tuple({file.read_bytes(): None for file in files if file.is_file() and file.stat().st_size < LARGEST})
+    return tuple(
+        {
+            file.read_bytes(): None
+            for file in files
+            if file.is_file() and file.stat().st_size < LARGEST
+        }
+    )
 
 
 @cache
 def policies() -> tuple[bytes, ...]:
     """Return the files that hold a policy, or classes."""
     own = (POLICY.encode(), CLASSES.encode())
-    return (*own, *(text for text in manifests() if b"kind: WindowPolicy" in text or b"kind: ChangeClasses" in text))
+    return (
+        *own,
+        *(
+            text
+            for text in manifests()
+            if b"kind: WindowPolicy" in text or b"kind: ChangeClasses" in text
+        ),
+    )
 
 
 @cache
@@ -90,7 +106,9 @@ def resource_lists() -> tuple[bytes, ...]:
     found = [text for text in manifests() if b"kind: ResourceList" in text]
     for config in policies():
         documents = [part.strip("-\n") + "\n" for part in config.decode().split("\n---")]
-        found += [wire(APPS, CLASSES, config=part).encode() for part in documents if "\nspec:" in part]
+        found += [
+            wire(APPS, CLASSES, config=part).encode() for part in documents if "\nspec:" in part
+        ]
     return tuple(found)
 
 
@@ -108,12 +126,18 @@ def calendars() -> tuple[bytes, ...]:
 @cache
 def answers() -> tuple[bytes, ...]:
     """Return what kubectl prints."""
-    return tuple(text for text in manifests() if text.lstrip().startswith(b"{") and b'"kind"' in text)
+    return tuple(
+        text for text in manifests() if text.lstrip().startswith(b"{") and b'"kind"' in text
+    )
 
 
 def for_target(name: str) -> tuple[bytes, ...]:
     """Return the seeds of a target of `targets`."""
-    streams = tuple(config + b"\x00" + stream for config in policies()[:20] for stream in (APPS.encode(), *jobs()[:2]))
+    streams = tuple(
+        config + b"\x00" + stream
+        for config in policies()[:20]
+        for stream in (APPS.encode(), *jobs()[:2])
+    )
     known = {
         "function": resource_lists(),
         "plugin": streams,

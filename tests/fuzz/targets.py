@@ -31,8 +31,22 @@ PATIENCE = 600
 # Kinds that the function may edit, write or remove: those that it gates, and those that it emits.
 OURS = frozenset(
     {row.kind for row in TABLE}
-    | {"CronJob", "Job", "ConfigMap", "ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"}
-    | {"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "PrometheusRule", "NetworkPolicy"}
+    | {
+        "CronJob",
+        "Job",
+        "ConfigMap",
+        "ServiceAccount",
+        "Role",
+        "RoleBinding",
+        "ClusterRole",
+        "ClusterRoleBinding",
+    }
+    | {
+        "ValidatingAdmissionPolicy",
+        "ValidatingAdmissionPolicyBinding",
+        "PrometheusRule",
+        "NetworkPolicy",
+    }
 )
 FINE, ERROR, CONFIGURATION, CLOSED = 0, 1, 3, 10
 # What an independent reader that builds everything can read in no time.
@@ -117,10 +131,15 @@ def plugin(data: bytes) -> None:
 
 def policy(data: bytes) -> None:
     """Give the text as a functionConfig, with a resource that it may gate."""
-    body = b"".join(b"  " + line if line.strip() else line for line in data.splitlines(keepends=True))
+    body = b"".join(
+        b"  " + line if line.strip() else line for line in data.splitlines(keepends=True)
+    )
     item = b"".join(b"  " + line for line in APPS.encode().splitlines(keepends=True))
     function(
-        b"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n- " + item[2:] + b"functionConfig:\n" + body
+        b"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n- "
+        + item[2:]
+        + b"functionConfig:\n"
+        + body
     )
     for arguments in (
         ("explain", "POLICY"),
@@ -236,7 +255,9 @@ def _parses(data: bytes) -> bool:
     depth = 0
     try:
         for event in yaml.parse(data, Loader=yaml.CSafeLoader):
-            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(
+                event, yaml.CollectionEndEvent
+            )
             if depth > _TAME_DEPTH:
                 return True
     except (yaml.YAMLError, UnicodeDecodeError):
@@ -248,7 +269,14 @@ def _document(data: bytes) -> object:
     """Read a text without anything of ours; None for one that such a reader cannot read."""
     try:
         return yaml.load(data, TextLoader)  # noqa: S506 - a safe loader with fewer types
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError, ValueError, TypeError, AttributeError):
+    except (
+        yaml.YAMLError,
+        UnicodeDecodeError,
+        RecursionError,
+        ValueError,
+        TypeError,
+        AttributeError,
+    ):
         return None
 
 
@@ -274,12 +302,18 @@ def _texts(data: bytes) -> Iterator[bytes]:
     for item in items.value:
         part = text[item.start_mark.index : item.end_mark.index].rstrip()
         # An alias is not its node, and what stands at the very end may have to be closed before something follows.
-        sure = isinstance(item, yaml.MappingNode) and "*" not in part and text[item.end_mark.index :].strip()
+        sure = (
+            isinstance(item, yaml.MappingNode)
+            and "*" not in part
+            and text[item.end_mark.index :].strip()
+        )
         yield part.encode() if sure else b""
 
 
 def _is_ours(item: object) -> bool:
-    return not isinstance(item, dict) or not isinstance(item.get("kind"), str) or item["kind"] in OURS
+    return (
+        not isinstance(item, dict) or not isinstance(item.get("kind"), str) or item["kind"] in OURS
+    )
 
 
 def _check_subsequence(wanted: list[object], found: list[object]) -> None:

@@ -13,7 +13,14 @@ from hypothesis import strategies as st
 from yaml_strategies import resource_lists
 
 # About 30 seconds in all on a machine of its own. Nothing is shrunk: another seed is no simpler.
-EXAMPLES = {"function": 150, "plugin": 80, "policy": 12, "resources": 12, "calendar": 15, "bytes": 4}
+EXAMPLES = {
+    "function": 150,
+    "plugin": 80,
+    "policy": 12,
+    "resources": 12,
+    "calendar": 15,
+    "bytes": 4,
+}
 PHASES = (Phase.explicit, Phase.generate)
 
 

@@ -74,7 +74,9 @@ SUCCESS = cron_job("status_last_successful_time")
 MARK = target("mark_info", f',policy="{NAMESPACE}/week",mark="…"')
 MARK_APART = MARK.replace("…", f'{{\\"reason\\": \\"{APART}\\"}}')
 MARK_ZONES = MARK.replace("…", '{\\"reason\\": \\"closed\\", \\"zoneData\\": \\"other data\\"}')
-MARK_REASON = MARK.replace("…", json.dumps(json.dumps({"reason": 'it says: , "zoneData": nothing'}))[1:-1])
+MARK_REASON = MARK.replace(
+    "…", json.dumps(json.dumps({"reason": 'it says: , "zoneData": nothing'}))[1:-1]
+)
 EVERY_QUARTER = " ".join(f"{minute * 60}x14" for minute in range(0, 150, 15))
 
 
@@ -88,9 +90,12 @@ class Case:
 
 
 CASES = {
-    "every look succeeds": Case({SUCCESS: EVERY_QUARTER}, {minute: set() for minute in range(0, 120, 7)}),
+    "every look succeeds": Case(
+        {SUCCESS: EVERY_QUARTER}, {minute: set() for minute in range(0, 120, 7)}
+    ),
     "no look has succeeded for two intervals": Case(
-        {SUCCESS: "0x200"}, {30: set(), 36: set(), 38: {"KrmWindowsNotAsWanted"}, 120: {"KrmWindowsNotAsWanted"}}
+        {SUCCESS: "0x200"},
+        {30: set(), 36: set(), 38: {"KrmWindowsNotAsWanted"}, 120: {"KrmWindowsNotAsWanted"}},
     ),
     "the last of several CronJobs counts": Case(
         {SUCCESS: "0x200", cron_job("status_last_successful_time", OPENS): "_x20 1200x200"},
@@ -99,17 +104,25 @@ CASES = {
     "none has succeeded ever": Case(
         {cron_job("created"): "60x200"}, {31: set(), 37: set(), 39: {"KrmWindowsNotAsWanted"}}
     ),
-    "what has just been created has time": Case({cron_job("created"): "_x60 3600x200"}, {61: set(), 95: set()}),
+    "what has just been created has time": Case(
+        {cron_job("created"): "_x60 3600x200"}, {61: set(), 95: set()}
+    ),
     "nothing is known at all": Case({}, {60: set()}),
     "a Job failed": Case(
         {SUCCESS: "900x44 2700x60", **failed("week-look-29000000", 1800)},
         {31: {"KrmWindowsGateFailing"}, 44: {"KrmWindowsGateFailing"}, 46: set(), 60: set()},
     ),
     "a Job failed before any succeeded": Case(
-        {cron_job("created"): "0x200", **failed("week-look-29000000", 60)}, {5: {"KrmWindowsGateFailing"}}
+        {cron_job("created"): "0x200", **failed("week-look-29000000", 60)},
+        {5: {"KrmWindowsGateFailing"}},
     ),
     "a Job of another policy failed": Case(
-        {SUCCESS: "0x30", **failed("week-look-2-29000000", 60), **failed("other-look-29000000", 60)}, {5: set()}
+        {
+            SUCCESS: "0x30",
+            **failed("week-look-2-29000000", 60),
+            **failed("other-look-29000000", 60),
+        },
+        {5: set()},
     ),
     "a Job succeeded": Case(
         {
@@ -150,7 +163,10 @@ CASES = {
         POLICY + EDGES,
     ),
     "a long hook runs after the window opened": Case(
-        {SUCCESS: "2700x100 6000x100", cron_job("status_last_schedule_time", OPENS): "_x60 3600x200"},
+        {
+            SUCCESS: "2700x100 6000x100",
+            cron_job("status_last_schedule_time", OPENS): "_x60 3600x200",
+        },
         {72: set(), 90: set(), 120: set()},
         POLICY + HOOK,
     ),
@@ -160,14 +176,19 @@ CASES = {
         POLICY + HOOK,
     ),
     "the interval was made shorter, and the edit was looked at": Case(
-        {SUCCESS: "0x400", job("status_completion_time", NOW): "_x100 6000x300"}, {101: set(), 130: set()}
+        {SUCCESS: "0x400", job("status_completion_time", NOW): "_x100 6000x300"},
+        {101: set(), 130: set()},
     ),
     "an edit was looked at, and no look succeeded after it": Case(
         {SUCCESS: "0x400", job("status_completion_time", NOW): "_x100 6000x300"},
         {101: set(), 130: set(), 140: {"KrmWindowsNotAsWanted"}},
     ),
     "a Job failed, and an edit was looked at": Case(
-        {SUCCESS: "900x60", **failed("week-look-29000000", 1800), job("status_completion_time", NOW): "_x31 1860x60"},
+        {
+            SUCCESS: "900x60",
+            **failed("week-look-29000000", 1800),
+            job("status_completion_time", NOW): "_x31 1860x60",
+        },
         {31: {"KrmWindowsGateFailing"}, 40: {"KrmWindowsGateFailing"}},
     ),
     "the window opened, its look did not succeed, and an edit was looked at": Case(
@@ -179,7 +200,8 @@ CASES = {
         {70: set(), 72: {"KrmWindowsNotOpened"}, 90: {"KrmWindowsNotOpened"}},
     ),
     "it opens another day": Case(
-        {SUCCESS: EVERY_QUARTER, cron_job("next_schedule_time", OPENS): "90000x200"}, {30: set(), 120: set()}
+        {SUCCESS: EVERY_QUARTER, cron_job("next_schedule_time", OPENS): "90000x200"},
+        {30: set(), 120: set()},
     ),
     "the window closed, and its look did not succeed": Case(
         {SUCCESS: "2700x200", cron_job("status_last_schedule_time", CLOSES): "_x60 3600x200"},
@@ -194,21 +216,39 @@ CASES = {
         {10: set(), 40: set(), 42: {"KrmWindowsReopened"}},
     ),
     "a target was resumed, and closed again": Case(
-        {SUCCESS: EVERY_QUARTER, target("suspended"): "1x10 0x14 1x200", MARK: "1x200"}, {42: set(), 60: set()}
+        {SUCCESS: EVERY_QUARTER, target("suspended"): "1x10 0x14 1x200", MARK: "1x200"},
+        {42: set(), 60: set()},
     ),
     "a target is not opened, as clocks are apart": Case(
-        {SUCCESS: EVERY_QUARTER, target("suspended"): "1x200", MARK: "1x20 _x200", MARK_APART: "_x20 1x20 _x200"},
+        {
+            SUCCESS: EVERY_QUARTER,
+            target("suspended"): "1x200",
+            MARK: "1x20 _x200",
+            MARK_APART: "_x20 1x20 _x200",
+        },
         {10: set(), 22: {"KrmWindowsClocksApart"}, 38: {"KrmWindowsClocksApart"}, 50: set()},
     ),
     "the image has other zone data": Case(
-        {SUCCESS: EVERY_QUARTER, target("suspended"): "1x200", MARK: "1x20 _x200", MARK_ZONES: "_x20 1x20 _x200"},
-        {10: set(), 22: {"KrmWindowsZoneDataDiffers"}, 38: {"KrmWindowsZoneDataDiffers"}, 50: set()},
+        {
+            SUCCESS: EVERY_QUARTER,
+            target("suspended"): "1x200",
+            MARK: "1x20 _x200",
+            MARK_ZONES: "_x20 1x20 _x200",
+        },
+        {
+            10: set(),
+            22: {"KrmWindowsZoneDataDiffers"},
+            38: {"KrmWindowsZoneDataDiffers"},
+            50: set(),
+        },
     ),
     "a reason speaks of zone data": Case(
-        {SUCCESS: EVERY_QUARTER, target("suspended"): "1x200", MARK_REASON: "1x200"}, {10: set(), 50: set()}
+        {SUCCESS: EVERY_QUARTER, target("suspended"): "1x200", MARK_REASON: "1x200"},
+        {10: set(), 50: set()},
     ),
     "another target is open": Case(
-        {SUCCESS: EVERY_QUARTER, target("suspended", name="infra"): "0x200", MARK: "1x200"}, {60: set()}
+        {SUCCESS: EVERY_QUARTER, target("suspended", name="infra"): "0x200", MARK: "1x200"},
+        {60: set()},
     ),
     "a target is open": Case({SUCCESS: EVERY_QUARTER, target("suspended"): "0x200"}, {60: set()}),
 }
@@ -220,7 +260,11 @@ def test_alerts(case: Case, tool: Callable[[str], Path], tmp_path: Path) -> None
     rules = emitted(case.policy + EXTRAS)
     words = said(rules)
     tests = [
-        {"alertname": name, "eval_time": f"{minute}m", "exp_alerts": expected(name, words[name], case.series, firing)}
+        {
+            "alertname": name,
+            "eval_time": f"{minute}m",
+            "exp_alerts": expected(name, words[name], case.series, firing),
+        }
         for minute, firing in case.at.items()
         for name in words
     ]
@@ -231,14 +275,19 @@ def test_alerts(case: Case, tool: Callable[[str], Path], tmp_path: Path) -> None
         "tests": [
             {
                 "interval": "1m",
-                "input_series": [{"series": name, "values": values} for name, values in case.series.items()],
+                "input_series": [
+                    {"series": name, "values": values} for name, values in case.series.items()
+                ],
                 "alert_rule_test": tests,
             }
         ],
     }
     (tmp_path / "test.yaml").write_text(yaml.safe_dump(test, allow_unicode=True))
     done = subprocess.run(
-        [tool("promtool"), "test", "rules", tmp_path / "test.yaml"], capture_output=True, text=True, check=False
+        [tool("promtool"), "test", "rules", tmp_path / "test.yaml"],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
 
@@ -277,11 +326,16 @@ def test_every_alert_fires_in_a_case(rules: dict) -> None:
 @pytest.mark.parametrize(
     ("change", "names"),
     [
-        ("  freezes: {x: {starts: '2030-01-01', ends: '2030-01-02', reason: x}}\n", {"KrmWindowsEdgeMissed"}),
+        (
+            "  freezes: {x: {starts: '2030-01-01', ends: '2030-01-02', reason: x}}\n",
+            {"KrmWindowsEdgeMissed"},
+        ),
         (EDGES, set()),
     ],
 )
-def test_promtool_accepts_them(change: str, names: set[str], tool: Callable[[str], Path], tmp_path: Path) -> None:
+def test_promtool_accepts_them(
+    change: str, names: set[str], tool: Callable[[str], Path], tmp_path: Path
+) -> None:
     """Of policies with dated rules, and of edges that act, where nobody looks between them."""
     rules = emitted(POLICY + EXTRAS + change)
     always = {"KrmWindowsGateFailing", "KrmWindowsNotOpened", "KrmWindowsNotClosed"}

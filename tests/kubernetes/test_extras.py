@@ -37,7 +37,12 @@ LABELS = {"type": "object", "additionalProperties": PATH}
 
 def closed(required: list[str], **properties: object) -> dict[str, object]:
     """Return the schema of a map that has these fields and no others."""
-    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": False,
+    }
 
 
 EACH = {
@@ -45,14 +50,29 @@ EACH = {
         closed(
             ["type", "gauge"],
             type={"const": "Gauge"},
-            gauge=closed(["path"], path=PATH, valueFrom=PATH, labelsFromPath=LABELS, nilIsZero={"type": "boolean"}),
+            gauge=closed(
+                ["path"],
+                path=PATH,
+                valueFrom=PATH,
+                labelsFromPath=LABELS,
+                nilIsZero={"type": "boolean"},
+            ),
         ),
-        closed(["type", "info"], type={"const": "Info"}, info=closed(["path"], path=PATH, labelsFromPath=LABELS)),
+        closed(
+            ["type", "info"],
+            type={"const": "Info"},
+            info=closed(["path"], path=PATH, labelsFromPath=LABELS),
+        ),
     ]
 }
 TEXT = {"type": "string", "minLength": 1}
 METRIC = closed(
-    ["name", "help", "each"], name=TEXT, help=TEXT, commonLabels={"type": "object"}, labelsFromPath=LABELS, each=EACH
+    ["name", "help", "each"],
+    name=TEXT,
+    help=TEXT,
+    commonLabels={"type": "object"},
+    labelsFromPath=LABELS,
+    each=EACH,
 )
 STATE_METRICS = closed(
     ["kind", "spec"],
@@ -63,7 +83,9 @@ STATE_METRICS = closed(
             "type": "array",
             "items": closed(
                 ["groupVersionKind", "metrics"],
-                groupVersionKind=closed(["group", "version", "kind"], group=TEXT, version=TEXT, kind=TEXT),
+                groupVersionKind=closed(
+                    ["group", "version", "kind"], group=TEXT, version=TEXT, kind=TEXT
+                ),
                 metricNamePrefix={"type": "string"},
                 labelsFromPath=LABELS,
                 metrics={"type": "array", "items": METRIC, "minItems": 1},
@@ -89,7 +111,10 @@ def of(emitted: list[Object], kind: str) -> list[Object]:
 @pytest.mark.parametrize("release", RELEASES)
 def test_strict_schema(emitted: list[Object], release: str) -> None:
     """The admission policies, their bindings and the NetworkPolicy satisfy the schema of every release."""
-    found = [*of(emitted, "ValidatingAdmissionPolicy"), *of(emitted, "ValidatingAdmissionPolicyBinding")]
+    found = [
+        *of(emitted, "ValidatingAdmissionPolicy"),
+        *of(emitted, "ValidatingAdmissionPolicyBinding"),
+    ]
     found += of(emitted, "NetworkPolicy")
     assert len(found) == 11
     for item in found:
@@ -114,13 +139,21 @@ def test_the_crd_of_prometheus_operator(emitted: list[Object], tool: Callable[[s
 
 def strict(schema: Object) -> Object:
     """Return a structural schema that refuses what a real API server would prune."""
-    found = {key: strict(value) if isinstance(value, dict) else value for key, value in schema.items()}
-    return {**found, "additionalProperties": False} if "properties" in schema and "type" in schema else found
+    found = {
+        key: strict(value) if isinstance(value, dict) else value for key, value in schema.items()
+    }
+    return (
+        {**found, "additionalProperties": False}
+        if "properties" in schema and "type" in schema
+        else found
+    )
 
 
 def test_the_format_of_kube_state_metrics(emitted: list[Object]) -> None:
     """A resource for each kind, once, but for CronJobs, which kube-state-metrics knows."""
-    [found] = [item for item in of(emitted, "ConfigMap") if "custom-resource-state.yaml" in item["data"]]
+    [found] = [
+        item for item in of(emitted, "ConfigMap") if "custom-resource-state.yaml" in item["data"]
+    ]
     config = yaml.safe_load(found["data"]["custom-resource-state.yaml"])
     jsonschema.validate(config, STATE_METRICS)
     resources = config["spec"]["resources"]
@@ -141,14 +174,20 @@ def test_a_kind_that_two_fields_turn_is_left_out() -> None:
         "suspendField: spec.no, trueMeans: Closed}\n"
     )
     items = yaml.safe_load(call(wire(config=POLICY + KINDS + second)).out)["items"]
-    [text] = [item["data"]["custom-resource-state.yaml"] for item in items if "state-metrics" in name(item)[1]]
+    [text] = [
+        item["data"]["custom-resource-state.yaml"]
+        for item in items
+        if "state-metrics" in name(item)[1]
+    ]
     assert "Widget" not in text
     assert "HelmRelease" in text
 
 
 def test_names_of_the_whole_cluster(emitted: list[Object]) -> None:
     """They hold the namespace, so that policies of one name do not meet."""
-    elsewhere = call(wire(config=(POLICY + KINDS).replace("namespace: flux-system", "namespace: other"))).out
+    elsewhere = call(
+        wire(config=(POLICY + KINDS).replace("namespace: flux-system", "namespace: other"))
+    ).out
     names = [
         {item["metadata"]["name"] for item in of(items, "ValidatingAdmissionPolicy")}
         for items in (emitted, yaml.safe_load(elsewhere)["items"])
@@ -158,12 +197,18 @@ def test_names_of_the_whole_cluster(emitted: list[Object]) -> None:
 
 def test_a_namespace_on_what_has_none(emitted: list[Object]) -> None:
     """kustomize gives one to kinds that it does not know; they are ours all the same, and updated in place."""
-    moved = [{**item, "metadata": {**item["metadata"], "namespace": "flux-system"}} for item in emitted]
-    again = yaml.safe_load(call(wire(*map(yaml.safe_dump, moved), config=POLICY + KINDS)).out)["items"]
+    moved = [
+        {**item, "metadata": {**item["metadata"], "namespace": "flux-system"}} for item in emitted
+    ]
+    again = yaml.safe_load(call(wire(*map(yaml.safe_dump, moved), config=POLICY + KINDS)).out)[
+        "items"
+    ]
     assert sorted(map(name, again)) == sorted(map(name, emitted))
     without = POLICY + "  admissionPolicy: Disabled\n"
     fewer = yaml.safe_load(call(wire(*map(yaml.safe_dump, moved), config=without)).out)["items"]
-    assert not {"ValidatingAdmissionPolicy", "NetworkPolicy", "PrometheusRule"} & {item["kind"] for item in fewer}
+    assert not {"ValidatingAdmissionPolicy", "NetworkPolicy", "PrometheusRule"} & {
+        item["kind"] for item in fewer
+    }
 
 
 def name(item: Object) -> tuple[str, str]:

@@ -29,7 +29,11 @@ def emitted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any
     folder = tmp_path_factory.mktemp("rendered")
     subprocess.run([FUNCTION, "render", POLICY, "-o", folder], check=True, capture_output=True)
     texts = [path.read_text() for path in sorted(folder.rglob("*.yaml"))]
-    return {found["kind"]: found for text in texts for found in yaml.load_all(text, Loader=yaml.CSafeLoader)}
+    return {
+        found["kind"]: found
+        for text in texts
+        for found in yaml.load_all(text, Loader=yaml.CSafeLoader)
+    }
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +65,9 @@ def python(request: pytest.FixtureRequest, volume: Path, pins: dict[str, dict[st
         hardened = ["--read-only", "--network=none", "--user=65532:65532", "--cap-drop=all"]
         mount = f"--volume={volume}:/gate:ro"
         prefix = [engine, "run", "--rm", *hardened, mount, base, "python3", "-I", "/gate"]
-    return lambda *more: subprocess.run([*prefix, *more], capture_output=True, text=True, check=False)
+    return lambda *more: subprocess.run(
+        [*prefix, *more], capture_output=True, text=True, check=False
+    )
 
 
 def test_the_command_is_the_one_that_is_emitted(emitted: dict[str, dict[str, Any]]) -> None:

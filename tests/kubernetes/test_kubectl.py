@@ -15,7 +15,13 @@ from krm_windows.gate.timetable import Target
 from krm_windows.plan.model import Plan, Runtime
 
 GROUP = "kustomize.toolkit.fluxcd.io"
-APPS = Target(group=GROUP, resource="kustomizations", kind="Kustomization", namespace="flux-system", name="apps")
+APPS = Target(
+    group=GROUP,
+    resource="kustomizations",
+    kind="Kustomization",
+    namespace="flux-system",
+    name="apps",
+)
 
 
 @pytest.fixture
@@ -28,14 +34,23 @@ def cluster() -> Iterator[Cluster]:
 def run(program: Path, cluster: Cluster, home: Path, *targets: Target, suspend: bool) -> int:
     """Run the container of some targets as the Pod would, but for where the API server is."""
     held = zoned.timetable(policy="flux-system/week", time_zone="Etc/UTC", targets=targets)
-    plan = Plan("week", "flux-system", held, (), (), Runtime("i:1", "Always", (), "Kubectl", timedelta(minutes=5)))
+    plan = Plan(
+        "week",
+        "flux-system",
+        held,
+        (),
+        (),
+        Runtime("i:1", "Always", (), "Kubectl", timedelta(minutes=5)),
+    )
     [container] = kubectl.pod(plan, suspend=suspend).containers
     assert container["command"] == ["kubectl"]
     command = [program, f"--server={cluster.address}", *container["args"]]
     return subprocess.run(command, env={"HOME": str(home)}, check=False, timeout=60).returncode
 
 
-def test_all_targets_are_patched_by_one_command(cluster: Cluster, tool: Callable[[str], Path], tmp_path: Path) -> None:
+def test_all_targets_are_patched_by_one_command(
+    cluster: Cluster, tool: Callable[[str], Path], tmp_path: Path
+) -> None:
     """Closed and opened again, under the manager that Flux does not take back."""
     both = (APPS, replace(APPS, name="infra"))
     for suspend in (True, False):
@@ -48,11 +63,15 @@ def test_a_missing_target_fails_the_job_and_keeps_no_other(
     cluster: Cluster, tool: Callable[[str], Path], tmp_path: Path
 ) -> None:
     """`flux suspend` would exit 0."""
-    assert run(tool("kubectl"), cluster, tmp_path, APPS, replace(APPS, name="aaa"), suspend=True) == 1
+    assert (
+        run(tool("kubectl"), cluster, tmp_path, APPS, replace(APPS, name="aaa"), suspend=True) == 1
+    )
     assert cluster.suspended() == {"apps": True, "infra": None}
 
 
-def test_a_version_may_be_named(cluster: Cluster, tool: Callable[[str], Path], tmp_path: Path) -> None:
+def test_a_version_may_be_named(
+    cluster: Cluster, tool: Callable[[str], Path], tmp_path: Path
+) -> None:
     """Where the policy names it."""
     assert run(tool("kubectl"), cluster, tmp_path, replace(APPS, version="v1"), suspend=True) == 0
     assert cluster.suspended()["apps"] is True

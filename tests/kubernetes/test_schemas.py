@@ -36,12 +36,16 @@ Object = dict[str, Any]
 @pytest.fixture(scope="module")
 def emitted(tmp_path_factory: pytest.TempPathFactory) -> dict[Path, list[Object]]:
     """The objects of every example's policy."""
-    return {policy: list(rendered(policy, tmp_path_factory.mktemp("rendered"))) for policy in POLICIES}
+    return {
+        policy: list(rendered(policy, tmp_path_factory.mktemp("rendered"))) for policy in POLICIES
+    }
 
 
 def rendered(policy: Path, folder: Path) -> Iterator[Object]:
     """Yield what `krm-windows render` writes for a policy, its kustomization left out."""
-    subprocess.run([FUNCTION, "render", ROOT / policy, "-o", folder], check=True, capture_output=True)
+    subprocess.run(
+        [FUNCTION, "render", ROOT / policy, "-o", folder], check=True, capture_output=True
+    )
     for path in sorted(folder.rglob("*.yaml")):
         for found in yaml.load_all(path.read_text(), Loader=yaml.CSafeLoader):
             if found["kind"] != "Kustomization":
@@ -96,10 +100,16 @@ def breaches(pod: Object) -> Iterator[str]:
     """Yield what the Pod Security Standards' restricted profile has against a Pod's spec."""
     context = pod.get("securityContext", {})
     yield from (name for name in ("hostNetwork", "hostPID", "hostIPC") if pod.get(name))
-    yield from (f"volume {key}" for volume in pod.get("volumes", []) for key in volume if key not in VOLUMES)
-    yield from (name for name in ("sysctls", "seLinuxOptions", "windowsOptions") if context.get(name))
+    yield from (
+        f"volume {key}" for volume in pod.get("volumes", []) for key in volume if key not in VOLUMES
+    )
+    yield from (
+        name for name in ("sysctls", "seLinuxOptions", "windowsOptions") if context.get(name)
+    )
     for container in [*pod.get("initContainers", []), *pod["containers"]]:
-        yield from breaches_of_container({**context, **container.get("securityContext", {})}, container)
+        yield from breaches_of_container(
+            {**context, **container.get("securityContext", {})}, container
+        )
 
 
 def breaches_of_container(context: Object, container: Object) -> Iterator[str]:
@@ -111,7 +121,9 @@ def breaches_of_container(context: Object, container: Object) -> Iterator[str]:
     if context.get("seccompProfile", {}).get("type") not in {"RuntimeDefault", "Localhost"}:
         yield "seccomp profile"
     capabilities = context.get("capabilities", {})
-    if capabilities.get("drop") != ["ALL"] or set(capabilities.get("add", [])) - {"NET_BIND_SERVICE"}:
+    if capabilities.get("drop") != ["ALL"] or set(capabilities.get("add", [])) - {
+        "NET_BIND_SERVICE"
+    }:
         yield "capabilities"
     if context.get("procMount", "Default") != "Default" or context.get("seLinuxOptions"):
         yield "procMount or SELinux options"
@@ -154,7 +166,10 @@ def test_harder_than_restricted(emitted: dict[Path, list[Object]], policy: Path)
 def test_hooks_are_among_them(emitted: dict[Path, list[Object]]) -> None:
     """The Jobs of hooks are proven as what is emitted is: one try, a day until they are gone, no token."""
     jobs = [
-        found for objects in emitted.values() for found in objects if "ttlSecondsAfterFinished" in found.get("spec", {})
+        found
+        for objects in emitted.values()
+        for found in objects
+        if "ttlSecondsAfterFinished" in found.get("spec", {})
     ]
     assert len(jobs) == 3
     for job in jobs:
@@ -175,13 +190,19 @@ SOFTER: dict[str, Callable[[Object], None]] = {
     "unconfined": on_container(seccompProfile={"type": "Unconfined"}),
     "capability": on_container(capabilities={"drop": ["ALL"], "add": ["SYS_ADMIN"]}),
     "host network": lambda pod: pod.update(hostNetwork=True),
-    "host path": lambda pod: pod.setdefault("volumes", []).append({"name": "host", "hostPath": {"path": "/"}}),
-    "host port": lambda pod: pod["containers"][0].update(ports=[{"containerPort": 80, "hostPort": 80}]),
+    "host path": lambda pod: pod.setdefault("volumes", []).append(
+        {"name": "host", "hostPath": {"path": "/"}}
+    ),
+    "host port": lambda pod: pod["containers"][0].update(
+        ports=[{"containerPort": 80, "hostPort": 80}]
+    ),
 }
 
 
 @pytest.mark.parametrize("soften", SOFTER.values(), ids=SOFTER)
-def test_the_check_itself(emitted: dict[Path, list[Object]], soften: Callable[[Object], None]) -> None:
+def test_the_check_itself(
+    emitted: dict[Path, list[Object]], soften: Callable[[Object], None]
+) -> None:
     """The check that the tests above rely on refuses a Pod that was softened in one place."""
     pod = copy.deepcopy(next(pods(emitted[POLICIES[0]])))
     soften(pod)

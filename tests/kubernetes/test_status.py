@@ -27,7 +27,9 @@ class Scene:
     def run(self, *options: str) -> subprocess.CompletedProcess[str]:
         """Run the command to its end."""
         command = [*self.command, *options]
-        return subprocess.run(command, env=self.environment, capture_output=True, text=True, check=False, timeout=60)
+        return subprocess.run(
+            command, env=self.environment, capture_output=True, text=True, check=False, timeout=60
+        )
 
 
 @pytest.fixture
@@ -42,7 +44,15 @@ def scene(function: Path, tool: Callable[[str], Path], tmp_path: Path) -> Iterat
                 cluster.add(cron_job)
         (tmp_path / "policy.yaml").write_text(POLICY)
         (tmp_path / "config").write_text(json.dumps(kubeconfig(cluster.address)))
-        command = [function, "status", tmp_path / "policy.yaml", "--kubeconfig", tmp_path / "config", "--at", CLOSED]
+        command = [
+            function,
+            "status",
+            tmp_path / "policy.yaml",
+            "--kubeconfig",
+            tmp_path / "config",
+            "--at",
+            CLOSED,
+        ]
         path = f"{kubectl.parent}{os.pathsep}{os.environ['PATH']}"
         yield Scene(cluster, command, {**os.environ, "PATH": path, "HOME": str(tmp_path)})
 
@@ -53,7 +63,9 @@ def kubeconfig(address: str) -> dict[str, object]:
     return {
         "apiVersion": "v1",
         "kind": "Config",
-        "clusters": [{"name": name, "cluster": {"server": server}} for name, server in clusters.items()],
+        "clusters": [
+            {"name": name, "cluster": {"server": server}} for name, server in clusters.items()
+        ],
         "contexts": [{"name": name, "context": {"cluster": name, "user": ""}} for name in clusters],
         "current-context": "here",
     }
@@ -69,7 +81,14 @@ def test_as_wanted(scene: Scene) -> None:
     labels = {"krm-windows.dev/policy": "flux-system.week"}
     ended = {"type": "Complete", "status": "True", "lastTransitionTime": "2026-11-21T09:50:00Z"}
     meta = {"name": "week-look-1", "namespace": "flux-system", "labels": labels}
-    scene.cluster.add({"apiVersion": "batch/v1", "kind": "Job", "metadata": meta, "status": {"conditions": [ended]}})
+    scene.cluster.add(
+        {
+            "apiVersion": "batch/v1",
+            "kind": "Job",
+            "metadata": meta,
+            "status": {"conditions": [ended]},
+        }
+    )
     done = scene.run()
     assert (done.returncode, done.stderr) == (0, "")
     line = done.stdout.splitlines()[-1]
@@ -83,7 +102,9 @@ def test_cron_jobs_that_are_gone(scene: Scene) -> None:
         del scene.cluster.objects[path]
     done = scene.run()
     assert done.returncode == 1
-    assert "CronJob flux-system/week-look is missing: was it pruned, or never applied?" in done.stdout
+    assert (
+        "CronJob flux-system/week-look is missing: was it pruned, or never applied?" in done.stdout
+    )
 
 
 def test_not_as_wanted(scene: Scene) -> None:
@@ -113,8 +134,14 @@ def test_what_cannot_be_asked(scene: Scene, tmp_path: Path) -> None:
     scene.cluster.refused["/jobs"] = refused
     said = {
         (): f"kubectl: Error from server (Forbidden): {refused}; reading the targets takes",
-        ("--context", "other"): 'kubectl: context "other" does not exist; `kubectl config get-contexts` lists those',
-        ("--context", "nowhere"): "no API server answers; is it the right one (--kubeconfig, --context)?",
+        (
+            "--context",
+            "other",
+        ): 'kubectl: context "other" does not exist; `kubectl config get-contexts` lists those',
+        (
+            "--context",
+            "nowhere",
+        ): "no API server answers; is it the right one (--kubeconfig, --context)?",
         ("--kubeconfig", str(tmp_path / "none")): "no such file or directory",
     }
     for options, words in said.items():
@@ -126,19 +153,30 @@ def test_what_cannot_be_asked(scene: Scene, tmp_path: Path) -> None:
 
 def test_a_kind_that_is_not_installed(scene: Scene, tmp_path: Path) -> None:
     """The cluster may be the wrong one."""
-    (tmp_path / "policy.yaml").write_text(POLICY.replace("kind: Kustomization", "kind: HelmRelease"))
+    (tmp_path / "policy.yaml").write_text(
+        POLICY.replace("kind: Kustomization", "kind: HelmRelease")
+    )
     done = scene.run()
     assert done.returncode == 1
-    assert "the kind is not installed in this cluster; is it the right one (--context)?" in done.stderr
+    assert (
+        "the kind is not installed in this cluster; is it the right one (--context)?" in done.stderr
+    )
 
 
 def test_no_kubectl(scene: Scene, tmp_path: Path) -> None:
     """What it prints elsewhere can be piped in."""
     done = subprocess.run(
-        scene.command, env={**scene.environment, "PATH": str(tmp_path)}, capture_output=True, text=True, check=False
+        scene.command,
+        env={**scene.environment, "PATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 1
-    assert "there is no kubectl on the PATH: install it, or pipe what it prints elsewhere (-f -)" in done.stderr
+    assert (
+        "there is no kubectl on the PATH: install it, or pipe what it prints elsewhere (-f -)"
+        in done.stderr
+    )
 
 
 def test_watch(scene: Scene) -> None:

@@ -6,7 +6,13 @@ from pathlib import Path
 import pytest
 from engines import Engine, Kpt, run
 
-WAYS = ("kubectl-container", "kubectl-legacy", "kustomize-container", "kustomize-exec", "kustomize-legacy")
+WAYS = (
+    "kubectl-container",
+    "kubectl-legacy",
+    "kustomize-container",
+    "kustomize-exec",
+    "kustomize-legacy",
+)
 
 
 @pytest.fixture(scope="session")
@@ -18,7 +24,9 @@ def plugin_home(function: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
 
 
 @pytest.fixture(scope="session")
-def engine_of(request: pytest.FixtureRequest, tool: Callable[[str], Path], function: Path) -> Callable[[str], Engine]:
+def engine_of(
+    request: pytest.FixtureRequest, tool: Callable[[str], Path], function: Path
+) -> Callable[[str], Engine]:
     """Make an engine by its name, `<program>-<way>`."""
 
     def make(name: str) -> Engine:
@@ -31,7 +39,10 @@ def engine_of(request: pytest.FixtureRequest, tool: Callable[[str], Path], funct
             return Engine(command, f"container: {{image: {image}}}", {"PATH": path})
         if way == "exec":
             return Engine((*command, "--enable-exec"), f"exec: {{path: {function}}}")
-        return Engine(command, environment={"KUSTOMIZE_PLUGIN_HOME": str(request.getfixturevalue("plugin_home"))})
+        return Engine(
+            command,
+            environment={"KUSTOMIZE_PLUGIN_HOME": str(request.getfixturevalue("plugin_home"))},
+        )
 
     return make
 

@@ -36,7 +36,11 @@ class Engine:
 
     def policy(self, text: str = POLICY) -> str:
         """Return a policy's text as this engine needs it."""
-        return annotated(text, "config.kubernetes.io/function", self.annotation) if self.annotation else text
+        return (
+            annotated(text, "config.kubernetes.io/function", self.annotation)
+            if self.annotation
+            else text
+        )
 
     def build(self, folder: Path) -> subprocess.CompletedProcess[str]:
         """Build a kustomization."""
@@ -61,16 +65,28 @@ class Kpt:
 
     def fn(self, *arguments: str | Path, stdin: str = "") -> subprocess.CompletedProcess[str]:
         """Run `kpt fn`."""
-        return run(self.program, "fn", *arguments, environment={"KPT_FN_RUNTIME": "podman"}, stdin=stdin)
+        return run(
+            self.program, "fn", *arguments, environment={"KPT_FN_RUNTIME": "podman"}, stdin=stdin
+        )
 
 
 def run(
-    *command: str | Path, environment: Mapping[str, str] | None = None, stdin: str = "", folder: Path | None = None
+    *command: str | Path,
+    environment: Mapping[str, str] | None = None,
+    stdin: str = "",
+    folder: Path | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """Run a program to its end, whatever its exit code."""
     everything = {**os.environ, **(environment or {})}
     return subprocess.run(
-        command, input=stdin, cwd=folder, env=everything, capture_output=True, text=True, check=False, timeout=120
+        command,
+        input=stdin,
+        cwd=folder,
+        env=everything,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
     )
 
 
@@ -85,12 +101,19 @@ def write(folder: Path, files: Mapping[str, str]) -> Path:
 
 def read(folder: Path) -> dict[str, str]:
     """Return the files below a folder, by their path in it."""
-    return {str(path.relative_to(folder)): path.read_text() for path in sorted(folder.rglob("*")) if path.is_file()}
+    return {
+        str(path.relative_to(folder)): path.read_text()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
 
 
 def package(folder: Path, kpt: Kpt, policy: str = POLICY) -> Path:
     """Write the repository as a kpt package with the function in its pipeline."""
-    return write(folder, {"Kptfile": KPTFILE.format(function=kpt.kptfile), "policy.yaml": policy, **RESOURCES})
+    return write(
+        folder,
+        {"Kptfile": KPTFILE.format(function=kpt.kptfile), "policy.yaml": policy, **RESOURCES},
+    )
 
 
 def kustomization(*, slot: str = "transformers", entry: str = "policy.yaml", more: str = "") -> str:
@@ -115,7 +138,11 @@ def objects(text: str) -> Objects:
 
 def ours(text: str) -> Objects:
     """Return those objects of a stream that the function put there."""
-    return {key: found for key, found in objects(text).items() if "krm-windows.dev/policy" in labels(found)}
+    return {
+        key: found
+        for key, found in objects(text).items()
+        if "krm-windows.dev/policy" in labels(found)
+    }
 
 
 def labels(found: Mapping[str, object]) -> Mapping[str, str]:

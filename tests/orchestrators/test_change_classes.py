@@ -41,12 +41,20 @@ def build(
     request: pytest.FixtureRequest, tool: Callable[[str], Path], function: Path, tmp_path: Path
 ) -> Callable[..., subprocess.CompletedProcess[str]]:
     """Build a kustomization with a generator and ChangeClasses that keep a class, or none in particular."""
-    subprocess.run([function, "install", "--plugin-home", tmp_path / "plugins"], check=True, capture_output=True)
+    subprocess.run(
+        [function, "install", "--plugin-home", tmp_path / "plugins"],
+        check=True,
+        capture_output=True,
+    )
     environment = {**os.environ, "KUSTOMIZE_PLUGIN_HOME": str(tmp_path / "plugins")}
 
     def built(keep: str, rest: str) -> subprocess.CompletedProcess[str]:
         classes = CLASSES + (f"  keep: {keep}\n" if keep else "")
-        texts = {"web.yaml": WEB, "classes.yaml": classes, "kustomization.yaml": KUSTOMIZATION + rest}
+        texts = {
+            "web.yaml": WEB,
+            "classes.yaml": classes,
+            "kustomization.yaml": KUSTOMIZATION + rest,
+        }
         folder = write(tmp_path / "base", texts)
         command = [tool(request.param), *ENGINES[request.param], "--enable-alpha-plugins", folder]
         return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
@@ -55,19 +63,25 @@ def build(
 
 
 HASHED = "configMapGenerator:\n- {name: env, literals: [a=b]}\n"
-FIXED = "configMapGenerator:\n- {name: env, literals: [a=b], options: {disableNameSuffixHash: true}}\n"
+FIXED = (
+    "configMapGenerator:\n- {name: env, literals: [a=b], options: {disableNameSuffixHash: true}}\n"
+)
 
 
 def test_a_class_is_kept(build: Callable[..., subprocess.CompletedProcess[str]]) -> None:
     """Both together are the base; with one name for good, references across them hold."""
-    live, window = (list(yaml.safe_load_all(build(keep, FIXED).stdout)) for keep in ("live", "window"))
+    live, window = (
+        list(yaml.safe_load_all(build(keep, FIXED).stdout)) for keep in ("live", "window")
+    )
     assert [found["kind"] for found in live + window] == ["ConfigMap", "Deployment"]
     [container] = window[0]["spec"]["template"]["spec"]["containers"]
     assert container["envFrom"][0]["configMapRef"]["name"] == live[0]["metadata"]["name"] == "env"
 
 
 @pytest.mark.parametrize("prefix", ["", "namePrefix: a-\n"])
-def test_a_hash_to_come_is_recognised(prefix: str, build: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+def test_a_hash_to_come_is_recognised(
+    prefix: str, build: Callable[..., subprocess.CompletedProcess[str]]
+) -> None:
     """What kustomize is going to rename must not be parted from what refers to it."""
     for keep in ("", "live", "window"):
         done = build(keep, HASHED + prefix)

@@ -65,7 +65,9 @@ def test_K06_emitted_files_lie_in_one_directory(kpt: Kpt, tmp_path: Path) -> Non
 
 def test_K06_policy_that_shrinks(kpt: Kpt, tmp_path: Path) -> None:
     """What the policy no longer yields is gone after the next render, and nothing else is."""
-    more = POLICY.replace("  freezes:\n", "    sunday:\n      opens: Sun 01:00\n      duration: 2h\n  freezes:\n")
+    more = POLICY.replace(
+        "  freezes:\n", "    sunday:\n      opens: Sun 01:00\n      duration: 2h\n  freezes:\n"
+    )
     folder = package(tmp_path / "shrunk", kpt, more)
     assert kpt.render(folder).returncode == 0
     assert "open-sunday" in "".join(read(folder).values())
@@ -96,7 +98,9 @@ def test_T06_comments_stay_and_only_intended_lines_change(kpt: Kpt, tmp_path: Pa
     before, after = read(untouched), read(folder)
     assert {name for name in before if before[name] != after[name]} == {"Kptfile", "flux.yaml"}
     governed = ["+   annotations:", "+     krm-windows.dev/governed-by: flux-system/office-hours"]
-    assert sorted(added_and_removed(before, after, "flux.yaml")) == sorted([*governed * 2, "-   suspend: false"])
+    assert sorted(added_and_removed(before, after, "flux.yaml")) == sorted(
+        [*governed * 2, "-   suspend: false"]
+    )
 
 
 def test_K07_eval(kpt: Kpt, tmp_path: Path) -> None:

@@ -21,7 +21,9 @@ from engines import (
 HELD = {"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"}
 WINDOWS = {"ConfigMap", "CronJob", "Job", "Role", "RoleBinding", "ServiceAccount", *HELD}
 FAILING = POLICY.replace("Mon 08:00", "Fry 08:00")
-COMPONENT = "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\ntransformers: [policy.yaml]\n"
+COMPONENT = (
+    "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\ntransformers: [policy.yaml]\n"
+)
 
 
 def repository(folder: Path, engine: Engine, policy: str = POLICY, **options: str) -> Path:
@@ -32,8 +34,14 @@ def repository(folder: Path, engine: Engine, policy: str = POLICY, **options: st
 
 def component(folder: Path, engine: Engine, policy: str = POLICY, layer: str = "") -> Path:
     """Write the repository in a layer that takes the policy from a Component."""
-    write(folder, {"component/policy.yaml": engine.policy(policy), "component/kustomization.yaml": COMPONENT})
-    return write(folder / "layer", {**RESOURCES, "kustomization.yaml": kustomization_of("../component", layer)})
+    write(
+        folder,
+        {"component/policy.yaml": engine.policy(policy), "component/kustomization.yaml": COMPONENT},
+    )
+    return write(
+        folder / "layer",
+        {**RESOURCES, "kustomization.yaml": kustomization_of("../component", layer)},
+    )
 
 
 def kustomization_of(entry: str, layer: str) -> str:
@@ -53,12 +61,16 @@ def test_K01_no_network_nobody_read_only_no_home(
 ) -> None:
     """The container that kubectl starts needs neither network, user, writable root nor HOME."""
     engine = engine_of("kubectl-container")
-    hardened = f'shift\nexec {podman} run --read-only --read-only-tmpfs=false --unsetenv HOME "$@"\n'
+    hardened = (
+        f'shift\nexec {podman} run --read-only --read-only-tmpfs=false --unsetenv HOME "$@"\n'
+    )
     docker = tmp_path / "bin/docker"
     write(tmp_path, {"bin/docker": f'#!/bin/sh\necho "$@" >{tmp_path}/call\n{hardened}'})
     docker.chmod(0o755)
     path = f"{docker.parent}:{engine.environment['PATH']}"
-    built = Engine(engine.command, engine.annotation, {"PATH": path}).build(repository(tmp_path / "r", engine))
+    built = Engine(engine.command, engine.annotation, {"PATH": path}).build(
+        repository(tmp_path / "r", engine)
+    )
     assert built.returncode == 0, built.stderr
     assert kinds(ours(built.stdout)) == WINDOWS
     call = (tmp_path / "call").read_text()
@@ -74,7 +86,9 @@ def test_K01_as_transformer(engine: Engine, function: Path, tmp_path: Path) -> N
     assert kinds(ours(built.stdout)) == WINDOWS
     infra = found["Kustomization", "flux-system", "infra"]
     assert "suspend" not in infra["spec"]
-    assert infra["metadata"]["annotations"] == {"krm-windows.dev/governed-by": "flux-system/office-hours"}
+    assert infra["metadata"]["annotations"] == {
+        "krm-windows.dev/governed-by": "flux-system/office-hours"
+    }
     assert "annotations" not in found["Kustomization", "flux-system", "live"]["metadata"]
     assert ("WindowPolicy", "flux-system", "office-hours") not in found
     assert verify(function, built.stdout, tmp_path) == (0, "")
@@ -111,7 +125,9 @@ def test_K03_validator_passes(engine_of: Callable[[str], Engine], tmp_path: Path
     assert validated.stdout == plain.stdout
 
 
-def test_K03_validator_finds_what_is_missing(engine_of: Callable[[str], Engine], tmp_path: Path, way: str) -> None:
+def test_K03_validator_finds_what_is_missing(
+    engine_of: Callable[[str], Engine], tmp_path: Path, way: str
+) -> None:
     """As validator it fails a build that lacks the windows."""
     engine = engine_of(way)
     built = engine.build(repository(tmp_path, engine, VALIDATE, slot="validators"))
@@ -119,7 +135,9 @@ def test_K03_validator_finds_what_is_missing(engine_of: Callable[[str], Engine],
     assert "shouldn't modify" not in built.stderr
 
 
-def test_K03_without_the_annotation_it_echoes(engine_of: Callable[[str], Engine], tmp_path: Path, way: str) -> None:
+def test_K03_without_the_annotation_it_echoes(
+    engine_of: Callable[[str], Engine], tmp_path: Path, way: str
+) -> None:
     """Without the annotation it is a transformer, wherever it stands: kustomize refuses that in the validator slot."""
     engine = engine_of(way)
     built = engine.build(repository(tmp_path, engine, slot="validators"))
@@ -127,7 +145,9 @@ def test_K03_without_the_annotation_it_echoes(engine_of: Callable[[str], Engine]
     assert "validator shouldn't modify the resource map" in built.stderr
 
 
-@pytest.fixture(params=["kubectl-container", "kustomize-container", "kustomize-exec", "kubectl-legacy"])
+@pytest.fixture(
+    params=["kubectl-container", "kustomize-container", "kustomize-exec", "kubectl-legacy"]
+)
 def way(request: pytest.FixtureRequest) -> str:
     """The ways that kustomize's validator slot has."""
     return str(request.param)
@@ -147,7 +167,9 @@ def test_K04_exec_that_is_not_enabled_is_skipped(
     assert "office-hours" in words
 
 
-def test_K05_legacy_protocol(legacy: Engine, engine_of: Callable[[str], Engine], tmp_path: Path) -> None:
+def test_K05_legacy_protocol(
+    legacy: Engine, engine_of: Callable[[str], Engine], tmp_path: Path
+) -> None:
     """The legacy plugin yields what the container yields."""
     container = engine_of("kubectl-container")
     by_plugin = legacy.build(repository(tmp_path / "legacy", legacy))
@@ -167,7 +189,8 @@ def test_K09_kustomize_alone(engine_of: Callable[[str], Engine], tmp_path: Path,
 
 
 ELSEWHERE = POLICY.replace(
-    "names: [infra, apps]", "names: [infra]\n  - kind: Kustomization\n    names: [team]\n    namespace: team"
+    "names: [infra, apps]",
+    "names: [infra]\n  - kind: Kustomization\n    names: [team]\n    namespace: team",
 ).replace("\nspec:\n", "\nspec:\n  crossNamespaceTargets: Allow\n")
 TEAM = """\
 apiVersion: kustomize.toolkit.fluxcd.io/v1
@@ -185,7 +208,9 @@ spec:
 """
 
 
-def test_K10_component_in_a_layer_with_a_namespace(legacy: Engine, function: Path, tmp_path: Path) -> None:
+def test_K10_component_in_a_layer_with_a_namespace(
+    legacy: Engine, function: Path, tmp_path: Path
+) -> None:
     """A layer's namespace moves what a Component adds; where all targets live there, nothing is lost."""
     built = legacy.build(component(tmp_path, legacy, layer="namespace: flux-system\n"))
     assert built.returncode == 0, built.stderr
@@ -193,7 +218,9 @@ def test_K10_component_in_a_layer_with_a_namespace(legacy: Engine, function: Pat
     assert verify(function, built.stdout, tmp_path) == (0, "")
 
 
-def test_K10_component_with_two_target_namespaces(legacy: Engine, function: Path, tmp_path: Path) -> None:
+def test_K10_component_with_two_target_namespaces(
+    legacy: Engine, function: Path, tmp_path: Path
+) -> None:
     """Rights for two namespaces stay two, and lie with their targets."""
     folder = component(tmp_path, legacy, ELSEWHERE)
     write(folder, {"flux.yaml": f"{RESOURCES['flux.yaml']}---\n{TEAM}"})
@@ -205,7 +232,9 @@ def test_K10_component_with_two_target_namespaces(legacy: Engine, function: Path
     assert verify(function, built.stdout, tmp_path, ELSEWHERE) == (0, "")
 
 
-def test_K10_component_whose_rights_are_moved_away(legacy: Engine, function: Path, tmp_path: Path) -> None:
+def test_K10_component_whose_rights_are_moved_away(
+    legacy: Engine, function: Path, tmp_path: Path
+) -> None:
     """A layer's namespace moves both Roles into it, exit 0; `verify` says that a target has no rights."""
     folder = component(tmp_path, legacy, ELSEWHERE, layer="namespace: flux-system\n")
     write(folder, {"flux.yaml": f"{RESOURCES['flux.yaml']}---\n{TEAM}"})
@@ -216,11 +245,17 @@ def test_K10_component_whose_rights_are_moved_away(legacy: Engine, function: Pat
     assert "team" in words
 
 
-def test_T05_prefixes_below_and_above_still_rename_references(engine: Engine, tmp_path: Path) -> None:
+def test_T05_prefixes_below_and_above_still_rename_references(
+    engine: Engine, tmp_path: Path
+) -> None:
     """References follow renamed objects through the function as they do without it."""
     base = {**{f"base/{name}": text for name, text in RESOURCES.items()}}
     base["base/kustomization.yaml"] = f"namePrefix: below-\nresources: [{', '.join(RESOURCES)}]\n"
-    middle = {"middle/policy.yaml": engine.policy(POLICY.replace("[infra, apps]", "[below-infra, below-apps]"))}
+    middle = {
+        "middle/policy.yaml": engine.policy(
+            POLICY.replace("[infra, apps]", "[below-infra, below-apps]")
+        )
+    }
     middle["middle/kustomization.yaml"] = "resources: [../base]\ntransformers: [policy.yaml]\n"
     top = {"top/kustomization.yaml": "namePrefix: above-\nresources: [../middle]\n"}
     built = engine.build(write(tmp_path, {**base, **middle, **top}) / "top")
@@ -290,7 +325,9 @@ def test_what_a_cluster_removes_in_the_own_file_is_gone(
         "base/kustomization.yaml": "resources: [policy.yaml]\n",
         "above/kustomization.yaml": f"resources: [../base]\ncommonAnnotations: {{a: b}}\n{patch}",
         "cluster/policy.yaml": text,
-        "cluster/kustomization.yaml": kustomization(entry="policy.yaml" if slot == "file" else "../above"),
+        "cluster/kustomization.yaml": kustomization(
+            entry="policy.yaml" if slot == "file" else "../above"
+        ),
         **{f"cluster/{name}": content for name, content in RESOURCES.items()},
     }
     built = engine.build(write(tmp_path, files) / "cluster")
@@ -326,7 +363,11 @@ def test_G08_name_prefix_of_the_layer(legacy: Engine, tmp_path: Path) -> None:
 def pods(found: Objects) -> "list[dict[str, object]]":
     """Return the Pod specs of the Jobs and CronJobs."""
     jobs = [item["spec"] for (kind, _, _), item in found.items() if kind == "Job"]
-    jobs += [item["spec"]["jobTemplate"]["spec"] for (kind, _, _), item in found.items() if kind == "CronJob"]
+    jobs += [
+        item["spec"]["jobTemplate"]["spec"]
+        for (kind, _, _), item in found.items()
+        if kind == "CronJob"
+    ]
     return [job["template"]["spec"] for job in jobs]
 
 

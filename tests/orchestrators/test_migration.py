@@ -49,9 +49,15 @@ def case(request: pytest.FixtureRequest) -> tuple[str, str, str]:
 def schedules(objects: Iterable[dict[str, object]], *verbs: str) -> set[tuple[str, str, str]]:
     """Return name, schedule and zone of CronJobs that are at work, of those whose name begins with a verb."""
     return {
-        (found["metadata"]["name"], found["spec"]["schedule"], found["spec"].get("timeZone", "Etc/UTC"))
+        (
+            found["metadata"]["name"],
+            found["spec"]["schedule"],
+            found["spec"].get("timeZone", "Etc/UTC"),
+        )
         for found in objects
-        if found["kind"] == "CronJob" and found["metadata"]["name"].startswith(verbs) and not found["spec"]["suspend"]
+        if found["kind"] == "CronJob"
+        and found["metadata"]["name"].startswith(verbs)
+        and not found["spec"]["suspend"]
     }
 
 
@@ -96,12 +102,16 @@ def test_it_is_open_when_the_original_was(
     fixture, cluster, path = case
     original = FIXTURES / fixture / "repository"
     built = kustomize(original / path)
-    wanted = opened([*runs(schedules(built, "open"), state=True), *runs(schedules(built, "close"), state=False)])
+    wanted = opened(
+        [*runs(schedules(built, "open"), state=True), *runs(schedules(built, "close"), state=False)]
+    )
     [made] = read(original).policies
     policy, _ = load(KubeObject.from_value(made.content).node).for_cluster(cluster)
     assert policy
     plan, _ = compile_policy(policy, cluster, inventory.take([], kinds(policy)))
-    assert [(part.begins, part.ends) for part in timeline(plan.timetable, START, END) if part.open] == wanted
+    assert [
+        (part.begins, part.ends) for part in timeline(plan.timetable, START, END) if part.open
+    ] == wanted
 
 
 def test_the_repository_builds_without_the_old_windows(
@@ -117,12 +127,17 @@ def test_the_repository_builds_without_the_old_windows(
     for name in found.obsolete:
         (after / name).unlink()
     gone = ("CronJob", "ServiceAccount", "ClusterRole", "ClusterRoleBinding")
-    assert kustomize(after / path) == [each for each in kustomize(original / path) if each["kind"] not in gone]
+    assert kustomize(after / path) == [
+        each for each in kustomize(original / path) if each["kind"] not in gone
+    ]
 
 
 def test_the_original_is_not_touched(case: tuple[str, str, str], tmp_path: Path) -> None:
     """Everything is written into a directory that was not there."""
     original = FIXTURES / case[0] / "repository"
     before = {path: path.read_bytes() for path in original.rglob("*") if path.is_file()}
-    assert program("", "migrate", original, "-o", tmp_path / "out", "--adopt-until", ADOPT_UNTIL).code == 0
+    assert (
+        program("", "migrate", original, "-o", tmp_path / "out", "--adopt-until", ADOPT_UNTIL).code
+        == 0
+    )
     assert {path: path.read_bytes() for path in original.rglob("*") if path.is_file()} == before

@@ -54,7 +54,10 @@ def groups() -> list[Group]:
     found: dict[tuple[tuple[int, ...], ...], list[str]] = {}
     for name in sorted(zones.names()):
         found.setdefault(tuple(_changes(name)), []).append(name)
-    return [Group(tuple(alike), tuple(Change(alike[0], *each) for each in key[1:])) for key, alike in found.items()]
+    return [
+        Group(tuple(alike), tuple(Change(alike[0], *each) for each in key[1:]))
+        for key, alike in found.items()
+    ]
 
 
 @cache
@@ -76,5 +79,7 @@ def _changes(name: str) -> Iterator[tuple[int, ...]]:
     offsets = ((at, offset(tz, at)) for at in range(FIRST, LAST + STEP, STEP))
     for (low, before), (high, after) in pairwise(offsets):
         if before != after:
-            at = low + bisect_left(range(low, high), 1, key=lambda number: int(offset(tz, number) == after))
+            at = low + bisect_left(
+                range(low, high), 1, key=lambda number: int(offset(tz, number) == after)
+            )
             yield at, before, after

@@ -63,18 +63,26 @@ class Tally:
 def main() -> int:
     """Walk all groups, say how far it is, and sum up; 1 if anything differed."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--shapes", type=int, default=4, help="recurring shapes for each zone (default: 4)")
-    parser.add_argument("--jobs", type=int, default=None, help="processes (default: one for each processor)")
+    parser.add_argument(
+        "--shapes", type=int, default=4, help="recurring shapes for each zone (default: 4)"
+    )
+    parser.add_argument(
+        "--jobs", type=int, default=None, help="processes (default: one for each processor)"
+    )
     arguments = parser.parse_args()
     every, total, start = groups(), Tally(), monotonic()
-    tasks = [(group, number * arguments.shapes, arguments.shapes) for number, group in enumerate(every)]
+    tasks = [
+        (group, number * arguments.shapes, arguments.shapes) for number, group in enumerate(every)
+    ]
     with ProcessPoolExecutor(arguments.jobs) as pool:
         for number, (group, tally) in enumerate(zip(every, pool.map(_walk, tasks), strict=True), 1):
             total.add(tally)
             said = f"{group.zones[0]} ({len(group.zones)} zones, {len(group.changes)} changes)"
             _say(f"[{number:3}/{len(every)}] {said}: {tally}", *tally.differences)
     names = sum(len(group.zones) for group in every)
-    _say(f"{names} zones in {len(every)} groups, {YEARS[0]} to {YEARS[-1]}: {total}, {monotonic() - start:.0f} s")
+    _say(
+        f"{names} zones in {len(every)} groups, {YEARS[0]} to {YEARS[-1]}: {total}, {monotonic() - start:.0f} s"
+    )
     return 1 if total.differences else 0
 
 
@@ -100,7 +108,10 @@ def _policies(group: Group, first: int, count: int) -> Iterator[tuple[str, Chang
     """Choose the next of the recurring shapes, and all dated ones, each at a change of its own."""
     recurring = [*RECURRING] * 2
     dated = [change for change in group.changes if change.utc.year in YEARS]
-    yield from ((shape, Change(group.zones[0], 0, 0, 0)) for shape in recurring[first % len(RECURRING) :][:count])
+    yield from (
+        (shape, Change(group.zones[0], 0, 0, 0))
+        for shape in recurring[first % len(RECURRING) :][:count]
+    )
     yield from ((shape, dated[number % len(dated)]) for number, shape in enumerate(DATED) if dated)
 
 
@@ -114,12 +125,24 @@ def _compare(shape: str, timetable: Timetable, year: int) -> Tally:
     start, count = _span(year)
     want = states(timetable, start, count)
     segments = list(timeline(timetable, utc(start), utc(start + count)))
-    got = b"".join(bytes([each.open]) * (minute(each.ends) - minute(each.begins)) for each in segments)
+    got = b"".join(
+        bytes([each.open]) * (minute(each.ends) - minute(each.begins)) for each in segments
+    )
     picked = random.Random(f"{shape} {timetable.time_zone} {year}").sample(range(count), DECISIONS)  # noqa: S311 - no secret
     wrong = [at for at in picked if decide(timetable, utc(start + at)).open != want[at]]
-    wrong += [next((at for at in range(count) if got[at : at + 1] != want[at : at + 1]), count)] if got != want else []
+    wrong += (
+        [next((at for at in range(count) if got[at : at + 1] != want[at : at + 1]), count)]
+        if got != want
+        else []
+    )
     said = tuple(f"  {shape}, {timetable.time_zone}: differs at {utc(start + at)}" for at in wrong)
-    return Tally(count, sum(one.ends == other.begins for one, other in pairwise(segments)), len(picked), 0, said)
+    return Tally(
+        count,
+        sum(one.ends == other.begins for one, other in pairwise(segments)),
+        len(picked),
+        0,
+        said,
+    )
 
 
 def _met(shape: str, policy: Plan, year: int) -> Tally:
@@ -128,7 +151,11 @@ def _met(shape: str, policy: Plan, year: int) -> Tally:
     if year < FIRST_MET:
         return Tally()
     late = unmet(policy, utc(start), utc(start + count))
-    return Tally(differences=tuple(f"  {shape}, {policy.timetable.time_zone}: nobody looks at {edge}" for edge in late))
+    return Tally(
+        differences=tuple(
+            f"  {shape}, {policy.timetable.time_zone}: nobody looks at {edge}" for edge in late
+        )
+    )
 
 
 def _clock(name: str) -> Tally:
@@ -138,9 +165,16 @@ def _clock(name: str) -> Tally:
         start, count = _span(year)
         shown = walk(name, start, count).shown
         readings = range(0, count, CLOCK_STEP)
-        wrong = [at for at in readings if wallclock.wall(utc(start + at), tz) != EPOCH + shown[at] * MINUTE]
+        wrong = [
+            at
+            for at in readings
+            if wallclock.wall(utc(start + at), tz) != EPOCH + shown[at] * MINUTE
+        ]
         tally.add(
-            Tally(readings=len(readings), differences=tuple(f"  {name}: clock at {utc(start + at)}" for at in wrong))
+            Tally(
+                readings=len(readings),
+                differences=tuple(f"  {name}: clock at {utc(start + at)}" for at in wrong),
+            )
         )
     return tally
 

@@ -82,15 +82,24 @@ def names(recurrence: Recurrence, day: date) -> bool:
         alike = [week[day.weekday()] for week in weeks if week[day.weekday()]]
         wanted = alike[-1] if recurrence.nth < 0 else [*alike, 0, 0][recurrence.nth - 1]
         on_weekday = on_weekday and day.day == wanted
-    return day.month in recurrence.months and (on_day or on_weekday if recurrence.either else on_day and on_weekday)
+    return day.month in recurrence.months and (
+        on_day or on_weekday if recurrence.either else on_day and on_weekday
+    )
 
 
 @lru_cache(maxsize=8)
 def moments(recurrence: Recurrence) -> list[int]:
     """Write down every moment from the epoch to the horizon."""
-    times = sorted(hour * HOUR + minute for hour in recurrence.hours for minute in recurrence.minutes)
+    times = sorted(
+        hour * HOUR + minute for hour in recurrence.hours for minute in recurrence.minutes
+    )
     days = (EPOCH.date() + timedelta(days=number) for number in range(DAYS))
-    return [number * DAY + at for number, day in enumerate(days) if names(recurrence, day) for at in times]
+    return [
+        number * DAY + at
+        for number, day in enumerate(days)
+        if names(recurrence, day)
+        for at in times
+    ]
 
 
 def first_after(recurrence: Recurrence, wall: int) -> int:
@@ -173,8 +182,16 @@ def by_rules(timetable: Timetable, way: Walk) -> int:
 
 def layers(timetable: Timetable) -> list[tuple[list[Rule], bool]]:
     """Order the rules from the weakest to the strongest, and say which of them open."""
-    opening, closing = ([each for each in timetable.overrides if each.state == state] for state in ("Open", "Closed"))
-    return [(list(timetable.windows), True), (list(timetable.freezes), False), (opening, True), (closing, False)]
+    opening, closing = (
+        [each for each in timetable.overrides if each.state == state]
+        for state in ("Open", "Closed")
+    )
+    return [
+        (list(timetable.windows), True),
+        (list(timetable.freezes), False),
+        (opening, True),
+        (closing, False),
+    ]
 
 
 def states(timetable: Timetable, start: int, count: int) -> bytes:

@@ -40,7 +40,9 @@ def timeline(timetable: Timetable, start: datetime, until: datetime) -> Iterator
     """Cover [`start`, `until`) with segments, open and closed in turn, lazily; each has all rules that make it so."""
     start, until, early = start.astimezone(UTC), until.astimezone(UTC), timetable.closes_early
     parts = _shortened(_ruled(timetable, start, until + early), early)
-    for is_open_now, run in groupby((part for part in parts if part.begins < until), attrgetter("open")):
+    for is_open_now, run in groupby(
+        (part for part in parts if part.begins < until), attrgetter("open")
+    ):
         first, *more = run
         rules = dict.fromkeys(rule for part in (first, *more) for rule in part.rules)
         yield Segment(first.begins, min([first, *more][-1].ends, until), is_open_now, tuple(rules))
@@ -64,7 +66,9 @@ def _ruled(timetable: Timetable, start: datetime, until: datetime) -> Iterator[S
     """Sweep over the occurrences of all rules: between one boundary and the next nothing changes."""
     tz = zone(timetable.time_zone)
     last = (_NEVER, _NEVER, 0, "")
-    coming = merge(*(_occurrences(rank, rule, tz, start) for rank, rule in _ranked(timetable)), [last])
+    coming = merge(
+        *(_occurrences(rank, rule, tz, start) for rank, rule in _ranked(timetable)), [last]
+    )
     upcoming = next(coming)
     in_force: dict[tuple[int, str], datetime] = {}
     while start < until:
@@ -78,7 +82,9 @@ def _ruled(timetable: Timetable, start: datetime, until: datetime) -> Iterator[S
         start = change
 
 
-def _verdict(timetable: Timetable, in_force: Collection[tuple[int, str]]) -> tuple[bool, tuple[str, ...]]:
+def _verdict(
+    timetable: Timetable, in_force: Collection[tuple[int, str]]
+) -> tuple[bool, tuple[str, ...]]:
     """Let the lowest rank in force decide, unless the state is held by hand."""
     if timetable.state != "Scheduled":
         return timetable.state == "Open", ("state",)
@@ -94,7 +100,9 @@ def _ranked(timetable: Timetable) -> Iterator[tuple[int, Rule]]:
         yield from ((rank + (rule.state == "Open"), rule) for rule in rules)
 
 
-def _occurrences(rank: int, rule: Rule, tz: ZoneInfo, start: datetime) -> Iterator[tuple[datetime, datetime, int, str]]:
+def _occurrences(
+    rank: int, rule: Rule, tz: ZoneInfo, start: datetime
+) -> Iterator[tuple[datetime, datetime, int, str]]:
     """Give UTC intervals that together are what `rule` covers from `start` on; neither edge ever runs backwards."""
     if not isinstance(rule.begins, Recurrence):
         begin = rule.begins or _ALWAYS

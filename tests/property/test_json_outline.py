@@ -11,7 +11,25 @@ from krm_windows import krm
 from krm_windows.krm import InputError, limits, outline
 
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=12) | st.sampled_from(
-    ["kind", "Secret", "null", "<<", "*a", "&a", "a: b", "# x", '"', "\\", "\n", "|", "{}", "é", "😀", "\x7f", "\x85"]
+    [
+        "kind",
+        "Secret",
+        "null",
+        "<<",
+        "*a",
+        "&a",
+        "a: b",
+        "# x",
+        '"',
+        "\\",
+        "\n",
+        "|",
+        "{}",
+        "é",
+        "😀",
+        "\x7f",
+        "\x85",
+    ]
 )
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | TEXTS,
@@ -24,7 +42,11 @@ ITEMS = st.dictionaries(TEXTS, VALUES, max_size=3) | st.fixed_dictionaries(
 )
 LISTS = st.fixed_dictionaries(
     {"apiVersion": st.just("config.kubernetes.io/v1"), "kind": st.just("ResourceList")},
-    optional={"items": st.lists(ITEMS, max_size=4) | VALUES, "functionConfig": ITEMS, "results": st.lists(ITEMS)},
+    optional={
+        "items": st.lists(ITEMS, max_size=4) | VALUES,
+        "functionConfig": ITEMS,
+        "results": st.lists(ITEMS),
+    },
 )
 ENDS = st.sampled_from(["", "\n", " \r\n", "x", "}", ",", "\n---\n"])
 LAYOUTS = st.sampled_from([None, 0, 2])
@@ -32,11 +54,18 @@ LAYOUTS = st.sampled_from([None, 0, 2])
 
 @settings(max_examples=300, deadline=None)
 @given(
-    LISTS, LAYOUTS, st.sampled_from(["ascii", "utf-8"]), st.sampled_from(["", "\n", " \r\n", "x", "}", ",", "\n---\n"])
+    LISTS,
+    LAYOUTS,
+    st.sampled_from(["ascii", "utf-8"]),
+    st.sampled_from(["", "\n", " \r\n", "x", "}", ",", "\n---\n"]),
 )
-def test_places_are_those_of_libyaml(content: dict[str, object], indent: int | None, coding: str, end: str) -> None:
+def test_places_are_those_of_libyaml(
+    content: dict[str, object], indent: int | None, coding: str, end: str
+) -> None:
     """Wherever both read a text, they find the same."""
-    data = (json.dumps(content, indent=indent, ensure_ascii=coding == "ascii") + end).encode("utf-8", "surrogatepass")
+    data = (json.dumps(content, indent=indent, ensure_ascii=coding == "ascii") + end).encode(
+        "utf-8", "surrogatepass"
+    )
     decoded = outline.decode(data)
     try:
         parsed = outline.parse(data)
@@ -97,7 +126,11 @@ def test_work_grows_with_the_items() -> None:
     """Twice as many items are twice the work."""
 
     def read(number: int) -> None:
-        data = HEAD + json.dumps([{"kind": "Secret", "metadata": {"name": f"s{i}"}} for i in range(number)]) + "}"
+        data = (
+            HEAD
+            + json.dumps([{"kind": "Secret", "metadata": {"name": f"s{i}"}} for i in range(number)])
+            + "}"
+        )
         assert {item.kind for item in krm.ResourceList.read(data.encode()).items} == {"Secret"}
 
     assert growth(read, 200) < 2.3

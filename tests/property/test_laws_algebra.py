@@ -46,14 +46,20 @@ def combined(one: Edges, other: Edges, rule: Callable[[bool, bool], bool]) -> Ed
     return kept
 
 
-def ruled(timetable: Timetable, windows: tuple[Rule, ...] = (), freezes: tuple[Rule, ...] = ()) -> Timetable:
+def ruled(
+    timetable: Timetable, windows: tuple[Rule, ...] = (), freezes: tuple[Rule, ...] = ()
+) -> Timetable:
     """Keep the zone of a timetable, and only these rules."""
-    return zoned.timetable(policy=timetable.policy, time_zone=timetable.time_zone, windows=windows, freezes=freezes)
+    return zoned.timetable(
+        policy=timetable.policy, time_zone=timetable.time_zone, windows=windows, freezes=freezes
+    )
 
 
 def renamed(prefix: str, rules: tuple[Rule, ...], state: str | None = None) -> tuple[Rule, ...]:
     """Make rules of one kind rules of another."""
-    return tuple(replace(rule, name=f"{prefix}.{number}", state=state) for number, rule in enumerate(rules))
+    return tuple(
+        replace(rule, name=f"{prefix}.{number}", state=state) for number, rule in enumerate(rules)
+    )
 
 
 @st.composite
@@ -80,7 +86,9 @@ def test_windows_are_a_union(drawn: tuple[Change, list[Timetable]]) -> None:
     change, (one, other) = drawn
     both = opened(ruled(one, windows=one.windows + renamed("windows.v", other.windows)), change)
     assert both == combined(opened(one, change), opened(other, change), lambda a, b: a or b)
-    assert both == opened(ruled(one, windows=renamed("windows.v", other.windows) + one.windows), change)
+    assert both == opened(
+        ruled(one, windows=renamed("windows.v", other.windows) + one.windows), change
+    )
     assert opened(ruled(one, windows=one.windows + one.windows), change) == opened(one, change)
 
 
@@ -90,7 +98,9 @@ def test_a_freeze_cuts(drawn: tuple[Change, list[Timetable]]) -> None:
     """What it covers is closed, and what is left of a window stays open."""
     change, (one, frozen) = drawn
     cut = replace(one, freezes=renamed("freezes", frozen.windows))
-    assert opened(cut, change) == combined(opened(one, change), opened(frozen, change), lambda a, b: a and not b)
+    assert opened(cut, change) == combined(
+        opened(one, change), opened(frozen, change), lambda a, b: a and not b
+    )
 
 
 @law
@@ -100,7 +110,9 @@ def test_outside_windows_is_the_complement(drawn: tuple[Change, list[Timetable]]
     change, (one,) = drawn
     freezes = replace(ruled(one, freezes=renamed("freezes", one.windows)), outside_windows="Open")
     always = opened(replace(one, state="Open"), change)
-    assert opened(freezes, change) == combined(always, opened(one, change), lambda a, b: a and not b)
+    assert opened(freezes, change) == combined(
+        always, opened(one, change), lambda a, b: a and not b
+    )
 
 
 @law
@@ -124,13 +136,18 @@ def test_state_outranks_everything(drawn: tuple[Change, list[Timetable]], early:
     """Held open it is open throughout, held shut never, whatever else is said."""
     change, (one, other) = drawn
     full = replace(one, closes_early=early, overrides=renamed("overrides", other.windows, "Closed"))
-    assert opened(replace(full, state="Open"), change) == [utc(change.at - 2 * 1440), utc(change.at + 2 * 1440)]
+    assert opened(replace(full, state="Open"), change) == [
+        utc(change.at - 2 * 1440),
+        utc(change.at + 2 * 1440),
+    ]
     assert opened(replace(full, state="Closed"), change) == []
 
 
 @law
 @given(policies(2), st.integers(0, 400), st.integers(0, 400))
-def test_closing_early_moves_the_ends(drawn: tuple[Change, list[Timetable]], one: int, more: int) -> None:
+def test_closing_early_moves_the_ends(
+    drawn: tuple[Change, list[Timetable]], one: int, more: int
+) -> None:
     """Every open interval ends earlier by so much real time, or is none; and margins add up."""
     change, (policy, frozen) = drawn
     policy = replace(policy, freezes=renamed("freezes", frozen.windows))
@@ -145,19 +162,25 @@ def test_closing_early_moves_the_ends(drawn: tuple[Change, list[Timetable]], one
 
 @law
 @given(policies(2), st.integers(1, 300))
-def test_an_override_opens_to_its_very_end(drawn: tuple[Change, list[Timetable]], margin: int) -> None:
+def test_an_override_opens_to_its_very_end(
+    drawn: tuple[Change, list[Timetable]], margin: int
+) -> None:
     """What an override opens is not closed early; beside it, the margin looks through it."""
     change, (one, opening) = drawn
     overridden = replace(one, overrides=renamed("overrides", opening.windows, "Open"))
     early = replace(overridden, closes_early=margin * MINUTE)
     union = ruled(one, windows=one.windows + renamed("windows.o", opening.windows))
     shortened = opened(replace(union, closes_early=margin * MINUTE), change)
-    assert opened(early, change) == combined(shortened, opened(opening, change), lambda a, b: a or b)
+    assert opened(early, change) == combined(
+        shortened, opened(opening, change), lambda a, b: a or b
+    )
 
 
 @law
 @given(policies(1), st.integers(-2000, 2000), st.integers(0, 400))
-def test_being_open_is_lying_in_an_interval(drawn: tuple[Change, list[Timetable]], minutes: int, margin: int) -> None:
+def test_being_open_is_lying_in_an_interval(
+    drawn: tuple[Change, list[Timetable]], minutes: int, margin: int
+) -> None:
     """The list of intervals and the question at an instant give one answer, at every edge too."""
     change, (one,) = drawn
     policy = replace(one, closes_early=margin * MINUTE)
@@ -165,11 +188,16 @@ def test_being_open_is_lying_in_an_interval(drawn: tuple[Change, list[Timetable]
     start, until = utc(change.at - 2 * 1440), utc(change.at + 2 * 1440)
     for at in (utc(change.at + minutes), *(edge for edge in edges[:4] if start < edge < until)):
         assert decide(policy, at).open == holds(edges, at)
-        assert decide(policy, at - timedelta.resolution).open == holds(edges, at - timedelta.resolution)
+        assert decide(policy, at - timedelta.resolution).open == holds(
+            edges, at - timedelta.resolution
+        )
 
 
 @law
-@given(st.deferred(lambda: st.sampled_from(changes())), st.lists(st.integers(-3000, 3000), min_size=2, max_size=8))
+@given(
+    st.deferred(lambda: st.sampled_from(changes())),
+    st.lists(st.integers(-3000, 3000), min_size=2, max_size=8),
+)
 def test_moments_and_instants_keep_their_order(change: Change, minutes: list[int]) -> None:
     """A later moment on the wall clock is no earlier instant, and at a later instant the clock shows no less."""
     tz = zones.zone(change.zone)

@@ -37,13 +37,26 @@ ACTUATORS = (
     {"type": "Kubectl"},
 )
 HOOKS = (
-    {"namespace": "hooks", "beforeOpen": {"image": "registry.example/mode:1", "command": ["mode", "on"]}},
-    {"namespace": "jobs", "afterClose": {"image": "registry.example/mode:2", "command": ["mode"], "args": ["off"]}},
+    {
+        "namespace": "hooks",
+        "beforeOpen": {"image": "registry.example/mode:1", "command": ["mode", "on"]},
+    },
+    {
+        "namespace": "jobs",
+        "afterClose": {"image": "registry.example/mode:2", "command": ["mode"], "args": ["off"]},
+    },
 )
-NAMED = {"w": {"opens": "Mon 08:00", "closes": "Thu 17:00", "cronJobs": {"open": "open-it", "close": "close-it"}}}
+NAMED = {
+    "w": {
+        "opens": "Mon 08:00",
+        "closes": "Thu 17:00",
+        "cronJobs": {"open": "open-it", "close": "close-it"},
+    }
+}
 
 windows = st.one_of(
-    st.sampled_from([yaml.safe_load(f"{{{text}}}") for text in RECURRING.values()]), st.just({"windows": NAMED})
+    st.sampled_from([yaml.safe_load(f"{{{text}}}") for text in RECURRING.values()]),
+    st.just({"windows": NAMED}),
 )
 specs = st.builds(
     lambda shape, targets, actuator, zone, extras, hooks, admission: {
@@ -60,7 +73,11 @@ specs = st.builds(
     st.lists(st.integers(0, len(TARGETS) - 1), min_size=1, max_size=3, unique=True),
     st.sampled_from(ACTUATORS),
     st.sampled_from(["Etc/UTC", "Europe/Berlin"]),
-    st.lists(st.sampled_from(["NetworkPolicy", "PrometheusRule", "StateMetrics"]), unique=True, max_size=2),
+    st.lists(
+        st.sampled_from(["NetworkPolicy", "PrometheusRule", "StateMetrics"]),
+        unique=True,
+        max_size=2,
+    ),
     st.sampled_from([None, *HOOKS]),
     st.sampled_from(["Enabled", "Disabled"]),
 )
@@ -82,14 +99,26 @@ def written(files: Mapping[str, bytes], tree: Path) -> None:
 
 def complete(fleet: Fleet, cluster: str) -> dict[tuple[str, str, str], object]:
     """Return the objects that a cluster has by itself."""
-    files = Fleet(fleet.members, fleet.clusters, "flat", fleet.resources).render(cluster, {}).files or {}
-    manifests = [yaml.safe_load(content) for name, content in files.items() if not name.endswith(KUSTOMIZATION)]
-    return {(one["kind"], one["metadata"].get("namespace", ""), one["metadata"]["name"]): one for one in manifests}
+    files = (
+        Fleet(fleet.members, fleet.clusters, "flat", fleet.resources).render(cluster, {}).files
+        or {}
+    )
+    manifests = [
+        yaml.safe_load(content)
+        for name, content in files.items()
+        if not name.endswith(KUSTOMIZATION)
+    ]
+    return {
+        (one["kind"], one["metadata"].get("namespace", ""), one["metadata"]["name"]): one
+        for one in manifests
+    }
 
 
 @settings(max_examples=5, deadline=None, suppress_health_check=list(HealthCheck))
 @given(every=st.lists(specs, min_size=2, max_size=5))
-def test_patches_build_to_the_whole(every: list[dict[str, object]], tool: Callable[[str], Path]) -> None:
+def test_patches_build_to_the_whole(
+    every: list[dict[str, object]], tool: Callable[[str], Path]
+) -> None:
     """Kustomize makes of base and patches exactly the objects that `flat` has."""
     kustomize, ours = tool("kustomize"), fleet(every)
     base = ours.base().files

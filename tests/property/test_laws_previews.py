@@ -24,7 +24,10 @@ from krm_windows.schedule.zones import zone
 
 FIRST, YEARS = datetime(2026, 1, 1, tzinfo=UTC), timedelta(days=3652)
 PLANS = st.builds(plan, st.sampled_from(sorted(SHAPES)), st.sampled_from(changes()))
-INSTANTS = st.builds(lambda minutes: FIRST + timedelta(minutes=minutes), st.integers(0, YEARS // timedelta(minutes=1)))
+INSTANTS = st.builds(
+    lambda minutes: FIRST + timedelta(minutes=minutes),
+    st.integers(0, YEARS // timedelta(minutes=1)),
+)
 
 
 def near(change: Change, hours: int) -> datetime:
@@ -54,10 +57,17 @@ def test_state_is_what_the_gate_decides(compiled: Plan, at: datetime) -> None:
         ", ".join(decision.rules) or None,
     )
     for edge, words in ((decision.since, said["since"]), (decision.until, said["until"])):
-        assert (edge and edge.timestamp()) == (words and datetime.fromisoformat(str(words)).timestamp())
+        assert (edge and edge.timestamp()) == (
+            words and datetime.fromisoformat(str(words)).timestamp()
+        )
 
 
-@given(st.sampled_from(sorted(SHAPES)), st.sampled_from(changes()), st.integers(-40, 40), st.integers(1, 9))
+@given(
+    st.sampled_from(sorted(SHAPES)),
+    st.sampled_from(changes()),
+    st.integers(-40, 40),
+    st.integers(1, 9),
+)
 @settings(deadline=None, max_examples=200)
 def test_the_calendar_is_what_state_says(shape: str, change: Change, hours: int, days: int) -> None:
     """At the rims, at each edge and a minute before it, around changes of the clock."""
@@ -67,12 +77,15 @@ def test_the_calendar_is_what_state_says(shape: str, change: Change, hours: int,
         [calendar] = calendars([compiled.timetable], Period(start, days))
         record = records.calendar(calendar)
         intervals = [
-            (datetime.fromisoformat(i["opens"]), datetime.fromisoformat(i["closes"])) for i in record["intervals"]
+            (datetime.fromisoformat(i["opens"]), datetime.fromisoformat(i["closes"]))
+            for i in record["intervals"]
         ]
         edges = [calendar.begins, *(edge for interval in intervals for edge in interval)]
         looks = {look for edge in edges for look in (edge, edge - timedelta(minutes=1))}
         for look in (look for look in looks if calendar.begins <= look < calendar.ends):
-            assert state(compiled, look)["open"] is any(opens <= look < closes for opens, closes in intervals)
+            assert state(compiled, look)["open"] is any(
+                opens <= look < closes for opens, closes in intervals
+            )
 
 
 @given(PLANS, st.dates(date(2011, 1, 1), date(2031, 1, 1)), st.integers(1, 60), st.integers(1, 60))
@@ -80,10 +93,16 @@ def test_the_calendar_is_what_state_says(shape: str, change: Change, hours: int,
 def test_two_ranges_are_one(compiled: Plan, first: date, days: int, more: int) -> None:
     """Where one range ends, the next begins; what is open over the seam is one interval in the whole."""
     table = compiled.timetable
-    spans = (Period(first, days), Period(first + timedelta(days=days), more), Period(first, days + more))
+    spans = (
+        Period(first, days),
+        Period(first + timedelta(days=days), more),
+        Period(first, days + more),
+    )
     (one,), (two,), (both,) = (calendars([table], span) for span in spans)
     assert (one.begins, one.ends, two.ends) == (both.begins, two.begins, both.ends)
-    edges = sorted(edge for calendar in (one, two) for s in calendar.intervals for edge in (s.begins, s.ends))
+    edges = sorted(
+        edge for calendar in (one, two) for s in calendar.intervals for edge in (s.begins, s.ends)
+    )
     seam = [edge for edge in edges if edges.count(edge) == 1]
     assert seam == [edge for s in both.intervals for edge in (s.begins, s.ends)]
 
@@ -97,7 +116,13 @@ def test_state_is_what_the_program_prints(shape: str, tmp_path: Path) -> None:
     for item in listed:
         (tmp_path / item["path"]).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / item["path"]).write_text(data[item["key"]])
-    for at in (near(change, -3), change.utc, near(change, 1), near(change, 30), near(change, 24 * 1000)):
+    for at in (
+        near(change, -3),
+        change.utc,
+        near(change, 1),
+        near(change, 30),
+        near(change, 24 * 1000),
+    ):
         command = [sys.executable, "-I", str(tmp_path), "--at", at.isoformat()]
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         logged, said = json.loads(done.stdout), state(compiled, at)

@@ -17,13 +17,22 @@ from krm_windows.gate.timetable import Rule, Timetable
 from krm_windows.schedule.timeline import timeline
 
 DAY, MINUTE = timedelta(days=1), timedelta(minutes=1)
-ZONES = ("Europe/Berlin", "Australia/Lord_Howe", "Africa/Casablanca", "America/Havana", "Asia/Kolkata", "Etc/UTC")
-# A change of the clock in any of the zones, or nothing of the kind, is what dated rules and questions lie around.
-CENTRES = st.sampled_from([(zone, change.utc) for zone in ZONES for change in of(zone)[-6:]]) | st.sampled_from(
-    [(zone, datetime(2028, 2, 28, 22, tzinfo=UTC)) for zone in ZONES]
+ZONES = (
+    "Europe/Berlin",
+    "Australia/Lord_Howe",
+    "Africa/Casablanca",
+    "America/Havana",
+    "Asia/Kolkata",
+    "Etc/UTC",
 )
+# A change of the clock in any of the zones, or nothing of the kind, is what dated rules and questions lie around.
+CENTRES = st.sampled_from(
+    [(zone, change.utc) for zone in ZONES for change in of(zone)[-6:]]
+) | st.sampled_from([(zone, datetime(2028, 2, 28, 22, tzinfo=UTC)) for zone in ZONES])
 TIMES = st.sampled_from((time(0), time(0, 30), time(2, 15), time(17), time(23, 59)))
-LENGTHS = st.sampled_from((1, 9, 60, 719, 1439, 1440, 1441, 2880, 4000, 50000)).map(lambda each: each * MINUTE)
+LENGTHS = st.sampled_from((1, 9, 60, 719, 1439, 1440, 1441, 2880, 4000, 50000)).map(
+    lambda each: each * MINUTE
+)
 SOME_DAYS = st.frozensets(st.integers(1, 31), min_size=1, max_size=4)
 SOME_WEEKDAYS = st.frozensets(st.integers(0, 6), min_size=1, max_size=4)
 
@@ -31,11 +40,14 @@ SOME_WEEKDAYS = st.frozensets(st.integers(0, 6), min_size=1, max_size=4)
 @st.composite
 def recurrences(draw: st.DrawFn, often: bool) -> Recurrence:  # noqa: FBT001 - drawn
     """Draw anything that recurs, as seldom as a leap day and, if it may be so `often`, every minute."""
-    minutes = draw(st.just(frozenset({0})) | st.frozensets(st.integers(0, 59), min_size=1, max_size=3))
+    minutes = draw(
+        st.just(frozenset({0})) | st.frozensets(st.integers(0, 59), min_size=1, max_size=3)
+    )
     if often and draw(st.integers(0, 5)) == 0:
         minutes = frozenset(range(0, 60, draw(st.sampled_from((1, 2, 10)))))
     hours = draw(
-        st.just(frozenset(range(24) if often else {0})) | st.frozensets(st.integers(0, 23), min_size=1, max_size=3)
+        st.just(frozenset(range(24) if often else {0}))
+        | st.frozensets(st.integers(0, 23), min_size=1, max_size=3)
     )
     match draw(st.integers(0, 4)):
         case 0:
@@ -45,10 +57,16 @@ def recurrences(draw: st.DrawFn, often: bool) -> Recurrence:  # noqa: FBT001 - d
         case 2:
             nth = draw(st.sampled_from((1, 2, 5, -1)))
             weekday = frozenset({draw(st.integers(0, 6))})
-            return Recurrence(minutes, hours, weekdays=weekday, nth=nth, shift=draw(st.integers(0, 27)))
+            return Recurrence(
+                minutes, hours, weekdays=weekday, nth=nth, shift=draw(st.integers(0, 27))
+            )
         case 3:
-            return Recurrence(minutes, hours, days=draw(SOME_DAYS), weekdays=draw(SOME_WEEKDAYS), either=True)
-    return Recurrence(minutes, hours, days=draw(SOME_DAYS), months=frozenset(draw(st.sets(st.integers(1, 12)))))
+            return Recurrence(
+                minutes, hours, days=draw(SOME_DAYS), weekdays=draw(SOME_WEEKDAYS), either=True
+            )
+    return Recurrence(
+        minutes, hours, days=draw(SOME_DAYS), months=frozenset(draw(st.sets(st.integers(1, 12))))
+    )
 
 
 @st.composite
@@ -67,7 +85,9 @@ def timetables(draw: st.DrawFn, often: bool) -> tuple[Timetable, datetime]:  # n
         forms = recurring | dated | ever if kind == "overrides" else recurring | dated
         drawn = draw(st.lists(st.tuples(forms, st.sampled_from(("Open", "Closed"))), max_size=most))
         return tuple(
-            Rule(f"{kind}.{number}", *form, reason=kind, state=state if kind == "overrides" else None)
+            Rule(
+                f"{kind}.{number}", *form, reason=kind, state=state if kind == "overrides" else None
+            )
             for number, (form, state) in enumerate(drawn)
         )
 
@@ -83,22 +103,30 @@ def timetables(draw: st.DrawFn, often: bool) -> tuple[Timetable, datetime]:  # n
     return timetable, centre
 
 
-slow = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+slow = settings(
+    deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
 
 
 @settings(slow, max_examples=40)
 @given(timetables(often=True), st.integers(-9000, 3000))
-def test_timelines_are_those_of_the_reference(drawn: tuple[Timetable, datetime], begins: int) -> None:
+def test_timelines_are_those_of_the_reference(
+    drawn: tuple[Timetable, datetime], begins: int
+) -> None:
     """Every edge and every rule of some days, in the same order."""
     timetable, centre = drawn
     start = centre + begins * MINUTE
     until = start + 4 * DAY
-    assert list(timeline(timetable, start, until)) == list(reference.timeline(timetable, start, until))
+    assert list(timeline(timetable, start, until)) == list(
+        reference.timeline(timetable, start, until)
+    )
 
 
 @settings(slow, max_examples=25)
 @given(timetables(often=False), st.lists(st.integers(-9000, 9000), min_size=1, max_size=3))
-def test_decisions_are_those_of_the_reference(drawn: tuple[Timetable, datetime], minutes: list[int]) -> None:
+def test_decisions_are_those_of_the_reference(
+    drawn: tuple[Timetable, datetime], minutes: list[int]
+) -> None:
     """State, rules, reason, and what changes before and after, whoever was asked before."""
     timetable, centre = drawn
     decider = Decider(timetable)

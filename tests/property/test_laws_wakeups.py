@@ -56,16 +56,24 @@ def test_every_edge_at_a_change_is_met(shape: str) -> None:
         assert unmet(plan(shape, change), change.utc - 3 * DAY, change.utc + 3 * DAY) == [], change
 
 
-@pytest.mark.parametrize("zone", [*ZONES, "Africa/Casablanca", "Africa/El_Aaiun", "America/Vancouver"])
+@pytest.mark.parametrize(
+    "zone", [*ZONES, "Africa/Casablanca", "Africa/El_Aaiun", "America/Vancouver"]
+)
 @pytest.mark.parametrize("interval", ["10m", "24h"])
 def test_an_edge_in_a_change_of_the_clock_is_met(zone: str, interval: str) -> None:
     """A window that ends in what the clock skips, or shows twice, ends on time, a margin ahead of it too."""
     for change in [each for each in of(zone) if each.utc >= START][:12]:
         day = f"{change.wall:%a}"
         for time in (f"{change.wall:%H:%M}", f"{change.wall + 20 * MINUTE:%H:%M}"):
-            until, since = f"{{opens: daily 20:00, closes: '{time}'}}", f"{{opens: {day} {time}, duration: 5h}}"
+            until, since = (
+                f"{{opens: daily 20:00, closes: '{time}'}}",
+                f"{{opens: {day} {time}, duration: 5h}}",
+            )
             for early in ("0m", "30m"):
-                text = POLICY.replace("10m", interval) % f"closesEarly: {early}, windows: {{w: {until}, v: {since}}}"
+                text = (
+                    POLICY.replace("10m", interval)
+                    % f"closesEarly: {early}, windows: {{w: {until}, v: {since}}}"
+                )
                 policy = compiled(text.replace("$zone", zone))
                 assert unmet(policy, change.utc - 2 * DAY, change.utc + 2 * DAY) == [], change
 
@@ -74,7 +82,9 @@ def test_an_edge_in_a_change_of_the_clock_is_met(zone: str, interval: str) -> No
 def test_there_are_few(shape: str) -> None:
     """No flood, in any shape: at most four for what recurs, and four for what comes once."""
     for change in COMING[::97]:
-        slugs = [look.slug for look in plan(shape, change).wake_ups if look.slug.startswith("edge-")]
+        slugs = [
+            look.slug for look in plan(shape, change).wake_ups if look.slug.startswith("edge-")
+        ]
         assert sum(slug.startswith("edge-utc-") for slug in slugs) <= 4, change
         assert sum(not slug.startswith("edge-utc-") for slug in slugs) <= 4, change
 

@@ -90,7 +90,9 @@ def field(low: int, high: int) -> st.SearchStrategy[str]:
     return st.lists(items(low, high), min_size=1, max_size=3).map(",".join)
 
 
-SCHEDULES = st.tuples(field(1, 31), field(1, 12), field(0, 6)).map(lambda fields: f"0 8 {' '.join(fields)}")
+SCHEDULES = st.tuples(field(1, 31), field(1, 12), field(0, 6)).map(
+    lambda fields: f"0 8 {' '.join(fields)}"
+)
 
 
 def recurrence(schedule: str) -> Recurrence:
@@ -113,7 +115,9 @@ def test_the_words_of_a_schedule_are_its_days(schedule: Recurrence) -> None:
     st.sampled_from(["", " +1d", " +2d", " +27d"]),
     st.sampled_from(["08:00", "24:00"]),
 )
-def test_the_words_of_an_nth_weekday_are_its_days(nth: str, weekday: str, shift: str, at: str) -> None:
+def test_the_words_of_an_nth_weekday_are_its_days(
+    nth: str, weekday: str, shift: str, at: str
+) -> None:
     """Shifted by days, or by the midnight at its end, too."""
     value = parse(f"{nth} {weekday}{shift} {at}", Role.END).value
     assert isinstance(value, Recurrence)

@@ -38,13 +38,23 @@ def written(timetable: Timetable, start: int, count: int) -> bytes:
     assert edges == [*(segment.begins for segment in segments), utc(start + count)]
     assert all(one.open != other.open for one, other in pairwise(segments))
     marks = [-((utc(start) - edge) // MINUTE) for edge in edges]
-    return b"".join(bytes([s.open]) * (b - a) for s, (a, b) in zip(segments, pairwise(marks), strict=True))
+    return b"".join(
+        bytes([s.open]) * (b - a) for s, (a, b) in zip(segments, pairwise(marks), strict=True)
+    )
 
 
 def test_no_change_is_left_out() -> None:
     """Every zone is in a group, and every change, those of half an hour and of a day among them, meets some shape."""
     assert sorted(name for group in groups() for name in group.zones) == sorted(zones.names())
-    assert {change.after - change.before for change in changes()} >= {60, -60, 30, -30, 1440, 180, -180}
+    assert {change.after - change.before for change in changes()} >= {
+        60,
+        -60,
+        30,
+        -30,
+        1440,
+        180,
+        -180,
+    }
     assert {change for shape in SHAPES for change in met_by(shape, STRIDE)} == set(changes())
 
 
@@ -74,7 +84,10 @@ def test_decisions_at_every_edge(shape: str) -> None:
         timetable, start = around(change, shape)
         segments = list(timeline(timetable, utc(start), utc(start + MINUTES)))
         for earlier, later in pairwise(segments[:6]):
-            before, now = decide(timetable, later.begins - timedelta.resolution), decide(timetable, later.begins)
+            before, now = (
+                decide(timetable, later.begins - timedelta.resolution),
+                decide(timetable, later.begins),
+            )
             assert (before.open, before.until) == (earlier.open, later.begins)
             assert (now.open, now.since) == (later.open, later.begins)
             assert later is segments[-1] or now.until == later.ends

@@ -40,9 +40,16 @@ def objects(draw: st.DrawFn) -> dict[str, object]:
     """Draw an object with any of the marks that decide about its class; its number tells it from its likes."""
     version, kind = draw(KINDS)
     namespace = None if kind in ("Namespace", "CustomResourceDefinition") else draw(NAMESPACES)
-    annotations = {CHANGE_CLASS: draw(st.sampled_from(CLASSES[:2]))} if draw(st.integers(0, 5)) == 0 else {}
+    annotations = (
+        {CHANGE_CLASS: draw(st.sampled_from(CLASSES[:2]))} if draw(st.integers(0, 5)) == 0 else {}
+    )
     labels = draw(st.dictionaries(st.just("tier"), st.sampled_from(["front", "back"])))
-    metadata = {"name": draw(NAMES), "namespace": namespace, "labels": labels, "annotations": annotations}
+    metadata = {
+        "name": draw(NAMES),
+        "namespace": namespace,
+        "labels": labels,
+        "annotations": annotations,
+    }
     return {
         "apiVersion": version,
         "kind": kind,
@@ -64,7 +71,9 @@ STREAMS = st.lists(objects(), max_size=8, unique_by=identity)
 @st.composite
 def rules(draw: st.DrawFn) -> dict[str, object]:
     """Draw a rule with some selectors."""
-    kinds = st.sampled_from(["ConfigMap", "Service", "Service.serving.knative.dev", "Thing", "Namespace"])
+    kinds = st.sampled_from(
+        ["ConfigMap", "Service", "Service.serving.knative.dev", "Thing", "Namespace"]
+    )
     selectors = st.fixed_dictionaries(
         {},
         optional={
@@ -103,16 +112,22 @@ def config(spec: dict[str, object]) -> str:
 
 @given(specs(), STREAMS)
 @settings(deadline=None)
-def test_the_classes_of_a_split_join_to_the_base(spec: dict[str, object], stream: list[dict[str, object]]) -> None:
+def test_the_classes_of_a_split_join_to_the_base(
+    spec: dict[str, object], stream: list[dict[str, object]]
+) -> None:
     """Disjoint and complete: kept class by class, every item comes out once, in its order, byte for byte.
 
     What is said against a stream is the same for every class, so that all of its builds fail or none does.
     """
     texts = [as_item(KubeObject.from_value(found).span.decode()) for found in stream]
     wire = HEAD + "items:" + ("\n" if texts else " []\n") + "".join(texts)
-    answers = [call(wire + config({**spec, "keep": declared["name"]})) for declared in spec["classes"]]
+    answers = [
+        call(wire + config({**spec, "keep": declared["name"]})) for declared in spec["classes"]
+    ]
     assert len({answer.code for answer in answers}) == 1
-    kept = [ENTRY.findall(answer.out.decode().partition("functionConfig:")[0]) for answer in answers]
+    kept = [
+        ENTRY.findall(answer.out.decode().partition("functionConfig:")[0]) for answer in answers
+    ]
     if answers[0].code == 0:
         assert sorted(entry for found in kept for entry in found) == sorted(texts)
         assert all(found == [text for text in texts if text in found] for found in kept)
@@ -120,7 +135,9 @@ def test_the_classes_of_a_split_join_to_the_base(spec: dict[str, object], stream
 
 @given(specs(), STREAMS)
 @settings(deadline=None)
-def test_the_files_of_a_split_join_to_the_base(spec: dict[str, object], stream: list[dict[str, object]]) -> None:
+def test_the_files_of_a_split_join_to_the_base(
+    spec: dict[str, object], stream: list[dict[str, object]]
+) -> None:
     """One file for each object, with its text as it came, and a kustomization that lists them in their order."""
     texts = [KubeObject.from_value(found).span for found in stream]
     divided = partition(spec, stream)
@@ -128,18 +145,24 @@ def test_the_files_of_a_split_join_to_the_base(spec: dict[str, object], stream: 
     head = f"{split.header('c')}\n".encode()
     contents = {path: content.removeprefix(head) for path, content in files.items()}
     listed = {
-        path.partition("/")[0]: [f"{path.partition('/')[0]}/{name}" for name in yaml.safe_load(content)["resources"]]
+        path.partition("/")[0]: [
+            f"{path.partition('/')[0]}/{name}" for name in yaml.safe_load(content)["resources"]
+        ]
         for path, content in contents.items()
         if path.endswith("/kustomization.yaml")
     }
     assert sorted(contents[path] for paths in listed.values() for path in paths) == sorted(texts)
     for name, paths in listed.items():
-        assert [contents[path] for path in paths] == [placed.resource.item.span for placed in divided.of(name)]
+        assert [contents[path] for path in paths] == [
+            placed.resource.item.span for placed in divided.of(name)
+        ]
 
 
 @given(specs(), STREAMS)
 @settings(deadline=None)
-def test_annotation_first_rule_default(spec: dict[str, object], stream: list[dict[str, object]]) -> None:
+def test_annotation_first_rule_default(
+    spec: dict[str, object], stream: list[dict[str, object]]
+) -> None:
     """In this order they decide about everything but what others cannot be without."""
     for found, placed in zip(stream, partition(spec, stream).placements, strict=True):
         annotated = found["metadata"].get("annotations", {}).get(CHANGE_CLASS)
@@ -169,14 +192,20 @@ def test_nothing_comes_before_its_namespace_or_its_kind(
 
 @given(specs(), STREAMS)
 @settings(deadline=None)
-def test_annotated_resources_stay_where_they_are(spec: dict[str, object], stream: list[dict[str, object]]) -> None:
+def test_annotated_resources_stay_where_they_are(
+    spec: dict[str, object], stream: list[dict[str, object]]
+) -> None:
     """Without `keep` everything is annotated, and a second run changes nothing."""
     wire = HEAD + "items:" + ("\n" if stream else " []\n")
     wire += "".join(as_item(KubeObject.from_value(found).span.decode()) for found in stream)
     once = call(wire + config(spec))
     if once.code == 0:
         assert call(once.out).out == once.out
-        annotated = [found["metadata"]["annotations"][CHANGE_CLASS] for found in once.items] if stream else []
+        annotated = (
+            [found["metadata"]["annotations"][CHANGE_CLASS] for found in once.items]
+            if stream
+            else []
+        )
         assert annotated == [placed.change_class for placed in partition(spec, stream).placements]
 
 

@@ -23,7 +23,10 @@ GOOD: dict[str, object] = {
     "targets": [{"kind": "Kustomization", "names": ["apps"]}],
     "windows": {"office": {"opens": "Mon 08:00", "closes": "Thu 17:00"}},
 }
-CLASSES: dict[str, object] = {"classes": [{"name": "live"}, {"name": "windowed"}], "default": "live"}
+CLASSES: dict[str, object] = {
+    "classes": [{"name": "live"}, {"name": "windowed"}],
+    "default": "live",
+}
 Path = tuple[str | int, ...]
 
 
@@ -57,7 +60,10 @@ def found(kind: str, document: object) -> list[Result]:
         return []
     if kind == "WindowPolicy":
         loaded = policies.load(node)
-        return [*loaded.results, *(each for name in (None, "x", "y") for each in loaded.for_cluster(name)[1])]
+        return [
+            *loaded.results,
+            *(each for name in (None, "x", "y") for each in loaded.for_cluster(name)[1]),
+        ]
     return list(classes.load(node)[1])
 
 
@@ -71,7 +77,10 @@ KINDS = {
         },
         list(paths(schema.structure(model))),
     )
-    for kind, spec, model in (("WindowPolicy", GOOD, WindowPolicy), ("ChangeClasses", CLASSES, ChangeClasses))
+    for kind, spec, model in (
+        ("WindowPolicy", GOOD, WindowPolicy),
+        ("ChangeClasses", CLASSES, ChangeClasses),
+    )
 }
 
 
@@ -79,7 +88,9 @@ KINDS = {
 def test_every_shape_at_every_place(kind: str) -> None:
     """A list, a map or a scalar where another belongs is a finding, or is fine; it is never an exception."""
     document, places = KINDS[kind]
-    assert not [result for result in found(kind, document) if result.tags["rule"] != "cluster-unknown"]
+    assert not [
+        result for result in found(kind, document) if result.tags["rule"] != "cluster-unknown"
+    ]
     said = 0
     for path in places:
         for shape in SHAPES:
@@ -91,13 +102,17 @@ def test_every_shape_at_every_place(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=100, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(
+    max_examples=100, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
+)
 @given(st.data())
 def test_several_shapes_at_once(kind: str, data: st.DataObject) -> None:
     """What one looks up of another may be odd too; in the patch of a cluster as well."""
     document, places = KINDS[kind]
     changed: object = document
-    for path, shape in data.draw(st.lists(st.tuples(st.sampled_from(places), st.sampled_from(SHAPES)), max_size=4)):
+    for path, shape in data.draw(
+        st.lists(st.tuples(st.sampled_from(places), st.sampled_from(SHAPES)), max_size=4)
+    ):
         changed = put(changed, path, shape)
         if data.draw(st.booleans()) and path[:1] == ("spec",):
             changed = put(changed, ("spec", "clusters", "x", *path[1:]), shape)

@@ -39,7 +39,11 @@ JOB = {
                         "serviceAccountName": "keeper",
                         "restartPolicy": "Never",
                         "containers": [
-                            {"name": "flux", "image": "ghcr.io/fluxcd/flux-cli:v2.9.5", "command": ["sh", "-c"]}
+                            {
+                                "name": "flux",
+                                "image": "ghcr.io/fluxcd/flux-cli:v2.9.5",
+                                "command": ["sh", "-c"],
+                            }
                         ],
                     }
                 }
@@ -73,8 +77,12 @@ def policy(text: str) -> Document:
                     "suspendField": "spec.suspend",
                 },
             ],
-            "windows": {"office": {"opens": "Mon 08:00", "closes": "Thu 17:00", "description": text}},
-            "freezes": {"audit": {"starts": "2026-12-15T12:00", "ends": "2026-12-16", "reason": text}},
+            "windows": {
+                "office": {"opens": "Mon 08:00", "closes": "Thu 17:00", "description": text}
+            },
+            "freezes": {
+                "audit": {"starts": "2026-12-15T12:00", "ends": "2026-12-16", "reason": text}
+            },
             "overrides": {
                 "press": {
                     "state": "Closed",
@@ -85,7 +93,10 @@ def policy(text: str) -> Document:
                     "ticket": text,
                 }
             },
-            "clusters": {"north": {"freezes": {"audit": {"reason": text}}}, "south": {"interval": "5m"}},
+            "clusters": {
+                "north": {"freezes": {"audit": {"reason": text}}},
+                "south": {"interval": "5m"},
+            },
             "hooks": {
                 "namespace": "hooks",
                 "beforeOpen": {
@@ -103,7 +114,9 @@ def policy(text: str) -> Document:
 
 def written(document: object) -> str:
     """Return YAML in which every character is an escape, as no reader takes some of them raw."""
-    return yaml.dump(document, Dumper=yaml.CSafeDumper, allow_unicode=False, sort_keys=False, width=10**9)
+    return yaml.dump(
+        document, Dumper=yaml.CSafeDumper, allow_unicode=False, sort_keys=False, width=10**9
+    )
 
 
 def places(node: object, path: tuple[object, ...] = ()) -> Iterator[tuple[object, ...]]:
@@ -126,9 +139,15 @@ def replaced(node: object, path: tuple[object, ...], text: str) -> object:
     if path[1:] == (None,) and isinstance(node, dict):
         return {text if key == path[0] else key: value for key, value in node.items()}
     if isinstance(node, dict):
-        return {key: replaced(value, path[1:], text) if key == path[0] else value for key, value in node.items()}
+        return {
+            key: replaced(value, path[1:], text) if key == path[0] else value
+            for key, value in node.items()
+        }
     assert isinstance(node, list)
-    return [replaced(value, path[1:], text) if index == path[0] else value for index, value in enumerate(node)]
+    return [
+        replaced(value, path[1:], text) if index == path[0] else value
+        for index, value in enumerate(node)
+    ]
 
 
 def file_name(text: str) -> str:
@@ -142,8 +161,12 @@ def workplace(text: str) -> None:
     right = policy(text)
     Path("policy.yaml").write_text(written(right))
     Path(f"{name}.yaml").write_text(written(right))
-    older = replaced(replaced(right, ("metadata", "name"), "former"), ("spec", "targets", 0, "names", 0), "gone")
-    Path("old.yaml").write_text(written(replaced(older, ("spec", "windows", "office", "opens"), "Tue 08:00")))
+    older = replaced(
+        replaced(right, ("metadata", "name"), "former"), ("spec", "targets", 0, "names", 0), "gone"
+    )
+    Path("old.yaml").write_text(
+        written(replaced(older, ("spec", "windows", "office", "opens"), "Tue 08:00"))
+    )
     for index, path in enumerate(places(right)):
         if index % 12 == len(text) % 12:
             Path(f"wrong-{index}.yaml").write_text(written(replaced(right, path, text)))
@@ -156,7 +179,9 @@ def workplace(text: str) -> None:
     for cluster in ("east", name):
         Path(f"fleet/{cluster}.yaml").write_text(written(policy(text)))
     _status(text)
-    events = "".join(f"{part}\r\n" for part in ("BEGIN:VEVENT", "UID:1", "DTSTAMP:20260101T000000Z"))
+    events = "".join(
+        f"{part}\r\n" for part in ("BEGIN:VEVENT", "UID:1", "DTSTAMP:20260101T000000Z")
+    )
     summary = re.sub(r"([\\;,])", r"\\\1", text.replace("\r", " ")).replace("\n", "\\n")
     days = "DTSTART;VALUE=DATE:20261224\r\nDTEND;VALUE=DATE:20261226\r\n"
     body = f"{events}{days}SUMMARY:{summary}\r\nEND:VEVENT\r\n"
@@ -174,7 +199,16 @@ def wrong(text: str) -> Document:
         "spec": {
             "timeZone": text,
             text: text,
-            "targets": [{"kind": text, "names": [text], "namespace": text, "apiVersion": text, "resource": text}, text],
+            "targets": [
+                {
+                    "kind": text,
+                    "names": [text],
+                    "namespace": text,
+                    "apiVersion": text,
+                    "resource": text,
+                },
+                text,
+            ],
             "windows": {
                 text: {"opens": text, "closes": text, text: text},
                 "a": {"opens": f"Mon {text}", "duration": text},
@@ -203,7 +237,11 @@ def _resources(text: str, name: str) -> None:
         "metadata": {"name": text, "namespace": text, "labels": {"team": text}},
     }
     suspended = yaml.safe_load(APPS)
-    suspended["metadata"] |= {"name": "infra", "annotations": {"note": text}, "labels": {"team": text, text: "team"}}
+    suspended["metadata"] |= {
+        "name": "infra",
+        "annotations": {"note": text},
+        "labels": {"team": text, text: "team"},
+    }
     suspended["spec"] |= {
         "suspend": True,
         "path": text,
@@ -211,7 +249,9 @@ def _resources(text: str, name: str) -> None:
         "dependsOn": [{"name": text, "namespace": text}],
     }
     Path(f"resources/{name}.yaml").write_text(f"{written(odd)}---\n{written(suspended)}")
-    Path("rendered.yaml").write_text(f"{written(odd)}---\n{written(suspended)}---\n{written({**JOB, 'kind': text})}")
+    Path("rendered.yaml").write_text(
+        f"{written(odd)}---\n{written(suspended)}---\n{written({**JOB, 'kind': text})}"
+    )
 
 
 def _split(text: str, name: str) -> None:
@@ -222,12 +262,17 @@ def _split(text: str, name: str) -> None:
         "spec": {
             "classes": [{"name": "live"}, {"name": "window", "policy": "flux-system/week"}],
             "default": "window",
-            "rules": [{"class": "live", "kinds": ["ConfigMap"]}, {"class": "live", "matchLabels": {text: text}}],
+            "rules": [
+                {"class": "live", "kinds": ["ConfigMap"]},
+                {"class": "live", "matchLabels": {text: text}},
+            ],
             "acknowledge": [{"from": "Deployment/*/*", "to": "ConfigMap/*/*", "reason": text}],
         },
     }
     Path("classes.yaml").write_text(written(classes))
-    bad = replaced(replaced(classes, ("metadata", "name"), text), ("spec", "classes", 0, "name"), text)
+    bad = replaced(
+        replaced(classes, ("metadata", "name"), text), ("spec", "classes", 0, "name"), text
+    )
     Path("bad-classes.yaml").write_text(written(replaced(bad, ("spec", "default"), text)))
     Path("base").mkdir()
     map_ = {
@@ -239,8 +284,16 @@ def _split(text: str, name: str) -> None:
     uses = {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
-        "metadata": {"name": "web", "namespace": text, "annotations": {"krm-windows.dev/change-class": text}},
-        "spec": {"template": {"spec": {"volumes": [{"name": "v", "configMap": {"name": text}}], "containers": []}}},
+        "metadata": {
+            "name": "web",
+            "namespace": text,
+            "annotations": {"krm-windows.dev/change-class": text},
+        },
+        "spec": {
+            "template": {
+                "spec": {"volumes": [{"name": "v", "configMap": {"name": text}}], "containers": []}
+            }
+        },
     }
     odd = {"apiVersion": text, "kind": text, "metadata": {"name": text, "labels": {text: text}}}
     Path(f"base/{name}.yaml").write_text("---\n".join(map(written, (map_, uses, odd))))
@@ -254,10 +307,18 @@ def _split(text: str, name: str) -> None:
 def _migrate(text: str, name: str) -> None:
     Path("jobs").mkdir()
     Path(f"jobs/{name}").mkdir()
-    lines = (f"flux suspend kustomization {text}", f"kubectl patch kustomization {text!r} -p {text!r}", text)
-    for number, line in enumerate((*lines, "flux resume kustomization apps", "flux suspend kustomization apps")):
+    lines = (
+        f"flux suspend kustomization {text}",
+        f"kubectl patch kustomization {text!r} -p {text!r}",
+        text,
+    )
+    for number, line in enumerate(
+        (*lines, "flux resume kustomization apps", "flux suspend kustomization apps")
+    ):
         job = json.loads(json.dumps(JOB))
-        job["metadata"]["name"] = text if number < len(lines) else ("open-shop", "close-shop")[number - len(lines)]
+        job["metadata"]["name"] = (
+            text if number < len(lines) else ("open-shop", "close-shop")[number - len(lines)]
+        )
         job["spec"]["schedule"] = text if number == 1 else f"0 {8 + number} * * 1"
         job["spec"]["timeZone"] = text if number == 0 else "Etc/UTC"
         job["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"][0]["args"] = [line]
@@ -277,7 +338,9 @@ def _repository(text: str, name: str) -> None:
         third["spec"]["path"] = "./apps"
         # The first cluster's policy is right, so that what it gates is judged; the second has a wrong one too.
         documents = (flux, other, third, policy(text), *([wrong(text)] if number else []))
-        Path(f"repo/clusters/{cluster}/{name}.yaml").write_text("---\n".join(map(written, documents)))
+        Path(f"repo/clusters/{cluster}/{name}.yaml").write_text(
+            "---\n".join(map(written, documents))
+        )
     Path("repo/apps").mkdir()
     map_ = {
         "apiVersion": "v1",
@@ -293,9 +356,21 @@ def _status(text: str) -> None:
     things = []
     for number, target in enumerate(("apps", "odd", text)):
         thing = yaml.safe_load(APPS)
-        notes = {"krm-windows.dev/hold": text} if number == 0 else {f"closed-by.krm-windows.dev/{text}": text}
-        notes |= {"closed-by.krm-windows.dev/0": json.dumps({"policy": text, "since": text, "reason": text})}
-        thing["metadata"] |= {"name": target, "annotations": notes, "labels": {"team": text, text: "team"}}
+        notes = (
+            {"krm-windows.dev/hold": text}
+            if number == 0
+            else {f"closed-by.krm-windows.dev/{text}": text}
+        )
+        notes |= {
+            "closed-by.krm-windows.dev/0": json.dumps(
+                {"policy": text, "since": text, "reason": text}
+            )
+        }
+        thing["metadata"] |= {
+            "name": target,
+            "annotations": notes,
+            "labels": {"team": text, text: "team"},
+        }
         thing["spec"]["suspend"] = True
         things.append(thing)
     Path("objects.json").write_text("\n".join(map(json.dumps, things)))
@@ -392,7 +467,9 @@ def formats(command: str) -> list[tuple[tuple[str, ...], str]]:
     """Return the options by which a command is told a format, and the format, as its parser has them."""
     module = importlib.import_module("krm_windows.cli.main")
     parser = module._parser([command])
-    [commands] = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
+    [commands] = (
+        action for action in parser._actions if isinstance(action, argparse._SubParsersAction)
+    )
     found: list[tuple[tuple[str, ...], str]] = []
     for action in commands.choices[command]._actions:
         if action.dest in ("output", "format") and action.choices is not None:
@@ -413,7 +490,9 @@ Run = Callable[..., Ended]
 
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]) -> Run:
+def run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> Run:
     """Call a command in a directory of its own; what it prints is UTF-8."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
@@ -489,7 +568,9 @@ def function(config: str, about: object) -> None:
     """Call the function in both protocols; the stream is its own matter, what it says is not."""
     indented = "".join(f"  {line}" for line in config.splitlines(keepends=True))
     answer = call(
-        f"apiVersion: {V1}\nkind: ResourceList\nitems: []\nfunctionConfig:\n{indented}", "--strict", LOG_TO_STDERR="1"
+        f"apiVersion: {V1}\nkind: ResourceList\nitems: []\nfunctionConfig:\n{indented}",
+        "--strict",
+        LOG_TO_STDERR="1",
     )
     assert answer.code != ExitCode.FAILURE, (about, answer.err)
     assert not raw(answer.err), (about, raw(answer.err))
@@ -504,7 +585,11 @@ def test_the_function_in_both_protocols(name: str, run: Run) -> None:
     """On standard error a line for each result; the list on standard output is YAML that has the text itself."""
     assert run
     text = TEXTS[name]
-    for config in (written(policy(text)), written(wrong(text)), written({"kind": text, "apiVersion": text})):
+    for config in (
+        written(policy(text)),
+        written(wrong(text)),
+        written({"kind": text, "apiVersion": text}),
+    ):
         function(config, name)
     for stream in (f"a: [{text}", text, written({"apiVersion": V1, "kind": text, "items": text})):
         answer = call(stream)
@@ -522,7 +607,9 @@ def test_programs_get_the_text_itself(name: str, run: Run) -> None:
     log = json.loads(run("check", "policy.yaml", "-o", "sarif").out)
     message = log["runs"][0]["results"][0]["message"]["text"]
     assert text in (re.sub(r"\\([\[\]\\])", r"\1", message) if "\\](" in message else message)
-    indented = "".join(f"  {line}" for line in Path("policy.yaml").read_text().splitlines(keepends=True))
+    indented = "".join(
+        f"  {line}" for line in Path("policy.yaml").read_text().splitlines(keepends=True)
+    )
     answer = call(f"apiVersion: {V1}\nkind: ResourceList\nitems: []\nfunctionConfig:\n{indented}")
     [result] = yaml.safe_load(answer.out)["results"]
     assert result["field"]["currentValue"] == text
@@ -535,7 +622,9 @@ def test_the_words_of_other_programs(name: str, run: Run, monkeypatch: pytest.Mo
     Path("bin").mkdir()
     for tool in ("kustomize", "kubectl", "git"):
         fake = Path("bin", tool)
-        fake.write_text(f'#!/bin/sh\n[ "$1" = version ] && exit 0\ncat {Path("said").absolute()} >&2\nexit 1\n')
+        fake.write_text(
+            f'#!/bin/sh\n[ "$1" = version ] && exit 0\ncat {Path("said").absolute()} >&2\nexit 1\n'
+        )
         fake.chmod(0o755)
     monkeypatch.setenv("PATH", f"{Path('bin').absolute()}{os.pathsep}{os.environ['PATH']}")
     workplace(BUNDLES[name])
@@ -577,7 +666,9 @@ def test_a_traceback_is_harmless_too(tmp_path: Path) -> None:
 
 def test_a_long_text_is_cut_and_says_so(run: Run) -> None:
     """A name of a megabyte is no megabyte of log."""
-    Path("policy.yaml").write_text(written(replaced(policy("r"), ("spec", "timeZone"), "evil" + "x" * 1_000_000)))
+    Path("policy.yaml").write_text(
+        written(replaced(policy("r"), ("spec", "timeZone"), "evil" + "x" * 1_000_000))
+    )
     ended = run("explain", "policy.yaml")
     assert len(ended.err) < 5000
     assert re.search(r"… \(99\d,\d{3} of 1,000,\d{3} characters left out\) …", ended.err)

@@ -41,7 +41,9 @@ RECURRENCES = st.builds(
     hours=st.frozensets(st.integers(0, 23), min_size=1, max_size=3),
     weekdays=DAYS | st.just(frozenset(range(7))),
 )
-LENGTHS = st.timedeltas(min_value=MINUTE, max_value=timedelta(days=2)).map(lambda length: length // MINUTE * MINUTE)
+LENGTHS = st.timedeltas(min_value=MINUTE, max_value=timedelta(days=2)).map(
+    lambda length: length // MINUTE * MINUTE
+)
 RULES = st.builds(Rule, st.sampled_from(["a", "b"]), RECURRENCES, RECURRENCES | TIMES | LENGTHS)
 EARLY = st.sampled_from([timedelta(0), timedelta(minutes=30), timedelta(hours=3)])
 
@@ -62,9 +64,15 @@ def timetables(draw: st.DrawFn) -> tuple[Timetable, datetime]:
         policy="ns/p",
         time_zone=name,
         outside_windows=draw(st.sampled_from(["Closed", "Open"])),
-        windows=tuple(replace(rule, name=f"windows.{n}") for n, rule in enumerate(draw(st.lists(RULES, max_size=2)))),
+        windows=tuple(
+            replace(rule, name=f"windows.{n}")
+            for n, rule in enumerate(draw(st.lists(RULES, max_size=2)))
+        ),
         freezes=tuple(Rule("freezes.f", *moments) for moments in freezes),
-        overrides=tuple(Rule(f"overrides.{n}", *moments, state=state) for n, (moments, state) in enumerate(overrides)),
+        overrides=tuple(
+            Rule(f"overrides.{n}", *moments, state=state)
+            for n, (moments, state) in enumerate(overrides)
+        ),
     )
     return timetable, night
 
@@ -85,7 +93,11 @@ def _states(rule: Rule, first: datetime, count: int) -> Iterator[bool]:
 
 
 def _is(recurrence: Recurrence, minute: datetime) -> bool:
-    return minute.minute in recurrence.minutes and minute.hour in recurrence.hours and recurrence.matches(minute.date())
+    return (
+        minute.minute in recurrence.minutes
+        and minute.hour in recurrence.hours
+        and recurrence.matches(minute.date())
+    )
 
 
 def _relative_end(end: object, begins: datetime) -> datetime | None:
@@ -130,7 +142,9 @@ def test_a_timeline_is_a_partition(given_: tuple[Timetable, datetime], early: ti
 
 @settings(max_examples=50, deadline=None)
 @given(timetables(), EARLY, st.integers(0, 6 * 1440 - 1))
-def test_decision_and_timeline_agree(given_: tuple[Timetable, datetime], early: timedelta, minutes: int) -> None:
+def test_decision_and_timeline_agree(
+    given_: tuple[Timetable, datetime], early: timedelta, minutes: int
+) -> None:
     """Half open at every edge; and the decision's own edges are those of the segment it lies in."""
     timetable, night = given_
     timetable = replace(timetable, closes_early=early)
@@ -148,7 +162,9 @@ def test_decision_and_timeline_agree(given_: tuple[Timetable, datetime], early: 
 
 @settings(max_examples=50, deadline=None)
 @given(timetables(), EARLY, st.integers(0, 6 * 1440 - 1))
-def test_closing_early_is_looking_ahead(given_: tuple[Timetable, datetime], early: timedelta, minutes: int) -> None:
+def test_closing_early_is_looking_ahead(
+    given_: tuple[Timetable, datetime], early: timedelta, minutes: int
+) -> None:
     """Open if an override opens, or if all of the time ahead is open; as intervals are half open, its end included."""
     timetable, night = given_
     at = night - timedelta(days=3) + minutes * MINUTE
@@ -167,11 +183,16 @@ def test_timelines_can_be_cut_anywhere(given_: tuple[Timetable, datetime]) -> No
     start, until = _around(night)
     whole = [segment for segment in timeline(timetable, start, until) if segment.ends > night]
     edges = [(max(segment.begins, night), segment.ends, segment.open) for segment in whole]
-    assert edges == [(segment.begins, segment.ends, segment.open) for segment in timeline(timetable, night, until)]
+    assert edges == [
+        (segment.begins, segment.ends, segment.open)
+        for segment in timeline(timetable, night, until)
+    ]
 
 
 @given(NIGHTS, st.integers(-3000, 3000), st.integers(-3000, 3000))
-def test_moments_and_instants_are_adjoint(night: tuple[str, datetime], instant_at: int, wall_at: int) -> None:
+def test_moments_and_instants_are_adjoint(
+    night: tuple[str, datetime], instant_at: int, wall_at: int
+) -> None:
     """A moment has come exactly when the wall clock shows it or later."""
     name, change = night
     tz = zone(name)

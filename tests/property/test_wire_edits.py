@@ -15,7 +15,9 @@ contents = st.sampled_from(LOOKALIKES) | values
 def item(text: str) -> krm.KubeObject:
     """Read a drawn item; one that cannot be read, or whose keys are drawn twice by an alias, does not count."""
     data = text.encode()
-    obj = krm.KubeObject(data, 0, len(data), column=len(text) - len(text.lstrip(" ")) if "#" not in text[:20] else 0)
+    obj = krm.KubeObject(
+        data, 0, len(data), column=len(text) - len(text.lstrip(" ")) if "#" not in text[:20] else 0
+    )
     try:
         krm.value(obj.node)
     except krm.InputError:
@@ -31,7 +33,11 @@ def paths(value: krm.Value) -> list[tuple[str | int, ...]]:
         steps = list(enumerate(value))
     else:
         return []
-    return [path for step, inner in steps for path in [(step,), *((step, *rest) for rest in paths(inner))]]
+    return [
+        path
+        for step, inner in steps
+        for path in [(step,), *((step, *rest) for rest in paths(inner))]
+    ]
 
 
 def removed_lines(before: str, after: str) -> int:
@@ -43,7 +49,12 @@ def removed_lines(before: str, after: str) -> int:
 
 @settings(max_examples=60, deadline=None)
 @given(objects(), st.data(), contents, st.booleans())
-def test_an_edit_yields_the_value_asked_for(text: str, data: st.DataObject, content: krm.Value, crlf: bool) -> None:  # noqa: FBT001 - drawn
+def test_an_edit_yields_the_value_asked_for(
+    text: str,
+    data: st.DataObject,
+    content: krm.Value,
+    crlf: bool,  # noqa: FBT001 - drawn
+) -> None:
     """At the path, and everything else is what it was; a second time changes nothing."""
     obj = item(text.replace("\n", "\r\n") if crlf else text)
     path = data.draw(st.sampled_from(paths(krm.value(obj.node))))
@@ -102,14 +113,20 @@ def test_an_annotation_only_adds_lines(text: str) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(objects(anchored=False), st.data())
-def test_a_scalar_in_place_of_a_scalar_changes_its_lines_only(text: str, data: st.DataObject) -> None:
+def test_a_scalar_in_place_of_a_scalar_changes_its_lines_only(
+    text: str, data: st.DataObject
+) -> None:
     """Comments and everything else stay, whatever the style of the scalar was."""
     obj = item(text)
-    scalars = [path for path in paths(krm.value(obj.node)) if not isinstance(obj.get(*path), dict | list)]
+    scalars = [
+        path for path in paths(krm.value(obj.node)) if not isinstance(obj.get(*path), dict | list)
+    ]
     assume(scalars)
     path = data.draw(st.sampled_from(scalars))
     obj.set("changed", *path)
     comments = [line.strip() for line in text.splitlines() if line.strip().startswith("#")]
-    found = [line.strip() for line in obj.span.decode().splitlines() if line.strip().startswith("#")]
+    found = [
+        line.strip() for line in obj.span.decode().splitlines() if line.strip().startswith("#")
+    ]
     assert len(comments) - len(found) <= 5
     assert removed_lines(text, obj.span.decode()) <= 6

@@ -6,9 +6,57 @@ from hypothesis import strategies as st
 
 # Texts that YAML 1.1, YAML 1.2, Go and Python do not agree about.
 LOOKALIKES = [
-    *("1e3", "0o17", "12e03", "22:00", "on", "y", "=", "<<", "~", "012", ".5", "2024-01-01", "0x1F", "1_000"),
-    *("190:20:30", "null", "Null", "NO", "True", ".inf", "-.INF", ".nan", "1.0", "+1", "-0", "0b11", "1e+3", "6.", "n"),
-    *("99999999999999999999999", "", " ", "-", "?", ":", "- a", "a: b", "a #b", "#", "&a", "*a", "!a", "|", ">", "%a"),
+    *(
+        "1e3",
+        "0o17",
+        "12e03",
+        "22:00",
+        "on",
+        "y",
+        "=",
+        "<<",
+        "~",
+        "012",
+        ".5",
+        "2024-01-01",
+        "0x1F",
+        "1_000",
+    ),
+    *(
+        "190:20:30",
+        "null",
+        "Null",
+        "NO",
+        "True",
+        ".inf",
+        "-.INF",
+        ".nan",
+        "1.0",
+        "+1",
+        "-0",
+        "0b11",
+        "1e+3",
+        "6.",
+        "n",
+    ),
+    *(
+        "99999999999999999999999",
+        "",
+        " ",
+        "-",
+        "?",
+        ":",
+        "- a",
+        "a: b",
+        "a #b",
+        "#",
+        "&a",
+        "*a",
+        "!a",
+        "|",
+        ">",
+        "%a",
+    ),
     *(
         "@a",
         "`a",
@@ -71,7 +119,17 @@ PLAIN = [
     "a{b",
 ]
 # Lines at column 0 that a quoted scalar or a flow collection may carry over a break, and that look like structure.
-MISLEADING = ["- a", "- kind: X", "items:", "functionConfig: x", "# no comment", "kind: Y", "", "  - b", "results:"]
+MISLEADING = [
+    "- a",
+    "- kind: X",
+    "items:",
+    "functionConfig: x",
+    "# no comment",
+    "kind: Y",
+    "",
+    "  - b",
+    "results:",
+]
 COMMENTS = ["#", "# plain", "# it's \"open", "# - a: [", "# {", "# key: 'x"]
 
 
@@ -99,7 +157,11 @@ class Page:
         """Draw lines between entries, mostly none."""
         if not self.chance(6):
             return []
-        return self.draw(st.lists(st.sampled_from([" " * column + c for c in [*COMMENTS, ""]]), min_size=1, max_size=3))
+        return self.draw(
+            st.lists(
+                st.sampled_from([" " * column + c for c in [*COMMENTS, ""]]), min_size=1, max_size=3
+            )
+        )
 
     def properties(self) -> str:
         """Draw a tag or an anchor, mostly none."""
@@ -116,18 +178,33 @@ class Page:
         if kind < 4:
             return [self.properties() + self.pick(PLAIN) + self.comment()]
         if kind < 7:
-            return [self.pick(['"x: y"', "'it''s'", '""', '"\\" # no"', "'# no'", '"- \\\\"']) + self.comment()]
+            return [
+                self.pick(['"x: y"', "'it''s'", '""', '"\\" # no"', "'# no'", '"- \\\\"'])
+                + self.comment()
+            ]
         quote = self.pick(['"', "'"])
         if kind < 9 and self.chance(3):
             middle = self.draw(st.lists(st.sampled_from(MISLEADING), min_size=1, max_size=3))
-            return [f"{quote}open", *middle, f"{self.pick(['', '  ', '    '])}end{quote}" + self.comment()]
+            return [
+                f"{quote}open",
+                *middle,
+                f"{self.pick(['', '  ', '    '])}end{quote}" + self.comment(),
+            ]
         return [self.flow()]
 
     def flow(self) -> str:
         """Draw a flow collection, on one line or over several."""
         brk = "\n" if self.chance(4) else " "
         form = self.pick(
-            ["[]", "{}", "[a, b]", "[\"a\", 'b']", "{a: b,~c: [d,~'e']}", "[a,~b~]", '{a: "x",~b: {c: d}}']
+            [
+                "[]",
+                "{}",
+                "[a, b]",
+                "[\"a\", 'b']",
+                "{a: b,~c: [d,~'e']}",
+                "[a,~b~]",
+                '{a: "x",~b: {c: d}}',
+            ]
         )
         return form.replace("~", brk)
 
@@ -136,7 +213,10 @@ class Page:
         style, chomp = self.pick(["|", ">"]), self.pick(["", "-", "+"])
         content = self.draw(
             st.lists(
-                st.sampled_from(["a", "- a", '"open', "# text", "", "  deeper", "kind: Z", "[", "'x: "]), max_size=4
+                st.sampled_from(
+                    ["a", "- a", '"open', "# text", "", "  deeper", "kind: Z", "[", "'x: "]
+                ),
+                max_size=4,
             )
         )
         first = next((line for line in content if line), "")
@@ -168,7 +248,9 @@ class Page:
 
     def mapping(self, column: int, depth: int, keys: list[str] | None = None) -> list[str]:
         """Draw a block mapping."""
-        names = keys or self.draw(st.lists(st.sampled_from(KEYS), min_size=1, max_size=4, unique=True))
+        names = keys or self.draw(
+            st.lists(st.sampled_from(KEYS), min_size=1, max_size=4, unique=True)
+        )
         lines = []
         for name in names:
             lines += self.trivia(column)
@@ -223,13 +305,24 @@ def resource_lists(draw: st.DrawFn) -> bytes:
         f"items:{page.comment()}\n{items}",
         *draw(
             st.sampled_from(
-                [[], ["functionConfig:\n  kind: C\n"], ["unknown: 'x\n\n- y'\n"], ["results:\n- message: m\n"]]
+                [
+                    [],
+                    ["functionConfig:\n  kind: C\n"],
+                    ["unknown: 'x\n\n- y'\n"],
+                    ["results:\n- message: m\n"],
+                ]
             )
         ),
     ]
     order = draw(st.permutations(range(len(fields))))
-    text = "".join("".join(f"{line}\n" for line in page.trivia(0)) + fields[index] for index in order)
-    text = draw(st.sampled_from(["", "", "---\n", "# top\n---\n"])) + text + draw(st.sampled_from(["", "", "...\n"]))
+    text = "".join(
+        "".join(f"{line}\n" for line in page.trivia(0)) + fields[index] for index in order
+    )
+    text = (
+        draw(st.sampled_from(["", "", "---\n", "# top\n---\n"]))
+        + text
+        + draw(st.sampled_from(["", "", "...\n"]))
+    )
     if draw(st.booleans()):
         text = text.replace("\n", "\r\n")
     return draw(st.sampled_from([b"", b"", b"\xef\xbb\xbf"])) + text.encode()
@@ -245,7 +338,9 @@ values = st.recursive(
     lambda inner: (
         st.lists(inner, max_size=4)
         | st.dictionaries(
-            st.sampled_from(LOOKALIKES + KEYS) | st.text(st.characters(codec="utf-8"), max_size=30), inner, max_size=4
+            st.sampled_from(LOOKALIKES + KEYS) | st.text(st.characters(codec="utf-8"), max_size=30),
+            inner,
+            max_size=4,
         )
     ),
     max_leaves=12,

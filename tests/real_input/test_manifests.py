@@ -50,13 +50,25 @@ def documents(path: Path) -> list[str]:
 def item(document: str) -> str:
     """Return a document as an item of a sequence, every line as it was but for its indentation."""
     lines = document.rstrip("\n").split("\n")
-    return "- " + "\n".join(f"  {line}" if line else line for line in lines).removeprefix("  ") + "\n"
+    return (
+        "- " + "\n".join(f"  {line}" if line else line for line in lines).removeprefix("  ") + "\n"
+    )
 
 
-def run(*command: str | Path, stdin: str = "", folder: Path | None = None, **environment: str) -> str:
+def run(
+    *command: str | Path, stdin: str = "", folder: Path | None = None, **environment: str
+) -> str:
     """Run a program that must succeed, and return what it printed."""
     everything = {**os.environ, **environment}
-    done = subprocess.run(command, input=stdin, cwd=folder, env=everything, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command,
+        input=stdin,
+        cwd=folder,
+        env=everything,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -75,7 +87,9 @@ def test_T01_every_byte_of_every_item(manifests: dict[str, list[Path]], module: 
 
 def test_T03_plain_equals_sign_of_a_real_crd(manifests: dict[str, list[Path]]) -> None:
     """The manifests hold the plain `=` that crashes a YAML 1.1 loader, so that passing them proves something."""
-    texts = [path.read_text() for path in manifests["github.com/prometheus-operator/prometheus-operator"]]
+    texts = [
+        path.read_text() for path in manifests["github.com/prometheus-operator/prometheus-operator"]
+    ]
     assert any(re.search(r"^ *- =$", text, re.MULTILINE) for text in texts)
 
 
@@ -83,13 +97,16 @@ def test_T03_plain_equals_sign_of_a_real_crd(manifests: dict[str, list[Path]]) -
 def everything(manifests: dict[str, list[Path]]) -> dict[str, str]:
     """Every manifest of every module under a name of its own."""
     found = {
-        f"{number:02}-{path.name}": path for number, path in enumerate(path for m in manifests.values() for path in m)
+        f"{number:02}-{path.name}": path
+        for number, path in enumerate(path for m in manifests.values() for path in m)
     }
     texts = {name: "---\n".join(documents(path)) for name, path in found.items()}
     return {name: text for name, text in texts.items() if text}
 
 
-def test_T09_through_kustomize(everything: dict[str, str], tool: Callable[[str], Path], tmp_path: Path) -> None:
+def test_T09_through_kustomize(
+    everything: dict[str, str], tool: Callable[[str], Path], tmp_path: Path
+) -> None:
     """Fifty CRDs and more, 1.5 MB and more, built by kustomize with and without the function: no other line differs."""
     for name, text in everything.items():
         (tmp_path / name).write_text(text)
@@ -108,10 +125,15 @@ def test_T09_through_kustomize(everything: dict[str, str], tool: Callable[[str],
     assert windowed.count("kind: CronJob") > 1
 
 
-def test_T01_files_in_a_kpt_package(everything: dict[str, str], tool: Callable[[str], Path], tmp_path: Path) -> None:
+def test_T01_files_in_a_kpt_package(
+    everything: dict[str, str], tool: Callable[[str], Path], tmp_path: Path
+) -> None:
     """Under kpt every file is what a function that only echoes leaves of it."""
     results = []
-    for name, pipeline in {"cat": "cat", "ours": f"{FUNCTION}\n    configPath: policy.yaml"}.items():
+    for name, pipeline in {
+        "cat": "cat",
+        "ours": f"{FUNCTION}\n    configPath: policy.yaml",
+    }.items():
         folder = tmp_path / name
         folder.mkdir()
         for file, text in everything.items():

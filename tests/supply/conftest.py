@@ -44,5 +44,10 @@ def untidy(tracked: list[str], tmp_path_factory: pytest.TempPathFactory) -> Rele
         stray = sources / path
         stray.parent.mkdir(parents=True, exist_ok=True)
         stray.write_text("stray")
-    environment = {"TZ": "Asia/Kathmandu", "LC_ALL": "C.UTF-8", "PYTHONHASHSEED": "2", "HOME": str(sources.parent)}
+    environment = {
+        "TZ": "Asia/Kathmandu",
+        "LC_ALL": "C.UTF-8",
+        "PYTHONHASHSEED": "2",
+        "HOME": str(sources.parent),
+    }
     return release(sources, environment, umask=0o077)

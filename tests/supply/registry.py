@@ -25,7 +25,9 @@ def running(program: Path, folder: Path, port: int) -> Iterator[str]:
     """Run a registry, and yield its host and port."""
     (folder / "registry.yml").write_text(CONFIG.format(folder=folder / "blobs", port=port))
     with (folder / "registry.log").open("w") as log:
-        process = subprocess.Popen([program, "serve", folder / "registry.yml"], stdout=log, stderr=log)
+        process = subprocess.Popen(
+            [program, "serve", folder / "registry.yml"], stdout=log, stderr=log
+        )
         try:
             _await(f"http://127.0.0.1:{port}/v2/")
             yield f"127.0.0.1:{port}"
@@ -45,7 +47,9 @@ def _await(address: str) -> None:
             return
 
 
-def push(registry: str, repository: str, tag: str, platforms: tuple[str, ...], note: str = "") -> str:
+def push(
+    registry: str, repository: str, tag: str, platforms: tuple[str, ...], note: str = ""
+) -> str:
     """Put an index for some platforms under a tag, and return its digest."""
     entries = []
     for platform in platforms:
@@ -63,7 +67,9 @@ def push(registry: str, repository: str, tag: str, platforms: tuple[str, ...], n
     return digest(index)
 
 
-def push_manifest(registry: str, repository: str, config: bytes, tag: str = "") -> dict[str, object]:
+def push_manifest(
+    registry: str, repository: str, config: bytes, tag: str = ""
+) -> dict[str, object]:
     """Put a manifest for one platform under a tag, or else under its digest; return how an index names it."""
     start = _send("POST", f"http://{registry}/v2/{repository}/blobs/uploads/", b"", "")
     _send("PUT", f"{start}&digest={digest(config)}", config, "application/octet-stream")

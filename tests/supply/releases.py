@@ -31,11 +31,24 @@ def copy(paths: Iterable[str], sources: Path, mode: int) -> None:
         os.utime(target, (number * 86400, number * 86400))
 
 
-def build(sources: Path, output: Path, *options: str, surroundings: Mapping[str, str], umask: int = 0o022) -> None:
+def build(
+    sources: Path, output: Path, *options: str, surroundings: Mapping[str, str], umask: int = 0o022
+) -> None:
     """Run the build backend."""
-    command = [sys.executable, "-m", "build", "--no-isolation", *options, "--outdir", output, sources]
+    command = [
+        sys.executable,
+        "-m",
+        "build",
+        "--no-isolation",
+        *options,
+        "--outdir",
+        output,
+        sources,
+    ]
     environment = {**os.environ, "SOURCE_DATE_EPOCH": EPOCH, **surroundings}
-    done = subprocess.run(command, env=environment, umask=umask, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, env=environment, umask=umask, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -40,7 +40,13 @@ IMAGES = re.compile(
 # Our image under a name that another machine than this one answers for.
 OURS = re.compile(r"(?!localhost/|/)[\w.:/-]*krm-?windows")
 ACTIONS = re.compile(r"(?:actions|github)/[\w./-]+@[0-9a-f]{40}")
-OWNERS = ("docker.io/library/", "ghcr.io/fluxcd/", "ghcr.io/stefanprodan/", "quay.io/prometheus/", "registry.k8s.io/")
+OWNERS = (
+    "docker.io/library/",
+    "ghcr.io/fluxcd/",
+    "ghcr.io/stefanprodan/",
+    "quay.io/prometheus/",
+    "registry.k8s.io/",
+)
 # Tests show what people have written elsewhere, and compare texts; what users read is everywhere else.
 SHOWN_ELSEWHERE = (
     "tests/fixtures/",
@@ -50,7 +56,15 @@ SHOWN_ELSEWHERE = (
     "tests/supply/",
 )
 LOCAL = re.compile(r"\.{0,2}(?:/.*)?|\.\[[\w,-]+\]")
-OPTIONS_WITH_VALUE = {"-r", "--requirement", "-c", "--constraint", "--target", "--python", "--only-binary"}
+OPTIONS_WITH_VALUE = {
+    "-r",
+    "--requirement",
+    "-c",
+    "--constraint",
+    "--target",
+    "--python",
+    "--only-binary",
+}
 
 
 def read(path: str) -> str:
@@ -61,14 +75,20 @@ def read(path: str) -> str:
 @pytest.fixture(scope="session")
 def texts(tracked: list[str]) -> dict[str, str]:
     """Everything that users or machines read as a hint, by path."""
-    return {path: read(path) for path in tracked if not path.startswith(SHOWN_ELSEWHERE) and not path.endswith(".sum")}
+    return {
+        path: read(path)
+        for path in tracked
+        if not path.startswith(SHOWN_ELSEWHERE) and not path.endswith(".sum")
+    }
 
 
 @pytest.fixture(scope="session")
 def known() -> set[str]:
     """The packages of others that are used here, each pinned."""
     lines = (ROOT / "constraints.txt").read_text().splitlines()
-    lines += re.findall(r"^[\w.-]+==[^ ]+", (ROOT / "requirements/tools.txt").read_text(), re.MULTILINE)
+    lines += re.findall(
+        r"^[\w.-]+==[^ ]+", (ROOT / "requirements/tools.txt").read_text(), re.MULTILINE
+    )
     return {canonicalize_name(line.partition("==")[0]) for line in lines if "==" in line}
 
 
@@ -87,7 +107,9 @@ def foreign(text: str, known: set[str]) -> Iterator[str]:
         if not match[0].startswith(OWNERS):
             yield match[0]
     for match in USES.finditer(text):
-        if not ACTIONS.fullmatch(match["action"]) or not re.search(r"# v\d+\.\d+\.\d+", match["comment"]):
+        if not ACTIONS.fullmatch(match["action"]) or not re.search(
+            r"# v\d+\.\d+\.\d+", match["comment"]
+        ):
             yield match[0].strip()
 
 
@@ -96,7 +118,9 @@ def is_allowed(tool: str, verb: str, rest: str, known: set[str]) -> bool:
     if tool in {"apt", "apt-get"}:
         return "krm" not in rest  # Debian's packages are signed by Debian
     if tool == "go":
-        return verb in {"run", "get"} or "krm-windows" not in rest  # a module's name is where it lies
+        return (
+            verb in {"run", "get"} or "krm-windows" not in rest
+        )  # a module's name is where it lies
     if tool not in {"pip", "pip3"}:
         return False
     return all(is_known(word, known) for word in operands(rest))
@@ -185,7 +209,9 @@ def test_a_hint_that_cannot_be_is_left_alone(hint: str, known: set[str]) -> None
 
 
 @pytest.mark.parametrize(
-    ("extra", "needs"), [("holidays", holidays.NEEDS), ("ics", import_ics.NEEDS)], ids=["holidays", "ics"]
+    ("extra", "needs"),
+    [("holidays", holidays.NEEDS), ("ics", import_ics.NEEDS)],
+    ids=["holidays", "ics"],
 )
 def test_a_message_names_what_the_extra_names(extra: str, needs: str) -> None:
     """The two lists are one."""
@@ -201,11 +227,15 @@ def test_a_message_names_what_the_extra_names(extra: str, needs: str) -> None:
     ],
     ids=["holidays", "import-ics"],
 )
-def test_a_command_without_its_packages_says_so(command: list[str], package: str, needs: str, tmp_path: Path) -> None:
+def test_a_command_without_its_packages_says_so(
+    command: list[str], package: str, needs: str, tmp_path: Path
+) -> None:
     """As where only the wheel was installed: one line, exit code 1, and the packages by their own names."""
     hide = f"import sys; sys.modules['{package}'] = None; from krm_windows.cli import main; sys.exit(main())"
     start = [sys.executable, "-c", hide, *command]
-    done = subprocess.run(start, cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        start, cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.endswith(f"{needs}\n")
     assert done.stderr.count("\n") == 1

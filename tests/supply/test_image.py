@@ -39,7 +39,15 @@ def labels(podman: Path, image: str) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def bom(podman: Path, image: str, labels: dict[str, str]) -> str:
     """The bill of materials, from where the label says that it lies."""
-    command = [podman, "run", "--rm", "--network=none", "--entrypoint=/bin/cat", image, labels[LABEL]]
+    command = [
+        podman,
+        "run",
+        "--rm",
+        "--network=none",
+        "--entrypoint=/bin/cat",
+        image,
+        labels[LABEL],
+    ]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
@@ -64,7 +72,9 @@ def test_built_again_from_nothing_it_is_the_same_image(podman: Path, image: str)
     build = ["env", f"IMAGE_TAG={again}", "bash", ROOT / ".ci/image", "--no-cache"]
     subprocess.run(build, capture_output=True, check=True)
     try:
-        assert inspect(podman, again, "{{.RootFS.Layers}}") == inspect(podman, image, "{{.RootFS.Layers}}")
+        assert inspect(podman, again, "{{.RootFS.Layers}}") == inspect(
+            podman, image, "{{.RootFS.Layers}}"
+        )
         assert inspect(podman, again, "{{.Id}}") == inspect(podman, image, "{{.Id}}")
     finally:
         subprocess.run([podman, "untag", again, again], capture_output=True, check=False)
@@ -100,8 +110,16 @@ def test_its_bill_of_materials_lists_all_that_is_in_it(
         by_kind.setdefault(kind, {})[component["name"]] = component["version"]
     python = {name: version for name, (version, _) in installed.items() if name != sbom.OWN}
     assert by_kind["pkg:pypi"] == python
-    show = ["--entrypoint=/usr/bin/dpkg-query", image, "--show", "--showformat", "${Package} ${Version}\\n"]
-    listed = subprocess.run([podman, "run", "--rm", *show], capture_output=True, text=True, check=True).stdout
+    show = [
+        "--entrypoint=/usr/bin/dpkg-query",
+        image,
+        "--show",
+        "--showformat",
+        "${Package} ${Version}\\n",
+    ]
+    listed = subprocess.run(
+        [podman, "run", "--rm", *show], capture_output=True, text=True, check=True
+    ).stdout
     assert by_kind["pkg:deb"] == dict(line.split(" ") for line in listed.splitlines())
     assert set(by_kind) == {"pkg:deb", "pkg:generic", "pkg:pypi"}
     assert set(by_kind["pkg:generic"]) == {"python"}
@@ -133,12 +151,18 @@ def commands() -> Iterator[str]:
 
 def test_nothing_is_fetched_without_a_hash() -> None:
     """Every command that could reach an index demands hashes and wheels, or has no index."""
-    fetching = [command for command in commands() if re.search(r"\bpip\b.*\b(install|wheel|download)\b", command)]
+    fetching = [
+        command
+        for command in commands()
+        if re.search(r"\bpip\b.*\b(install|wheel|download)\b", command)
+    ]
     assert len(fetching) == 4
     for command in fetching:
         hashed = {"--require-hashes", "--no-deps", "--only-binary"} <= set(command.split())
         assert hashed or {"--no-index", "--no-deps"} <= set(command.split()), command
-    assert not [command for command in commands() if re.search(r"\b(curl|wget|apt|apt-get|git)\b", command)]
+    assert not [
+        command for command in commands() if re.search(r"\b(curl|wget|apt|apt-get|git)\b", command)
+    ]
 
 
 def test_a_bill_of_materials_is_the_same_every_time(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -81,7 +81,9 @@ def test_digests_are_written_wherever_images_are_named(
     assert f"\nARG BASE={base}@{digests[base]}\n" in (project / "Dockerfile").read_text()
     defaults = runpy.run_path(str(project / "krm_windows/policy/images.py"))["DEFAULTS"]
     assert {image.tag: image.digest for image in defaults.values()}.items() <= digests.items()
-    assert {image.reference for image in defaults.values()} == {f"{tag}@{digest}" for tag, digest in digests.items()}
+    assert {image.reference for image in defaults.values()} == {
+        f"{tag}@{digest}" for tag, digest in digests.items()
+    }
     monkeypatch.setattr(pins, "ROOT", project)
     monkeypatch.setattr(pins, "DEFAULTS", defaults)
     found = tomllib.loads((project / "versions.toml").read_text())
@@ -91,7 +93,10 @@ def test_digests_are_written_wherever_images_are_named(
 
 
 def test_a_second_time_nothing_changes(
-    registry: str, project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    registry: str,
+    project: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Until a tag is moved: then `--check` says so and writes nothing, and the command writes it."""
     published(registry, project)
@@ -111,20 +116,28 @@ def test_a_second_time_nothing_changes(
 
 
 def test_one_that_cannot_be_looked_up_stays(
-    registry: str, project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    registry: str,
+    project: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     """The others are written, the exit code is 1, and the message says which and why."""
     digests = published(registry, project)
     absent = next(iter(digests))
     write(project / "versions.toml", f'"{absent}" =', f'"{absent}-absent" =')
     assert renew(project, monkeypatch) == 1
-    assert named(project) == {f"{absent}-absent": "", **{tag: digests[tag] for tag in digests if tag != absent}}
+    assert named(project) == {
+        f"{absent}-absent": "",
+        **{tag: digests[tag] for tag in digests if tag != absent},
+    }
     assert capsys.readouterr().err == f"{absent}-absent: {registry} answers 404\n"
 
 
 def test_an_image_for_one_platform_is_refused(registry: str) -> None:
     """Its digest would not run on the other; an index that lacks a platform is no better."""
-    config = json.dumps({"architecture": "amd64", "os": "linux", "rootfs": {"type": "layers", "diff_ids": []}})
+    config = json.dumps(
+        {"architecture": "amd64", "os": "linux", "rootfs": {"type": "layers", "diff_ids": []}}
+    )
     lab.push_manifest(registry, "one", config.encode(), "1.0")
     lab.push(registry, "some", "1.0", ("linux/amd64", "windows/amd64"))
     with pytest.raises(images.LookupFailedError, match=r"for one platform only|answers 404"):
@@ -145,7 +158,11 @@ CONTENT = json.dumps(
         "schemaVersion": 2,
         "mediaType": lab.INDEX,
         "manifests": [
-            {"platform": {"os": "linux", "architecture": architecture}, "digest": lab.digest(b""), "size": 0}
+            {
+                "platform": {"os": "linux", "architecture": architecture},
+                "digest": lab.digest(b""),
+                "size": 0,
+            }
             for architecture in ("amd64", "arm64")
         ],
     }
@@ -178,9 +195,13 @@ def answers(port: int) -> Iterator[dict[str, Callable[[str], Reply]]]:
     server.server_close()
 
 
-def test_a_token_is_fetched_where_the_registry_says(port: int, answers: dict[str, Callable[[str], Reply]]) -> None:
+def test_a_token_is_fetched_where_the_registry_says(
+    port: int, answers: dict[str, Callable[[str], Reply]]
+) -> None:
     """As Docker Hub and GitHub want it, of everybody."""
-    challenge = f'Bearer realm="http://127.0.0.1:{port}/token",service="here",scope="repository:some:pull"'
+    challenge = (
+        f'Bearer realm="http://127.0.0.1:{port}/token",service="here",scope="repository:some:pull"'
+    )
 
     def manifest(authorization: str) -> Reply:
         if authorization != "Bearer let-me-in":
@@ -188,22 +209,35 @@ def test_a_token_is_fetched_where_the_registry_says(port: int, answers: dict[str
         return 200, {"Content-Type": lab.INDEX}, CONTENT
 
     answers["/v2/some/manifests/1.0"] = manifest
-    answers["/token?service=here&scope=repository%3Asome%3Apull"] = lambda _: (200, {}, b'{"token": "let-me-in"}')
+    answers["/token?service=here&scope=repository%3Asome%3Apull"] = lambda _: (
+        200,
+        {},
+        b'{"token": "let-me-in"}',
+    )
     assert images.digest(f"127.0.0.1:{port}/some:1.0") == lab.digest(CONTENT)
 
 
 @pytest.mark.parametrize(
     ("reply", "said"),
     [
-        ((200, {"Docker-Content-Digest": lab.digest(b"other")}, CONTENT), "the registry says sha256:"),
+        (
+            (200, {"Docker-Content-Digest": lab.digest(b"other")}, CONTENT),
+            "the registry says sha256:",
+        ),
         ((200, {}, CONTENT + b" " * images.BYTES), "sends more than"),
-        ((401, {"WWW-Authenticate": 'Bearer realm="http://elsewhere.example/token"'}, b""), "is not https"),
+        (
+            (401, {"WWW-Authenticate": 'Bearer realm="http://elsewhere.example/token"'}, b""),
+            "is not https",
+        ),
         ((401, {"WWW-Authenticate": 'Bearer realm="file:///etc/passwd"'}, b""), "is not https"),
         ((401, {}, b""), "is not https"),
         ((500, {}, b""), "answers 500"),
         ((200, {}, b"<html>"), "is no manifest"),
         ((200, {}, b"[]"), "is no manifest"),
-        ((200, {}, json.dumps({"mediaType": lab.INDEX, "manifests": [{}]}).encode()), "is no manifest"),
+        (
+            (200, {}, json.dumps({"mediaType": lab.INDEX, "manifests": [{}]}).encode()),
+            "is no manifest",
+        ),
     ],
 )
 def test_an_odd_answer_is_no_digest(

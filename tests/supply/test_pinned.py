@@ -42,21 +42,47 @@ def edited(path: Path, edit: Callable[[str], str]) -> None:
     ("name", "edit", "said"),
     [
         ("image", lambda text: text.replace("pydantic==2", "pydantic==1", 1), "in constraints.txt"),
-        ("image", lambda text: text.replace("pydantic==", "pydantic>=", 1), "is not pinned to one version"),
+        (
+            "image",
+            lambda text: text.replace("pydantic==", "pydantic>=", 1),
+            "is not pinned to one version",
+        ),
         ("image", lambda text: text.replace("tzdata==2026", "tzdata==2024", 1), "wants tzdata"),
-        ("image", lambda text: text + f"krm-windows==0.1.0 --hash=sha256:{HASH}\n", "which nothing needs"),
+        (
+            "image",
+            lambda text: text + f"krm-windows==0.1.0 --hash=sha256:{HASH}\n",
+            "which nothing needs",
+        ),
         ("image", lambda text: text[: text.rindex("tzdata==")], "lacks tzdata"),
         ("image", lambda text: text + "six==1.17.0\n", "has no hashes"),
         ("image", lambda text: text + f"six==1.17.0 --hash=md5:{HASH[:32]}\n", "has no hashes"),
-        ("image", lambda text: "--index-url https://index.example/simple\n" + text, "requirements/image.txt: "),
-        ("image", lambda text: "--extra-index-url https://index.example/simple\n" + text, "requirements/image.txt: "),
+        (
+            "image",
+            lambda text: "--index-url https://index.example/simple\n" + text,
+            "requirements/image.txt: ",
+        ),
+        (
+            "image",
+            lambda text: "--extra-index-url https://index.example/simple\n" + text,
+            "requirements/image.txt: ",
+        ),
         ("image", lambda text: "--trusted-host index.example\n" + text, "requirements/image.txt: "),
-        ("build", lambda text: text.replace("hatchling==", "hatchling==9.", 1), "in constraints.txt"),
-        ("build", lambda text: text[: text.rindex("trove-classifiers==")], "lacks trove-classifiers"),
+        (
+            "build",
+            lambda text: text.replace("hatchling==", "hatchling==9.", 1),
+            "in constraints.txt",
+        ),
+        (
+            "build",
+            lambda text: text[: text.rindex("trove-classifiers==")],
+            "lacks trove-classifiers",
+        ),
         ("tools", lambda text: text.replace("pip-audit==", "pip-audit==9.", 1), "wants pip-audit"),
     ],
 )
-def test_what_is_not_pinned_is_found(name: str, edit: Callable[[str], str], said: str, copied: Path) -> None:
+def test_what_is_not_pinned_is_found(
+    name: str, edit: Callable[[str], str], said: str, copied: Path
+) -> None:
     """A version, a range, an option, a package too many or too few, no hash or a weak one."""
     edited(copied / f"requirements/{name}.txt", edit)
     assert any(said in problem for problem in requirements.problems())
@@ -90,7 +116,9 @@ def test_a_licence_is_on_the_list_or_refused(expression: str, is_allowed: bool) 
     assert packages.is_allowed(expression, packages.PERMISSIVE) is is_allowed
 
 
-@pytest.mark.parametrize("text", ["", "License: see file\n", "Classifier: License :: Other/Proprietary License\n"])
+@pytest.mark.parametrize(
+    "text", ["", "License: see file\n", "Classifier: License :: Other/Proprietary License\n"]
+)
 def test_an_unknown_licence_is_not_guessed(text: str, tmp_path: Path) -> None:
     """What a package does not say has to be looked up by somebody."""
     folder = tmp_path / "some-1.0.dist-info"

@@ -37,7 +37,9 @@ def test_other_sources_are_other_bytes(tidy: Release, tmp_path: Path) -> None:
     assert (tmp_path / "built" / tidy.wheel.name).read_bytes() != tidy.wheel.read_bytes()
 
 
-def test_the_source_archive_has_what_git_has_and_nothing_else(untidy: Release, tracked: list[str]) -> None:
+def test_the_source_archive_has_what_git_has_and_nothing_else(
+    untidy: Release, tracked: list[str]
+) -> None:
     """Built where strays lie about: our package, the function's description, and a few named files."""
     shipped = {path for path in tracked if path.startswith(("krm_windows/", "function-config/"))}
     assert set(members(untidy.sdist)) == shipped | TOP_LEVEL | MADE
@@ -46,7 +48,15 @@ def test_the_source_archive_has_what_git_has_and_nothing_else(untidy: Release, t
 def test_files_in_the_source_archive_are_plain_and_nobodys(untidy: Release) -> None:
     """No links, no devices, no names or numbers of who built it, no odd modes."""
     for path, member in members(untidy.sdist).items():
-        found = (member.isfile(), member.mode, member.uid, member.gid, member.uname, member.gname, member.mtime)
+        found = (
+            member.isfile(),
+            member.mode,
+            member.uid,
+            member.gid,
+            member.uname,
+            member.gname,
+            member.mtime,
+        )
         assert found == (True, 0o644, 0, 0, "", "", int(EPOCH)), path
 
 
@@ -66,11 +76,24 @@ def test_the_source_archive_builds_the_same_wheel(tidy: Release, tmp_path: Path)
 def test_the_wheel_works_alone(untidy: Release, tmp_path: Path) -> None:
     """Installed without anything of the work tree, it renders and shows a page."""
     site = tmp_path / "site"
-    install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", "--target", site]
+    install = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--no-index",
+        "--no-deps",
+        "--target",
+        site,
+    ]
     subprocess.run([*install, untidy.wheel], check=True)
     policy = untidy.sources / "examples/no-deploy-friday/no-deploy-friday.yaml"
     code = "import sys, krm_windows.cli as cli; print(cli.__file__); sys.exit(cli.main())"
-    for arguments, wanted in ((["calendar", "-o", "html"], "<!doctype html>"), (["explain"], "Europe/Berlin")):
+    for arguments, wanted in (
+        (["calendar", "-o", "html"], "<!doctype html>"),
+        (["explain"], "Europe/Berlin"),
+    ):
         command = [sys.executable, "-c", code, arguments[0], policy, *arguments[1:]]
         done = subprocess.run(
             command,
@@ -98,7 +121,9 @@ def test_a_release_is_made_from_the_commit(tmp_path: Path) -> None:
     assert [path.rpartition(".")[2] for path in names] == ["SHA256SUMS", "json", "whl", "gz"]
     for name in names:
         assert (first / name).read_bytes() == (second / name).read_bytes(), name
-    subprocess.run(["sha256sum", "--check", "--quiet", "--strict", "SHA256SUMS"], cwd=first, check=True)
+    subprocess.run(
+        ["sha256sum", "--check", "--quiet", "--strict", "SHA256SUMS"], cwd=first, check=True
+    )
     [bom] = first.glob("*.cdx.json")
     assert json.loads(bom.read_text())["metadata"]["component"]["name"] == "krm-windows"
 

@@ -20,7 +20,17 @@ LOOSE = {
 }
 # Where such words stand as data: this test, what it is about, and tests of the refusal.
 EXEMPT = ("tests/supply/test_scripts.py", "tests/supply/test_pinned.py")
-SCRIPTS = (".ci/", "bench/", "tests/", "Makefile", "Dockerfile", "krm_windows/", "docs/", "examples/", "README.md")
+SCRIPTS = (
+    ".ci/",
+    "bench/",
+    "tests/",
+    "Makefile",
+    "Dockerfile",
+    "krm_windows/",
+    "docs/",
+    "examples/",
+    "README.md",
+)
 
 
 def loosened(text: str) -> list[str]:
@@ -30,7 +40,11 @@ def loosened(text: str) -> list[str]:
 
 def test_no_check_is_turned_off(tracked: list[str]) -> None:
     """In scripts, sources, tests and pages."""
-    paths = [path for path in tracked if path.startswith(SCRIPTS) and path not in EXEMPT and not path.endswith(".sum")]
+    paths = [
+        path
+        for path in tracked
+        if path.startswith(SCRIPTS) and path not in EXEMPT and not path.endswith(".sum")
+    ]
     found = {path: loosened((ROOT / path).read_bytes().decode(errors="replace")) for path in paths}
     assert {path: words for path, words in found.items() if words} == {}
 

@@ -4,7 +4,15 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 from krm_windows import rules
-from krm_windows.checks.repository import gates, movement, order, ownership, references, rights, unapplied
+from krm_windows.checks.repository import (
+    gates,
+    movement,
+    order,
+    ownership,
+    references,
+    rights,
+    unapplied,
+)
 from krm_windows.checks.repository.finding import Finding
 from krm_windows.checks.repository.holding import Holding
 from krm_windows.repository import Survey
@@ -14,7 +22,9 @@ _CHECKS = (gates.check, order.check, ownership.check, references.check, movement
 __all__ = ["Finding", "check"]
 
 
-def check(survey: Survey, before: Survey | None = None, trusted: Collection[str] = ()) -> Iterator[Finding]:
+def check(
+    survey: Survey, before: Survey | None = None, trusted: Collection[str] = ()
+) -> Iterator[Finding]:
     """Yield every finding on a repository, and on what changed since it was as `before`.
 
     Policies in the namespaces that are `trusted` may gate targets in others, though they are a tenant's.
@@ -47,5 +57,7 @@ def _ungated(survey: Survey) -> Iterator[Finding]:
         for cluster in survey.clusters:
             if not cluster.gates:
                 message = "has no policy: whatever is committed is applied at once"
-                file = next((item.file for item in cluster.first.objects if item.file), cluster.root)
+                file = next(
+                    (item.file for item in cluster.first.objects if item.file), cluster.root
+                )
                 yield Finding(rules.CLUSTER_UNGATED, message, file=file, cluster=cluster.name)

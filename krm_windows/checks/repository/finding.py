@@ -32,5 +32,9 @@ class Finding:
         if self.fact:
             return (self.rule.id, self.fact, self.message)
         about = self.about
-        place = (about.identity, about.file, about.first, about.directory) if about else (self.file, self.line)
+        place = (
+            (about.identity, about.file, about.first, about.directory)
+            if about
+            else (self.file, self.line)
+        )
         return (self.rule.id, place, self.path, self.message)

@@ -36,7 +36,11 @@ def _marked(holding: Holding) -> Iterator[Finding]:
 def _locks(holding: Holding, gate: Gate) -> Iterator[Finding]:
     for each in dict.fromkeys(holding.chain(gate)):
         if identity(each) in gate.identities:
-            does = "delivers the policy" if each.key == gate.delivered_by else "delivers the cluster's own directory"
+            does = (
+                "delivers the policy"
+                if each.key == gate.delivered_by
+                else "delivers the cluster's own directory"
+            )
             message = (
                 f"must not gate {each}, which {does}: while closed no edit of the windows would arrive; "
                 "gate the Kustomizations that apply what may wait"
@@ -46,14 +50,16 @@ def _locks(holding: Holding, gate: Gate) -> Iterator[Finding]:
 
 def _sources(holding: Holding, gate: Gate) -> Iterator[Finding]:
     for target in gate.targets:
-        users = [each for each in holding.cluster.kustomizations.values() if each.source == _identity(target)]
+        users = [
+            each
+            for each in holding.cluster.kustomizations.values()
+            if each.source == _identity(target)
+        ]
         chain = [each for each in holding.chain(gate) if each in users]
-        if reason := next((f"{each} uses it, which delivers the policy" for each in chain), None) or next(
-            (f"the live {each} uses it" for each in users if is_live(each)), None
-        ):
-            message = (
-                f"must not gate {target}: {reason}; declare a second {target.kind} for what may wait, and gate that one"
-            )
+        if reason := next(
+            (f"{each} uses it, which delivers the policy" for each in chain), None
+        ) or next((f"the live {each} uses it" for each in users if is_live(each)), None):
+            message = f"must not gate {target}: {reason}; declare a second {target.kind} for what may wait, and gate that one"
             yield Finding(rules.SOURCE_SHARED, message, gate.place, gate.path, current=target.name)
 
 
@@ -67,11 +73,16 @@ def _targets(holding: Holding, gate: Gate) -> Iterator[Finding]:
         found = cluster.objects.get(_identity(target))
         if found is not None:
             yield from _suspended(gate, target, *found)
-        elif (target.kind, f"{target.namespace}/{target.name}") != ("Kustomization", holding.chain(gate)[-1].key):
+        elif (target.kind, f"{target.namespace}/{target.name}") != (
+            "Kustomization",
+            holding.chain(gate)[-1].key,
+        ):
             yield _missing(holding, gate, target)
 
 
-def _suspended(gate: Gate, target: Target, parent: Kustomization, item: Object) -> Iterator[Finding]:
+def _suspended(
+    gate: Gate, target: Target, parent: Kustomization, item: Object
+) -> Iterator[Finding]:
     """Look for the field in Git by which the gate closes a target: its parent would bring it back."""
     value = item.get(*target.field)
     if value is None or _is_ignored(parent, target):
@@ -97,16 +108,26 @@ def _is_ignored(parent: Kustomization, target: Target) -> bool:
 
 def _missing(holding: Holding, gate: Gate, target: Target) -> Finding:
     cluster = holding.cluster
-    alike = [key[3] for key in cluster.objects if key[:3] == (target.group, target.kind, target.namespace)]
+    alike = [
+        key[3]
+        for key in cluster.objects
+        if key[:3] == (target.group, target.kind, target.namespace)
+    ]
     near = closest(target.name, alike)
-    same = [key[2] for key in cluster.objects if (*key[:2], key[3]) == (target.group, target.kind, target.name)]
+    same = [
+        key[2]
+        for key in cluster.objects
+        if (*key[:2], key[3]) == (target.group, target.kind, target.name)
+    ]
     if cluster.complete:
         message = f"there is no {target} in the cluster: nothing that it applies has it"
         rule = rules.TARGET_MISSING
     else:
         message = f"{target} was not found; it may be in what was not followed"
         rule = rules.TARGET_UNSEEN
-    message += f"; there is one in {', '.join(sorted(same))}: say so with `namespace`" if same else ""
+    message += (
+        f"; there is one in {', '.join(sorted(same))}: say so with `namespace`" if same else ""
+    )
     message += f'; did you mean "{near}"?' if near and not same else ""
     return Finding(rule, message, gate.place, gate.path, current=target.name, proposed=near)
 
@@ -115,7 +136,13 @@ def _doubled(holding: Holding) -> Iterator[Finding]:
     gates = holding.cluster.gates
     for index, gate in enumerate(gates):
         for target in gate.targets:
-            other = next((each for each in gates[:index] if _identity(target) in each.identities), None)
+            other = next(
+                (each for each in gates[:index] if _identity(target) in each.identities), None
+            )
             if other is not None and other.policy != gate.policy:
-                message = f"{target} is gated by the policy {other.policy} too; leave it to one of them"
-                yield Finding(rules.TWO_POLICIES, message, gate.place, gate.path, current=target.name)
+                message = (
+                    f"{target} is gated by the policy {other.policy} too; leave it to one of them"
+                )
+                yield Finding(
+                    rules.TWO_POLICIES, message, gate.place, gate.path, current=target.name
+                )

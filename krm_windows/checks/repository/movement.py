@@ -20,7 +20,11 @@ def check(holding: Holding) -> Iterator[Finding]:
     """Yield what changes the cluster between the windows, though what delivers it waits for them."""
     for each in holding.windowed():
         when = f"{each} changes {described(holding.holds(each))}"
-        moving = (item for item in each.objects if (item.group, item.kind) in _MOVING and not holding.gates(item))
+        moving = (
+            item
+            for item in each.objects
+            if (item.group, item.kind) in _MOVING and not holding.gates(item)
+        )
         for item in moving:
             if item.get("spec", "suspend") is True:
                 continue
@@ -40,11 +44,11 @@ def _release(holding: Holding, item: Object, waits: str) -> Iterator[Finding]:
     version = item.get(*_CHART, "version")
     if source is not None and source[1] == "HelmRepository" and not holding.gates(source):
         if not isinstance(version, str) or not (_EXACT.match(version) or "${" in version):
-            message = (
-                f"takes every new chart that {version or '*'} allows, though {waits}; name one version, or gate it"
-            )
+            message = f"takes every new chart that {version or '*'} allows, though {waits}; name one version, or gate it"
             current = str(version) if version is not None else None
-            yield Finding(rules.RELEASE_MOVES, message, item, "spec.chart.spec.version", current=current)
+            yield Finding(
+                rules.RELEASE_MOVES, message, item, "spec.chart.spec.version", current=current
+            )
     elif source is not None and not holding.gates(source):
         yield from _source(holding, source, item)
 
@@ -55,12 +59,18 @@ def _source(holding: Holding, source: Identity, user: Object) -> Iterator[Findin
     if found is None or found[1].get("spec", "suspend") is True or not _moves(found[1]):
         return
     message = "goes on taking new revisions for what changes in windows only; pin what `spec.ref` names, or gate it"
-    yield Finding(rules.SOURCE_MOVES, message, found[1], "spec.ref", fact=str(found[1]), of=str(user))
+    yield Finding(
+        rules.SOURCE_MOVES, message, found[1], "spec.ref", fact=str(found[1]), of=str(user)
+    )
 
 
 def _moves(source: Object) -> bool:
     """Whether what a source fetches changes without a commit to this repository."""
-    if source.group != SOURCE or source.get("spec", "ref", "digest") or source.get("spec", "ref", "commit"):
+    if (
+        source.group != SOURCE
+        or source.get("spec", "ref", "digest")
+        or source.get("spec", "ref", "commit")
+    ):
         return False
     if source.kind == "Bucket":
         return True

@@ -18,7 +18,9 @@ def check(holding: Holding) -> Iterator[Finding]:
         yield from _child(holding, each)
 
 
-def _dependency(holding: Holding, each: Kustomization, dependency: Kustomization, path: str) -> Iterator[Finding]:
+def _dependency(
+    holding: Holding, each: Kustomization, dependency: Kustomization, path: str
+) -> Iterator[Finding]:
     """Judge one dependency: a Kustomization of the same source waits for the revision (kustomize-controller)."""
     extra = holding.holds(dependency) - holding.holds(each)
     if not extra:

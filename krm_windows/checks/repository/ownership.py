@@ -10,8 +10,16 @@ from krm_windows.repository import Kustomization, Object
 from krm_windows.repository.model import Identity
 
 _FLUX = "kustomize.toolkit.fluxcd.io"
-_ABSTAINS = {(f"{_FLUX}/ssa", "IfNotPresent"), (f"{_FLUX}/ssa", "Ignore"), (f"{_FLUX}/reconcile", "disabled")}
-_LEFT = {(f"{_FLUX}/prune", "disabled"), (f"{_FLUX}/reconcile", "disabled"), (f"{_FLUX}/ssa", "Ignore")}
+_ABSTAINS = {
+    (f"{_FLUX}/ssa", "IfNotPresent"),
+    (f"{_FLUX}/ssa", "Ignore"),
+    (f"{_FLUX}/reconcile", "disabled"),
+}
+_LEFT = {
+    (f"{_FLUX}/prune", "disabled"),
+    (f"{_FLUX}/reconcile", "disabled"),
+    (f"{_FLUX}/ssa", "Ignore"),
+}
 
 
 def check(holding: Holding) -> Iterator[Finding]:
@@ -65,7 +73,9 @@ def moved(before: Holding, after: Holding) -> Iterator[Finding]:
                 yield from _given(after, giver, owner, item)
 
 
-def _given(after: Holding, giver: Kustomization, owner: Kustomization, item: Object) -> Iterator[Finding]:
+def _given(
+    after: Holding, giver: Kustomization, owner: Kustomization, item: Object
+) -> Iterator[Finding]:
     later = after.holds(owner) - after.holds(after.cluster.kustomizations.get(giver.key, giver))
     if later:
         message = (

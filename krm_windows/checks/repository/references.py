@@ -12,7 +12,17 @@ from krm_windows.repository import Kustomization, Object
 from krm_windows.repository.model import Identity
 
 _USERS = frozenset(
-    {"CronJob", "DaemonSet", "Deployment", "HelmRelease", "Job", "Kustomization", "Pod", "ReplicaSet", "StatefulSet"}
+    {
+        "CronJob",
+        "DaemonSet",
+        "Deployment",
+        "HelmRelease",
+        "Job",
+        "Kustomization",
+        "Pod",
+        "ReplicaSet",
+        "StatefulSet",
+    }
 )
 _CORE = frozenset({"ConfigMap", "Secret", "ServiceAccount", "PersistentVolumeClaim"})
 _DEFINITION = ("apiextensions.k8s.io", "CustomResourceDefinition")
@@ -23,7 +33,11 @@ def check(holding: Holding) -> Iterator[Finding]:
     """Yield the references of a cluster whose ends change at different times."""
     if not holding.cluster.gates:
         return
-    owners = {identity: found for identity, found in holding.cluster.objects.items() if identity[1] in _CORE}
+    owners = {
+        identity: found
+        for identity, found in holding.cluster.objects.items()
+        if identity[1] in _CORE
+    }
     windowed = {identity[3] for identity, found in owners.items() if holding.when(*found)}
     live = {identity[3] for identity, found in owners.items() if not holding.when(*found)}
     for each, item in _users(holding):
@@ -31,7 +45,9 @@ def check(holding: Holding) -> Iterator[Finding]:
         if not any(map(item.item.mentions, live if holding.when(each, item) else windowed)):
             continue
         for reference in _references(item, item.namespace or each.namespace):
-            found = owners.get((reference.group or "", reference.kind, reference.namespace, reference.name))
+            found = owners.get(
+                (reference.group or "", reference.kind, reference.namespace, reference.name)
+            )
             if found is not None:
                 yield from _pair(holding, (each, item), found, reference.path)
     yield from _definitions(holding)
@@ -81,11 +97,15 @@ def _definitions(holding: Holding) -> Iterator[Finding]:
         yield from _used(holding, each, defined)
 
 
-def _used(holding: Holding, each: Kustomization, defined: dict[str, list[Owned]]) -> Iterator[Finding]:
+def _used(
+    holding: Holding, each: Kustomization, defined: dict[str, list[Owned]]
+) -> Iterator[Finding]:
     told: set[Identity] = set()
     for item in each.objects:
         for owner, definition in defined.get(item.group, ()):
-            if definition.identity in told or bool(holding.holds(owner)) == bool(holding.holds(each)):
+            if definition.identity in told or bool(holding.holds(owner)) == bool(
+                holding.holds(each)
+            ):
                 continue
             if definition.get("spec", "names", "kind") == item.kind:
                 told.add(definition.identity)

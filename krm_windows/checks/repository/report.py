@@ -50,7 +50,10 @@ class RepositoryReport:
 
     def record(self) -> dict[str, object]:
         """Return what was found, the results as the functions specification has them."""
-        return {"repository": self.directory, "results": [result.value() for result in self.results]}
+        return {
+            "repository": self.directory,
+            "results": [result.value() for result in self.results],
+        }
 
 
 def compose(directory: str, survey: Survey, findings: Iterable[Finding]) -> RepositoryReport:
@@ -62,8 +65,13 @@ def compose(directory: str, survey: Survey, findings: Iterable[Finding]) -> Repo
     for same in found.values():
         result = _result(directory, survey, same[0])
         placed.setdefault((str(result), f"{result.file} {result.tags}"), []).append((result, same))
-    results = [_named(alike[0][0], [finding for _, same in alike for finding in same]) for alike in placed.values()]
-    return RepositoryReport(directory, _heading(directory, survey), tuple(sorted(results, key=_order)))
+    results = [
+        _named(alike[0][0], [finding for _, same in alike for finding in same])
+        for alike in placed.values()
+    ]
+    return RepositoryReport(
+        directory, _heading(directory, survey), tuple(sorted(results, key=_order))
+    )
 
 
 def _order(result: Result) -> tuple[object, ...]:
@@ -83,7 +91,9 @@ def _named(result: Result, findings: Sequence[Finding]) -> Result:
     if len(objects) > 1:
         some = ", ".join(objects[:_FEW])
         rest = f" and {len(objects) - _FEW} more" if len(objects) > _FEW else ""
-        return replace(result, message=f"{result.message} ({len(objects)} objects: {some}{rest})", tags=tags)
+        return replace(
+            result, message=f"{result.message} ({len(objects)} objects: {some}{rest})", tags=tags
+        )
     return replace(result, tags=tags)
 
 

@@ -51,7 +51,9 @@ def _is_held(cluster: Cluster, gate: Gate) -> bool:
 
 
 def _disabled(gate: Gate) -> Finding:
-    message = f"nothing holds the account of the policy {gate.policy} to its field: {RISK}; {NARROW}"
+    message = (
+        f"nothing holds the account of the policy {gate.policy} to its field: {RISK}; {NARROW}"
+    )
     path = "spec.admissionPolicy" if gate.held is False else ""
     return Finding(rules.ADMISSION_DISABLED, message, gate.place, path)
 
@@ -81,7 +83,9 @@ def _elsewhere(tenancy: "Tenancy", gate: Gate) -> Iterator[Finding]:
                 f"must not gate {target}, in another namespace: {reason}, so that its own `crossNamespaceTargets` does "
                 f"not count; whoever runs the cluster may allow it with `--allow-cross-namespace {gate.namespace}`"
             )
-            yield Finding(rules.TARGET_ELSEWHERE, message, gate.place, gate.path, current=target.namespace)
+            yield Finding(
+                rules.TARGET_ELSEWHERE, message, gate.place, gate.path, current=target.namespace
+            )
 
 
 @dataclass(frozen=True)
@@ -150,7 +154,11 @@ class Tenancy:
         """Whether a ClusterRoleBinding is known that lets an account create admission policies."""
         if (namespace, account) == (self.cluster.first.namespace, _CONTROLLER):
             return True
-        bindings = [found for _, found in self.cluster.objects.values() if found.kind == "ClusterRoleBinding"]
+        bindings = [
+            found
+            for _, found in self.cluster.objects.values()
+            if found.kind == "ClusterRoleBinding"
+        ]
         return any(_binds(each, namespace, account) and self._allows(each) for each in bindings)
 
     def _allows(self, binding: Object) -> bool:
@@ -158,16 +166,29 @@ class Tenancy:
         if name == "cluster-admin":
             return True
         found = self.cluster.objects.get((_RBAC, "ClusterRole", "", name))
-        granted = [rule for rule in (found[1].parts("rules") if found else ()) if _has(rule, "apiGroups", _GROUP)]
+        granted = [
+            rule
+            for rule in (found[1].parts("rules") if found else ())
+            if _has(rule, "apiGroups", _GROUP)
+        ]
         creating = [rule for rule in granted if _has(rule, "verbs", "create")]
-        return all(any(_has(rule, "resources", resource) for rule in creating) for resource in _RESOURCES)
+        return all(
+            any(_has(rule, "resources", resource) for rule in creating) for resource in _RESOURCES
+        )
 
 
 def _binds(binding: Object, namespace: str, account: str) -> bool:
     """Whether a binding is about an account, by its name or by a group that it is in."""
-    groups = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}", "system:authenticated")
+    groups = (
+        "system:serviceaccounts",
+        f"system:serviceaccounts:{namespace}",
+        "system:authenticated",
+    )
     for subject in binding.parts("subjects"):
-        is_account = (subject.get("kind"), subject.get("namespace")) == ("ServiceAccount", namespace)
+        is_account = (subject.get("kind"), subject.get("namespace")) == (
+            "ServiceAccount",
+            namespace,
+        )
         if is_account and subject.get("name") == account:
             return True
         if subject.get("kind") == "Group" and subject.get("name") in groups:

@@ -70,15 +70,28 @@ def _applied_itself(cluster: Cluster) -> Iterator[Finding]:
     for kustomization in cluster.kustomizations.values():
         for item in kustomization.objects:
             if item.kind == KIND and item.api_version.startswith(local_config.GROUP):
-                yield Finding(rules.LOCAL_CONFIG, local_config.MESSAGE, item, local_config.PATH, cluster=cluster.name)
+                yield Finding(
+                    rules.LOCAL_CONFIG,
+                    local_config.MESSAGE,
+                    item,
+                    local_config.PATH,
+                    cluster=cluster.name,
+                )
 
 
-def _unapplied(survey: Survey, rendered: Sequence[tuple[str, Timetable]]) -> Iterator[tuple[str, Finding]]:
+def _unapplied(
+    survey: Survey, rendered: Sequence[tuple[str, Timetable]]
+) -> Iterator[tuple[str, Finding]]:
     """Yield the rendered windows that are not applied, or in part only, with the policy's name."""
     places = Counter((timetable.policy, timetable.cluster) for _, timetable in rendered)
     for file, timetable in rendered:
         clusters = _clusters(survey, timetable)
-        labels = {gate.place.note(POLICY) for each in clusters for gate in each.gates if _applies(gate, timetable)}
+        labels = {
+            gate.place.note(POLICY)
+            for each in clusters
+            for gate in each.gates
+            if _applies(gate, timetable)
+        }
         message = ""
         if not labels:
             message = f"nothing that {timetable.cluster or 'any cluster'} applies has them, so they close nothing"
@@ -93,7 +106,10 @@ def _unapplied(survey: Survey, rendered: Sequence[tuple[str, Timetable]]) -> Ite
                 f"the windows of {timetable.policy} were rendered here, and {message}{doubt}: list "
                 f"{dirname(file) or '.'} in a kustomization, or have a Flux Kustomization apply it"
             )
-            yield timetable.policy, Finding(rule, message, file=file, cluster=timetable.cluster or "")
+            yield (
+                timetable.policy,
+                Finding(rule, message, file=file, cluster=timetable.cluster or ""),
+            )
 
 
 def _clusters(survey: Survey, timetable: Timetable) -> Sequence[Cluster]:
@@ -107,13 +123,19 @@ def _applies(gate: Gate, timetable: Timetable) -> bool:
     return gate.place.kind != KIND and gate.policy == timetable.policy
 
 
-def _lacking(survey: Survey, file: str, clusters: Sequence[Cluster], labels: Collection[str | None]) -> str:
+def _lacking(
+    survey: Survey, file: str, clusters: Sequence[Cluster], labels: Collection[str | None]
+) -> str:
     """Say how many of the CronJobs beside a timetable a cluster applies, where those are not all; else nothing."""
     folder = dirname(file)
     beside = [name for name in survey.tree.names(folder or ".") if name.startswith("cronjob_")]
-    wanted = sum((survey.tree.read(join(folder, name)) or b"").startswith(_RENDERED) for name in beside)
+    wanted = sum(
+        (survey.tree.read(join(folder, name)) or b"").startswith(_RENDERED) for name in beside
+    )
     for each in clusters:
-        if any(gate.place.note(POLICY) in labels and gate.place.kind != KIND for gate in each.gates):
+        if any(
+            gate.place.note(POLICY) in labels and gate.place.kind != KIND for gate in each.gates
+        ):
             found = sum(item.note(POLICY) in labels for item in _cron_jobs(each))
             if found < wanted:
                 return f"{each.name} applies {found} of their {counted(wanted, 'CronJob')}"
@@ -122,7 +144,11 @@ def _lacking(survey: Survey, file: str, clusters: Sequence[Cluster], labels: Col
 
 def _cron_jobs(cluster: Cluster) -> Iterator[Object]:
     for kustomization in cluster.kustomizations.values():
-        yield from (item for item in kustomization.objects if item.kind == "CronJob" and item.item.mentions(POLICY))
+        yield from (
+            item
+            for item in kustomization.objects
+            if item.kind == "CronJob" and item.item.mentions(POLICY)
+        )
 
 
 def _names(cluster: Cluster) -> tuple[str, ...]:

@@ -29,7 +29,10 @@ _JOB_DEFAULTS: Mapping[str, object] = {
     "podReplacementPolicy": "Failed",
     "suspend": False,
 }
-_POD_DEFAULTS: Mapping[str, object] = {"dnsPolicy": "ClusterFirst", "schedulerName": "default-scheduler"}
+_POD_DEFAULTS: Mapping[str, object] = {
+    "dnsPolicy": "ClusterFirst",
+    "schedulerName": "default-scheduler",
+}
 _CONTAINER_DEFAULTS: Mapping[str, object] = {
     "terminationMessagePath": "/dev/termination-log",
     "terminationMessagePolicy": "File",
@@ -39,8 +42,12 @@ _CONTAINER_DEFAULTS: Mapping[str, object] = {
 def objects(plan: Plan, hooks: Hooks) -> Iterator[Manifest]:
     """Yield the policy and the binding that hold the Jobs of a plan's account."""
     held = templates.jobs(plan, hooks)
-    message = f"the gate of {plan.policy} may create nothing here but the Jobs of the policy's hooks"
-    one_of_them = " || ".join(f"({_is_job(f'variables.hook{index}')})" for index in range(len(held)))
+    message = (
+        f"the gate of {plan.policy} may create nothing here but the Jobs of the policy's hooks"
+    )
+    one_of_them = " || ".join(
+        f"({_is_job(f'variables.hook{index}')})" for index in range(len(held))
+    )
     restraint = manifests.Restraint(
         name=manifests.name(plan, "hooks"),
         rules=[manifests.rule(("batch", "jobs"))],
@@ -48,10 +55,16 @@ def objects(plan: Plan, hooks: Hooks) -> Iterator[Manifest]:
         variables=[
             *manifests.wholes(),
             *_parts(),
-            *({"name": f"hook{index}", "expression": _wanted(*job)} for index, job in enumerate(held.items())),
+            *(
+                {"name": f"hook{index}", "expression": _wanted(*job)}
+                for index, job in enumerate(held.items())
+            ),
         ],
         validations=[
-            (f"request.operation == 'CREATE' && request.namespace == {cel.text(hooks.namespace)}", message),
+            (
+                f"request.operation == 'CREATE' && request.namespace == {cel.text(hooks.namespace)}",
+                message,
+            ),
             (_shape(), message),
             (one_of_them, message),
         ],

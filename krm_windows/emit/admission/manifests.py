@@ -79,7 +79,8 @@ class Restraint:
 def pair(plan: Plan, restraint: Restraint) -> Iterator[Manifest]:
     """Yield an admission policy and its binding."""
     judged = [
-        {"expression": words, "message": message, "reason": "Forbidden"} for words, message in restraint.validations
+        {"expression": words, "message": message, "reason": "Forbidden"}
+        for words, message in restraint.validations
     ]
     yield {
         "apiVersion": API_VERSION,
@@ -110,7 +111,10 @@ def wholes() -> Iterator[dict[str, str]]:
 def parts(path: Path, absent: str = cel.NO_MAP) -> Iterator[dict[str, str]]:
     """Yield the variables that hold a part of the object, before and after; its parent's come first."""
     for side in ("before", "after"):
-        yield {"name": variable(side, path), "expression": cel.get(part(side, path[:-1]), path[-1], absent)}
+        yield {
+            "name": variable(side, path),
+            "expression": cel.get(part(side, path[:-1]), path[-1], absent),
+        }
 
 
 def variable(side: str, path: Path) -> str:

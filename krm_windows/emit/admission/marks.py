@@ -45,7 +45,9 @@ def objects(plan: Plan) -> Iterator[Manifest]:
     before, after = (manifests.part(side, ANNOTATIONS) for side in ("before", "after"))
     unchanged = f"key in {before} && {before}[key] == {after}[key]"
     expression = f"{cel.texts(believed(plan))}.all(key, !(key in {after}) || ({unchanged}))"
-    message = f"only the gate of {plan.policy} writes its marks (closed-by, hooks); they may be removed"
+    message = (
+        f"only the gate of {plan.policy} writes its marks (closed-by, hooks); they may be removed"
+    )
     restraint = manifests.Restraint(
         name=manifests.name(plan, "marks"),
         rules=[manifests.rule(resource, ("CREATE", "UPDATE")) for resource in sorted(resources)],

@@ -45,8 +45,14 @@ class Ownership:
             entries = f"{manifests.part(side, _LIST)}.map(entry, {self._read('entry')})"
             yield {"name": f"owners_{side}", "expression": entries}
             is_own = f"entry.manager == '{MANAGER}' && entry.operation == 'Update' && entry.subresource == ''"
-            yield {"name": f"own_{side}", "expression": f"variables.owners_{side}.filter(entry, {is_own})"}
-            yield {"name": f"others_{side}", "expression": f"variables.owners_{side}.filter(entry, !({is_own}))"}
+            yield {
+                "name": f"own_{side}",
+                "expression": f"variables.owners_{side}.filter(entry, {is_own})",
+            }
+            yield {
+                "name": f"others_{side}",
+                "expression": f"variables.owners_{side}.filter(entry, !({is_own}))",
+            }
         is_kept = f"variables.others_after.exists(new, {self._is_kept()})"
         yield {"name": "kept", "expression": f"variables.others_before.filter(old, {is_kept})"}
         is_gone = f"!variables.kept.exists(new, {_alike()}) && !({self._owned_nothing_else()})"
@@ -88,7 +94,9 @@ class Ownership:
     def _is_kept(self) -> str:
         """Hold for an entry before and one after the request: they are one, but for what the gate took over."""
         gained = (self._gained_nothing(path) for path in self._maps())
-        lost = (self._lost_nothing(path, "new", "old.{0}[key] == new.{0}[key]") for path in self._maps())
+        lost = (
+            self._lost_nothing(path, "new", "old.{0}[key] == new.{0}[key]") for path in self._maps()
+        )
         return cel.every(_alike(), *gained, *lost)
 
     def _gained_nothing(self, path: Path) -> str:
@@ -103,13 +111,19 @@ class Ownership:
         if path not in ((), METADATA):
             # `{".": {}, "f:x": {}}` without `f:x` is written as `{}`.
             above = f"{new}.{_part(path[:-1])}"
-            allowed.append(f"(key == {_MAP_ITSELF} && {new}.{part}.size() == 0 && 'f:{path[-1]}' in {above})")
+            allowed.append(
+                f"(key == {_MAP_ITSELF} && {new}.{part}.size() == 0 && 'f:{path[-1]}' in {above})"
+            )
         return f"old.{part}.all(key, {' || '.join(allowed)})"
 
     def _owned_nothing_else(self) -> str:
         """Hold for an entry that owned only what the gate took over."""
-        allowed = {path: [*self._is_map_below(path), *self._may_leave(path)] for path in self._maps()}
-        return cel.every(*(_only(f"old.{_part(path)}", conditions) for path, conditions in allowed.items()))
+        allowed = {
+            path: [*self._is_map_below(path), *self._may_leave(path)] for path in self._maps()
+        }
+        return cel.every(
+            *(_only(f"old.{_part(path)}", conditions) for path, conditions in allowed.items())
+        )
 
     def _joined(self) -> str:
         """Hold where the API server joins the oldest two entries, as the gate's would be the eleventh.
@@ -158,8 +172,13 @@ class Ownership:
         """Return the conditions for a key to leave an entry: the gate has written, or removed, what it stands for."""
         if path == ANNOTATIONS:
             # With the last annotation the map goes, and with the first it comes.
-            sides = (f"{manifests.part(side, ANNOTATIONS)}.size() == 0" for side in ("before", "after"))
-            return [*marks.removable(self.plan, "key", "f:"), f"(key == {_MAP_ITSELF} && ({' || '.join(sides)}))"]
+            sides = (
+                f"{manifests.part(side, ANNOTATIONS)}.size() == 0" for side in ("before", "after")
+            )
+            return [
+                *marks.removable(self.plan, "key", "f:"),
+                f"(key == {_MAP_ITSELF} && ({' || '.join(sides)}))",
+            ]
         leaves = self._leaves(path)
         return [f"key in {cel.texts(leaves)}"] if leaves else []
 
@@ -177,7 +196,9 @@ def _fields(entry: str, path: Path) -> str:
 
 def _only(fields: str, conditions: list[str]) -> str:
     """Hold for a map that has no keys but those for which a condition holds."""
-    return f"{fields}.all(key, {' || '.join(conditions)})" if conditions else f"{fields}.size() == 0"
+    return (
+        f"{fields}.all(key, {' || '.join(conditions)})" if conditions else f"{fields}.size() == 0"
+    )
 
 
 def _alike() -> str:

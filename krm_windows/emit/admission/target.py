@@ -29,10 +29,14 @@ def _turned(plan: Plan) -> dict[tuple[Path, ...], list[Resource]]:
     return resources
 
 
-def _pair(plan: Plan, fields: tuple[Path, ...], resources: Iterable[Resource]) -> Iterator[Manifest]:
+def _pair(
+    plan: Plan, fields: tuple[Path, ...], resources: Iterable[Resource]
+) -> Iterator[Manifest]:
     turned = " and ".join(".".join(field) for field in fields)
     steps = _steps(fields)
-    message = f"the gate of {plan.policy} may change nothing here but {turned} and its own annotations"
+    message = (
+        f"the gate of {plan.policy} may change nothing here but {turned} and its own annotations"
+    )
     owned = f"the gate of {plan.policy} may not change who owns the fields here (metadata.managedFields)"
     paths = (METADATA, ANNOTATIONS, *(path for path in steps if path))
     ownership = owners.Ownership(plan, steps)
@@ -77,5 +81,8 @@ def _same(path: Path, may_go: str, may_change: str) -> str:
     """Return that a map is as before, but for keys that may go, and for those that may come or change."""
     before, after = (manifests.part(side, path) for side in ("before", "after"))
     gone = [*([may_go] if may_go else []), f"key in {after}"]
-    changed = [*([may_change] if may_change else []), f"(key in {before} && {before}[key] == {after}[key])"]
+    changed = [
+        *([may_change] if may_change else []),
+        f"(key in {before} && {before}[key] == {after}[key])",
+    ]
     return f"{before}.all(key, {' || '.join(gone)}) && {after}.all(key, {' || '.join(changed)})"

@@ -26,9 +26,7 @@ _MOST_COMPLAINTS = 64 * 1024
 _SIGXCPU, _SIGXFSZ, _SIGKILL = -24, -25, -9
 # What Go says when the kernel gives it no more.
 _OUT_OF_MEMORY = (b"fatal error: runtime: out of memory", b"fatal error: runtime: cannot allocate")
-_PROGRAM = (
-    "import sys; sys.path.append({root!r}); from krm_windows.workspace.sandbox.launcher import main; main({life})"
-)
+_PROGRAM = "import sys; sys.path.append({root!r}); from krm_windows.workspace.sandbox.launcher import main; main({life})"
 
 
 class NotConfinedError(WorkspaceError):
@@ -83,7 +81,9 @@ class Sandbox:
     def __post_init__(self) -> None:
         """Make the directories, start the launcher, and wait until it is confined."""
         self._folder = Path(os.path.realpath(tempfile.mkdtemp(prefix="krm-windows-")))
-        self.copies, self.scratch, self._prints = (self._folder / name for name in ("copies", "scratch", "prints"))
+        self.copies, self.scratch, self._prints = (
+            self._folder / name for name in ("copies", "scratch", "prints")
+        )
         for folder in (self.copies, self.scratch, self._prints):
             folder.mkdir(mode=0o700)
         self._numbers = count()
@@ -103,7 +103,10 @@ class Sandbox:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         """End all that runs in it, and remove its folder."""
         self.close()
@@ -179,7 +182,9 @@ class Sandbox:
         if int(code) == _SIGXFSZ or output.stat().st_size >= self.limits.output:
             raise WorkspaceError(f"printed more than {self.limits.output // _MIB} MiB")
         if int(code) in (_SIGXCPU, _SIGKILL):
-            raise WorkspaceError(f"was killed: it may take {self.limits.processor} s of a processor")
+            raise WorkspaceError(
+                f"was killed: it may take {self.limits.processor} s of a processor"
+            )
         with self._printed(number, COMPLAINTS).open("rb") as file:
             complaints = file.read(_MOST_COMPLAINTS)
         if any(said in complaints for said in _OUT_OF_MEMORY):

@@ -31,12 +31,18 @@ READ_BELOW = _READ_FILE | _READ_DIR
 """To a directory: read and list all that lies in it."""
 CREATE_BELOW = _WRITE_FILE | _MAKE_REG
 """To a directory: write new files in it."""
-CHANGE_BELOW = READ_BELOW | _WRITE_FILE | _REMOVE_DIR | _REMOVE_FILE | _MAKE_DIR | _MAKE_REG | _TRUNCATE
+CHANGE_BELOW = (
+    READ_BELOW | _WRITE_FILE | _REMOVE_DIR | _REMOVE_FILE | _MAKE_DIR | _MAKE_REG | _TRUNCATE
+)
 """To a directory: also make, write and remove plain files and directories in it."""
 
 
 class _Ruleset(ctypes.Structure):
-    _fields_ = (("files", ctypes.c_uint64), ("network", ctypes.c_uint64), ("scoped", ctypes.c_uint64))
+    _fields_ = (
+        ("files", ctypes.c_uint64),
+        ("network", ctypes.c_uint64),
+        ("scoped", ctypes.c_uint64),
+    )
 
 
 class _PathBeneath(ctypes.Structure):
@@ -61,7 +67,9 @@ def restrict(allowed: Iterable[tuple[str, int]], known: int) -> None:
         wanted.network, size = _BIND_AND_CONNECT, 16
     if known >= _SCOPES_SINCE:
         wanted.scoped, size = _SOCKETS_AND_SIGNALS, 24
-    ruleset = syscall(_CREATE_RULESET, ctypes.byref(wanted), ctypes.c_size_t(size), ctypes.c_uint32(0))
+    ruleset = syscall(
+        _CREATE_RULESET, ctypes.byref(wanted), ctypes.c_size_t(size), ctypes.c_uint32(0)
+    )
     for path, access in allowed:
         _allow(ruleset, path, access & rights)
     syscall(_RESTRICT_SELF, ctypes.c_int(ruleset), ctypes.c_uint32(0))
@@ -72,5 +80,11 @@ def _allow(ruleset: int, path: str, access: int) -> None:
     parent = os.open(path, os.O_PATH | os.O_CLOEXEC)
     rule = _PathBeneath(access, parent)
     flags = ctypes.c_uint32(0)
-    syscall(_ADD_RULE, ctypes.c_int(ruleset), ctypes.c_int(_RULE_PATH_BENEATH), ctypes.byref(rule), flags)
+    syscall(
+        _ADD_RULE,
+        ctypes.c_int(ruleset),
+        ctypes.c_int(_RULE_PATH_BENEATH),
+        ctypes.byref(rule),
+        flags,
+    )
     os.close(parent)

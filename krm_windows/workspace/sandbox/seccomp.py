@@ -76,7 +76,9 @@ def _filter(known: Architecture) -> Iterator[bytes]:
     yield _refuse(errno.EPERM)
 
 
-def _only_with(number: int, argument: int, values: Sequence[int], mask: int = 0xFFFFFFFF) -> Iterator[bytes]:
+def _only_with(
+    number: int, argument: int, values: Sequence[int], mask: int = 0xFFFFFFFF
+) -> Iterator[bytes]:
     """Allow a call where the lower half of an argument is one of some values under a mask."""
     length = 3 + 2 * len(values)
     yield _instruction(_EQUAL, number, if_false=length)

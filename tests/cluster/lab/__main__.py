@@ -26,8 +26,13 @@ def fill() -> None:
     """Bring up every component inside the machine."""
     began = time.monotonic()
     environment = {**os.environ, **private()}
-    subprocess.run(machine.inside(sys.executable, "-m", "lab", "inside"), env=environment, check=True)
-    print(f"lab: the cluster is up after {time.monotonic() - began:.0f} s; logs are in {LOGS}", flush=True)
+    subprocess.run(
+        machine.inside(sys.executable, "-m", "lab", "inside"), env=environment, check=True
+    )
+    print(
+        f"lab: the cluster is up after {time.monotonic() - began:.0f} s; logs are in {LOGS}",
+        flush=True,
+    )
 
 
 def inside() -> None:
@@ -37,7 +42,10 @@ def inside() -> None:
     for part in (control_plane, node, origins, flux):
         began = time.monotonic()
         part.up()
-        print(f"lab: {part.__name__.rpartition('.')[2]} up after {time.monotonic() - began:.0f} s", flush=True)
+        print(
+            f"lab: {part.__name__.rpartition('.')[2]} up after {time.monotonic() - began:.0f} s",
+            flush=True,
+        )
     start("job-logs", [sys.executable, "-m", "lab", "keep-logs"])
 
 
@@ -53,9 +61,21 @@ def test(*options: str) -> int:
     os.environ["KRM_WINDOWS_REQUIRE_TOOLS"] = "1"  # no story is skipped
     several = os.environ.get("STORIES_AT_ONCE", str(_AT_ONCE // pace()))
     at_once = ["--numprocesses", several, "--dist", "load", "--maxschedchunk", "1"]
-    pytest = [sys.executable, "-m", "pytest", str(_TESTS), "--override-ini=addopts=-ra --import-mode=importlib"]
-    pytest += ["-p", "no:hypothesispytest"]  # each of so many processes would take a second to load it
-    codes = [run(*pytest, "-m", "not disruptive", *at_once, *options), run(*pytest, "-m", "disruptive", *options)]
+    pytest = [
+        sys.executable,
+        "-m",
+        "pytest",
+        str(_TESTS),
+        "--override-ini=addopts=-ra --import-mode=importlib",
+    ]
+    pytest += [
+        "-p",
+        "no:hypothesispytest",
+    ]  # each of so many processes would take a second to load it
+    codes = [
+        run(*pytest, "-m", "not disruptive", *at_once, *options),
+        run(*pytest, "-m", "disruptive", *options),
+    ]
     return max((code for code in codes if code != _NOTHING_COLLECTED), default=_NOTHING_COLLECTED)
 
 
@@ -85,7 +105,9 @@ def all_of_it(task: Callable[..., int], *options: str) -> int:
 
 def main(command: str, *arguments: str) -> int:
     """Do what is asked; the exit code is that of what was run, 1 where the lab itself failed."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # so that what is up is taken down
+    signal.signal(
+        signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM)
+    )  # so that what is up is taken down
     os.environ["TZ"] = "UTC"  # in which logs are written
     os.environ["PYTHONPATH"] = os.pathsep.join([str(_TESTS), str(ROOT)])
     commands = {

@@ -16,12 +16,15 @@ Object = dict[str, Any]
 
 # Where the kinds of the stories live; what is not here is in a group that is named in full.
 GROUPS = {
-    **dict.fromkeys(("configmaps", "namespaces", "pods", "serviceaccounts", "secrets", "events"), "api/v1"),
+    **dict.fromkeys(
+        ("configmaps", "namespaces", "pods", "serviceaccounts", "secrets", "events"), "api/v1"
+    ),
     **dict.fromkeys(("limitranges", "resourcequotas"), "api/v1"),
     **dict.fromkeys(("cronjobs", "jobs"), "apis/batch/v1"),
     **dict.fromkeys(("roles", "rolebindings", "clusterroles"), "apis/rbac.authorization.k8s.io/v1"),
     **dict.fromkeys(
-        ("validatingadmissionpolicies", "validatingadmissionpolicybindings"), "apis/admissionregistration.k8s.io/v1"
+        ("validatingadmissionpolicies", "validatingadmissionpolicybindings"),
+        "apis/admissionregistration.k8s.io/v1",
     ),
     "kustomizations": "apis/kustomize.toolkit.fluxcd.io/v1",
     **dict.fromkeys(
@@ -77,18 +80,24 @@ class Api:
 
     def items(self, plural: str, namespace: str | None = None, **query: str) -> list[Object]:
         """Return all objects of a kind, of one namespace or of all."""
-        items: list[Object] = self.ask("GET", f"{path(plural, namespace)}?{urllib.parse.urlencode(query)}")["items"]
+        items: list[Object] = self.ask(
+            "GET", f"{path(plural, namespace)}?{urllib.parse.urlencode(query)}"
+        )["items"]
         return items
 
     def create(self, plural: str, namespace: str | None, body: Object) -> Object:
         """Create an object."""
         return self.ask("POST", path(plural, namespace), body)
 
-    def patch(self, plural: str, namespace: str, name: str, body: Object, manager: str = "story") -> Object:
+    def patch(
+        self, plural: str, namespace: str, name: str, body: Object, manager: str = "story"
+    ) -> Object:
         """Apply a JSON merge patch as the given field manager; `name/status` is a subresource."""
         return self.ask("PATCH", f"{path(plural, namespace, name)}?fieldManager={manager}", body)
 
-    def apply(self, plural: str, namespace: str, body: Object, manager: str, *, force: bool = True) -> Object:
+    def apply(
+        self, plural: str, namespace: str, body: Object, manager: str, *, force: bool = True
+    ) -> Object:
         """Apply on the server (server-side apply) as the given field manager."""
         name = body["metadata"]["name"]
         where = f"{path(plural, namespace, name)}?fieldManager={manager}&force={str(force).lower()}"
@@ -103,13 +112,20 @@ class Api:
         self.ask("DELETE", f"{path(plural, namespace, name)}?propagationPolicy=Background")
 
     def ask(
-        self, method: str, where: str, body: Object | list[Object] | None = None, content: str = "merge-patch+json"
+        self,
+        method: str,
+        where: str,
+        body: Object | list[Object] | None = None,
+        content: str = "merge-patch+json",
     ) -> Object:
         """Send a request and return the answer; raise `ApiError` for a refusal, `OSError` where nobody answers.
 
         `content` is the type of a patch.
         """
-        headers = {**self._headers, "Content-Type": f"application/{content if method == 'PATCH' else 'json'}"}
+        headers = {
+            **self._headers,
+            "Content-Type": f"application/{content if method == 'PATCH' else 'json'}",
+        }
         sent = json.dumps(body) if body is not None else None
         for last in (False, True):
             connection = self._connection()
@@ -130,7 +146,9 @@ class Api:
     def _connection(self) -> http.client.HTTPSConnection:
         kept: http.client.HTTPSConnection | None = getattr(self._kept, "connection", None)
         if kept is None:
-            kept = self._kept.connection = http.client.HTTPSConnection(API, API_PORT, timeout=HANG, context=self._tls)
+            kept = self._kept.connection = http.client.HTTPSConnection(
+                API, API_PORT, timeout=HANG, context=self._tls
+            )
         return kept
 
 

@@ -45,9 +45,20 @@ def _build(name: str, module: str, package: str) -> None:
     began = time.monotonic()
     BIN.mkdir(parents=True, exist_ok=True)
     flags = " ".join(["-s", "-w", *(f"-X {key}={value}" for key, value in _STAMP.items())])
-    command = ["go", "build", "-mod=readonly", "-trimpath", "-buildvcs=false", "-p=2", "-ldflags", flags]
+    command = [
+        "go",
+        "build",
+        "-mod=readonly",
+        "-trimpath",
+        "-buildvcs=false",
+        "-p=2",
+        "-ldflags",
+        flags,
+    ]
     environment = {**_environment(), "CGO_ENABLED": "0"}
-    subprocess.run([*command, "-o", BIN / name, package], cwd=GO / module, env=environment, check=True)
+    subprocess.run(
+        [*command, "-o", BIN / name, package], cwd=GO / module, env=environment, check=True
+    )
     print(f", {time.monotonic() - began:.0f} s", flush=True)
 
 
@@ -67,7 +78,8 @@ def _environment() -> dict[str, str]:
     places = {
         "GOCACHE": _GO_CACHE / "build",
         "GOMODCACHE": _GO_CACHE / "modules",
-        "GOPATH": _GO_CACHE / "path",  # what is known of the checksum database: without it no cached module is believed
+        "GOPATH": _GO_CACHE
+        / "path",  # what is known of the checksum database: without it no cached module is believed
         "XDG_CONFIG_HOME": _GO_CACHE / "config",  # Go's telemetry
     }
     own = {name: str(place) for name, place in places.items()}

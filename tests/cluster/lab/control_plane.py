@@ -13,15 +13,27 @@ def up() -> None:
     api_server()
     controller_manager()
     scheduler()
-    account = answers(BIN / "kubectl", "--kubeconfig", ADMIN, "get", "serviceaccount", "default", "-n", "default")
+    account = answers(
+        BIN / "kubectl", "--kubeconfig", ADMIN, "get", "serviceaccount", "default", "-n", "default"
+    )
     until("the default service account", account)
 
 
 def etcd() -> None:
     """Start etcd; its data need not survive the machine, so it never waits for the disk."""
-    listen = ["--listen-client-urls", _ETCD, "--advertise-client-urls", _ETCD, "--listen-peer-urls", _PEER]
+    listen = [
+        "--listen-client-urls",
+        _ETCD,
+        "--advertise-client-urls",
+        _ETCD,
+        "--listen-peer-urls",
+        _PEER,
+    ]
     peers = ["--initial-advertise-peer-urls", _PEER, "--initial-cluster", f"lab={_PEER}"]
-    start("etcd", ["etcd", "--name", "lab", "--data-dir", RUN / "etcd", "--unsafe-no-fsync", *listen, *peers])
+    start(
+        "etcd",
+        ["etcd", "--name", "lab", "--data-dir", RUN / "etcd", "--unsafe-no-fsync", *listen, *peers],
+    )
     until("etcd", answers("curl", "-fsS", f"{_ETCD}/health"))
 
 
@@ -86,7 +98,9 @@ def scheduler() -> None:
 def _audit() -> None:
     """Have the API server note every request of a service account that a policy's Jobs run as."""
     quiet = '{level: None, userGroups: ["system:serviceaccounts:kube-system"]}'
-    noted = '{level: Metadata, userGroups: ["system:serviceaccounts"], omitStages: [RequestReceived]}'
+    noted = (
+        '{level: Metadata, userGroups: ["system:serviceaccounts"], omitStages: [RequestReceived]}'
+    )
     rules = "".join(f"- {rule}\n" for rule in (quiet, noted, "{level: None}"))
     (RUN / "audit.yaml").write_text(f"apiVersion: audit.k8s.io/v1\nkind: Policy\nrules:\n{rules}")
 

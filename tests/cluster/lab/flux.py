@@ -9,7 +9,11 @@ from lab.processes import answers, run, start, until
 
 _ARTIFACTS = f"127.0.0.1:{ARTIFACT_PORT}"
 # Ports for metrics and health, one pair each: all of them share the lab's network.
-_PORTS = {"kustomize-controller": (9080, 9440), "source-controller": (9081, 9441), "helm-controller": (9082, 9442)}
+_PORTS = {
+    "kustomize-controller": (9080, 9440),
+    "source-controller": (9081, 9441),
+    "helm-controller": (9082, 9442),
+}
 
 
 def up() -> None:
@@ -27,9 +31,15 @@ def up() -> None:
 def definitions() -> None:
     """Apply the CRDs that the modules carry."""
     for module, pin in PINS["cluster"]["definitions"].items():
-        folders = [Path(build.module_folder(module, pin["version"]), folder) for folder in pin["folders"]]
-        files = [f"--filename={path}" for folder in folders for path in sorted(folder.glob("*.yaml"))]
-        kubectl("apply", "--server-side", *[file for file in files if "kustomization.yaml" not in file])
+        folders = [
+            Path(build.module_folder(module, pin["version"]), folder) for folder in pin["folders"]
+        ]
+        files = [
+            f"--filename={path}" for folder in folders for path in sorted(folder.glob("*.yaml"))
+        ]
+        kubectl(
+            "apply", "--server-side", *[file for file in files if "kustomization.yaml" not in file]
+        )
     kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=15m")
 
 
@@ -37,7 +47,11 @@ def source_controller() -> None:
     """Start source-controller; what belongs to a shard is left alone."""
     storage = RUN / "artifacts"
     storage.mkdir(exist_ok=True)
-    places = [f"--storage-path={storage}", f"--storage-addr={_ARTIFACTS}", f"--storage-adv-addr={_ARTIFACTS}"]
+    places = [
+        f"--storage-path={storage}",
+        f"--storage-addr={_ARTIFACTS}",
+        f"--storage-adv-addr={_ARTIFACTS}",
+    ]
     _controller("source-controller", *places, "--watch-label-selector=!sharding.fluxcd.io/key")
 
 
@@ -58,7 +72,11 @@ def _controller(name: str, *flags: str) -> None:
         "SOURCE_CONTROLLER_LOCALHOST": _ARTIFACTS,
     }
     metrics, health = _PORTS[name]
-    common = [f"--metrics-addr=127.0.0.1:{metrics}", f"--health-addr=127.0.0.1:{health}", "--events-addr="]
+    common = [
+        f"--metrics-addr=127.0.0.1:{metrics}",
+        f"--health-addr=127.0.0.1:{health}",
+        "--events-addr=",
+    ]
     common += ["--enable-leader-election=false", "--concurrent=10", "--log-level=info"]
     start(name, [BIN / name, *common, *flags], environment)
 

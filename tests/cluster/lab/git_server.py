@@ -22,7 +22,11 @@ class Backend(BaseHTTPRequestHandler):
     def _answer(self) -> None:
         body = self._body()
         done = subprocess.run(
-            ["git", "http-backend"], input=body, env=self._environment(len(body)), capture_output=True, check=False
+            ["git", "http-backend"],
+            input=body,
+            env=self._environment(len(body)),
+            capture_output=True,
+            check=False,
         )
         head, _, content = done.stdout.partition(b"\r\n\r\n")
         headers = dict(line.split(": ", 1) for line in head.decode().split("\r\n") if ": " in line)

@@ -12,7 +12,11 @@ from lab.processes import run
 PAUSE = "docker.io/library/pause:lab"
 ARCHIVES = {"gate": DEFAULTS["Gate"].tag, "kubectl": DEFAULTS["Kubectl"].tag, "pause": PAUSE}
 # The stand-ins have other digests than what they stand for, so containerd is told under which digest each is asked for.
-PINNED = {image.tag: f"{image.tag.rpartition(':')[0]}@{image.digest}" for image in DEFAULTS.values() if image.digest}
+PINNED = {
+    image.tag: f"{image.tag.rpartition(':')[0]}@{image.digest}"
+    for image in DEFAULTS.values()
+    if image.digest
+}
 
 
 def build() -> None:
@@ -26,7 +30,9 @@ def build() -> None:
 
 def archive(name: str) -> Path:
     """Return where the archive of an image lies; its name carries what it is made of."""
-    made_of = f"{ARCHIVES[name]}-{PINS['cluster']['kubernetes']}" if name == "kubectl" else ARCHIVES[name]
+    made_of = (
+        f"{ARCHIVES[name]}-{PINS['cluster']['kubernetes']}" if name == "kubectl" else ARCHIVES[name]
+    )
     return IMAGES / f"{made_of.replace('/', '_').replace(':', '_')}.tar"
 
 
@@ -47,7 +53,11 @@ def _program(name: str, tag: str) -> None:
         shutil.copy(BIN / name, tree / name)
         tar = Path(folder, "tree.tar")
         run("tar", "--directory", tree.parent, "--create", "--file", tar, ".")
-        changes = ["--change", "ENV PATH=/bin", *(["--change", 'ENTRYPOINT ["/bin/pause"]'] if name == "pause" else [])]
+        changes = [
+            "--change",
+            "ENV PATH=/bin",
+            *(["--change", 'ENTRYPOINT ["/bin/pause"]'] if name == "pause" else []),
+        ]
         run("podman", "import", "--quiet", *changes, tar, tag)
     _save(name, tag)
     run("podman", "image", "rm", tag)
@@ -56,5 +66,8 @@ def _program(name: str, tag: str) -> None:
 def _save(name: str, tag: str) -> None:
     unfinished = archive(name).with_suffix(".part")
     unfinished.unlink(missing_ok=True)
-    subprocess.run(["podman", "save", "--quiet", "--format", "docker-archive", "-o", unfinished, tag], check=True)
+    subprocess.run(
+        ["podman", "save", "--quiet", "--format", "docker-archive", "-o", unfinished, tag],
+        check=True,
+    )
     unfinished.rename(archive(name))

@@ -12,7 +12,9 @@ def keep() -> None:
     kept = LOGS / "jobs"
     kept.mkdir(exist_ok=True)
     while True:
-        with suppress(FileNotFoundError):  # a Pod went while its folder was read; the others are met again
+        with suppress(
+            FileNotFoundError
+        ):  # a Pod went while its folder was read; the others are met again
             for log in (LOGS / "pods").glob("*/*/*.log"):
                 _link(log, kept)
         time.sleep(1)

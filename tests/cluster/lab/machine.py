@@ -14,7 +14,19 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from lab.places import API_PORT, API_SERVICE, CGROUP, LOGS, NEIGHBOUR, NODE, PIDS, POD_BRIDGE, ROOT, RUN, TEMPORARY
+from lab.places import (
+    API_PORT,
+    API_SERVICE,
+    CGROUP,
+    LOGS,
+    NEIGHBOUR,
+    NODE,
+    PIDS,
+    POD_BRIDGE,
+    ROOT,
+    RUN,
+    TEMPORARY,
+)
 from lab.processes import LabError, alive, run, start, until
 
 _HOLDER = PIDS / "holder"
@@ -41,7 +53,9 @@ def create(*, tied: bool) -> None:
     if os.geteuid() != 0:
         raise LabError("the cluster needs root: it makes namespaces and runs containers")
     if running():
-        raise LabError(f"a cluster is up already (`make cluster-down` ends it); its holder is {holder()}")
+        raise LabError(
+            f"a cluster is up already (`make cluster-down` ends it); its holder is {holder()}"
+        )
     for folder in (RUN, LOGS):
         shutil.rmtree(folder, ignore_errors=True)
     for folder in (TEMPORARY, LOGS / "pods"):
@@ -49,11 +63,19 @@ def create(*, tied: bool) -> None:
     with suppress(PermissionError):
         os.setpriority(os.PRIO_PROCESS, 0, _BEFORE_OTHERS)
     _make_cgroups()
-    start(_HOLDER.name, [*_HOLD, "tied"] if tied else _HOLD, stdin=subprocess.PIPE if tied else subprocess.DEVNULL)
+    start(
+        _HOLDER.name,
+        [*_HOLD, "tied"] if tied else _HOLD,
+        stdin=subprocess.PIPE if tied else subprocess.DEVNULL,
+    )
     until("the lab's namespaces", lambda: _inner() is not None)
     if tied:
         # The holder cannot remove cgroups when it is killed with its parent; the janitor outlives both.
-        start("janitor", [sys.executable, "-m", "lab", "janitor", str(holder())], stdin=subprocess.PIPE)
+        start(
+            "janitor",
+            [sys.executable, "-m", "lab", "janitor", str(holder())],
+            stdin=subprocess.PIPE,
+        )
 
 
 def furnish() -> None:
@@ -71,7 +93,17 @@ def furnish() -> None:
         run("ip", "address", "add", f"{address}/24", "dev", "lab0")
     run("ip", "link", "set", "lab0", "up")
     # The kubelet and the address translation want a default route; this one leads nowhere.
-    run("ip", "route", "add", "default", "via", NODE.rpartition(".")[0] + ".254", "dev", "lab0", "onlink")
+    run(
+        "ip",
+        "route",
+        "add",
+        "default",
+        "via",
+        NODE.rpartition(".")[0] + ".254",
+        "dev",
+        "lab0",
+        "onlink",
+    )
     Path("/proc/sys/net/ipv4/ip_forward").write_text("1")
     goal = ["-j", "DNAT", "--to-destination", f"{NODE}:{API_PORT}"]
     for chain in ("PREROUTING", "OUTPUT"):
@@ -92,7 +124,9 @@ def covered(root: Path, folders: Sequence[Path] = _COVERED) -> list[Path]:
         if not root.is_relative_to(folder):
             found.append(folder)
         elif folder != root:
-            waiting += sorted(each for each in folder.iterdir() if each.is_dir() and not each.is_symlink())
+            waiting += sorted(
+                each for each in folder.iterdir() if each.is_dir() and not each.is_symlink()
+            )
     return found
 
 
@@ -159,7 +193,15 @@ def inside(*command: str | Path) -> Sequence[str | Path]:
     """Return the command that runs `command` inside."""
     if (pid := _inner()) is None:
         raise LabError("no cluster is up")
-    return ["nsenter", f"--target={pid}", "--pid", "--net", "--mount", f"--wdns={Path.cwd()}", *command]
+    return [
+        "nsenter",
+        f"--target={pid}",
+        "--pid",
+        "--net",
+        "--mount",
+        f"--wdns={Path.cwd()}",
+        *command,
+    ]
 
 
 def destroy() -> None:
@@ -185,7 +227,11 @@ def running() -> bool:
     """Say whether the holder runs: its id may have been given to another process since."""
     command = Path(f"/proc/{holder()}/cmdline") if _HOLDER.exists() else None
     expected = [os.fsencode(word) for word in _HOLD]
-    return command is not None and command.exists() and command.read_bytes().split(b"\0")[: len(expected)] == expected
+    return (
+        command is not None
+        and command.exists()
+        and command.read_bytes().split(b"\0")[: len(expected)] == expected
+    )
 
 
 def holder() -> int:
@@ -203,7 +249,11 @@ def _inner() -> int | None:
 def _cgroups() -> list[Path]:
     """Return the lab's part of the cgroup tree: of the one hierarchy, or of each controller's."""
     unified = Path(_HIERARCHY, "cgroup.controllers").exists()
-    hierarchies = [_HIERARCHY] if unified else [path for path in _HIERARCHY.iterdir() if not path.is_symlink()]
+    hierarchies = (
+        [_HIERARCHY]
+        if unified
+        else [path for path in _HIERARCHY.iterdir() if not path.is_symlink()]
+    )
     return [hierarchy / CGROUP for hierarchy in hierarchies if hierarchy.is_dir()]
 
 
@@ -213,7 +263,9 @@ def _make_cgroups() -> None:
         controllers = tree.with_name("cgroup.controllers")
         if controllers.exists():
             delegated = tree.with_name("cgroup.subtree_control")
-            added = sorted(set(controllers.read_text().split()) - set(delegated.read_text().split()))
+            added = sorted(
+                set(controllers.read_text().split()) - set(delegated.read_text().split())
+            )
             _ADDED_CONTROLLERS.write_text(" ".join(added))
             delegated.write_text(" ".join(f"+{name}" for name in added))
         tree.mkdir(exist_ok=True)

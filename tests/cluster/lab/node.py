@@ -58,7 +58,11 @@ _KUBELET = {
     "failSwapOn": False,
     "localStorageCapacityIsolation": False,
     "makeIPTablesUtilChains": False,
-    "evictionHard": {"memory.available": "100Mi", "nodefs.available": "1%", "imagefs.available": "1%"},
+    "evictionHard": {
+        "memory.available": "100Mi",
+        "nodefs.available": "1%",
+        "imagefs.available": "1%",
+    },
     "imageGCHighThresholdPercent": 100,
     "imageMinimumGCAge": "24h",
     "maxPods": 200,
@@ -109,4 +113,14 @@ def kubelet() -> None:
     """Start the kubelet."""
     folders = [f"--root-dir={_NODE / 'kubelet'}", f"--cert-dir={_NODE / 'kubelet-pki'}"]
     files = [f"--config={_NODE / 'kubelet.yaml'}", f"--kubeconfig={RUN / 'kubelet.kubeconfig'}"]
-    start("kubelet", [BIN / "kubelet", *files, *folders, "--hostname-override=lab", f"--node-ip={NODE}", "--v=2"])
+    start(
+        "kubelet",
+        [
+            BIN / "kubelet",
+            *files,
+            *folders,
+            "--hostname-override=lab",
+            f"--node-ip={NODE}",
+            "--v=2",
+        ],
+    )

@@ -16,7 +16,10 @@ REGISTRY, S3 = f"127.0.0.1:{REGISTRY_PORT}", f"127.0.0.1:{S3_PORT}"
 CHART = "charted"
 _MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 # The media types of `flux push artifact`.
-_CONFIG, _CONTENT = "application/vnd.cncf.flux.config.v1+json", "application/vnd.cncf.flux.content.v1.tar+gzip"
+_CONFIG, _CONTENT = (
+    "application/vnd.cncf.flux.config.v1+json",
+    "application/vnd.cncf.flux.content.v1.tar+gzip",
+)
 Files = Mapping[str, str]
 
 
@@ -39,7 +42,9 @@ def push(repository: str, tag: str, files: Files) -> None:
     """Push files as an artifact of Flux (OCI distribution specification 1.1)."""
     config, layer = b"{}", _archive(files)
     parts = [(_CONFIG, config), (_CONTENT, layer)]
-    described = [{"mediaType": kind, "digest": _digest(blob), "size": len(blob)} for kind, blob in parts]
+    described = [
+        {"mediaType": kind, "digest": _digest(blob), "size": len(blob)} for kind, blob in parts
+    ]
     for (_, blob), description in zip(parts, described, strict=True):
         _upload(repository, blob, str(description["digest"]))
     manifest = {
@@ -65,7 +70,11 @@ def publish_chart(bucket: str, *versions: str) -> None:
     """Publish a chart in these versions: each installs a ConfigMap with its version; the bucket is its repository."""
     archives = {version: _archive(_chart(version)) for version in versions}
     entries = [
-        {**_metadata(version), "urls": [f"{CHART}-{version}.tgz"], "digest": _digest(archive).partition(":")[2]}
+        {
+            **_metadata(version),
+            "urls": [f"{CHART}-{version}.tgz"],
+            "digest": _digest(archive).partition(":")[2],
+        }
         for version, archive in archives.items()
     ]
     index = yaml.safe_dump({"apiVersion": "v1", "entries": {CHART: entries}}).encode()
@@ -79,7 +88,12 @@ def _metadata(version: str) -> dict[str, str]:
 
 
 def _chart(version: str) -> Files:
-    config_map = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": CHART}, "data": {"version": version}}
+    config_map = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": CHART},
+        "data": {"version": version},
+    }
     return {
         f"{CHART}/Chart.yaml": yaml.safe_dump(_metadata(version)),
         f"{CHART}/templates/app.yaml": yaml.safe_dump(config_map),
@@ -111,7 +125,9 @@ def _buckets() -> list[str]:
     return [part.partition("</Name>")[0] for part in listing.decode().split("<Name>")[1:]]
 
 
-def _send(method: str, address: str, body: bytes = b"", kind: str = "application/octet-stream") -> Mapping[str, str]:
+def _send(
+    method: str, address: str, body: bytes = b"", kind: str = "application/octet-stream"
+) -> Mapping[str, str]:
     """Send a request and return the headers of the answer; raises `OSError` for a refusal."""
     request = urllib.request.Request(address, body, {"Content-Type": kind}, method=method)  # noqa: S310 - loopback
     with urllib.request.urlopen(request, timeout=60) as answer:  # noqa: S310 - likewise

@@ -7,7 +7,9 @@ from pathlib import Path
 from lab.places import API, API_PORT, API_SERVICE, NODE, PKI, RUN
 from lab.processes import run
 
-_SERVED = f"IP:{API},IP:{NODE},IP:{API_SERVICE},DNS:localhost,DNS:kubernetes,DNS:kubernetes.default.svc"
+_SERVED = (
+    f"IP:{API},IP:{NODE},IP:{API_SERVICE},DNS:localhost,DNS:kubernetes,DNS:kubernetes.default.svc"
+)
 _CERTIFICATES = {
     "apiserver": ("/CN=kube-apiserver", f"subjectAltName={_SERVED}"),
     "admin": ("/O=system:masters/CN=admin", "extendedKeyUsage=clientAuth"),
@@ -47,8 +49,14 @@ def _openssl(*arguments: str) -> None:
 
 
 def _kubeconfig(name: str) -> dict[str, object]:
-    server = {"server": f"https://{API}:{API_PORT}", "certificate-authority-data": _text(PKI / "ca.crt")}
-    user = {"client-certificate-data": _text(PKI / f"{name}.crt"), "client-key-data": _text(PKI / f"{name}.key")}
+    server = {
+        "server": f"https://{API}:{API_PORT}",
+        "certificate-authority-data": _text(PKI / "ca.crt"),
+    }
+    user = {
+        "client-certificate-data": _text(PKI / f"{name}.crt"),
+        "client-key-data": _text(PKI / f"{name}.key"),
+    }
     return {
         "apiVersion": "v1",
         "kind": "Config",

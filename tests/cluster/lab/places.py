@@ -21,7 +21,9 @@ ADMIN = RUN / "admin.kubeconfig"
 API, API_PORT = "127.0.0.1", 6443
 GIT_PORT, ARTIFACT_PORT, REGISTRY_PORT, S3_PORT = 9418, 9790, 5000, 9000
 NODE = "10.99.0.1"
-NEIGHBOUR = "10.99.0.2"  # an external system beside the cluster: the one other address that Pods reach
+NEIGHBOUR = (
+    "10.99.0.2"  # an external system beside the cluster: the one other address that Pods reach
+)
 POD_BRIDGE = "cni0"
 SERVICES, API_SERVICE = "10.96.0.0/16", "10.96.0.1"
 

@@ -30,13 +30,18 @@ def run(*command: str | Path, **options: object) -> str:
     """Run a command to its end and return what it printed; raise `LabError` with its complaint."""
     done = subprocess.run(command, capture_output=True, text=True, check=False, **options)  # type: ignore[call-overload]
     if done.returncode != 0:
-        raise LabError(f"{' '.join(map(str, command))}: {(done.stderr or done.stdout).strip()[-2000:]}")
+        raise LabError(
+            f"{' '.join(map(str, command))}: {(done.stderr or done.stdout).strip()[-2000:]}"
+        )
     output: str = done.stdout
     return output
 
 
 def start(
-    name: str, command: Command, environment: Mapping[str, str] | None = None, stdin: int = subprocess.DEVNULL
+    name: str,
+    command: Command,
+    environment: Mapping[str, str] | None = None,
+    stdin: int = subprocess.DEVNULL,
 ) -> None:
     """Start a process that lasts, its output in `logs/NAME.log`, its id under `pids`."""
     LOGS.mkdir(parents=True, exist_ok=True)

@@ -20,18 +20,40 @@ _COUNTERS = re.compile(
     r"fs\.(dentry-state|file-nr|inode-nr|inode-state|aio-nr|quota\..*)|kernel\.(ns_last_pid|pty\.nr|random\..*|tainted)"
     r"|kernel\.perf_event_max_sample_rate|net\..*conntrack_count|net\.ipv4\.route\.flush|vm\.stat_refresh"
 )
-_SYSTEM = ("/etc", "/opt", "/run", "/srv", "/usr/local", "/var", "/var/cache", "/var/lib", "/var/log")
-_PERSONAL = (".cache/go-build", ".cache/helm", ".config/go", ".config/helm", ".kube", ".local/share/helm", "go")
+_SYSTEM = (
+    "/etc",
+    "/opt",
+    "/run",
+    "/srv",
+    "/usr/local",
+    "/var",
+    "/var/cache",
+    "/var/lib",
+    "/var/log",
+)
+_PERSONAL = (
+    ".cache/go-build",
+    ".cache/helm",
+    ".config/go",
+    ".config/helm",
+    ".kube",
+    ".local/share/helm",
+    "go",
+)
 Facts = Mapping[str, str]
 
 
 def take() -> Facts:
     """Return what there is: names of things, with their values where they have one."""
     facts = dict(_parameters())
-    facts |= dict.fromkeys(_lines("mount", ["findmnt", "--raw", "--noheadings", "--output", "TARGET,FSTYPE"]), "")
+    facts |= dict.fromkeys(
+        _lines("mount", ["findmnt", "--raw", "--noheadings", "--output", "TARGET,FSTYPE"]), ""
+    )
     facts |= dict.fromkeys(_lines("network namespace", ["ip", "netns", "list"]), "")
     facts |= dict.fromkeys(_lines("packet filter", ["iptables-save"]), "")
-    facts |= dict.fromkeys((f"interface {path.name}" for path in Path("/sys/class/net").iterdir()), "")
+    facts |= dict.fromkeys(
+        (f"interface {path.name}" for path in Path("/sys/class/net").iterdir()), ""
+    )
     facts |= dict.fromkeys((f"cgroup {path}" for path in _cgroups()), "")
     facts |= dict.fromkeys((f"folder {path}" for path in _folders()), "")
     return facts
@@ -39,10 +61,18 @@ def take() -> Facts:
 
 def differences(before: Facts, after: Facts) -> list[str]:
     """Say what appeared, what is gone, and what has another value."""
-    appeared = [f"{name} appeared" for name in sorted(after.keys() - before.keys()) if not _is_parameter(name)]
+    appeared = [
+        f"{name} appeared"
+        for name in sorted(after.keys() - before.keys())
+        if not _is_parameter(name)
+    ]
     gone = [f"{name} is gone" for name in sorted(before.keys() - after.keys())]
     both = sorted(before.keys() & after.keys())
-    changed = [f"{name} was {before[name]}, is {after[name]}" for name in both if before[name] != after[name]]
+    changed = [
+        f"{name} was {before[name]}, is {after[name]}"
+        for name in both
+        if before[name] != after[name]
+    ]
     return [*appeared, *gone, *changed]
 
 
@@ -67,7 +97,9 @@ def _lines(what: str, command: list[str]) -> Iterator[str]:
     with suppress(FileNotFoundError):
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         for line in done.stdout.splitlines():
-            if not line.startswith(("#", ":")):  # iptables-save: comments, and chains with their counters
+            if not line.startswith(
+                ("#", ":")
+            ):  # iptables-save: comments, and chains with their counters
                 yield f"{what} {line}"
 
 
@@ -85,4 +117,6 @@ def _folders() -> Iterator[Path]:
     yield from (home / name for name in _PERSONAL if (home / name).is_dir())
     for parent in map(Path, _SYSTEM):
         with suppress(OSError):
-            yield from (path for path in parent.iterdir() if path.is_dir() and not path.is_symlink())
+            yield from (
+                path for path in parent.iterdir() if path.is_dir() and not path.is_symlink()
+            )

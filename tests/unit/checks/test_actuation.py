@@ -100,7 +100,9 @@ def window(opens: str, ends: str, zone: str) -> Plan | None:
     head = POLICY[: POLICY.index("  windows:")].replace("Europe/Berlin", zone)
     text = f"{head}  actuator: {{type: Kubectl}}\n  windows: {{w: {{opens: {opens}, {ends}}}}}\n"
     policy = load(KubeObject.parse(text.encode()).node).policy
-    plan, results = compile_policy(policy, None, Inventory((), visible=False)) if policy else (None, [])
+    plan, results = (
+        compile_policy(policy, None, Inventory((), visible=False)) if policy else (None, [])
+    )
     return None if fails(results) else plan
 
 
@@ -111,7 +113,9 @@ def window(opens: str, ends: str, zone: str) -> Plan | None:
     st.sampled_from([0, 1, 2, 3, 8, 23]),
     st.sampled_from(["duration: 30m", "duration: 5h", "closes: '02:20'", "closes: '17:05'"]),
 )
-def test_a_fault_is_told_if_and_only_if_there_is_one(zone: str, days: str, hour: int, ends: str) -> None:
+def test_a_fault_is_told_if_and_only_if_there_is_one(
+    zone: str, days: str, hour: int, ends: str
+) -> None:
     """Over two years, firing by firing: what the controller does is what the evaluator says, or it is refused."""
     plan = window(f"{days} {hour:02}:15", ends, zone)
     assume(plan is not None)
@@ -120,8 +124,14 @@ def test_a_fault_is_told_if_and_only_if_there_is_one(zone: str, days: str, hour:
     fired = sorted(
         (run, each.suspends)
         for each in plan.wake_ups
-        for run in takewhile(lambda run: run < YEARS[1], controller.runs(each.schedule, zone, YEARS[0]))
+        for run in takewhile(
+            lambda run: run < YEARS[1], controller.runs(each.schedule, zone, YEARS[0])
+        )
         if run > YEARS[0]
     )
-    told = [each for each in actuation.check(plan, *YEARS) if each.tags["rule"] == rules.KUBECTL_CLOCK_CHANGE.id]
+    told = [
+        each
+        for each in actuation.check(plan, *YEARS)
+        if each.tags["rule"] == rules.KUBECTL_CLOCK_CHANGE.id
+    ]
     assert bool(told) == (meant != fired)

@@ -43,7 +43,9 @@ OVERRIDES = (
 
 def some(entries: tuple[str, ...], least: int = 0) -> st.SearchStrategy[str]:
     """Draw some entries of a map."""
-    return st.sets(st.sampled_from(entries), min_size=least).map(lambda chosen: f"{{{', '.join(sorted(chosen))}}}")
+    return st.sets(st.sampled_from(entries), min_size=least).map(
+        lambda chosen: f"{{{', '.join(sorted(chosen))}}}"
+    )
 
 
 def facts(fields: str, years: int = 2) -> Facts:
@@ -57,17 +59,26 @@ def facts(fields: str, years: int = 2) -> Facts:
 def found(fields: str, scope: Scope = Scope(FIRST)) -> list[str]:  # noqa: B008 - it is frozen
     """Audit a policy; return rule, path and message of each finding."""
     [report] = audit.reports(KubeObject.parse(f"{HEAD}{fields}\n".encode()), [], Choice(), scope)
-    return [f"{each.tags['rule']} {each.field.path if each.field else ''}: {each.message}" for each in report.results]
+    return [
+        f"{each.tags['rule']} {each.field.path if each.field else ''}: {each.message}"
+        for each in report.results
+    ]
 
 
 @settings(deadline=None, max_examples=25)
 @given(some(WINDOWS, least=1), some(FREEZES), some(OVERRIDES), st.sampled_from(["0m", "1h"]))
-def test_leaving_out_ordinary_weeks_hides_nothing(windows: str, freezes: str, overrides: str, early: str) -> None:
+def test_leaving_out_ordinary_weeks_hides_nothing(
+    windows: str, freezes: str, overrides: str, early: str
+) -> None:
     """The longest closure and the windows that open are those of all the years, looked at in full."""
-    held = facts(f"  windows: {windows}\n  freezes: {freezes}\n  overrides: {overrides}\n  closesEarly: {early}")
+    held = facts(
+        f"  windows: {windows}\n  freezes: {freezes}\n  overrides: {overrides}\n  closesEarly: {early}"
+    )
     whole = list(timeline(held.timetable, held.years.begins, held.years.ends))
     longest = max((each.ends - each.begins for each in whole if not each.open), default=timedelta())
-    seen = max((each.ends - each.begins for each in held.segments if not each.open), default=timedelta())
+    seen = max(
+        (each.ends - each.begins for each in held.segments if not each.open), default=timedelta()
+    )
     assert seen == longest or max(seen, longest) < 8 * DAY
     assert {rule for each in held.segments if each.open for rule in each.rules} == {
         rule for each in whole if each.open for rule in each.rules
@@ -77,11 +88,18 @@ def test_leaving_out_ordinary_weeks_hides_nothing(windows: str, freezes: str, ov
 def test_ten_years_take_less_than_a_second() -> None:
     """Of a policy with two windows a day, thirty holidays and clock changes."""
     holidays = ", ".join(
-        f"h{n}: {{starts: '20{27 + n % 10}-{1 + n % 12:02}-11', duration: 1d, reason: r}}" for n in range(30)
+        f"h{n}: {{starts: '20{27 + n % 10}-{1 + n % 12:02}-11', duration: 1d, reason: r}}"
+        for n in range(30)
     )
-    windows = "{a: {opens: Mon-Fri 08:00, closes: '12:00'}, b: {opens: Mon-Fri 13:00, closes: '17:00'}}"
+    windows = (
+        "{a: {opens: Mon-Fri 08:00, closes: '12:00'}, b: {opens: Mon-Fri 13:00, closes: '17:00'}}"
+    )
     before = time.process_time()
-    assert not [line for line in found(f"  windows: {windows}\n  freezes: {{{holidays}}}") if "freeze" not in line]
+    assert not [
+        line
+        for line in found(f"  windows: {windows}\n  freezes: {{{holidays}}}")
+        if "freeze" not in line
+    ]
     assert time.process_time() - before < 1
 
 

@@ -15,7 +15,11 @@ from krm_windows.rules import RULES, Rule
 FIXTURES = Path(__file__).parents[2] / "fixtures/rules"
 CHECKS = Path(__file__).parents[3] / "krm_windows/checks"
 MODULES = ("admission.py", "windows.py", "closures.py", "clock_edges.py", "images.py")
-NAMED = {name for module in MODULES for name in re.findall(r"rules\.([A-Z_]+)", (CHECKS / module).read_text())}
+NAMED = {
+    name
+    for module in MODULES
+    for name in re.findall(r"rules\.([A-Z_]+)", (CHECKS / module).read_text())
+}
 AUDIT_RULES = [rule for rule in RULES if rule.id.replace("-", "_").upper() in NAMED]
 FROM_2027 = Scope(date(2027, 1, 1))
 

@@ -12,10 +12,19 @@ from krm_windows.gate.timetable import Target, Timetable
 from krm_windows.plan.model import Plan, Runtime
 
 APPS = Target(
-    group="kustomize.toolkit.fluxcd.io", resource="kustomizations", kind="Kustomization", namespace="a", name="b"
+    group="kustomize.toolkit.fluxcd.io",
+    resource="kustomizations",
+    kind="Kustomization",
+    namespace="a",
+    name="b",
 )
 PLAN = Plan(
-    "week", "flux-system", Timetable(policy="flux-system/week", time_zone="Etc/UTC"), (), (), Runtime("i:1", "")
+    "week",
+    "flux-system",
+    Timetable(policy="flux-system/week", time_zone="Etc/UTC"),
+    (),
+    (),
+    Runtime("i:1", ""),
 )
 APP = """\
 apiVersion: kustomize.toolkit.fluxcd.io/v1
@@ -26,7 +35,12 @@ metadata: {name: NAME, namespace: flux-system, labels: {class: windowed}}
 
 def config_map(value: str) -> Manifest:
     """Return a ConfigMap with one value."""
-    metadata = {"name": "gate", "namespace": "flux-system", "labels": {}, "annotations": {"a": "bc"}}
+    metadata = {
+        "name": "gate",
+        "namespace": "flux-system",
+        "labels": {},
+        "annotations": {"a": "bc"},
+    }
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"key": value}}
 
 
@@ -57,7 +71,10 @@ def said(*manifests: Manifest, plan: Plan = PLAN) -> list[str]:
 def test_bytes_are_those_of_kubernetes(value: str, size: int) -> None:
     """Go writes JSON so that it could stand in HTML; kubectl keeps it so, with its annotations beside it."""
     assert capacity.size(config_map(value)) - capacity.size(config_map("")) == size
-    assert capacity.annotated(config_map("")) == len("a" + "bc") + 48 + capacity.size(config_map("")) + 1
+    assert (
+        capacity.annotated(config_map(""))
+        == len("a" + "bc") + 48 + capacity.size(config_map("")) + 1
+    )
 
 
 def test_what_kubectl_keeps_in_an_annotation() -> None:
@@ -72,9 +89,15 @@ def test_what_kubectl_keeps_in_an_annotation() -> None:
 
 def test_the_hardest_limit_is_named() -> None:
     """Where server-side apply would not help either, nobody shall try it."""
-    assert "1,048,576 that the values of a ConfigMap may have" in said(config_map("x" * 1_048_577))[0]
+    assert (
+        "1,048,576 that the values of a ConfigMap may have" in said(config_map("x" * 1_048_577))[0]
+    )
     assert "262,144" in said(config_map("x" * 1_048_576))[0]
-    role: Manifest = {**config_map(""), "kind": "Role", "rules": [{"resourceNames": ["x" * 1_572_864]}]}
+    role: Manifest = {
+        **config_map(""),
+        "kind": "Role",
+        "rules": [{"resourceNames": ["x" * 1_572_864]}],
+    }
     assert "1,572,864 that etcd takes in one request" in said(role)[0]
 
 
@@ -88,7 +111,9 @@ def test_thousands_of_targets_fit() -> None:
     """As docs/reference/limits.md says, in each object."""
     assert said(*objects(plan_of(4000)), plan=plan_of(4000)) == []
     messages = said(*objects(plan_of(9000)), plan=plan_of(9000))
-    assert re.search(r"the ConfigMap .* split its 9,000 targets into at least 2 policies", messages[0])
+    assert re.search(
+        r"the ConfigMap .* split its 9,000 targets into at least 2 policies", messages[0]
+    )
 
 
 def test_what_fits_after_the_split() -> None:
@@ -108,7 +133,9 @@ def test_it_is_an_error_of_the_build(field: str) -> None:
     """At the field that most of it comes from; nothing is emitted."""
     begins = "starts: 2026-12-24T08:00, ends: 2026-12-26T08:00"
     state = "state: Open, " if field == "overrides" else ""
-    entries = ", ".join(f"x{number}: {{{state}{begins}, reason: {'x' * 400}}}" for number in range(800))
+    entries = ", ".join(
+        f"x{number}: {{{state}{begins}, reason: {'x' * 400}}}" for number in range(800)
+    )
     answer = built(**{field: f"{{{entries}}}"})
     assert answer.code == 1
     assert f"spec.{field}: cannot be applied: the ConfigMap flux-system/week-gate" in answer.err
@@ -119,7 +146,9 @@ def test_it_is_an_error_of_the_build(field: str) -> None:
 
 def test_targets_that_are_selected_by_label_count() -> None:
     """What a build sees is what is emitted."""
-    items = [APP.replace("NAME", f"{'a-long-name-of-a-team' * 6}-{number}") for number in range(1500)]
+    items = [
+        APP.replace("NAME", f"{'a-long-name-of-a-team' * 6}-{number}") for number in range(1500)
+    ]
     selector = "[{kind: Kustomization, matchLabels: {class: windowed}}]"
     answer = call(wire(*items, config=spec(targets=selector)), LOG_TO_STDERR="true")
     assert answer.code == 1

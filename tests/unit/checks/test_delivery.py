@@ -30,7 +30,11 @@ spec: {interval: 10m, dependsOn: [{name: infra, namespace: base}, {name: namespa
 
 def gating(kind: str, namespace: str, name: str) -> list[Target]:
     """Return one target."""
-    return [Target(group=KUSTOMIZE, resource=f"{kind.lower()}s", kind=kind, namespace=namespace, name=name)]
+    return [
+        Target(
+            group=KUSTOMIZE, resource=f"{kind.lower()}s", kind=kind, namespace=namespace, name=name
+        )
+    ]
 
 
 def fired(text: str, targets: list[Target], items: str = "") -> list[tuple[str, str]]:
@@ -39,14 +43,18 @@ def fired(text: str, targets: list[Target], items: str = "") -> list[tuple[str, 
     return [(result.tags["rule"], result.field.path) for result in found if result.field]
 
 
-@pytest.mark.parametrize(("name", "expected"), [("fires", [rules.DELIVERY_FIELD.id]), ("nearly", [])])
+@pytest.mark.parametrize(
+    ("name", "expected"), [("fires", [rules.DELIVERY_FIELD.id]), ("nearly", [])]
+)
 def test_the_documents_of_the_rule(name: str, expected: list[str]) -> None:
     """One field moves the Roles away; without it all is well."""
     [item] = documents((FIXTURES / rules.DELIVERY_FIELD.id / f"{name}.yaml").read_bytes())
     assert [result.tags["rule"] for result in delivery.check(item, [], [])] == expected
 
 
-@pytest.mark.parametrize(("field", "value"), [("suspend", "true"), ("prune", "false"), ("targetNamespace", "shop")])
+@pytest.mark.parametrize(
+    ("field", "value"), [("suspend", "true"), ("prune", "false"), ("targetNamespace", "shop")]
+)
 def test_fields_that_keep_windows_from_arriving(field: str, value: str) -> None:
     """Each is named, and the opposite is fine."""
     assert fired(f"{DELIVERING}  {field}: {value}\n", []) == [("delivery-field", f"spec.{field}")]
@@ -67,7 +75,9 @@ def test_nothing_in_the_chain_may_be_gated(target: tuple[str, str, str], field: 
     assert fired(DELIVERING, gating(*target), NAMESPACES) == [("self-lock", field)]
 
 
-@pytest.mark.parametrize("target", [("Kustomization", "flux-system", "apps"), ("Kustomization", "shop", "windows")])
+@pytest.mark.parametrize(
+    "target", [("Kustomization", "flux-system", "apps"), ("Kustomization", "shop", "windows")]
+)
 def test_others_may(target: tuple[str, str, str]) -> None:
     """One of that name in another namespace is another."""
     assert fired(DELIVERING, gating(*target), NAMESPACES) == []

@@ -46,9 +46,13 @@ def test_everything_is_followed(layout: str) -> None:
     tree = Checkout.at(LAYOUTS / layout)
     builder = Builder.find()
     with builder or nullcontext():
-        found = survey(tree, tree.directories("clusters/*"), Builds(tree, builder, 1, lambda _, __: None))
+        found = survey(
+            tree, tree.directories("clusters/*"), Builds(tree, builder, 1, lambda _, __: None)
+        )
     for cluster in found.clusters:
-        counted = {key.partition("/")[2]: len(each.objects) for key, each in cluster.kustomizations.items()}
+        counted = {
+            key.partition("/")[2]: len(each.objects) for key, each in cluster.kustomizations.items()
+        }
         assert counted == SEEN[layout][0]
         assert len(cluster.gates) == 1
 

@@ -29,9 +29,23 @@ def judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Judged:
 
     def check(files: dict[str, str], *options: str) -> set[tuple[str, str]]:
         lay(tmp_path, files)
-        main(["check", "--repo", str(tmp_path), "-o", "json", "--no-cache", "--source", "flux-system=.", *options])
+        main(
+            [
+                "check",
+                "--repo",
+                str(tmp_path),
+                "-o",
+                "json",
+                "--no-cache",
+                "--source",
+                "flux-system=.",
+                *options,
+            ]
+        )
         results = json.loads(capsys.readouterr().out)["results"]
-        found = {(each["tags"]["rule"], each.get("resourceRef", {}).get("name", "")) for each in results}
+        found = {
+            (each["tags"]["rule"], each.get("resourceRef", {}).get("name", "")) for each in results
+        }
         # Most of these repositories have nothing of a policy but its file.
         return {(rule, name) for rule, name in found if rule != "policy-file-alone"}
 
@@ -40,20 +54,29 @@ def judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Judged:
 
 def lay(folder: Path, files: dict[str, str]) -> None:
     """Write files below a directory."""
-    for path, text in {"live/live.yaml": config_map("l"), "windowed/windowed.yaml": config_map("w"), **files}.items():
+    for path, text in {
+        "live/live.yaml": config_map("l"),
+        "windowed/windowed.yaml": config_map("w"),
+        **files,
+    }.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text)
 
 
 def noted(note: str) -> str:
     """Return a ConfigMap with an annotation of kustomize-controller."""
-    return config_map("both").replace("---", f"  annotations: {{kustomize.toolkit.fluxcd.io/{note}}}\n---")
+    return config_map("both").replace(
+        "---", f"  annotations: {{kustomize.toolkit.fluxcd.io/{note}}}\n---"
+    )
 
 
 @pytest.mark.parametrize("note", ["ssa: IfNotPresent", "ssa: Ignore", "reconcile: disabled"])
 def test_what_is_not_overwritten_is_not_shared(note: str, judged: Judged) -> None:
     """One of the two leaves it as the other has it."""
-    assert judged(PAIR | {"live/both.yaml": config_map("both"), "windowed/both.yaml": noted(note)}) == set()
+    assert (
+        judged(PAIR | {"live/both.yaml": config_map("both"), "windowed/both.yaml": noted(note)})
+        == set()
+    )
 
 
 def test_two_kustomizations_of_one_policy_share(judged: Judged) -> None:
@@ -83,15 +106,26 @@ def test_names_that_only_the_cluster_knows_are_not_compared(judged: Judged) -> N
     ],
 )
 def test_a_move_is_judged_by_what_opens_later(
-    move: str, found: set[tuple[str, str]], judged: Judged, tmp_path: Path, tool: Callable[[str], Path]
+    move: str,
+    found: set[tuple[str, str]],
+    judged: Judged,
+    tmp_path: Path,
+    tool: Callable[[str], Path],
 ) -> None:
     """Pruning leaves what another owner's labels are on by then, so only a later owner is too late."""
     before, after = move.split()
-    policies = {"windows/policy.yaml": policy(), "windows/second.yaml": policy("[second]", name="second")}
+    policies = {
+        "windows/policy.yaml": policy(),
+        "windows/second.yaml": policy("[second]", name="second"),
+    }
     second = {FLUX: TWO + kustomization("second"), "second/second.yaml": config_map("s")}
     lay(tmp_path, {**second, f"{before}/moves.yaml": config_map("moves"), **policies})
     who = ("-c", "user.name=a", "-c", "user.email=a@example.com")
-    for command in (["init", "--quiet"], ["add", "."], [*who, "commit", "--quiet", "--message", "before"]):
+    for command in (
+        ["init", "--quiet"],
+        ["add", "."],
+        [*who, "commit", "--quiet", "--message", "before"],
+    ):
         subprocess.run([tool("git"), "-C", tmp_path, *command], check=True)
     (tmp_path / before / "moves.yaml").unlink()
     assert judged({f"{after}/moves.yaml": config_map("moves")}, "--since", "HEAD") == found
@@ -119,9 +153,14 @@ def test_a_suspension_in_git_needs_a_parent_that_leaves_it_alone(
     spec: str, first: str, ignored: str, found: set[tuple[str, str]], judged: Judged
 ) -> None:
     """`firstApply: Wait` too: the parent would revert the opening."""
-    root = kustomization("flux-system", f"  ignore: [{{paths: {ignored}}}]\n", path="./clusters/north")
+    root = kustomization(
+        "flux-system", f"  ignore: [{{paths: {ignored}}}]\n", path="./clusters/north"
+    )
     files = {FLUX: root + kustomization("windowed", f"  {spec}\n")}
-    assert judged(PAIR | files | {"windows/policy.yaml": policy(spec=f"  firstApply: {first}\n")}) == found
+    assert (
+        judged(PAIR | files | {"windows/policy.yaml": policy(spec=f"  firstApply: {first}\n")})
+        == found
+    )
 
 
 def test_what_delivers_the_policy_may_hang_on_what_it_gates(judged: Judged) -> None:
@@ -129,7 +168,8 @@ def test_what_delivers_the_policy_may_hang_on_what_it_gates(judged: Judged) -> N
     files = {
         "windowed/child.yaml": kustomization("windows")
         + kustomization("meant").replace(
-            "namespace: flux-system}", "namespace: flux-system, annotations: {krm-windows.dev/change-class: live}}"
+            "namespace: flux-system}",
+            "namespace: flux-system, annotations: {krm-windows.dev/change-class: live}}",
         ),
         "windows/local.yaml": policy().replace(
             "namespace: flux-system}",
@@ -150,12 +190,12 @@ spec: {{group: {group}, names: {{kind: {kind}, plural: {plural}}}}}
 ---
 """
     thing = "apiVersion: example.com/v1\nkind: Thing\nmetadata: {{name: {}}}\n---\n"
-    release = (
-        "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: r}\nspec: {suspend: true}\n---\n"
-    )
+    release = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: r}\nspec: {suspend: true}\n---\n"
     files = {
         "live/crds.yaml": definition.format(plural="things", group="example.com", kind="Thing")
-        + definition.format(plural="helmreleases", group="helm.toolkit.fluxcd.io", kind="HelmRelease"),
+        + definition.format(
+            plural="helmreleases", group="helm.toolkit.fluxcd.io", kind="HelmRelease"
+        ),
         "windowed/things.yaml": thing.format("one") + thing.format("two") + release,
     }
     assert judged(PAIR | files) == {("refers-to-live", "one")}
@@ -164,8 +204,12 @@ spec: {{group: {group}, names: {{kind: {kind}, plural: {plural}}}}}
 def test_what_is_suspended_reads_no_variables_anew(judged: Judged) -> None:
     """A gated Kustomization takes its variables when it opens, wherever they change; a live one takes old ones."""
     variables = "  postBuild: {{substituteFrom: [{{kind: ConfigMap, name: {}}}]}}\n"
-    flux = kustomization("live", variables.format("windowed")) + kustomization("windowed", variables.format("live"))
-    brought = {f"{name}/vars.yaml": config_map(name, "flux-system") for name in ("live", "windowed")}
+    flux = kustomization("live", variables.format("windowed")) + kustomization(
+        "windowed", variables.format("live")
+    )
+    brought = {
+        f"{name}/vars.yaml": config_map(name, "flux-system") for name in ("live", "windowed")
+    }
     assert judged(PAIR | brought | {FLUX: flux}) == {("refers-to-windowed", "live")}
 
 
@@ -185,37 +229,54 @@ def test_a_gated_release_does_not_move(judged: Judged) -> None:
     assert judged(PAIR | {"windowed/release.yaml": text, "windows/policy.yaml": both}) == set()
 
 
-def test_a_target_in_another_namespace_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_target_in_another_namespace_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The policy's own namespace is only the default."""
     elsewhere = kustomization("windowed").replace("namespace: flux-system}", "namespace: shop}", 1)
     lay(tmp_path, PAIR | {FLUX: elsewhere})
     main(["check", "--repo", str(tmp_path), "--no-cache", "--source", "flux-system=."])
-    assert "there is one in shop: say so with `namespace` (target-missing)" in capsys.readouterr().out
+    assert (
+        "there is one in shop: say so with `namespace` (target-missing)" in capsys.readouterr().out
+    )
 
 
-def test_one_source_that_moves_is_one_finding(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_source_that_moves_is_one_finding(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """However many releases use it; the list of them is among the tags."""
     chart = "{kind: OCIRepository, name: charts}"
     releases = "".join(
-        RELEASE.format(f"chartRef: {chart}").replace("name: r", f"name: r{number}") for number in range(5)
+        RELEASE.format(f"chartRef: {chart}").replace("name: r", f"name: r{number}")
+        for number in range(5)
     )
     source = (
         "apiVersion: source.toolkit.fluxcd.io/v1\nkind: OCIRepository\n"
         "metadata: {name: charts, namespace: flux-system}\nspec: {url: oci://example.com/c, ref: {semver: 1.x}}\n"
     )
     lay(tmp_path, PAIR | {"windowed/releases.yaml": releases, "live/source.yaml": source})
-    main(["check", "--repo", str(tmp_path), "-o", "json", "--no-cache", "--source", "flux-system=."])
-    found = [each for each in json.loads(capsys.readouterr().out)["results"] if each["tags"]["rule"] == "source-moves"]
+    main(
+        ["check", "--repo", str(tmp_path), "-o", "json", "--no-cache", "--source", "flux-system=."]
+    )
+    found = [
+        each
+        for each in json.loads(capsys.readouterr().out)["results"]
+        if each["tags"]["rule"] == "source-moves"
+    ]
     assert [each["tags"]["count"] for each in found] == ["5"]
     assert "HelmRelease flux-system/r4" in found[0]["tags"]["objects"]
     assert "(5 objects: HelmRelease flux-system/r0" in found[0]["message"]
     assert "and 2 more)" in found[0]["message"]
 
 
-def test_a_source_that_is_not_followed_is_told_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_source_that_is_not_followed_is_told_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """However many Kustomizations apply it."""
     lost = "".join(kustomization(f"tenant-{number}", source="tenants") for number in range(4))
     lay(tmp_path, {FLUX: TWO + lost, "windows/policy.yaml": policy()})
-    main(["check", "--repo", str(tmp_path), "-o", "json", "--no-cache", "--source", "flux-system=."])
+    main(
+        ["check", "--repo", str(tmp_path), "-o", "json", "--no-cache", "--source", "flux-system=."]
+    )
     found, _ = json.loads(capsys.readouterr().out)["results"]
     assert (found["tags"]["rule"], found["tags"]["count"]) == ("not-followed", "4")

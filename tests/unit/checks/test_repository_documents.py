@@ -41,7 +41,9 @@ def kustomize(tool: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("PATH", str(tool("kustomize").parent), prepend=":")
 
 
-def found(folder: Path, *options: str, capsys: pytest.CaptureFixture[str]) -> list[dict[str, object]]:
+def found(
+    folder: Path, *options: str, capsys: pytest.CaptureFixture[str]
+) -> list[dict[str, object]]:
     """Check a repository and give the results."""
     main(["check", "--repo", str(folder), "-o", "json", "--no-cache", *options])
     printed = capsys.readouterr()
@@ -69,7 +71,11 @@ def changed(folder: Path, repository: Path) -> Path:
     """Make a git repository whose commit is `before` and whose files are `after`."""
     shutil.copytree(folder / "before", repository)
     who = ("-c", "user.name=a", "-c", "user.email=a@example.com")
-    for command in (["init", "--quiet"], ["add", "."], [*who, "commit", "--quiet", "--message", "before"]):
+    for command in (
+        ["init", "--quiet"],
+        ["add", "."],
+        [*who, "commit", "--quiet", "--message", "before"],
+    ):
         subprocess.run(["git", "-C", repository, *command], check=True)
     shutil.rmtree(repository / "windowed")
     shutil.rmtree(repository / "live")

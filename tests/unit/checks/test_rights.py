@@ -17,7 +17,9 @@ BESIDE = {"tenant/kustomization.yaml": "resources: []\ntransformers: [policy.yam
 ELSEWHERE = policy(spec="  crossNamespaceTargets: Allow\n").replace(
     "names: [windowed]", "namespace: flux-system, names: [windowed]"
 )
-ELSEWHERE = ELSEWHERE.replace("name: window, namespace: flux-system", "name: window, namespace: shop")
+ELSEWHERE = ELSEWHERE.replace(
+    "name: window, namespace: flux-system", "name: window, namespace: shop"
+)
 GRANTED = """\
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRoleBinding
@@ -51,7 +53,19 @@ def judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Judged:
         for path, text in {"windowed/windowed.yaml": config_map("w"), **BESIDE, **files}.items():
             (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / path).write_text(text)
-        main(["check", "--repo", str(tmp_path), "-o", "json", "--no-cache", "--source", "flux-system=.", *options])
+        main(
+            [
+                "check",
+                "--repo",
+                str(tmp_path),
+                "-o",
+                "json",
+                "--no-cache",
+                "--source",
+                "flux-system=.",
+                *options,
+            ]
+        )
         results = json.loads(capsys.readouterr().out)["results"]
         told = [each["tags"]["rule"] for each in results]
         return [rule for rule in told if rule.startswith(("target-e", "admission"))]
@@ -61,19 +75,26 @@ def judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Judged:
 
 def delivered(spec: str = "", **more: str) -> dict[str, str]:
     """Return a repository whose tenant's Kustomization has these fields."""
-    return {FLUX: kustomization("windowed") + kustomization("tenant", spec, **more), TENANT: ELSEWHERE}
+    return {
+        FLUX: kustomization("windowed") + kustomization("tenant", spec, **more),
+        TENANT: ELSEWHERE,
+    }
 
 
 TENANTS = {
     "an account": delivered("  serviceAccountName: shop\n"),
     "a namespace": {
         FLUX: kustomization("windowed")
-        + kustomization("tenant").replace("name: tenant, namespace: flux-system", "name: tenant, namespace: shop"),
+        + kustomization("tenant").replace(
+            "name: tenant, namespace: flux-system", "name: tenant, namespace: shop"
+        ),
         TENANT: ELSEWHERE,
     },
     "a source": {
         FLUX: kustomization("windowed")
-        + kustomization("tenant").replace("name: flux-system}", "name: flux-system, namespace: shop}"),
+        + kustomization("tenant").replace(
+            "name: flux-system}", "name: flux-system, namespace: shop}"
+        ),
         TENANT: ELSEWHERE,
     },
     "a parent's account": {
@@ -107,7 +128,9 @@ def test_the_platform_is_believed(account: str, judged: Judged) -> None:
     assert judged(delivered(account)) == []
 
 
-def test_a_policy_has_to_say_so(judged: Judged, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_policy_has_to_say_so(
+    judged: Judged, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     """Without the field it is wrong, whoever delivers it."""
     silent = ELSEWHERE.replace("  crossNamespaceTargets: Allow\n", "")
     judged({**delivered(), TENANT: silent})
@@ -130,7 +153,12 @@ def test_a_policy_has_to_say_so(judged: Judged, capsys: pytest.CaptureFixture[st
         ("cluster-admin", "{kind: Group, name: 'system:serviceaccounts:shop'}", True),
     ],
 )
-def test_who_may_create_admission_policies(role: str, subject: str, undelivered: bool, judged: Judged) -> None:  # noqa: FBT001
+def test_who_may_create_admission_policies(
+    role: str,
+    subject: str,
+    undelivered: bool,  # noqa: FBT001
+    judged: Judged,
+) -> None:
     """By a ClusterRoleBinding of the account, or of a group that it is in, to a role that allows both kinds."""
     flux = kustomization("windowed") + kustomization("tenant", "  serviceAccountName: shop\n")
     rbac = GRANTED.replace("ROLE", role).replace("SUBJECT", subject)
@@ -148,7 +176,9 @@ metadata: {{name: kustomize-controller, namespace: flux-system}}
 spec: {{template: {{spec: {{containers: [{container}]}}}}}}
 """
     files = {FLUX: kustomization("windowed") + kustomization("tenant"), TENANT: policy()}
-    assert judged({**files, "clusters/north/controller.yaml": controller}) == ["admission-undelivered"]
+    assert judged({**files, "clusters/north/controller.yaml": controller}) == [
+        "admission-undelivered"
+    ]
     other = kustomization("tenant", "  kubeConfig: {secretRef: {name: other}}\n")
     assert judged({**files, FLUX: kustomization("windowed") + other}) == []
 
@@ -163,4 +193,6 @@ def test_what_was_rendered_shows_whether_it_is_held(judged: Judged) -> None:
 
     assert judged({**rendered, "clusters/north/windows.yaml": applied()}) == []
     for kind in ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"):
-        assert judged({**rendered, "clusters/north/windows.yaml": applied(kind)}) == ["admission-disabled"]
+        assert judged({**rendered, "clusters/north/windows.yaml": applied(kind)}) == [
+            "admission-disabled"
+        ]

@@ -19,14 +19,23 @@ from krm_windows.rules import RULES, Rule
 
 FIXTURES = Path(__file__).parents[2] / "fixtures/rules"
 OF_REPOSITORIES = RULES[RULES.index(rules.BUILD_FAILED) : RULES.index(rules.SOURCE_MOVES) + 1]
-PROGRAM = "".join(f"    {key}: {json.dumps(source)}\n" for key, source in configmap.program().items())
-BERLIN = Timetable(policy="a/b", time_zone="Europe/Berlin", zone_rules=zone_rules.make("Europe/Berlin"))
+PROGRAM = "".join(
+    f"    {key}: {json.dumps(source)}\n" for key, source in configmap.program().items()
+)
+BERLIN = Timetable(
+    policy="a/b", time_zone="Europe/Berlin", zone_rules=zone_rules.make("Europe/Berlin")
+)
 ZONE_RULES = json.dumps(dump(BERLIN)["zoneRules"])
 HEAD = "apiVersion: config.kubernetes.io/"
 # A gated source is always worth a word, and so is the actuator Kubectl.
 BESIDE = {rules.SOURCE_SHARED.id: {rules.SOURCE_UPLINK.id}} | {
     rule.id: {rules.KUBECTL_LIFTS.id}
-    for rule in (rules.KUBECTL_UNION, rules.KUBECTL_DEADLINE, rules.KUBECTL_CLOCK_CHANGE, rules.KUBECTL_ZONE)
+    for rule in (
+        rules.KUBECTL_UNION,
+        rules.KUBECTL_DEADLINE,
+        rules.KUBECTL_CLOCK_CHANGE,
+        rules.KUBECTL_ZONE,
+    )
 }
 
 
@@ -34,7 +43,9 @@ def document(rule: Rule, name: str) -> str:
     """Return the text of a document of a rule, with program and zone rules; empty where there is none."""
     path = FIXTURES / rule.id / f"{name}.yaml"
     text = path.read_text() if path.exists() else ""
-    text = text.replace('"timeZone": "Europe/Berlin",', f'"timeZone": "Europe/Berlin", "zoneRules": {ZONE_RULES},')
+    text = text.replace(
+        '"timeZone": "Europe/Berlin",', f'"timeZone": "Europe/Berlin", "zoneRules": {ZONE_RULES},'
+    )
     return text.replace("  data:\n    timetable.json:", f"  data:\n{PROGRAM}    timetable.json:")
 
 
@@ -70,5 +81,7 @@ def test_a_rule_nearly_fires(rule: Rule) -> None:
 
 def test_every_rule_has_both_documents_and_every_folder_a_rule() -> None:
     """A rule without a document that fires it may be dead, a folder without a rule is."""
-    found = {path.name: {document.name for document in path.iterdir()} for path in FIXTURES.iterdir()}
+    found = {
+        path.name: {document.name for document in path.iterdir()} for path in FIXTURES.iterdir()
+    }
     assert found == {rule.id: {"fires.yaml", "nearly.yaml"} for rule in DOCUMENTED}

@@ -16,7 +16,9 @@ WEB = APPS.replace("kustomize.toolkit.fluxcd.io/v1", "helm.toolkit.fluxcd.io/v2"
     "Kustomization", "HelmRelease"
 )
 WEB = WEB.replace("name: apps", "name: web").replace("namespace: flux-system", "namespace: shop")
-TARGETS = "[{kind: Kustomization, names: [apps]}, {kind: HelmRelease, names: [web], namespace: shop}]"
+TARGETS = (
+    "[{kind: Kustomization, names: [apps]}, {kind: HelmRelease, names: [web], namespace: shop}]"
+)
 CONFIG = spec(
     admissionPolicy="Disabled",
     crossNamespaceTargets="Allow",
@@ -36,7 +38,10 @@ def items() -> list[Item]:
 def found(items: list[Item], config: str = CONFIG) -> set[str]:
     """Verify a stream and return the rules that fired."""
     stream = [KubeObject.from_value(item) for item in items]
-    return {result.tags["rule"] for result in window_policy.verify(KubeObject.parse(config.encode()), stream)}
+    return {
+        result.tags["rule"]
+        for result in window_policy.verify(KubeObject.parse(config.encode()), stream)
+    }
 
 
 def of(items: list[Item], *kinds: str) -> list[Item]:
@@ -53,7 +58,9 @@ def move(namespace: str) -> Layer:
     """Do what `namespace:` of a kustomization does to everything it knows, as far as it touches what is ours."""
 
     def layer(items: list[Item]) -> None:
-        for item in of(items, "ServiceAccount", "Role", "RoleBinding", "ConfigMap", "CronJob", "Job"):
+        for item in of(
+            items, "ServiceAccount", "Role", "RoleBinding", "ConfigMap", "CronJob", "Job"
+        ):
             item["metadata"]["namespace"] = namespace
             for subject in item.get("subjects", []):
                 subject["namespace"] = namespace
@@ -65,7 +72,10 @@ def prefix(items: list[Item]) -> None:
     """Do what `namePrefix:` of a kustomization does, references included."""
     for item in of(items, "ServiceAccount", "Role", "RoleBinding", "ConfigMap", "CronJob", "Job"):
         item["metadata"]["name"] = f"north-{item['metadata']['name']}"
-        for subject in [*item.get("subjects", []), *([item["roleRef"]] if "roleRef" in item else [])]:
+        for subject in [
+            *item.get("subjects", []),
+            *([item["roleRef"]] if "roleRef" in item else []),
+        ]:
             subject["name"] = f"north-{subject['name']}"
     for pod in pods(items):
         pod["serviceAccountName"] = f"north-{pod['serviceAccountName']}"
@@ -94,7 +104,12 @@ def change(kind: str, *path: object, to: object) -> Layer:
 
 def widen(items: list[Item]) -> None:
     """Add a rule to a Role."""
-    rule = {"apiGroups": [""], "resources": ["secrets"], "resourceNames": ["a"], "verbs": ["get", "patch"]}
+    rule = {
+        "apiGroups": [""],
+        "resources": ["secrets"],
+        "resourceNames": ["a"],
+        "verbs": ["get", "patch"],
+    }
     of(items, "Role")[0]["rules"].append(rule)
 
 
@@ -132,7 +147,12 @@ def unname(items: list[Item]) -> None:
         (change("HelmRelease", "spec", "suspend", to=False), {"target-suspend"}),
         (change("Kustomization", "spec", "suspend", to=True), {"target-suspend"}),
         (
-            change("Kustomization", "metadata", "annotations", to={"krm-windows.dev/governed-by": "a/b"}),
+            change(
+                "Kustomization",
+                "metadata",
+                "annotations",
+                to={"krm-windows.dev/governed-by": "a/b"},
+            ),
             {"two-policies"},
         ),
         (lambda items: items.__delitem__(slice(2, None)), {"not-run"}),
@@ -146,7 +166,9 @@ def test_a_layer_above(items: list[Item], layer: Layer, rules: set[str]) -> None
     assert found(items) == rules
 
 
-EXTRAS = CONFIG.replace("admissionPolicy: Disabled", "extras: [NetworkPolicy, PrometheusRule, StateMetrics]")
+EXTRAS = CONFIG.replace(
+    "admissionPolicy: Disabled", "extras: [NetworkPolicy, PrometheusRule, StateMetrics]"
+)
 
 
 @pytest.mark.parametrize(
@@ -156,8 +178,14 @@ EXTRAS = CONFIG.replace("admissionPolicy: Disabled", "extras: [NetworkPolicy, Pr
         (drop("ValidatingAdmissionPolicy"), {"emitted-missing"}),
         (drop("ValidatingAdmissionPolicyBinding"), {"emitted-missing"}),
         (drop("PrometheusRule"), {"emitted-missing"}),
-        (change("ValidatingAdmissionPolicy", "spec", "failurePolicy", to="Ignore"), {"emitted-missing"}),
-        (change("ValidatingAdmissionPolicyBinding", "spec", "validationActions", to=["Warn"]), {"emitted-missing"}),
+        (
+            change("ValidatingAdmissionPolicy", "spec", "failurePolicy", to="Ignore"),
+            {"emitted-missing"},
+        ),
+        (
+            change("ValidatingAdmissionPolicyBinding", "spec", "validationActions", to=["Warn"]),
+            {"emitted-missing"},
+        ),
         (change("PrometheusRule", "spec", "groups", to=[]), {"emitted-missing"}),
         (prefix, {"reference-broken"}),
         (move("edge"), {"reference-broken", "rights-missing"}),
@@ -196,11 +224,16 @@ def test_where_the_rights_went(items: list[Item]) -> None:
     """The message names the namespace that a layer above moved the Role to."""
     move("edge")(items)
     stream = [KubeObject.from_value(item) for item in items]
-    said = [result.message for result in window_policy.verify(KubeObject.parse(CONFIG.encode()), stream)]
+    said = [
+        result.message for result in window_policy.verify(KubeObject.parse(CONFIG.encode()), stream)
+    ]
     assert any("lies in edge, moved there by a layer above" in message for message in said)
 
 
-HOOKED = CONFIG.rstrip("\n") + '\n  events: true\n  hooks: {namespace: line, afterClose: {image: "line:1"}}\n'
+HOOKED = (
+    CONFIG.rstrip("\n")
+    + '\n  events: true\n  hooks: {namespace: line, afterClose: {image: "line:1"}}\n'
+)
 
 
 @pytest.fixture
@@ -219,13 +252,20 @@ def hooked() -> list[Item]:
         (change("ConfigMap", "data", "hooks.json", to="{}"), {"stale"}),
         (change("ConfigMap", "data", "gate.hooks.py", to=""), {"stale"}),
         (lambda items: [item["rules"].pop(0) for item in of(items, "Role")], {"rights-missing"}),
-        (lambda items: [item["rules"][0]["verbs"].append("delete") for item in of(items, "Role")], None),
+        (
+            lambda items: [
+                item["rules"][0]["verbs"].append("delete") for item in of(items, "Role")
+            ],
+            None,
+        ),
     ],
 )
 def test_hooks_and_events(hooked: list[Item], layer: Layer, rules: set[str] | None) -> None:
     """Their rights have to lie in their namespaces and be no more than that; their Jobs those of the policy."""
     layer(hooked)
-    assert found(hooked, HOOKED) == ({"rights-missing", "rights-excess"} if rules is None else rules)
+    assert found(hooked, HOOKED) == (
+        {"rights-missing", "rights-excess"} if rules is None else rules
+    )
 
 
 def test_hooks_that_are_gone(hooked: list[Item]) -> None:

@@ -27,13 +27,19 @@ def test_what_was_built_is_in_order() -> None:
     ("change", "rules"),
     [
         (("0 17 * * 4", "0 18 * * 4"), ["emitted-missing"]),
-        (('"{\\"spec\\":{\\"suspend\\":true}}"', '"{\\"spec\\":{\\"suspend\\":false}}"'), ["emitted-missing"]),
+        (
+            ('"{\\"spec\\":{\\"suspend\\":true}}"', '"{\\"spec\\":{\\"suspend\\":false}}"'),
+            ["emitted-missing"],
+        ),
         (
             ('- apps\n              - "-n"\n', '- infra\n              - "-n"\n'),
             ["emitted-missing"] * 2,
         ),
         (
-            ("    suspend: false\n    concurrencyPolicy", "    suspend: true\n    concurrencyPolicy"),
+            (
+                "    suspend: false\n    concurrencyPolicy",
+                "    suspend: true\n    concurrencyPolicy",
+            ),
             ["emitted-missing"] * 2,
         ),
         (("serviceAccountName: week-gate", "serviceAccountName: other"), ["reference-broken"] * 2),

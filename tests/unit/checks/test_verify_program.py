@@ -11,7 +11,9 @@ def verified(old: str, new: str) -> list[str]:
     built = call(wire(APPS, config=POLICY)).out.decode()
     assert old in built
     items = ResourceList.read(built.replace(old, new).encode()).items
-    return [str(result) for result in window_policy.verify(KubeObject.parse(POLICY.encode()), items)]
+    return [
+        str(result) for result in window_policy.verify(KubeObject.parse(POLICY.encode()), items)
+    ]
 
 
 def test_an_edited_program_is_stale() -> None:

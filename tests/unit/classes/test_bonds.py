@@ -27,19 +27,33 @@ def pod(name: str, namespace: str = "shop", **internal: str) -> dict[str, object
     """Return a Pod that reads a ConfigMap."""
     containers = [{"name": "a", "envFrom": [{"configMapRef": {"name": name}}]}]
     metadata = {**config_map("web", namespace, **internal)["metadata"]}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"containers": containers}}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": metadata,
+        "spec": {"containers": containers},
+    }
 
 
 def release(values: str) -> dict[str, object]:
     """Return an object of a kind that nobody here knows, with a name somewhere in it."""
-    return {"apiVersion": "example.com/v1", "kind": "App", "metadata": {"name": "app"}, "spec": {"from": [values]}}
+    return {
+        "apiVersion": "example.com/v1",
+        "kind": "App",
+        "metadata": {"name": "app"},
+        "spec": {"from": [values]},
+    }
 
 
 def found(*stream: dict[str, object], **spec: object) -> list[tuple[str, str, str]]:
     """Return rule, field and name of what is said of references."""
     partition = divide(Spec.model_validate(SPEC | spec), map(KubeObject.from_value, stream))
     results, _ = bonds.check(Spec.model_validate(SPEC | spec), partition)
-    return [(result.tags["rule"], result.field.path, result.field.current_value) for result in results if result.field]
+    return [
+        (result.tags["rule"], result.field.path, result.field.current_value)
+        for result in results
+        if result.field
+    ]
 
 
 FIELD = "spec.containers[0].envFrom[0].configMapRef.name"
@@ -61,7 +75,9 @@ BENEATH, PARTED = "reference-beneath", "reference-parted"
         ([release(f"{HASH}-x"), config_map(HASH)], []),
     ],
 )
-def test_a_reference_into_another_class(stream: list[dict[str, object]], said: list[tuple[str, str, str]]) -> None:
+def test_a_reference_into_another_class(
+    stream: list[dict[str, object]], said: list[tuple[str, str, str]]
+) -> None:
     """By name, kind and namespace; a name with a hash is recognised wherever it stands."""
     assert found(*stream) == said
 
@@ -79,7 +95,11 @@ def test_the_other_way_round_it_is_ahead() -> None:
 
 @pytest.mark.parametrize(
     ("referrer", "to"),
-    [("Pod/shop/web", "ConfigMap/shop/env"), ("Pod/*/*", "ConfigMap/*/*"), ("Pod/shop/w*", "ConfigMap/sh*/env")],
+    [
+        ("Pod/shop/web", "ConfigMap/shop/env"),
+        ("Pod/*/*", "ConfigMap/*/*"),
+        ("Pod/shop/w*", "ConfigMap/sh*/env"),
+    ],
 )
 def test_an_acknowledged_one_is_meant(referrer: str, to: str) -> None:
     """Named without its hash; `*` stands for any characters."""
@@ -103,7 +123,10 @@ def test_an_acknowledgement_of_objects_elsewhere_is_left_alone() -> None:
     spec = Spec.model_validate(SPEC | {"acknowledge": known})
 
     def unused(*stream: dict[str, object]) -> list[str]:
-        return [finding.path for finding in bonds.check(spec, divide(spec, map(KubeObject.from_value, stream)))[1]]
+        return [
+            finding.path
+            for finding in bonds.check(spec, divide(spec, map(KubeObject.from_value, stream)))[1]
+        ]
 
     assert unused(config_map("other")) == []
     assert unused(pod("env"), config_map("env")) == []

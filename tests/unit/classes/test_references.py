@@ -89,12 +89,21 @@ def test_the_path_is_that_of_the_name() -> None:
 @pytest.mark.parametrize(
     ("text", "named"),
     [
-        ("kind: ServiceAccount\nimagePullSecrets: [{name: a}]\nsecrets: [{name: b}]\n", ["Secret b", "Secret a"]),
+        (
+            "kind: ServiceAccount\nimagePullSecrets: [{name: a}]\nsecrets: [{name: b}]\n",
+            ["Secret b", "Secret a"],
+        ),
         (ROLE_BINDING, ["ClusterRole a", "ServiceAccount b", "User c"]),
         (INGRESS, ["Service b", "Service c", "Secret a"]),
-        ("kind: HorizontalPodAutoscaler\nspec: {scaleTargetRef: {kind: StatefulSet, name: a}}\n", ["StatefulSet a"]),
+        (
+            "kind: HorizontalPodAutoscaler\nspec: {scaleTargetRef: {kind: StatefulSet, name: a}}\n",
+            ["StatefulSet a"],
+        ),
         ("kind: HelmRelease\nspec: {valuesFrom: [{kind: Secret, name: a}]}\n", ["Secret a"]),
-        ("kind: Kustomization\nspec: {sourceRef: {kind: OCIRepository, name: a}}\n", ["OCIRepository a"]),
+        (
+            "kind: Kustomization\nspec: {sourceRef: {kind: OCIRepository, name: a}}\n",
+            ["OCIRepository a"],
+        ),
         ("kind: HTTPRoute\nspec: {rules: [{backendRefs: [{name: a}]}]}\n", ["Service a"]),
         ("kind: StatefulSet\nspec: {serviceName: a}\n", ["Service a"]),
         ("kind: PersistentVolumeClaim\nspec: {storageClassName: ''}\n", []),

@@ -34,7 +34,9 @@ def test_the_example_is_right() -> None:
 def test_the_design_of_rules_is_taken() -> None:
     """An empty map demands nothing, as in a label selector, and so may stand beside other selectors."""
     node = node_of(
-        yaml.safe_load(EXAMPLE.read_text().replace("      app.kubernetes.io/part-of: dashboards", "      {}"))
+        yaml.safe_load(
+            EXAMPLE.read_text().replace("      app.kubernetes.io/part-of: dashboards", "      {}")
+        )
     )
     assert isinstance(node, Mapping)
     assert load(node)[1] == []
@@ -44,15 +46,26 @@ def test_the_schema_is_one() -> None:
     """It is valid against its own dialect, as is what it says of OpenAPI."""
     jsonschema.Draft202012Validator.check_schema(schema.json_schema(ChangeClasses))
     definition = yaml.safe_load(catalogue.CHANGE_CLASSES.definition())
-    jsonschema.Draft202012Validator.check_schema(definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"])
+    jsonschema.Draft202012Validator.check_schema(
+        definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    )
     assert definition["metadata"]["name"] == "changeclasses.krm-windows.dev"
 
 
 NAMES = st.sampled_from(["live", "window", "A", "a_b", "", 7, None])
-GLOBS = st.lists(st.sampled_from(["web", "dash-*", "*", "a?", "", "a/b", 5]), max_size=2) | st.none()
-KINDS = st.lists(st.sampled_from(["ConfigMap", "configmap", "Service.serving.knative.dev", "A/b", ""]), max_size=2)
-MAPS = st.dictionaries(st.sampled_from(["a", "b/c"]), st.sampled_from(["x", "", 5, True]), max_size=2)
-ADDRESSES = st.sampled_from(["Deployment/shop/api", "Namespace/shop", "Deployment/*/web-*", "shop/api", "a", "", 5])
+GLOBS = (
+    st.lists(st.sampled_from(["web", "dash-*", "*", "a?", "", "a/b", 5]), max_size=2) | st.none()
+)
+KINDS = st.lists(
+    st.sampled_from(["ConfigMap", "configmap", "Service.serving.knative.dev", "A/b", ""]),
+    max_size=2,
+)
+MAPS = st.dictionaries(
+    st.sampled_from(["a", "b/c"]), st.sampled_from(["x", "", 5, True]), max_size=2
+)
+ADDRESSES = st.sampled_from(
+    ["Deployment/shop/api", "Namespace/shop", "Deployment/*/web-*", "shop/api", "a", "", 5]
+)
 RULES = st.fixed_dictionaries(
     {"class": NAMES},
     optional={
@@ -71,7 +84,10 @@ SPECS = st.fixed_dictionaries(
     {
         "classes": st.just([{"name": "live"}, {"name": "window"}])
         | st.lists(
-            st.fixed_dictionaries({"name": NAMES}, optional={"policy": st.sampled_from(["a/b", "a"])}), max_size=2
+            st.fixed_dictionaries(
+                {"name": NAMES}, optional={"policy": st.sampled_from(["a/b", "a"])}
+            ),
+            max_size=2,
         ),
         "default": st.just("window") | NAMES,
     },
@@ -87,7 +103,11 @@ SPECS = st.fixed_dictionaries(
 @settings(max_examples=300, deadline=None)
 def test_schema_and_model_accept_the_same(spec: dict[str, object]) -> None:
     """Whatever stands in the classes, they agree on it as far as a schema can say it."""
-    api = {"apiVersion": "krm-windows.dev/v1alpha1", "kind": "ChangeClasses", "metadata": {"name": "c"}}
+    api = {
+        "apiVersion": "krm-windows.dev/v1alpha1",
+        "kind": "ChangeClasses",
+        "metadata": {"name": "c"},
+    }
     node = node_of({**api, "spec": spec})
     assert isinstance(node, Mapping)
     errors = load(node)[1]
@@ -100,15 +120,27 @@ def test_schema_and_model_accept_the_same(spec: dict[str, object]) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("kinds: [configmap]", "spec.rules[0].kinds[0]: must be a kind as objects have it: ConfigMap, Service.serving"),
-        ("names: ['web?']", "spec.rules[0].names[0]: must be a name, in which * stands for any characters, got"),
+        (
+            "kinds: [configmap]",
+            "spec.rules[0].kinds[0]: must be a kind as objects have it: ConfigMap, Service.serving",
+        ),
+        (
+            "names: ['web?']",
+            "spec.rules[0].names[0]: must be a name, in which * stands for any characters, got",
+        ),
         ("name: [web]", 'spec.rules[0].name: is no field of the API; did you mean "names"?'),
         ("names: []", "spec.rules[0].names: must not be empty"),
     ],
 )
 def test_mistakes_are_told_in_words(text: str, said: str) -> None:
     """Where it is, what must hold, what is known."""
-    spec = {"classes": [{"name": "live"}], "default": "live", "rules": [{"class": "live", **yaml.safe_load(text)}]}
-    node = node_of({"apiVersion": "krm-windows.dev/v1alpha1", "kind": "ChangeClasses", "spec": spec})
+    spec = {
+        "classes": [{"name": "live"}],
+        "default": "live",
+        "rules": [{"class": "live", **yaml.safe_load(text)}],
+    }
+    node = node_of(
+        {"apiVersion": "krm-windows.dev/v1alpha1", "kind": "ChangeClasses", "spec": spec}
+    )
     assert isinstance(node, Mapping)
     assert said in "\n".join(map(str, load(node)[1]))

@@ -40,17 +40,35 @@ def printed(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) 
 def test_one_policy_is_one_object(policy: str, capsys: pytest.CaptureFixture[str]) -> None:
     """For one policy and cluster, JSON is an object."""
     page = json.loads(printed(capsys, "calendar", policy, "--from", "2026-12-14", "-o", "json"))
-    assert list(page) == ["policy", "cluster", "timeZone", "zoneRelease", "from", "until", "intervals"]
-    assert (page["policy"], page["cluster"], page["timeZone"]) == ("flux-system/week", None, "Europe/Berlin")
+    assert list(page) == [
+        "policy",
+        "cluster",
+        "timeZone",
+        "zoneRelease",
+        "from",
+        "until",
+        "intervals",
+    ]
+    assert (page["policy"], page["cluster"], page["timeZone"]) == (
+        "flux-system/week",
+        None,
+        "Europe/Berlin",
+    )
     assert page["intervals"] == [
-        {"opens": "2026-12-14T08:00:00+01:00", "closes": "2026-12-17T17:00:00+01:00", "rules": ["windows.office"]}
+        {
+            "opens": "2026-12-14T08:00:00+01:00",
+            "closes": "2026-12-17T17:00:00+01:00",
+            "rules": ["windows.office"],
+        }
     ]
 
 
 def test_several_are_a_list(policy: str, fleet: str, capsys: pytest.CaptureFixture[str]) -> None:
     """All clusters of a policy, or several policies, are a list."""
     call = ("--from", "2026-12-14", "-o", "json", "--all-clusters")
-    assert [one["cluster"] for one in json.loads(printed(capsys, "calendar", policy, fleet, *call))] == [
+    assert [
+        one["cluster"] for one in json.loads(printed(capsys, "calendar", policy, fleet, *call))
+    ] == [
         None,
         "north",
         "south",
@@ -62,11 +80,16 @@ def test_several_are_a_list(policy: str, fleet: str, capsys: pytest.CaptureFixtu
 def test_a_cluster_is_chosen(fleet: str, capsys: pytest.CaptureFixture[str]) -> None:
     """`--cluster` shows the policy as patched for it; an unknown one is an error."""
     call = ("calendar", fleet, "--from", "2026-12-14", "-o", "json", "--cluster")
-    assert json.loads(printed(capsys, *call, "east"))["intervals"][0]["opens"] == "2026-12-15T08:00:00+01:00"
+    assert (
+        json.loads(printed(capsys, *call, "east"))["intervals"][0]["opens"]
+        == "2026-12-15T08:00:00+01:00"
+    )
     assert printed(capsys, *call, "west", code=1) == ""
 
 
-def test_text_shows_clusters_that_are_alike_once(fleet: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_text_shows_clusters_that_are_alike_once(
+    fleet: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A fleet is read by its differences."""
     page = printed(capsys, "calendar", fleet, "--from", "2026-12-14", "--all-clusters")
     heads = [line for line in page.splitlines() if line.startswith("flux-system/week")]
@@ -77,8 +100,12 @@ def test_text_shows_clusters_that_are_alike_once(fleet: str, capsys: pytest.Capt
     assert "\x1b" not in page
 
 
-@pytest.mark.parametrize("start", ["2026-12-20T00:00", "20.12.2026", "1066-10-14", "3000-01-01", "2026-02-30"])
-def test_what_is_no_beginning_is_refused(policy: str, start: str, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    "start", ["2026-12-20T00:00", "20.12.2026", "1066-10-14", "3000-01-01", "2026-02-30"]
+)
+def test_what_is_no_beginning_is_refused(
+    policy: str, start: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A date and time without an offset says nothing, for there is more than one clock."""
     assert main(["calendar", policy, "--from", start]) == 1
     assert "--from" in capsys.readouterr().err
@@ -86,7 +113,9 @@ def test_what_is_no_beginning_is_refused(policy: str, start: str, capsys: pytest
 
 def test_state_answers_in_json(policy: str, capsys: pytest.CaptureFixture[str]) -> None:
     """All that is known of an instant."""
-    assert json.loads(printed(capsys, "state", policy, "--at", "2026-12-15T12:00Z", "-o", "json")) == {
+    assert json.loads(
+        printed(capsys, "state", policy, "--at", "2026-12-15T12:00Z", "-o", "json")
+    ) == {
         "open": True,
         "rule": "windows.office",
         "reason": "windows.office",
@@ -99,11 +128,15 @@ def test_state_answers_with_its_exit_code(policy: str, capsys: pytest.CaptureFix
     """A script asks with `--exit-code`; without it, closed is no failure."""
     call = ("state", policy, "--at", "2026-12-18T12:00Z")
     assert "is closed: no window is open" in printed(capsys, *call)
-    assert "since Thu 2026-12-17 17:00, until Mon 2026-12-21 08:00" in printed(capsys, *call, "--exit-code", code=10)
+    assert "since Thu 2026-12-17 17:00, until Mon 2026-12-21 08:00" in printed(
+        capsys, *call, "--exit-code", code=10
+    )
     assert printed(capsys, "state", policy, "--at", "2026-12-15T12:00Z", "--exit-code")
 
 
-def test_a_wrong_policy_is_told_and_nothing_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_wrong_policy_is_told_and_nothing_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Half a picture would be taken for a whole one."""
     (tmp_path / "wrong.yaml").write_text(POLICY.replace("Mon 08:00", "Mno 08:00"))
     for command in ("calendar", "state"):

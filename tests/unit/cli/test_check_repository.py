@@ -22,10 +22,15 @@ HOME = ("--source", "flux-system=.")
         (["check", "--repo", FIRES, "--clusters", "fleet/*"], "no directory matches fleet/*"),
         (["check", "--repo", FIRES, "--since", "no-such-commit"], "no-such-commit"),
         (["check", "--repo", FIRES, "--jobs", "0"], "must be a number of builds"),
-        (["check", "--repo", FIRES, "--source", "apps"], "'apps' is no source such as flux-system=."),
+        (
+            ["check", "--repo", FIRES, "--source", "apps"],
+            "'apps' is no source such as flux-system=.",
+        ),
     ],
 )
-def test_a_wrong_call_says_what_is_wrong(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_wrong_call_says_what_is_wrong(
+    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     """In a line, with exit code 1."""
     assert main(arguments) == 1
     assert said in capsys.readouterr().err
@@ -49,7 +54,10 @@ def test_errors_fail_and_warnings_only_when_strict(capsys: pytest.CaptureFixture
     """As everywhere."""
     assert main(["check", "--repo", FIRES]) == 1
     warned = str(FIXTURES / "release-moves/fires")
-    assert [main(["check", "--repo", warned]), main(["check", "--repo", warned, "--strict"])] == [0, 1]
+    assert [main(["check", "--repo", warned]), main(["check", "--repo", warned, "--strict"])] == [
+        0,
+        1,
+    ]
     assert main(["check", "--repo", str(FIXTURES / "object-shared/nearly")]) == 0
     assert not capsys.readouterr().err
 
@@ -75,24 +83,38 @@ def test_github_and_sarif_name_file_and_line(
     """Relative to where the command was called, as both need it."""
     monkeypatch.chdir(FIXTURES / "target-suspend/fires")
     main(["check", "--repo", ".", "-o", "github", *HOME])
-    assert capsys.readouterr().out.startswith("::error file=clusters/north/flux.yaml,line=26,title=")
+    assert capsys.readouterr().out.startswith(
+        "::error file=clusters/north/flux.yaml,line=26,title="
+    )
     main(["check", "--repo", ".", "-o", "sarif", *HOME])
     result, _ = json.loads(capsys.readouterr().out)["runs"][0]["results"]
     place = result["locations"][0]["physicalLocation"]
-    assert place == {"artifactLocation": {"uri": "clusters/north/flux.yaml"}, "region": {"startLine": 26}}
+    assert place == {
+        "artifactLocation": {"uri": "clusters/north/flux.yaml"},
+        "region": {"startLine": 26},
+    }
     assert result["ruleId"] == "target-suspend"
 
 
-def test_json_has_the_results_of_the_functions_specification(capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_has_the_results_of_the_functions_specification(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     """With line and clusters among the tags."""
     main(["check", "--repo", FIRES, "-o", "json", *HOME])
     result, _ = json.loads(capsys.readouterr().out)["results"]
-    assert result["resourceRef"] == {"apiVersion": "v1", "kind": "ConfigMap", "name": "settings", "namespace": "shop"}
+    assert result["resourceRef"] == {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "name": "settings",
+        "namespace": "shop",
+    }
     assert result["tags"] == {"rule": "object-shared", "line": "1", "clusters": "north"}
     assert result["file"] == {"path": f"{FIRES}/windowed/both.yaml", "index": 0}
 
 
-def test_a_finding_of_many_clusters_is_told_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_finding_of_many_clusters_is_told_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """With the first few of them."""
     text = (Path(FIRES) / "clusters/north/flux.yaml").read_text()
     policy = (Path(FIRES) / "clusters/north/policy.yaml").read_text()

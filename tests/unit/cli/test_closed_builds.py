@@ -71,7 +71,9 @@ def test_builds_are_confined_here(
 
 def test_kustomize_itself_opens_nothing_outside_of_its_copy(tmp_path: Path) -> None:
     """Given a kustomization as nobody has read it: whatever field it is, the kernel refuses it."""
-    secret = write(tmp_path, {"secret": "text=do-not-print-me\n", "base/kustomization.yaml": "resources: []\n"})
+    secret = write(
+        tmp_path, {"secret": "text=do-not-print-me\n", "base/kustomization.yaml": "resources: []\n"}
+    )
     fields = [
         "configMapGenerator: [{{name: a, files: ['{}']}}]",
         "configMapGenerator: [{{name: a, env: '{}'}}]",
@@ -83,7 +85,12 @@ def test_kustomize_itself_opens_nothing_outside_of_its_copy(tmp_path: Path) -> N
         "generators: ['{{apiVersion: builtin, kind: ConfigMapGenerator, metadata: {{name: a}}, files: [\"{}\"]}}']",
     ]
     with Listener(tmp_path) as listener, Builder.find() or pytest.fail("no kustomize") as builder:
-        for place in (f"{secret}/secret", "../" * 30 + f"{secret}/secret"[1:], "/dev/zero", f"{listener.url}/a"):
+        for place in (
+            f"{secret}/secret",
+            "../" * 30 + f"{secret}/secret"[1:],
+            "/dev/zero",
+            f"{listener.url}/a",
+        ):
             for field in fields:
                 inputs = Inputs("a", {"a/kustomization.yaml": field.format(place).encode()})
                 with pytest.raises(kustomize.BuildError) as failed:
@@ -154,7 +161,9 @@ def test_unconfined_every_other_field_is_refused_and_nothing_is_started(
     """With a reason that says why, and which."""
     started = unconfined(monkeypatch)
     files = {**HARMLESS, "base/kustomization.yaml": f"resources: [a.yaml]\n{field}\n"}
-    files["base/generator.yaml"] = "apiVersion: builtin\nkind: PrefixTransformer\nmetadata: {name: a}\nprefix: a\n"
+    files["base/generator.yaml"] = (
+        "apiVersion: builtin\nkind: PrefixTransformer\nmetadata: {name: a}\nprefix: a\n"
+    )
     files["base/schema.json"] = "{}"
     assert split(write(tmp_path / "tree", files), "base") == 1
     said = capsys.readouterr().err
@@ -165,14 +174,19 @@ def test_unconfined_every_other_field_is_refused_and_nothing_is_started(
 
 def test_a_base_reaches_its_siblings_in_the_repository(tmp_path: Path) -> None:
     """Whose top is told by its .git, without asking git."""
-    tree = write(tmp_path / "tree", {**HARMLESS, "base/kustomization.yaml": "resources: [../other, ../one.yaml]\n"})
+    tree = write(
+        tmp_path / "tree",
+        {**HARMLESS, "base/kustomization.yaml": "resources: [../other, ../one.yaml]\n"},
+    )
     write(tree, {"one.yaml": CONFIG_MAP % "one"})
     assert split(tree, "base") == 0
     assert "name: one" in written(tree)
     assert "name: b" in written(tree)
 
 
-def test_a_base_in_no_repository_reaches_what_it_is_given(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_base_in_no_repository_reaches_what_it_is_given(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Itself alone, or the directory that is named."""
     files = {path: text for path, text in HARMLESS.items() if not path.startswith(".git")}
     tree = write(tmp_path / "tree", files)
@@ -189,7 +203,10 @@ def test_what_is_remote_is_fetched_only_where_that_is_allowed(
 ) -> None:
     """The message names the flag."""
     with Listener(tmp_path, (CONFIG_MAP % "fetched").encode()) as listener:
-        tree = write(tmp_path / "tree", {"base/kustomization.yaml": f"resources: ['{listener.url}/a.yaml']\n"})
+        tree = write(
+            tmp_path / "tree",
+            {"base/kustomization.yaml": f"resources: ['{listener.url}/a.yaml']\n"},
+        )
         assert split(tree, "base") == 1
         said = capsys.readouterr().err
         assert "kustomization.yaml:1:" in said
@@ -215,7 +232,9 @@ def test_with_the_network_no_file_of_the_host_and_no_option_is_taken(
     entry: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """An address is one of another machine."""
-    tree = write(tmp_path / "tree", {"base/kustomization.yaml": f"resources: ['{entry.format(tmp_path)}']\n"})
+    tree = write(
+        tmp_path / "tree", {"base/kustomization.yaml": f"resources: ['{entry.format(tmp_path)}']\n"}
+    )
     assert split(tree, "base", "--allow-network") == 1
     assert "kustomization.yaml:1:" in capsys.readouterr().err
     assert not (tmp_path / "ran").exists()
@@ -226,7 +245,9 @@ def test_a_cache_in_what_is_checked_is_refused(
     below: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Also in the repository around it, through a link, by the environment; and so is its key."""
-    tree = write(tmp_path / "tree", {".git/config": "", "fleet/clusters/north/a.yaml": CONFIG_MAP % "a"})
+    tree = write(
+        tmp_path / "tree", {".git/config": "", "fleet/clusters/north/a.yaml": CONFIG_MAP % "a"}
+    )
     (tmp_path / "link").symlink_to(tree)
     check = ["check", "--repo", str(tree / "fleet")]
     assert main([*check, "--cache", str(tree / "fleet" / below)]) == 1
@@ -247,7 +268,13 @@ def test_a_cache_is_used_again_and_not_believed_blindly(
 ) -> None:
     """What somebody put into it changes nothing."""
     cache = tmp_path / "cache"
-    check = ["check", "--repo", str(write(tmp_path / "tree", with_a_build())), "--cache", str(cache)]
+    check = [
+        "check",
+        "--repo",
+        str(write(tmp_path / "tree", with_a_build())),
+        "--cache",
+        str(cache),
+    ]
     first = (main(check), capsys.readouterr().out)
     entries = [path for path in cache.iterdir() if len(path.name) == 64]
     assert entries
@@ -286,10 +313,15 @@ def test_a_script_in_the_place_of_the_program_is_said(
     assert "put the program itself first on the PATH" in capsys.readouterr().err
 
 
-def test_resources_are_read_where_they_lie(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_resources_are_read_where_they_lie(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Neither a link that leads out nor what is hidden; a device that is named is refused, however it is named."""
     write(tmp_path, {"secret.yaml": CONFIG_MAP % "secret"})
-    tree = write(tmp_path / "tree", {"base/a.yaml": CONFIG_MAP % "a", "base/.git/b.yaml": CONFIG_MAP % "hidden"})
+    tree = write(
+        tmp_path / "tree",
+        {"base/a.yaml": CONFIG_MAP % "a", "base/.git/b.yaml": CONFIG_MAP % "hidden"},
+    )
     (tree / "base/link.yaml").symlink_to(tmp_path / "secret.yaml")
     (tree / "base/inner.yaml").symlink_to(".git/b.yaml")
     (tree / "base/zero.yaml").symlink_to("/dev/zero")
@@ -301,12 +333,27 @@ def test_resources_are_read_where_they_lie(tmp_path: Path, capsys: pytest.Captur
     assert "is a device" in capsys.readouterr().err
 
 
-def test_no_cluster_of_a_fleet_lies_elsewhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_cluster_of_a_fleet_lies_elsewhere(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Whether a link is a file or a directory."""
     write(tmp_path, {"secret/a.yaml": CONFIG_MAP % "secret"})
     for name, target in {"north": "secret", "south.yaml": "secret/a.yaml"}.items():
         fleet = tmp_path / f"fleet-{name}"
         fleet.mkdir()
         (fleet / name).symlink_to(tmp_path / target)
-        assert main(["render", "--clusters", str(fleet), "-o", str(tmp_path / "out"), "--layout", "flat"]) == 1
+        assert (
+            main(
+                [
+                    "render",
+                    "--clusters",
+                    str(fleet),
+                    "-o",
+                    str(tmp_path / "out"),
+                    "--layout",
+                    "flat",
+                ]
+            )
+            == 1
+        )
         assert "leads out of" in capsys.readouterr().err

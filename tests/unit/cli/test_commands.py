@@ -121,7 +121,9 @@ def test_nothing_to_do_in_a_terminal(argv: list[str]) -> None:
     ours, theirs = pty.openpty()
     try:
         command = [sys.executable, "-m", "krm_windows", *argv]
-        done = subprocess.run(command, stdin=theirs, capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(
+            command, stdin=theirs, capture_output=True, text=True, timeout=60, check=False
+        )
     finally:
         os.close(ours)
         os.close(theirs)
@@ -135,16 +137,34 @@ def test_nothing_to_do_in_a_terminal(argv: list[str]) -> None:
     [
         (["calendar", "nope.yaml"], "nope.yaml: No such file or directory"),
         (["calendar", "resources"], "resources: is a directory, not a file"),
-        (["calendar", "resources/apps.yaml"], "resources/apps.yaml: must hold exactly one WindowPolicy, found 0"),
+        (
+            ["calendar", "resources/apps.yaml"],
+            "resources/apps.yaml: must hold exactly one WindowPolicy, found 0",
+        ),
         (["calendar", "two.yaml"], "two.yaml: must hold exactly one WindowPolicy, found 2"),
         (["calendar", "broken.yaml"], "broken.yaml: line 1, column "),
         (["calendar", "latin.yaml"], "latin.yaml: line 1, column 4: the input is not UTF-8"),
-        (["render", "policy.yaml", "-o", "policy.yaml"], "policy.yaml stands in the way: it is no directory"),
-        (["render", "policy.yaml", "-o", "policy.yaml/out"], "policy.yaml stands in the way: it is no directory"),
-        (["render", "policy.yaml", "-o", "out", "--resources", "nope"], "nope: no such file or directory"),
-        (["render", "policy.yaml", "-o", "out", "--resources", "broken.yaml"], "broken.yaml: line 1, column "),
+        (
+            ["render", "policy.yaml", "-o", "policy.yaml"],
+            "policy.yaml stands in the way: it is no directory",
+        ),
+        (
+            ["render", "policy.yaml", "-o", "policy.yaml/out"],
+            "policy.yaml stands in the way: it is no directory",
+        ),
+        (
+            ["render", "policy.yaml", "-o", "out", "--resources", "nope"],
+            "nope: no such file or directory",
+        ),
+        (
+            ["render", "policy.yaml", "-o", "out", "--resources", "broken.yaml"],
+            "broken.yaml: line 1, column ",
+        ),
         (["verify", "nope", "--policy", "policy.yaml"], "nope: no such file or directory"),
-        (["install", "--plugin-home", "policy.yaml"], "policy.yaml stands in the way: it is no directory"),
+        (
+            ["install", "--plugin-home", "policy.yaml"],
+            "policy.yaml stands in the way: it is no directory",
+        ),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
@@ -195,7 +215,9 @@ def test_render(run: Run) -> None:
         "validatingadmissionpolicybinding_flux-system.week-gate.yaml",
     ]
     assert all(path.read_text().startswith(HEADER) for path in Path("out").iterdir())
-    assert sorted(rendered()["kustomization.yaml"]["resources"]) == sorted(set(rendered()) - {"kustomization.yaml"})
+    assert sorted(rendered()["kustomization.yaml"]["resources"]) == sorted(
+        set(rendered()) - {"kustomization.yaml"}
+    )
     assert Path("resources/apps.yaml").read_text() == APPS
 
 
@@ -238,7 +260,10 @@ def test_render_again(run: Run) -> None:
 def test_render_beside_the_resources(run: Run) -> None:
     """The folder may lie below the resources: what was rendered before is ours."""
     for _ in range(2):
-        assert run("render", "policy.yaml", "-o", "resources/windows", "--resources", "resources") == RENDERED
+        assert (
+            run("render", "policy.yaml", "-o", "resources/windows", "--resources", "resources")
+            == RENDERED
+        )
 
 
 def test_render_over_files_of_others(run: Run) -> None:
@@ -289,7 +314,9 @@ def test_render_adopts_nothing(run: Run) -> None:
 
 def test_render_for_a_cluster(run: Run) -> None:
     """The cluster's own times; an unknown one is an error that names those that are known."""
-    Path("policy.yaml").write_text(spec(clusters="{north: {windows: {office: {opens: Mon 06:00}}}}"))
+    Path("policy.yaml").write_text(
+        spec(clusters="{north: {windows: {office: {opens: Mon 06:00}}}}")
+    )
     run("render", "policy.yaml", "-o", "out", "--cluster", "north")
     assert rendered()["cronjob_week-open-office.yaml"]["spec"]["schedule"] == "0 6 * * 1"
     run("render", "policy.yaml", "-o", "out")
@@ -306,7 +333,15 @@ def test_render_uninstall(run: Run) -> None:
     assert ended.code == 0
     kinds = sorted(item["kind"] for item in rendered().values())
     held = [*["ValidatingAdmissionPolicy"] * 2, *["ValidatingAdmissionPolicyBinding"] * 2]
-    assert kinds == ["ConfigMap", "Job", "Kustomization", "Role", "RoleBinding", "ServiceAccount", *held]
+    assert kinds == [
+        "ConfigMap",
+        "Job",
+        "Kustomization",
+        "Role",
+        "RoleBinding",
+        "ServiceAccount",
+        *held,
+    ]
     timetable = json.loads(rendered()["configmap_week-gate.yaml"]["data"]["timetable.json"])
     assert timetable["state"] == "Open"
     assert "targets" not in timetable
@@ -326,8 +361,20 @@ def test_render_a_policy_that_is_wrong(run: Run) -> None:
 def test_render_from_standard_input(run: Run) -> None:
     """A build's output can be piped in as the resources."""
     assert run
-    answer = program(APPS, "render", Path("policy.yaml").absolute(), "-o", Path("out").absolute(), "--resources", "-")
-    assert (answer.code, answer.out, answer.err.strip()) == (0, b"", f"krm-windows: zone rules {zones.release()}")
+    answer = program(
+        APPS,
+        "render",
+        Path("policy.yaml").absolute(),
+        "-o",
+        Path("out").absolute(),
+        "--resources",
+        "-",
+    )
+    assert (answer.code, answer.out, answer.err.strip()) == (
+        0,
+        b"",
+        f"krm-windows: zone rules {zones.release()}",
+    )
     assert Path("out/cronjob_week-look.yaml").exists()
 
 
@@ -355,8 +402,19 @@ def test_verify_finds_that_the_function_did_not_run(run: Run) -> None:
 
 def test_verify_for_a_cluster(run: Run) -> None:
     """The output for one cluster is stale for another."""
-    Path("policy.yaml").write_text(spec(clusters="{north: {windows: {office: {opens: Mon 06:00}}}}"))
-    run("render", "policy.yaml", "-o", "resources/windows", "--resources", "resources", "--cluster", "north")
+    Path("policy.yaml").write_text(
+        spec(clusters="{north: {windows: {office: {opens: Mon 06:00}}}}")
+    )
+    run(
+        "render",
+        "policy.yaml",
+        "-o",
+        "resources/windows",
+        "--resources",
+        "resources",
+        "--cluster",
+        "north",
+    )
     assert run("verify", "resources", "--policy", "policy.yaml", "--cluster", "north").code == 0
     other = run("verify", "resources", "--policy", "policy.yaml")
     assert other.code == 1
@@ -428,7 +486,9 @@ def test_install(run: Run) -> None:
     assert classes.read_text() == plugin.read_text()
     Path("krm_windows.py").write_text("raise SystemExit('not this one')\n")
     Path("yaml.py").write_text("raise SystemExit('nor this one')\n")
-    done = subprocess.run([plugin.absolute(), "policy.yaml"], input=APPS, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [plugin.absolute(), "policy.yaml"], input=APPS, capture_output=True, text=True, check=True
+    )
     kinds = [item["kind"] for item in yaml.safe_load_all(done.stdout)]
     assert kinds[:2] == ["Kustomization", "ValidatingAdmissionPolicy"]
     assert run("install", "--plugin-home", "home").code == 0
@@ -442,7 +502,9 @@ def test_render_a_renamed_policy(run: Run) -> None:
     refused = run("render", "policy.yaml", "-o", "out")
     assert (refused.code, "(former-name)" in refused.err) == (1, True)
     assert "cronjob_week-look.yaml" in names()
-    Path("policy.yaml").write_text(renamed.replace("spec:\n", "spec:\n  formerNames: [flux-system/week]\n"))
+    Path("policy.yaml").write_text(
+        renamed.replace("spec:\n", "spec:\n  formerNames: [flux-system/week]\n")
+    )
     assert run("render", "policy.yaml", "-o", "out").code == 0
     assert all("working-week" in name for name in names() if name != "kustomization.yaml")
 
@@ -455,5 +517,7 @@ def test_render_without_a_target_that_was_gated(run: Run) -> None:
     Path("policy.yaml").write_text(spec())
     dropped = run("render", "policy.yaml", "-o", "out")
     assert (dropped.code, "(target-dropped)" in dropped.err) == (1, True)
-    Path("policy.yaml").write_text(spec(released=json.dumps([{"kind": "Kustomization", "names": ["infra"]}])))
+    Path("policy.yaml").write_text(
+        spec(released=json.dumps([{"kind": "Kustomization", "names": ["infra"]}]))
+    )
     assert run("render", "policy.yaml", "-o", "out").code == 0

@@ -71,7 +71,11 @@ def everything(folder: Path) -> dict[str, str | bytes]:
     """Return all that lies below a directory."""
     found: dict[str, str | bytes] = {}
     for path in sorted(folder.rglob("*")):
-        content = path.read_bytes() if path.is_file() and not path.is_symlink() else oct(path.lstat().st_mode)
+        content = (
+            path.read_bytes()
+            if path.is_file() and not path.is_symlink()
+            else oct(path.lstat().st_mode)
+        )
         found[str(path)] = content
     return found
 
@@ -81,7 +85,9 @@ def test_these_are_all() -> None:
     found = set()
     for command in COMMANDS:
         parser = _parser([command])
-        [commands] = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
+        [commands] = [
+            action for action in parser._actions if isinstance(action, argparse._SubParsersAction)
+        ]
         for action in commands.choices[command]._actions:
             if action.type is destinations.directory:
                 found.add((command, action.option_strings[0]))
@@ -104,7 +110,9 @@ def test_it_writes_where_it_is_told(here: Path, argv: list[str]) -> None:
 
 @pytest.mark.parametrize("argv", [*WRITES.values(), *READS.values()], ids=[*WRITES, *READS])
 @pytest.mark.parametrize("named", ["", " ", "\t"])
-def test_an_empty_name_is_none(here: Path, argv: list[str], named: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_empty_name_is_none(
+    here: Path, argv: list[str], named: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     """It would be the directory that one is in: a variable that is not set fills that with files."""
     before = everything(here)
     assert main([*argv, named]) == 1
@@ -186,11 +194,22 @@ with locks.alone(Path({folder!r})):
     print(flush=True)
     sys.stdin.read()
 """
-        with subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        with subprocess.Popen(
+            [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        ) as other:
             assert other.stdout is not None
             assert other.stdout.readline()
             fleet = FLEET if folder == "tree" else []
-            command = [sys.executable, "-m", "krm_windows", "render", "policy.yaml", *fleet, "-o", folder]
+            command = [
+                sys.executable,
+                "-m",
+                "krm_windows",
+                "render",
+                "policy.yaml",
+                *fleet,
+                "-o",
+                folder,
+            ]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             assert (done.returncode, done.stdout) == (1, "")
             assert "another run" in done.stderr
@@ -207,9 +226,15 @@ def test_shards_at_once_make_what_one_run_makes(here: Path) -> None:
     call = [sys.executable, "-m", "krm_windows", "render", "policy.yaml", *FLEET]
     assert subprocess.run([*call, "-o", "one"], check=False).returncode == 0
     for _ in range(2):  # from nothing, and over what is there
-        shards = [subprocess.Popen([*call, "-o", "many", "-j", "2", "--shard", f"{index}/4"]) for index in range(1, 5)]
+        shards = [
+            subprocess.Popen([*call, "-o", "many", "-j", "2", "--shard", f"{index}/4"])
+            for index in range(1, 5)
+        ]
         assert [shard.wait() for shard in shards] == [0, 0, 0, 0]
-        made = {name.replace("/many/", "/one/"): content for name, content in everything(here / "many").items()}
+        made = {
+            name.replace("/many/", "/one/"): content
+            for name, content in everything(here / "many").items()
+        }
         assert made == everything(here / "one")
 
 
@@ -217,7 +242,18 @@ def test_clusters_that_are_gone_are_removed_by_shards_at_once(here: Path) -> Non
     """One removes what is empty while another makes it."""
     for number in range(20):
         (here / f"fleet/c{number}.yaml").write_text(POLICY)
-    call = [sys.executable, "-m", "krm_windows", "render", "policy.yaml", *FLEET, "-o", "many", "--layout", "flat"]
+    call = [
+        sys.executable,
+        "-m",
+        "krm_windows",
+        "render",
+        "policy.yaml",
+        *FLEET,
+        "-o",
+        "many",
+        "--layout",
+        "flat",
+    ]
     assert subprocess.run(call, check=False).returncode == 0
     for number in range(20):
         (here / f"fleet/c{number}.yaml").rename(here / f"fleet/d{number}.yaml")
@@ -240,7 +276,8 @@ def test_plugins_replace_what_they_were(here: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "argv", [["state", "-"], ["state", "/dev/zero"], ["split", "/dev/zero", *WRITES["split"][2:], "o"]]
+    "argv",
+    [["state", "-"], ["state", "/dev/zero"], ["split", "/dev/zero", *WRITES["split"][2:], "o"]],
 )
 def test_input_without_an_end(here: Path, argv: list[str]) -> None:
     """Is an error, for commands; here the limit itself is reached."""
@@ -254,6 +291,10 @@ def test_input_without_an_end(here: Path, argv: list[str]) -> None:
 
 def test_inputs_may_be_pipes(here: Path) -> None:
     """As `<(…)` of a shell is; one that nobody writes into is not waited for in `--resources`, as it is named."""
-    command = f"{sys.executable} -m krm_windows state <(cat policy.yaml) --at 2026-12-21T12:00Z -o json"
-    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True, cwd=here)
+    command = (
+        f"{sys.executable} -m krm_windows state <(cat policy.yaml) --at 2026-12-21T12:00Z -o json"
+    )
+    done = subprocess.run(
+        ["bash", "-c", command], capture_output=True, text=True, check=True, cwd=here
+    )
     assert json.loads(done.stdout)["open"] is True

@@ -15,14 +15,23 @@ def diff(old: str, new: str, folder: Path, *arguments: str, code: int = 0) -> No
     """Compare two policies."""
     (folder / "old.yaml").write_text(old)
     (folder / "new.yaml").write_text(new)
-    assert main(["diff", str(folder / "old.yaml"), str(folder / "new.yaml"), *DAYS, *arguments]) == code
+    assert (
+        main(["diff", str(folder / "old.yaml"), str(folder / "new.yaml"), *DAYS, *arguments])
+        == code
+    )
 
 
-def test_json_says_what_opens_and_what_closes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_says_what_opens_and_what_closes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Hours that open, hours that close, and the rules that decide now and did before."""
     freezes = '{audit: {starts: "2026-12-15T12:00", ends: "2026-12-16", reason: r}}'
     diff(
-        POLICY, spec(windows="{office: {opens: Mon 08:00, closes: Thu 19:00}}", freezes=freezes), tmp_path, "-o", "json"
+        POLICY,
+        spec(windows="{office: {opens: Mon 08:00, closes: Thu 19:00}}", freezes=freezes),
+        tmp_path,
+        "-o",
+        "json",
     )
     assert json.loads(capsys.readouterr().out) == {
         "policy": "flux-system/week",
@@ -49,7 +58,9 @@ def test_json_says_what_opens_and_what_closes(tmp_path: Path, capsys: pytest.Cap
     }
 
 
-def test_text_and_markdown_say_it_to_people(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_text_and_markdown_say_it_to_people(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A table, in whichever form."""
     new = spec(windows="{office: {opens: Tue 08:00, closes: Thu 17:00}}")
     diff(POLICY, new, tmp_path)
@@ -79,11 +90,17 @@ def test_what_was_forgotten_is_demanded(tmp_path: Path, capsys: pytest.CaptureFi
     assert "(target-dropped)" in seen.err
 
 
-def test_clusters_are_compared_with_what_they_had(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_clusters_are_compared_with_what_they_had(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A cluster that gets a patch of its own had none before; what is alike is shown once."""
-    new = spec(clusters="{a: {interval: 10m}, b: {interval: 10m}, c: {windows: {office: {closes: Wed 17:00}}}}")
+    new = spec(
+        clusters="{a: {interval: 10m}, b: {interval: 10m}, c: {windows: {office: {closes: Wed 17:00}}}}"
+    )
     diff(POLICY, new, tmp_path)
-    assert [line for line in capsys.readouterr().out.splitlines() if line.startswith("flux-system")] == [
+    assert [
+        line for line in capsys.readouterr().out.splitlines() if line.startswith("flux-system")
+    ] == [
         "flux-system/week on a, b, 2026-12-14 to 2026-12-20 (Europe/Berlin): nothing opens or closes",
         "flux-system/week on c, 2026-12-14 to 2026-12-20 (Europe/Berlin): closes 1 d",
     ]
@@ -92,7 +109,9 @@ def test_clusters_are_compared_with_what_they_had(tmp_path: Path, capsys: pytest
     assert opened["until"] == "2026-12-17T17:00:00+01:00"
 
 
-def test_a_wrong_policy_is_told_and_nothing_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_wrong_policy_is_told_and_nothing_compared(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """On either side."""
     wrong = POLICY.replace("Mon 08:00", "Mno 08:00")
     for pair in ((wrong, POLICY), (POLICY, wrong)):
@@ -109,7 +128,9 @@ def test_a_policy_is_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str
     freezes = '{end: {starts: "2026-12-20", ends: "2027-01-03", reason: Year end}}'
     overrides = '{fix: {state: Open, ends: "2026-12-24T12:00Z", reason: Patch, requestedBy: Ada, ticket: 7}}'
     (tmp_path / "policy.yaml").write_text(
-        spec(windows=windows, freezes=freezes, overrides=overrides, closesEarly="10m").replace("'7'", "7")
+        spec(windows=windows, freezes=freezes, overrides=overrides, closesEarly="10m").replace(
+            "'7'", "7"
+        )
     )
     assert main(["explain", str(tmp_path / "policy.yaml")]) == 0
     said = capsys.readouterr().out

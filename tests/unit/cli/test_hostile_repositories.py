@@ -84,30 +84,52 @@ metadata:
     config.kubernetes.io/function: |
 """
 CONFIGURATIONS = {
-    "ConfigMapGenerator files": ("generators", plugin("ConfigMapGenerator", "files: ['text=@PLACE@']")),
+    "ConfigMapGenerator files": (
+        "generators",
+        plugin("ConfigMapGenerator", "files: ['text=@PLACE@']"),
+    ),
     "ConfigMapGenerator env": ("generators", plugin("ConfigMapGenerator", "env: '@PLACE@'")),
     "ConfigMapGenerator envs": ("generators", plugin("ConfigMapGenerator", "envs: ['@PLACE@']")),
     "SecretGenerator": ("generators", plugin("SecretGenerator", "files: ['text=@PLACE@']")),
     "HelmChartInflationGenerator": (
         "generators",
-        plugin("HelmChartInflationGenerator", "name: a\nrepo: '@PLACE@'\nvaluesFile: '@PLACE@'\nchartHome: '@PLACE@'"),
+        plugin(
+            "HelmChartInflationGenerator",
+            "name: a\nrepo: '@PLACE@'\nvaluesFile: '@PLACE@'\nchartHome: '@PLACE@'",
+        ),
     ),
-    "PatchTransformer": ("transformers", plugin("PatchTransformer", "path: '@PLACE@'\ntarget: {kind: ConfigMap}")),
+    "PatchTransformer": (
+        "transformers",
+        plugin("PatchTransformer", "path: '@PLACE@'\ntarget: {kind: ConfigMap}"),
+    ),
     "PatchJson6902Transformer": (
         "transformers",
-        plugin("PatchJson6902Transformer", "path: '@PLACE@'\ntarget: {version: v1, kind: ConfigMap, name: plain}"),
+        plugin(
+            "PatchJson6902Transformer",
+            "path: '@PLACE@'\ntarget: {version: v1, kind: ConfigMap, name: plain}",
+        ),
     ),
-    "PatchStrategicMergeTransformer": ("transformers", plugin("PatchStrategicMergeTransformer", "paths: ['@PLACE@']")),
-    "ReplacementTransformer": ("transformers", plugin("ReplacementTransformer", "replacements: [{path: '@PLACE@'}]")),
+    "PatchStrategicMergeTransformer": (
+        "transformers",
+        plugin("PatchStrategicMergeTransformer", "paths: ['@PLACE@']"),
+    ),
+    "ReplacementTransformer": (
+        "transformers",
+        plugin("ReplacementTransformer", "replacements: [{path: '@PLACE@'}]"),
+    ),
     "function": (
         "transformers",
         FUNCTION + "      exec: {path: '@PLACE@'}\n",
     ),
     "container": (
         "transformers",
-        FUNCTION + "      container: {image: a, network: true, mounts: [{type: bind, src: '@PLACE@', dst: /a}]}\n",
+        FUNCTION
+        + "      container: {image: a, network: true, mounts: [{type: bind, src: '@PLACE@', dst: /a}]}\n",
     ),
-    "validator": ("validators", plugin("PatchTransformer", "path: '@PLACE@'\ntarget: {kind: ConfigMap}")),
+    "validator": (
+        "validators",
+        plugin("PatchTransformer", "path: '@PLACE@'\ntarget: {kind: ConfigMap}"),
+    ),
 }
 FIELDS = {
     "resources": "bases: ['@PLACE@']",
@@ -189,7 +211,9 @@ def repository(tmp_path: Path, host: Path) -> Path:
     """A repository with a cluster and two Kustomizations, that a token was used to check out."""
     root = tmp_path / "repository"
     files = {
-        "clusters/north/flux.yaml": "---\n".join(FLUX.format(name=name, path=name) for name in ("live", "windowed")),
+        "clusters/north/flux.yaml": "---\n".join(
+            FLUX.format(name=name, path=name) for name in ("live", "windowed")
+        ),
         "clusters/north/policy.yaml": POLICY,
         "live/plain.yaml": PLAIN,
         "windowed/kustomization.yaml": "resources: [../live]\n",
@@ -212,12 +236,18 @@ def attacks(host: Path, url: str) -> Iterator[tuple[str, dict[str, str]]]:
     """Yield the name of each attack, and the files of the directory that is built."""
     for what, place in places(host, url).items():
         for name, field in FIELDS.items():
-            yield f"{name}: {what}", {"kustomization.yaml": kustomization(field.replace("@PLACE@", place))}
+            yield (
+                f"{name}: {what}",
+                {"kustomization.yaml": kustomization(field.replace("@PLACE@", place))},
+            )
         for name, (slot, configuration) in FILES.items():
             text = kustomization(f"{slot}: [plugin.yaml]", generates="name: read" in configuration)
             yield (
                 f"{name}: {what}",
-                {"kustomization.yaml": text, "plugin.yaml": configuration.replace("@PLACE@", place)},
+                {
+                    "kustomization.yaml": text,
+                    "plugin.yaml": configuration.replace("@PLACE@", place),
+                },
             )
 
 
@@ -233,7 +263,14 @@ def building(tool: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch, tmp_p
     monkeypatch.setenv("PATH", f"{tool('kustomize').parent}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setenv("GITHUB_TOKEN", SECRET)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"):
+    for name in (
+        "http_proxy",
+        "https_proxy",
+        "HTTP_PROXY",
+        "HTTPS_PROXY",
+        "all_proxy",
+        "ALL_PROXY",
+    ):
         monkeypatch.delenv(name, raising=False)
 
 
@@ -257,7 +294,11 @@ def test_check_reads_nothing_of_the_host_and_asks_nobody(
     assert not (host / "ran").exists()
     assert code == 1
     found = json.loads(printed.out)["results"]
-    told = {each["file"]["path"].removeprefix(f"{repository}/").partition("/")[0] for each in found if "file" in each}
+    told = {
+        each["file"]["path"].removeprefix(f"{repository}/").partition("/")[0]
+        for each in found
+        if "file" in each
+    }
     untold = {name.partition(":")[0] for key, name in names.items() if key not in told}
     assert untold <= HARMLESS
 
@@ -285,7 +326,9 @@ def test_split_reads_nothing_of_the_host_and_asks_nobody(
             output = tmp_path / f"split-{number}"
             base = str(repository / f"attack-{number}")
             main(["split", base, "--classes", str(repository / "classes.yaml"), "-o", str(output)])
-            written = "".join(path.name + path.read_text() for path in output.rglob("*") if path.is_file())
+            written = "".join(
+                path.name + path.read_text() for path in output.rglob("*") if path.is_file()
+            )
             assert SECRET not in written
         assert listener.met == 0
     printed = capsys.readouterr()

@@ -22,7 +22,9 @@ def fleet(tmp_path: Path) -> Path:
     return folder
 
 
-def test_it_writes_a_policy_and_says_so(fleet: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_writes_a_policy_and_says_so(
+    fleet: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Where nothing is wrong, it exits 0 even with --strict."""
     out = tmp_path / "deep/out"
     assert main(["migrate", str(fleet), "-o", str(out), "--strict"]) == ExitCode.FINE
@@ -30,45 +32,68 @@ def test_it_writes_a_policy_and_says_so(fleet: Path, tmp_path: Path, capsys: pyt
     assert capsys.readouterr().out.startswith("shop.yaml: WindowPolicy flux-system/shop\n")
 
 
-def test_suspensions_are_taken_over_for_thirty_days_or_until_a_date(fleet: Path, tmp_path: Path) -> None:
+def test_suspensions_are_taken_over_for_thirty_days_or_until_a_date(
+    fleet: Path, tmp_path: Path
+) -> None:
     """Only this depends on the day on which it runs."""
     main(["migrate", str(fleet), "-o", str(tmp_path / "a")])
     main(["migrate", str(fleet), "-o", str(tmp_path / "b"), "--adopt-until", ADOPT_UNTIL])
     dated, given = ((tmp_path / name / "shop.yaml").read_text() for name in "ab")
     assert f'  adoptUntil: "{ADOPT_UNTIL}"\n' in given
-    without = [[line for line in text.splitlines() if "adoptUntil" not in line] for text in (dated, given)]
+    without = [
+        [line for line in text.splitlines() if "adoptUntil" not in line] for text in (dated, given)
+    ]
     assert without[0] == without[1]
 
 
 def test_a_report_for_programs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Policies with their clusters, files, and results as the functions specification has them."""
-    assert main(["migrate", str(REPOSITORY), "-o", str(tmp_path / "out"), "--format", "json"]) == ExitCode.FINE
+    assert (
+        main(["migrate", str(REPOSITORY), "-o", str(tmp_path / "out"), "--format", "json"])
+        == ExitCode.FINE
+    )
     found = json.loads(capsys.readouterr().out)
     assert found["policies"] == [
-        {"file": "window.yaml", "policy": "windows/window", "clusters": ["bergen", "cadiz", "delft"]}
+        {
+            "file": "window.yaml",
+            "policy": "windows/window",
+            "clusters": ["bergen", "cadiz", "delft"],
+        }
     ]
-    written = {path.relative_to(tmp_path / "out").as_posix() for path in (tmp_path / "out").rglob("*.yaml")}
+    written = {
+        path.relative_to(tmp_path / "out").as_posix() for path in (tmp_path / "out").rglob("*.yaml")
+    }
     assert set(found["files"]) == written
     assert {"rule", "line"} == set(found["results"][0]["tags"])
 
 
 def test_warnings_fail_under_strict(tmp_path: Path) -> None:
     """What is wrong with the original is a warning."""
-    assert main(["migrate", str(REPOSITORY), "-o", str(tmp_path / "out"), "--strict"]) == ExitCode.ERROR
+    assert (
+        main(["migrate", str(REPOSITORY), "-o", str(tmp_path / "out"), "--strict"])
+        == ExitCode.ERROR
+    )
 
 
-def test_what_is_not_understood_fails(fleet: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_not_understood_fails(
+    fleet: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The file and the line are named, and nothing is written."""
     (fleet / "other.yaml").write_text(job("third", "0 9 * * *", "flux suspend kustomization $APPS"))
     assert main(["migrate", str(fleet), "-o", str(tmp_path / "out")]) == ExitCode.ERROR
-    assert capsys.readouterr().out.startswith("other.yaml:20: [error] third: `flux suspend kustomization $APPS` ")
+    assert capsys.readouterr().out.startswith(
+        "other.yaml:20: [error] third: `flux suspend kustomization $APPS` "
+    )
     assert not (tmp_path / "out").exists()
 
 
 def test_nothing_to_migrate_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Whoever calls it expects windows."""
     assert main(["migrate", str(tmp_path), "-o", str(tmp_path / "out")]) == ExitCode.ERROR
-    assert capsys.readouterr().out == "no policy was made: there is no CronJob that suspends or resumes anything\n"
+    assert (
+        capsys.readouterr().out
+        == "no policy was made: there is no CronJob that suspends or resumes anything\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -76,7 +101,10 @@ def test_nothing_to_migrate_fails(tmp_path: Path, capsys: pytest.CaptureFixture[
     [
         (["nowhere", "-o", "out"], "nowhere: no such directory"),
         (["fleet", "-o", "fleet"], "fleet stands in the way"),
-        (["fleet", "-o", "out", "--adopt-until", "soon"], "must be a date such as 2026-12-20, got 'soon'"),
+        (
+            ["fleet", "-o", "out", "--adopt-until", "soon"],
+            "must be a date such as 2026-12-20, got 'soon'",
+        ),
     ],
 )
 def test_a_wrong_call_is_said(

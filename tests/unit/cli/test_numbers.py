@@ -11,7 +11,13 @@ from krm_windows.workspace import processes
 @pytest.mark.parametrize("text", ["0", "-1", "999999", "1" * 5000, "٣", "1e9", ""])
 def test_no_number_is_without_bounds(text: str) -> None:
     """Whatever it is of."""
-    for read in (fleet._count, repository._builds, times.number_of_days, years._years, shards.parse):
+    for read in (
+        fleet._count,
+        repository._builds,
+        times.number_of_days,
+        years._years,
+        shards.parse,
+    ):
         with pytest.raises(argparse.ArgumentTypeError):
             read(text)
 
@@ -28,6 +34,8 @@ def test_no_more_processes_than_items(monkeypatch: pytest.MonkeyPatch) -> None:
     """However many are asked for."""
     begun = []
     begin = processes._begin
-    monkeypatch.setattr(processes, "_begin", lambda work, items: begun.append(items) or begin(work, items))
+    monkeypatch.setattr(
+        processes, "_begin", lambda work, items: begun.append(items) or begin(work, items)
+    )
     assert list(processes.spread(abs, [-1, -2, -3], 1_000_000)) == [1, 2, 3]
     assert len(begun) == 3

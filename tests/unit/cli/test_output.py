@@ -22,40 +22,64 @@ def streams(tree: ast.AST) -> list[str]:
     """Return what in a module writes to a stream of the process."""
     found = []
     for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and node.attr in ("stdout", "stderr", "__stdout__", "__stderr__"):
+        if isinstance(node, ast.Attribute) and node.attr in (
+            "stdout",
+            "stderr",
+            "__stdout__",
+            "__stderr__",
+        ):
             if isinstance(node.value, ast.Name) and node.value.id == "sys":
                 found.append(f"sys.{node.attr}")
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("print", "Console"):
+        elif (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id in ("print", "Console")
+        ):
             if node.func.id == "print" or not node.keywords:
                 found.append(node.func.id)
-        elif isinstance(node, ast.Call) and ast.unparse(node.func) in ("os.write", "argparse.ArgumentParser"):
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) in (
+            "os.write",
+            "argparse.ArgumentParser",
+        ):
             found.append(ast.unparse(node.func))
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Escaped":
+        elif (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id == "Escaped"
+        ):
             found.append("Escaped")
     return found
 
 
-@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: str(path.relative_to(PACKAGE)))
+@pytest.mark.parametrize(
+    "path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: str(path.relative_to(PACKAGE))
+)
 def test_nothing_is_printed_but_by_one_module(path: Path) -> None:
     """A new command that prints by itself fails here, and so does one that calls its own text escaped."""
     place = path.relative_to(PACKAGE).as_posix()
     found = streams(ast.parse(path.read_text()))
     if place.startswith("escape/"):
         found = [each for each in found if each != "Escaped"]
-    if place == "function/catalogue.py":  # a script of this repository, which reads nothing from elsewhere
+    if (
+        place == "function/catalogue.py"
+    ):  # a script of this repository, which reads nothing from elsewhere
         found = [each for each in found if each != "argparse.ArgumentParser"]
     if place in PIPES:
         found = [each for each in found if each != "os.write"]
     assert place in RAW or not found
 
 
-@pytest.mark.parametrize("text", ["print(1)", "import sys\nsys.stdout.write('')", "Escaped('')", "Console()"])
+@pytest.mark.parametrize(
+    "text", ["print(1)", "import sys\nsys.stdout.write('')", "Escaped('')", "Console()"]
+)
 def test_the_check_sees_it(text: str) -> None:
     """Each way around."""
     assert streams(ast.parse(text))
 
 
-def test_a_page_is_escaped_unless_its_type_says_that_it_is(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_a_page_is_escaped_unless_its_type_says_that_it_is(
+    capfdbinary: pytest.CaptureFixture[bytes],
+) -> None:
     """What is put together of escaped text and other text is plain text again."""
     output.show("a\x1b\n")
     output.show(Escaped("b\x1b\n"))

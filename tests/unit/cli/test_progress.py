@@ -23,7 +23,9 @@ def shown(pause: float) -> str:
     controller, terminal = pty.openpty()
     command = [sys.executable, "-c", STEPS.format(pause=pause)]
     environment = {**os.environ, "TERM": "xterm"}
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=terminal, env=environment, check=True)
+    done = subprocess.run(
+        command, stdout=subprocess.PIPE, stderr=terminal, env=environment, check=True
+    )
     os.close(terminal)
     assert done.stdout == b"[0, 1, 2, 3, 4, 5, 6, 7]\n"
     text = b""

@@ -44,7 +44,9 @@ def north(tmp_path: Path, tool: Callable[[str], Path], monkeypatch: pytest.Monke
 
 def names(north: Path, *, rendered: bool = True) -> list[str]:
     """Return the names of what is seen."""
-    return sorted(item.name for item in seen.resources(str(north), None if rendered else lambda _: False))
+    return sorted(
+        item.name for item in seen.resources(str(north), None if rendered else lambda _: False)
+    )
 
 
 def test_an_overlay_is_built(north: Path) -> None:
@@ -53,12 +55,20 @@ def test_an_overlay_is_built(north: Path) -> None:
     assert names(north) == ["north-apps", "north-ours", "settings"]
     assert names(north, rendered=False) == ["north-apps", "settings"]
     (apps,) = (item for item in seen.resources(str(north)) if item.name == "north-apps")
-    assert Path(apps.annotations["internal.config.kubernetes.io/path"]).resolve() == north.parent / "base/flux.yaml"
+    assert (
+        Path(apps.annotations["internal.config.kubernetes.io/path"]).resolve()
+        == north.parent / "base/flux.yaml"
+    )
     assert "config.kubernetes.io/origin" not in apps.annotations
 
 
 @pytest.mark.parametrize(
-    "text", ["resources: [settings.yaml]\n", f"{OVERLAY}components: [windows]\n", "resources: [../base, windows]\n"]
+    "text",
+    [
+        "resources: [settings.yaml]\n",
+        f"{OVERLAY}components: [windows]\n",
+        "resources: [../base, windows]\n",
+    ],
 )
 def test_a_list_of_files_and_what_cannot_be_built_yet_are_files(text: str, north: Path) -> None:
     """As a directory that is rendered only now."""
@@ -66,7 +76,9 @@ def test_a_list_of_files_and_what_cannot_be_built_yet_are_files(text: str, north
     assert names(north) == ["ours", "settings"]
 
 
-def test_without_kustomize_files_are_what_they_are(north: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_kustomize_files_are_what_they_are(
+    north: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """As before."""
     (north / "kustomization.yaml").write_text(OVERLAY)
     monkeypatch.setenv("PATH", "")

@@ -87,7 +87,9 @@ class Desk:
         """Run `split`, into `plant-7/apps` where nothing else is asked for."""
         where = () if "--plan" in arguments else ("-o", str(self.output))
         file = self.put("classes.yaml", classes)
-        return main(["split", base or str(self.path / "base"), "--classes", file, *where, *arguments])
+        return main(
+            ["split", base or str(self.path / "base"), "--classes", file, *where, *arguments]
+        )
 
     def written(self) -> dict[str, str]:
         """Return the files of the split by their paths in it."""
@@ -128,9 +130,13 @@ def test_objects_that_use_one_anchor_each_for_itself(desk: Desk) -> None:
 def test_each_class_has_its_flux_kustomization(desk: Desk) -> None:
     """It is the template, but for name, path, marks and what it waits for; the root sees nothing but these."""
     assert desk.split("--flux-kustomization", desk.put("apps.yaml", TEMPLATE)) == 0
-    live = TEMPLATE.replace("name: apps", "name: apps-live").replace("./plant-7/apps", '"./plant-7/apps/live"')
+    live = TEMPLATE.replace("name: apps", "name: apps-live").replace(
+        "./plant-7/apps", '"./plant-7/apps/live"'
+    )
     marked = "  annotations:\n    krm-windows.dev/change-class: live\n"
-    assert desk.written()["kustomization_apps-live.yaml"] == HEADER + live.replace("spec:\n", f"{marked}spec:\n")
+    assert desk.written()["kustomization_apps-live.yaml"] == HEADER + live.replace(
+        "spec:\n", f"{marked}spec:\n"
+    )
     window = yaml.safe_load(desk.written()["kustomization_apps-window.yaml"])
     assert window["metadata"]["name"] == "apps-window"
     assert window["metadata"]["annotations"] == {
@@ -146,14 +152,19 @@ def test_each_class_has_its_flux_kustomization(desk: Desk) -> None:
 def test_no_class_waits_for_one_that_may_be_closed(desk: Desk) -> None:
     """Flux holds back what depends on something suspended: so only what is open whenever the class is counts."""
     gates = {"first": None, "night": "a/night", "live": None, "week": "a/week", "late": "a/night"}
-    declared = "".join(f"  - {{name: {n}{f', policy: {p}' if p else ''}}}\n" for n, p in gates.items())
+    declared = "".join(
+        f"  - {{name: {n}{f', policy: {p}' if p else ''}}}\n" for n, p in gates.items()
+    )
     rules = "".join(f"  - {{class: {name}, names: [{name}]}}\n" for name in gates)
     classes = CLASSES.partition("  - {name")[0] + declared + "  default: late\n  rules:\n" + rules
     item = "apiVersion: v1\nkind: Secret\nmetadata: {{name: {}}}\n"
     desk.put("base/all.yaml", "---\n".join(map(item.format, gates)))
     assert desk.split("--flux-kustomization", desk.put("apps.yaml", TEMPLATE), classes=classes) == 0
     waits = {
-        name: [entry["name"].removeprefix("apps-") for entry in yaml.safe_load(text)["spec"]["dependsOn"][1:]]
+        name: [
+            entry["name"].removeprefix("apps-")
+            for entry in yaml.safe_load(text)["spec"]["dependsOn"][1:]
+        ]
         for name in gates
         for text in [desk.written()[f"kustomization_apps-{name}.yaml"]]
     }
@@ -209,7 +220,11 @@ def test_what_is_split_no_more_goes(desk: Desk) -> None:
 
 @pytest.mark.parametrize("engine", ["kubectl", "kustomize"])
 def test_a_kustomization_is_built(
-    engine: str, desk: Desk, tool: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    engine: str,
+    desk: Desk,
+    tool: Callable[[str], Path],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
     """Whichever of the two is there; a generated ConfigMap is matched without its hash."""
     (tmp_path / "bin").mkdir()
@@ -220,18 +235,28 @@ def test_a_kustomization_is_built(
     desk.put("base/also/kustomization.yaml", "secretGenerator:\n- {name: key, literals: [a=b]}\n")
     classes = CLASSES.replace("kinds: [ConfigMap]", "names: [env]")
     assert desk.split(classes=classes) == 0
-    assert sorted(desk.written())[:2] == ["live/configmap_shop_env-4h2mbtbbt6.yaml", "live/kustomization.yaml"]
+    assert sorted(desk.written())[:2] == [
+        "live/configmap_shop_env-4h2mbtbbt6.yaml",
+        "live/kustomization.yaml",
+    ]
 
 
-def test_both_trees_build_to_what_the_base_builds_to(desk: Desk, tool: Callable[[str], Path]) -> None:
+def test_both_trees_build_to_what_the_base_builds_to(
+    desk: Desk, tool: Callable[[str], Path]
+) -> None:
     """Nothing is lost, nothing doubled, nothing changed."""
     desk.put("base/kustomization.yaml", "resources: [all.yaml]\nnamePrefix: a-\n")
     assert desk.split() == 0
 
     def objects(*folders: Path) -> list[str]:
         command = [tool("kustomize"), "build"]
-        built = [subprocess.run([*command, folder], capture_output=True, check=True).stdout for folder in folders]
-        return sorted(item.span.decode().removeprefix("---\n") for text in built for item in documents(text))
+        built = [
+            subprocess.run([*command, folder], capture_output=True, check=True).stdout
+            for folder in folders
+        ]
+        return sorted(
+            item.span.decode().removeprefix("---\n") for text in built for item in documents(text)
+        )
 
     assert objects(desk.output / "live", desk.output / "window") == objects(desk.path / "base")
 
@@ -256,7 +281,9 @@ def test_a_kustomization_that_does_not_build_is_said(
     assert "gone.yaml" in capsys.readouterr().err
 
 
-def test_a_kustomization_inside_plain_files_is_refused(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_kustomization_inside_plain_files_is_refused(
+    desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Its files are not what would be applied."""
     desk.put("base/web/kustomization.yml", "resources: [web.yaml]\n")
     assert desk.split() == 1
@@ -272,8 +299,14 @@ def test_it_does_not_write_where_it_reads(desk: Desk, capsys: pytest.CaptureFixt
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--flux-kustomization", "{}/classes.yaml"], "must hold exactly one Kustomization, found 0"),
-        (["--flux-kustomization", "{}/kustomize.yaml"], "must be a Kustomization of kustomize.toolkit.fluxcd.io"),
+        (
+            ["--flux-kustomization", "{}/classes.yaml"],
+            "must hold exactly one Kustomization, found 0",
+        ),
+        (
+            ["--flux-kustomization", "{}/kustomize.yaml"],
+            "must be a Kustomization of kustomize.toolkit.fluxcd.io",
+        ),
         (["--plan", "--check"], ""),
     ],
 )
@@ -308,16 +341,23 @@ def test_on_an_error_nothing_is_written(
 def test_names_that_no_file_can_have(desk: Desk) -> None:
     """A sign that means something to a file system is replaced, and two such names stay two."""
     role = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: %s}\n"
-    desk.put("base/all.yaml", "---\n".join(role % name for name in ('"system:a"', '"system-a"', f'"{"x" * 253}"')))
+    desk.put(
+        "base/all.yaml",
+        "---\n".join(role % name for name in ('"system:a"', '"system-a"', f'"{"x" * 253}"')),
+    )
     assert desk.split() == 0
     names = sorted(path.name for path in (desk.output / "window").glob("clusterrole*"))
     assert len(names) == 3
     assert all(len(name) < 250 and ":" not in name for name in names)
 
 
-def test_the_plan_says_what_goes_where_and_why(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_plan_says_what_goes_where_and_why(
+    desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
     """For each class its objects, and what decided; nothing is written."""
-    base = BASE.replace("namespace: shop, name: web}", "namespace: shop, name: web, annotations: {a: b}}")
+    base = BASE.replace(
+        "namespace: shop, name: web}", "namespace: shop, name: web, annotations: {a: b}}"
+    )
     annotated = "metadata: {name: own, namespace: shop, annotations: {krm-windows.dev/change-class: live}}\n"
     desk.put("base/all.yaml", f"{base}---\napiVersion: v1\nkind: Secret\n{annotated}")
     assert desk.split("--plan") == 0
@@ -337,8 +377,14 @@ def test_the_plan_as_json(desk: Desk, capsys: pytest.CaptureFixture[str]) -> Non
     """The same for programs, in the order of the base."""
     assert desk.split("--plan", "--json") == 0
     shown = json.loads(capsys.readouterr().out)
-    assert shown["classes"] == [{"name": "live", "policy": None}, {"name": "window", "policy": "flux-system/week"}]
-    assert [(found["kind"], found["class"], found["reason"], found["neededBy"]) for found in shown["objects"]] == [
+    assert shown["classes"] == [
+        {"name": "live", "policy": None},
+        {"name": "window", "policy": "flux-system/week"},
+    ]
+    assert [
+        (found["kind"], found["class"], found["reason"], found["neededBy"])
+        for found in shown["objects"]
+    ] == [
         ("Service", "window", "default", None),
         ("ConfigMap", "live", "rule", None),
         ("Namespace", "live", "needed", "ConfigMap shop/web"),
@@ -350,7 +396,9 @@ def fired(desk: Desk, rule: Rule, name: str, capsys: pytest.CaptureFixture[str])
     found = documents((FIXTURES / rule.id / f"{name}.yaml").read_bytes())
     classes = [item.span.decode() for item in found if item.kind == "ChangeClasses"]
     flux = [item.span.decode() for item in found if item.kind == "Kustomization"]
-    objects = [item.span.decode() for item in found if item.kind not in ("ChangeClasses", "Kustomization")]
+    objects = [
+        item.span.decode() for item in found if item.kind not in ("ChangeClasses", "Kustomization")
+    ]
     desk.put("base/all.yaml", "".join(objects) or BASE)
     template = ["--flux-kustomization", desk.put("apps.yaml", flux[0])] if flux else []
     for text in classes:
@@ -358,7 +406,9 @@ def fired(desk: Desk, rule: Rule, name: str, capsys: pytest.CaptureFixture[str])
     return capsys.readouterr().err
 
 
-@pytest.mark.parametrize("rule", [rules.CLASS_MOVED, rules.PATH_ELSEWHERE], ids=lambda rule: rule.id)
+@pytest.mark.parametrize(
+    "rule", [rules.CLASS_MOVED, rules.PATH_ELSEWHERE], ids=lambda rule: rule.id
+)
 def test_its_own_rules(rule: Rule, desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
     """Each has a document that fires it alone, and one that nearly does."""
     assert fired(desk, rule, "fires", capsys).count(f"({rule.id})\n") == 1
@@ -377,7 +427,9 @@ def test_what_must_not_move_is_not_written(desk: Desk) -> None:
     assert desk.split(classes=moved) == 0
 
 
-def test_where_nothing_is_pruned_a_move_loses_nothing(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+def test_where_nothing_is_pruned_a_move_loses_nothing(
+    desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The template says so."""
     template = desk.put("apps.yaml", TEMPLATE.replace("prune: true", "prune: false"))
     assert desk.split("--flux-kustomization", template) == 0

@@ -19,9 +19,15 @@ from krm_windows.status import color
 OPEN, CLOSED = "2026-11-24T10:00Z", "2026-11-21T10:00Z"
 SINCE, UNTIL = "2026-11-19T16:00:00+00:00", "2026-11-23T07:00:00+00:00"
 OURS = {
-    mark("flux-system/week"): json.dumps({"policy": "flux-system/week", "reason": "", "since": SINCE, "until": UNTIL})
+    mark("flux-system/week"): json.dumps(
+        {"policy": "flux-system/week", "reason": "", "since": SINCE, "until": UNTIL}
+    )
 }
-OTHERS = {mark("shop/nights"): json.dumps({"policy": "shop/nights", "reason": "", "since": None, "until": None})}
+OTHERS = {
+    mark("shop/nights"): json.dumps(
+        {"policy": "shop/nights", "reason": "", "since": None, "until": None}
+    )
+}
 HOLD = {"krm-windows.dev/hold": "anna: the press is being repaired"}
 LABEL = {"krm-windows.dev/policy": "flux-system.week"}
 Thing = dict[str, object]
@@ -29,11 +35,18 @@ Status = Callable[..., tuple[int, str]]
 
 
 def thing(
-    name: str = "apps", *, suspend: object = None, notes: object = None, new: bool = False, **meta: object
+    name: str = "apps",
+    *,
+    suspend: object = None,
+    notes: object = None,
+    new: bool = False,
+    **meta: object,
 ) -> Thing:
     """Return a Kustomization as the API server gives it."""
     metadata = {"name": name, "namespace": "flux-system", "annotations": notes or {}, **meta}
-    metadata.setdefault("creationTimestamp", "2026-11-21T09:30:00Z" if new else "2026-01-01T00:00:00Z")
+    metadata.setdefault(
+        "creationTimestamp", "2026-11-21T09:30:00Z" if new else "2026-01-01T00:00:00Z"
+    )
     return {
         "apiVersion": "kustomize.toolkit.fluxcd.io/v1",
         "kind": "Kustomization",
@@ -48,15 +61,24 @@ def job(name: str, at: str, condition: str = "Complete", component: str = "gate"
     labels = {**LABEL, "app.kubernetes.io/component": component}
     metadata = {"name": name, "namespace": "flux-system", "labels": labels}
     ended = {"type": condition, "status": "True", "lastTransitionTime": at}
-    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "status": {"conditions": [ended]}}
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": metadata,
+        "status": {"conditions": [ended]},
+    }
 
 
 @pytest.fixture
-def status(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Status:
+def status(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Status:
     """Judge some objects by a policy, and return the exit code and what was printed."""
     monkeypatch.chdir(tmp_path)
 
-    def run(at: str, *things: object, policy: str = POLICY, options: tuple[str, ...] = ()) -> tuple[int, str]:
+    def run(
+        at: str, *things: object, policy: str = POLICY, options: tuple[str, ...] = ()
+    ) -> tuple[int, str]:
         Path("policy.yaml").write_text(policy)
         Path("objects.json").write_text("\n".join(map(json.dumps, things)))
         code = main(["status", "policy.yaml", "-f", "objects.json", "--at", at, *options])
@@ -76,10 +98,25 @@ def row(printed: str) -> list[str]:
         (OPEN, thing(), 0, ["open", "open"]),
         (OPEN, thing(suspend=True, notes=OURS), 1, ["closed", "open", "this policy"]),
         (OPEN, thing(suspend=True), 0, ["closed", "open", "a person"]),
-        (OPEN, thing(suspend=True, notes=OURS | HOLD), 0, ["closed", "open", f"held: {HOLD['krm-windows.dev/hold']}"]),
+        (
+            OPEN,
+            thing(suspend=True, notes=OURS | HOLD),
+            0,
+            ["closed", "open", f"held: {HOLD['krm-windows.dev/hold']}"],
+        ),
         (OPEN, thing(suspend=True, notes=OTHERS), 0, ["closed", "open", "policy shop/nights"]),
-        (OPEN, thing(suspend=True, notes={mark("a/b"): "spoilt"}), 0, ["closed", "open", "a person"]),
-        (OPEN, thing(suspend=True, notes=OURS | OTHERS), 0, ["closed", "open", "policy shop/nights"]),
+        (
+            OPEN,
+            thing(suspend=True, notes={mark("a/b"): "spoilt"}),
+            0,
+            ["closed", "open", "a person"],
+        ),
+        (
+            OPEN,
+            thing(suspend=True, notes=OURS | OTHERS),
+            0,
+            ["closed", "open", "policy shop/nights"],
+        ),
         (CLOSED, thing(suspend=True, notes=OURS | OTHERS), 0, ["closed", "closed", "this policy"]),
         (CLOSED, thing(suspend=True, notes=OURS), 0, ["closed", "closed", "this policy"]),
         (CLOSED, thing(suspend=True), 0, ["closed", "closed", "a person"]),
@@ -98,7 +135,9 @@ def test_a_target(status: Status, at: str, found: Thing, code: int, cells: list[
 
 def test_the_table(status: Status) -> None:
     """Moments are those of the policy's clocks; the header says what holds, and why."""
-    code, printed = status(CLOSED, thing(suspend=True, notes=OURS), job("week-look-1", "2026-11-21T09:55:10Z"))
+    code, printed = status(
+        CLOSED, thing(suspend=True, notes=OURS), job("week-look-1", "2026-11-21T09:55:10Z")
+    )
     assert code == 0
     assert printed.splitlines() == [
         "flux-system/week is closed: no window is open",
@@ -124,9 +163,14 @@ def test_other_zone_data_in_the_image(status: Status) -> None:
     code, printed = status(CLOSED, *found, policy=policy)
     assert (code, printed.count(words)) == (0, 1)
     assert printed.splitlines()[-1] == words
-    assert json.loads(status(CLOSED, *found, policy=policy, options=("-o", "json"))[1])["zoneData"] == words
+    assert (
+        json.loads(status(CLOSED, *found, policy=policy, options=("-o", "json"))[1])["zoneData"]
+        == words
+    )
     for other in ({"of": "later"}, "two\nlines", "\ud800"):
-        notes = {key: json.dumps(json.loads(text) | {"zoneData": other}) for key, text in OURS.items()}
+        notes = {
+            key: json.dumps(json.loads(text) | {"zoneData": other}) for key, text in OURS.items()
+        }
         code, printed = status(CLOSED, thing(suspend=True, notes=notes), options=("-o", "json"))
         assert (code, json.loads(printed)["zoneData"]) == (0, None)
         assert json.loads(printed)["targets"][0]["suspendedBy"] == "this policy"
@@ -134,12 +178,21 @@ def test_other_zone_data_in_the_image(status: Status) -> None:
 
 def test_json(status: Status) -> None:
     """The same, for programs."""
-    _, printed = status(CLOSED, thing(), job("week-look-1", "2026-11-21T09:55:10Z", "Failed"), options=("-o", "json"))
+    _, printed = status(
+        CLOSED,
+        thing(),
+        job("week-look-1", "2026-11-21T09:55:10Z", "Failed"),
+        options=("-o", "json"),
+    )
     found = json.loads(printed)
     assert found["asWanted"] is False
     assert found["at"] == "2026-11-21T11:00:00+01:00"
     assert found["wanted"]["until"] == "2026-11-23T08:00:00+01:00"
-    assert found["lastLook"] == {"at": "2026-11-21T10:55:10+01:00", "succeeded": False, "by": "Job week-look-1"}
+    assert found["lastLook"] == {
+        "at": "2026-11-21T10:55:10+01:00",
+        "succeeded": False,
+        "by": "Job week-look-1",
+    }
     assert found["targets"] == [
         {
             "group": "kustomize.toolkit.fluxcd.io",
@@ -166,7 +219,9 @@ def test_the_last_look_is_the_newest(status: Status) -> None:
     }
     foreign = job("other", "2026-11-21T09:59:00Z")
     foreign["metadata"] = {"name": "other", "namespace": "flux-system"}
-    _, printed = status(CLOSED, thing(), job("week-look-1", "2026-11-21T09:40:00Z", "Failed"), cron_job, foreign)
+    _, printed = status(
+        CLOSED, thing(), job("week-look-1", "2026-11-21T09:40:00Z", "Failed"), cron_job, foreign
+    )
     assert row(printed)[-1] == "3 m ago, succeeded"
     _, printed = status(CLOSED, thing())
     assert row(printed)[-1] == "never"
@@ -198,7 +253,9 @@ def test_the_job_that_leaves_to_the_next_look_proves_nothing(status: Status) -> 
     at_once["spec"] = {"template": {"spec": {"containers": [{"name": "gate", "command": command}]}}}
     _, printed = status(CLOSED, thing(), at_once)
     assert row(printed)[-1] == "never"
-    _, printed = status(CLOSED, thing(), at_once, job("week-look-1", "2026-11-21T09:45:00Z", "Failed"))
+    _, printed = status(
+        CLOSED, thing(), at_once, job("week-look-1", "2026-11-21T09:45:00Z", "Failed")
+    )
     assert row(printed)[-1] == "15 m ago, failed"
 
 
@@ -215,28 +272,43 @@ def test_what_a_person_wrote_stays_in_its_cell(status: Status) -> None:
     assert row(printed)[3] == "held: anna: \\x1b[2Jthe press"
 
 
-def test_only_what_the_policy_looks_into_is_read(status: Status, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_what_the_policy_looks_into_is_read(
+    status: Status, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A cluster has thousands of Jobs."""
     made: list[object] = []
     whole = cli.KubeObject.from_value
-    monkeypatch.setattr(cli.KubeObject, "from_value", lambda value: made.append(value) or whole(value))
-    status(CLOSED, thing(), *(job(f"week-look-{number}", "2026-11-21T09:45:00Z") for number in range(9)))
+    monkeypatch.setattr(
+        cli.KubeObject, "from_value", lambda value: made.append(value) or whole(value)
+    )
+    status(
+        CLOSED,
+        thing(),
+        *(job(f"week-look-{number}", "2026-11-21T09:45:00Z") for number in range(9)),
+    )
     assert made == [thing()]
 
 
 def test_lists_of_lists(status: Status) -> None:
     """What several calls of kubectl printed, one after the other."""
-    code, printed = status(OPEN, {"kind": "List", "items": [thing("infra")]}, {"kind": "List", "items": [thing()]})
+    code, printed = status(
+        OPEN, {"kind": "List", "items": [thing("infra")]}, {"kind": "List", "items": [thing()]}
+    )
     assert (code, row(printed)[0]) == (0, "Kustomization flux-system/apps")
 
 
 def test_labels_are_resolved_from_the_cluster(status: Status) -> None:
     """What has them is a target; where nothing has, it is said, and nothing is known to be as wanted."""
     policy = POLICY.replace("names: [apps]", "matchLabels: {class: windowed}")
-    code, printed = status(CLOSED, thing("a", labels={"class": "windowed"}), thing("b"), policy=policy)
+    code, printed = status(
+        CLOSED, thing("a", labels={"class": "windowed"}), thing("b"), policy=policy
+    )
     assert (code, row(printed)[0]) == (1, "Kustomization flux-system/a")
     code, printed = status(CLOSED, thing("b"), policy=policy)
-    assert (code, printed.splitlines()[-1]) == (1, "no targets: nothing has the labels that they are selected by")
+    assert (code, printed.splitlines()[-1]) == (
+        1,
+        "no targets: nothing has the labels that they are selected by",
+    )
 
 
 def test_what_is_released(status: Status) -> None:
@@ -275,7 +347,9 @@ def test_no_answer_at_all(text: str, status: Status, capsys: pytest.CaptureFixtu
 
 
 @pytest.mark.parametrize("text", ["nonsense", "[]", '{"a": 1}', '{"kind": "List"} x'])
-def test_what_is_no_answer_of_kubectl(text: str, status: Status, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_no_answer_of_kubectl(
+    text: str, status: Status, capsys: pytest.CaptureFixture[str]
+) -> None:
     """It is refused in words."""
     status(OPEN)
     Path("objects.json").write_text(text)
@@ -314,11 +388,15 @@ def test_a_kubectl_that_answers_nonsense(
 
 
 def test_a_watch_says_what_it_can_no_longer_judge(
-    kubectl: Callable[[str], None], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    kubectl: Callable[[str], None],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     """The target whose timeout counts is deleted: what was shown is no longer known."""
     apps = {**thing(), "spec": {"timeout": "3m"}}
-    kubectl(f"case $* in *kustomizations*) [ -e gone ] || cat <<'END'\n{json.dumps(apps)}\nEND\nesac")
+    kubectl(
+        f"case $* in *kustomizations*) [ -e gone ] || cat <<'END'\n{json.dumps(apps)}\nEND\nesac"
+    )
     Path("policy.yaml").write_text(f"{POLICY}  closesEarly: auto\n")
     turns = iter([lambda: Path("gone").touch(), lambda: None])
 
@@ -342,7 +420,9 @@ def test_a_wrong_policy(status: Status, capsys: pytest.CaptureFixture[str]) -> N
 
 def test_colour_says_nothing_alone(status: Status) -> None:
     """In a terminal the line of a target that is not as wanted is red; its words are the same."""
-    code, printed = status(CLOSED, thing("infra"), thing(), policy=POLICY.replace("[apps]", "[apps, infra]"))
+    code, printed = status(
+        CLOSED, thing("infra"), thing(), policy=POLICY.replace("[apps]", "[apps, infra]")
+    )
     alarming = [number > 3 for number, _ in enumerate(printed.splitlines())]
     painted = color.paint(printed, alarming)
     assert (code, painted.plain) == (1, printed)
@@ -350,7 +430,9 @@ def test_colour_says_nothing_alone(status: Status) -> None:
 
 
 @pytest.mark.parametrize("option", ["--context", "--kubeconfig"])
-def test_no_cluster_by_a_variable_that_is_not_set(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_cluster_by_a_variable_that_is_not_set(
+    option: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Without a name kubectl would ask whichever cluster is current."""
     assert main(["status", "policy.yaml", option, ""]) == 1
     assert "must not be empty" in capsys.readouterr().err

@@ -14,7 +14,11 @@ FULL = "krm-windows: the output cannot be written: No space left on device\n"
 @pytest.mark.parametrize(
     ("command", "code", "said"),
     [
-        (f"{SELF} <&-", 1, "[error] the input is empty, where a ResourceList was expected (input-unreadable)\n"),
+        (
+            f"{SELF} <&-",
+            1,
+            "[error] the input is empty, where a ResourceList was expected (input-unreadable)\n",
+        ),
         (f"{SELF} < list.yaml >&-", 0, ""),
         (f"{SELF} < list.yaml 2>&- >/dev/null", 0, ""),
         (f"{SELF} < wrong.yaml 2>&- >/dev/null", 3, ""),
@@ -31,7 +35,12 @@ def test_streams(tmp_path: Path, command: str, code: int, said: str) -> None:
     (tmp_path / "wrong.yaml").write_text(wire(APPS, config=""))
     (tmp_path / "policy.yaml").write_text(POLICY)
     done = subprocess.run(
-        ["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+        ["bash", "-c", command],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
     assert (done.returncode, done.stderr) == (code, said)
 
@@ -40,6 +49,8 @@ def test_nothing_is_said_on_standard_output(tmp_path: Path) -> None:
     """Where standard error is closed a message has no place: least of all among the items."""
     (tmp_path / "wrong.yaml").write_text(wire(APPS, config=""))
     command = ["bash", "-c", f"{SELF} < wrong.yaml 2>&-"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+    )
     assert done.stdout.startswith(wire(APPS, config=""))
     assert "[error]" not in done.stdout

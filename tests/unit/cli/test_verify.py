@@ -24,7 +24,18 @@ def fleet(tmp_path: Path, tool: Callable[[str], Path], monkeypatch: pytest.Monke
     """A policy rendered for a cluster as patches of a base, and kustomize."""
     monkeypatch.setenv("PATH", str(tool("kustomize").parent), prepend=":")
     (tmp_path / "policy.yaml").write_text(POLICY)
-    assert main(["render", str(tmp_path / "policy.yaml"), "--all-clusters", "-o", str(tmp_path / "fleet")]) == 0
+    assert (
+        main(
+            [
+                "render",
+                str(tmp_path / "policy.yaml"),
+                "--all-clusters",
+                "-o",
+                str(tmp_path / "fleet"),
+            ]
+        )
+        == 0
+    )
     return tmp_path
 
 
@@ -35,7 +46,9 @@ def verified(fleet: Path, *options: str) -> int:
     return main(["verify", str(place), "--policy", policy, "--cluster", "north", *options])
 
 
-def test_patches_of_a_base_are_verified_as_they_are_built(fleet: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_patches_of_a_base_are_verified_as_they_are_built(
+    fleet: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """And a policy that has changed since is found."""
     assert verified(fleet, "--root", str(fleet)) == 0, capsys.readouterr().err
     (fleet / "policy.yaml").write_text(POLICY.replace("5m", "10m"))
@@ -43,7 +56,9 @@ def test_patches_of_a_base_are_verified_as_they_are_built(fleet: Path, capsys: p
     assert "emitted-missing" in "".join(capsys.readouterr())
 
 
-def test_a_base_that_may_not_be_read_is_said(fleet: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_base_that_may_not_be_read_is_said(
+    fleet: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Half of a build proves nothing; the stream of one that is made elsewhere does."""
     assert verified(fleet) == 1
     said = capsys.readouterr().err
@@ -53,11 +68,16 @@ def test_a_base_that_may_not_be_read_is_said(fleet: Path, capsys: pytest.Capture
     assert "must lie in" in capsys.readouterr().err
 
 
-def test_a_policy_among_the_plugins_is_not_run(fleet: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_policy_among_the_plugins_is_not_run(
+    fleet: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """So what it would emit is not there to be verified."""
     place = fleet / "plugin"
     place.mkdir()
     (place / "kustomization.yaml").write_text("transformers: [policy.yaml]\n")
     (place / "policy.yaml").write_text(POLICY)
-    assert main(["verify", str(place), "--policy", str(fleet / "policy.yaml"), "--cluster", "north"]) == 1
+    assert (
+        main(["verify", str(place), "--policy", str(fleet / "policy.yaml"), "--cluster", "north"])
+        == 1
+    )
     assert "a WindowPolicy among the plugins is not run here" in capsys.readouterr().err

@@ -11,7 +11,10 @@ from krm_windows.schedule import zones
 
 SPRING = '"2027-03-28T01:00Z +02:00 CEST"'
 OTHER_SPRING = '"2027-04-04T01:00Z +02:00 CEST"'
-CLUSTERS = POLICY + "  clusters:\n    north: {}\n    south:\n      windows: {office: {closes: Thu 16:00}}\n"
+CLUSTERS = (
+    POLICY
+    + "  clusters:\n    north: {}\n    south:\n      windows: {office: {closes: Thu 16:00}}\n"
+)
 
 
 def contents(tree: Path) -> dict[str, str]:
@@ -29,7 +32,9 @@ def rewritten(tree: Path, *replaced: tuple[str, str]) -> None:
 
 
 @pytest.fixture(params=["single", "overlays", "flat"])
-def call(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def call(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> list[str]:
     """`render` into `out`, for a cluster or for several."""
     monkeypatch.chdir(tmp_path)
     several = ["--all-clusters", "--layout", str(request.param)]
@@ -59,21 +64,33 @@ def test_rules_that_changed_are_told(call: list[str], capsys: pytest.CaptureFixt
     """A reviewer sees the transition in the diff, and why it is there."""
     assert main(call) == 0
     wanted = contents(Path("out"))
-    rewritten(Path("out"), (f'"release": "{zones.release()}"', '"release": "2025b"'), (SPRING, OTHER_SPRING))
+    rewritten(
+        Path("out"),
+        (f'"release": "{zones.release()}"', '"release": "2025b"'),
+        (SPRING, OTHER_SPRING),
+    )
     capsys.readouterr()
     assert main([*call, "--check"]) == 1
     said = capsys.readouterr()
     assert "(zone-rules-changed)" in said.err
     assert SPRING in said.out
     assert main(call) == 0
-    assert main(call) == 0, "what was said of a cluster keeps the stamp from it, until it has been rendered"
+    assert main(call) == 0, (
+        "what was said of a cluster keeps the stamp from it, until it has been rendered"
+    )
     assert contents(Path("out")) == wanted
 
 
-def test_a_builder_that_is_older_is_refused(call: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_builder_that_is_older_is_refused(
+    call: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     """It would bring old rules back."""
     assert main(call) == 0
-    rewritten(Path("out"), (f'"release": "{zones.release()}"', '"release": "2099a"'), (SPRING, OTHER_SPRING))
+    rewritten(
+        Path("out"),
+        (f'"release": "{zones.release()}"', '"release": "2099a"'),
+        (SPRING, OTHER_SPRING),
+    )
     before = contents(Path("out"))
     assert main(call) == 1
     assert "(zone-rules-older)" in capsys.readouterr().err
@@ -134,7 +151,9 @@ def test_clocks_before_the_rules_begin_are_not_asked(
 ) -> None:
     """A timetable has the rules of its zone from 2024 on: in the summer before, an answer would be an hour off."""
     assert main([*command, text]) == 1
-    assert f"must be in 2024 or later, where zone rules begin, got '{text}'" in capsys.readouterr().err
+    assert (
+        f"must be in 2024 or later, where zone rules begin, got '{text}'" in capsys.readouterr().err
+    )
 
 
 def test_the_first_day_of_the_rules(call: list[str]) -> None:

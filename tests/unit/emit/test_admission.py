@@ -20,7 +20,11 @@ def held(config: str) -> dict[str, dict]:
     """Return the admission policies that a policy yields, by the end of their names."""
     items = yaml.safe_load(call(wire(config=config)).out)["items"]
     found = [item for item in items if item["kind"] == "ValidatingAdmissionPolicy"]
-    bound = [item["spec"]["policyName"] for item in items if item["kind"] == "ValidatingAdmissionPolicyBinding"]
+    bound = [
+        item["spec"]["policyName"]
+        for item in items
+        if item["kind"] == "ValidatingAdmissionPolicyBinding"
+    ]
     assert bound == [item["metadata"]["name"] for item in found]
     return {item["metadata"]["name"].rpartition("gate")[2]: item["spec"] for item in found}
 

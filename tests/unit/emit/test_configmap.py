@@ -17,7 +17,9 @@ def test_reasons_are_harmless_in_the_cluster(name: str) -> None:
     freeze = f"{{starts: 2026-12-24, ends: 2026-12-26, reason: {reason}}}"
     answer = call(wire(config=spec(freezes=f"{{audit: {freeze}}}")))
     assert answer.code == 0, answer.err[:500]
-    [data] = [item["data"] for item in yaml.safe_load(answer.out)["items"] if item["kind"] == "ConfigMap"]
+    [data] = [
+        item["data"] for item in yaml.safe_load(answer.out)["items"] if item["kind"] == "ConfigMap"
+    ]
     assert not raw(data["timetable.json"])
     [rule] = json.loads(data["timetable.json"])["freezes"]
     assert "\n" not in rule["reason"]

@@ -38,7 +38,9 @@ CORE = {
 
 def items(more: str) -> list[dict]:
     """Return what a policy yields with more in its spec."""
-    found: list[dict] = yaml.safe_load(call(wire(config=POLICY.rstrip("\n") + "\n" + more)).out)["items"]
+    found: list[dict] = yaml.safe_load(call(wire(config=POLICY.rstrip("\n") + "\n" + more)).out)[
+        "items"
+    ]
     return found
 
 
@@ -49,22 +51,34 @@ def config_map(more: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(
-    ("more", "parts"), [("", set()), (EVENTS, {"events"}), (HOOKS, {"hooks", "notes"}), (HOOKS + EVENTS, None)]
+    ("more", "parts"),
+    [("", set()), (EVENTS, {"events"}), (HOOKS, {"hooks", "notes"}), (HOOKS + EVENTS, None)],
 )
 def test_what_is_not_used_is_not_shipped(more: str, parts: set[str] | None) -> None:
     """Modules, volume and first file have what the policy uses, and the rest is left out."""
     data = config_map(more)
     wanted = {"events", "hooks", "notes"} if parts is None else parts
-    assert {key.split(".")[1] for key in data if key.startswith("gate.")} == CORE | {"__init__", "__main__"} | wanted
+    assert {key.split(".")[1] for key in data if key.startswith("gate.")} == CORE | {
+        "__init__",
+        "__main__",
+    } | wanted
     assert ("hooks.json" in data) == ("hooks" in wanted)
     assert all((part in data["__main__.py"]) == (part in wanted) for part in ("events", "hooks"))
-    [volume] = [item["spec"]["template"]["spec"]["volumes"][0] for item in items(more) if item["kind"] == "Job"]
+    [volume] = [
+        item["spec"]["template"]["spec"]["volumes"][0]
+        for item in items(more)
+        if item["kind"] == "Job"
+    ]
     assert {item["key"] for item in volume["configMap"]["items"]} == set(data)
 
 
 def roles(more: str) -> dict[str, list[dict]]:
     """Return the rules of each Role by its namespace."""
-    return {item["metadata"]["namespace"]: item["rules"] for item in items(more) if item["kind"] == "Role"}
+    return {
+        item["metadata"]["namespace"]: item["rules"]
+        for item in items(more)
+        if item["kind"] == "Role"
+    }
 
 
 def test_rights_are_only_where_they_are_used() -> None:
@@ -85,14 +99,18 @@ def test_a_job_has_time_for_its_hooks() -> None:
 
 def deadlines(more: str) -> set[int]:
     """Return the seconds that the CronJobs' Jobs may take."""
-    found = [item["spec"]["jobTemplate"]["spec"] for item in items(more) if item["kind"] == "CronJob"]
+    found = [
+        item["spec"]["jobTemplate"]["spec"] for item in items(more) if item["kind"] == "CronJob"
+    ]
     return {spec["activeDeadlineSeconds"] for spec in found}
 
 
 def test_a_hook_is_what_the_policy_says() -> None:
     """Image, account and time are its own; it has a token only with an account; only `Abort` aborts."""
     data = json.loads(config_map(HOOKS)["hooks.json"])
-    before, rollback, after = (data["hooks"][kind] for kind in ("beforeOpen", "rollback", "afterClose"))
+    before, rollback, after = (
+        data["hooks"][kind] for kind in ("beforeOpen", "rollback", "afterClose")
+    )
     assert data["namespace"] == "line"
     assert [hook["aborts"] for hook in (before, rollback, after)] == [True, False, False]
     assert [hook["seconds"] for hook in (before, rollback, after)] == [300, 120, 180]

@@ -69,13 +69,19 @@ def test_the_token_is_the_containers_alone(spec: dict) -> None:
     pod = spec["template"]["spec"]
     assert pod["automountServiceAccountToken"] is False
     [volume] = [each for each in pod["volumes"] if "projected" in each]
-    [token] = [each["serviceAccountToken"] for each in volume["projected"]["sources"] if "serviceAccountToken" in each]
+    [token] = [
+        each["serviceAccountToken"]
+        for each in volume["projected"]["sources"]
+        if "serviceAccountToken" in each
+    ]
     assert 600 <= token["expirationSeconds"] <= 3600
     [container] = pod["containers"]
     [mount] = [each for each in container["volumeMounts"] if each["name"] == volume["name"]]
     assert mount["readOnly"] is True
     accounts = [
-        item for item in yaml.safe_load(call(wire(config=POLICY)).out)["items"] if item["kind"] == "ServiceAccount"
+        item
+        for item in yaml.safe_load(call(wire(config=POLICY)).out)["items"]
+        if item["kind"] == "ServiceAccount"
     ]
     assert [each["automountServiceAccountToken"] for each in accounts] == [False]
 
@@ -96,7 +102,10 @@ def test_it_ends(spec: dict) -> None:
     assert 0 < spec["backoffLimit"] < 6
     assert spec["template"]["spec"]["restartPolicy"] == "Never"
     [rule] = spec["podFailurePolicy"]["rules"]
-    assert rule == {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}
+    assert rule == {
+        "action": "Ignore",
+        "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}],
+    }
     assert "ttlSecondsAfterFinished" not in spec
 
 
@@ -108,7 +117,9 @@ def test_the_job_that_is_applied_never_counts_as_failed(spec: dict) -> None:
     """
     assert spec["backoffLimit"] == 2**31 - 1
     assert spec["template"]["spec"]["restartPolicy"] == "OnFailure"
-    assert not {"activeDeadlineSeconds", "podFailurePolicy", "ttlSecondsAfterFinished"} & spec.keys()
+    assert (
+        not {"activeDeadlineSeconds", "podFailurePolicy", "ttlSecondsAfterFinished"} & spec.keys()
+    )
 
 
 def test_only_the_job_of_an_edit_forgives_what_is_missing() -> None:
@@ -147,5 +158,7 @@ def test_every_key_of_the_volume_is_in_the_config_map() -> None:
 )
 def test_every_edit_is_looked_at(other: Plan) -> None:
     """The name follows from all that the Job does, so that Flux makes a new one; it is the same for the same."""
-    assert looks_at_once(PLAN)["metadata"]["name"] == looks_at_once(replace(PLAN))["metadata"]["name"]
+    assert (
+        looks_at_once(PLAN)["metadata"]["name"] == looks_at_once(replace(PLAN))["metadata"]["name"]
+    )
     assert looks_at_once(PLAN)["metadata"]["name"] != looks_at_once(other)["metadata"]["name"]

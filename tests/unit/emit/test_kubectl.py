@@ -14,10 +14,23 @@ from krm_windows.gate.timetable import Target
 from krm_windows.plan.model import Plan, Runtime
 
 KUSTOMIZE, HELM = "kustomize.toolkit.fluxcd.io", "helm.toolkit.fluxcd.io"
-APPS = Target(group=KUSTOMIZE, resource="kustomizations", kind="Kustomization", namespace="flux-system", name="apps")
+APPS = Target(
+    group=KUSTOMIZE,
+    resource="kustomizations",
+    kind="Kustomization",
+    namespace="flux-system",
+    name="apps",
+)
 INFRA = replace(APPS, name="infra")
 SHOP = replace(APPS, namespace="shop")
-WEB = Target(group=HELM, resource="helmreleases", kind="HelmRelease", namespace="shop", name="web", version="v2")
+WEB = Target(
+    group=HELM,
+    resource="helmreleases",
+    kind="HelmRelease",
+    namespace="shop",
+    name="web",
+    version="v2",
+)
 
 
 def plan(*targets: Target) -> Plan:
@@ -57,7 +70,14 @@ def test_opening_writes_false() -> None:
 
 def test_the_field_is_that_of_the_kind() -> None:
     """Whatever its path, and without a group for what is in the core group."""
-    other = Target(group="", resource="things", kind="Thing", namespace="a", name="b", field=("spec", "x", "paused"))
+    other = Target(
+        group="",
+        resource="things",
+        kind="Thing",
+        namespace="a",
+        name="b",
+        field=("spec", "x", "paused"),
+    )
     [command] = commands(other)
     assert command.startswith("things-a kubectl patch things b -n a ")
     assert command.endswith('{"spec":{"x":{"paused":true}}}')

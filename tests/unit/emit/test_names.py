@@ -24,17 +24,22 @@ INSTANT = datetime(2027, 1, 1, 8, tzinfo=UTC)
 
 
 def plan(
-    name: str, namespace: str = "flux-system", windows: tuple[str, ...] = ("w",), spaces: tuple[str, ...] = ()
+    name: str,
+    namespace: str = "flux-system",
+    windows: tuple[str, ...] = ("w",),
+    spaces: tuple[str, ...] = (),
 ) -> Plan:
     """Make a plan with windows of some names and a target in each namespace."""
     targets = tuple(
-        Target(group="g.example.org", resource="things", kind="Thing", namespace=space, name="t") for space in spaces
+        Target(group="g.example.org", resource="things", kind="Thing", namespace=space, name="t")
+        for space in spaces
     )
     timetable = zoned.timetable(
         policy=f"{namespace}/{name}",
         time_zone="Europe/Berlin",
         windows=tuple(
-            Rule(f"windows.{window}", MONDAY, timedelta(minutes=number)) for number, window in enumerate(windows, 1)
+            Rule(f"windows.{window}", MONDAY, timedelta(minutes=number))
+            for number, window in enumerate(windows, 1)
         ),
         freezes=(Rule("freezes.f", INSTANT, timedelta(hours=1), "r"),),
         targets=targets,
@@ -52,19 +57,25 @@ def all_names(one: Plan) -> list[tuple[str, str, str]]:
 LABELS = st.from_regex(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?", fullmatch=True)
 WORDS = st.sampled_from(("a", "b", "open", "close", "edge", "look", "now", "gate", "0800", "0800z"))
 SPOKEN = st.lists(WORDS, min_size=1, max_size=5).map("-".join)
-POLICIES = st.tuples(LABELS | SPOKEN | SPOKEN.map(lambda name: name.replace("-", ".", 1)), LABELS | SPOKEN)
+POLICIES = st.tuples(
+    LABELS | SPOKEN | SPOKEN.map(lambda name: name.replace("-", ".", 1)), LABELS | SPOKEN
+)
 WINDOWS = st.lists(LABELS | SPOKEN, min_size=1, max_size=3, unique=True).map(tuple)
 
 
 @given(POLICIES, st.from_regex(f"[0-9a-f]{{{names.DIGITS}}}", fullmatch=True))
-def test_what_the_name_of_the_job_that_looks_at_once_begins_with(who: tuple[str, str], content: str) -> None:
+def test_what_the_name_of_the_job_that_looks_at_once_begins_with(
+    who: tuple[str, str], content: str
+) -> None:
     """Whether it was cut or not, hexadecimal digits follow."""
     one = plan(*who)
     assert re.fullmatch(f"{re.escape(names.now_begins(one))}[0-9a-f]+", names.now(one, content))
 
 
 @given(POLICIES, WINDOWS, st.lists(LABELS | SPOKEN, max_size=3, unique=True).map(tuple))
-def test_names_are_valid_and_unique(who: tuple[str, str], windows: tuple[str, ...], spaces: tuple[str, ...]) -> None:
+def test_names_are_valid_and_unique(
+    who: tuple[str, str], windows: tuple[str, ...], spaces: tuple[str, ...]
+) -> None:
     """Within one policy no two objects have one name, and Roles keep apart even if all are moved into one namespace."""
     found = all_names(plan(*who, windows, spaces))
     assert len(found) == len(set(found))
@@ -81,15 +92,21 @@ def test_names_are_unique_across_policies(
     """Two policies of one namespace never yield one name."""
     if one[0] != other[0]:
         mine, theirs = (
-            set(all_names(plan(name, "ns", w, ("ns", "x")))) for name, w in ((one[0], windows), (other[0], others))
+            set(all_names(plan(name, "ns", w, ("ns", "x"))))
+            for name, w in ((one[0], windows), (other[0], others))
         )
         assert mine.isdisjoint(theirs)
 
 
 @given(POLICIES, POLICIES)
-def test_names_are_unique_in_the_whole_cluster(one: tuple[str, str], other: tuple[str, str]) -> None:
+def test_names_are_unique_in_the_whole_cluster(
+    one: tuple[str, str], other: tuple[str, str]
+) -> None:
     """What has no namespace is told apart all the same."""
-    mine, theirs = ({found for found in all_names(plan(*who, spaces=("x",))) if not found[1]} for who in (one, other))
+    mine, theirs = (
+        {found for found in all_names(plan(*who, spaces=("x",))) if not found[1]}
+        for who in (one, other)
+    )
     assert len(mine) == len(theirs) == 4
     assert mine.isdisjoint(theirs) or one == other
 

@@ -8,7 +8,9 @@ from calls import POLICY, call, spec, wire
 def network(config: str) -> dict:
     """Return the NetworkPolicy that a policy yields."""
     [found] = [
-        item for item in yaml.safe_load(call(wire(config=config)).out)["items"] if item["kind"] == "NetworkPolicy"
+        item
+        for item in yaml.safe_load(call(wire(config=config)).out)["items"]
+        if item["kind"] == "NetworkPolicy"
     ]
     return found
 
@@ -19,7 +21,11 @@ def test_it_selects_the_pods_of_the_policy() -> None:
     labels = network(config)["spec"]["podSelector"]["matchLabels"]
     items = yaml.safe_load(call(wire(config=config)).out)["items"]
     pods = [item["spec"]["template"] for item in items if item["kind"] == "Job"]
-    pods += [item["spec"]["jobTemplate"]["spec"]["template"] for item in items if item["kind"] == "CronJob"]
+    pods += [
+        item["spec"]["jobTemplate"]["spec"]["template"]
+        for item in items
+        if item["kind"] == "CronJob"
+    ]
     assert pods
     assert all(labels.items() <= pod["metadata"]["labels"].items() for pod in pods)
 
@@ -30,8 +36,14 @@ def test_nothing_reaches_them_and_they_reach_the_api_server() -> None:
     found = network(spec(extras="[NetworkPolicy]", networkPolicy=servers))["spec"]
     assert (found["policyTypes"], found["ingress"]) == (["Ingress", "Egress"], [])
     assert found["egress"] == [
-        {"to": [{"ipBlock": {"cidr": "10.0.0.1/32"}}], "ports": [{"protocol": "TCP", "port": 6443}]},
-        {"to": [{"ipBlock": {"cidr": "2001:db8::1/128"}}], "ports": [{"protocol": "TCP", "port": 443}]},
+        {
+            "to": [{"ipBlock": {"cidr": "10.0.0.1/32"}}],
+            "ports": [{"protocol": "TCP", "port": 6443}],
+        },
+        {
+            "to": [{"ipBlock": {"cidr": "2001:db8::1/128"}}],
+            "ports": [{"protocol": "TCP", "port": 443}],
+        },
     ]
 
 
@@ -54,11 +66,15 @@ def test_without_addresses_the_usual_ports() -> None:
 )
 def test_wrong_addresses(server: str, path: str) -> None:
     """A name, bits behind the length, no port."""
-    answer = call(wire(config=spec(extras="[NetworkPolicy]", networkPolicy=f"{{apiServer: [{server}]}}")))
+    answer = call(
+        wire(config=spec(extras="[NetworkPolicy]", networkPolicy=f"{{apiServer: [{server}]}}"))
+    )
     assert answer.code == 1
     assert f"spec.networkPolicy.apiServer[0].{path}" in answer.err
 
 
 def test_it_is_not_the_default() -> None:
     """It needs what only the cluster knows."""
-    assert "NetworkPolicy" not in {item["kind"] for item in yaml.safe_load(call(wire(config=POLICY)).out)["items"]}
+    assert "NetworkPolicy" not in {
+        item["kind"] for item in yaml.safe_load(call(wire(config=POLICY)).out)["items"]
+    }

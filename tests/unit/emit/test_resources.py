@@ -16,8 +16,14 @@ def said(answer: Answer) -> Iterator[Given]:
     """Yield the resources of every container that a policy yields."""
     assert answer.code == 0, answer.err
     for item in yaml.safe_load(answer.out)["items"]:
-        template = item.get("spec", {}).get("jobTemplate", item) if item["kind"] in ("CronJob", "Job") else {}
-        for container in template.get("spec", {}).get("template", {}).get("spec", {}).get("containers", ()):
+        template = (
+            item.get("spec", {}).get("jobTemplate", item)
+            if item["kind"] in ("CronJob", "Job")
+            else {}
+        )
+        for container in (
+            template.get("spec", {}).get("template", {}).get("spec", {}).get("containers", ())
+        ):
             yield container["resources"]
 
 
@@ -66,15 +72,32 @@ def test_a_default_gives_way(given: str, name: str, asked: str, limit: str) -> N
 
 def test_hooks_have_their_own() -> None:
     """In the gate's file, and so in what admission policies hold it to; a hook without them has the default."""
-    config = spec(hooks=HOOKS.replace("RESOURCES", "{requests: {memory: 1.5Gi}}"), admissionPolicy="Disabled")
+    config = spec(
+        hooks=HOOKS.replace("RESOURCES", "{requests: {memory: 1.5Gi}}"), admissionPolicy="Disabled"
+    )
     answer = call(wire(config=config))
     assert answer.code == 0, answer.err
-    [data] = [item["data"] for item in yaml.safe_load(answer.out)["items"] if "hooks.json" in item.get("data", {})]
+    [data] = [
+        item["data"]
+        for item in yaml.safe_load(answer.out)["items"]
+        if "hooks.json" in item.get("data", {})
+    ]
     hooks = json.loads(data["hooks.json"])["hooks"]
-    found = {name: hook["spec"]["template"]["spec"]["containers"][0]["resources"] for name, hook in hooks.items()}
-    assert found["beforeOpen"]["requests"] == {"cpu": "10m", "ephemeral-storage": "0", "memory": "1536Mi"}
+    found = {
+        name: hook["spec"]["template"]["spec"]["containers"][0]["resources"]
+        for name, hook in hooks.items()
+    }
+    assert found["beforeOpen"]["requests"] == {
+        "cpu": "10m",
+        "ephemeral-storage": "0",
+        "memory": "1536Mi",
+    }
     assert found["beforeOpen"]["limits"]["memory"] == "1536Mi"
-    assert found["afterClose"]["limits"] == {"cpu": "1", "ephemeral-storage": "256Mi", "memory": "256Mi"}
+    assert found["afterClose"]["limits"] == {
+        "cpu": "1",
+        "ephemeral-storage": "256Mi",
+        "memory": "256Mi",
+    }
     assert all(each.keys() == NAMES for both in found.values() for each in both.values())
 
 

@@ -17,7 +17,9 @@ def test_every_hidden_character_is_shown() -> None:
     found = [
         f"U+{number:04X}"
         for number in range(sys.maxunicode + 1)
-        if hidden(chr(number)) and chr(number) not in "\n\t" and escape.visible(chr(number)) == chr(number)
+        if hidden(chr(number))
+        and chr(number) not in "\n\t"
+        and escape.visible(chr(number)) == chr(number)
     ]
     assert not found
 
@@ -32,7 +34,15 @@ def test_what_can_be_seen_stays() -> None:
         and escape.visible(f"é{chr(number)}") != f"é{chr(number)}"
     ]
     # Fillers of Hangul, vowels of Khmer that are not written, and the joiner that joins nothing: all without a shape.
-    assert {each.split()[0] for each in seen} == {"U+034F", "U+115F", "U+1160", "U+17B4", "U+17B5", "U+3164", "U+FFA0"}
+    assert {each.split()[0] for each in seen} == {
+        "U+034F",
+        "U+115F",
+        "U+1160",
+        "U+17B4",
+        "U+17B5",
+        "U+3164",
+        "U+FFA0",
+    }
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,9 @@ def freezes(text: str) -> dict[str, dict[str, str]]:
     return printed
 
 
-def test_a_companys_calendar_becomes_freezes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_companys_calendar_becomes_freezes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Days with the last one included, times as instants or on the policy's clock, what repeats each year."""
     (tmp_path / "company.ics").write_text(EVENTS.replace("\n", "\r\n"))
     assert main(["import-ics", str(tmp_path / "company.ics"), "--years", "2026-2027"]) == 0
@@ -139,7 +141,9 @@ def test_what_does_not_touch_the_years_is_left_out(
     assert printed(shutdown(starts, ends), "2027", tmp_path, capsys) == ""
 
 
-def test_a_year_end_that_repeats_is_there_from_both_sides(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_year_end_that_repeats_is_there_from_both_sides(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The one that runs into the year, and the one that runs out of it."""
     yearly = ics("DTEND;VALUE=DATE:20270104\nRRULE:FREQ=YEARLY").replace(b"20270101", b"20241220")
     yearly = yearly.replace(b"DTEND;VALUE=DATE:20270104", b"DTEND;VALUE=DATE:20250104")
@@ -154,23 +158,33 @@ def test_a_change_calendar_that_is_closed_by_default_lists_windows(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """AWS: outside of the events nothing may change; one that is open by default lists freezes."""
-    closed = ics("DTEND;VALUE=DATE:20270103").replace(b"PRODID:x", b"PRODID:-//AWS//Change Calendar 1.0//EN\n{}")
+    closed = ics("DTEND;VALUE=DATE:20270103").replace(
+        b"PRODID:x", b"PRODID:-//AWS//Change Calendar 1.0//EN\n{}"
+    )
     kinds = {
-        kind: printed(closed.replace(b"{}", f"X-CALENDAR-TYPE:{kind}".encode()), "2027", tmp_path, capsys)
+        kind: printed(
+            closed.replace(b"{}", f"X-CALENDAR-TYPE:{kind}".encode()), "2027", tmp_path, capsys
+        )
         for kind in ("DEFAULT_CLOSED", "DEFAULT_OPEN")
     }
     windows = yaml.safe_load(kinds["DEFAULT_CLOSED"])
     assert windows == {
-        "windows": {"closed-2027": {"opens": "2027-01-01", "closes": "2027-01-02", "description": "Closed"}}
+        "windows": {
+            "closed-2027": {"opens": "2027-01-01", "closes": "2027-01-02", "description": "Closed"}
+        }
     }
     text = spec(windows=yaml.safe_dump(windows["windows"]))
     assert load(KubeObject.parse(text.encode()).node).results == ()
     assert freezes(kinds["DEFAULT_OPEN"]).keys() == {"closed-2027"}
 
 
-def test_a_calendar_of_an_unknown_type_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_calendar_of_an_unknown_type_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Whether its events open or close is not known, so nothing is guessed."""
-    (tmp_path / "x.ics").write_bytes(ics("").replace(b"PRODID:x", b"PRODID:x\nX-CALENDAR-TYPE:SOMETIMES"))
+    (tmp_path / "x.ics").write_bytes(
+        ics("").replace(b"PRODID:x", b"PRODID:x\nX-CALENDAR-TYPE:SOMETIMES")
+    )
     assert main(["import-ics", str(tmp_path / "x.ics"), "--years", "2027"]) == 1
     said = capsys.readouterr()
     assert said.out == ""
@@ -183,11 +197,21 @@ def test_public_holidays_become_freezes(capsys: pytest.CaptureFixture[str]) -> N
     country = freezes(capsys.readouterr().out)
     assert main(["holidays", "DE", "--subdivision", "BY", "--years", "2027"]) == 0
     bavaria = freezes(capsys.readouterr().out)
-    assert country["good-friday-2027"] == {"starts": "2027-03-26", "ends": "2027-03-26", "reason": "Good Friday"}
-    assert bavaria.keys() - country.keys() == {"epiphany-2027", "corpus-christi-2027", "all-saints-day-2027"}
+    assert country["good-friday-2027"] == {
+        "starts": "2027-03-26",
+        "ends": "2027-03-26",
+        "reason": "Good Friday",
+    }
+    assert bavaria.keys() - country.keys() == {
+        "epiphany-2027",
+        "corpus-christi-2027",
+        "all-saints-day-2027",
+    }
 
 
-@pytest.mark.parametrize(("country", "more"), [("JP", ()), ("CN", ("--language", "zh_CN")), ("US", ())])
+@pytest.mark.parametrize(
+    ("country", "more"), [("JP", ()), ("CN", ("--language", "zh_CN")), ("US", ())]
+)
 def test_holidays_of_any_language_have_names(
     country: str, more: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -206,7 +230,9 @@ def test_holidays_of_any_language_have_names(
         ("import-ics", "nowhere.ics"),
     ],
 )
-def test_what_is_not_known_is_refused(call: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_not_known_is_refused(
+    call: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
     """In one line, with exit code 1."""
     assert main(call) == 1
     assert capsys.readouterr().out == ""
@@ -222,7 +248,9 @@ def test_what_is_no_calendar_is_refused(tmp_path: Path, capsys: pytest.CaptureFi
 def test_days_of_one_reason_in_a_row_are_one_entry() -> None:
     """Each day once, and names are unique."""
     day = date(2027, 5, 1)
-    feast = [Entry(day + timedelta(days=i), day + timedelta(days=i), "Feast") for i in (0, 1, 2, 1, 9)]
+    feast = [
+        Entry(day + timedelta(days=i), day + timedelta(days=i), "Feast") for i in (0, 1, 2, 1, 9)
+    ]
     assert freezes(render(feast)) == {
         "feast-2027": {"starts": "2027-05-01", "ends": "2027-05-03", "reason": "Feast"},
         "feast-2027-2": {"starts": "2027-05-10", "ends": "2027-05-10", "reason": "Feast"},
@@ -232,7 +260,9 @@ def test_days_of_one_reason_in_a_row_are_one_entry() -> None:
 def test_a_long_or_strange_reason_still_has_a_name() -> None:
     """At most 63 characters, and never none."""
     at = datetime(2027, 5, 1, 12, tzinfo=UTC)
-    named = freezes(render([Entry(at, at + timedelta(hours=1), reason) for reason in ("word " * 40, "元日")]))
+    named = freezes(
+        render([Entry(at, at + timedelta(hours=1), reason) for reason in ("word " * 40, "元日")])
+    )
     assert sorted(map(len, named)) == [len("holiday-2027"), 59]
     assert "holiday-2027" in named
 
@@ -245,7 +275,9 @@ def test_nothing_is_nothing() -> None:
 def ics(*events: str) -> bytes:
     """Write a calendar of events, each the lines that make it special."""
     head = "BEGIN:VEVENT\nUID:{}\nDTSTART;VALUE=DATE:20270101\nSUMMARY:Closed\n"
-    body = "".join(f"{head.format(number)}{event}\nEND:VEVENT\n" for number, event in enumerate(events))
+    body = "".join(
+        f"{head.format(number)}{event}\nEND:VEVENT\n" for number, event in enumerate(events)
+    )
     return f"BEGIN:VCALENDAR\nVERSION:2.0\nPRODID:x\n{body}END:VCALENDAR\n".encode()
 
 
@@ -264,7 +296,8 @@ def ics(*events: str) -> bytes:
         ics().replace(
             b"END:VCAL",
             b"BEGIN:VTIMEZONE\nTZID:x\n"
-            + b"BEGIN:STANDARD\nDTSTART:19700101T000000\nTZOFFSETFROM:+0100\nTZOFFSETTO:+0100\nEND:STANDARD\n" * 300
+            + b"BEGIN:STANDARD\nDTSTART:19700101T000000\nTZOFFSETFROM:+0100\nTZOFFSETTO:+0100\nEND:STANDARD\n"
+            * 300
             + b"END:VTIMEZONE\nEND:VCAL",
         ),
     ],

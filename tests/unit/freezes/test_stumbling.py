@@ -57,7 +57,9 @@ def test_an_odd_event_is_read_or_refused(fields: str, tmp_path: Path) -> None:
     assert code == ExitCode.FINE or (out == b"" and "is no calendar: " in err)
 
 
-@pytest.mark.parametrize("error", [KeyError("DTSTART"), TypeError("two"), AttributeError("dt"), ValueError("odd")])
+@pytest.mark.parametrize(
+    "error", [KeyError("DTSTART"), TypeError("two"), AttributeError("dt"), ValueError("odd")]
+)
 @pytest.mark.parametrize("call", ["from_ical", "of"])
 def test_whatever_the_packages_raise_is_said_of_the_calendar(
     error: Exception, call: str, monkeypatch: pytest.MonkeyPatch

@@ -45,16 +45,26 @@ class Api:
     """Held for a write, as etcd compares and writes in one step."""
 
     def add(
-        self, name: str, spec: Json, *, annotations: Json | None = None, by: str | None = None, **more: object
+        self,
+        name: str,
+        spec: Json,
+        *,
+        annotations: Json | None = None,
+        by: str | None = None,
+        **more: object,
     ) -> None:
         """Put the Kustomization `name` there; `by`: who is recorded as the writer of its spec and annotations."""
         metadata: Json = {"name": name, "namespace": "flux-system", "uid": f"uid-of-{name}"}
         metadata["creationTimestamp"] = "2020-01-01T00:00:00Z"
         if by is not None:
-            metadata["managedFields"] = [hand(by, {"metadata": {"annotations": annotations or {}}, "spec": spec})]
+            metadata["managedFields"] = [
+                hand(by, {"metadata": {"annotations": annotations or {}}, "spec": spec})
+            ]
         if annotations is not None:
             metadata["annotations"] = annotations
-        self.store(path_of(name), {"kind": "Kustomization", "metadata": metadata, "spec": spec, **more})
+        self.store(
+            path_of(name), {"kind": "Kustomization", "metadata": metadata, "spec": spec, **more}
+        )
 
     def object(self, name: str) -> Json:
         """Give the Kustomization `name` as it is."""
@@ -65,7 +75,10 @@ class Api:
         self.version += 1
         metadata = thing["metadata"]
         assert isinstance(metadata, dict)
-        self.objects[path] = {**thing, "metadata": {**metadata, "resourceVersion": str(self.version)}}
+        self.objects[path] = {
+            **thing,
+            "metadata": {**metadata, "resourceVersion": str(self.version)},
+        }
         return self.objects[path]
 
     def fault(self, method: str, name: str, *faults: Fault) -> None:
@@ -79,12 +92,21 @@ class Api:
     def end(self, name: str, kind: str) -> None:
         """Let a Job end as `Complete` or `Failed`."""
         path = next(path for path in self.objects if path.endswith(f"/jobs/{name}"))
-        said = {"type": kind, "status": "True", "reason": "BackoffLimitExceeded", "message": "it said no"}
+        said = {
+            "type": kind,
+            "status": "True",
+            "reason": "BackoffLimitExceeded",
+            "message": "it said no",
+        }
         self.store(path, {**self.objects[path], "status": {"conditions": [said]}})
 
     def writes(self) -> list[str]:
         """Name, in order, what was asked to be patched."""
-        return [line.partition("?")[0].rpartition("/")[2] for line in self.asked if line.startswith("PATCH")]
+        return [
+            line.partition("?")[0].rpartition("/")[2]
+            for line in self.asked
+            if line.startswith("PATCH")
+        ]
 
 
 def kustomization(name: str, version: str | None = None) -> Target:
@@ -102,7 +124,9 @@ def kustomization(name: str, version: str | None = None) -> Target:
 
 def marked(policy: str, **more: object) -> str:
     """Give a mark as a look of the policy wrote it."""
-    return json.dumps({"policy": policy, "reason": "a freeze", "since": None, "until": None, **more})
+    return json.dumps(
+        {"policy": policy, "reason": "a freeze", "since": None, "until": None, **more}
+    )
 
 
 def path_of(name: str) -> str:
@@ -149,7 +173,9 @@ class Handler(BaseHTTPRequestHandler):
 
     def refuse(self, status: int, message: str) -> None:
         """Send a `Status`, as for every refusal."""
-        self.reply(status, {"kind": "Status", "status": "Failure", "message": message, "code": status})
+        self.reply(
+            status, {"kind": "Status", "status": "Failure", "message": message, "code": status}
+        )
 
     def log_message(self, *_: object) -> None:
         """Keep quiet."""
@@ -163,7 +189,13 @@ class Handler(BaseHTTPRequestHandler):
         if self.headers["Authorization"] != f"Bearer {TOKEN}":
             self.refuse(401, "Unauthorized")
         elif path == f"/apis/{GROUP}":
-            self.reply(200, {"kind": "APIGroup", "preferredVersion": {"groupVersion": f"{GROUP}/v1", "version": "v1"}})
+            self.reply(
+                200,
+                {
+                    "kind": "APIGroup",
+                    "preferredVersion": {"groupVersion": f"{GROUP}/v1", "version": "v1"},
+                },
+            )
         elif self.command == "POST":
             with self.api.lock:
                 self._create(path, patch or {})
@@ -191,22 +223,34 @@ class Handler(BaseHTTPRequestHandler):
 
     def _patch(self, path: str, query: str, patch: Json) -> None:
         self.api.bodies.append(patch)
-        if self.headers["Content-Type"] != "application/merge-patch+json" or query != "fieldManager=krm-windows":
+        if (
+            self.headers["Content-Type"] != "application/merge-patch+json"
+            or query != "fieldManager=krm-windows"
+        ):
             self.refuse(415, "not the patch that was agreed on")
         elif _version(patch) != _version(self.api.objects[path]):
-            self.refuse(409, "the object has been modified; please apply your changes to the latest version")
+            self.refuse(
+                409, "the object has been modified; please apply your changes to the latest version"
+            )
         else:
             self.reply(200, self.api.store(path, _owned(self.api.objects[path], patch)))
 
 
 def hand(manager: str, fields: Json, operation: str = "Update") -> Json:
     """Record a manager as the writer of these fields."""
-    return {"manager": manager, "operation": operation, "fieldsType": "FieldsV1", "fieldsV1": _keys(fields)}
+    return {
+        "manager": manager,
+        "operation": operation,
+        "fieldsType": "FieldsV1",
+        "fieldsV1": _keys(fields),
+    }
 
 
 def _keys(fields: Json) -> Json:
     """Name fields as FieldsV1 does."""
-    return {f"f:{key}": _keys(value) if isinstance(value, dict) else {} for key, value in fields.items()}
+    return {
+        f"f:{key}": _keys(value) if isinstance(value, dict) else {} for key, value in fields.items()
+    }
 
 
 def _owned(thing: Json, patch: Json) -> Json:
@@ -219,7 +263,11 @@ def _owned(thing: Json, patch: Json) -> Json:
     dig_dict(changed, "metadata").pop("resourceVersion", None)
     old = [entry for entry in entries if entry["manager"] == "krm-windows"]
     taken = _keys(changed)
-    others = [entry | {"fieldsV1": _without(entry["fieldsV1"], taken)} for entry in entries if entry not in old]
+    others = [
+        entry | {"fieldsV1": _without(entry["fieldsV1"], taken)}
+        for entry in entries
+        if entry not in old
+    ]
     mine = _merged(old[0]["fieldsV1"] if old else {}, taken)
     gone = _keys(_changed({"metadata": {"annotations": _nulls(patch)}}, merged))
     entry = hand("krm-windows", {}) | {"fieldsV1": _without(mine, gone)}

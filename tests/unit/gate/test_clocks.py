@@ -27,9 +27,16 @@ APPS, OLD = kustomization("apps", "v1"), kustomization("old", "v1")
 OURS = mark("flux-system/p")
 CLOSED: dict[str, object] = {OURS: marked("flux-system/p")}
 WINDOW = Rule("windows.midday", NOON, NOON + HOUR)
-POLICY = zoned.timetable(policy="flux-system/p", time_zone="UTC", targets=(APPS,), windows=(WINDOW,))
+POLICY = zoned.timetable(
+    policy="flux-system/p", time_zone="UTC", targets=(APPS,), windows=(WINDOW,)
+)
 HOOK = json.dumps(
-    {"namespace": "line", "hooks": {"beforeOpen": {"name": "p-before-open", "seconds": 1, "metadata": {}, "spec": {}}}}
+    {
+        "namespace": "line",
+        "hooks": {
+            "beforeOpen": {"name": "p-before-open", "seconds": 1, "metadata": {}, "spec": {}}
+        },
+    }
 )
 
 
@@ -43,17 +50,27 @@ class Node:
     log: list[dict[str, object]] = field(default_factory=list)
 
     def look(
-        self, now: datetime, ahead: timedelta, timetable: Timetable = POLICY, around: Callable[..., bool] = Gate.look
+        self,
+        now: datetime,
+        ahead: timedelta,
+        timetable: Timetable = POLICY,
+        around: Callable[..., bool] = Gate.look,
     ) -> bool:
         """Look once."""
         self.api.ahead = -ahead
-        gate = Gate(timetable, partial(decide, timetable), lambda: now, lambda **line: self.log.append(line))
-        return around(gate, Cluster("127.0.0.1", str(self.port), self.account, 5), allow_missing=False)
+        gate = Gate(
+            timetable, partial(decide, timetable), lambda: now, lambda **line: self.log.append(line)
+        )
+        return around(
+            gate, Cluster("127.0.0.1", str(self.port), self.account, 5), allow_missing=False
+        )
 
     def puts(self, *, suspended: bool) -> None:
         """Let the target be open, or closed by the gate."""
         spec, notes = ({"suspend": True}, CLOSED) if suspended else ({}, None)
-        self.api.add("apps", spec, annotations=notes, by="krm-windows", status={"lastAppliedRevision": "1"})
+        self.api.add(
+            "apps", spec, annotations=notes, by="krm-windows", status={"lastAppliedRevision": "1"}
+        )
 
     def suspended(self) -> bool:
         """Whether the target is."""
@@ -173,7 +190,9 @@ def test_only_what_lies_outside_of_the_request_counts(sent: timedelta, seconds: 
     assert skew(date, NOON, NOON + 3 * SECOND) == seconds * SECOND
 
 
-@pytest.mark.parametrize("date", [None, "", "now", "Fri, 20 Nov 2026 12:00:00 -0000", "Fri, 20 Nov 99999 12:00:00 GMT"])
+@pytest.mark.parametrize(
+    "date", [None, "", "now", "Fri, 20 Nov 2026 12:00:00 -0000", "Fri, 20 Nov 99999 12:00:00 GMT"]
+)
 def test_a_date_that_says_nothing(date: str | None) -> None:
     """It cannot be read, or is of no time zone."""
     assert skew(date, NOON, NOON) is None

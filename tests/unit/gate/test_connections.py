@@ -23,7 +23,10 @@ NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 MANY = tuple(kustomization(f"t{number}", "v1") for number in range(40))
 INFRA, APPS = kustomization("infra", "v1"), kustomization("apps", "v1")
 SHUT = zoned.timetable(policy="flux-system/p", time_zone="UTC", targets=(INFRA, APPS))
-HONEST: dict[str, object] = {"metadata": {"name": "apps", "resourceVersion": "1"}, "spec": {"suspend": True}}
+HONEST: dict[str, object] = {
+    "metadata": {"name": "apps", "resourceVersion": "1"},
+    "spec": {"suspend": True},
+}
 Look = Callable[..., bool]
 
 
@@ -92,7 +95,11 @@ def test_what_the_server_has_closed_costs_nothing(api: Api, cluster: Cluster) ->
         seen = cluster.get(APPS, observe)
         wait_for_the_end(api)
         if method == "patch":
-            cluster.patch(APPS, {"metadata": {"resourceVersion": seen.version}, "spec": {"suspend": True}}, observe)
+            cluster.patch(
+                APPS,
+                {"metadata": {"resourceVersion": seen.version}, "spec": {"suspend": True}},
+                observe,
+            )
     assert api.connections == 3  # two were closed, and the patch's was kept
     assert len(api.asked) == 4
 
@@ -122,7 +129,9 @@ def test_what_nobody_asked_for_is_no_answer(api: Api, cluster: Cluster) -> None:
 
 @pytest.mark.parametrize("code", [429, 503])
 @pytest.mark.parametrize("method", ["GET", "PATCH"])
-def test_a_busy_server_is_asked_again_when_it_says(api: Api, look: Look, method: str, code: int) -> None:
+def test_a_busy_server_is_asked_again_when_it_says(
+    api: Api, look: Look, method: str, code: int
+) -> None:
     """Not before, and the target has not failed."""
     api.fault(method, "infra", busy("1", code))
     began = monotonic()
@@ -131,7 +140,9 @@ def test_a_busy_server_is_asked_again_when_it_says(api: Api, look: Look, method:
     assert dig(api.object("infra"), "spec", "suspend") is True
 
 
-@pytest.mark.parametrize("later", ["9999", "99999999", "Fri, 20 Nov 2026 12:00:00 GMT", "-1", "soon"])
+@pytest.mark.parametrize(
+    "later", ["9999", "99999999", "Fri, 20 Nov 2026 12:00:00 GMT", "-1", "soon"]
+)
 def test_a_server_that_is_busy_for_long(api: Api, look: Look, later: str) -> None:
     """The others come first; then it is asked once more."""
     api.fault("GET", "infra", busy(later))

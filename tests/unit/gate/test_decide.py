@@ -17,7 +17,9 @@ from krm_windows.schedule.zones import zone
 
 def at(hour: int, minute: int = 0, *days: int) -> Recurrence:
     """Every such time of day; on these weekdays only, if any are given."""
-    return Recurrence(minutes=frozenset({minute}), hours=frozenset({hour}), weekdays=frozenset(days or range(7)))
+    return Recurrence(
+        minutes=frozenset({minute}), hours=frozenset({hour}), weekdays=frozenset(days or range(7))
+    )
 
 
 WEEK = Rule("windows.week", at(8, 0, 1), at(17, 0, 4))
@@ -38,9 +40,13 @@ def open_intervals(timetable: Timetable, start: datetime, days: int) -> list[tup
     ]
 
 
-def windows(*rules: tuple[Recurrence | datetime, Recurrence | datetime | time | timedelta]) -> Timetable:
+def windows(
+    *rules: tuple[Recurrence | datetime, Recurrence | datetime | time | timedelta],
+) -> Timetable:
     """A timetable of windows only."""
-    return replace(BERLIN, windows=tuple(Rule(f"windows.w{n}", *rule) for n, rule in enumerate(rules)))
+    return replace(
+        BERLIN, windows=tuple(Rule(f"windows.w{n}", *rule) for n, rule in enumerate(rules))
+    )
 
 
 NOV_16 = datetime(2026, 11, 16)  # a Monday
@@ -51,16 +57,32 @@ INSTANT = datetime(2026, 11, 16, 9, tzinfo=UTC)
     ("reason", "timetable", "want"),
     [
         ("from Monday to Thursday", BERLIN, [("16 08:00", "19 17:00")]),
-        ("the end is a time of day, past midnight", windows((at(22, 0, 1), time(4))), [("16 22:00", "17 04:00")]),
-        ("an end at its own beginning is a day later", windows((at(6, 0, 2), time(6))), [("17 06:00", "18 06:00")]),
-        ("24:00 is the next midnight", windows((at(22, 0, 1), time(0))), [("16 22:00", "17 00:00")]),
+        (
+            "the end is a time of day, past midnight",
+            windows((at(22, 0, 1), time(4))),
+            [("16 22:00", "17 04:00")],
+        ),
+        (
+            "an end at its own beginning is a day later",
+            windows((at(6, 0, 2), time(6))),
+            [("17 06:00", "18 06:00")],
+        ),
+        (
+            "24:00 is the next midnight",
+            windows((at(22, 0, 1), time(0))),
+            [("16 22:00", "17 00:00")],
+        ),
         ("a duration", windows((at(22, 0, 3), timedelta(hours=4))), [("18 22:00", "19 02:00")]),
         (
             "longer than the gap to the next: one",
             windows((at(8, 0, 1, 2), timedelta(hours=30))),
             [("16 08:00", "18 14:00")],
         ),
-        ("all begins before an end are one", windows((at(22, 0, 1, 2, 3), at(4, 0, 4))), [("16 22:00", "19 04:00")]),
+        (
+            "all begins before an end are one",
+            windows((at(22, 0, 1, 2, 3), at(4, 0, 4))),
+            [("16 22:00", "19 04:00")],
+        ),
         (
             "occurrences that touch are one",
             windows((at(8, 0, 1), time(12)), (at(12, 0, 1), time(14))),
@@ -81,10 +103,22 @@ INSTANT = datetime(2026, 11, 16, 9, tzinfo=UTC)
             windows((datetime(2026, 11, 17, 20), datetime(2026, 11, 18))),
             [("17 20:00", "18 00:00")],
         ),
-        ("one-off instant with real time", windows((INSTANT, timedelta(minutes=90))), [("16 10:00", "16 11:30")]),
-        ("one-off with a recurring end", windows((datetime(2026, 11, 17), at(9, 0, 3))), [("17 00:00", "18 09:00")]),
+        (
+            "one-off instant with real time",
+            windows((INSTANT, timedelta(minutes=90))),
+            [("16 10:00", "16 11:30")],
+        ),
+        (
+            "one-off with a recurring end",
+            windows((datetime(2026, 11, 17), at(9, 0, 3))),
+            [("17 00:00", "18 09:00")],
+        ),
         ("instant with a recurring end", windows((INSTANT, at(10, 0))), [("16 10:00", "17 10:00")]),
-        ("an end before its beginning: never", windows((datetime(2026, 11, 17), datetime(2026, 11, 16))), []),
+        (
+            "an end before its beginning: never",
+            windows((datetime(2026, 11, 17), datetime(2026, 11, 16))),
+            [],
+        ),
         ("no windows", windows(), []),
     ],
 )
@@ -139,7 +173,10 @@ MARCH, OCTOBER = datetime(2026, 3, 28), datetime(2026, 10, 24)
     ],
 )
 def test_clock_changes(
-    reason: str, start: datetime, rule: tuple[Recurrence, time | timedelta], want: list[tuple[str, str]]
+    reason: str,
+    start: datetime,
+    rule: tuple[Recurrence, time | timedelta],
+    want: list[tuple[str, str]],
 ) -> None:
     """Same wall-clock ends every day; nothing is lost in March, nothing happens twice in October."""
     assert open_intervals(windows(rule), start, 2) == want, reason
@@ -150,7 +187,9 @@ def test_an_instant_never_goes_through_the_wall_clock() -> None:
     second = datetime(2026, 10, 25, 1, 30, tzinfo=UTC)
     timetable = windows((second, timedelta(minutes=10)))
     assert [
-        segment.begins for segment in timeline(timetable, second - timedelta(1), second + timedelta(1)) if segment.open
+        segment.begins
+        for segment in timeline(timetable, second - timedelta(1), second + timedelta(1))
+        if segment.open
     ] == [second]
 
 
@@ -159,7 +198,9 @@ def test_half_open() -> None:
     tz = zone("Europe/Berlin")
     edges = [datetime(2026, 11, 16, 8, tzinfo=tz), datetime(2026, 11, 19, 17, tzinfo=tz)]
     second = timedelta(seconds=1)
-    assert [decide(BERLIN, edge + step).open for edge in edges for step in (-second, second * 0)] == [
+    assert [
+        decide(BERLIN, edge + step).open for edge in edges for step in (-second, second * 0)
+    ] == [
         False,
         True,
         True,
@@ -167,7 +208,9 @@ def test_half_open() -> None:
     ]
 
 
-OVERRIDE = Rule("overrides.fix", datetime(2026, 12, 22, 9), datetime(2026, 12, 22, 12), "Patch", "Open")
+OVERRIDE = Rule(
+    "overrides.fix", datetime(2026, 12, 22, 9), datetime(2026, 12, 22, 12), "Patch", "Open"
+)
 SHUT = Rule("overrides.shut", None, datetime(2026, 12, 22, 10), "No", "Closed")
 DEC_22 = datetime(2026, 12, 22, 10, 30, tzinfo=UTC)  # 11:30 in Berlin
 EVERYTHING = replace(BERLIN, freezes=(FREEZE,), overrides=(OVERRIDE, SHUT))
@@ -178,12 +221,24 @@ EVERYTHING = replace(BERLIN, freezes=(FREEZE,), overrides=(OVERRIDE, SHUT))
     [
         (BERLIN, DEC_22, True, ("windows.week",), "windows.week"),
         (BERLIN, DEC_22 - timedelta(days=3), False, (), "no window is open"),
-        (replace(BERLIN, freezes=(FREEZE,)), DEC_22, False, ("freezes.xmas",), "freezes.xmas: Year-end"),
+        (
+            replace(BERLIN, freezes=(FREEZE,)),
+            DEC_22,
+            False,
+            ("freezes.xmas",),
+            "freezes.xmas: Year-end",
+        ),
         (EVERYTHING, DEC_22, True, ("overrides.fix",), "overrides.fix: Patch"),
         (EVERYTHING, DEC_22 - timedelta(hours=2), False, ("overrides.shut",), "overrides.shut: No"),
         (replace(EVERYTHING, state="Closed"), DEC_22, False, ("state",), "state"),
         (replace(EVERYTHING, state="Open"), DEC_22 - timedelta(hours=2), True, ("state",), "state"),
-        (replace(BERLIN, windows=(), outside_windows="Open"), DEC_22, True, ("outsideWindows",), "outsideWindows"),
+        (
+            replace(BERLIN, windows=(), outside_windows="Open"),
+            DEC_22,
+            True,
+            ("outsideWindows",),
+            "outsideWindows",
+        ),
         (
             replace(EVERYTHING, windows=(), outside_windows="Open"),
             DEC_22 + timedelta(hours=1),
@@ -200,7 +255,13 @@ EVERYTHING = replace(BERLIN, freezes=(FREEZE,), overrides=(OVERRIDE, SHUT))
         ),
     ],
 )
-def test_precedence(timetable: Timetable, when: datetime, want: bool, rules: tuple[str, ...], reason: str) -> None:  # noqa: FBT001
+def test_precedence(
+    timetable: Timetable,
+    when: datetime,
+    want: bool,  # noqa: FBT001
+    rules: tuple[str, ...],
+    reason: str,
+) -> None:
     """State, override Closed, override Open, freeze, window; the decision names what made it."""
     decision = decide(timetable, when)
     assert (decision.open, decision.rules, decision.reason) == (want, rules, reason)
@@ -247,7 +308,9 @@ def test_a_freeze_cuts_a_window() -> None:
 )
 def test_closes_early(reason: str, timetable: Timetable, want: list[tuple[str, str]]) -> None:
     """Open only if all of the next half hour is open by the rules, unless an override opens."""
-    assert open_intervals(replace(timetable, closes_early=timedelta(minutes=30)), NOV_16, 6) == want, reason
+    assert (
+        open_intervals(replace(timetable, closes_early=timedelta(minutes=30)), NOV_16, 6) == want
+    ), reason
 
 
 def test_closes_early_is_real_time() -> None:
@@ -256,7 +319,9 @@ def test_closes_early_is_real_time() -> None:
     ends = [
         segment.ends
         for segment in timeline(
-            timetable, datetime(2026, 10, 24, 21, tzinfo=UTC), datetime(2026, 10, 25, 12, tzinfo=UTC)
+            timetable,
+            datetime(2026, 10, 24, 21, tzinfo=UTC),
+            datetime(2026, 10, 25, 12, tzinfo=UTC),
         )
     ]
     assert ends[0] == datetime(2026, 10, 25, 1, tzinfo=UTC)
@@ -273,11 +338,18 @@ def test_closes_early_is_real_time() -> None:
             datetime(2025, 11, 30, 23),
             None,
         ),
-        ("farther than 400 days", windows((datetime(2024, 12, 1), datetime(2029, 1, 1))), None, None),
+        (
+            "farther than 400 days",
+            windows((datetime(2024, 12, 1), datetime(2029, 1, 1))),
+            None,
+            None,
+        ),
         ("always open, in pieces", windows((at(0), time(0))), None, None),
     ],
 )
-def test_since_and_until(reason: str, timetable: Timetable, since: datetime | None, until: datetime | None) -> None:
+def test_since_and_until(
+    reason: str, timetable: Timetable, since: datetime | None, until: datetime | None
+) -> None:
     """The change before and the next, within 400 days."""
     decision = decide(timetable, DEC_22)
     assert (decision.since, decision.until) == (_utc(since), _utc(until)), reason
@@ -293,9 +365,13 @@ def test_no_rules_of_the_zone() -> None:
         decide(replace(BERLIN, time_zone="Mars/Olympus", zone_rules=None, state="Open"), DEC_22)
 
 
-@pytest.mark.parametrize("timetable", [EVERYTHING, windows((at(0), time(0))), windows((INSTANT, at(9, 0, 3)))])
+@pytest.mark.parametrize(
+    "timetable", [EVERYTHING, windows((at(0), time(0))), windows((INSTANT, at(9, 0, 3)))]
+)
 @pytest.mark.parametrize("state", ["Scheduled", "Open", "Closed"])
-@pytest.mark.parametrize("offset", [UTC, timezone(timedelta(hours=14)), timezone(-timedelta(hours=12))])
+@pytest.mark.parametrize(
+    "offset", [UTC, timezone(timedelta(hours=14)), timezone(-timedelta(hours=12))]
+)
 def test_the_ends_of_the_calendar(timetable: Timetable, state: str, offset: timezone) -> None:
     """The first and the last instant that a datetime can say are decided as any other, in any offset."""
     for name in ("Europe/Berlin", "Pacific/Kiritimati", "Pacific/Pago_Pago"):
@@ -311,7 +387,9 @@ def test_a_rule_may_end_beyond_the_calendar() -> None:
     never = Recurrence(days=frozenset({31}), months=frozenset({2}))
     for ends in (timedelta(days=366), time(8), never):
         assert decide(windows((last, ends)), datetime(9999, 12, 31, 18, tzinfo=UTC)).open
-        assert decide(windows((last.replace(tzinfo=UTC), ends)), datetime(9999, 12, 31, 18, tzinfo=UTC)).open
+        assert decide(
+            windows((last.replace(tzinfo=UTC), ends)), datetime(9999, 12, 31, 18, tzinfo=UTC)
+        ).open
 
 
 def test_no_reference_to_seconds() -> None:
@@ -327,15 +405,33 @@ YEARS = Rule("freezes.years", datetime(2025, 1, 1), datetime(2029, 1, 1), "r")
 @pytest.mark.parametrize(
     ("reason", "timetable", "most"),
     [
-        ("held by hand", replace(windows((EVERY_TWO_MINUTES, timedelta(minutes=1))), state="Open"), 30),
+        (
+            "held by hand",
+            replace(windows((EVERY_TWO_MINUTES, timedelta(minutes=1))), state="Open"),
+            30,
+        ),
         ("an edge is near", windows((EVERY_TWO_MINUTES, timedelta(minutes=1))), 300),
         ("always open, in pieces", windows((EVERY_TWO_MINUTES, timedelta(minutes=2))), 30_000),
-        ("a freeze of years", replace(windows((EVERY_TWO_MINUTES, timedelta(1))), freezes=(YEARS,)), 15_000),
-        ("begins every minute", windows((Recurrence(), at(17, 0, 4)), (Recurrence(), timedelta(hours=1))), 40_000),
-        ("never", windows((Recurrence(days=frozenset({31}), months=frozenset({2})), time(8))), 40_000),
+        (
+            "a freeze of years",
+            replace(windows((EVERY_TWO_MINUTES, timedelta(1))), freezes=(YEARS,)),
+            15_000,
+        ),
+        (
+            "begins every minute",
+            windows((Recurrence(), at(17, 0, 4)), (Recurrence(), timedelta(hours=1))),
+            40_000,
+        ),
+        (
+            "never",
+            windows((Recurrence(days=frozenset({31}), months=frozenset({2})), time(8))),
+            40_000,
+        ),
         (
             "always open, and looked ahead for a year",
-            replace(windows((EVERY_TWO_MINUTES, timedelta(minutes=2))), closes_early=timedelta(days=366)),
+            replace(
+                windows((EVERY_TWO_MINUTES, timedelta(minutes=2))), closes_early=timedelta(days=366)
+            ),
             60_000,
         ),
     ],
@@ -348,7 +444,9 @@ def test_a_decision_is_cheap(reason: str, timetable: Timetable, most: int) -> No
 
 def test_rules_that_are_alike_are_one() -> None:
     """A thousand windows are little more work than one, where they are not those that decide."""
-    rules = tuple(Rule(f"windows.w{n}", EVERY_TWO_MINUTES, timedelta(minutes=n)) for n in range(1000))
+    rules = tuple(
+        Rule(f"windows.w{n}", EVERY_TWO_MINUTES, timedelta(minutes=n)) for n in range(1000)
+    )
     frozen = replace(BERLIN, windows=rules, freezes=(replace(YEARS, ends=datetime(2026, 12, 23)),))
     assert decide(frozen, DEC_22).until == datetime(2026, 12, 22, 23, tzinfo=UTC)
     assert calls(lambda: decide(frozen, DEC_22)) < 80_000
@@ -359,7 +457,11 @@ def test_rules_that_are_all_different_are_one_sum(*, lasting: bool) -> None:
     """Hundreds of windows, on different days each, that only together are open always, are not summed for each day."""
     rules = []
     for number in range(480):
-        ends = timedelta(minutes=3) if lasting else at((number * 3 + 3) % 1440 // 60, (number * 3 + 3) % 60)
+        ends = (
+            timedelta(minutes=3)
+            if lasting
+            else at((number * 3 + 3) % 1440 // 60, (number * 3 + 3) % 60)
+        )
         half = frozenset(random.Random(number).sample(range(1, 32), 15))  # noqa: S311 - nobody guesses
         for name, days in (("a", half), ("b", EVERY_DAY - half)):
             begins = replace(at(number * 3 // 60, number * 3 % 60), days=days)

@@ -22,13 +22,21 @@ NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
 MARK, THEIRS = marked("flux-system/p"), {mark("flux-system/other"): marked("flux-system/other")}
 APPS = Target(
-    group=GROUP, version="v1", resource="kustomizations", kind="Kustomization", namespace="flux-system", name="apps"
+    group=GROUP,
+    version="v1",
+    resource="kustomizations",
+    kind="Kustomization",
+    namespace="flux-system",
+    name="apps",
 )
 POLICY = zoned.timetable(
     policy="flux-system/p",
     time_zone="Europe/Berlin",
     targets=(APPS,),
-    windows=(Rule("windows.morning", NOON - 4 * HOUR, NOON), Rule("windows.next", NOON + 20 * HOUR, NOON + 24 * HOUR)),
+    windows=(
+        Rule("windows.morning", NOON - 4 * HOUR, NOON),
+        Rule("windows.next", NOON + 20 * HOUR, NOON + 24 * HOUR),
+    ),
 )
 Look = Callable[..., bool]
 
@@ -37,9 +45,13 @@ Look = Callable[..., bool]
 def look(api: Api, port: int, account: Path) -> Look:
     """One look, with Events, at an hour; in its log one line is one record."""
 
-    def once(now: datetime, around: Callable[..., bool] = Gate.look, log: Callable[..., None] = dict) -> bool:
+    def once(
+        now: datetime, around: Callable[..., bool] = Gate.look, log: Callable[..., None] = dict
+    ) -> bool:
         gate = Gate(POLICY, partial(decide, POLICY), lambda: now, log)
-        return events.look(gate, Cluster("127.0.0.1", str(port), account, 5), allow_missing=False, around=around)
+        return events.look(
+            gate, Cluster("127.0.0.1", str(port), account, 5), allow_missing=False, around=around
+        )
 
     api.add("apps", {}, by="kustomize-controller", apiVersion=f"{GROUP}/v1")
     return once
@@ -68,7 +80,9 @@ def test_an_event_is_one_of_the_core(api: Api, look: Look) -> None:
     """About the object as it is, in its namespace, with the times that kubectl and flux sort by."""
     look(NOON)
     [event] = [
-        thing for path, thing in api.objects.items() if path.startswith("/api/v1/namespaces/flux-system/events/")
+        thing
+        for path, thing in api.objects.items()
+        if path.startswith("/api/v1/namespaces/flux-system/events/")
     ]
     assert event["involvedObject"] == {
         "apiVersion": f"{GROUP}/v1",
@@ -121,7 +135,9 @@ def test_other_zone_data_in_the_image_is_told_once(api: Api, port: int, account:
     api.add("apps", {}, by="kustomize-controller", apiVersion=f"{GROUP}/v1")
     for _ in range(2):
         gate = Gate(held, partial(decide, held), lambda: NOON - HOUR, dict)
-        assert events.look(gate.compared(), Cluster("127.0.0.1", str(port), account, 5), allow_missing=False)
+        assert events.look(
+            gate.compared(), Cluster("127.0.0.1", str(port), account, 5), allow_missing=False
+        )
     [(level, reason, message)] = told(api)
     assert (level, reason) == ("Warning", "WindowZoneDataDiffers")
     assert "2027-03-2" in str(message)
@@ -150,16 +166,32 @@ def test_a_failed_hook_is_told(api: Api, look: Look) -> None:
     assert not look(NOON - HOUR, around)
     assert not look(NOON - HOUR, around)
     [job] = api.jobs()
-    assert [each[:2] for each in told(api)] == [("Normal", "WindowClosed"), ("Warning", "WindowHookFailed")]
-    assert f"hooks.beforeOpen failed: Job line/{job}: BackoffLimitExceeded: it said no" in str(told(api)[1][2])
+    assert [each[:2] for each in told(api)] == [
+        ("Normal", "WindowClosed"),
+        ("Warning", "WindowHookFailed"),
+    ]
+    assert f"hooks.beforeOpen failed: Job line/{job}: BackoffLimitExceeded: it said no" in str(
+        told(api)[1][2]
+    )
 
 
 def test_two_targets_of_one_name_are_told_apart(api: Api, port: int, account: Path) -> None:
     """A HelmRelease is often called as the Kustomization that delivers it."""
-    release = replace(APPS, group="helm.toolkit.fluxcd.io", version="v2", resource="helmreleases", kind="HelmRelease")
+    release = replace(
+        APPS,
+        group="helm.toolkit.fluxcd.io",
+        version="v2",
+        resource="helmreleases",
+        kind="HelmRelease",
+    )
     path = "/apis/helm.toolkit.fluxcd.io/v2/namespaces/flux-system/helmreleases/apps"
     api.add("apps", {"suspend": True})
-    named = {"name": "apps", "namespace": "flux-system", "uid": "another", "creationTimestamp": "2020-01-01T00:00:00Z"}
+    named = {
+        "name": "apps",
+        "namespace": "flux-system",
+        "uid": "another",
+        "creationTimestamp": "2020-01-01T00:00:00Z",
+    }
     api.store(path, {"kind": "HelmRelease", "metadata": named, "spec": {"suspend": True}})
     both = replace(POLICY, targets=(APPS, release))
     gate = Gate(both, partial(decide, both), lambda: NOON - HOUR, dict)
@@ -167,18 +199,26 @@ def test_two_targets_of_one_name_are_told_apart(api: Api, port: int, account: Pa
     assert [each[1] for each in told(api)] == ["WindowLeftToPerson"] * 2
 
 
-@pytest.mark.parametrize("policy", ["flux-system/closed-on-friday", "flux-system/by a person", "opened/held:"])
+@pytest.mark.parametrize(
+    "policy", ["flux-system/closed-on-friday", "flux-system/by a person", "opened/held:"]
+)
 def test_names_do_not_change_what_is_told(policy: str, api: Api, port: int, account: Path) -> None:
     """What an Event is about is read from the words of the look, not from the names in them."""
     named = replace(POLICY, policy=policy)
 
     def around(gate: Gate, *_: object, **__: object) -> bool:
-        gate.log(hook="beforeOpen", job=f"line/{policy.partition('/')[2]}-before-open-1", trouble="it said no")
+        gate.log(
+            hook="beforeOpen",
+            job=f"line/{policy.partition('/')[2]}-before-open-1",
+            trouble="it said no",
+        )
         return False
 
     api.add("apps", {})
     gate = Gate(named, partial(decide, named), lambda: NOON, dict)
-    events.look(gate, Cluster("127.0.0.1", str(port), account, 5), allow_missing=False, around=around)
+    events.look(
+        gate, Cluster("127.0.0.1", str(port), account, 5), allow_missing=False, around=around
+    )
     assert [each[1] for each in told(api)] == ["WindowHookFailed"]
 
 
@@ -193,15 +233,22 @@ def test_what_is_told_late(api: Api, port: int, account: Path) -> None:
         return done
 
     gate = Gate(POLICY, partial(decide, POLICY), lambda: time[0], dict)
-    assert events.look(gate, Cluster("127.0.0.1", str(port), account, 5), allow_missing=False, around=around)
-    assert told(api)[0][2] == "closed, by flux-system/p until Sat 2026-11-21 09:00 CET: no window is open"
+    assert events.look(
+        gate, Cluster("127.0.0.1", str(port), account, 5), allow_missing=False, around=around
+    )
+    assert (
+        told(api)[0][2]
+        == "closed, by flux-system/p until Sat 2026-11-21 09:00 CET: no window is open"
+    )
     [event] = [thing for path, thing in api.objects.items() if "/events/" in path]
     assert event["firstTimestamp"] == "2026-11-20T12:00:00Z"
 
 
 def test_what_a_failed_hook_closes_is_told(api: Api, look: Look) -> None:
     """With the reason of its mark, as by the calendar it would be open."""
-    failed = Decision(open=False, rules=(), reason="hooks.beforeOpen failed", since=None, until=None)
+    failed = Decision(
+        open=False, rules=(), reason="hooks.beforeOpen failed", since=None, until=None
+    )
 
     def around(gate: Gate, cluster: Cluster, *, allow_missing: bool) -> bool:
         return replace(gate, decides=lambda _: failed).look(cluster, allow_missing=allow_missing)

@@ -34,7 +34,9 @@ PACE = {"pause": 0.01, "grace": 0.0}
 MORNING = Rule("windows.morning", NOON - 4 * HOUR, NOON)
 AFTERNOON = Rule("windows.afternoon", NOON + HOUR, NOON + 4 * HOUR)
 APPS, INFRA = kustomization("apps", "v1"), kustomization("infra", "v1")
-POLICY = zoned.timetable(policy="flux-system/p", time_zone="UTC", targets=(APPS,), windows=(MORNING, AFTERNOON))
+POLICY = zoned.timetable(
+    policy="flux-system/p", time_zone="UTC", targets=(APPS,), windows=(MORNING, AFTERNOON)
+)
 BOTH = replace(POLICY, targets=(APPS, INFRA))
 
 
@@ -94,9 +96,16 @@ class Lab:
         self.cluster = partial(Cluster, "127.0.0.1", str(port), account, 5)
         self.log: list[dict[str, object]] = []
 
-    def look(self, timetable: Timetable = POLICY, text: str = ALL, clock: Clock | None = None) -> bool:
+    def look(
+        self, timetable: Timetable = POLICY, text: str = ALL, clock: Clock | None = None
+    ) -> bool:
         """Look once, by the clock of all or by one of its own."""
-        gate = Gate(timetable, partial(decide, timetable), clock or self.clock, lambda **line: self.log.append(line))
+        gate = Gate(
+            timetable,
+            partial(decide, timetable),
+            clock or self.clock,
+            lambda **line: self.log.append(line),
+        )
         return hooks.look(gate, self.cluster(), allow_missing=False, text=text, **PACE)
 
     def closes(self, *names: str, at: datetime = NOON - 5 * HOUR) -> None:
@@ -137,7 +146,9 @@ class Lab:
 
     def forget_jobs(self) -> None:
         """Remove all Jobs, as their time to live does after a day."""
-        self.api.objects = {path: thing for path, thing in self.api.objects.items() if "/jobs/" not in path}
+        self.api.objects = {
+            path: thing for path, thing in self.api.objects.items() if "/jobs/" not in path
+        }
 
 
 @pytest.fixture
@@ -152,14 +163,30 @@ def test_it_runs_before_the_first_target_is_opened(lab: Lab) -> None:
     """And only then; the Job is the one of the file, under a name that says policy, hook and occurrence."""
     lab.closes("apps", "infra")
     assert lab.look(BOTH)
-    writes = [line.partition("?")[0].rpartition("/")[2] for line in lab.api.asked if line.startswith("P")]
+    writes = [
+        line.partition("?")[0].rpartition("/")[2] for line in lab.api.asked if line.startswith("P")
+    ]
     assert writes[:2] == ["apps", "infra"]  # the first target has a note before any other
-    assert [sorted(part) for part in (writes[2:3], writes[3:5], writes[5:])] == [["jobs"], *[["apps", "infra"]] * 2]
-    assert [dig(body, "spec", "suspend") for body in lab.api.bodies[-6:]] == [None, None, None, None, False, False]
+    assert [sorted(part) for part in (writes[2:3], writes[3:5], writes[5:])] == [
+        ["jobs"],
+        *[["apps", "infra"]] * 2,
+    ]
+    assert [dig(body, "spec", "suspend") for body in lab.api.bodies[-6:]] == [
+        None,
+        None,
+        None,
+        None,
+        False,
+        False,
+    ]
     [name] = lab.api.jobs()
     assert name.startswith("p-before-open-202611200800-")
     job = lab.api.objects[f"{JOBS}/{name}"]
-    assert (job["kind"], job["spec"], dig(job, "metadata", "labels")) == ("Job", {"does": "this"}, {"a": "b"})
+    assert (job["kind"], job["spec"], dig(job, "metadata", "labels")) == (
+        "Job",
+        {"does": "this"},
+        {"a": "b"},
+    )
     assert (lab.open("apps"), lab.open("infra"), lab.stage("infra")) == (True, True, "Passed")
 
 
@@ -183,7 +210,10 @@ def test_a_failure_aborts(lab: Lab) -> None:
     [name, _] = lab.api.jobs()
     said = json.loads(str(dig(lab.api.object("apps"), "metadata", "annotations", OURS)))
     assert said["reason"] == f"hooks.beforeOpen failed: Job maintenance/{name}"
-    assert (said["since"], said["until"]) == ("2026-11-20T08:00:00+00:00", "2026-11-20T12:00:00+00:00")
+    assert (said["since"], said["until"]) == (
+        "2026-11-20T08:00:00+00:00",
+        "2026-11-20T12:00:00+00:00",
+    )
     assert {
         "hook": "beforeOpen",
         "job": f"maintenance/{name}",
@@ -289,8 +319,19 @@ def test_a_gate_that_died_before_opening(lab: Lab) -> None:
     lab.look()
     passed = lab.api.jobs()
     lab.closes()
-    note = {"occurrence": "2026-11-20T08:00:00+00:00", "run": 1, "stage": "Opening", "job": passed[0]}
-    lab.api.add("apps", SHUT, annotations={OURS: MARK, NOTE: json.dumps(note)}, by="krm-windows", status=APPLIED)
+    note = {
+        "occurrence": "2026-11-20T08:00:00+00:00",
+        "run": 1,
+        "stage": "Opening",
+        "job": passed[0],
+    }
+    lab.api.add(
+        "apps",
+        SHUT,
+        annotations={OURS: MARK, NOTE: json.dumps(note)},
+        by="krm-windows",
+        status=APPLIED,
+    )
     assert lab.look()
     assert (lab.open(), lab.api.jobs()) == (True, passed)
 
@@ -304,7 +345,13 @@ def test_a_gate_that_died_a_day_ago(lab: Lab) -> None:
         "job": "p-before-open-always-1",
         "at": "2026-11-18T00:00:00Z",
     }
-    lab.api.add("apps", SHUT, annotations={OURS: MARK, NOTE: json.dumps(note)}, by="krm-windows", status=APPLIED)
+    lab.api.add(
+        "apps",
+        SHUT,
+        annotations={OURS: MARK, NOTE: json.dumps(note)},
+        by="krm-windows",
+        status=APPLIED,
+    )
     assert not lab.look(replace(POLICY, state="Open"))
     assert (lab.open(), lab.kinds()) == (False, ["rollback"])
 
@@ -325,7 +372,9 @@ def test_two_looks_at_once(lab: Lab) -> None:
 
 def test_both_start_it_at_once(lab: Lab) -> None:
     """Having read the same, they give the Job the same name, and the second finds it."""
-    lab.api.fault("POST", "jobs", lambda _: sleep(0.3) is not None, lambda _: sleep(0.3) is not None)
+    lab.api.fault(
+        "POST", "jobs", lambda _: sleep(0.3) is not None, lambda _: sleep(0.3) is not None
+    )
     lab.api.fault("PATCH", "apps", lambda _: sleep(0.2) is not None)
     with ThreadPoolExecutor() as pool:
         assert all(pool.map(lambda _: lab.look(), range(2)))
@@ -375,7 +424,9 @@ def test_it_runs_after_the_close(lab: Lab) -> None:
     lab.look()
     lab.clock.time = NOON
     busy = {"conditions": [{"type": "Reconciling", "status": "True", "reason": "Progressing"}]}
-    calm = {"conditions": [{"type": "Reconciling", "status": "True", "reason": "ProgressingWithRetry"}]}
+    calm = {
+        "conditions": [{"type": "Reconciling", "status": "True", "reason": "ProgressingWithRetry"}]
+    }
     lab.api.store(path_of("apps"), {**lab.api.object("apps"), "status": APPLIED | busy})
     lab.api.asked.clear()
     with ThreadPoolExecutor() as pool:
@@ -398,10 +449,19 @@ def test_after_the_close_it_does_not_wait_for_ever(lab: Lab) -> None:
     lab.api.ends["after-close"] = "Failed"
     lab.look()
     busy = {"conditions": [{"type": "Reconciling", "status": "True", "reason": "Progressing"}]}
-    lab.api.add("apps", {}, annotations=lab.api.object("apps")["metadata"]["annotations"], status=APPLIED | busy)  # type: ignore[index,arg-type]
+    lab.api.add(
+        "apps",
+        {},
+        annotations=lab.api.object("apps")["metadata"]["annotations"],
+        status=APPLIED | busy,
+    )  # type: ignore[index,arg-type]
     lab.clock.time = NOON
     assert lab.look(text=file("afterClose", seconds=0.2))
-    assert (lab.open(), lab.stage(), lab.kinds()) == (False, "Closed", ["before-open", "after-close"])
+    assert (lab.open(), lab.stage(), lab.kinds()) == (
+        False,
+        "Closed",
+        ["before-open", "after-close"],
+    )
 
 
 def test_after_the_close_it_is_tried_again(lab: Lab) -> None:
@@ -583,7 +643,11 @@ def test_opened_again_while_the_hook_after_it_runs(lab: Lab) -> None:
         lab.api.end(lab.api.jobs()[-1], "Complete")
         assert closing.result()
         assert opening.result()
-    assert (lab.open(), lab.stage(), lab.kinds()) == (True, "Passed", ["before-open", "after-close", "before-open"])
+    assert (lab.open(), lab.stage(), lab.kinds()) == (
+        True,
+        "Passed",
+        ["before-open", "after-close", "before-open"],
+    )
 
 
 def test_opened_again_before_the_hook_after_it_runs(lab: Lab) -> None:
@@ -613,7 +677,11 @@ def test_an_old_timetable_opens_nothing_that_an_edit_closed(lab: Lab) -> None:
         until(lambda: lab.stage() == "Breaking")
         lab.api.end(lab.api.jobs()[0], "Complete")
         assert (old.result(), new.result()) == (False, True)
-    assert (lab.open(), lab.writes_open(), lab.kinds()) == (False, False, ["before-open", "rollback"])
+    assert (lab.open(), lab.writes_open(), lab.kinds()) == (
+        False,
+        False,
+        ["before-open", "rollback"],
+    )
 
 
 def test_an_aborted_occurrence_that_was_closed_and_opens_again(lab: Lab) -> None:
@@ -671,7 +739,11 @@ def test_what_is_open_to_be_applied_first_is_not_waited_for(lab: Lab) -> None:
     lab.clock.time = NOON
     began = monotonic()
     assert lab.look(BOTH)
-    assert (lab.open("apps"), lab.open("infra"), lab.kinds()) == (False, True, ["before-open", "after-close"])
+    assert (lab.open("apps"), lab.open("infra"), lab.kinds()) == (
+        False,
+        True,
+        ["before-open", "after-close"],
+    )
     assert monotonic() - began < 4
 
 
@@ -683,7 +755,11 @@ def test_nothing_is_taken_back_while_a_target_is_open(lab: Lab) -> None:
     assert not lab.look(BOTH)
     assert (lab.open("apps"), lab.open("infra"), lab.kinds()) == (False, True, ["before-open"])
     assert not lab.look(BOTH)
-    assert (lab.open("apps"), lab.open("infra"), lab.kinds()) == (False, False, ["before-open", "rollback"])
+    assert (lab.open("apps"), lab.open("infra"), lab.kinds()) == (
+        False,
+        False,
+        ["before-open", "rollback"],
+    )
 
 
 def test_what_cannot_be_noted_is_not_opened(lab: Lab) -> None:
@@ -759,7 +835,15 @@ def test_a_renamed_policy(lab: Lab) -> None:
 def test_a_renamed_policy_that_releases_a_target(lab: Lab) -> None:
     """Nothing of its former name stays on it."""
     lab.look()
-    lab.look(replace(POLICY, policy="flux-system/q", former_names=("flux-system/p",), targets=(), released=(APPS,)))
+    lab.look(
+        replace(
+            POLICY,
+            policy="flux-system/q",
+            former_names=("flux-system/p",),
+            targets=(),
+            released=(APPS,),
+        )
+    )
     assert lab.notes() == {}
 
 
@@ -792,14 +876,23 @@ def test_notes_that_were_removed(lab: Lab) -> None:
     lab.clock.time += SECOND
     lab.api.ends["before-open"] = "Failed"
     assert not lab.look()
-    lab.api.store(path_of("apps"), {**lab.api.object("apps"), "metadata": metadata(lab, {OURS: MARK})})
+    lab.api.store(
+        path_of("apps"), {**lab.api.object("apps"), "metadata": metadata(lab, {OURS: MARK})}
+    )
     lab.clock.time += SECOND
     assert not lab.look()
-    lab.api.store(path_of("apps"), {**lab.api.object("apps"), "metadata": metadata(lab, {OURS: MARK})})
+    lab.api.store(
+        path_of("apps"), {**lab.api.object("apps"), "metadata": metadata(lab, {OURS: MARK})}
+    )
     lab.api.ends.clear()
     lab.clock.time += SECOND
     assert lab.look()
-    assert lab.kinds() == ["before-open", "after-close", *["before-open", "rollback"] * 2, "before-open"]
+    assert lab.kinds() == [
+        "before-open",
+        "after-close",
+        *["before-open", "rollback"] * 2,
+        "before-open",
+    ]
 
 
 def metadata(lab: Lab, annotations: dict[str, object]) -> dict[str, object]:
@@ -833,7 +926,13 @@ def test_a_note_that_cannot_be_read(lab: Lab, text: str) -> None:
 def test_a_gate_that_died_at_the_end(lab: Lab, stage: str, well: bool, kinds: list[str]) -> None:  # noqa: FBT001
     """What was due then is made good, before anything is opened."""
     note = {"occurrence": "2026-11-20T08:00:00+00:00", "run": 1, "stage": stage, "job": "gone"}
-    lab.api.add("apps", SHUT, annotations={OURS: MARK, NOTE: json.dumps(note)}, by="krm-windows", status=APPLIED)
+    lab.api.add(
+        "apps",
+        SHUT,
+        annotations={OURS: MARK, NOTE: json.dumps(note)},
+        by="krm-windows",
+        status=APPLIED,
+    )
     assert lab.look() == well
     assert (lab.open(), lab.kinds()) == (well, kinds)
 
@@ -842,7 +941,13 @@ def test_a_gate_that_died_at_the_end(lab: Lab, stage: str, well: bool, kinds: li
 def test_a_gate_that_died_in_the_last_occurrence(lab: Lab, stage: str) -> None:
     """What belongs to that one is ended first; then this one begins, all in one look."""
     note = {"occurrence": "2026-11-19T08:00:00+00:00", "run": 1, "stage": stage, "job": "gone"}
-    lab.api.add("apps", SHUT, annotations={OURS: MARK, NOTE: json.dumps(note)}, by="krm-windows", status=APPLIED)
+    lab.api.add(
+        "apps",
+        SHUT,
+        annotations={OURS: MARK, NOTE: json.dumps(note)},
+        by="krm-windows",
+        status=APPLIED,
+    )
     assert lab.look()
     ends = "rollback" if stage in ("Opening", "Breaking") else "after-close"
     assert (lab.open(), lab.kinds()) == (True, [ends, "before-open"])

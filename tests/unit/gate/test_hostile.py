@@ -17,7 +17,20 @@ from typing import TypeVar
 
 import pytest
 import zoned
-from api_server import GROUP, TLS, Api, Fault, Handler, body, hand, kustomization, marked, raw, said, status
+from api_server import (
+    GROUP,
+    TLS,
+    Api,
+    Fault,
+    Handler,
+    body,
+    hand,
+    kustomization,
+    marked,
+    raw,
+    said,
+    status,
+)
 
 from krm_windows.gate import events, hooks
 from krm_windows.gate.__main__ import Gate
@@ -41,7 +54,13 @@ HOOK = json.dumps(
     {
         "namespace": "line",
         "hooks": {
-            kind: {"name": f"p-{kind.lower()}", "seconds": 1, "metadata": {}, "spec": {}, "aborts": True}
+            kind: {
+                "name": f"p-{kind.lower()}",
+                "seconds": 1,
+                "metadata": {},
+                "spec": {},
+                "aborts": True,
+            }
             for kind in ("beforeOpen", "afterClose")
         },
     }
@@ -56,7 +75,11 @@ def look(port: int, account: Path) -> Look:
     """One look at eleven, with Events and hooks around it if asked for; a request may take `timeout` seconds."""
 
     def once(
-        timetable: Timetable, *, timeout: float = 5, around: Look = Gate.look, now: datetime = NOON - HOUR
+        timetable: Timetable,
+        *,
+        timeout: float = 5,
+        around: Look = Gate.look,
+        now: datetime = NOON - HOUR,
     ) -> bool:
         gate = Gate(timetable, partial(decide, timetable), lambda: now, dict)
         return around(gate, Cluster("127.0.0.1", str(port), account, timeout), allow_missing=False)
@@ -106,7 +129,10 @@ def honest() -> dict[str, object]:
             "resourceVersion": "7",
             "creationTimestamp": "2020-01-01T00:00:00Z",
             "annotations": {"team": "blue", OURS: MARK},
-            "managedFields": [hand("kustomize-controller", {"spec": {"interval": ""}}), hand("krm-windows", fields)],
+            "managedFields": [
+                hand("kustomize-controller", {"spec": {"interval": ""}}),
+                hand("krm-windows", fields),
+            ],
         },
         "spec": {"interval": "10m", "suspend": True},
         "status": {
@@ -157,12 +183,20 @@ class Said(Cluster):
         """Take no time."""
         self._end = monotonic() + BUSY * max(1, targets)
 
-    def each(self, targets: Sequence[Target], work: Callable[[Cluster, Target], T]) -> Iterator[tuple[Target, T]]:
+    def each(
+        self, targets: Sequence[Target], work: Callable[[Cluster, Target], T]
+    ) -> Iterator[tuple[Target, T]]:
         """One after the other."""
         for target in targets:
             yield target, work(self, target)
 
-    def answer(self, _: str, path: str, body: dict[str, object] | None, read: Callable[[dict[str, object]], T]) -> T:
+    def answer(
+        self,
+        _: str,
+        path: str,
+        body: dict[str, object] | None,
+        read: Callable[[dict[str, object]], T],
+    ) -> T:
         """Answer as given; what is no object is refused where any answer is."""
         name = path.partition("?")[0].rpartition("/")[2]
         if body is not None:
@@ -172,7 +206,11 @@ class Said(Cluster):
                 raise ApiError(-1, "no object")
             return read(self.given)
         if body is not None:
-            self.other = {**self.other, "metadata": {**self.meta(), **body["metadata"]}, **without(body, "metadata")}  # type: ignore[dict-item]
+            self.other = {
+                **self.other,
+                "metadata": {**self.meta(), **body["metadata"]},
+                **without(body, "metadata"),
+            }  # type: ignore[dict-item]
         return read(self.other)
 
     def meta(self) -> dict[str, object]:
@@ -202,10 +240,15 @@ def other() -> dict[str, object]:
 
 def opened(cluster: Said) -> bool:
     """Whether the odd one was asked to be opened."""
-    return any(name == "infra" and dig(patch, "spec", "suspend") is False for name, patch in cluster.patched)
+    return any(
+        name == "infra" and dig(patch, "spec", "suspend") is False
+        for name, patch in cluster.patched
+    )
 
 
-@pytest.mark.parametrize("timetable", [SHUT, ALWAYS, replace(ALWAYS, first_apply="Wait")], ids=["shut", "open", "wait"])
+@pytest.mark.parametrize(
+    "timetable", [SHUT, ALWAYS, replace(ALWAYS, first_apply="Wait")], ids=["shut", "open", "wait"]
+)
 @pytest.mark.parametrize("by", ["krm-windows", "kustomize-controller"])
 def test_any_odd_value_at_any_place(timetable: Timetable, by: str) -> None:
     """The look ends, the other target is settled, and nothing is opened that would not be anyway.
@@ -223,7 +266,9 @@ def test_any_odd_value_at_any_place(timetable: Timetable, by: str) -> None:
             cluster = Said(changed(base, place, value), other())
             gate = Gate(timetable, partial(decide, timetable), lambda: NOON, dict)
             well = gate.look(cluster, allow_missing=False)
-            assert dig(cluster.other, "spec", "suspend") is (True if timetable.outside_windows == "Closed" else None)
+            assert dig(cluster.other, "spec", "suspend") is (
+                True if timetable.outside_windows == "Closed" else None
+            )
             assert not opened(cluster) or may_open, (place, value)
             settled = isinstance(cluster.given, dict) and not cluster.patched_infra()
             assert not well or settled, (place, value)
@@ -279,7 +324,10 @@ ANSWERS = {
     "a length of digits of another script": HEAD + "Content-Length: \u0664\r\n\r\n{}".encode(),
     "two lengths": HEAD + b"Content-Length: 2\r\nContent-Length: 4\r\n\r\n{}",
     "a chunk without end": HEAD + b"Transfer-Encoding: chunked\r\n\r\nFFFFFFFFFFFFFFF\r\n{}",
-    "a chunk beyond any number": HEAD + b"Transfer-Encoding: chunked\r\n\r\n" + b"F" * 60_000 + b"\r\n{}",
+    "a chunk beyond any number": HEAD
+    + b"Transfer-Encoding: chunked\r\n\r\n"
+    + b"F" * 60_000
+    + b"\r\n{}",
     "a chunk of nonsense": HEAD + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n{}",
     "cut off in a chunk": HEAD + b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}",
     "compressed": HEAD + b"Content-Encoding: gzip\r\nContent-Length: 2\r\n\r\n\x1f\x8b",
@@ -316,7 +364,9 @@ def test_an_answer_that_is_no_http(api: Api, look: Look, method: str, answer: by
 def test_headers_that_say_nothing(api: Api, look: Look, head: bytes) -> None:
     """What is in the body counts; a `Date` without a zone, or none at all, says nothing of the clocks."""
     content = json.dumps(api.object("infra")).encode()
-    answer = b"HTTP/1.1 200 OK\r\n" + head + b"\r\nContent-Length: %d\r\n\r\n" % len(content) + content
+    answer = (
+        b"HTTP/1.1 200 OK\r\n" + head + b"\r\nContent-Length: %d\r\n\r\n" % len(content) + content
+    )
     api.fault("GET", "infra", raw(answer))
     assert look(SHUT)
     assert [suspended(api, name) for name in ("infra", "apps")] == [True, True]
@@ -332,16 +382,26 @@ DRIPS = {
     "continue": raw(endless=b"HTTP/1.1 100 Continue\r\n\r\n", pause=0.01),
     "a body": raw(HEAD + b"Content-Length: 100000\r\n\r\n{", endless=b" ", pause=0.01),
     "chunks": raw(HEAD + b"Transfer-Encoding: chunked\r\n\r\n", endless=b"1\r\n \r\n", pause=0.01),
-    "trailers": raw(HEAD + b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n", endless=b"X: y\r\n", pause=0.01),
+    "trailers": raw(
+        HEAD + b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n",
+        endless=b"X: y\r\n",
+        pause=0.01,
+    ),
     "a body without length": raw(HEAD + b"\r\n{", endless=b" ", pause=0.01),
 }
 FLOODS = {
     "a body": raw(HEAD + b"Content-Length: 9999999999\r\n\r\n{", endless=b" " * 65536),
-    "chunks": raw(HEAD + b"Transfer-Encoding: chunked\r\n\r\n", endless=b"10000\r\n" + b" " * 65536 + b"\r\n"),
-    "trailers": raw(HEAD + b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n", endless=b"X: y\r\n" * 9999),
+    "chunks": raw(
+        HEAD + b"Transfer-Encoding: chunked\r\n\r\n", endless=b"10000\r\n" + b" " * 65536 + b"\r\n"
+    ),
+    "trailers": raw(
+        HEAD + b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n", endless=b"X: y\r\n" * 9999
+    ),
     "a body without length": raw(HEAD + b"\r\n{", endless=b" " * 65536),
     "continue": raw(endless=b"HTTP/1.1 100 Continue\r\nX: y\r\n\r\n" * 3000),
-    "chunks that look well": raw(HEAD + b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n", endless=b"1\r\n \r\n" * 9999),
+    "chunks that look well": raw(
+        HEAD + b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n", endless=b"1\r\n \r\n" * 9999
+    ),
 }
 
 
@@ -364,7 +424,9 @@ def test_an_answer_that_floods(api: Api, account: Path, port: int, flood: Fault)
         cluster.get(INFRA, observe)
 
 
-@pytest.mark.parametrize("unit", [b"[],", b'{"":0},', b"[" * 800 + b"]" * 800 + b",", b'"",', b"0,"])
+@pytest.mark.parametrize(
+    "unit", [b"[],", b'{"":0},', b"[" * 800 + b"]" * 800 + b",", b'"",', b"0,"]
+)
 def test_what_an_answer_takes_in_memory(api: Api, account: Path, port: int, unit: bytes) -> None:
     """Whatever fills the largest answer, a Pod of 128 MiB has room for what is made of it, and for the program."""
     content = b'{"a":[' + unit * ((LARGEST - 40_000) // len(unit)) + b"0]}"
@@ -440,8 +502,12 @@ def _hangs_up(connection: socket.socket, _: Event) -> None:
     connection.close()
 
 
-@pytest.mark.parametrize("talk", [_says_nothing, _drips_a_handshake, _floods_a_handshake, _is_no_tls, _hangs_up])
-def test_a_handshake_that_does_not_end(account: Path, talk: Callable[[socket.socket, Event], None]) -> None:
+@pytest.mark.parametrize(
+    "talk", [_says_nothing, _drips_a_handshake, _floods_a_handshake, _is_no_tls, _hangs_up]
+)
+def test_a_handshake_that_does_not_end(
+    account: Path, talk: Callable[[socket.socket, Event], None]
+) -> None:
     """The request ends in its time, and tells nothing before the server has proved itself."""
     began = monotonic()
     with plain(talk) as port:
@@ -505,7 +571,8 @@ AROUND = [
     pytest.param(partial(hooks.look, text=HOOK, pause=0.01, grace=0.0), id="hooks"),
     pytest.param(events.look, id="events"),
     pytest.param(
-        partial(events.look, around=partial(hooks.look, text=HOOK, pause=0.01, grace=0.0)), id="hooks and events"
+        partial(events.look, around=partial(hooks.look, text=HOOK, pause=0.01, grace=0.0)),
+        id="hooks and events",
     ),
 ]
 FAULTS = {
@@ -521,13 +588,21 @@ FAULTS = {
 
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
 @pytest.mark.parametrize("around", AROUND)
-@pytest.mark.parametrize("where", [("GET", "infra"), ("PATCH", "infra"), ("POST", "jobs"), ("POST", "events")])
+@pytest.mark.parametrize(
+    "where", [("GET", "infra"), ("PATCH", "infra"), ("POST", "jobs"), ("POST", "events")]
+)
 def test_nothing_around_a_look_keeps_it_from_closing(
     api: Api, look: Look, around: Look, fault: Fault, where: tuple[str, str]
 ) -> None:
     """Whatever is answered to hooks and Events, and for the other target."""
     before = {"occurrence": "2026-11-20T08:00:00+00:00", "run": 1, "stage": "Passed", "job": ""}
-    api.add("apps", {}, annotations={NOTE: json.dumps(before)}, by="krm-windows", status={"lastAppliedRevision": "1"})
+    api.add(
+        "apps",
+        {},
+        annotations={NOTE: json.dumps(before)},
+        by="krm-windows",
+        status={"lastAppliedRevision": "1"},
+    )
     api.fault(*where, *[fault] * 100)
     well = look(MORNING, around=around, now=NOON + HOUR, timeout=0.2)
     assert suspended(api, "apps") is True
@@ -535,12 +610,18 @@ def test_nothing_around_a_look_keeps_it_from_closing(
 
 
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
-def test_nothing_is_opened_where_a_hook_cannot_be_asked_for(api: Api, look: Look, fault: Fault) -> None:
+def test_nothing_is_opened_where_a_hook_cannot_be_asked_for(
+    api: Api, look: Look, fault: Fault
+) -> None:
     """Its Job may be there or not: nothing is known of it."""
     for name in ("infra", "apps"):
-        api.add(name, {"suspend": True}, annotations={OURS: MARK}, status={"lastAppliedRevision": "1"})
+        api.add(
+            name, {"suspend": True}, annotations={OURS: MARK}, status={"lastAppliedRevision": "1"}
+        )
     api.fault("POST", "jobs", *[fault] * 1000)
-    assert not look(MORNING, around=partial(hooks.look, text=HOOK, pause=0.01, grace=0.0), timeout=0.2)
+    assert not look(
+        MORNING, around=partial(hooks.look, text=HOOK, pause=0.01, grace=0.0), timeout=0.2
+    )
     assert [suspended(api, name) for name in ("infra", "apps")] == [True, True]
 
 
@@ -549,10 +630,18 @@ def test_notes_that_run_ahead_of_every_look(api: Api, look: Look) -> None:
     runs = iter(range(2_000_000_000, 3_000_000_000))
 
     def ahead(handler: Handler) -> bool:
-        note = {"occurrence": "2026-11-20T08:00:00+00:00", "run": next(runs), "stage": "Closing", "job": ""}
+        note = {
+            "occurrence": "2026-11-20T08:00:00+00:00",
+            "run": next(runs),
+            "stage": "Closing",
+            "job": "",
+        }
         fields = {"metadata": {"annotations": {NOTE: ""}}}
         metadata = {"resourceVersion": "1", "annotations": {NOTE: json.dumps(note)}}
-        thing = {"metadata": {**metadata, "managedFields": [hand("krm-windows", fields)]}, "spec": {"suspend": True}}
+        thing = {
+            "metadata": {**metadata, "managedFields": [hand("krm-windows", fields)]},
+            "spec": {"suspend": True},
+        }
         return said(thing)(handler)
 
     for name in ("infra", "apps"):
@@ -562,7 +651,9 @@ def test_notes_that_run_ahead_of_every_look(api: Api, look: Look) -> None:
     assert [suspended(api, name) for name in ("infra", "apps")] == [None, None]
 
 
-@pytest.mark.parametrize("version", [7, "../../api/v1", "v1/namespaces/x", "", "v1?x=", None, ["v1"]])
+@pytest.mark.parametrize(
+    "version", [7, "../../api/v1", "v1/namespaces/x", "", "v1?x=", None, ["v1"]]
+)
 def test_a_version_that_is_none(api: Api, look: Look, version: object) -> None:
     """It would become part of the path that is asked for."""
     api.fault("GET", GROUP, *[said({"preferredVersion": {"version": version}})] * 9)

@@ -42,7 +42,9 @@ def test_the_first_difference_of_the_coming_year(spring: str, want: datetime | N
     assert found is None or "2099z" in str(found)
 
 
-@pytest.mark.parametrize("spring", ["2027-03-28T02:00Z +02:00 CEST", "2027-04-04T01:00Z +02:00 CEST"])
+@pytest.mark.parametrize(
+    "spring", ["2027-03-28T02:00Z +02:00 CEST", "2027-04-04T01:00Z +02:00 CEST"]
+)
 def test_it_is_said_in_the_same_words_at_every_look(spring: str) -> None:
     """Before it, and while it lasts: marks and Events that change would be written at every look."""
     held = zone(spring=spring)
@@ -55,7 +57,12 @@ def test_it_is_said_in_the_same_words_at_every_look(spring: str) -> None:
 
 def test_what_is_further_away_is_no_news() -> None:
     """Who asks in two years finds it then."""
-    assert image.difference(zone(spring="2027-04-04T01:00Z +02:00 CEST"), datetime(2024, 5, 1, tzinfo=UTC)) is None
+    assert (
+        image.difference(
+            zone(spring="2027-04-04T01:00Z +02:00 CEST"), datetime(2024, 5, 1, tzinfo=UTC)
+        )
+        is None
+    )
     assert image.difference(zone(rule="CET-1"), NOON) is None
 
 
@@ -74,7 +81,9 @@ def test_an_image_without_zone_data_is_no_difference() -> None:
         "rules = zones.ZoneRules('2026f', '+00:00 UTC', (), 'UTC0')\n"
         "print(json.dumps(image.difference(zones.Zone('Europe/Berlin', rules), datetime.now(UTC))))\n"
     )
-    done = subprocess.run([sys.executable, "-I", "-c", program], check=True, capture_output=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", program], check=True, capture_output=True, timeout=60
+    )
     assert json.loads(done.stdout) is None
 
 
@@ -92,5 +101,9 @@ def test_the_release_of_the_image(tmp_path: Path) -> None:
 def test_the_timetable_decides() -> None:
     """Whatever the image says of the zone."""
     held = zoned.timetable(time_zone="Europe/Berlin")
-    other = replace(held, zone_rules=replace(BERLIN, before="+05:00 ABC", transitions=(), rule="ABC-5"))
-    assert other.zone.utcoffset(datetime(2026, 11, 22)) != held.zone.utcoffset(datetime(2026, 11, 22))
+    other = replace(
+        held, zone_rules=replace(BERLIN, before="+05:00 ABC", transitions=(), rule="ABC-5")
+    )
+    assert other.zone.utcoffset(datetime(2026, 11, 22)) != held.zone.utcoffset(
+        datetime(2026, 11, 22)
+    )

@@ -55,7 +55,9 @@ def put(api: Api, annotations: Json, *, hands: list[Json] | None) -> None:
         metadata["managedFields"] = hands
 
 
-def wrote(manager: str, *annotations: str, suspend: bool = False, operation: str = "Update") -> Json:
+def wrote(
+    manager: str, *annotations: str, suspend: bool = False, operation: str = "Update"
+) -> Json:
     """Record that a manager wrote some annotations, and the suspend field."""
     fields: Json = {"metadata": {"annotations": dict.fromkeys(annotations, "")}}
     return hand(manager, fields | ({"spec": {"suspend": True}} if suspend else {}), operation)
@@ -68,23 +70,65 @@ def wrote(manager: str, *annotations: str, suspend: bool = False, operation: str
         ("nobody is recorded", None, True),
         ("the list was emptied", [], True),
         ("others wrote other things", [wrote(FLUX, "team")], True),
-        ("its entry was of a version that is gone", [wrote("kubectl-edit", "team"), wrote(FLUX, "a")], True),
-        ("the API server has joined it with others", [wrote("ancient-changes", OURS, suspend=True)], True),
+        (
+            "its entry was of a version that is gone",
+            [wrote("kubectl-edit", "team"), wrote(FLUX, "a")],
+            True,
+        ),
+        (
+            "the API server has joined it with others",
+            [wrote("ancient-changes", OURS, suspend=True)],
+            True,
+        ),
         ("tracking began after it", [wrote("before-first-apply", OURS, suspend=True)], True),
-        ("Git says the same as the gate", [wrote(GATE, OURS, suspend=True), wrote(FLUX, OURS)], True),
-        ("Git says the same suspension", [wrote(GATE, OURS, suspend=True), wrote(FLUX, suspend=True)], True),
+        (
+            "Git says the same as the gate",
+            [wrote(GATE, OURS, suspend=True), wrote(FLUX, OURS)],
+            True,
+        ),
+        (
+            "Git says the same suspension",
+            [wrote(GATE, OURS, suspend=True), wrote(FLUX, suspend=True)],
+            True,
+        ),
         ("Flux wrote both", [wrote(FLUX, OURS, suspend=True, operation="Apply")], False),
-        ("Flux wrote the mark, a person suspended", [wrote(FLUX, OURS), wrote("flux", suspend=True)], False),
-        ("a person wrote the mark", [wrote("kubectl-annotate", OURS), wrote(GATE, suspend=True)], False),
-        ("a person resumed and suspended again", [wrote(GATE, OURS), wrote("flux", suspend=True)], False),
-        ("an apply in the gate's name", [wrote(GATE, OURS, suspend=True, operation="Apply")], False),
+        (
+            "Flux wrote the mark, a person suspended",
+            [wrote(FLUX, OURS), wrote("flux", suspend=True)],
+            False,
+        ),
+        (
+            "a person wrote the mark",
+            [wrote("kubectl-annotate", OURS), wrote(GATE, suspend=True)],
+            False,
+        ),
+        (
+            "a person resumed and suspended again",
+            [wrote(GATE, OURS), wrote("flux", suspend=True)],
+            False,
+        ),
+        (
+            "an apply in the gate's name",
+            [wrote(GATE, OURS, suspend=True, operation="Apply")],
+            False,
+        ),
         ("a name that begins as the gate's", [wrote("krm-windows-x", OURS, suspend=True)], False),
         ("a name without a text", [wrote(GATE, OURS, suspend=True) | {"manager": [GATE]}], False),
-        ("fields that cannot be read", [{"manager": FLUX, "operation": "Update", "fieldsV1": "all"}], False),
+        (
+            "fields that cannot be read",
+            [{"manager": FLUX, "operation": "Update", "fieldsV1": "all"}],
+            False,
+        ),
         ("an entry that cannot be read", ["all"], False),
     ],
 )
-def test_whose_hand_counts(api: Api, look: Look, reason: str, hands: list[Json] | None, opens: bool) -> None:  # noqa: FBT001
+def test_whose_hand_counts(
+    api: Api,
+    look: Look,
+    reason: str,
+    hands: list[Json] | None,
+    opens: bool,  # noqa: FBT001
+) -> None:
     """A mark by another hand is no mark, and a suspension by another hand is not the gate's."""
     put(api, {OURS: marked("flux-system/p")}, hands=hands)
     assert look(ALWAYS), reason
@@ -143,7 +187,11 @@ def test_honest_marks(api: Api, look: Look, said: Json) -> None:
 
 def test_a_clock_that_was_years_ahead(api: Api, look: Look) -> None:
     """The gate's own hand has written it: it does not keep shut until that time has come."""
-    put(api, {OURS: marked("flux-system/p", since="2031-01-01T00:00:00Z")}, hands=[wrote(GATE, OURS, suspend=True)])
+    put(
+        api,
+        {OURS: marked("flux-system/p", since="2031-01-01T00:00:00Z")},
+        hands=[wrote(GATE, OURS, suspend=True)],
+    )
     assert look(ALWAYS)
     assert suspended(api) is False
 
@@ -155,7 +203,9 @@ def test_a_forged_mark_opens_nothing(api: Api, look: Look) -> None:
     [text] = [dig(body, "metadata", "annotations", OURS) for body in api.bodies]
     assert look(ALWAYS)
     assert suspended(api) is False
-    put(api, {OURS: text}, hands=[wrote(FLUX, OURS, operation="Apply"), wrote("flux", suspend=True)])
+    put(
+        api, {OURS: text}, hands=[wrote(FLUX, OURS, operation="Apply"), wrote("flux", suspend=True)]
+    )
     for timetable in (ALWAYS, SHUT, ALWAYS):
         assert look(timetable)
         assert suspended(api) is True
@@ -191,7 +241,9 @@ def test_an_honest_mark_of_another_policy_keeps_shut(api: Api, look: Look) -> No
     assert suspended(api) is True
 
 
-@pytest.mark.parametrize("timetable", [replace(SHUT, adopt_until=NOON), replace(SHUT, first_apply="Wait")])
+@pytest.mark.parametrize(
+    "timetable", [replace(SHUT, adopt_until=NOON), replace(SHUT, first_apply="Wait")]
+)
 def test_what_was_adopted_is_opened(api: Api, look: Look, timetable: Timetable) -> None:
     """The suspension is another hand's, and the mark says that the gate was told to take it over: also later on."""
     put(api, {}, hands=[wrote("kubectl-patch", suspend=True)])
@@ -209,7 +261,12 @@ def test_what_was_adopted_is_opened(api: Api, look: Look, timetable: Timetable) 
 
 
 HOOK = {"name": "p-before-open", "seconds": 5, "aborts": True, "metadata": {}, "spec": {}}
-AROUND = partial(hooks.look, text=json.dumps({"namespace": "line", "hooks": {"beforeOpen": HOOK}}), pause=0.01, grace=0)
+AROUND = partial(
+    hooks.look,
+    text=json.dumps({"namespace": "line", "hooks": {"beforeOpen": HOOK}}),
+    pause=0.01,
+    grace=0,
+)
 SINCE = "2026-11-20T08:00:00+00:00"
 JOB = "p-before-open-202611200800-0123456789abcdef"
 
@@ -238,7 +295,8 @@ def test_a_forged_note_opens_nothing(api: Api, look: Look, note: Json, by: str |
     hands = None if by is None else [wrote(GATE, OURS, suspend=True), wrote(by, NOTE)]
     put(api, {OURS: marked("flux-system/p"), NOTE: json.dumps(note)}, hands=hands)
     api.store(
-        "/apis/batch/v1/namespaces/line/jobs/there-already", {"kind": "Job", "metadata": {"name": "there-already"}}
+        "/apis/batch/v1/namespaces/line/jobs/there-already",
+        {"kind": "Job", "metadata": {"name": "there-already"}},
     )
     api.end("there-already", "Complete")
     api.ends["p-before-open"] = "Failed"
@@ -250,7 +308,11 @@ def test_a_forged_note_opens_nothing(api: Api, look: Look, note: Json, by: str |
 def test_a_note_by_the_gate_is_believed(api: Api, look: Look) -> None:
     """The hook has run, maybe as it was before somebody mended it: it does not run again."""
     note = {"occurrence": SINCE, "run": 5, "stage": "Passed", "job": JOB}
-    put(api, {OURS: marked("flux-system/p"), NOTE: json.dumps(note)}, hands=[wrote(GATE, OURS, NOTE, suspend=True)])
+    put(
+        api,
+        {OURS: marked("flux-system/p"), NOTE: json.dumps(note)},
+        hands=[wrote(GATE, OURS, NOTE, suspend=True)],
+    )
     assert look(MORNING, AROUND)
     assert (suspended(api), api.jobs()) == (False, [])
 

@@ -16,7 +16,20 @@ from time import monotonic
 
 import pytest
 import zoned
-from api_server import GROUP, TLS, Api, Handler, dropped, edited, ignored, kustomization, marked, serving, slow, status
+from api_server import (
+    GROUP,
+    TLS,
+    Api,
+    Handler,
+    dropped,
+    edited,
+    ignored,
+    kustomization,
+    marked,
+    serving,
+    slow,
+    status,
+)
 
 import krm_windows.gate
 from krm_windows.gate.__main__ import Gate
@@ -32,7 +45,11 @@ from krm_windows.plan.timetable import dump
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
 OURS, THEIRS = mark("flux-system/p"), mark("flux-system/other")
-MARK, THEIR_MARK, FORMER_MARK = marked("flux-system/p"), marked("flux-system/other"), marked("flux-system/old")
+MARK, THEIR_MARK, FORMER_MARK = (
+    marked("flux-system/p"),
+    marked("flux-system/other"),
+    marked("flux-system/old"),
+)
 
 
 INFRA, APPS = kustomization("infra"), kustomization("apps")
@@ -49,7 +66,11 @@ def look(port: int, account: Path) -> Look:
     """One look of a timetable, at an hour before noon or when the clock says."""
 
     def once(
-        timetable: Timetable, now: Callable[[], datetime] = _eleven, *, missing: bool = False, timeout: float = 0.5
+        timetable: Timetable,
+        now: Callable[[], datetime] = _eleven,
+        *,
+        missing: bool = False,
+        timeout: float = 0.5,
     ) -> bool:
         gate = Gate(timetable, partial(decide, timetable), now)
         return gate.look(Cluster("127.0.0.1", str(port), account, timeout), allow_missing=missing)
@@ -64,7 +85,9 @@ def _eleven() -> datetime:
 def state(api: Api, name: str) -> tuple[object, set[str]]:
     """Whether it is suspended, and its annotations."""
     annotations = dig(api.object(name), "metadata", "annotations")
-    return dig(api.object(name), "spec", "suspend"), set(annotations) if isinstance(annotations, dict) else set()
+    return dig(api.object(name), "spec", "suspend"), set(annotations) if isinstance(
+        annotations, dict
+    ) else set()
 
 
 def test_closes_and_opens(api: Api, look: Look) -> None:
@@ -78,7 +101,9 @@ def test_closes_and_opens(api: Api, look: Look) -> None:
     assert [state(api, name) for name in ("infra", "apps")] == [(False, set())] * 2
 
 
-def test_zone_data_of_the_image(api: Api, port: int, account: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_zone_data_of_the_image(
+    api: Api, port: int, account: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The mark says that it differs, in words that do not change from look to look, so it is written once."""
     rules = zone_rules.make("Europe/Berlin")
     moved = replace(rules, release="2099z", transitions=(), rule="CET-1")
@@ -111,7 +136,12 @@ def test_patches_name_their_manager_and_what_differs(api: Api, look: Look) -> No
             "resourceVersion": "102",
             "annotations": {
                 OURS: json.dumps(
-                    {"policy": "flux-system/p", "reason": "no window is open", "since": None, "until": None}
+                    {
+                        "policy": "flux-system/p",
+                        "reason": "no window is open",
+                        "since": None,
+                        "until": None,
+                    }
                 )
             },
         },
@@ -127,7 +157,9 @@ def test_the_version_that_a_target_names(api: Api, look: Look) -> None:
 
 def test_a_conflict_is_routine(api: Api, look: Look) -> None:
     """Flux wrote the status in between: read again, decide again, write."""
-    api.fault("PATCH", "apps", *[edited("apps", {"status": {"observedGeneration": n}}) for n in range(4)])
+    api.fault(
+        "PATCH", "apps", *[edited("apps", {"status": {"observedGeneration": n}}) for n in range(4)]
+    )
     assert look(SHUT)
     assert state(api, "apps") == (True, {OURS})
     assert dig(api.object("apps"), "status", "observedGeneration") == 3
@@ -160,20 +192,28 @@ def test_a_hold_comes_in_between(api: Api, look: Look) -> None:
 @pytest.mark.parametrize("fault", [status(403), status(404), status(500)])
 @pytest.mark.parametrize("method", ["GET", "PATCH"])
 def test_faults_of_one_target(
-    api: Api, look: Look, capsys: pytest.CaptureFixture[str], method: str, fault: Callable[..., bool]
+    api: Api,
+    look: Look,
+    capsys: pytest.CaptureFixture[str],
+    method: str,
+    fault: Callable[..., bool],
 ) -> None:
     """It is named, the other is closed all the same, and the next look heals it."""
     api.fault(method, "infra", fault)
     assert not look(SHUT)
     assert state(api, "apps") == (True, {OURS})
-    assert json.loads(capsys.readouterr().out.splitlines()[-1])["failed"] == ["Kustomization flux-system/infra"]
+    assert json.loads(capsys.readouterr().out.splitlines()[-1])["failed"] == [
+        "Kustomization flux-system/infra"
+    ]
     assert look(SHUT)
     assert state(api, "infra") == (True, {OURS})
 
 
 @pytest.mark.parametrize("fault", [slow(1.5), dropped])
 @pytest.mark.parametrize("method", ["GET", "PATCH"])
-def test_no_answer_for_one_target(api: Api, look: Look, method: str, fault: Callable[..., bool]) -> None:
+def test_no_answer_for_one_target(
+    api: Api, look: Look, method: str, fault: Callable[..., bool]
+) -> None:
     """It is asked again when the others have had their turn."""
     api.fault(method, "infra", fault)
     assert look(SHUT)
@@ -224,7 +264,9 @@ def test_marks_of_others_and_people(api: Api, look: Look) -> None:
     assert state(api, "apps") == (True, set())
 
 
-def test_a_person_who_resumes_is_told(api: Api, look: Look, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_person_who_resumes_is_told(
+    api: Api, look: Look, capsys: pytest.CaptureFixture[str]
+) -> None:
     """It is closed again, and the log says so."""
     api.add("apps", {"suspend": False}, annotations={OURS: MARK})
     assert look(SHUT)
@@ -243,7 +285,9 @@ def test_former_names_and_released_targets(api: Api, look: Look) -> None:
         annotations={former: FORMER_MARK},
         status={"lastAppliedRevision": "main@sha1:1"},
     )
-    assert look(replace(SHUT, targets=(INFRA,), released=(APPS,), former_names=("flux-system/old",)))
+    assert look(
+        replace(SHUT, targets=(INFRA,), released=(APPS,), former_names=("flux-system/old",))
+    )
     assert state(api, "infra") == (True, {OURS})
     assert state(api, "apps") == (False, set())
 
@@ -287,7 +331,11 @@ def test_the_edge_passes_in_a_conflict(api: Api, look: Look) -> None:
     """After a conflict it is decided again."""
     look(SHUT)
     clock = Clock()
-    api.fault("PATCH", "apps", lambda handler: clock.strikes(handler) or edited("apps", {"status": {}})(handler))
+    api.fault(
+        "PATCH",
+        "apps",
+        lambda handler: clock.strikes(handler) or edited("apps", {"status": {}})(handler),
+    )
     assert look(replace(UNTIL_NOON, targets=(APPS,)), clock)
     assert state(api, "apps") == (True, {OURS})
     assert [dig(body, "spec", "suspend") for body in api.bodies[2:]] == [False, None]
@@ -302,8 +350,12 @@ def test_the_edge_passes_while_writing(api: Api, look: Look) -> None:
     assert [dig(body, "spec", "suspend") for body in api.bodies[2:]] == [False, True]
 
 
-@pytest.mark.parametrize(("certificate", "ca"), [("server.crt", "other-ca.crt"), ("elsewhere.crt", "ca.crt")])
-def test_an_api_server_that_cannot_prove_itself(api: Api, account: Path, certificate: str, ca: str) -> None:
+@pytest.mark.parametrize(
+    ("certificate", "ca"), [("server.crt", "other-ca.crt"), ("elsewhere.crt", "ca.crt")]
+)
+def test_an_api_server_that_cannot_prove_itself(
+    api: Api, account: Path, certificate: str, ca: str
+) -> None:
     """Of another CA, or with another name: it is told nothing, the token least of all."""
     copy(TLS / ca, account / "ca.crt")
     gate = Gate(SHUT, partial(decide, SHUT), lambda: NOON)
@@ -316,7 +368,10 @@ def test_certificates_of_common_distributions(account: Path, port: int) -> None:
     """Theirs fail `VERIFY_X509_STRICT`, which Python 3.13 sets; the test's CA is one of them."""
     strict = ssl.create_default_context(cafile=account / "ca.crt")
     strict.verify_flags |= ssl.VERIFY_X509_STRICT
-    with socket.create_connection(("127.0.0.1", port)) as plain, pytest.raises(ssl.SSLCertVerificationError):
+    with (
+        socket.create_connection(("127.0.0.1", port)) as plain,
+        pytest.raises(ssl.SSLCertVerificationError),
+    ):
         strict.wrap_socket(plain, server_hostname="127.0.0.1")
     assert Cluster("127.0.0.1", str(port), account).get(APPS, observe)
 
@@ -338,7 +393,9 @@ def run(tmp_path: Path, port: int, account: Path) -> Run:
         "raise SystemExit(main(pauses=(0.1, 0.1), clock=clock))\n"
     )
     for module in ("zoneinfo", "tzdata"):  # found before those of the image, if it had any
-        (tmp_path / "gate" / f"{module}.py").write_text(f"raise ImportError('an image without {module}')")
+        (tmp_path / "gate" / f"{module}.py").write_text(
+            f"raise ImportError('an image without {module}')"
+        )
     environment = os.environ | {
         "KUBERNETES_SERVICE_HOST": "127.0.0.1",
         "KUBERNETES_SERVICE_PORT": str(port),
@@ -349,8 +406,18 @@ def run(tmp_path: Path, port: int, account: Path) -> Run:
         (tmp_path / "gate" / "__main__.py").write_text(entry.format(ahead))
         (tmp_path / "gate" / "timetable.json").write_text(timetable)
         python = getattr(sys, "_base_executable", sys.executable)
-        command = [python, "-I", "-Werror", str(tmp_path / "gate"), "--account", str(account), *flags]
-        done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=False, timeout=60)
+        command = [
+            python,
+            "-I",
+            "-Werror",
+            str(tmp_path / "gate"),
+            "--account",
+            str(account),
+            *flags,
+        ]
+        done = subprocess.run(
+            command, env=environment, stdout=subprocess.PIPE, text=True, check=False, timeout=60
+        )
         return done.returncode, [json.loads(line) for line in done.stdout.splitlines()]
 
     return program
@@ -398,9 +465,18 @@ def test_run_at_an_instant(api: Api, run: Run) -> None:
 
 @pytest.mark.parametrize(
     "instant",
-    ["2026-11-20T09:00:00", "2026-11-20", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00", "soon", ""],
+    [
+        "2026-11-20T09:00:00",
+        "2026-11-20",
+        "0001-01-01T00:00:00+14:00",
+        "9999-12-31T23:59:59-14:00",
+        "soon",
+        "",
+    ],
 )
-def test_run_at_what_is_no_instant(run: Run, capfd: pytest.CaptureFixture[str], instant: str) -> None:
+def test_run_at_what_is_no_instant(
+    run: Run, capfd: pytest.CaptureFixture[str], instant: str
+) -> None:
     """A usage error that says what is wrong with it, and no word of a decision."""
     assert run(text(SHUT), f"--at={instant}") == (2, [])
     assert f"{instant!r} " in capfd.readouterr().err
@@ -421,7 +497,9 @@ def test_run_and_leave_to_the_next(api: Api, run: Run) -> None:
     api.fault("PATCH", "infra", *[status(403)] * 3)
     code, log = run(text(SHUT), "--leave-to-next")
     assert (code, log[-1]) == (0, {"left": "to the next look"})
-    assert [line["failed"] for line in log if "failed" in line] == [["Kustomization flux-system/infra"]] * 3
+    assert [line["failed"] for line in log if "failed" in line] == [
+        ["Kustomization flux-system/infra"]
+    ] * 3
     api.fault("PATCH", "infra", status(403))
     code, log = run(text(SHUT), "--leave-to-next")
     assert (code, log[-1]["failed"], state(api, "infra")[0]) == (0, [], True)
@@ -431,7 +509,9 @@ def test_run_and_leave_to_the_next(api: Api, run: Run) -> None:
 def test_run_waits_for_a_near_edge(api: Api, run: Run) -> None:
     """It closes what it may not leave open: looks at once, and again when the edge has come."""
     now = datetime.now(UTC).replace(microsecond=0)
-    ahead = (56 - now.second) % 60  # its clock says four seconds to the full minute, at which alone edges are
+    ahead = (
+        56 - now.second
+    ) % 60  # its clock says four seconds to the full minute, at which alone edges are
     edge = now + (ahead + 4) * SECOND
     rule = Rule("windows.now", edge - timedelta(hours=1), timedelta(hours=1))
     code, log = run(text(replace(SHUT, windows=(rule,))), ahead=ahead)

@@ -7,8 +7,12 @@ import pytest
 from krm_windows.gate.recurrence import Recurrence
 
 MONDAY_8 = Recurrence(minutes=frozenset({0}), hours=frozenset({8}), weekdays=frozenset({1}))
-PATCH_TUESDAY = Recurrence(minutes=frozenset({0}), hours=frozenset({22}), weekdays=frozenset({2}), nth=2)
-LEAP_DAY = Recurrence(minutes=frozenset({0}), hours=frozenset({0}), days=frozenset({29}), months=frozenset({2}))
+PATCH_TUESDAY = Recurrence(
+    minutes=frozenset({0}), hours=frozenset({22}), weekdays=frozenset({2}), nth=2
+)
+LEAP_DAY = Recurrence(
+    minutes=frozenset({0}), hours=frozenset({0}), days=frozenset({29}), months=frozenset({2})
+)
 
 
 def _days(recurrence: Recurrence, year: int, month: int) -> list[int]:
@@ -22,7 +26,12 @@ def _days(recurrence: Recurrence, year: int, month: int) -> list[int]:
     [
         ("no field restricts", Recurrence(), 2, list(range(1, 29))),
         ("Sunday is 0", Recurrence(weekdays=frozenset({0})), 11, [1, 8, 15, 22, 29]),
-        ("both day fields must match", Recurrence(days=frozenset({13}), weekdays=frozenset({5})), 11, [13]),
+        (
+            "both day fields must match",
+            Recurrence(days=frozenset({13}), weekdays=frozenset({5})),
+            11,
+            [13],
+        ),
         (
             "either day field is enough",
             Recurrence(days=frozenset({1}), weekdays=frozenset({5}), either=True),
@@ -36,8 +45,18 @@ def _days(recurrence: Recurrence, year: int, month: int) -> list[int]:
         ("a month without a fifth has none", Recurrence(weekdays=frozenset({1}), nth=5), 12, []),
         ("last Sunday", Recurrence(weekdays=frozenset({0}), nth=-1), 10, [25]),
         ("last Monday, the fifth", Recurrence(weekdays=frozenset({1}), nth=-1), 11, [30]),
-        ("two days after Patch Tuesday", Recurrence(weekdays=frozenset({2}), nth=2, shift=2), 9, [10]),
-        ("a shift crosses into the next month", Recurrence(weekdays=frozenset({1}), nth=-1, shift=7), 12, [7]),
+        (
+            "two days after Patch Tuesday",
+            Recurrence(weekdays=frozenset({2}), nth=2, shift=2),
+            9,
+            [10],
+        ),
+        (
+            "a shift crosses into the next month",
+            Recurrence(weekdays=frozenset({1}), nth=-1, shift=7),
+            12,
+            [7],
+        ),
         (
             "a shifted month is the month the day was named in",
             Recurrence(days=frozenset({31}), months=frozenset({10}), shift=1),
@@ -46,7 +65,9 @@ def _days(recurrence: Recurrence, year: int, month: int) -> list[int]:
         ),
     ],
 )
-def test_days_of_a_month_in_2026(reason: str, recurrence: Recurrence, month: int, want: list[int]) -> None:
+def test_days_of_a_month_in_2026(
+    reason: str, recurrence: Recurrence, month: int, want: list[int]
+) -> None:
     """Fields, nth weekdays and shifts name the days that a calendar shows."""
     assert _days(recurrence, 2026, month) == want, reason
 
@@ -55,12 +76,24 @@ def test_days_of_a_month_in_2026(reason: str, recurrence: Recurrence, month: int
     ("recurrence", "wall", "before", "after"),
     [
         (MONDAY_8, datetime(2026, 11, 16, 8), datetime(2026, 11, 16, 8), datetime(2026, 11, 23, 8)),
-        (MONDAY_8, datetime(2026, 11, 16, 7, 59), datetime(2026, 11, 9, 8), datetime(2026, 11, 16, 8)),
-        (PATCH_TUESDAY, datetime(2026, 9, 8, 23), datetime(2026, 9, 8, 22), datetime(2026, 10, 13, 22)),
+        (
+            MONDAY_8,
+            datetime(2026, 11, 16, 7, 59),
+            datetime(2026, 11, 9, 8),
+            datetime(2026, 11, 16, 8),
+        ),
+        (
+            PATCH_TUESDAY,
+            datetime(2026, 9, 8, 23),
+            datetime(2026, 9, 8, 22),
+            datetime(2026, 10, 13, 22),
+        ),
         (LEAP_DAY, datetime(2097, 1, 1), datetime(2096, 2, 29), datetime(2104, 2, 29)),
     ],
 )
-def test_neighbours_of_a_moment(recurrence: Recurrence, wall: datetime, before: datetime, after: datetime) -> None:
+def test_neighbours_of_a_moment(
+    recurrence: Recurrence, wall: datetime, before: datetime, after: datetime
+) -> None:
     """The neighbour before may be the moment itself, the one after never is."""
     assert (recurrence.at_or_before(wall), recurrence.after(wall)) == (before, after)
 
@@ -78,5 +111,7 @@ def test_neighbours_agree_with_a_walk_over_all_minutes() -> None:
     minutes = [datetime(2026, 3, 1) + timedelta(minutes=count) for count in range(2 * 1440)]
     moments = [minute for minute in minutes if minute.hour in {5, 6, 7} and minute.minute % 20 == 0]
     for minute in minutes[1440 : -1440 + 240]:
-        assert recurrence.at_or_before(minute) == max(moment for moment in moments if moment <= minute)
+        assert recurrence.at_or_before(minute) == max(
+            moment for moment in moments if moment <= minute
+        )
         assert recurrence.after(minute) == min(moment for moment in moments if moment > minute)

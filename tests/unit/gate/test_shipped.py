@@ -23,19 +23,34 @@ Run = Callable[..., tuple[int, list[dict[str, object]]]]
 @pytest.fixture
 def run(tmp_path: Path, port: int, account: Path) -> Run:
     """The program, laid out as the volume lays it out."""
-    found = yaml.safe_load(call(wire(APPS, config=spec().rstrip("\n") + f"\n  {PARTS}")).out)["items"]
+    found = yaml.safe_load(call(wire(APPS, config=spec().rstrip("\n") + f"\n  {PARTS}")).out)[
+        "items"
+    ]
     [data] = [item["data"] for item in found if item["kind"] == "ConfigMap"]
     [pod] = [item["spec"]["template"]["spec"] for item in found if item["kind"] == "Job"]
     for item in pod["volumes"][0]["configMap"]["items"]:
         path = tmp_path / "gate" / item["path"]
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(data[item["key"]])
-    environment = os.environ | {"KUBERNETES_SERVICE_HOST": "127.0.0.1", "KUBERNETES_SERVICE_PORT": str(port)}
+    environment = os.environ | {
+        "KUBERNETES_SERVICE_HOST": "127.0.0.1",
+        "KUBERNETES_SERVICE_PORT": str(port),
+    }
 
     def program(*flags: str) -> tuple[int, list[dict[str, object]]]:
         python = getattr(sys, "_base_executable", sys.executable)
-        command = [python, "-I", "-Werror", str(tmp_path / "gate"), "--account", str(account), *flags]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=60)
+        command = [
+            python,
+            "-I",
+            "-Werror",
+            str(tmp_path / "gate"),
+            "--account",
+            str(account),
+            *flags,
+        ]
+        done = subprocess.run(
+            command, env=environment, capture_output=True, text=True, check=False, timeout=60
+        )
         assert not done.stderr
         return done.returncode, [json.loads(line) for line in done.stdout.splitlines()]
 
@@ -53,7 +68,9 @@ def test_it_runs_a_hook_opens_and_tells(api: Api, run: Run) -> None:
     code, log = run()
     assert (code, dig(api.object("apps"), "spec", "suspend")) == (0, False)
     assert [name.rsplit("-", 2)[0] for name in api.jobs()] == ["week-before-open"]
-    assert [thing["reason"] for path, thing in api.objects.items() if "/events/" in path] == ["WindowOpened"]
+    assert [thing["reason"] for path, thing in api.objects.items() if "/events/" in path] == [
+        "WindowOpened"
+    ]
     assert {"hook", "job", "trouble"} in [set(line) for line in log]
 
 

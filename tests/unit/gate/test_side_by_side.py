@@ -25,7 +25,9 @@ ALWAYS = replace(SHUT, outside_windows="Open")
 
 
 @pytest.mark.parametrize("timetable", [SHUT, ALWAYS], ids=["closing", "opening"])
-def test_six_looks_do_what_one_does(timetable: Timetable, api: Api, port: int, account: Path) -> None:
+def test_six_looks_do_what_one_does(
+    timetable: Timetable, api: Api, port: int, account: Path
+) -> None:
     """All have read the same before the first of them writes: each target is turned once, and all looks succeed."""
     log: list[dict[str, object]] = []
 
@@ -47,5 +49,7 @@ def test_six_looks_do_what_one_does(timetable: Timetable, api: Api, port: int, a
         assert list(pool.map(look, [timetable] * LOOKS)) == [True] * LOOKS
     for name in ("infra", "apps"):
         assert dig(api.object(name), "spec", "suspend") is (timetable is SHUT)
-        assert (mark("flux-system/p") in api.object(name)["metadata"].get("annotations", {})) is (timetable is SHUT)
+        assert (mark("flux-system/p") in api.object(name)["metadata"].get("annotations", {})) is (
+            timetable is SHUT
+        )
     assert len([line for line in log if "done" in line]) == len(TARGETS)

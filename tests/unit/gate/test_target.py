@@ -17,15 +17,27 @@ from krm_windows.gate.timetable import Target, Timetable
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 OPEN = Decision(open=True, rules=("windows.week",), reason="windows.week", since=None, until=None)
-CLOSED = Decision(open=False, rules=(), reason="no window is open", since=NOW - timedelta(hours=1), until=None)
+CLOSED = Decision(
+    open=False, rules=(), reason="no window is open", since=NOW - timedelta(hours=1), until=None
+)
 POLICY = zoned.timetable(policy="flux-system/p", time_zone="UTC", former_names=("flux-system/old",))
 APPS = Target(
-    group="g", resource="rs", kind="K", namespace="n", name="apps", applied=("lastAppliedRevision", "history")
+    group="g",
+    resource="rs",
+    kind="K",
+    namespace="n",
+    name="apps",
+    applied=("lastAppliedRevision", "history"),
 )
 
 OURS, FORMER, OTHER = mark("flux-system/p"), mark("flux-system/old"), mark("flux-system/other")
 VALUE = json.dumps(
-    {"policy": "flux-system/p", "reason": "no window is open", "since": "2026-11-20T11:00:00+00:00", "until": None}
+    {
+        "policy": "flux-system/p",
+        "reason": "no window is open",
+        "since": "2026-11-20T11:00:00+00:00",
+        "until": None,
+    }
 )
 MARKED = {OURS: VALUE}
 
@@ -41,7 +53,13 @@ Notes = dict[str, str]
 Marks = dict[str, str | None]
 
 
-def found(notes: Notes, *, suspended: bool | None, age: timedelta = timedelta(days=9), applied: bool = True) -> object:
+def found(
+    notes: Notes,
+    *,
+    suspended: bool | None,
+    age: timedelta = timedelta(days=9),
+    applied: bool = True,
+) -> object:
     """An object as the API gives it."""
     return {
         "metadata": {
@@ -50,11 +68,15 @@ def found(notes: Notes, *, suspended: bool | None, age: timedelta = timedelta(da
             "annotations": {"team": "blue", **notes},
         },
         "spec": {} if suspended is None else {"suspend": suspended},
-        "status": {"history": [{"digest": "sha256:1"}]} if applied else {"history": [], "conditions": []},
+        "status": {"history": [{"digest": "sha256:1"}]}
+        if applied
+        else {"history": [], "conditions": []},
     }
 
 
-def settle(policy: Timetable, target: Target, thing: object, decision: Decision, now: datetime) -> tuple[object, str]:
+def settle(
+    policy: Timetable, target: Target, thing: object, decision: Decision, now: datetime
+) -> tuple[object, str]:
     """The patch, and the words for it."""
     change = settle_seen(policy, target, observe(target, thing), decision, now)
     return change.patch, change.words
@@ -63,7 +85,11 @@ def settle(policy: Timetable, target: Target, thing: object, decision: Decision,
 def patch(marks: Marks, suspend: bool | None = None) -> dict[str, object]:  # noqa: FBT001
     """The patch that is expected: nothing but what differs."""
     metadata = {"resourceVersion": "7", "annotations": marks} if marks else {"resourceVersion": "7"}
-    return {"metadata": metadata} if suspend is None else {"metadata": metadata, "spec": {"suspend": suspend}}
+    return (
+        {"metadata": metadata}
+        if suspend is None
+        else {"metadata": metadata, "spec": {"suspend": suspend}}
+    )
 
 
 @pytest.mark.parametrize(
@@ -96,7 +122,13 @@ def patch(marks: Marks, suspend: bool | None = None) -> dict[str, object]:  # no
         (OPEN, True, HELD, {}, "left closed, held: ann, looking into it"),
     ],
 )
-def test_marks(decision: Decision, suspended: bool | None, notes: Notes, want: dict[str, object], words: str) -> None:  # noqa: FBT001
+def test_marks(
+    decision: Decision,
+    suspended: bool | None,  # noqa: FBT001
+    notes: Notes,
+    want: dict[str, object],
+    words: str,
+) -> None:
     """Every cell of the table."""
     assert settle(POLICY, APPS, found(notes, suspended=suspended), decision, NOW) == (want, words)
 
@@ -108,8 +140,20 @@ WAITS = replace(POLICY, first_apply="Wait")
 @pytest.mark.parametrize(
     ("reason", "policy", "decision", "thing", "want"),
     [
-        ("unmarked counts as ours: opened", ADOPTS, OPEN, found({}, suspended=True), patch({}, suspend=False)),
-        ("unmarked counts as ours: marked", ADOPTS, CLOSED, found({}, suspended=True), patch({**MARKED})),
+        (
+            "unmarked counts as ours: opened",
+            ADOPTS,
+            OPEN,
+            found({}, suspended=True),
+            patch({}, suspend=False),
+        ),
+        (
+            "unmarked counts as ours: marked",
+            ADOPTS,
+            CLOSED,
+            found({}, suspended=True),
+            patch({**MARKED}),
+        ),
         ("a mark is no unmarked suspension", ADOPTS, OPEN, found(THEIRS, suspended=True), {}),
         ("a hold outranks adoption", ADOPTS, OPEN, found(HELD, suspended=True), {}),
         ("the time is up", replace(POLICY, adopt_until=NOW), OPEN, found({}, suspended=True), {}),
@@ -122,7 +166,9 @@ WAITS = replace(POLICY, first_apply="Wait")
         ),
         (
             "the wall clock says there is a minute left",
-            replace(zoned.moved(POLICY, "Europe/Berlin"), adopt_until=datetime(2026, 11, 20, 13, 1)),
+            replace(
+                zoned.moved(POLICY, "Europe/Berlin"), adopt_until=datetime(2026, 11, 20, 13, 1)
+            ),
             OPEN,
             found({}, suspended=True),
             patch({}, suspend=False),
@@ -134,7 +180,13 @@ WAITS = replace(POLICY, first_apply="Wait")
             found({}, suspended=True, applied=False),
             patch({}, suspend=False),
         ),
-        ("Wait, not applied: marked", WAITS, CLOSED, found({}, suspended=True, applied=False), patch({**MARKED})),
+        (
+            "Wait, not applied: marked",
+            WAITS,
+            CLOSED,
+            found({}, suspended=True, applied=False),
+            patch({**MARKED}),
+        ),
         ("Wait, applied: a person's", WAITS, OPEN, found({}, suspended=True), {}),
         (
             "Wait does not hold open",
@@ -158,7 +210,12 @@ YOUNG, OLDER = timedelta(minutes=59), timedelta(hours=1)
 @pytest.mark.parametrize(
     ("reason", "target", "thing", "want"),
     [
-        ("open until it was applied", APPS, found({}, suspended=False, applied=False, age=YOUNG), {}),
+        (
+            "open until it was applied",
+            APPS,
+            found({}, suspended=False, applied=False, age=YOUNG),
+            {},
+        ),
         (
             "for an hour",
             APPS,
@@ -166,14 +223,24 @@ YOUNG, OLDER = timedelta(minutes=59), timedelta(hours=1)
             patch({**MARKED}, suspend=True),
         ),
         ("applied", APPS, found({}, suspended=False, age=YOUNG), patch({**MARKED}, suspend=True)),
-        ("a person's suspension stays", APPS, found({}, suspended=True, applied=False, age=YOUNG), {}),
+        (
+            "a person's suspension stays",
+            APPS,
+            found({}, suspended=True, applied=False, age=YOUNG),
+            {},
+        ),
         (
             "our own is lifted",
             APPS,
             found(MARKED, suspended=True, applied=False, age=YOUNG),
             patch({OURS: None}, suspend=False),
         ),
-        ("a hold keeps shut", APPS, found(MARKED | HELD, suspended=True, applied=False, age=YOUNG), {}),
+        (
+            "a hold keeps shut",
+            APPS,
+            found(MARKED | HELD, suspended=True, applied=False, age=YOUNG),
+            {},
+        ),
         (
             "a kind that does not tell",
             replace(APPS, applied=()),
@@ -212,7 +279,9 @@ def test_marks_are_names() -> None:
 @pytest.mark.parametrize("reason", ["x" * 1024, "x" * 1025, "ä" * 300_000])
 def test_a_long_reason_is_cut(reason: str) -> None:
     """All annotations of an object have 256 KiB together: a mark that is refused would leave the target open."""
-    change, _ = settle(POLICY, APPS, found({}, suspended=False), replace(CLOSED, reason=reason), NOW)
+    change, _ = settle(
+        POLICY, APPS, found({}, suspended=False), replace(CLOSED, reason=reason), NOW
+    )
     text = dig(change, "metadata", "annotations", OURS)
     assert isinstance(text, str)
     said = json.loads(text)["reason"]

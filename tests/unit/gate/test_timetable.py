@@ -40,12 +40,20 @@ FULL = zoned.timetable(
     adopt_until=datetime(2026, 12, 1, tzinfo=UTC),
     former_names=("flux-system/old",),
     windows=(
-        Rule("windows.week", Recurrence(hours=frozenset({8}), weekdays=frozenset({1}), nth=-1, shift=2), time(17)),
+        Rule(
+            "windows.week",
+            Recurrence(hours=frozenset({8}), weekdays=frozenset({1}), nth=-1, shift=2),
+            time(17),
+        ),
         Rule("windows.always", Recurrence(), Recurrence(days=frozenset({1}), either=True)),
         Rule("windows.once", datetime(2026, 11, 16, 8), timedelta(minutes=90)),
     ),
-    freezes=(Rule("freezes.xmas", datetime(2026, 12, 20), datetime(2027, 1, 4), "Year-end, Schöne Tage"),),
-    overrides=(Rule("overrides.fix", None, datetime(2026, 12, 22, 9, tzinfo=UTC), "Patch", "Open"),),
+    freezes=(
+        Rule("freezes.xmas", datetime(2026, 12, 20), datetime(2027, 1, 4), "Year-end, Schöne Tage"),
+    ),
+    overrides=(
+        Rule("overrides.fix", None, datetime(2026, 12, 22, 9, tzinfo=UTC), "Patch", "Open"),
+    ),
     targets=(APPS, CLUSTER),
     released=(APPS,),
 )
@@ -63,12 +71,21 @@ RULES = zone_rules.make("UTC")
 def test_the_form_is_small_and_plain() -> None:
     """Defaults are left out; a reviewer can read the rest."""
     week = Rule("windows.week", Recurrence(minutes=frozenset({0}), hours=frozenset({8})), time(17))
-    assert dump(zoned.timetable(policy="a/b", time_zone="UTC", windows=(week,), targets=(CLUSTER,))) == {
+    assert dump(
+        zoned.timetable(policy="a/b", time_zone="UTC", windows=(week,), targets=(CLUSTER,))
+    ) == {
         "formatVersion": 1,
         "policy": "a/b",
         "timeZone": "UTC",
-        "zoneRules": {"release": RULES.release, "before": "+00:00 UTC", "transitions": [], "rule": "UTC0"},
-        "windows": [{"name": "windows.week", "begins": {"minutes": [0], "hours": [8]}, "ends": "17:00"}],
+        "zoneRules": {
+            "release": RULES.release,
+            "before": "+00:00 UTC",
+            "transitions": [],
+            "rule": "UTC0",
+        },
+        "windows": [
+            {"name": "windows.week", "begins": {"minutes": [0], "hours": [8]}, "ends": "17:00"}
+        ],
         "targets": [
             {
                 "group": "cluster.x-k8s.io",
@@ -112,12 +129,17 @@ def test_targets_are_grouped() -> None:
     """By kind and namespace: a ConfigMap has an end, and thousands of names fit."""
     names = [("a", "x"), ("a", "y"), ("b", "x")]
     targets = tuple(replace(APPS, namespace=namespace, name=name) for namespace, name in names)
-    timetable = Timetable(policy="a/b", time_zone="UTC", targets=(*targets, CLUSTER), released=targets)
+    timetable = Timetable(
+        policy="a/b", time_zone="UTC", targets=(*targets, CLUSTER), released=targets
+    )
     form = dump(timetable)
     assert load(json.dumps(form)) == timetable
     kinds = form["targets"]
     assert isinstance(kinds, list)
-    assert [kind["objects"] for kind in kinds] == [[["a", "x", "y"], ["b", "x"]], [["capi", "edge"]]]
+    assert [kind["objects"] for kind in kinds] == [
+        [["a", "x", "y"], ["b", "x"]],
+        [["capi", "edge"]],
+    ]
 
 
 def test_what_can_be_named_is_salvaged() -> None:
@@ -127,7 +149,11 @@ def test_what_can_be_named_is_salvaged() -> None:
     assert isinstance(targets, list)
     targets = [targets[0] | {"colour": "red"}, targets[1], {"selector": "all"}, "apps"]
     saved = salvage(json.dumps(later | {"targets": targets}))
-    assert (saved.policy, saved.released, saved.first_apply) == ("flux-system/no-deploy-friday", (), "")
+    assert (saved.policy, saved.released, saved.first_apply) == (
+        "flux-system/no-deploy-friday",
+        (),
+        "",
+    )
     assert [(str(target), target.field) for target in saved.targets] == [
         ("Kustomization flux-system/apps", ("spec", "suspend")),
         ("Cluster capi/edge", ("spec", "paused")),

@@ -46,28 +46,59 @@ def test_clocks_change_there(name: str, change: datetime) -> None:
 
 @pytest.mark.parametrize("zone", [zones.zone, zoned.zone])
 @pytest.mark.parametrize(("name", "change"), CHANGES)
-def test_wall_is_the_highest_reading_so_far(name: str, change: datetime, zone: Callable[[str], tzinfo]) -> None:
+def test_wall_is_the_highest_reading_so_far(
+    name: str, change: datetime, zone: Callable[[str], tzinfo]
+) -> None:
     """Walked minute by minute across a change; and `instant` gives the first minute at which a reading is reached."""
     tz = zone(name)
-    first, *minutes = [change.replace(tzinfo=UTC) + MINUTE * count for count in range(-27 * 60, 27 * 60)]
+    first, *minutes = [
+        change.replace(tzinfo=UTC) + MINUTE * count for count in range(-27 * 60, 27 * 60)
+    ]
     highest = first.astimezone(tz).replace(tzinfo=None)
     for minute in minutes:
         before, highest = highest, max(highest, minute.astimezone(tz).replace(tzinfo=None, fold=0))
         assert wall(minute, tz) == highest
         if before < highest:
-            readings = [highest - MINUTE * count for count in range(min((highest - before) // MINUTE, 90))]
+            readings = [
+                highest - MINUTE * count for count in range(min((highest - before) // MINUTE, 90))
+            ]
             assert {instant(reading, tz) for reading in readings} == {minute}
 
 
 @pytest.mark.parametrize(
     ("reason", "name", "at", "want"),
     [
-        ("before the hour that repeats", "Europe/Berlin", datetime(2026, 10, 25, 0, 59), datetime(2026, 10, 25, 2, 59)),
-        ("it stands still", "Europe/Berlin", datetime(2026, 10, 25, 1, 0), datetime(2026, 10, 25, 2, 59)),
-        ("to the last minute", "Europe/Berlin", datetime(2026, 10, 25, 1, 59, 59), datetime(2026, 10, 25, 2, 59)),
+        (
+            "before the hour that repeats",
+            "Europe/Berlin",
+            datetime(2026, 10, 25, 0, 59),
+            datetime(2026, 10, 25, 2, 59),
+        ),
+        (
+            "it stands still",
+            "Europe/Berlin",
+            datetime(2026, 10, 25, 1, 0),
+            datetime(2026, 10, 25, 2, 59),
+        ),
+        (
+            "to the last minute",
+            "Europe/Berlin",
+            datetime(2026, 10, 25, 1, 59, 59),
+            datetime(2026, 10, 25, 2, 59),
+        ),
         ("new ground", "Europe/Berlin", datetime(2026, 10, 25, 2, 0), datetime(2026, 10, 25, 3, 0)),
-        ("midnight repeats", "America/Santiago", datetime(2024, 4, 7, 3, 30), datetime(2024, 4, 6, 23, 59)),
-        ("seconds are cut off", "Europe/Berlin", datetime(2026, 7, 1, 12, 0, 59), datetime(2026, 7, 1, 14, 0)),
+        (
+            "midnight repeats",
+            "America/Santiago",
+            datetime(2024, 4, 7, 3, 30),
+            datetime(2024, 4, 6, 23, 59),
+        ),
+        (
+            "seconds are cut off",
+            "Europe/Berlin",
+            datetime(2026, 7, 1, 12, 0, 59),
+            datetime(2026, 7, 1, 14, 0),
+        ),
     ],
 )
 def test_wall_in_a_repeated_hour(reason: str, name: str, at: datetime, want: datetime) -> None:
@@ -78,11 +109,36 @@ def test_wall_in_a_repeated_hour(reason: str, name: str, at: datetime, want: dat
 @pytest.mark.parametrize(
     ("reason", "name", "moment", "want"),
     [
-        ("missing: at the end of the gap", "Europe/Berlin", datetime(2026, 3, 29, 2, 30), datetime(2026, 3, 29, 1)),
-        ("repeated: the first time", "Europe/Berlin", datetime(2026, 10, 25, 2, 30), datetime(2026, 10, 25, 0, 30)),
-        ("midnight is missing", "America/Havana", datetime(2024, 3, 10, 0, 0), datetime(2024, 3, 10, 5)),
-        ("the day is missing", "Pacific/Apia", datetime(2011, 12, 30, 8, 0), datetime(2011, 12, 30, 10)),
-        ("an ordinary minute", "Asia/Kathmandu", datetime(2026, 5, 1, 12, 0), datetime(2026, 5, 1, 6, 15)),
+        (
+            "missing: at the end of the gap",
+            "Europe/Berlin",
+            datetime(2026, 3, 29, 2, 30),
+            datetime(2026, 3, 29, 1),
+        ),
+        (
+            "repeated: the first time",
+            "Europe/Berlin",
+            datetime(2026, 10, 25, 2, 30),
+            datetime(2026, 10, 25, 0, 30),
+        ),
+        (
+            "midnight is missing",
+            "America/Havana",
+            datetime(2024, 3, 10, 0, 0),
+            datetime(2024, 3, 10, 5),
+        ),
+        (
+            "the day is missing",
+            "Pacific/Apia",
+            datetime(2011, 12, 30, 8, 0),
+            datetime(2011, 12, 30, 10),
+        ),
+        (
+            "an ordinary minute",
+            "Asia/Kathmandu",
+            datetime(2026, 5, 1, 12, 0),
+            datetime(2026, 5, 1, 6, 15),
+        ),
     ],
 )
 def test_instant_of_a_moment(reason: str, name: str, moment: datetime, want: datetime) -> None:
@@ -90,7 +146,9 @@ def test_instant_of_a_moment(reason: str, name: str, moment: datetime, want: dat
     assert instant(moment, zone(name)) == want.replace(tzinfo=UTC), reason
 
 
-@pytest.mark.parametrize("name", ["", "Local", "Mars/Olympus", "Europe", "../Europe/Berlin", "tzdata.zi", "localtime"])
+@pytest.mark.parametrize(
+    "name", ["", "Local", "Mars/Olympus", "Europe", "../Europe/Berlin", "tzdata.zi", "localtime"]
+)
 def test_unknown_zones(name: str) -> None:
     """Whatever is no zone of the database is refused, in the same words."""
     with pytest.raises(LookupError, match="unknown time zone"):

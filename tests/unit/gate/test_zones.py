@@ -18,7 +18,10 @@ from krm_windows.gate.zones import Clock, Posix, Transition, Yearly, Zone, zone
 from krm_windows.plan import zone_rules
 from krm_windows.schedule import zones
 
-AROUND = [timedelta(seconds=seconds) for seconds in (-7201, -3600, -1801, -1, 0, 1, 1799, 1800, 3599, 3600, 7199, 7200)]
+AROUND = [
+    timedelta(seconds=seconds)
+    for seconds in (-7201, -3600, -1801, -1, 0, 1, 1799, 1800, 3599, 3600, 7199, 7200)
+]
 LAST = zone_rules.LAST_YEAR
 # Their Ramadans are listed up to 2086, which no POSIX rule can say.
 RAMADAN = {"Africa/Casablanca", "Africa/El_Aaiun", "Asia/Gaza", "Asia/Hebron"}
@@ -37,7 +40,9 @@ def test_every_zone_shows_what_zoneinfo_shows() -> None:
     for name in sorted(zones.names()):
         ours, theirs = zone_rules.zone_of(name), zones.zone(name)
         last = LAST if name in RAMADAN else LAST + 20
-        moments = {datetime(year, month, 1) for year in range(2024, last + 1, 3) for month in (1, 7)}
+        moments = {
+            datetime(year, month, 1) for year in range(2024, last + 1, 3) for month in (1, 7)
+        }
         moments |= {each.at + around for each in ours.transitions(2024, last) for around in AROUND}
         moments |= {each.at + around for each in zones.data(name).transitions for around in AROUND}
         moments = {moment for moment in moments if 2024 <= moment.year <= last}
@@ -64,14 +69,22 @@ def test_each_form_of_a_rule(text: str, tmp_path: Path) -> None:
     with file.open("rb") as content:
         theirs = ZoneInfo.from_file(content)
     ours = Zone("Test/Zone", rules)
-    hours = [datetime(year, 1, 1) + timedelta(minutes=30 * half) for year in (2040, 2041) for half in range(366 * 48)]
+    hours = [
+        datetime(year, 1, 1) + timedelta(minutes=30 * half)
+        for year in (2040, 2041)
+        for half in range(366 * 48)
+    ]
     assert [at for at in hours if shown(at, ours) != shown(at, theirs)] == []
 
 
 @pytest.mark.parametrize(
     ("day", "year", "want"),
     [
-        ("0/0", 2040, datetime(2040, 1, 1)),  # `zoneinfo` of Python 3.11 takes this form for a day less
+        (
+            "0/0",
+            2040,
+            datetime(2040, 1, 1),
+        ),  # `zoneinfo` of Python 3.11 takes this form for a day less
         ("59", 2040, datetime(2040, 2, 29, 2)),
         ("59", 2041, datetime(2041, 3, 1, 2)),
         ("J59", 2040, datetime(2040, 2, 28, 2)),
@@ -94,7 +107,9 @@ def _file(rule: str) -> bytes:
     return head + counts + body + head + first + listed + body + f"\n{rule}\n".encode()
 
 
-@pytest.mark.parametrize("text", ["", "CET", "CET-1CEST", "CET-1CEST,M3.5.0", "CET-1CEST,X3,M10.5.0", "1CET"])
+@pytest.mark.parametrize(
+    "text", ["", "CET", "CET-1CEST", "CET-1CEST,M3.5.0", "CET-1CEST,X3,M10.5.0", "1CET"]
+)
 def test_other_rules_are_refused(text: str) -> None:
     """No clock is made up."""
     with pytest.raises(ValueError, match="POSIX rule"):
@@ -123,7 +138,11 @@ def test_what_is_listed_is_what_a_reviewer_reads() -> None:
     assert berlin.transitions[6] == "2027-03-28T01:00Z +02:00 CEST"
     assert [str(Transition.parse(text)) for text in berlin.transitions] == list(berlin.transitions)
     assert str(Clock.parse("-00:44:30 MMT")) == "-00:44:30 MMT"
-    assert (berlin.before, berlin.rule, len(berlin.transitions)) == ("+01:00 CET", "CET-1CEST,M3.5.0,M10.5.0/3", 26)
+    assert (berlin.before, berlin.rule, len(berlin.transitions)) == (
+        "+01:00 CET",
+        "CET-1CEST,M3.5.0,M10.5.0/3",
+        26,
+    )
 
 
 def test_one_zone_for_the_same_rules() -> None:
@@ -159,4 +178,10 @@ def test_nothing_that_decides_reads_zone_data() -> None:
         "assert zones.Posix.parse('CET-1CEST,M3.5.0,M10.5.0/3').summer.name == 'CEST'\n"
     )
     subprocess.run([sys.executable, "-I", "-c", program], check=True, timeout=60)
-    assert "zoneinfo" not in Path(gate_zones.__file__).read_text("utf-8").split("import", 1)[1].split("class", 1)[0]
+    assert (
+        "zoneinfo"
+        not in Path(gate_zones.__file__)
+        .read_text("utf-8")
+        .split("import", 1)[1]
+        .split("class", 1)[0]
+    )

@@ -32,7 +32,9 @@ def test_a_longer_input_is_given_back(length: int) -> None:
     """Byte for byte, with an error, and never held as a whole."""
     data = wire(APPS).encode().ljust(length, b"#")
     stdin, stdout, stderr = Counted(data), io.BytesIO(), io.StringIO()
-    code = krm.run(lambda _: None, argv=[], stdin=stdin, stdout=stdout, stderr=stderr, environ={}, most=MOST)
+    code = krm.run(
+        lambda _: None, argv=[], stdin=stdin, stdout=stdout, stderr=stderr, environ={}, most=MOST
+    )
     assert code == ExitCode.ERROR
     assert stdout.getvalue() == data
     assert stderr.getvalue() == f"[error] the input has more than {MOST} bytes (input-unreadable)\n"
@@ -51,7 +53,9 @@ class Endless(io.RawIOBase):
 def test_an_input_without_an_end_is_cut_off() -> None:
     """It is given back up to a bound, and both is said."""
     stdin, stdout, stderr = Endless(), io.BytesIO(), io.StringIO()
-    code = krm.run(lambda _: None, argv=[], stdin=stdin, stdout=stdout, stderr=stderr, environ={}, most=MOST)
+    code = krm.run(
+        lambda _: None, argv=[], stdin=stdin, stdout=stdout, stderr=stderr, environ={}, most=MOST
+    )
     assert code == ExitCode.ERROR
     assert len(stdout.getvalue()) == 9 * MOST + 1
     assert "has no end" in stderr.getvalue()
@@ -61,15 +65,21 @@ def test_an_input_of_just_the_limit_is_read() -> None:
     """The limit itself is fine."""
     data = wire(APPS).encode().rstrip(b"\n").ljust(MOST - 1, b" ") + b"\n"
     stdin, stdout, stderr = io.BytesIO(data), io.BytesIO(), io.StringIO()
-    code = krm.run(lambda _: None, argv=[], stdin=stdin, stdout=stdout, stderr=stderr, environ={}, most=MOST)
+    code = krm.run(
+        lambda _: None, argv=[], stdin=stdin, stdout=stdout, stderr=stderr, environ={}, most=MOST
+    )
     assert (code, stdout.getvalue(), stderr.getvalue()) == (ExitCode.FINE, data, "")
 
 
 def plugin(config: str | Path) -> Answer:
     """Run the function with a configuration, whatever sort of file it was when the program looked at its arguments."""
-    program = "import sys; from krm_windows.cli import function; sys.exit(function.run(sys.argv[1:]))"
+    program = (
+        "import sys; from krm_windows.cli import function; sys.exit(function.run(sys.argv[1:]))"
+    )
     command = [sys.executable, "-c", program, str(config)]
-    done = subprocess.run(command, input=APPS.encode(), capture_output=True, timeout=60, check=False)
+    done = subprocess.run(
+        command, input=APPS.encode(), capture_output=True, timeout=60, check=False
+    )
     return Answer(done.returncode, done.stdout, done.stderr.decode())
 
 
@@ -96,7 +106,9 @@ def test_a_configuration_from_a_pipe(tmp_path: Path) -> None:
     assert "Mno" in answer.err
 
 
-@pytest.mark.parametrize("text", ["\n", "\ufeff", "# nothing\n", f"{APPS}---\n", f"---\n---\n{APPS}", "  # {\n#\n", ""])
+@pytest.mark.parametrize(
+    "text", ["\n", "\ufeff", "# nothing\n", f"{APPS}---\n", f"---\n---\n{APPS}", "  # {\n#\n", ""]
+)
 def test_P12_a_stream_comes_back_with_what_is_no_document(text: str, tmp_path: Path) -> None:
     """Blank lines, comments and empty documents, too."""
     config = tmp_path / "config.yaml"

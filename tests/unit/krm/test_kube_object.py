@@ -42,7 +42,12 @@ def changed(obj: krm.KubeObject, before: str = TEXT) -> list[str]:
 def test_an_object_says_what_it_is() -> None:
     """Kind, version, name, labels and annotations are strings, empty where there are none."""
     obj = item()
-    assert (obj.api_version, obj.kind, obj.namespace, obj.name) == ("apps/v1", "Deployment", "", "web")
+    assert (obj.api_version, obj.kind, obj.namespace, obj.name) == (
+        "apps/v1",
+        "Deployment",
+        "",
+        "web",
+    )
     assert (obj.labels, obj.annotations) == ({"app": "web"}, {})
 
 
@@ -83,7 +88,9 @@ def test_a_list_keeps_what_is_the_same_at_both_ends() -> None:
     assert changed(obj) == ["+    - new"]
 
 
-@pytest.mark.parametrize(("path", "gone"), [(("spec", "paused"), "paused: false"), (("apiVersion",), "apiVersion")])
+@pytest.mark.parametrize(
+    ("path", "gone"), [(("spec", "paused"), "paused: false"), (("apiVersion",), "apiVersion")]
+)
 def test_an_entry_is_removed_with_its_line(path: tuple[str, ...], gone: str) -> None:
     """The others stay where they are, on the line of the dash too."""
     obj = item()
@@ -111,15 +118,21 @@ def test_an_anchor_that_another_object_refers_to_is_not_touched() -> None:
 TWO = "- name: &app é\n  as: *app\n{}- name: &app y # *app\n  as: *app\n"
 
 
-@pytest.mark.parametrize("between", ["", "- text: 'a &app b'\n  more: '*app'\n", "- {x: &app z, y: *app}\n"])
+@pytest.mark.parametrize(
+    "between", ["", "- text: 'a &app b'\n  more: '*app'\n", "- {x: &app z, y: *app}\n"]
+)
 def test_an_alias_belongs_to_the_nearest_earlier_anchor(between: str) -> None:
     """So objects that use one name, each for itself, can be edited; what only looks like an alias is none."""
     source = TWO.format(between)
     start = source.index("- name: &app y")
-    last = krm.KubeObject(source.encode(), len(source[:start].encode()), len(source.encode()), column=0)
+    last = krm.KubeObject(
+        source.encode(), len(source[:start].encode()), len(source.encode()), column=0
+    )
     last.set("new", "name")
     assert last.get() == {"name": "new", "as": "y"}
-    first = krm.KubeObject(source.encode(), 0, len(b"- name: &app \xc3\xa9\n  as: *app\n"), column=0)
+    first = krm.KubeObject(
+        source.encode(), 0, len(b"- name: &app \xc3\xa9\n  as: *app\n"), column=0
+    )
     first.set("new", "name")
     assert first.get() == {"name": "new", "as": "é"}
 
@@ -152,7 +165,12 @@ def test_a_key_that_stands_twice_is_an_error_where_somebody_looks() -> None:
     ("before", "path", "content", "after"),
     [
         ("- a: b", ("c",), 1, "- a: b\n  c: 1"),
-        ("- a: b\r\n", ("c", "d"), "x\ny\n", "- a: b\r\n  c:\r\n    d: |\r\n      x\r\n      y\r\n"),
+        (
+            "- a: b\r\n",
+            ("c", "d"),
+            "x\ny\n",
+            "- a: b\r\n  c:\r\n    d: |\r\n      x\r\n      y\r\n",
+        ),
         ("- a:\tb\t# c\n", ("a",), "d", "- a:\td\t# c\n"),
         ("- a: # c\n  b: 1\n", ("a", "x"), "z", "- a: # c\n    x: z\n  b: 1\n"),
         ("- a: {} # c\n", ("a", "x"), "z", "- a: # c\n    x: z\n"),
@@ -211,5 +229,7 @@ def test_an_unreadable_object_names_its_place_in_the_input() -> None:
     """Whoever reads the message counts lines from the top of the file, not from the object."""
     document = b"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n- kind: A\n- kind: B\n  a: *nowhere\n"
     item = krm.ResourceList.read(document).items[1]
-    with pytest.raises(krm.InputError, match=r"^line 6, column 6: \*nowhere has no anchor in this object$"):
+    with pytest.raises(
+        krm.InputError, match=r"^line 6, column 6: \*nowhere has no anchor in this object$"
+    ):
         item.get("a")

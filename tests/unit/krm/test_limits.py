@@ -26,7 +26,8 @@ def bomb() -> str:
 def merges() -> str:
     """Return mappings that each merge those before them, with keys of their own."""
     rows = (
-        f"m{index}: &m{index} {{<<: [{', '.join([f'*m{index - 1}'] * 9)}], k{index}: v}}\n" for index in range(1, 400)
+        f"m{index}: &m{index} {{<<: [{', '.join([f'*m{index - 1}'] * 9)}], k{index}: v}}\n"
+        for index in range(1, 400)
     )
     return "m0: &m0 {k0: v}\n" + "".join(rows)
 
@@ -35,7 +36,8 @@ REFUSED = {
     "aliases of aliases": bomb(),
     "aliases of a long text": f"a: &a {'x' * 5000}\nb: [{', '.join(['*a'] * 2000)}]\n",
     "merges of merges": merges(),
-    "aliases that make it deep": "a0: &a0 [x]\n" + "".join(f"a{i + 1}: &a{i + 1} [*a{i}]\n" for i in range(250)),
+    "aliases that make it deep": "a0: &a0 [x]\n"
+    + "".join(f"a{i + 1}: &a{i + 1} [*a{i}]\n" for i in range(250)),
     "an alias of its own node": "a: &a [*a]\n",
     "a mapping in itself": "a: &a\n  b: *a\n",
     "a merge of itself": "a: &a\n  <<: *a\n",
@@ -51,7 +53,9 @@ REFUSED = {
 
 @pytest.mark.parametrize("text", REFUSED.values(), ids=REFUSED.keys())
 @pytest.mark.parametrize("where", ["config", "item", "file", "document"])
-def test_P12_what_exhausts_is_refused_and_the_items_come_back(text: str, where: str, tmp_path: object) -> None:
+def test_P12_what_exhausts_is_refused_and_the_items_come_back(
+    text: str, where: str, tmp_path: object
+) -> None:
     """As configuration, as an item that is looked into, and in both protocols."""
     assert len(text) < 3 * 10**6
     answers: list[Answer] = []
@@ -101,7 +105,9 @@ def test_an_alias_is_resolved_once() -> None:
 def test_aliases_as_people_use_them_are_read() -> None:
     """A pod's settings repeated for twenty services are no attack."""
     settings = "".join(f"  key{index}: some value of ordinary length\n" for index in range(60))
-    text = f"base: &base\n{settings}" + "".join(f"s{index}:\n  <<: *base\n  own: {index}\n" for index in range(20))
+    text = f"base: &base\n{settings}" + "".join(
+        f"s{index}:\n  <<: *base\n  own: {index}\n" for index in range(20)
+    )
     meaning = krm.value(krm.parse(text))
     assert isinstance(meaning, dict)
     assert len(meaning["s19"]) == 61
@@ -110,12 +116,17 @@ def test_aliases_as_people_use_them_are_read() -> None:
 def test_what_is_as_deep_as_allowed_is_read_and_edited() -> None:
     """No reader and no writer of ours needs more of Python's stack than it has."""
     depth = limits.DEPTH - 1
-    for text in (f"a: {'[' * depth}x{']' * depth}\nb: c\n", "".join(f"{' ' * i}a:\n" for i in range(depth)) + "b: c\n"):
+    for text in (
+        f"a: {'[' * depth}x{']' * depth}\nb: c\n",
+        "".join(f"{' ' * i}a:\n" for i in range(depth)) + "b: c\n",
+    ):
         item = krm.KubeObject.parse(text.encode())
         item.set("d", "b")
         item.set({"e": krm.value(item.node)["a"]}, "b") if "[" not in text else None
         assert "d" in item.span.decode() or "e" in item.span.decode()
-    assert call(wire(APPS, config=POLICY + f"x: {'[' * (depth - 1)}{']' * (depth - 1)}\n")).code == 1
+    assert (
+        call(wire(APPS, config=POLICY + f"x: {'[' * (depth - 1)}{']' * (depth - 1)}\n")).code == 1
+    )
 
 
 @pytest.mark.parametrize("size", [limits.LENGTH + 1])
@@ -175,7 +186,9 @@ def test_a_list_that_goes_on_below_is_scanned_once() -> None:
     assert len(found.items.spans) == 1
 
 
-@pytest.mark.parametrize("text", ["[" * DEEP, "[" * DEEP + "]" * DEEP, '{"a":' * DEEP, "[" * 201 + "]" * 201])
+@pytest.mark.parametrize(
+    "text", ["[" * DEEP, "[" * DEEP + "]" * DEEP, '{"a":' * DEEP, "[" * 201 + "]" * 201]
+)
 def test_json_that_is_too_deep(text: str) -> None:
     """It is one kind of trouble, and no RecursionError."""
     with pytest.raises((krm.InputError, ValueError)):
@@ -204,7 +217,9 @@ def test_status_of_json_that_is_too_deep(tmp_path: object) -> None:
     assert "Traceback" not in answer.err
 
 
-@pytest.mark.parametrize("header", ["|", ">", "|+", ">+", "|-", "|2", ">2+", "|+2", "!!str |", "&a |+", "| # text"])
+@pytest.mark.parametrize(
+    "header", ["|", ">", "|+", ">+", "|-", "|2", ">2+", "|+2", "!!str |", "&a |+", "| # text"]
+)
 @pytest.mark.parametrize("end", ["", " ", "\n ", "\n\n "])
 @pytest.mark.parametrize("config", ["spec", "bad", "none"])
 def test_what_follows_a_block_scalar_does_not_change_it(header: str, end: str, config: str) -> None:
@@ -256,11 +271,15 @@ BARE = [
 
 
 @pytest.mark.parametrize("key", BARE)
-@pytest.mark.parametrize("place", ["apiVersion:", "kind: R", "items:", "functionConfig:", "results", ""])
+@pytest.mark.parametrize(
+    "place", ["apiVersion:", "kind: R", "items:", "functionConfig:", "results", ""]
+)
 def test_P12_a_key_without_a_value(key: str, place: str) -> None:
     """Anywhere at the top level it is a field like others, that nobody reads."""
     text = wire(APPS)
-    data = text.replace(place, f"{key}\n{place}", 1) if place in text and place else f"{text}{key}\n"
+    data = (
+        text.replace(place, f"{key}\n{place}", 1) if place in text and place else f"{text}{key}\n"
+    )
     answer = call(data)
     assert answer.code == 0, answer.err
     assert as_item(APPS)[:60].encode() in answer.out

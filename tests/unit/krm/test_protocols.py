@@ -32,7 +32,9 @@ class Answer:
         return found
 
 
-def call(data: str | bytes, process: krm.Process = lambda _: None, *argv: str, log: bool = False) -> Answer:
+def call(
+    data: str | bytes, process: krm.Process = lambda _: None, *argv: str, log: bool = False
+) -> Answer:
     """Run a function in this process."""
     stdin = io.BytesIO(data.encode() if isinstance(data, str) else data)
     stdout, stderr = io.BytesIO(), io.StringIO()
@@ -61,7 +63,8 @@ def test_P02_v1beta1_comes_out_as_it_came() -> None:
 
 
 @pytest.mark.parametrize(
-    "items", ["", "items:\n", "items: null # none\n", "items: []\n", "items: [] # none", "items: ~\n"]
+    "items",
+    ["", "items:\n", "items: null # none\n", "items: []\n", "items: [] # none", "items: ~\n"],
 )
 def test_P03_items_are_a_list_in_the_output(items: str) -> None:
     """Missing, null or empty: a list comes out, and can be added to."""
@@ -96,7 +99,9 @@ def test_P04_json_in_and_json_out(items: str) -> None:
 @pytest.mark.parametrize("line_break", ["\n", "\r\n"])
 def test_P05_marks_and_line_breaks_stay(prefix: str, suffix: str, line_break: str) -> None:
     """Byte order mark, CRLF, leading --- and trailing ...: kept as they came, and used for what is added."""
-    data = (prefix + HEAD + ITEMS.replace("one", "é 😀") + suffix).replace("\n", line_break).encode()
+    data = (
+        (prefix + HEAD + ITEMS.replace("one", "é 😀") + suffix).replace("\n", line_break).encode()
+    )
     assert call(data).out == data
     out = call(data, add).out
     assert out.count(b"\r\n") == (out.count(b"\n") if line_break == "\r\n" else 0)
@@ -133,7 +138,11 @@ def test_P06_what_is_no_resource_list_is_refused(data: str | bytes, said: str) -
 
 def test_P09_unknown_fields_and_earlier_results_are_kept() -> None:
     """Ours come behind the earlier ones; every other byte of the document stays."""
-    data = HEAD + ITEMS + "# mine\nunknown: {a: 012}\nresults:\n- message: 'old' # first\n  extra: 1e3\nlast: x\n"
+    data = (
+        HEAD
+        + ITEMS
+        + "# mine\nunknown: {a: 012}\nresults:\n- message: 'old' # first\n  extra: 1e3\nlast: x\n"
+    )
     out = call(data, add).out.decode()
     new = '- apiVersion: v1\n  kind: New\n  metadata:\n    name: "on"\n'
     expected = data.replace("# mine\n", f"{new}# mine\n")
@@ -164,7 +173,8 @@ def test_P11_our_own_failure_is_one_line() -> None:
 
 
 @pytest.mark.parametrize(
-    "failure", [LookupError("x"), krm.InputError("x", 3, 4), krm.ConfigurationError("x"), RecursionError()]
+    "failure",
+    [LookupError("x"), krm.InputError("x", 3, 4), krm.ConfigurationError("x"), RecursionError()],
 )
 def test_P12_every_failure_gives_the_items_as_they_came(failure: Exception) -> None:
     """Whatever was done to them until then; the failure is among the results."""
@@ -214,9 +224,16 @@ def test_R01_results_have_the_types_of_the_specification() -> None:
 
 @pytest.mark.parametrize(
     ("severity", "argv", "code"),
-    [("error", (), 1), ("warning", (), 0), ("warning", ("--strict",), 1), ("info", ("--strict",), 0)],
+    [
+        ("error", (), 1),
+        ("warning", (), 0),
+        ("warning", ("--strict",), 1),
+        ("info", ("--strict",), 0),
+    ],
 )
-def test_R02_severity_decides_the_exit_code(severity: str, argv: tuple[str, ...], code: int) -> None:
+def test_R02_severity_decides_the_exit_code(
+    severity: str, argv: tuple[str, ...], code: int
+) -> None:
     """Errors fail, warnings under --strict."""
     found = Result(message="m", severity=Severity(severity))
     assert call(HEAD, lambda resources: resources.results.append(found), *argv).code == code

@@ -8,7 +8,22 @@ import pytest
 from krm_windows import krm
 
 HEAD = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n"
-AMBIGUOUS = ["1e3", "0o17", "12e03", "22:00", "on", "y", "=", "<<", "~", "012", ".5", "2024-01-01", "0x1F", "1_000"]
+AMBIGUOUS = [
+    "1e3",
+    "0o17",
+    "12e03",
+    "22:00",
+    "on",
+    "y",
+    "=",
+    "<<",
+    "~",
+    "012",
+    ".5",
+    "2024-01-01",
+    "0x1F",
+    "1_000",
+]
 
 
 def written(resources: krm.ResourceList) -> str:
@@ -65,7 +80,19 @@ def test_T08_order_is_that_of_the_list() -> None:
 def test_T09_large_manifests_are_scanned_not_parsed() -> None:
     """Fifty CRDs of 30 kB with prose in every style leave byte for byte."""
     draw = random.Random(1)  # noqa: S311 - only to vary the text
-    words = ["the", "user's", '"quoted', "[0]", "e.g.:", "{x}", "- item", "#", "'a'", "it's", "a: b"]
+    words = [
+        "the",
+        "user's",
+        '"quoted',
+        "[0]",
+        "e.g.:",
+        "{x}",
+        "- item",
+        "#",
+        "'a'",
+        "it's",
+        "a: b",
+    ]
     crds = []
     for number in range(50):
         prose = "".join(f"        {' '.join(draw.choices(words, k=9))}\n" for _ in range(600))
@@ -113,4 +140,6 @@ def test_an_object_of_a_file_can_become_an_item_and_back() -> None:
 def test_empty_documents_are_none() -> None:
     """Markers and comments alone make no object."""
     assert krm.documents(b"---\n# nothing\n---\n...\n") == []
-    assert [item.kind for item in krm.documents(b"# top\n---\nkind: A\n---\n---\nkind: B\n---\n")] == ["A", "B"]
+    assert [
+        item.kind for item in krm.documents(b"# top\n---\nkind: A\n---\n---\nkind: B\n---\n")
+    ] == ["A", "B"]

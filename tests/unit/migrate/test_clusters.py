@@ -53,8 +53,17 @@ def test_only_a_cluster_that_gets_the_cronjobs_has_windows() -> None:
     remote = "apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\nmetadata: {name: dev-team, namespace: "
     remote += "flux-system}\nspec: {interval: 1m, url: https://github.com/example/dev-team}\n"
     files = {
-        **{f"clusters/{name}/tenants.yaml": flux("tenants", f"./tenants/{name}") for name in ("production", "staging")},
-        **at("tenants/base", {"kustomization.yaml": kustomization("sync.yaml"), "sync.yaml": f"{remote}---\n{tenant}"}),
+        **{
+            f"clusters/{name}/tenants.yaml": flux("tenants", f"./tenants/{name}")
+            for name in ("production", "staging")
+        },
+        **at(
+            "tenants/base",
+            {
+                "kustomization.yaml": kustomization("sync.yaml"),
+                "sync.yaml": f"{remote}---\n{tenant}",
+            },
+        ),
         "tenants/staging/kustomization.yaml": kustomization("../base"),
         "tenants/production/kustomization.yaml": kustomization("../base", "../../windows"),
         **at("windows", {**WINDOW, "kustomization.yaml": kustomization(*WINDOW)}),
@@ -79,8 +88,14 @@ def test_what_several_clusters_share_is_no_cluster() -> None:
 def test_what_bootstrapping_wrote_says_where_a_cluster_lies() -> None:
     """However deep, and beside whatever else lies in the directory."""
     files = {
-        **at("clusters/eu/north", {**WINDOW, "flux-system/gotk-sync.yaml": flux("flux-system", "./clusters/eu/north")}),
-        **at("clusters/eu/south", {"flux-system/gotk-sync.yaml": flux("flux-system", "./clusters/eu/south")}),
+        **at(
+            "clusters/eu/north",
+            {**WINDOW, "flux-system/gotk-sync.yaml": flux("flux-system", "./clusters/eu/north")},
+        ),
+        **at(
+            "clusters/eu/south",
+            {"flux-system/gotk-sync.yaml": flux("flux-system", "./clusters/eu/south")},
+        ),
         "clusters/eu/south/settings.yaml": SETTINGS,
     }
     assert clusters(run(files)) == {"north"}
@@ -88,7 +103,11 @@ def test_what_bootstrapping_wrote_says_where_a_cluster_lies() -> None:
 
 def test_a_cluster_for_the_whole_repository_needs_no_name() -> None:
     """Flux bootstrapped with `path: ./`."""
-    files = {**WINDOW, "flux-system/gotk-sync.yaml": flux("flux-system", "./"), "catalog-info.yaml": CATALOG}
+    files = {
+        **WINDOW,
+        "flux-system/gotk-sync.yaml": flux("flux-system", "./"),
+        "catalog-info.yaml": CATALOG,
+    }
     assert clusters(run(files)) == {None}
 
 
@@ -105,7 +124,9 @@ def test_windows_of_which_no_cluster_is_known_make_no_policy() -> None:
     found = run(files)
     assert rules(found) == ["migrate-cluster-unknown", "migrate-cluster-unknown"]
     said = FORMATS["text"](found)
-    assert said.splitlines()[-1] == ("no policy was made: the CronJobs above are applied to no cluster that was found")
+    assert said.splitlines()[-1] == (
+        "no policy was made: the CronJobs above are applied to no cluster that was found"
+    )
     assert clusters(run(files, "elsewhere")) == {"elsewhere"}
 
 
@@ -157,7 +178,11 @@ def test_what_cannot_be_built_makes_no_policy_where_it_may_have_windows() -> Non
 
 def test_what_cannot_be_built_is_a_warning_where_it_has_no_windows() -> None:
     """An application that is broken says nothing about windows."""
-    files = {**WINDOW, "apps.yaml": flux("apps", "./apps"), "flux.yaml": flux("flux-system", "./clusters/north")}
+    files = {
+        **WINDOW,
+        "apps.yaml": flux("apps", "./apps"),
+        "flux.yaml": flux("flux-system", "./clusters/north"),
+    }
     broken = {"kustomization.yaml": kustomization("missing.yaml")}
     found = run({**at("clusters/north", files), **at("apps", broken)})
     assert rules(found) == ["migrate-not-followed"]
@@ -168,7 +193,10 @@ def test_without_kustomize_no_policy_is_made_of_what_needs_it() -> None:
     """Plain directories need none, patches do."""
     patched = kustomization(*WINDOW, rest="patches: [{path: times.yaml}]\n")
     times = job("open-shop", "0 9 * * 1", "flux resume helmrelease shop")
-    for rest, wanted in (({}, []), ({"kustomization.yaml": patched, "times.yaml": times}, ["migrate-untranslated"])):
+    for rest, wanted in (
+        ({}, []),
+        ({"kustomization.yaml": patched, "times.yaml": times}, ["migrate-untranslated"]),
+    ):
         with tempfile.TemporaryDirectory() as folder:
             for name, text in {**WINDOW, **rest}.items():
                 Path(folder, name).write_text(text)

@@ -24,14 +24,20 @@ def _said(action: Action) -> str:
     [
         ("flux suspend kustomization apps", "suspend Kustomization flux-system/apps"),
         ("flux resume ks apps infra -n shop", "resume Kustomization shop/apps,infra"),
-        ("flux suspend ks apps --namespace=shop --timeout 2m --wait", "suspend Kustomization shop/apps"),
+        (
+            "flux suspend ks apps --namespace=shop --timeout 2m --wait",
+            "suspend Kustomization shop/apps",
+        ),
         ("flux -n shop suspend ks apps", "suspend Kustomization shop/apps"),
         ("flux resume ks -nshop apps", "resume Kustomization shop/apps"),
         ("/usr/local/bin/flux suspend hr db", "suspend HelmRelease flux-system/db"),
         ("flux suspend source git fleet", "suspend GitRepository flux-system/fleet"),
         ("flux suspend source oci a b", "suspend OCIRepository flux-system/a,b"),
         ("flux suspend source chart a", "suspend HelmChart flux-system/a"),
-        ("flux resume image update all-images", "resume ImageUpdateAutomation flux-system/all-images"),
+        (
+            "flux resume image update all-images",
+            "resume ImageUpdateAutomation flux-system/all-images",
+        ),
         ("flux suspend kustomization --all", "suspend Kustomization flux-system/*"),
         (f"kubectl patch kustomization apps -n shop {MERGE}", "suspend Kustomization shop/apps"),
         (f"kubectl patch ks/apps {MERGE}", "suspend Kustomization jobs/apps"),
@@ -39,7 +45,10 @@ def _said(action: Action) -> str:
             f"kubectl -n shop patch kustomizations.kustomize.toolkit.fluxcd.io apps {MERGE}",
             "suspend Kustomization shop/apps",
         ),
-        (f"kubectl patch kustomizations.v1.kustomize.toolkit.fluxcd.io a b {MERGE}", "suspend Kustomization jobs/a,b"),
+        (
+            f"kubectl patch kustomizations.v1.kustomize.toolkit.fluxcd.io a b {MERGE}",
+            "suspend Kustomization jobs/a,b",
+        ),
         (
             """kubectl patch hr db --type json -p '[{"op":"replace","path":"/spec/suspend","value":false}]'""",
             "resume HelmRelease jobs/db",
@@ -48,13 +57,22 @@ def _said(action: Action) -> str:
             """kubectl patch gitrepo a --type merge -p "{\\"spec\\":{\\"suspend\\":false}}" """,
             "resume GitRepository jobs/a",
         ),
-        ('kubectl patch cronjob backup -p \'{"spec":{"suspend":true}}\'', "suspend CronJob jobs/backup"),
-        ("kubectl patch ks a --type=merge -p 'spec: {suspend: true}'", "suspend Kustomization jobs/a"),
+        (
+            'kubectl patch cronjob backup -p \'{"spec":{"suspend":true}}\'',
+            "suspend CronJob jobs/backup",
+        ),
+        (
+            "kubectl patch ks a --type=merge -p 'spec: {suspend: true}'",
+            "suspend Kustomization jobs/a",
+        ),
         (
             """kubectl patch ks a --type json -p '[{"op":"remove","path":"/spec/suspend"}]'""",
             "resume Kustomization jobs/a",
         ),
-        ("""kubectl patch ks a --type merge -p '{"spec":{"suspend":null}}'""", "resume Kustomization jobs/a"),
+        (
+            """kubectl patch ks a --type merge -p '{"spec":{"suspend":null}}'""",
+            "resume Kustomization jobs/a",
+        ),
     ],
 )
 def test_a_command_is_understood(script: str, wanted: str) -> None:
@@ -83,7 +101,10 @@ def test_a_command_is_understood(script: str, wanted: str) -> None:
 )
 def test_several_commands_are_split_as_a_shell_does(script: str) -> None:
     """Chains, lists, lines, comments and quotes."""
-    assert done(script) == ["suspend Kustomization flux-system/a", "suspend Kustomization flux-system/b"]
+    assert done(script) == [
+        "suspend Kustomization flux-system/a",
+        "suspend Kustomization flux-system/b",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -128,5 +149,7 @@ def test_a_command_that_may_do_something_else_is_refused(script: str) -> None:
 
 def test_what_else_a_script_does_is_told() -> None:
     """A message to a chat is no window, but somebody will miss it."""
-    read = actions.read(shell.split("flux suspend ks a; curl -s https://chat.example; flux reconcile ks a"), "jobs")
+    read = actions.read(
+        shell.split("flux suspend ks a; curl -s https://chat.example; flux reconcile ks a"), "jobs"
+    )
     assert read.left_out == ("curl -s https://chat.example", "flux reconcile ks a")

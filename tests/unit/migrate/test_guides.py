@@ -9,19 +9,28 @@ SUSPEND, RESUME = '{"spec":{"suspend":true}}', '{"spec":{"suspend":false}}'
 
 def cronjob(name: str, hour: int, container: dict[str, object]) -> str:
     """Write a CronJob with one container."""
-    pod = {"serviceAccountName": "keeper", "restartPolicy": "OnFailure", "containers": [{"name": "c", **container}]}
+    pod = {
+        "serviceAccountName": "keeper",
+        "restartPolicy": "OnFailure",
+        "containers": [{"name": "c", **container}],
+    }
     spec = {
         "schedule": f"0 {hour} * * 1-5",
         "timeZone": "Etc/UTC",
         "jobTemplate": {"spec": {"template": {"spec": pod}}},
     }
     metadata = {"name": name, "namespace": "flux-system"}
-    return yaml.safe_dump({"apiVersion": "batch/v1", "kind": "CronJob", "metadata": metadata, "spec": spec})
+    return yaml.safe_dump(
+        {"apiVersion": "batch/v1", "kind": "CronJob", "metadata": metadata, "spec": spec}
+    )
 
 
 def flux(verb: str) -> dict[str, object]:
     """The image of Flux with arguments alone."""
-    return {"image": "ghcr.io/fluxcd/flux-cli:v2.9.5", "args": [verb, "helmrelease", "shop", "--namespace=flux-system"]}
+    return {
+        "image": "ghcr.io/fluxcd/flux-cli:v2.9.5",
+        "args": [verb, "helmrelease", "shop", "--namespace=flux-system"],
+    }
 
 
 def kubectl(*words: str) -> dict[str, object]:
@@ -32,7 +41,12 @@ def kubectl(*words: str) -> dict[str, object]:
 def script(text: str, *flags: str, **environment: str) -> dict[str, object]:
     """A script in a shell."""
     env = [{"name": name, "value": value} for name, value in environment.items()]
-    return {"image": "alpine/k8s:1.36.2", "command": ["/bin/bash", *(flags or ["-c"])], "args": [text], "env": env}
+    return {
+        "image": "alpine/k8s:1.36.2",
+        "command": ["/bin/bash", *(flags or ["-c"])],
+        "args": [text],
+        "env": env,
+    }
 
 
 PATCH = "kubectl -n flux-system patch helmrelease shop --type merge -p"
@@ -40,7 +54,9 @@ LOOP = "set -euo pipefail\nfor hr in $NAMES; do\n  kubectl patch hr $hr -n flux-
 READ = {
     "arguments of the image": (flux("resume"), flux("suspend")),
     "kubectl as a list": (
-        kubectl("patch", "helmrelease", "shop", "-n", "flux-system", "--type=merge", f"--patch={RESUME}"),
+        kubectl(
+            "patch", "helmrelease", "shop", "-n", "flux-system", "--type=merge", f"--patch={RESUME}"
+        ),
         kubectl("patch", "helmrelease/shop", "-n", "flux-system", "--type=merge", "-p", SUSPEND),
     ),
     "a line of shell": (script(f"{PATCH} '{RESUME}'"), script(f"{PATCH} '{SUSPEND}'")),
@@ -50,14 +66,19 @@ READ = {
     ),
     "a removal": (
         script(f'{PATCH.replace("merge", "json")} \'[{{"op":"remove","path":"/spec/suspend"}}]\''),
-        script(f'{PATCH.replace("merge", "json")} \'[{{"op":"add","path":"/spec/suspend","value":true}}]\''),
+        script(
+            f'{PATCH.replace("merge", "json")} \'[{{"op":"add","path":"/spec/suspend","value":true}}]\''
+        ),
     ),
     "a loop over names of the environment": (
         script(LOOP.replace("{}", RESUME), NAMES="shop"),
         script(LOOP.replace("{}", SUSPEND), NAMES="shop"),
     ),
     "a variable of the container in its arguments": (
-        {**kubectl("patch", "hr", "$(NAME)", "--type=merge", "-p", RESUME), "env": [{"name": "NAME", "value": "shop"}]},
+        {
+            **kubectl("patch", "hr", "$(NAME)", "--type=merge", "-p", RESUME),
+            "env": [{"name": "NAME", "value": "shop"}],
+        },
         {
             **kubectl("patch", "hr", "$(NAME)", "--type=merge", "-p", SUSPEND),
             "env": [{"name": "NAME", "value": "shop"}],
@@ -104,14 +125,22 @@ def test_a_form_is_migrated(containers: tuple[dict[str, object], dict[str, objec
     [policy] = found.policies
     [windows] = policy.draft.sites.values()
     assert [str(target) for target in windows.targets] == ["HelmRelease flux-system/shop"]
-    assert [(pair.opening, pair.closes.schedule) for pair in windows.pairs] == [("0 8 * * 1-5", "0 17 * * 1-5")]
+    assert [(pair.opening, pair.closes.schedule) for pair in windows.pairs] == [
+        ("0 8 * * 1-5", "0 17 * * 1-5")
+    ]
 
 
 @pytest.mark.parametrize("line", UNREAD.values(), ids=UNREAD.keys())
 def test_a_form_that_is_not_read_is_named(line: str) -> None:
     """With its text and its line, and no policy is made of the rest."""
     closes = cronjob("close-shop", 17, script(line.replace("{}", SUSPEND)))
-    found = run({"open.yaml": cronjob("open-shop", 8, flux("resume")), "close.yaml": closes, "hr.yaml": RELEASE})
+    found = run(
+        {
+            "open.yaml": cronjob("open-shop", 8, flux("resume")),
+            "close.yaml": closes,
+            "hr.yaml": RELEASE,
+        }
+    )
     [unread] = [result for result in found.results if result.tags["rule"] == "migrate-unread"]
     assert unread.file
     assert unread.file.path == "close.yaml"
@@ -119,7 +148,11 @@ def test_a_form_that_is_not_read_is_named(line: str) -> None:
     assert (found.policies, found.files) == ((), {})
 
 
-CONFIG = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "scripts", "namespace": "flux-system"}}
+CONFIG = {
+    "apiVersion": "v1",
+    "kind": "ConfigMap",
+    "metadata": {"name": "scripts", "namespace": "flux-system"},
+}
 MOUNTED = {"image": "ghcr.io/fluxcd/flux-cli:v2.9.5", "command": ["/bin/sh", "/scripts/close.sh"]}
 VALUES = {"cronjobs": [{"schedule": "0 17 * * *", "args": ["flux", "suspend", "hr", "shop"]}]}
 
@@ -128,17 +161,27 @@ VALUES = {"cronjobs": [{"schedule": "0 17 * * *", "args": ["flux", "suspend", "h
     "rest",
     [
         yaml.safe_dump({**CONFIG, "data": {"close.sh": "#!/bin/sh\nflux suspend hr shop\n"}}),
-        yaml.safe_dump({**CONFIG, "kind": "Secret", "stringData": {"close.sh": f"{PATCH} '{SUSPEND}'"}}),
+        yaml.safe_dump(
+            {**CONFIG, "kind": "Secret", "stringData": {"close.sh": f"{PATCH} '{SUSPEND}'"}}
+        ),
         RELEASE + yaml.safe_dump({"values": VALUES}).replace("\n", "\n  ").join(["  ", "\n"]),
         yaml.safe_dump(
-            {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "once"}, "args": ["flux", "resume"]}
+            {
+                "apiVersion": "batch/v1",
+                "kind": "Job",
+                "metadata": {"name": "once"},
+                "args": ["flux", "resume"],
+            }
         ),
     ],
     ids=["a ConfigMap", "a Secret", "the values of a chart", "a Job"],
 )
 def test_a_script_that_is_in_no_cronjob_is_named(rest: str) -> None:
     """What runs it, and when, is not read."""
-    files = {"open.yaml": cronjob("open-shop", 8, flux("resume")), "close.yaml": cronjob("close-shop", 17, MOUNTED)}
+    files = {
+        "open.yaml": cronjob("open-shop", 8, flux("resume")),
+        "close.yaml": cronjob("close-shop", 17, MOUNTED),
+    }
     found = run({**files, "rest.yaml": rest})
     assert "migrate-unread" in rules(found)
     assert found.policies == ()

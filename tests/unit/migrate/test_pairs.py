@@ -24,15 +24,28 @@ def windows(*edges: tuple[str, str]) -> set[tuple[str, str]]:
 @pytest.mark.parametrize(
     ("edges", "wanted"),
     [
-        ([("open", "*/10 * * * *"), ("close", "5-59/10 * * * *")], {("*/10 * * * *", "5-59/10 * * * *")}),
+        (
+            [("open", "*/10 * * * *"), ("close", "5-59/10 * * * *")],
+            {("*/10 * * * *", "5-59/10 * * * *")},
+        ),
         ([("open", "0 8 * * MON"), ("close", "0 17 * * THU")], {("0 8 * * MON", "0 17 * * THU")}),
         ([("open", "0 8 1 * *"), ("close", "0 8 2 * *")], {("0 8 1 * *", "0 8 2 * *")}),
         (
-            [("open-a", "0 1 * * *"), ("close-a", "0 2 * * *"), ("open-b", "0 5 * * *"), ("close-b", "0 6 * * *")],
+            [
+                ("open-a", "0 1 * * *"),
+                ("close-a", "0 2 * * *"),
+                ("open-b", "0 5 * * *"),
+                ("close-b", "0 6 * * *"),
+            ],
             {("0 1 * * *", "0 2 * * *"), ("0 5 * * *", "0 6 * * *")},
         ),
         (
-            [("open-a", "0 1 * * *"), ("close-a", "0 6 * * *"), ("open-b", "0 2 * * *"), ("close-b", "0 5 * * *")],
+            [
+                ("open-a", "0 1 * * *"),
+                ("close-a", "0 6 * * *"),
+                ("open-b", "0 2 * * *"),
+                ("close-b", "0 5 * * *"),
+            ],
             {("0 1 * * *", "0 5 * * *"), ("0 2 * * *", "0 5 * * *")},
         ),
         (
@@ -64,8 +77,14 @@ def test_a_closing_that_changes_nothing_is_left_out() -> None:
         ([("open", "@every 10m"), ("close", "0 17 * * *")], "migrate-untranslated"),
         ([("open", "${OPEN}"), ("close", "0 17 * * *")], "migrate-untranslated"),
         ([("open", "TZ=Europe/Oslo 0 8 * * *"), ("close", "0 17 * * *")], "migrate-untranslated"),
-        ([("open", "0 8 * * *"), ("close", "0 8 1 * *"), ("close-b", "0 17 * * *")], "migrate-race"),
-        ([("open", "0 8 * * *"), ("close", "0 17 1-15 * *"), ("close-b", "0 18 16-31 * *")], "migrate-untranslated"),
+        (
+            [("open", "0 8 * * *"), ("close", "0 8 1 * *"), ("close-b", "0 17 * * *")],
+            "migrate-race",
+        ),
+        (
+            [("open", "0 8 * * *"), ("close", "0 17 1-15 * *"), ("close-b", "0 18 16-31 * *")],
+            "migrate-untranslated",
+        ),
         ([("open", "0 8 * * *")], "migrate-never-closes"),
         ([("close", "0 8 * * *")], "migrate-never-opens"),
     ],
@@ -82,7 +101,11 @@ def test_targets_with_the_same_times_share_a_policy() -> None:
     """Two pairs of CronJobs, one for each target, are one policy; with other times they are two."""
     files = {}
     for name, hour in (("a", 8), ("b", 8), ("c", 9)):
-        files[f"open-{name}.yaml"] = job(f"open-{name}", f"0 {hour} * * *", f"flux resume ks {name}")
+        files[f"open-{name}.yaml"] = job(
+            f"open-{name}", f"0 {hour} * * *", f"flux resume ks {name}"
+        )
         files[f"close-{name}.yaml"] = job(f"close-{name}", "0 17 * * *", f"flux suspend ks {name}")
     policies = run(files).policies
-    assert [[target.name for target in policy.draft.sites[None].targets] for policy in policies] == [["a", "b"], ["c"]]
+    assert [
+        [target.name for target in policy.draft.sites[None].targets] for policy in policies
+    ] == [["a", "b"], ["c"]]

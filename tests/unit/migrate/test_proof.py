@@ -32,12 +32,20 @@ def test_what_is_not_listed_would_be_applied_without_the_kustomization() -> None
     found = run(files)
     assert "infra/kustomization.yaml" in found.obsolete
     flux = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: infra, namespace: "
-    flux += "flux-system}\nspec: {path: ./infra, sourceRef: {kind: GitRepository, name: flux-system}}\n"
-    loose = {**files, "clusters/north/kustomization.yaml": kustomization("infra.yaml", "../../apps")}
+    flux += (
+        "flux-system}\nspec: {path: ./infra, sourceRef: {kind: GitRepository, name: flux-system}}\n"
+    )
+    loose = {
+        **files,
+        "clusters/north/kustomization.yaml": kustomization("infra.yaml", "../../apps"),
+    }
     loose |= {"clusters/north/infra.yaml": flux, "infra/other.yaml": OTHER}
     found = run(loose)
     assert rules(found)[0] == "migrate-untranslated"
-    assert "ConfigMap default/other would be applied, which it is not now in clusters/north" in found.results[0].message
+    assert (
+        "ConfigMap default/other would be applied, which it is not now in clusters/north"
+        in found.results[0].message
+    )
     assert (list(found.files), found.obsolete) == (["shop.yaml"], ())
 
 
@@ -46,7 +54,9 @@ def test_a_patch_that_another_cronjob_needs_is_missed() -> None:
     patch = "patches:\n- target: {kind: CronJob, name: '.*'}\n  patch: |\n"
     patch += "    - {op: replace, path: /spec/timeZone, value: Europe/Berlin}\n"
     every = {**WINDOW, "backup.yaml": BACKUP}
-    found = run(at("clusters/north", {**every, "kustomization.yaml": kustomization(*every, rest=patch)}))
+    found = run(
+        at("clusters/north", {**every, "kustomization.yaml": kustomization(*every, rest=patch)})
+    )
     assert rules(found) == ["migrate-untranslated"]
     assert "CronJob flux-system/backup would be changed" in found.results[0].message
     assert list(found.files) == ["shop.yaml"]
@@ -54,7 +64,9 @@ def test_a_patch_that_another_cronjob_needs_is_missed() -> None:
 
 def test_a_cronjob_of_the_same_name_elsewhere_stays() -> None:
     """Only what makes windows goes."""
-    backup = job("open-shop", "0 3 * * *", "backup now").replace("namespace: flux-system", "namespace: default")
+    backup = job("open-shop", "0 3 * * *", "backup now").replace(
+        "namespace: flux-system", "namespace: default"
+    )
     found = run(at("clusters/north", {**WINDOW, "other.yaml": backup}))
     assert found.obsolete == ("clusters/north/close.yaml", "clusters/north/open.yaml")
     assert rules(found) == []
@@ -63,16 +75,29 @@ def test_a_cronjob_of_the_same_name_elsewhere_stays() -> None:
 def test_what_applies_an_empty_directory_has_to_go() -> None:
     """Otherwise Flux would not find its path any more."""
     flux = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: infra, namespace: "
-    flux += "flux-system}\nspec: {path: ./infra, sourceRef: {kind: GitRepository, name: flux-system}}\n"
-    found = run({"clusters/north/infra.yaml": flux, "clusters/north/shop.yaml": RELEASE, **at("infra", JOBS)})
+    flux += (
+        "flux-system}\nspec: {path: ./infra, sourceRef: {kind: GitRepository, name: flux-system}}\n"
+    )
+    found = run(
+        {
+            "clusters/north/infra.yaml": flux,
+            "clusters/north/shop.yaml": RELEASE,
+            **at("infra", JOBS),
+        }
+    )
     assert rules(found) == ["migrate-by-hand"]
-    assert found.results[0].message.startswith("Kustomization flux-system/infra has nothing left to apply")
+    assert found.results[0].message.startswith(
+        "Kustomization flux-system/infra has nothing left to apply"
+    )
 
 
 def test_a_suspended_flux_kustomization_keeps_its_other_patches() -> None:
     """The patches of the windows go out of its spec, and nothing else does."""
     patches = [
-        {"target": {"kind": "CronJob", "name": name}, "patch": f"- {{op: add, path: /metadata/labels, value: {label}}}"}
+        {
+            "target": {"kind": "CronJob", "name": name},
+            "patch": f"- {{op: add, path: /metadata/labels, value: {label}}}",
+        }
         for name, label in (("open-shop", "{a: b}"), ("backup", "{c: d}"))
     ]
     own = KubeObject.from_value(

@@ -50,7 +50,9 @@ def test_kustomizations_are_written_only_if_all_was_understood() -> None:
     for cluster, line in {"a": "helmrelease shop", "b": "helmrelease $APPS"}.items():
         made = pair("0 8 * * 1", "0 17 * * 4", line)
         files |= {f"clusters/{cluster}/{name}": text for name, text in made.items()}
-        files[f"clusters/{cluster}/other.yaml"] = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n"
+        files[f"clusters/{cluster}/other.yaml"] = (
+            "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n"
+        )
     found = run(files)
     assert set(found.files) == {"shop.yaml"}
     assert set(rules(found)) == {"migrate-unread"}
@@ -72,7 +74,9 @@ def test_clusters_of_one_name_in_two_places_stay_two() -> None:
 def test_an_account_that_others_use_stays() -> None:
     """Only what nothing but the CronJobs uses is called unused."""
     account = "apiVersion: v1\nkind: ServiceAccount\nmetadata:\n  name: keeper\n  namespace: flux-system\n"
-    user = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: other\nspec:\n  serviceAccountName: keeper\n"
+    user = (
+        "apiVersion: v1\nkind: Pod\nmetadata:\n  name: other\nspec:\n  serviceAccountName: keeper\n"
+    )
     files = {**pair("0 8 * * 1", "0 17 * * 4"), "account.yaml": account}
     assert "account.yaml" in run(files).obsolete
     assert "account.yaml" not in run({**files, "pod.yaml": user}).obsolete
@@ -89,10 +93,15 @@ def test_a_script_that_stands_elsewhere_is_named() -> None:
 
 def test_files_that_are_no_yaml_are_named_if_they_may_hold_windows() -> None:
     """A template of a chart may be one; most are of no concern."""
-    template = "{{- if .Values.windows }}\nkind: CronJob\nargs: [flux, suspend, {{ .x }}]\n{{- end }}\n"
+    template = (
+        "{{- if .Values.windows }}\nkind: CronJob\nargs: [flux, suspend, {{ .x }}]\n{{- end }}\n"
+    )
     files = {f"clusters/a/{name}": text for name, text in pair("0 8 * * 1", "0 17 * * 4").items()}
     assert rules(run({**files, "charts/t.yaml": template})) == ["migrate-unread"]
-    assert rules(run({**files, "charts/t.yaml": "{{- if .x }}\nkind: CronJob\nsuspend: {{ .x }}\n"})) == []
+    assert (
+        rules(run({**files, "charts/t.yaml": "{{- if .x }}\nkind: CronJob\nsuspend: {{ .x }}\n"}))
+        == []
+    )
 
 
 PATCH = """\
@@ -124,7 +133,12 @@ def test_a_pattern_that_kustomize_refuses_is_a_finding(name: str) -> None:
 
 def test_a_pattern_that_python_does_not_know_is_understood() -> None:
     """It is kustomize that reads it: the two zones become one."""
-    found = run({**pair("0 8 * * 1", "0 17 * * 4"), "kustomization.yaml": PATCH.format(name=r"'(?-i)[[:alpha:]-]+\z'")})
+    found = run(
+        {
+            **pair("0 8 * * 1", "0 17 * * 4"),
+            "kustomization.yaml": PATCH.format(name=r"'(?-i)[[:alpha:]-]+\z'"),
+        }
+    )
     assert "Europe/Berlin" in found.policies[0].text
 
 
@@ -142,5 +156,9 @@ def layers(count: int, times: int) -> dict[str, str]:
 def test_kustomizations_that_multiply_are_refused(count: int, times: int) -> None:
     """Doubled at every level, or nested without end: the build fails, and no policy is made."""
     found = run(layers(count, times))
-    assert set(rules(found)) <= {"migrate-untranslated", "migrate-not-followed", "migrate-cluster-unknown"}
+    assert set(rules(found)) <= {
+        "migrate-untranslated",
+        "migrate-not-followed",
+        "migrate-cluster-unknown",
+    }
     assert found.policies == ()

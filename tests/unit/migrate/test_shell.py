@@ -35,7 +35,9 @@ SCRIPTS = (
 def said(script: str) -> list[str]:
     """Return what a shell says of a script."""
     program = shutil.which("sh") or pytest.fail("there is no sh")
-    done = subprocess.run([program, "-c", SAID + script], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [program, "-c", SAID + script], capture_output=True, text=True, check=False
+    )
     return done.stdout.splitlines()
 
 
@@ -52,7 +54,21 @@ def test_a_script_comes_to_what_a_shell_runs(script: str) -> None:
     assert not any(command.expands for command in shell.split(script))
 
 
-PARTS = ("for x in ", "for y in ", "a ", "b ", "; ", "\n", "do ", "done", "$x ", '"$y" ', "flux ", "x=1", "x='a b' ")
+PARTS = (
+    "for x in ",
+    "for y in ",
+    "a ",
+    "b ",
+    "; ",
+    "\n",
+    "do ",
+    "done",
+    "$x ",
+    '"$y" ',
+    "flux ",
+    "x=1",
+    "x='a b' ",
+)
 
 
 @settings(max_examples=40, deadline=None)
@@ -64,7 +80,9 @@ def test_no_script_comes_to_something_else(before: list[str], inside: list[str])
         commands = shell.split(script)
     except ShellError:
         return
-    if not any(command.expands for command in commands) and {each.words[0] for each in commands} == {"flux"}:
+    if not any(command.expands for command in commands) and {
+        each.words[0] for each in commands
+    } == {"flux"}:
         assert read(script) == said(script)
 
 
@@ -116,7 +134,9 @@ def test_a_word_that_only_the_shell_knows_says_so() -> None:
 
 def test_what_set_e_makes_a_chain() -> None:
     """A command runs only if those before it did not fail."""
-    assert [each.after for each in shell.split("flux a\nset -eu\nflux b; flux c\nset +e; flux d")][1:] == [
+    assert [each.after for each in shell.split("flux a\nset -eu\nflux b; flux c\nset +e; flux d")][
+        1:
+    ] == [
         "&&",
         "&&",
         ";",
@@ -159,6 +179,8 @@ def test_a_loop_is_written_out_within_bounds() -> None:
         shell.split(f"for x in {'a ' * 10_000}; do {'echo $x;' * 4_000} done")
     words = "a " * 100
     with pytest.raises(ShellError, match="loops"):
-        shell.split(f"for x in {words}; do for y in {words}; do for z in {words}; do :; done; done; done")
+        shell.split(
+            f"for x in {words}; do for y in {words}; do for z in {words}; do :; done; done; done"
+        )
     with pytest.raises(ShellError, match="characters"):
         shell.split("a " * 100_000)

@@ -18,7 +18,26 @@ from krm_windows.patterns.go_regexp import Budget
 from krm_windows.patterns.go_syntax import PatternError
 
 NAMES = (
-    *("a", "b", "ab", "aab", "a-b", "a.b", "a1", "A", "AB", "K", "k", "\u212a", "s", "\u017f", "a_b", "é", "É", "a\nb"),
+    *(
+        "a",
+        "b",
+        "ab",
+        "aab",
+        "a-b",
+        "a.b",
+        "a1",
+        "A",
+        "AB",
+        "K",
+        "k",
+        "\u212a",
+        "s",
+        "\u017f",
+        "a_b",
+        "é",
+        "É",
+        "a\nb",
+    ),
     *("\n", "10", "aaaa", "a b", "b-a-c", "x*y", "x{2}", "ß", "-", "]", "^", "\t", "dash-7"),
 )
 RIGHT = r"""
@@ -36,15 +55,25 @@ WRONG = r"""
 """.split()  # noqa: SIM905 - a table of patterns reads better
 
 
-def build(folder: Path, kustomize: Path, targets: list[dict[str, str]]) -> subprocess.CompletedProcess[str]:
+def build(
+    folder: Path, kustomize: Path, targets: list[dict[str, str]]
+) -> subprocess.CompletedProcess[str]:
     """Have kustomize note, on every ConfigMap, which patches meant it."""
-    objects = [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {}} for name in NAMES]
+    objects = [
+        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {}}
+        for name in NAMES
+    ]
     patches = [
-        {"target": target, "patch": json.dumps([{"op": "add", "path": f"/data/p{number}", "value": "x"}])}
+        {
+            "target": target,
+            "patch": json.dumps([{"op": "add", "path": f"/data/p{number}", "value": "x"}]),
+        }
         for number, target in enumerate(targets)
     ]
     (folder / "objects.yaml").write_text("---\n".join(f"{json.dumps(each)}\n" for each in objects))
-    (folder / "kustomization.yaml").write_text(json.dumps({"resources": ["objects.yaml"], "patches": patches}))
+    (folder / "kustomization.yaml").write_text(
+        json.dumps({"resources": ["objects.yaml"], "patches": patches})
+    )
     return subprocess.run([kustomize, "build", folder], capture_output=True, text=True, check=False)
 
 
@@ -61,7 +90,9 @@ def test_what_matches_is_what_kustomize_finds(tmp_path: Path, tool: Callable[[st
 
 
 @pytest.mark.parametrize("pattern", WRONG)
-def test_what_kustomize_refuses_is_refused(pattern: str, tmp_path: Path, tool: Callable[[str], Path]) -> None:
+def test_what_kustomize_refuses_is_refused(
+    pattern: str, tmp_path: Path, tool: Callable[[str], Path]
+) -> None:
     """With words, and nothing else."""
     assert build(tmp_path, tool("kustomize"), [{"name": pattern}]).returncode != 0
     with pytest.raises(PatternError):
@@ -75,7 +106,12 @@ def test_no_text_is_a_surprise(pattern: str, name: str) -> None:
         ours = Selectors().matches(pattern, name)
     except PatternError:
         return
-    shared = not set(pattern) & set("{(\\[^") and "++" not in pattern and "?+" not in pattern and "*+" not in pattern
+    shared = (
+        not set(pattern) & set("{(\\[^")
+        and "++" not in pattern
+        and "?+" not in pattern
+        and "*+" not in pattern
+    )
     if shared and pattern and "$" not in pattern:
         assert ours == (re.search(f"^(?:{pattern})\\Z", name) is not None)
 

@@ -21,8 +21,14 @@ ANCHORED = frozenset({"match", "fullmatch"})
 # Patterns that are linear for a reason that their structure does not show.
 ARGUED = {
     ("krm.lines", "_TRIVIA"): "nothing follows the loop, so it never goes back",
-    ("krm.lines", "_PROPERTIES"): "nothing follows the outer loop, and what the inner one tries again is one word",
-    ("krm.outline", "_OPEN"): "each look ahead stops at the next quote, which is where the search goes on",
+    (
+        "krm.lines",
+        "_PROPERTIES",
+    ): "nothing follows the outer loop, and what the inner one tries again is one word",
+    (
+        "krm.outline",
+        "_OPEN",
+    ): "each look ahead stops at the next quote, which is where the search goes on",
 }
 # Functions that compile: a number or an escaped name put into a pattern, the types of a policy when imported, and one
 # constant that is large and seldom needed.
@@ -67,7 +73,9 @@ def calls(module: ModuleType) -> Iterator[tuple[ast.Call, str, bool]]:
 def constant(module: ModuleType, node: ast.expr) -> str | bytes | None:
     """Return a text that a module has at its top, None for one that depends on anything else."""
     names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
-    if not names <= vars(module).keys() or any(isinstance(each, ast.Call) for each in ast.walk(node)):
+    if not names <= vars(module).keys() or any(
+        isinstance(each, ast.Call) for each in ast.walk(node)
+    ):
         return None
     value = eval(compile(ast.Expression(node), "", "eval"), vars(module))  # noqa: S307 - the package's own source
     return value if isinstance(value, str | bytes) else None
@@ -124,7 +132,11 @@ def methods() -> dict[str, set[str]]:
                 # `_TABLE[key].match(…)` is a use of what is in the table.
                 value = node.value.value if isinstance(node.value, ast.Subscript) else node.value
                 name = (
-                    value.id if isinstance(value, ast.Name) else value.attr if isinstance(value, ast.Attribute) else ""
+                    value.id
+                    if isinstance(value, ast.Name)
+                    else value.attr
+                    if isinstance(value, ast.Attribute)
+                    else ""
                 )
                 found.setdefault(f"{short(module)}.{name}", set()).add(node.attr)
                 found.setdefault(name, set()).add(node.attr)
@@ -133,9 +145,15 @@ def methods() -> dict[str, set[str]]:
 
 def searches(module: str, name: str) -> bool:
     """Whether a pattern is ever searched for. One without uses of its own is in a table, whose uses are `pattern`'s."""
-    local = methods().get(f"{module}.{name}") or methods().get(name) if name.isupper() or name.startswith("_") else None
+    local = (
+        methods().get(f"{module}.{name}") or methods().get(name)
+        if name.isupper() or name.startswith("_")
+        else None
+    )
     # Those of types are read by `policy.fields`.
-    of_types = methods()["policy.fields.pattern"] if name[0].isupper() and not name.isupper() else None
+    of_types = (
+        methods()["policy.fields.pattern"] if name[0].isupper() and not name.isupper() else None
+    )
     used = local or methods().get(f"{module}.pattern") or of_types or CALLS
     return not used <= ANCHORED
 
@@ -144,11 +162,17 @@ def test_patterns_are_found() -> None:
     """The tests below speak of all of them: those in tables and in types too."""
     names = {f"{module}.{name}" for module, name, _ in compiled()}
     assert len(compiled()) > 80
-    assert {"policy.fields.Label", "policy.schedules._ODD", "migrate.faults._DEAD", "policy.moments._SHAPES"} <= names
+    assert {
+        "policy.fields.Label",
+        "policy.schedules._ODD",
+        "migrate.faults._DEAD",
+        "policy.moments._SHAPES",
+    } <= names
 
 
 @pytest.mark.parametrize(
-    ("module", "name", "pattern"), [pytest.param(*each, id=f"{each[0]}.{each[1]}") for each in compiled()]
+    ("module", "name", "pattern"),
+    [pytest.param(*each, id=f"{each[0]}.{each[1]}") for each in compiled()],
 )
 def test_a_pattern_is_linear(module: str, name: str, pattern: re.Pattern[str]) -> None:
     """As its structure shows, in the way in which it is used; or for a reason that is given."""
@@ -167,7 +191,9 @@ def test_patterns_are_constant() -> None:
                 continue
             pattern = constant(module, node.args[0])
             if pattern is None:
-                wrong.append(f"{module.__name__}:{node.lineno}: takes a pattern that is no constant")
+                wrong.append(
+                    f"{module.__name__}:{node.lineno}: takes a pattern that is no constant"
+                )
             elif fault(re.compile(pattern), searches=name not in ANCHORED):
                 wrong.append(f"{module.__name__}:{node.lineno}: {pattern!r} is not linear")
     assert wrong == []
@@ -178,12 +204,18 @@ def test_no_other_matcher_is_used() -> None:
     wrong = []
     for module in modules():
         for node in ast.walk(tree(module)):
-            imported = {alias.name for alias in node.names} if isinstance(node, ast.Import) else set()
+            imported = (
+                {alias.name for alias in node.names} if isinstance(node, ast.Import) else set()
+            )
             if isinstance(node, ast.ImportFrom):
                 imported = {node.module}
             if imported & {"fnmatch", "glob"}:
                 wrong.append(f"{module.__name__}:{node.lineno}")
-            walked = isinstance(node, ast.Attribute) and node.attr in ("rglob", "glob", "full_match")
+            walked = isinstance(node, ast.Attribute) and node.attr in (
+                "rglob",
+                "glob",
+                "full_match",
+            )
             if walked and short(module) not in WALKS:
                 wrong.append(f"{module.__name__}:{node.lineno}")
     assert wrong == []
@@ -232,4 +264,6 @@ def test_what_is_quick_to_find_is_called_so(pattern: str) -> None:
 
 if __name__ == "__main__":
     for found in compiled():
-        sys.stdout.write(f"{found[0]}.{found[1]}: {found[2].pattern!r}, searched: {searches(found[0], found[1])}\n")
+        sys.stdout.write(
+            f"{found[0]}.{found[1]}: {found[2].pattern!r}, searched: {searches(found[0], found[1])}\n"
+        )

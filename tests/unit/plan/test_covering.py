@@ -24,8 +24,18 @@ FIFTH_TUESDAY = Recurrence(frozenset({0}), frozenset({22}), weekdays=frozenset({
         ("a day later is the next weekday", MONDAY, Moments(DAY, 1), "0 0 * * 2"),
         ("an early close crosses midnight backwards", MONDAY, Moments(-5, 1), "55 23 * * 0"),
         ("weekly is rarer than seven days a month", PATCH_TUESDAY, Moments(1320, 1), "0 22 * * 2"),
-        ("three days a month are rarer than weekly", FIFTH_TUESDAY, Moments(1320, 1), "0 22 29-31 * *"),
-        ("a fifth weekday may end next month", FIFTH_TUESDAY, Moments(DAY + 120, 1), "0 2 1,30,31 * *"),
+        (
+            "three days a month are rarer than weekly",
+            FIFTH_TUESDAY,
+            Moments(1320, 1),
+            "0 22 29-31 * *",
+        ),
+        (
+            "a fifth weekday may end next month",
+            FIFTH_TUESDAY,
+            Moments(DAY + 120, 1),
+            "0 2 1,30,31 * *",
+        ),
         (
             "either of a day and every weekday is every day",
             Recurrence(frozenset({0}), frozenset({8}), days=frozenset({3}), either=True),
@@ -71,17 +81,29 @@ def some(low: int, high: int) -> st.SearchStrategy[frozenset[int]]:
 @st.composite
 def recurrences(draw: st.DrawFn) -> Recurrence:
     """Draw a recurrence as the moments grammar makes them."""
-    times = {"minutes": draw(st.frozensets(st.integers(0, 59), min_size=1, max_size=3)), "hours": draw(some(0, 23))}
+    times = {
+        "minutes": draw(st.frozensets(st.integers(0, 59), min_size=1, max_size=3)),
+        "hours": draw(some(0, 23)),
+    }
     if draw(st.booleans()):
         weekday = frozenset({draw(st.integers(0, 6))})
         return Recurrence(
-            **times, weekdays=weekday, nth=draw(st.sampled_from((1, 2, 3, 4, 5, -1))), shift=draw(st.integers(0, 27))
+            **times,
+            weekdays=weekday,
+            nth=draw(st.sampled_from((1, 2, 3, 4, 5, -1))),
+            shift=draw(st.integers(0, 27)),
         )
     days, weekdays = draw(some(1, 31)), draw(some(0, 6))
-    return Recurrence(**times, days=days, months=draw(some(1, 12)), weekdays=weekdays, either=draw(st.booleans()))
+    return Recurrence(
+        **times, days=days, months=draw(some(1, 12)), weekdays=weekdays, either=draw(st.booleans())
+    )
 
 
-@given(recurrences(), st.integers(-1440, 4 * 1440), st.datetimes(datetime(2020, 1, 1), datetime(2040, 1, 1)))
+@given(
+    recurrences(),
+    st.integers(-1440, 4 * 1440),
+    st.datetimes(datetime(2020, 1, 1), datetime(2040, 1, 1)),
+)
 def test_covers(recurrence: Recurrence, shift: int, start: datetime) -> None:
     """Whatever recurs and however far it is moved, the schedule fires at it."""
     moments = covering.moments(recurrence)

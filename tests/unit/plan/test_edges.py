@@ -38,7 +38,9 @@ def windows(draw: st.DrawFn) -> tuple[Rule, ...]:
     drawn = []
     for number in range(draw(st.integers(1, 4))):
         begins = at(draw(TIMES), frozenset(draw(DAYS)))
-        lengths = st.sampled_from([30, 300, 1440, 3000]).map(lambda minutes: timedelta(minutes=minutes))
+        lengths = st.sampled_from([30, 300, 1440, 3000]).map(
+            lambda minutes: timedelta(minutes=minutes)
+        )
         clocks = TIMES.map(lambda clock: datetime(1, 1, 1, clock // 60, clock % 60).time())
         closing = st.builds(at, TIMES, DAYS.map(frozenset))
         ends = draw(st.one_of(lengths, clocks, closing))
@@ -57,7 +59,9 @@ def fired(wake_ups: tuple[WakeUp, ...]) -> list[tuple[datetime, bool]]:
     runs = (
         (run, bool(each.suspends))
         for each in wake_ups
-        for run in takewhile(lambda run: run < LAST, controller.runs(each.schedule, each.time_zone, FIRST))
+        for run in takewhile(
+            lambda run: run < LAST, controller.runs(each.schedule, each.time_zone, FIRST)
+        )
     )
     return sorted(runs)
 
@@ -94,12 +98,17 @@ def ids(found: Edges) -> list[str]:
 
 def compiled(windows: str) -> tuple[list[tuple[str, str, str | None]], list[str]]:
     """Compile a policy with some windows; return name, schedule and given name of each edge, and what is said."""
-    policy = POLICY[: POLICY.index("  windows:")] + f"  actuator: {{type: Kubectl}}\n  windows: {windows}\n"
+    policy = (
+        POLICY[: POLICY.index("  windows:")]
+        + f"  actuator: {{type: Kubectl}}\n  windows: {windows}\n"
+    )
     loaded = load(KubeObject.parse(policy.encode()).node).policy
     assert loaded
     plan, results = compile_policy(loaded, None, Inventory((), visible=False))
     said = [
-        f"{each.field.path}: {each.message}" for each in results if each.field and each.tags["rule"] != TARGET_UNSEEN.id
+        f"{each.field.path}: {each.message}"
+        for each in results
+        if each.field and each.tags["rule"] != TARGET_UNSEEN.id
     ]
     return [(each.slug, each.schedule, each.given) for each in plan.wake_ups], said
 
@@ -107,15 +116,24 @@ def compiled(windows: str) -> tuple[list[tuple[str, str, str | None]], list[str]
 @pytest.mark.parametrize(
     ("windows", "wanted"),
     [
-        ("{w: {opens: Mon 08:00, closes: Thu 17:00}}", {"open-w": "0 8 * * 1", "close-w": "0 17 * * 4"}),
+        (
+            "{w: {opens: Mon 08:00, closes: Thu 17:00}}",
+            {"open-w": "0 8 * * 1", "close-w": "0 17 * * 4"},
+        ),
         (
             "{w: {opens: 0 8 * * MON-FRI, closes: 0 17 * * MON-FRI}}",
             {"open-w": "0 8 * * MON-FRI", "close-w": "0 17 * * MON-FRI"},
         ),
         # A close that finds nothing open is no edge.
-        ("{w: {opens: Mon 08:00, closes: daily 17:00}}", {"open-w": "0 8 * * 1", "close-w": "0 17 * * 1"}),
+        (
+            "{w: {opens: Mon 08:00, closes: daily 17:00}}",
+            {"open-w": "0 8 * * 1", "close-w": "0 17 * * 1"},
+        ),
         # An opening inside what is open is none either.
-        ("{w: {opens: Mon-Wed 08:00, closes: Thu 17:00}}", {"open-w": "0 8 * * 1", "close-w": "0 17 * * 4"}),
+        (
+            "{w: {opens: Mon-Wed 08:00, closes: Thu 17:00}}",
+            {"open-w": "0 8 * * 1", "close-w": "0 17 * * 4"},
+        ),
         # Two that touch have one edge at each end.
         (
             "{a: {opens: daily 08:00, closes: '12:00'}, b: {opens: daily 12:00, closes: '17:00'}}",
@@ -135,8 +153,14 @@ def compiled(windows: str) -> tuple[list[tuple[str, str, str | None]], list[str]
             "{a: {opens: daily 08:00, closes: '09:00'}, b: {opens: Mon 08:30, closes: '10:30'}}",
             {"open-a": "0 8 * * *", "close-a": "0 9 * * 0,2-6", "close-b": "30 10 * * 1"},
         ),
-        ("{w: {opens: 0 8 1 * *, closes: '17:00'}}", {"open-w": "0 8 1 * *", "close-w": "0 17 1 * *"}),
-        ("{w: {opens: 0 22 15 * *, closes: 0 4 16 * *}}", {"open-w": "0 22 15 * *", "close-w": "0 4 16 * *"}),
+        (
+            "{w: {opens: 0 8 1 * *, closes: '17:00'}}",
+            {"open-w": "0 8 1 * *", "close-w": "0 17 1 * *"},
+        ),
+        (
+            "{w: {opens: 0 22 15 * *, closes: 0 4 16 * *}}",
+            {"open-w": "0 22 15 * *", "close-w": "0 4 16 * *"},
+        ),
     ],
 )
 def test_schedules(windows: str, wanted: dict[str, str]) -> None:
@@ -147,7 +171,9 @@ def test_schedules(windows: str, wanted: dict[str, str]) -> None:
 
 def test_an_edge_at_two_times_of_day_is_two_cron_jobs() -> None:
     """Their names tell the time."""
-    got, _ = compiled("{w: {opens: '15 8,20 * * *', closes: '30 9,22 * * *'}, x: {opens: Mon 09:00, closes: '12:45'}}")
+    got, _ = compiled(
+        "{w: {opens: '15 8,20 * * *', closes: '30 9,22 * * *'}, x: {opens: Mon 09:00, closes: '12:45'}}"
+    )
     assert got == [
         ("close-w-0930", "30 9 * * 0,2-6", None),
         ("close-w-2230", "30 22 * * *", None),
@@ -160,10 +186,18 @@ def test_an_edge_at_two_times_of_day_is_two_cron_jobs() -> None:
     ("windows", "path", "words"),
     [
         ("{w: {opens: 2nd Tue 22:00, duration: 4h}}", "windows.w.opens", "is an nth weekday"),
-        ("{w: {opens: Tue 22:00, closes: last Fri 04:00}}", "windows.w.closes", "is an nth weekday"),
+        (
+            "{w: {opens: Tue 22:00, closes: last Fri 04:00}}",
+            "windows.w.closes",
+            "is an nth weekday",
+        ),
         ("{w: {opens: '2027-01-01', duration: 4h}}", "windows.w.opens", "happens once"),
         ("{w: {opens: daily 00:00, closes: '24:00'}}", "windows", "leave no minute closed"),
-        ("{w: {opens: 0 8 1 * *, duration: 2d}}", "windows.w.duration", "is not on the day of its beginning"),
+        (
+            "{w: {opens: 0 8 1 * *, duration: 2d}}",
+            "windows.w.duration",
+            "is not on the day of its beginning",
+        ),
         (
             "{w: {opens: 0 8 1 * *, closes: '17:00'}, x: {opens: Mon 16:00, closes: '18:00'}}",
             "windows",
@@ -199,4 +233,7 @@ def test_given_names_are_kept() -> None:
     """Those of hand-written CronJobs, which are adopted."""
     names = Wording(given={"windows.w": Given("infra-open", "infra-close")})
     rule = Rule("windows.w", at(480, frozenset({1})), timedelta(hours=4))
-    assert [each.given for each in edges(timetable(rule), names).wake_ups] == ["infra-close", "infra-open"]
+    assert [each.given for each in edges(timetable(rule), names).wake_ups] == [
+        "infra-close",
+        "infra-open",
+    ]

@@ -33,7 +33,9 @@ RECURRENCES = st.builds(
     either=st.booleans(),
 )
 LENGTHS = st.sampled_from([1, 5, 59, 300, 1440, 5000]).map(lambda length: timedelta(minutes=length))
-ENDS = st.one_of(LENGTHS, st.builds(time, st.sampled_from([0, 1, 8]), st.sampled_from([0, 5])), RECURRENCES)
+ENDS = st.one_of(
+    LENGTHS, st.builds(time, st.sampled_from([0, 1, 8]), st.sampled_from([0, 5])), RECURRENCES
+)
 
 
 @settings(max_examples=50, deadline=None)
@@ -42,13 +44,18 @@ def test_a_minute_is_open_where_the_evaluator_says_so(
     drawn: list[tuple[Recurrence, timedelta | time | Recurrence]],
 ) -> None:
     """For every way in which a window ends, and where several overlap."""
-    rules = tuple(Rule(f"windows.w{number}", begins, ends) for number, (begins, ends) in enumerate(drawn))
+    rules = tuple(
+        Rule(f"windows.w{number}", begins, ends) for number, (begins, ends) in enumerate(drawn)
+    )
     whole = 0
     for rule in rules:
         whole |= SPAN.open(rule)
     held = zoned.timetable(policy="a/b", time_zone="Etc/UTC", windows=rules)
     for segment in timeline(held, FIRST, LAST):
-        begins, ends = (SPAN.minute(at.date()) + at.hour * 60 + at.minute for at in (segment.begins, segment.ends))
+        begins, ends = (
+            SPAN.minute(at.date()) + at.hour * 60 + at.minute
+            for at in (segment.begins, segment.ends)
+        )
         full = (1 << ends - begins) - 1
         assert whole >> begins & full == (full if segment.open else 0)
 
@@ -58,7 +65,9 @@ def test_many_edges_cost_no_more_than_few() -> None:
 
     def work(past: range, window: timedelta | Recurrence) -> int:
         begins = Recurrence(frozenset(past), months=frozenset({1, 2, 3, 4, 5, 6}))
-        held = zoned.timetable(policy="a/b", time_zone="Etc/UTC", windows=(Rule("windows.a", begins, window),))
+        held = zoned.timetable(
+            policy="a/b", time_zone="Etc/UTC", windows=(Rule("windows.a", begins, window),)
+        )
         edges(held, Wording())
         return steps(lambda: edges(held, Wording()))
 

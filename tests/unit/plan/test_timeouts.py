@@ -7,9 +7,7 @@ from calls import APPS, call, spec, wire
 
 from krm_windows.plan.timeouts import go_duration
 
-SOURCE = (
-    "apiVersion: source.toolkit.fluxcd.io/v1\nkind: {}\nmetadata: {{name: {}, namespace: flux-system}}\nspec: {{}}\n"
-)
+SOURCE = "apiVersion: source.toolkit.fluxcd.io/v1\nkind: {}\nmetadata: {{name: {}, namespace: flux-system}}\nspec: {{}}\n"
 RELEASE = """\
 apiVersion: helm.toolkit.fluxcd.io/v2
 kind: HelmRelease
@@ -42,7 +40,11 @@ def test_go_duration(text: str, want: timedelta | None) -> None:
 
 def early(kind: str, name: str, *items: str) -> str:
     """Return what `auto` comes to for one target, as the timetable says it."""
-    answer = call(wire(*items, config=spec(targets=f"[{{kind: {kind}, names: [{name}]}}]", closesEarly="auto")))
+    answer = call(
+        wire(
+            *items, config=spec(targets=f"[{{kind: {kind}, names: [{name}]}}]", closesEarly="auto")
+        )
+    )
     if answer.code:
         return ", ".join(answer.rules)
     timetable = answer.of("ConfigMap")[0]["data"]["timetable.json"]
@@ -63,7 +65,9 @@ def early(kind: str, name: str, *items: str) -> str:
 )
 def test_a_kustomization(fields: str, want: str) -> None:
     """Its timeout, else its interval less 30 s, at least 30 s; in whole minutes, rounded up."""
-    assert early("Kustomization", "apps", f"{APPS.partition('spec:')[0]}spec:\n  {fields}\n") == want
+    assert (
+        early("Kustomization", "apps", f"{APPS.partition('spec:')[0]}spec:\n  {fields}\n") == want
+    )
 
 
 @pytest.mark.parametrize(("fields", "want"), [("{}", "PT300S"), ("{timeout: 12m}", "PT720S")])
@@ -75,10 +79,18 @@ def test_a_helm_release(fields: str, want: str) -> None:
 @pytest.mark.parametrize(
     ("kind", "fields", "want"),
     [
-        ("HelmRepository", "{chart: {spec: {sourceRef: {kind: HelmRepository, name: s}}}}", "PT300S"),
+        (
+            "HelmRepository",
+            "{chart: {spec: {sourceRef: {kind: HelmRepository, name: s}}}}",
+            "PT300S",
+        ),
         ("OCIRepository", "{chartRef: {kind: OCIRepository, name: s}, timeout: 7m}", "PT420S"),
         ("OCIRepository", "{chartRef: {kind: OCIRepository, name: other}}", "timeout-unknown"),
-        ("OCIRepository", "{chartRef: {kind: OCIRepository, name: s, namespace: shop}}", "timeout-unknown"),
+        (
+            "OCIRepository",
+            "{chartRef: {kind: OCIRepository, name: s, namespace: shop}}",
+            "timeout-unknown",
+        ),
     ],
 )
 def test_a_source_has_the_timeout_of_what_it_feeds(kind: str, fields: str, want: str) -> None:
@@ -90,4 +102,12 @@ def test_a_source_has_the_timeout_of_what_it_feeds(kind: str, fields: str, want:
 def test_a_consumer_in_another_namespace() -> None:
     """Its reference says the namespace of the source."""
     fields = "{chartRef: {kind: OCIRepository, name: s, namespace: flux-system}, timeout: 9m}"
-    assert early("OCIRepository", "s", SOURCE.format("OCIRepository", "s"), RELEASE.format("shop", fields)) == "PT540S"
+    assert (
+        early(
+            "OCIRepository",
+            "s",
+            SOURCE.format("OCIRepository", "s"),
+            RELEASE.format("shop", fields),
+        )
+        == "PT540S"
+    )

@@ -12,14 +12,22 @@ from krm_windows.gate.timetable import Rule, Timetable
 from krm_windows.plan import utc_edges
 from krm_windows.plan.utc_edges import MOST, Change, Schedule
 
-ZONES = ("Africa/Cairo", "Africa/Casablanca", "America/Vancouver", "Australia/Lord_Howe", "Europe/Berlin")
+ZONES = (
+    "Africa/Cairo",
+    "Africa/Casablanca",
+    "America/Vancouver",
+    "Australia/Lord_Howe",
+    "Europe/Berlin",
+)
 HOUR, DAY = 60, 24 * 60
 MINUTE, ONE_DAY = timedelta(minutes=1), timedelta(days=1)
 
 
 def some(low: int, high: int, most: int) -> st.SearchStrategy[frozenset[int]]:
     """Draw a few numbers, or all of them."""
-    return st.just(frozenset(range(low, high + 1))) | st.frozensets(st.integers(low, high), min_size=1, max_size=most)
+    return st.just(frozenset(range(low, high + 1))) | st.frozensets(
+        st.integers(low, high), min_size=1, max_size=most
+    )
 
 
 @st.composite
@@ -30,7 +38,9 @@ def recurrences(draw: st.DrawFn) -> Recurrence:
     if draw(st.booleans()):
         nth, shift = draw(st.sampled_from((1, 2, 5, -1))), draw(st.integers(0, 27))
         return Recurrence(*times, weekdays=weekdays, nth=nth, shift=shift)
-    return Recurrence(*times, days=draw(some(1, 31, 5)), weekdays=weekdays, either=draw(st.booleans()))
+    return Recurrence(
+        *times, days=draw(some(1, 31, 5)), weekdays=weekdays, either=draw(st.booleans())
+    )
 
 
 @st.composite
@@ -117,8 +127,13 @@ def fired(schedules: list[Schedule]) -> set[int]:
 @given(timetables())
 def test_what_recurs(held: Timetable) -> None:
     """It is met at each offset of the clock; at no other minute, as long as there are not too many of them."""
-    offsets = {each for change in utc_edges.changes(held.zone) for each in (change.before, change.after)}
-    known = offsets or {(datetime(2030, 1, 1, tzinfo=UTC).astimezone(held.zone).utcoffset() or timedelta()) // MINUTE}
+    offsets = {
+        each for change in utc_edges.changes(held.zone) for each in (change.before, change.after)
+    }
+    known = offsets or {
+        (datetime(2030, 1, 1, tzinfo=UTC).astimezone(held.zone).utcoffset() or timedelta())
+        // MINUTE
+    }
     wanted, schedules = recurring(held, known), utc_edges.recurring(held, held.zone)
     assert wanted <= fired(schedules)
     if len({minute % HOUR for minute in wanted}) <= MOST:
@@ -143,5 +158,7 @@ def test_what_a_change_of_the_clock_skips(held: Timetable) -> None:
 def test_days_are_those_of_the_beginning() -> None:
     """What is moved over midnight is looked at on the day before, or after."""
     monday = Recurrence(frozenset({30}), frozenset({0, 23}), weekdays=frozenset({1}))
-    held = zoned.timetable(time_zone="Asia/Kolkata", windows=(Rule("windows.w", monday, 60 * MINUTE),))
+    held = zoned.timetable(
+        time_zone="Asia/Kolkata", windows=(Rule("windows.w", monday, 60 * MINUTE),)
+    )
     assert [str(each) for each in utc_edges.recurring(held, held.zone)] == ["0 18-20 * * 0,1"]

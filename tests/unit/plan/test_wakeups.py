@@ -23,7 +23,9 @@ THURSDAY = Recurrence(frozenset({0}), frozenset({17}), weekdays=frozenset({4}))
 MINUTES = st.frozensets(st.sampled_from((0, 5, 30, 59)), min_size=1, max_size=2)
 HOURS = st.frozensets(st.sampled_from((0, 1, 9, 22, 23)), min_size=1, max_size=2)
 WEEKDAYS = st.frozensets(st.integers(0, 6), min_size=1)
-DATES = st.datetimes(datetime(2027, 1, 1), datetime(2027, 12, 1)).map(lambda at: at.replace(second=0, microsecond=0))
+DATES = st.datetimes(datetime(2027, 1, 1), datetime(2027, 12, 1)).map(
+    lambda at: at.replace(second=0, microsecond=0)
+)
 SPANS = st.integers(1, 3 * 24 * 60).map(lambda minutes: timedelta(minutes=minutes))
 TIMES = st.sampled_from((time(0), time(0, 10), time(4), time(23, 59)))
 
@@ -36,7 +38,11 @@ def recurrences(draw: st.DrawFn) -> Recurrence:
         case 0:
             return Recurrence(*times, weekdays=draw(WEEKDAYS))
         case 1:
-            nth, day, shift = draw(st.sampled_from((1, 2, 5, -1))), draw(st.integers(0, 6)), draw(st.integers(0, 27))
+            nth, day, shift = (
+                draw(st.sampled_from((1, 2, 5, -1))),
+                draw(st.integers(0, 6)),
+                draw(st.integers(0, 27)),
+            )
             return Recurrence(*times, weekdays=frozenset({day}), nth=nth, shift=shift)
     days = draw(st.frozensets(st.integers(1, 31), min_size=1, max_size=3))
     months = draw(st.just(frozenset(range(1, 13))) | st.frozensets(st.integers(1, 12), min_size=1))
@@ -68,9 +74,13 @@ def timetables(draw: st.DrawFn) -> Timetable:
     }
     return zoned.timetable(
         policy="flux-system/week",
-        time_zone=draw(st.sampled_from(("Europe/Berlin", "America/St_Johns", "Asia/Kolkata", "Etc/UTC"))),
+        time_zone=draw(
+            st.sampled_from(("Europe/Berlin", "America/St_Johns", "Asia/Kolkata", "Etc/UTC"))
+        ),
         outside_windows="Closed" if several["windows"] else "Open",
-        closes_early=draw(st.sampled_from((timedelta(0), timedelta(minutes=10), timedelta(minutes=95)))),
+        closes_early=draw(
+            st.sampled_from((timedelta(0), timedelta(minutes=10), timedelta(minutes=95)))
+        ),
         **several,
     )
 
@@ -95,10 +105,16 @@ def steady(zone: ZoneInfo, at: datetime) -> bool:
         outside_windows="Open",
         closes_early=timedelta(minutes=10),
         freezes=(Rule("freezes.f", datetime(2027, 2, 1), 2 * HOUR, "r"),),
-        overrides=(Rule("overrides.shorter-than-early", datetime(2027, 2, 1), QUARTER / 3, "r", "Open"),),
+        overrides=(
+            Rule("overrides.shorter-than-early", datetime(2027, 2, 1), QUARTER / 3, "r", "Open"),
+        ),
     )
 )
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(
+    max_examples=80,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
 @given(timetables())
 def test_every_edge_is_covered(timetable: Timetable) -> None:
     """Replay a year: wherever open turns to closed or back, a CronJob other than the regular look fires."""
@@ -109,13 +125,19 @@ def test_every_edge_is_covered(timetable: Timetable) -> None:
         assert any(fires(look, edge) for look in looks), (edge, looks)
 
 
-def looks_of(wording: Wording = Wording(), interval: timedelta = QUARTER, **fields: object) -> dict[str, WakeUp]:  # noqa: B008 - frozen
+def looks_of(
+    wording: Wording = Wording(),  # noqa: B008 - frozen
+    interval: timedelta = QUARTER,
+    **fields: object,
+) -> dict[str, WakeUp]:
     """Return the wake-ups of a timetable by their slugs."""
     timetable = zoned.timetable(policy="flux-system/week", time_zone="Europe/Berlin", **fields)
     return {look.slug: look for look in wake_ups(timetable, wording, interval)}
 
 
-@pytest.mark.parametrize("minutes", [1, 2, 3, 5, 10, 15, 20, 30, 60, 120, 180, 240, 360, 480, 720, 1440])
+@pytest.mark.parametrize(
+    "minutes", [1, 2, 3, 5, 10, 15, 20, 30, 60, 120, 180, 240, 360, 480, 720, 1440]
+)
 @pytest.mark.parametrize("cluster", [None, "north", "south"])
 def test_the_look_keeps_its_interval(minutes: int, cluster: str | None) -> None:
     """From one look to the next it is always the interval, over midnight too, wherever the first one lies."""
@@ -154,7 +176,9 @@ def test_the_look_in_words(minutes: int, words: str) -> None:
 def test_a_schedule_stays_as_its_author_wrote_it() -> None:
     """What a reviewer wrote into the policy is what the diff shows; only an early close has another."""
     window = (Rule("windows.w", MONDAY, THURSDAY),)
-    wording = Wording(schedules={("windows.w", "opens"): "0 8 * * MON", ("windows.w", "closes"): "0 17 * * THU"})
+    wording = Wording(
+        schedules={("windows.w", "opens"): "0 8 * * MON", ("windows.w", "closes"): "0 17 * * THU"}
+    )
     looks = looks_of(wording, windows=window)
     assert (looks["open-w"].schedule, looks["close-w"].schedule) == ("0 8 * * MON", "0 17 * * THU")
     early = looks_of(wording, windows=window, closes_early=QUARTER)
@@ -164,7 +188,9 @@ def test_a_schedule_stays_as_its_author_wrote_it() -> None:
 def test_thirty_holidays_are_one_cron_job() -> None:
     """Dates share the CronJob of their time of day, one for winter's and one for summer's."""
     days = [datetime(2027, 1, 1) + n * 10 * DAY for n in range(30)]
-    looks = looks_of(freezes=tuple(Rule(f"freezes.f{n}", day, day + DAY, "r") for n, day in enumerate(days)))
+    looks = looks_of(
+        freezes=tuple(Rule(f"freezes.f{n}", day, day + DAY, "r") for n, day in enumerate(days))
+    )
     assert set(looks) == {"edge-2200z", "edge-2300z", "look"}
     assert looks["edge-2200z"].schedule == "0 22 * * *"
     assert looks["edge-2200z"].time_zone == "Etc/UTC"
@@ -174,7 +200,9 @@ def test_an_instant_is_looked_at_in_utc() -> None:
     """It has no wall clock of its own, so its CronJob has none that could change."""
     begins = datetime(2027, 7, 1, 8, 30, tzinfo=UTC)
     looks = looks_of(freezes=(Rule("freezes.f", begins, 2 * HOUR, "r"),))
-    assert {(look.slug, look.schedule, look.time_zone) for look in looks.values() if look.slug != "look"} == {
+    assert {
+        (look.slug, look.schedule, look.time_zone) for look in looks.values() if look.slug != "look"
+    } == {
         ("edge-0830z", "30 8 * * *", "Etc/UTC"),
         ("edge-1030z", "30 10 * * *", "Etc/UTC"),
     }
@@ -192,7 +220,9 @@ def test_given_names_are_always_there() -> None:
     """A name that the policy gives is never merged away, and takes the place of one that we would have made."""
     windows = tuple(Rule(f"windows.{name}", MONDAY, THURSDAY) for name in ("a", "b", "c"))
     wording = Wording(given={"windows.b": Given(open="first"), "windows.c": Given(open="second")})
-    looks = wake_ups(zoned.timetable(policy="p/q", time_zone="Etc/UTC", windows=windows), wording, QUARTER)
+    looks = wake_ups(
+        zoned.timetable(policy="p/q", time_zone="Etc/UTC", windows=windows), wording, QUARTER
+    )
     assert [look.given for look in looks if look.schedule == "0 8 * * 1"] == ["first", "second"]
     assert [look.slug for look in looks if look.schedule == "0 17 * * 4"] == ["close-a"]
 
@@ -203,19 +233,30 @@ def test_edges_are_met_in_utc() -> None:
     assert looks["edge-utc-00"].schedule == "0 6,7,15,16 * * 1,4"
     assert looks["edge-utc-00"].time_zone == "Etc/UTC"
     night = Recurrence(frozenset({30}), frozenset({0}), weekdays=frozenset({1}))
-    assert looks_of(windows=(Rule("windows.w", night, HOUR),))["edge-utc-30"].schedule == "30 0,22,23 * * 0,1"
+    assert (
+        looks_of(windows=(Rule("windows.w", night, HOUR),))["edge-utc-30"].schedule
+        == "30 0,22,23 * * 0,1"
+    )
 
 
 def test_what_the_clock_skips_is_met_when_it_does() -> None:
     """Half past two on the Sunday in March is three; a Saturday is never skipped."""
     saturday = Recurrence(frozenset({0}), frozenset({20}), weekdays=frozenset({6}))
-    looks = looks_of(windows=(Rule("windows.w", saturday, time(2, 30)),), interval=timedelta(days=1))
+    looks = looks_of(
+        windows=(Rule("windows.w", saturday, time(2, 30)),), interval=timedelta(days=1)
+    )
     assert looks["edge-0100z"].schedule == "0 1 * * *"
     assert looks["edge-0100z"].words == "edges of windows.w"
     early = looks_of(windows=(Rule("windows.w", saturday, time(2, 30)),), closes_early=QUARTER)
     assert "edge-0045z" in early
-    assert set(looks_of(windows=(Rule("windows.w", saturday, time(23, 30)),))) >= {"edge-utc-00", "edge-utc-30"}
-    assert not any(slug.endswith("z") for slug in looks_of(windows=(Rule("windows.w", saturday, time(23, 30)),)))
+    assert set(looks_of(windows=(Rule("windows.w", saturday, time(23, 30)),))) >= {
+        "edge-utc-00",
+        "edge-utc-30",
+    }
+    assert not any(
+        slug.endswith("z")
+        for slug in looks_of(windows=(Rule("windows.w", saturday, time(23, 30)),))
+    )
 
 
 def test_what_would_be_too_many_shares_a_schedule() -> None:
@@ -223,7 +264,11 @@ def test_what_would_be_too_many_shares_a_schedule() -> None:
     dates = [datetime(2027, 1, 1) + n * (DAY + timedelta(minutes=7)) for n in range(90)]
     freezes = tuple(Rule(f"freezes.f{n}", day, day + 2 * HOUR, "r") for n, day in enumerate(dates))
     windows = tuple(
-        Rule(f"windows.w{n}", Recurrence(frozenset({n}), frozenset({n % 24})), timedelta(minutes=n + 1))
+        Rule(
+            f"windows.w{n}",
+            Recurrence(frozenset({n}), frozenset({n % 24})),
+            timedelta(minutes=n + 1),
+        )
         for n in range(60)
     )
     looks = looks_of(freezes=freezes, windows=windows)
@@ -235,6 +280,10 @@ def test_what_would_be_too_many_shares_a_schedule() -> None:
 def test_a_look_every_minute_needs_no_other() -> None:
     """And in UTC the windows' own schedules are met as they are."""
     window = (Rule("windows.w", MONDAY, THURSDAY),)
-    assert set(looks_of(windows=window, interval=timedelta(minutes=1))) == {"open-w", "close-w", "look"}
+    assert set(looks_of(windows=window, interval=timedelta(minutes=1))) == {
+        "open-w",
+        "close-w",
+        "look",
+    }
     in_utc = wake_ups(zoned.timetable("p/q", "Etc/UTC", windows=window), Wording(), QUARTER)
     assert {look.slug for look in in_utc} == {"open-w", "close-w", "look"}

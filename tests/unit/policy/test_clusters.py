@@ -29,7 +29,10 @@ def loaded(patch: str) -> Loaded:
 
 def found(patch: str) -> list[tuple[str, str]]:
     """Give path and rule of every result."""
-    return [(result.field.path if result.field else "", result.tags["rule"]) for result in loaded(patch).results]
+    return [
+        (result.field.path if result.field else "", result.tags["rule"])
+        for result in loaded(patch).results
+    ]
 
 
 @pytest.mark.parametrize(
@@ -59,9 +62,9 @@ def test_the_cases_of_the_rfc(target: Tree, patch: Tree, result: Tree) -> None:
 
 def test_a_cluster_changes_one_entry_and_keeps_the_others() -> None:
     """A patch over a map merges; null removes; a list is replaced."""
-    policy, results = loaded("{edge: {windows: {week: {closes: Fri 12:00}, night: null}, freezes: null}}").for_cluster(
-        "edge"
-    )
+    policy, results = loaded(
+        "{edge: {windows: {week: {closes: Fri 12:00}, night: null}, freezes: null}}"
+    ).for_cluster("edge")
     assert results == ()
     assert policy is not None
     assert policy.spec.build_for == "edge"
@@ -80,7 +83,9 @@ def test_no_cluster_is_the_policy_without_patches() -> None:
 
 def test_an_unknown_cluster_is_an_error_that_names_the_known() -> None:
     """A misspelt cluster never gets the policy without its patch."""
-    policy, (result,) = loaded("{edge-1: {interval: 5m}, edge-2: {interval: 10m}}").for_cluster("edge-3")
+    policy, (result,) = loaded("{edge-1: {interval: 5m}, edge-2: {interval: 10m}}").for_cluster(
+        "edge-3"
+    )
     assert policy is None
     assert result.message == (
         'must be one of the policy\'s clusters (edge-1, edge-2), got "edge-3"; did you mean "edge-2"?'
@@ -91,9 +96,17 @@ def test_an_unknown_cluster_is_an_error_that_names_the_known() -> None:
     ("patch", "path", "rule"),
     [
         ("{e: {timeZone: Europe/Berln}}", "spec.clusters.e.timeZone", "time-zone"),
-        ("{e: {windows: {week: {opens: Mno 08:00}}}}", "spec.clusters.e.windows.week.opens", "moment-syntax"),
+        (
+            "{e: {windows: {week: {opens: Mno 08:00}}}}",
+            "spec.clusters.e.windows.week.opens",
+            "moment-syntax",
+        ),
         ("{e: {windows: {week: {duration: 4h}}}}", "spec.clusters.e.windows.week", "end-choice"),
-        ("{e: {freezes: {x: {starts: '2026-12-25'}}}}", "spec.clusters.e.freezes.x.ends", "end-order"),
+        (
+            "{e: {freezes: {x: {starts: '2026-12-25'}}}}",
+            "spec.clusters.e.freezes.x.ends",
+            "end-order",
+        ),
         ("{e: {windows: null}}", "spec.clusters.e", "outside-windows"),
         ("{e: {freezes: {}}}", "spec.clusters.e.freezes", "cluster-empty-map"),
         ("{e: {windows: {week: {}}}}", "spec.clusters.e.windows.week", "cluster-empty-map"),
@@ -156,7 +169,9 @@ def test_a_list_of_clusters_is_shown_as_a_map() -> None:
 
 def test_a_mistake_of_the_policy_is_told_once() -> None:
     """What is wrong without any patch is not repeated for every cluster."""
-    document = BASE.replace("Mon 08:00", "Mno 08:00") + "    {e: {interval: 5m}, f: {interval: 10m}}\n"
+    document = (
+        BASE.replace("Mon 08:00", "Mno 08:00") + "    {e: {interval: 5m}, f: {interval: 10m}}\n"
+    )
     results = load(KubeObject.parse(document.encode()).node).results
     assert [result.field.path for result in results if result.field] == ["spec.windows.week.opens"]
 
@@ -170,7 +185,10 @@ def test_a_patch_can_mend_what_is_wrong_for_others() -> None:
 
 def test_a_base_that_only_its_clusters_complete() -> None:
     """A base without windows is wrong by itself, but not for a cluster whose patch brings them."""
-    base = BASE.partition("  windows:")[0] + "  clusters: {east: {windows: {day: {opens: Mon 08:00, duration: 1h}}}}\n"
+    base = (
+        BASE.partition("  windows:")[0]
+        + "  clusters: {east: {windows: {day: {opens: Mon 08:00, duration: 1h}}}}\n"
+    )
     both = load(KubeObject.parse(base.encode()).node)
     assert [result.tags["rule"] for result in both.for_cluster(None)[1]] == ["outside-windows"]
     east, results = both.for_cluster("east")

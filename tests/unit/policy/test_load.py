@@ -91,7 +91,11 @@ def test_C03_every_spelling_of_time_and_date_is_one_model() -> None:
     """What kustomize makes of a text and what kpt hands over as it stands are read alike."""
     kpt = HEAD + SPEC + "  freezes: {x: {starts: 2026-12-20, ends: 2026-12-24, reason: x}}\n"
     quoted = HEAD + SPEC + '  freezes: {x: {starts: "2026-12-20", ends: "2026-12-24", reason: x}}\n'
-    kustomize = HEAD + SPEC + '  freezes: {x: {starts: "2026-12-20T00:00:00Z", ends: "2026-12-24", reason: x}}\n'
+    kustomize = (
+        HEAD
+        + SPEC
+        + '  freezes: {x: {starts: "2026-12-20T00:00:00Z", ends: "2026-12-24", reason: x}}\n'
+    )
     assert policy(kpt) == policy(quoted) == policy(kustomize)
     plain, text = (SPEC.replace("Thu 17:00", end) for end in ("22:00", '"22:00"'))
     assert policy(HEAD + plain) == policy(HEAD + text)
@@ -101,7 +105,9 @@ def test_C03_every_spelling_of_time_and_date_is_one_model() -> None:
 def test_C04_booleans_and_numbers_as_text(flag: str) -> None:
     """A setter writes them quoted, a person does not; names and words of digits are their text."""
     names = SPEC.replace("names: [infra, apps]", f"names: [1, true]\n      mustExist: {flag}")
-    target = policy(HEAD + names + "  freezes: {2026: {starts: Mon 08:00, duration: 1h, reason: 2026}}\n").spec
+    target = policy(
+        HEAD + names + "  freezes: {2026: {starts: Mon 08:00, duration: 1h, reason: 2026}}\n"
+    ).spec
     assert target.targets[0].must_exist is True
     assert target.targets[0].names == ("1", "true")
     assert target.freezes["2026"].reason == "2026"
@@ -117,7 +123,9 @@ def test_a_boolean_of_yaml_1_1_is_no_boolean() -> None:
 
 def test_null_is_absent() -> None:
     """A null at any field that may be absent is the field left out."""
-    nothing = SPEC.replace("closes: Thu 17:00", "closes: Thu 17:00\n      duration: ~\n      cronJobs: null")
+    nothing = SPEC.replace(
+        "closes: Thu 17:00", "closes: Thu 17:00\n      duration: ~\n      cronJobs: null"
+    )
     assert policy(HEAD + nothing + "  freezes:\n  interval: null\n") == policy(HEAD + SPEC)
 
 
@@ -212,7 +220,10 @@ def test_C02_all_problems_together_sorted() -> None:
                 'that every run is the same program, got "i:latest" (image-pinned)'
             ),
         ),
-        ("  events: maybe", '[error] spec.events: must be true or false, got "maybe" (field-value)'),
+        (
+            "  events: maybe",
+            '[error] spec.events: must be true or false, got "maybe" (field-value)',
+        ),
         (
             "  actuator: {type: Ansible}",
             '[error] spec.actuator.type: must be Gate or Kubectl, got "Ansible" (field-value)',
@@ -267,7 +278,9 @@ def test_one_mistake(change: str, line: str) -> None:
     assert lines(f"{HEAD}{SPEC}{change}\n") == [line]
 
 
-@pytest.mark.parametrize("zone", ["", "Local", "Europe/Berln", "europe/berlin", "/etc/localtime", "../UTC", "CEST"])
+@pytest.mark.parametrize(
+    "zone", ["", "Local", "Europe/Berln", "europe/berlin", "/etc/localtime", "../UTC", "CEST"]
+)
 def test_a_time_zone_is_one_of_the_package(zone: str) -> None:
     """The host's zones do not count, nor does any other spelling."""
     document = HEAD + SPEC.replace("Europe/Berlin", f'"{zone}"')
@@ -289,14 +302,18 @@ def test_a_pinned_image(image: str) -> None:
     assert policy(f'{HEAD}{SPEC}  actuator: {{image: "{image}"}}\n').spec.actuator.image == image
 
 
-@pytest.mark.parametrize("image", ["python", "localhost:5000/python", "python:latest", "python@sha256:0", "a b:1", ""])
+@pytest.mark.parametrize(
+    "image", ["python", "localhost:5000/python", "python:latest", "python@sha256:0", "a b:1", ""]
+)
 def test_an_image_that_is_not_pinned(image: str) -> None:
     """The port of a registry is no tag, and half a digest is none."""
     found = loaded(f'{HEAD}{SPEC}  actuator: {{image: "{image}"}}\n').results
     assert [result.tags["rule"] for result in found] == ["image-pinned"]
 
 
-@pytest.mark.parametrize("document", ["{}", "spec: 1", "spec: []", "metadata: x\nspec: {windows: [], targets: {}}"])
+@pytest.mark.parametrize(
+    "document", ["{}", "spec: 1", "spec: []", "metadata: x\nspec: {windows: [], targets: {}}"]
+)
 def test_any_document_gives_results(document: str) -> None:
     """Whatever stands there, loading says what is wrong and raises nothing."""
     found = loaded(document)

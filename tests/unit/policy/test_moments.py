@@ -13,7 +13,9 @@ from krm_windows.policy.trouble import RefusedError
 def weekly(*days: int, at: str, nth: int | None = None, shift: int = 0) -> Recurrence:
     """Give a recurrence on weekdays (0 is Sunday) at one time of day."""
     hour, minute = map(int, at.split(":"))
-    return Recurrence(frozenset({minute}), frozenset({hour}), weekdays=frozenset(days), nth=nth, shift=shift)
+    return Recurrence(
+        frozenset({minute}), frozenset({hour}), weekdays=frozenset(days), nth=nth, shift=shift
+    )
 
 
 @pytest.mark.parametrize(
@@ -135,7 +137,9 @@ def test_midnight_at_the_end_of_a_day_begins_nothing(text: str) -> None:
         ("CRON_TZ=UTC +0 8 * * *", "cron-zone", None),
     ],
 )
-def test_a_refusal_names_the_rule_and_the_likely_fix(text: str, rule: str, proposed: str | None) -> None:
+def test_a_refusal_names_the_rule_and_the_likely_fix(
+    text: str, rule: str, proposed: str | None
+) -> None:
     """What is proposed would be accepted."""
     assert refusal(text, Role.BEGIN) == (rule, proposed)
     assert proposed is None or moments.parse(proposed, Role.BEGIN).text == proposed
@@ -151,14 +155,17 @@ def refusal(text: str, role: Role) -> tuple[str, str | None]:
 
 
 @pytest.mark.parametrize(
-    ("text", "minutes"), [("90m", 90), ("4h", 240), ("1h30m", 90), ("2d", 2880), ("1d12h", 2160), ("0m", 0)]
+    ("text", "minutes"),
+    [("90m", 90), ("4h", 240), ("1h30m", 90), ("2d", 2880), ("1d12h", 2160), ("0m", 0)],
 )
 def test_a_duration(text: str, minutes: int) -> None:
     """Days, hours and minutes, in this order, each once."""
     assert moments.duration(text) == timedelta(minutes=minutes)
 
 
-@pytest.mark.parametrize("text", ["", "90", "30s", "1.5h", "4 hours", "-1h", "30m1h", "1h1h", "400d", "9999999h", "1w"])
+@pytest.mark.parametrize(
+    "text", ["", "90", "30s", "1.5h", "4 hours", "-1h", "30m1h", "1h1h", "400d", "9999999h", "1w"]
+)
 def test_no_duration(text: str) -> None:
     """Anything else, and more than a year, is refused."""
     with pytest.raises(RefusedError):
@@ -203,7 +210,9 @@ def test_two_recurrences_meet(one: str, other: str, day: date | None) -> None:
 def test_an_end_comes_after_its_beginning(begins: str, ends: str, ordered: bool) -> None:  # noqa: FBT001 - a table
     """An instant and a wall clock are compared in Berlin, the missing hour of March included."""
     first, last = moments.parse(begins, Role.BEGIN), moments.parse(ends, Role.END)
-    assert [f.rule.id for f in occurrences.check(first, last, "ends", "Europe/Berlin")] == ["end-order"] * (not ordered)
+    assert [f.rule.id for f in occurrences.check(first, last, "ends", "Europe/Berlin")] == [
+        "end-order"
+    ] * (not ordered)
 
 
 @pytest.mark.parametrize(
@@ -212,13 +221,21 @@ def test_an_end_comes_after_its_beginning(begins: str, ends: str, ordered: bool)
         ("Mon 08:00", "Thu 17:00", "Monday 08:00 to Thursday 17:00"),
         ("Mon-Fri 22:00", "04:00", "Monday to Friday 22:00 until 04:00"),
         ("Sat,Sun 3:00", "24:00", "Saturday and Sunday 03:00 until 24:00"),
-        ("2nd Tue +2d 22:00", "17:00", "2 days after the 2nd Tuesday of the month 22:00 until 17:00"),
+        (
+            "2nd Tue +2d 22:00",
+            "17:00",
+            "2 days after the 2nd Tuesday of the month 22:00 until 17:00",
+        ),
         (
             "1st Mon 8:00",
             "last Fri 24:00",
             "1st Monday of the month 08:00 to 1 day after the last Friday of the month 00:00",
         ),
-        ("0,30 * * * *", "15,45 * * * *", "minutes 0 and 30 of every hour to minutes 15 and 45 of every hour"),
+        (
+            "0,30 * * * *",
+            "15,45 * * * *",
+            "minutes 0 and 30 of every hour to minutes 15 and 45 of every hour",
+        ),
         ("0 8 1 jan *", "@weekly", "day 1 of January 08:00 to Sunday 00:00"),
         ("0 8,20 1 * 1", "22:00", "Monday or day 1 of the month 08:00 and 20:00 until 22:00"),
         ("* 8-15 * * *", "22:00", "every minute of hours 8 to 15 until 22:00"),
@@ -228,11 +245,17 @@ def test_an_end_comes_after_its_beginning(begins: str, ends: str, ordered: bool)
 )
 def test_words(begins: str, ends: str, words: str) -> None:
     """A reviewer reads what a window means, not how it is written."""
-    assert phrases.occurrence(moments.parse(begins, Role.BEGIN), moments.parse(ends, Role.END)) == words
+    assert (
+        phrases.occurrence(moments.parse(begins, Role.BEGIN), moments.parse(ends, Role.END))
+        == words
+    )
 
 
 def test_words_of_a_length() -> None:
     """A duration is said in full."""
     begins = moments.parse("Sun 03:00", Role.BEGIN)
-    assert phrases.occurrence(begins, timedelta(hours=25, minutes=1)) == "Sunday 03:00 for 1 day 1 hour 1 minute"
+    assert (
+        phrases.occurrence(begins, timedelta(hours=25, minutes=1))
+        == "Sunday 03:00 for 1 day 1 hour 1 minute"
+    )
     assert phrases.occurrence(None, moments.parse("2026-12-20", Role.END)) == "until 2026-12-20"

@@ -15,8 +15,14 @@ REF = ResourceRef(api_version="a/v1", kind="K", namespace="ns", name="n")
     [
         (Result(message="m", severity=Severity.ERROR), "[error] m"),
         (Result(message="m", severity=Severity.INFO, resource_ref=REF), "[info] a/v1/K/ns/n: m"),
-        (Result(message="m", severity=Severity.WARNING, file=File(path="a.yaml")), "[warning] a.yaml: m"),
-        (rules.INTERVAL.result("m", path="spec.interval", ref=REF), "[error] a/v1/K/ns/n spec.interval: m (interval)"),
+        (
+            Result(message="m", severity=Severity.WARNING, file=File(path="a.yaml")),
+            "[warning] a.yaml: m",
+        ),
+        (
+            rules.INTERVAL.result("m", path="spec.interval", ref=REF),
+            "[error] a/v1/K/ns/n spec.interval: m (interval)",
+        ),
     ],
 )
 def test_line(result: Result, line: str) -> None:
@@ -26,7 +32,9 @@ def test_line(result: Result, line: str) -> None:
 
 def test_value() -> None:
     """The names and types are the specification's; what is absent is left out, an index of 0 is not."""
-    result = rules.INTERVAL.result("m", path="p", current="7m", ref=ResourceRef(api_version="v1", kind="K", name="n"))
+    result = rules.INTERVAL.result(
+        "m", path="p", current="7m", ref=ResourceRef(api_version="v1", kind="K", name="n")
+    )
     placed = replace(result, file=File(path="a.yaml"))
     assert placed.value() == {
         "message": "m",
@@ -42,6 +50,13 @@ def test_order() -> None:
     """Errors come first, indices count as numbers, and what is told twice is told once."""
     told = [
         Result(message="w", severity=Severity.WARNING),
-        *(Result(message="m", severity=Severity.ERROR, field=Field(path=f"a[{i}]")) for i in (10, 9, 9)),
+        *(
+            Result(message="m", severity=Severity.ERROR, field=Field(path=f"a[{i}]"))
+            for i in (10, 9, 9)
+        ),
     ]
-    assert [str(result) for result in sort(told)] == ["[error] a[9]: m", "[error] a[10]: m", "[warning] w"]
+    assert [str(result) for result in sort(told)] == [
+        "[error] a[9]: m",
+        "[error] a[10]: m",
+        "[warning] w",
+    ]

@@ -12,14 +12,20 @@ from krm_windows.rules import RULES, Rule
 
 FIXTURES = Path(__file__).parents[2] / "fixtures/rules"
 MODULES = Path(__file__).parents[3] / "krm_windows/policy"
-NAMED = {name for module in MODULES.glob("*.py") for name in re.findall(r"rules\.([A-Z_]+)", module.read_text())}
+NAMED = {
+    name
+    for module in MODULES.glob("*.py")
+    for name in re.findall(r"rules\.([A-Z_]+)", module.read_text())
+}
 POLICY_RULES = [rule for rule in RULES if rule.id.replace("-", "_").upper() in NAMED]
 
 
 def fired(rule: Rule, name: str) -> list[str]:
     """Load a document of a rule, and give the ids of the rules that it breaks."""
     document = FIXTURES / rule.id / f"{name}.yaml"
-    return [result.tags["rule"] for result in load(KubeObject.parse(document.read_bytes()).node).results]
+    return [
+        result.tags["rule"] for result in load(KubeObject.parse(document.read_bytes()).node).results
+    ]
 
 
 @pytest.mark.parametrize("rule", POLICY_RULES, ids=lambda rule: rule.id)

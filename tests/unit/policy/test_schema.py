@@ -20,7 +20,9 @@ from krm_windows.results import Result
 
 ROOT = Path(__file__).parents[3]
 EXAMPLES = [
-    path for path in sorted((ROOT / "function-config/examples").glob("*.yaml")) if path.stem != "change-classes"
+    path
+    for path in sorted((ROOT / "function-config/examples").glob("*.yaml"))
+    if path.stem != "change-classes"
 ]
 # Policies alone: the documents of other rules are ResourceLists, and a schema cannot see a key that stands twice.
 FIXTURES = [
@@ -88,7 +90,9 @@ def assert_structural(node: dict[str, object], path: str) -> None:
     assert isinstance(node.get("type"), str), path
     for key in ("properties", "items", "additionalProperties"):
         inner = node.get(key)
-        for name, below in inner.items() if key == "properties" and isinstance(inner, dict) else [(key, inner)]:
+        for name, below in (
+            inner.items() if key == "properties" and isinstance(inner, dict) else [(key, inner)]
+        ):
             if isinstance(below, dict):
                 assert_structural(below, f"{path}.{name}")
 
@@ -117,7 +121,9 @@ def some(**fields: st.SearchStrategy[object]) -> st.SearchStrategy[dict[str, obj
     """Draw a map with any of these fields, null among their values, and now and then an unknown one."""
     unknown = {"unknown": st.just("x")}
     values = {name: st.none() | drawn | drawn | drawn for name, drawn in fields.items()}
-    return st.fixed_dictionaries({}, optional=values) | st.fixed_dictionaries({}, optional=values | unknown)
+    return st.fixed_dictionaries({}, optional=values) | st.fixed_dictionaries(
+        {}, optional=values | unknown
+    )
 
 
 def full(**fields: st.SearchStrategy[object]) -> st.SearchStrategy[dict[str, object]]:
@@ -137,12 +143,20 @@ WINDOWS = full(opens=MOMENTS, closes=MOMENTS) | some(
     description=TEXTS,
     cronJobs=some(open=NAMES, close=NAMES),
 )
-FREEZES = full(starts=MOMENTS, duration=DURATIONS, reason=TEXTS) | some(starts=MOMENTS, ends=MOMENTS, reason=TEXTS)
-OVERRIDES = full(state=CHOICES, ends=MOMENTS, reason=TEXTS) | some(state=CHOICES, starts=MOMENTS, ticket=TEXTS)
-TARGETS = full(kind=st.sampled_from(["Kustomization", "CronJob"]), names=st.lists(NAMES, max_size=2)) | some(
+FREEZES = full(starts=MOMENTS, duration=DURATIONS, reason=TEXTS) | some(
+    starts=MOMENTS, ends=MOMENTS, reason=TEXTS
+)
+OVERRIDES = full(state=CHOICES, ends=MOMENTS, reason=TEXTS) | some(
+    state=CHOICES, starts=MOMENTS, ticket=TEXTS
+)
+TARGETS = full(
+    kind=st.sampled_from(["Kustomization", "CronJob"]), names=st.lists(NAMES, max_size=2)
+) | some(
     kind=st.sampled_from(["Kustomization", "Alert", "Rollout", ""]),
     names=st.lists(NAMES, max_size=2),
-    matchLabels=st.dictionaries(TEXTS.filter(lambda text: isinstance(text, str)), TEXTS, max_size=2),
+    matchLabels=st.dictionaries(
+        TEXTS.filter(lambda text: isinstance(text, str)), TEXTS, max_size=2
+    ),
     namespace=NAMES,
     apiVersion=st.sampled_from(["argoproj.io/v1alpha1", "v1", "x/y/z", ""]),
     resource=NAMES,
@@ -160,7 +174,9 @@ SPECS = {
     "firstApply": CHOICES,
     "actuator": some(
         type=st.sampled_from(["Gate", "Kubectl"]),
-        image=st.sampled_from(["python:3.13", "python", "r:5000/p", f"p@sha256:{'0' * 64}", "p:latest", "a b:1"]),
+        image=st.sampled_from(
+            ["python:3.13", "python", "r:5000/p", f"p@sha256:{'0' * 64}", "p:latest", "a b:1"]
+        ),
         imagePullPolicy=st.sampled_from(["Always", "always"]),
         imagePullSecrets=st.lists(NAMES, max_size=1),
     ),
@@ -179,7 +195,9 @@ REST = {
     "targets": st.lists(TARGETS, max_size=2),
     "clusters": named(some(timeZone=st.sampled_from(["Etc/UTC", ""]), **PATCHED)),
 }
-METADATA = st.just({"name": "a", "namespace": "b"}) | some(name=NAMES, namespace=NAMES, labels=some(a=TEXTS))
+METADATA = st.just({"name": "a", "namespace": "b"}) | some(
+    name=NAMES, namespace=NAMES, labels=some(a=TEXTS)
+)
 
 
 @st.composite

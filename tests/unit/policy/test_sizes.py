@@ -31,7 +31,9 @@ def named(field: str, number: int) -> str:
     """Return a list of targets with so many names in two selectors."""
     names = [f"a{i}" for i in range(number)]
     lists = (names[: number // 2], names[number // 2 :])
-    return f"  {field}:\n" + "".join(f"  - {{kind: Kustomization, names: [{', '.join(each)}]}}\n" for each in lists)
+    return f"  {field}:\n" + "".join(
+        f"  - {{kind: Kustomization, names: [{', '.join(each)}]}}\n" for each in lists
+    )
 
 
 def loaded(*fields: str) -> Loaded:
@@ -41,7 +43,11 @@ def loaded(*fields: str) -> Loaded:
 
 def told(*fields: str) -> list[tuple[str, str | None]]:
     """Return field and number of each finding."""
-    return [(found.path, found.current_value) for result in loaded(*fields).results if (found := _field(result))]
+    return [
+        (found.path, found.current_value)
+        for result in loaded(*fields).results
+        if (found := _field(result))
+    ]
 
 
 def _field(result: Result) -> object:
@@ -54,8 +60,14 @@ CASES = {
     "freezes": (sizes.MOST_RULES, lambda n: (TARGETS, WINDOWS, many("freezes", FREEZE, n))),
     "overrides": (sizes.MOST_RULES, lambda n: (TARGETS, WINDOWS, many("overrides", OVERRIDE, n))),
     "targets": (sizes.MOST_TARGETS, lambda n: (WINDOWS, named("targets", n))),
-    "released": (sizes.MOST_TARGETS, lambda n: (TARGETS, WINDOWS, named("released", n).replace("[a0", "[b0", 1))),
-    "clusters": (sizes.MOST_CLUSTERS, lambda n: (TARGETS, WINDOWS, many("clusters", "{interval: 5m}", n))),
+    "released": (
+        sizes.MOST_TARGETS,
+        lambda n: (TARGETS, WINDOWS, named("released", n).replace("[a0", "[b0", 1)),
+    ),
+    "clusters": (
+        sizes.MOST_CLUSTERS,
+        lambda n: (TARGETS, WINDOWS, many("clusters", "{interval: 5m}", n)),
+    ),
 }
 
 
@@ -98,7 +110,12 @@ def test_the_patch_of_a_cluster_counts_too() -> None:
 
 def test_a_policy_refused_for_its_size_is_refused_alone_for_its_cluster() -> None:
     """That its cluster was not read is not told as if it were unknown."""
-    fields = (TARGETS, many("windows", WINDOW, 999), many("clusters", "{interval: 5m}", 201), "  buildFor: e7\n")
+    fields = (
+        TARGETS,
+        many("windows", WINDOW, 999),
+        many("clusters", "{interval: 5m}", 201),
+        "  buildFor: e7\n",
+    )
     assert [result.tags["rule"] for result in loaded(*fields).results] == ["too-many"]
 
 

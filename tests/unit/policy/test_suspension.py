@@ -17,12 +17,60 @@ spec:
     - {kind: KIND, names: [it], apiVersion: example.org/v1, resource: things, FIELDS}
 """
 
-CLOSES = ("suspend", "suspended", "paused", "rollout.paused", "off", "disabled", "suspend.enabled", "pause.active")
-ALSO_CLOSES = ("pauseReconciliation", "syncDisabled", "reconcileSuspended", "rollout.updatePaused", "stopped")
-OPENS = ("enabled", "active", "syncPolicy.automated.enabled", "syncPolicy.automated", "autoSync", "allowUpdates")
-ALSO_OPENS = ("sync.on", "running", "reconcile", "unpaused", "resume", "autoDeploy", "deploy.enable", "enableSync")
-UNKNOWN = ("maintenance.enabled", "notPaused", "pauseEnabled", "allowPause", "disableSuspend", "prune", "mode")
-ALSO_UNKNOWN = ("suspendDeletion", "disableAutoSync", "skipReconcile", "noSync", "x", "A", "stopOff", "on.x")
+CLOSES = (
+    "suspend",
+    "suspended",
+    "paused",
+    "rollout.paused",
+    "off",
+    "disabled",
+    "suspend.enabled",
+    "pause.active",
+)
+ALSO_CLOSES = (
+    "pauseReconciliation",
+    "syncDisabled",
+    "reconcileSuspended",
+    "rollout.updatePaused",
+    "stopped",
+)
+OPENS = (
+    "enabled",
+    "active",
+    "syncPolicy.automated.enabled",
+    "syncPolicy.automated",
+    "autoSync",
+    "allowUpdates",
+)
+ALSO_OPENS = (
+    "sync.on",
+    "running",
+    "reconcile",
+    "unpaused",
+    "resume",
+    "autoDeploy",
+    "deploy.enable",
+    "enableSync",
+)
+UNKNOWN = (
+    "maintenance.enabled",
+    "notPaused",
+    "pauseEnabled",
+    "allowPause",
+    "disableSuspend",
+    "prune",
+    "mode",
+)
+ALSO_UNKNOWN = (
+    "suspendDeletion",
+    "disableAutoSync",
+    "skipReconcile",
+    "noSync",
+    "x",
+    "A",
+    "stopOff",
+    "on.x",
+)
 
 
 def rules(kind: str, fields: str) -> list[str]:
@@ -56,7 +104,10 @@ def test_what_a_name_does_not_tell_has_to_be_said(field: str) -> None:
 
 def test_only_closed_can_be_said() -> None:
     """A field whose true opens cannot be gated, so there is no way to ask for it."""
-    assert rules("Thing", "suspendField: spec.x, trueMeans: Open") == ["suspend-field", "field-value"]
+    assert rules("Thing", "suspendField: spec.x, trueMeans: Open") == [
+        "suspend-field",
+        "field-value",
+    ]
 
 
 @pytest.mark.parametrize("list_name", ["targets", "released"])

@@ -16,7 +16,9 @@ from krm_windows.schedule.timeline import Segment
 
 def at(hour: int, *weekdays: int) -> Recurrence:
     """A full hour on some days of the week."""
-    return Recurrence(minutes=frozenset({0}), hours=frozenset({hour}), weekdays=frozenset(weekdays or range(7)))
+    return Recurrence(
+        minutes=frozenset({0}), hours=frozenset({hour}), weekdays=frozenset(weekdays or range(7))
+    )
 
 
 WEEK = zoned.timetable(
@@ -35,11 +37,41 @@ def of(timetable: Timetable, start: date, days: int) -> Calendar:
 @pytest.mark.parametrize(
     ("time_zone", "start", "days", "begins", "ends"),
     [
-        ("Europe/Berlin", date(2026, 3, 29), 1, "2026-03-29T00:00:00+01:00", "2026-03-30T00:00:00+02:00"),
-        ("Europe/Berlin", date(2026, 10, 25), 1, "2026-10-25T00:00:00+02:00", "2026-10-26T00:00:00+01:00"),
-        ("Africa/Cairo", date(2026, 4, 24), 1, "2026-04-24T01:00:00+03:00", "2026-04-25T00:00:00+03:00"),
-        ("Atlantic/Azores", date(2026, 10, 25), 1, "2026-10-25T00:00:00+00:00", "2026-10-26T00:00:00-01:00"),
-        ("Pacific/Apia", date(2011, 12, 29), 2, "2011-12-29T00:00:00-10:00", "2011-12-31T00:00:00+14:00"),
+        (
+            "Europe/Berlin",
+            date(2026, 3, 29),
+            1,
+            "2026-03-29T00:00:00+01:00",
+            "2026-03-30T00:00:00+02:00",
+        ),
+        (
+            "Europe/Berlin",
+            date(2026, 10, 25),
+            1,
+            "2026-10-25T00:00:00+02:00",
+            "2026-10-26T00:00:00+01:00",
+        ),
+        (
+            "Africa/Cairo",
+            date(2026, 4, 24),
+            1,
+            "2026-04-24T01:00:00+03:00",
+            "2026-04-25T00:00:00+03:00",
+        ),
+        (
+            "Atlantic/Azores",
+            date(2026, 10, 25),
+            1,
+            "2026-10-25T00:00:00+00:00",
+            "2026-10-26T00:00:00-01:00",
+        ),
+        (
+            "Pacific/Apia",
+            date(2011, 12, 29),
+            2,
+            "2011-12-29T00:00:00-10:00",
+            "2011-12-31T00:00:00+14:00",
+        ),
         (
             "Europe/Berlin",
             datetime(2026, 10, 25, tzinfo=UTC),
@@ -68,15 +100,25 @@ def test_intervals_are_clipped_and_carry_the_zones_offset() -> None:
     """What is open at a rim of the range is cut there."""
     record = records.calendar(of(WEEK, date(2026, 3, 24), 7))
     assert record["intervals"] == [
-        {"opens": "2026-03-24T00:00:00+01:00", "closes": "2026-03-26T17:00:00+01:00", "rules": ["windows.office"]},
-        {"opens": "2026-03-30T08:00:00+02:00", "closes": "2026-03-31T00:00:00+02:00", "rules": ["windows.office"]},
+        {
+            "opens": "2026-03-24T00:00:00+01:00",
+            "closes": "2026-03-26T17:00:00+01:00",
+            "rules": ["windows.office"],
+        },
+        {
+            "opens": "2026-03-30T08:00:00+02:00",
+            "closes": "2026-03-31T00:00:00+02:00",
+            "rules": ["windows.office"],
+        },
     ]
 
 
 def test_an_interval_is_maximal_and_names_all_that_open_a_part_of_it() -> None:
     """Windows that touch are one interval."""
     touching = (Rule("windows.day", at(8), at(12)), Rule("windows.noon", at(12), at(13)))
-    [segment] = of(zoned.timetable(policy="a/b", time_zone="UTC", windows=touching), date(2026, 3, 24), 1).intervals
+    [segment] = of(
+        zoned.timetable(policy="a/b", time_zone="UTC", windows=touching), date(2026, 3, 24), 1
+    ).intervals
     assert segment.rules == ("windows.day", "windows.noon")
     assert segment.ends - segment.begins == timedelta(hours=5)
 
@@ -87,23 +129,33 @@ def test_a_policy_held_open_is_open_by_that() -> None:
     for field, value in (("state", "Open"), ("outside_windows", "Open")):
         timetable = zoned.timetable(policy="a/b", time_zone="UTC", **{field: value})
         rule = "state" if field == "state" else "outsideWindows"
-        assert of(timetable, date(2026, 3, 24), 1).intervals == (Segment(first, last, open=True, rules=(rule,)),)
+        assert of(timetable, date(2026, 3, 24), 1).intervals == (
+            Segment(first, last, open=True, rules=(rule,)),
+        )
 
 
 def test_calendars_that_open_alike_are_one_group() -> None:
     """Neither the cluster's name nor its targets make a difference; a rule does."""
     clusters = [
-        zoned.timetable(policy=WEEK.policy, cluster=name, time_zone="Europe/Berlin", windows=WEEK.windows)
+        zoned.timetable(
+            policy=WEEK.policy, cluster=name, time_zone="Europe/Berlin", windows=WEEK.windows
+        )
         for name in "abc"
     ]
-    other = zoned.timetable(policy=WEEK.policy, cluster="d", time_zone="Europe/Berlin", outside_windows="Open")
+    other = zoned.timetable(
+        policy=WEEK.policy, cluster="d", time_zone="Europe/Berlin", outside_windows="Open"
+    )
     groups = alike(calendars([clusters[0], other, *clusters[1:]], Period(date(2026, 3, 24), 7)))
-    assert [[one.timetable.cluster for one in group] for group in groups] == [["a", "b", "c"], ["d"]]
+    assert [[one.timetable.cluster for one in group] for group in groups] == [
+        ["a", "b", "c"],
+        ["d"],
+    ]
 
 
 def test_an_offset_with_seconds_is_written_in_utc() -> None:
     """RFC 3339 knows offsets of whole minutes only; Liberia had another until 1972."""
     liberia = replace(
-        zoned.timetable(), zone_rules=replace(zone_rules.make("UTC"), before="-00:44:30 MMT", rule="MMT0:44:30")
+        zoned.timetable(),
+        zone_rules=replace(zone_rules.make("UTC"), before="-00:44:30 MMT", rule="MMT0:44:30"),
     )
     assert records.calendar(of(liberia, date(1970, 1, 1), 1))["from"] == "1970-01-01T00:44:30+00:00"

@@ -36,7 +36,9 @@ BERLIN = zone("Europe/Berlin")
         ),
     ],
 )
-def test_a_change_is_found_to_the_minute(time_zone: str, begins: datetime, words_of_it: str) -> None:
+def test_a_change_is_found_to_the_minute(
+    time_zone: str, begins: datetime, words_of_it: str
+) -> None:
     """By an hour, by half of one, by a day."""
     tz: ZoneInfo = zone(time_zone)
     assert words(changes(tz, begins, begins + timedelta(days=150))[0], tz) == words_of_it
@@ -44,7 +46,9 @@ def test_a_change_is_found_to_the_minute(time_zone: str, begins: datetime, words
 
 def test_a_change_belongs_to_the_interval_that_begins_with_it() -> None:
     """Intervals are half open."""
-    [change] = changes(BERLIN, datetime(2027, 3, 28, 1, tzinfo=UTC), datetime(2027, 3, 29, tzinfo=UTC))
+    [change] = changes(
+        BERLIN, datetime(2027, 3, 28, 1, tzinfo=UTC), datetime(2027, 3, 29, tzinfo=UTC)
+    )
     assert change.at == datetime(2027, 3, 28, 1, tzinfo=UTC)
     assert changes(BERLIN, datetime(2027, 3, 27, tzinfo=UTC), change.at) == ()
 

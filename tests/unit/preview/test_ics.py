@@ -15,7 +15,11 @@ from krm_windows.preview.calendar import Period, calendars
 MONDAY = Recurrence(minutes=frozenset({0}), hours=frozenset({8}), weekdays=frozenset({1}))
 THURSDAY = Recurrence(minutes=frozenset({0}), hours=frozenset({17}), weekdays=frozenset({4}))
 TARGET = Target(
-    group="g", resource="kustomizations", kind="Kustomization", namespace="flux-system", name="äpfel;b,c\\d" * 9
+    group="g",
+    resource="kustomizations",
+    kind="Kustomization",
+    namespace="flux-system",
+    name="äpfel;b,c\\d" * 9,
 )
 WEEK = zoned.timetable(
     policy="flux-system/week",
@@ -56,7 +60,9 @@ def test_lines_are_folded_and_end_as_they_must() -> None:
     assert all(line.decode() for line in lines)
 
 
-@pytest.mark.parametrize(("start", "days"), [(date(2026, 3, 24), 1), (date(2026, 3, 20), 30), (date(2026, 1, 1), 365)])
+@pytest.mark.parametrize(
+    ("start", "days"), [(date(2026, 3, 24), 1), (date(2026, 3, 20), 30), (date(2026, 1, 1), 365)]
+)
 def test_an_event_is_the_same_whatever_days_are_asked_for(start: date, days: int) -> None:
     """Whoever imports two overlapping ranges has each event once, and whole."""
     [whole] = events(WEEK, date(2026, 3, 23), 7)
@@ -73,5 +79,10 @@ def test_events_of_clusters_and_policies_differ() -> None:
 
 def test_what_never_closes_is_one_event() -> None:
     """There is no true edge, so the range gives both."""
-    [event] = events(zoned.timetable(policy="a/b", time_zone="UTC", outside_windows="Open"), date(2026, 3, 23), 7)
-    assert (event.start, event.end) == (datetime(2026, 3, 23, tzinfo=UTC), datetime(2026, 3, 30, tzinfo=UTC))
+    [event] = events(
+        zoned.timetable(policy="a/b", time_zone="UTC", outside_windows="Open"), date(2026, 3, 23), 7
+    )
+    assert (event.start, event.end) == (
+        datetime(2026, 3, 23, tzinfo=UTC),
+        datetime(2026, 3, 30, tzinfo=UTC),
+    )

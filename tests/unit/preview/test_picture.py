@@ -22,10 +22,17 @@ FIX = Rule("overrides.fix", datetime(2027, 3, 26, 9), datetime(2027, 3, 26, 18),
 LATER = Rule("freezes.later", datetime(2027, 3, 30), datetime(2027, 4, 1), "Books")
 
 
-def timetable(cluster: str | None = None, zone: str = "Europe/Berlin", policy: str = "flux-system/week") -> Timetable:
+def timetable(
+    cluster: str | None = None, zone: str = "Europe/Berlin", policy: str = "flux-system/week"
+) -> Timetable:
     """A week with two freezes and an override."""
     return zoned.timetable(
-        policy=policy, cluster=cluster, time_zone=zone, windows=(WEEK,), freezes=(FREEZE, LATER), overrides=(FIX,)
+        policy=policy,
+        cluster=cluster,
+        time_zone=zone,
+        windows=(WEEK,),
+        freezes=(FREEZE, LATER),
+        overrides=(FIX,),
     )
 
 
@@ -45,7 +52,9 @@ def test_what_overlaps_lies_in_lanes() -> None:
 def test_open_is_what_results() -> None:
     """An override that opens within a freeze is open by that override."""
     [row] = drawn(timetable()).rows
-    [words] = [fact.words for fact in row.facts if fact.kind == "open" and fact.rules == ("overrides.fix",)]
+    [words] = [
+        fact.words for fact in row.facts if fact.kind == "open" and fact.rules == ("overrides.fix",)
+    ]
     assert words == "open Fri 2027-03-26 09:00 to Fri 2027-03-26 18:00 (9 h), by overrides.fix"
 
 
@@ -76,7 +85,10 @@ def test_a_short_range_is_drawn_by_hours() -> None:
 def test_several_zones_share_an_axis_in_utc() -> None:
     """Rows begin at midnights of their own."""
     picture = drawn(timetable("tokyo", "Asia/Tokyo"), timetable("plant"))
-    assert (picture.zone.key, [row.zone.key for row in picture.rows]) == ("UTC", ["Asia/Tokyo", "Europe/Berlin"])
+    assert (picture.zone.key, [row.zone.key for row in picture.rows]) == (
+        "UTC",
+        ["Asia/Tokyo", "Europe/Berlin"],
+    )
     assert picture.days == "2027-03-08 to 2027-04-04"
 
 
@@ -96,7 +108,9 @@ def test_svg_tells_every_fact() -> None:
     assert {fact.words for fact in row.facts} | {"<a> & b"} <= titles
 
 
-EVERY_TEN = Rule("windows.tens", Recurrence(minutes=frozenset(range(0, 60, 10))), timedelta(minutes=5))
+EVERY_TEN = Rule(
+    "windows.tens", Recurrence(minutes=frozenset(range(0, 60, 10))), timedelta(minutes=5)
+)
 
 
 @pytest.mark.parametrize(
@@ -111,7 +125,9 @@ def test_windows_too_fine_to_see(days: int, drawn_bars: list[str]) -> None:
     bars = crowd.bars(picture.rows[0], picture.bands[0])
     assert [fact.kind for _, fact in bars] == drawn_bars
     if days > 1:
-        assert bars[0][1].words.startswith("opens 4032 times within 27 d 23 h 55 m, for 14 d in all, by windows.tens")
+        assert bars[0][1].words.startswith(
+            "opens 4032 times within 27 d 23 h 55 m, for 14 d in all, by windows.tens"
+        )
 
 
 def test_bars_keep_the_order_of_what_begins() -> None:

@@ -49,6 +49,11 @@ def follow(write: Write) -> Followed:
         builder = Builder.find()
         with builder or nullcontext():
             hints = Hints(tuple(map(Given.parse, sources or [HOME])))
-            return survey(tree, tree.directories("clusters/*"), Builds(tree, builder, 2, lambda _, __: None), hints)
+            return survey(
+                tree,
+                tree.directories("clusters/*"),
+                Builds(tree, builder, 2, lambda _, __: None),
+                hints,
+            )
 
     return followed

@@ -23,7 +23,9 @@ class Followed(Protocol):
         """Follow them."""
 
 
-def kustomization(name: str, spec: str = "", *, path: str | None = None, source: str = "flux-system") -> str:
+def kustomization(
+    name: str, spec: str = "", *, path: str | None = None, source: str = "flux-system"
+) -> str:
     """Return a Flux Kustomization."""
     return f"""\
 apiVersion: kustomize.toolkit.fluxcd.io/v1

@@ -54,7 +54,9 @@ def built(tree: Checkout, builder: Builder | None, **changes: str | list[object]
 
 
 @pytest.mark.parametrize("name", PLAIN)
-def test_files_put_together_are_what_kustomize_puts_together(name: str, write: Write, builder: Builder) -> None:
+def test_files_put_together_are_what_kustomize_puts_together(
+    name: str, write: Write, builder: Builder
+) -> None:
     """Where a kustomization does no more than that, it is not started; here it is, by a label on all."""
     tree = write(PLAIN[name])
     ours, theirs = built(tree, None), built(tree, builder, labels=[{"pairs": {"a": "b"}}])
@@ -71,13 +73,21 @@ def test_what_was_built_is_known_by_the_file_it_came_from(write: Write, builder:
         "north": "base/a.yaml",
         "north-g": "apps/kustomization.yaml",
     }
-    assert {name: item.name for name, (_, item) in found.items() if item} == {"north-z": "z", "north-a": "a"}
+    assert {name: item.name for name, (_, item) in found.items() if item} == {
+        "north-z": "z",
+        "north-a": "a",
+    }
 
 
 @pytest.mark.parametrize("name", ["plain", "based"])
-def test_what_a_flux_kustomization_changes_is_put_into_the_build(name: str, write: Write, builder: Builder) -> None:
+def test_what_a_flux_kustomization_changes_is_put_into_the_build(
+    name: str, write: Write, builder: Builder
+) -> None:
     """As Flux does: into a kustomization that stands there, or the one that is generated."""
-    patch = {"target": {"name": "a"}, "patch": "- op: replace\n  path: /metadata/name\n  value: patched\n"}
+    patch = {
+        "target": {"name": "a"},
+        "patch": "- op: replace\n  path: /metadata/name\n  value: patched\n",
+    }
     found = built(write(PLAIN[name]), builder, namespace="other", patches=[patch], nameSuffix="-x")
     assert not found.notices
     assert {item.namespace for item in found.objects} == {"other"}
@@ -86,7 +96,11 @@ def test_what_a_flux_kustomization_changes_is_put_into_the_build(name: str, writ
 
 @pytest.mark.parametrize("name", ["kustomize", "kubectl"])
 def test_either_program_does(
-    name: str, write: Write, tool: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str,
+    write: Write,
+    tool: Callable[[str], Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """kubectl where kustomize is not installed."""
     (tmp_path / "bin").mkdir()
@@ -138,7 +152,10 @@ def _fails(*_: object) -> None:
 
 def test_an_error_says_where_in_the_repository_it_is(write: Write, builder: Builder) -> None:
     """Not where its copy was."""
-    files = {"apps/kustomization.yaml": "resources: [../base]\n", "base/kustomization.yaml": "resources: [gone.yaml]\n"}
+    files = {
+        "apps/kustomization.yaml": "resources: [../base]\n",
+        "base/kustomization.yaml": "resources: [gone.yaml]\n",
+    }
     (notice,) = built(write(files), builder).notices
     assert "/tmp" not in notice.message  # noqa: S108 - that is what must not be in it
     assert "gone.yaml" in notice.message
@@ -146,7 +163,9 @@ def test_an_error_says_where_in_the_repository_it_is(write: Write, builder: Buil
 
 def test_a_file_twice_is_left_to_kustomize(write: Write, builder: Builder) -> None:
     """It refuses an object that is there already."""
-    (notice,) = built(write({"apps/a.yaml": config_map("a"), "apps/b.yaml": config_map("a")}), builder).notices
+    (notice,) = built(
+        write({"apps/a.yaml": config_map("a"), "apps/b.yaml": config_map("a")}), builder
+    ).notices
     assert "may not add resource with an already registered id" in notice.message
 
 
@@ -160,15 +179,25 @@ PATCH = "patches: [{patch: '{apiVersion: v1, kind: ConfigMap, metadata: {name: g
         (REMOTE + PATCH, config_map("a"), ("not-followed", "apps/kustomization.yaml")),
         (REMOTE + "namePrefix: x-\n", "kind: *app\n", ("build-failed", "apps/a.yaml")),
         (REMOTE + "nope: 1\n", config_map("a"), ("build-failed", "apps/kustomization.yaml")),
-        (REMOTE + "components: [../gone]\n", config_map("a"), ("build-failed", "apps/kustomization.yaml")),
-        ("resources: [a.yaml]\n" + PATCH, config_map("a"), ("build-failed", "apps/kustomization.yaml")),
+        (
+            REMOTE + "components: [../gone]\n",
+            config_map("a"),
+            ("build-failed", "apps/kustomization.yaml"),
+        ),
+        (
+            "resources: [a.yaml]\n" + PATCH,
+            config_map("a"),
+            ("build-failed", "apps/kustomization.yaml"),
+        ),
     ],
 )
 def test_a_failure_is_remote_only_if_what_failed_is(
     kustomization: str, manifest: str, told: tuple[str, str], write: Write, builder: Builder
 ) -> None:
     """A patch may be for what was not fetched; a file that cannot be read is one of this repository."""
-    found = built(write({"apps/kustomization.yaml": kustomization, "apps/a.yaml": manifest}), builder)
+    found = built(
+        write({"apps/kustomization.yaml": kustomization, "apps/a.yaml": manifest}), builder
+    )
     last = found.notices[-1]
     assert (last.rule.id, last.file) == told
     assert bool(found.unbuilt) is (told[0] == "not-followed")
@@ -177,7 +206,10 @@ def test_a_failure_is_remote_only_if_what_failed_is(
 @pytest.mark.parametrize(
     ("said", "told"),
     [
-        ("Error: accumulating from 'a.yaml': yaml: unknown anchor 'app'", "yaml: unknown anchor 'app'"),
+        (
+            "Error: accumulating from 'a.yaml': yaml: unknown anchor 'app'",
+            "yaml: unknown anchor 'app'",
+        ),
         ("Error: running 'git': exit status 128", "running 'git': exit status 128"),
         ("fatal: no such branch\nexit status 128", "fatal: no such branch: exit status 128"),
         ("", "failed without a word, with 1"),
@@ -188,7 +220,9 @@ def test_an_exit_status_alone_is_no_reason(said: str, told: str) -> None:
     assert reason(said, 1) == told
 
 
-def test_a_policy_of_a_directory_of_plugins_is_known_by_its_file(write: Write, builder: Builder) -> None:
+def test_a_policy_of_a_directory_of_plugins_is_known_by_its_file(
+    write: Write, builder: Builder
+) -> None:
     """By its path in the repository, not by the one that the directory has for it."""
     files = {
         "base/policy.yaml": policy(),

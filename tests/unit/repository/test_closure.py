@@ -10,8 +10,15 @@ BASE = {"base/kustomization.yaml": "resources: [a.yaml]\n", "base/a.yaml": confi
 
 def test_a_plain_directory_gets_the_kustomization_that_flux_generates(write: Write) -> None:
     """All manifests below it, and each directory with a kustomization as a whole."""
-    files = {"one.yaml": config_map("a"), "deep/two.yml": config_map("b"), "notes.md": "", ".sops.yaml": "a: b"}
-    closure = close(write({f"apps/{path}": text for path, text in files.items()} | BASE_IN_APPS), "apps", {})
+    files = {
+        "one.yaml": config_map("a"),
+        "deep/two.yml": config_map("b"),
+        "notes.md": "",
+        ".sops.yaml": "a: b",
+    }
+    closure = close(
+        write({f"apps/{path}": text for path, text in files.items()} | BASE_IN_APPS), "apps", {}
+    )
     assert closure.resources == ["apps/base/a.yaml", "apps/deep/two.yml", "apps/one.yaml"]
     assert not closure.notices
 
@@ -56,7 +63,9 @@ def test_what_is_remote_is_named_and_left_out(write: Write, field: str, entry: s
 def test_a_file_that_would_be_fetched_is_named_and_left_out(write: Write, field: str) -> None:
     """A generator, a patch or a definition does without it; a literal that is an address is none."""
     literal = (
-        "generators: []\n" if "configMap" in field else "configMapGenerator: [{name: b, literals: [a=https://b]}]\n"
+        "generators: []\n"
+        if "configMap" in field
+        else "configMapGenerator: [{name: b, literals: [a=https://b]}]\n"
     )
     text = f"resources: [../base]\n{field}\n{literal}"
     closure = close(write(BASE | {"apps/kustomization.yaml": text}), "apps", {})
@@ -68,7 +77,10 @@ def test_a_file_that_would_be_fetched_is_named_and_left_out(write: Write, field:
 @pytest.mark.parametrize("entry", ["../../outside", "/etc", "../outside"])
 def test_what_leads_out_of_the_repository_is_named_and_left_out(write: Write, entry: str) -> None:
     """By its path, or by a link."""
-    tree = write(BASE | {"apps/kustomization.yaml": f"resources: [../base, '{entry}']\n", "outside": "-> /etc"})
+    tree = write(
+        BASE
+        | {"apps/kustomization.yaml": f"resources: [../base, '{entry}']\n", "outside": "-> /etc"}
+    )
     closure = close(tree, "apps", {})
     assert ["leads out" in notice.message for notice in closure.notices] == [True]
     assert not any(path.startswith(("..", "/", "outside")) for path in closure.files)
@@ -76,7 +88,9 @@ def test_what_leads_out_of_the_repository_is_named_and_left_out(write: Write, en
 
 def test_links_inside_are_followed(write: Write) -> None:
     """kustomize finds the link, and reads relative paths from where it leads to."""
-    tree = write(BASE | {"apps/kustomization.yaml": "resources: [link]\n", "apps/link": "-> ../base"})
+    tree = write(
+        BASE | {"apps/kustomization.yaml": "resources: [link]\n", "apps/link": "-> ../base"}
+    )
     closure = close(tree, "apps", {})
     assert closure.links == {"apps/link": "base"}
     assert closure.resources == ["base/a.yaml"]
@@ -84,7 +98,12 @@ def test_links_inside_are_followed(write: Write) -> None:
 
 def test_a_cycle_ends(write: Write) -> None:
     """kustomize is left to say so."""
-    tree = write({"a/kustomization.yaml": "resources: [../b]\n", "b/kustomization.yaml": "resources: [../a]\n"})
+    tree = write(
+        {
+            "a/kustomization.yaml": "resources: [../b]\n",
+            "b/kustomization.yaml": "resources: [../a]\n",
+        }
+    )
     closure = close(tree, "a", {})
     assert sorted(closure.files) == ["a/kustomization.yaml", "b/kustomization.yaml"]
     assert closure.resources is None
@@ -107,7 +126,9 @@ transformers: [replace.yaml]
         "deep/patch.yaml": "a: b\n",
         **dict.fromkeys(("one.txt", "two.txt", "three.env", "patch.yaml"), "a: b\n"),
     }
-    closure = close(write(BASE | {f"apps/{path}": text for path, text in files.items()}), "apps", {})
+    closure = close(
+        write(BASE | {f"apps/{path}": text for path, text in files.items()}), "apps", {}
+    )
     assert set(closure.files) == {*BASE, *(f"apps/{path}" for path in files)}
     assert closure.resources is None
 
@@ -116,7 +137,10 @@ transformers: [replace.yaml]
 def test_a_policy_among_the_plugins_is_read_and_not_run(write: Write, inline: bool) -> None:  # noqa: FBT001
     """What is left is plain."""
     entry = "\n  - |\n    " + policy().replace("\n", "\n    ") if inline else " [policy.yaml]"
-    files = {"apps/kustomization.yaml": f"resources: [../base]\ntransformers:{entry}\n", "apps/policy.yaml": policy()}
+    files = {
+        "apps/kustomization.yaml": f"resources: [../base]\ntransformers:{entry}\n",
+        "apps/policy.yaml": policy(),
+    }
     closure = close(write(BASE | files), "apps", {})
     assert [item.name for _, item in closure.policies] == ["window"]
     assert closure.resources == ["base/a.yaml"]
@@ -144,7 +168,11 @@ def test_charts_are_named_and_left_out(write: Write) -> None:
 
 def test_a_file_that_is_broken_or_no_object_is_named_and_the_rest_stays(write: Write) -> None:
     """With its line."""
-    files = {"apps/a.yaml": config_map("a"), "apps/b.yaml": "a: {\n\nb\n", "apps/values.yaml": "replicas: 3\n"}
+    files = {
+        "apps/a.yaml": config_map("a"),
+        "apps/b.yaml": "a: {\n\nb\n",
+        "apps/values.yaml": "replicas: 3\n",
+    }
     closure = close(write(files), "apps", {})
     assert closure.resources == ["apps/a.yaml"]
     assert [(notice.file, notice.rule.id) for notice in closure.notices] == [
@@ -170,7 +198,9 @@ REMOVAL = "spec:\n  clusters:\n    west:\n      freezes: ~\n"
         ("patches: [{{path: ../two.yaml}}]\n", ("two.yaml", 14)),
     ],
 )
-def test_a_null_that_a_merge_drops_is_named_where_it_stands(write: Write, fields: str, place: tuple[str, int]) -> None:
+def test_a_null_that_a_merge_drops_is_named_where_it_stands(
+    write: Write, fields: str, place: tuple[str, int]
+) -> None:
     """However kustomize has a patch of a policy: what it would remove below a cluster stays, and nobody would know."""
     indent = fields.rpartition("{inline}")[0].rpartition("\n")[2]
     inline = f"{MERGE}{REMOVAL}".replace("\n", f"\n{indent}").rstrip(" ")
@@ -200,5 +230,8 @@ def test_a_null_that_a_merge_drops_is_named_where_it_stands(write: Write, fields
 )
 def test_a_null_that_does_what_it_says_is_none_of_these(write: Write, patch: str) -> None:
     """One of the policy itself, of a whole cluster, of an operation (which keeps it), of another kind."""
-    files = {"apps/kustomization.yaml": "resources: [../base]\npatches: [{path: ../p.yaml}]\n", "p.yaml": patch}
+    files = {
+        "apps/kustomization.yaml": "resources: [../base]\npatches: [{path: ../p.yaml}]\n",
+        "p.yaml": patch,
+    }
     assert not close(write(BASE | files), "apps", {}).notices

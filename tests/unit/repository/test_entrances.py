@@ -29,10 +29,19 @@ spec: {sourceRef: {kind: GitRepository, name: team}}
 @pytest.mark.parametrize(
     ("files", "directories"),
     [
-        ({"fleet/north/flux-system/gotk-sync.yaml": SYNC, "tenants/sync.yaml": TENANT}, ["fleet/north"]),
-        ({"clusters/south/i.yaml": INSTANCE, "clusters/north/f.yaml": kustomization("a")}, ["clusters/south"]),
         (
-            {"kubernetes/apps/flux/h.yaml": VALUES, "kubernetes/flux/cluster/ks.yaml": kustomization("apps")},
+            {"fleet/north/flux-system/gotk-sync.yaml": SYNC, "tenants/sync.yaml": TENANT},
+            ["fleet/north"],
+        ),
+        (
+            {"clusters/south/i.yaml": INSTANCE, "clusters/north/f.yaml": kustomization("a")},
+            ["clusters/south"],
+        ),
+        (
+            {
+                "kubernetes/apps/flux/h.yaml": VALUES,
+                "kubernetes/flux/cluster/ks.yaml": kustomization("apps"),
+            },
             ["kubernetes/flux/cluster"],
         ),
         (
@@ -52,8 +61,17 @@ spec: {sourceRef: {kind: GitRepository, name: team}}
         ),
         ({"a.yaml": "kind: [\n", "b.yaml": config_map()}, []),
     ],
-    ids=["bootstrap", "operator", "values of the operator's chart", "by habit", "what nothing leads to", "none"],
+    ids=[
+        "bootstrap",
+        "operator",
+        "values of the operator's chart",
+        "by habit",
+        "what nothing leads to",
+        "none",
+    ],
 )
-def test_clusters_are_where_flux_enters(files: dict[str, str], directories: list[str], write: Write) -> None:
+def test_clusters_are_where_flux_enters(
+    files: dict[str, str], directories: list[str], write: Write
+) -> None:
     """What a sync says comes first, then the names that people use, then what nothing leads to."""
     assert [each.directory for each in entrances.find(write(files))] == directories

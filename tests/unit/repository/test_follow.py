@@ -19,7 +19,11 @@ SYNC = SOURCE.format(name="flux-system", url="ssh://git@example.com/fleet.git") 
 def test_a_cluster_leads_to_what_its_kustomizations_apply(follow: Followed) -> None:
     """From the cluster's own directory on, which its own Kustomization names."""
     found = follow(
-        {NORTH: SYNC + kustomization("apps"), "apps/a.yaml": kustomization("more"), "more/b.yaml": config_map()}
+        {
+            NORTH: SYNC + kustomization("apps"),
+            "apps/a.yaml": kustomization("more"),
+            "more/b.yaml": config_map(),
+        }
     )
     (north,) = found.clusters
     assert [(each.key, each.parent) for each in north.kustomizations.values()] == [
@@ -34,7 +38,10 @@ def test_a_cluster_leads_to_what_its_kustomizations_apply(follow: Followed) -> N
 
 def test_clusters_share_builds(follow: Followed) -> None:
     """One path is built once, each way in which it is built."""
-    clusters = {f"clusters/{name}/flux.yaml": kustomization("apps") for name in ("east", "north", "south", "west")}
+    clusters = {
+        f"clusters/{name}/flux.yaml": kustomization("apps")
+        for name in ("east", "north", "south", "west")
+    }
     other = kustomization("apps", "  targetNamespace: other\n")
     found = follow({**clusters, "clusters/zenith/flux.yaml": other, "apps/a.yaml": config_map()})
     assert found.builds == 5 + 2
@@ -45,14 +52,26 @@ def test_kustomizations_that_deliver_each_other_end(follow: Followed) -> None:
     (north,) = follow(
         {NORTH: kustomization("a"), "a/a.yaml": kustomization("b"), "b/b.yaml": kustomization("a")}
     ).clusters
-    assert list(north.kustomizations) == ["flux-system/flux-system", "flux-system/a", "flux-system/b"]
+    assert list(north.kustomizations) == [
+        "flux-system/flux-system",
+        "flux-system/a",
+        "flux-system/b",
+    ]
 
 
 @pytest.mark.parametrize(
     ("url", "followed"),
-    [("https://example.com/fleet", True), ("git@example.com:fleet.git", True), ("https://example.com/other", False)],
+    [
+        ("https://example.com/fleet", True),
+        ("git@example.com:fleet.git", True),
+        ("https://example.com/other", False),
+    ],
 )
-def test_another_source_of_the_same_address_is_this_repository(url: str, followed: bool, follow: Followed) -> None:  # noqa: FBT001
+def test_another_source_of_the_same_address_is_this_repository(
+    url: str,
+    followed: bool,  # noqa: FBT001
+    follow: Followed,
+) -> None:
     """A second source for what waits is followed, another repository is not, even where the path exists."""
     declared = SYNC + SOURCE.format(name="second", url=url) + kustomization("apps", source="second")
     found = follow({NORTH: declared, "apps/a.yaml": config_map()})
@@ -62,25 +81,31 @@ def test_another_source_of_the_same_address_is_this_repository(url: str, followe
 
 
 @pytest.mark.parametrize(
-    ("path", "rule"), [("../outside", "build-failed"), ("./gone", "build-failed"), ("./out", "not-followed")]
+    ("path", "rule"),
+    [("../outside", "build-failed"), ("./gone", "build-failed"), ("./out", "not-followed")],
 )
-def test_a_path_that_leads_nowhere_is_named_and_the_rest_followed(path: str, rule: str, follow: Followed) -> None:
+def test_a_path_that_leads_nowhere_is_named_and_the_rest_followed(
+    path: str, rule: str, follow: Followed
+) -> None:
     """Flux reads a path as if the repository were all there is."""
     text = kustomization("lost", path=path) + kustomization("apps")
     found = follow({NORTH: text, "apps/a.yaml": config_map(), "out": "-> /etc"})
-    assert [(notice.rule.id, notice.about and notice.about.name) for notice in found.notices] == [(rule, "lost")]
+    assert [(notice.rule.id, notice.about and notice.about.name) for notice in found.notices] == [
+        (rule, "lost")
+    ]
     assert names(found.clusters[0], "apps")
 
 
 def test_variables_decide_paths_and_names(follow: Followed) -> None:
     """Those of the Kustomization itself, over those of a ConfigMap that another brings later."""
-    variables = '  postBuild: {substituteFrom: [{kind: ConfigMap, name: vars}], substitute: {TEAM: "a"}}\n'
-    brought = (
-        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: vars, namespace: flux-system}\ndata: {TEAM: b, ZONE: n}\n"
+    variables = (
+        '  postBuild: {substituteFrom: [{kind: ConfigMap, name: vars}], substitute: {TEAM: "a"}}\n'
     )
+    brought = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: vars, namespace: flux-system}\ndata: {TEAM: b, ZONE: n}\n"
     files = {
         NORTH: kustomization("apps", variables) + kustomization("config"),
-        "apps/a.yaml": config_map("${TEAM}-${ZONE}") + kustomization("below", path="./below/${ZONE}"),
+        "apps/a.yaml": config_map("${TEAM}-${ZONE}")
+        + kustomization("below", path="./below/${ZONE}"),
         "below/n/b.yaml": config_map("below"),
         "config/vars.yaml": brought,
     }
@@ -92,7 +117,12 @@ def test_variables_decide_paths_and_names(follow: Followed) -> None:
 def test_what_only_the_cluster_knows_is_named(follow: Followed) -> None:
     """A path with a variable from a Secret cannot be followed."""
     variables = "  postBuild: {substituteFrom: [{kind: Secret, name: vars}]}\n"
-    found = follow({NORTH: kustomization("apps", variables), "apps/a.yaml": kustomization("b", path="./${ZONE}")})
+    found = follow(
+        {
+            NORTH: kustomization("apps", variables),
+            "apps/a.yaml": kustomization("b", path="./${ZONE}"),
+        }
+    )
     assert ["known to the cluster only" in notice.message for notice in found.notices] == [True]
 
 
@@ -150,27 +180,41 @@ spec:
         ('{from: "@fleet/apps/", to: "@artifact/"}', "./", None),
         ('{from: "@fleet/apps/*.yaml", to: "@artifact/"}', "./apps", None),
         ('{from: "@fleet/apps/**", to: "@artifact/", exclude: ["*.yaml"]}', "./", None),
-        ('{from: "@fleet/apps/**", to: "@artifact/a"}, {from: "@fleet/more/**", to: "@artifact/a/b"}', "./a", None),
+        (
+            '{from: "@fleet/apps/**", to: "@artifact/a"}, {from: "@fleet/more/**", to: "@artifact/a/b"}',
+            "./a",
+            None,
+        ),
     ],
 )
 def test_a_path_of_an_artifact_is_what_was_copied_there(
     copies: str, path: str, directory: str | None, follow: Followed
 ) -> None:
     """As `cp -r` does; a directory that is put together of several, or in part, is none of the repository's."""
-    apps = kustomization("lost", path=path, source="apps").replace("GitRepository", "ExternalArtifact")
+    apps = kustomization("lost", path=path, source="apps").replace(
+        "GitRepository", "ExternalArtifact"
+    )
     files = {NORTH: SYNC + GENERATOR.format(copies=copies) + apps}
     if directory is not None:
         files[f"{directory}/a.yaml"] = config_map()
     found = follow(files)
-    assert names(found.clusters[0], "lost") == ({"ConfigMap shop/settings"} if directory is not None else set())
+    assert names(found.clusters[0], "lost") == (
+        {"ConfigMap shop/settings"} if directory is not None else set()
+    )
     assert found.clusters[0].complete is (directory is not None)
 
 
 def test_a_generator_may_be_delivered_by_a_sibling(follow: Followed) -> None:
     """Which is built after what uses its artifact was met."""
-    apps = kustomization("apps", path="./apps", source="apps").replace("GitRepository", "ExternalArtifact")
+    apps = kustomization("apps", path="./apps", source="apps").replace(
+        "GitRepository", "ExternalArtifact"
+    )
     generator = GENERATOR.format(copies='{from: "@fleet/apps/", to: "@artifact/"}')
-    files = {NORTH: SYNC + apps + kustomization("later"), "later/g.yaml": generator, "apps/a.yaml": config_map()}
+    files = {
+        NORTH: SYNC + apps + kustomization("later"),
+        "later/g.yaml": generator,
+        "apps/a.yaml": config_map(),
+    }
     found = follow(files)
     assert names(found.clusters[0], "apps") == {"ConfigMap shop/settings"}
     assert not found.notices
@@ -191,7 +235,9 @@ spec:
         - {from: "@fleet/apps/north/**", to: "@artifact/here/"}
 ---
 """
-    apps = kustomization("apps", path="./here", source="apps").replace("GitRepository", "ExternalArtifact")
+    apps = kustomization("apps", path="./here", source="apps").replace(
+        "GitRepository", "ExternalArtifact"
+    )
     found = follow({NORTH: SYNC + generator + apps, "apps/north/a.yaml": config_map()})
     assert names(found.clusters[0], "apps") == {"ConfigMap shop/settings"}
     assert not found.notices
@@ -213,7 +259,11 @@ def test_components_that_are_not_there_may_be_ignored(ignored: bool, follow: Fol
     """Where the Kustomization says so (Flux 2.7)."""
     spec = f"  components: [../gone, ../part]\n  ignoreMissingComponents: {str(ignored).lower()}\n"
     part = "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nnamePrefix: a-\n"
-    files = {NORTH: kustomization("apps", spec), "apps/a.yaml": config_map(), "part/kustomization.yaml": part}
+    files = {
+        NORTH: kustomization("apps", spec),
+        "apps/a.yaml": config_map(),
+        "part/kustomization.yaml": part,
+    }
     found = follow(files)
     assert names(found.clusters[0], "apps") == ({"ConfigMap shop/a-settings"} if ignored else set())
     assert bool(found.notices) is not ignored

@@ -40,7 +40,9 @@ def test_static_inputs_make_an_object_each(follow: Followed) -> None:
     assert met(found) == ["flux-system", "apps-blue", "apps-red"]
     assert found.clusters[0].complete
     assert not found.notices
-    red = found.clusters[0].objects["kustomize.toolkit.fluxcd.io", "Kustomization", "flux-system", "apps-red"][1]
+    red = found.clusters[0].objects[
+        "kustomize.toolkit.fluxcd.io", "Kustomization", "flux-system", "apps-red"
+    ][1]
     assert red.get("spec", "suspend") is True
     assert red.made_by is not None
     assert red.made_by.file == NORTH
@@ -50,11 +52,23 @@ def test_static_inputs_make_an_object_each(follow: Followed) -> None:
     ("text", "said", "made"),
     [
         (SET.format(inputs="inputsFrom: [{name: pulls}]"), "inputsFrom", []),
-        (SET.format(inputs=f"{TWO}\n  inputsFrom: [{{name: pulls}}]"), "inputsFrom", ["apps-blue", "apps-red"]),
+        (
+            SET.format(inputs=f"{TWO}\n  inputsFrom: [{{name: pulls}}]"),
+            "inputsFrom",
+            ["apps-blue", "apps-red"],
+        ),
         (SET.format(inputs=f"{TWO}\n  inputStrategy: {{name: Permute}}"), "inputStrategy", []),
         (SET.format(inputs="inputs: [{tenant: blue}]"), "inputs.closed", []),
-        (SET.format(inputs=TWO).replace("inputs.closed", "if inputs.closed"), "more than the name", []),
-        (SET.format(inputs=TWO).replace("inputs.closed", "inputs.closed | sha256sum"), "more than the name", []),
+        (
+            SET.format(inputs=TWO).replace("inputs.closed", "if inputs.closed"),
+            "more than the name",
+            [],
+        ),
+        (
+            SET.format(inputs=TWO).replace("inputs.closed", "inputs.closed | sha256sum"),
+            "more than the name",
+            [],
+        ),
         (SET.format(inputs="{}").replace("  {}\n", ""), "names no input", []),
     ],
 )
@@ -103,7 +117,11 @@ def test_variables_are_put_in_before_inputs_are(follow: Followed) -> None:
     """The set is applied by a Kustomization that replaces them (d2-fleet)."""
     flux = kustomization("sets", "  postBuild: {substitute: {TENANT: blue}}\n")
     text = SET.format(inputs="inputs: [{tenant: '${TENANT}', closed: false}]")
-    assert met(follow({NORTH: flux, "sets/s.yaml": text, **TENANTS})) == ["flux-system", "sets", "apps-blue"]
+    assert met(follow({NORTH: flux, "sets/s.yaml": text, **TENANTS})) == [
+        "flux-system",
+        "sets",
+        "apps-blue",
+    ]
 
 
 def test_a_few_lines_that_come_to_too_much_are_said(follow: Followed) -> None:
@@ -111,7 +129,8 @@ def test_a_few_lines_that_come_to_too_much_are_said(follow: Followed) -> None:
     large = "x" * 50_000
     text = SET.format(inputs=f"inputs: [{{tenant: blue, closed: false, large: {large}}}]")
     text = text.replace(
-        "    - apiVersion: v1\n", "    - apiVersion: v1\n      data: [" + "<< inputs.large >>, " * 100 + "]\n"
+        "    - apiVersion: v1\n",
+        "    - apiVersion: v1\n      data: [" + "<< inputs.large >>, " * 100 + "]\n",
     )
     found = follow({NORTH: text, **TENANTS})
     assert met(found) == ["flux-system"]

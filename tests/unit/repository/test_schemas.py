@@ -71,7 +71,9 @@ def test_only_patches_of_flux_objects_are_spared_the_schema(
 
 
 @pytest.mark.parametrize("patch", [MERGED, JSON])
-def test_what_is_built_is_the_same(patch: str, write: Write, builder: Builder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_built_is_the_same(
+    patch: str, write: Write, builder: Builder, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Lists are replaced, names and namespaces changed, and a ClusterRole is in none."""
     request = Request.of("apps", patched(patch))  # type: ignore[arg-type]
     outputs = []

@@ -54,7 +54,11 @@ def told(found: Survey) -> list[str]:
 def test_another_repository_is_not_followed_into_this_one(path: str, follow: Followed) -> None:
     """Whatever lies at its path here: `./` would be all of it."""
     found = follow(
-        {NORTH: SYNC + kustomization("apps", path=path, source="tenant"), "apps/a.yaml": config_map()}, OTHER
+        {
+            NORTH: SYNC + kustomization("apps", path=path, source="tenant"),
+            "apps/a.yaml": config_map(),
+        },
+        OTHER,
     )
     assert not applied(found, "apps")
     assert told(found) == ["not-followed"]
@@ -71,7 +75,11 @@ def test_another_repository_is_not_followed_into_this_one(path: str, follow: Fol
         ("{}", False),
     ],
 )
-def test_another_branch_of_this_repository_is_another_tree(ref: str, followed: bool, follow: Followed) -> None:  # noqa: FBT001
+def test_another_branch_of_this_repository_is_another_tree(
+    ref: str,
+    followed: bool,  # noqa: FBT001
+    follow: Followed,
+) -> None:
     """As tenants have them (flux2-multi-tenancy); a tag is set on what lies here."""
     text = SYNC + declared("second", ref=ref) + kustomization("apps", source="second")
     found = follow({NORTH: text, "apps/a.yaml": config_map()}, OTHER)
@@ -117,7 +125,9 @@ def test_an_instance_of_the_operator_says_what_syncs_a_cluster(
 
 def test_an_artifact_of_a_tenant_is_no_sync(follow: Followed) -> None:
     """Though its path ends as the cluster's directory does."""
-    tenant = kustomization("apps", path="./north", source="tenant").replace("GitRepository", "OCIRepository")
+    tenant = kustomization("apps", path="./north", source="tenant").replace(
+        "GitRepository", "OCIRepository"
+    )
     found = follow({NORTH: SYNC + tenant, "clusters/north/a.yaml": config_map()}, OTHER)
     assert found.clusters[0].first.key == "flux-system/flux-system"
     assert not names(found.clusters[0], "apps")
@@ -136,12 +146,15 @@ def test_a_source_that_a_sibling_declares_later_is_known(follow: Followed) -> No
 def test_clusters_share_the_addresses_that_one_of_them_says(follow: Followed) -> None:
     """South has no sync in Git, but a source of the same address as north's."""
     south = declared("fleet", "https://example.com/fleet") + kustomization("apps", source="fleet")
-    found = follow({NORTH: SYNC, "clusters/south/flux.yaml": south, "apps/a.yaml": config_map()}, OTHER)
+    found = follow(
+        {NORTH: SYNC, "clusters/south/flux.yaml": south, "apps/a.yaml": config_map()}, OTHER
+    )
     assert names(found.clusters[1], "apps")
 
 
 @pytest.mark.parametrize(
-    ("path", "joined"), [("../../apps", "apps"), ("/apps", "apps"), ("./a/../../b", "b"), ("", "."), ("..", ".")]
+    ("path", "joined"),
+    [("../../apps", "apps"), ("/apps", "apps"), ("./a/../../b", "b"), ("", "."), ("..", ".")],
 )
 def test_a_path_leads_nowhere_above_its_source(path: str, joined: str) -> None:
     """As Flux joins it."""

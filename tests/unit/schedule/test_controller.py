@@ -33,12 +33,16 @@ def modelled(vector: Vector) -> list[datetime] | None:
     """Ask the model; None for an error."""
     start = datetime.fromisoformat(vector["from"])
     try:
-        return next_runs(vector["schedule"], vector["timeZone"], start, len(vector.get("next", "?")))
+        return next_runs(
+            vector["schedule"], vector["timeZone"], start, len(vector.get("next", "?"))
+        )
     except CronError:
         return None
 
 
-@pytest.mark.parametrize("vector", VECTORS, ids=lambda v: f"{v['schedule']!a} {v['timeZone']} {v['from'][:10]}")
+@pytest.mark.parametrize(
+    "vector", VECTORS, ids=lambda v: f"{v['schedule']!a} {v['timeZone']} {v['from'][:10]}"
+)
 def test_fires_when_the_reference_fires(vector: Vector) -> None:
     """Every answer of the reference, to the second; all of them in UTC."""
     found = modelled(vector)
@@ -49,7 +53,13 @@ def test_fires_when_the_reference_fires(vector: Vector) -> None:
 @pytest.mark.parametrize(
     ("reason", "zone", "schedule", "after", "want"),
     [
-        ("a missing moment is skipped", "Europe/Berlin", "30 2 * * *", "2026-03-28T12:00", ["2026-03-30T00:30"]),
+        (
+            "a missing moment is skipped",
+            "Europe/Berlin",
+            "30 2 * * *",
+            "2026-03-28T12:00",
+            ["2026-03-30T00:30"],
+        ),
         (
             "a repeated moment happens twice",
             "Europe/Berlin",
@@ -57,8 +67,20 @@ def test_fires_when_the_reference_fires(vector: Vector) -> None:
             "2026-10-24T12:00",
             ["2026-10-25T00:30", "2026-10-25T01:30"],
         ),
-        ("a missing midnight is a missing day", "Africa/Cairo", "0 0 * * *", "2026-04-23T12:00", ["2026-04-24T21:00"]),
-        ("midnight in Beirut", "Asia/Beirut", "0 0 * * *", "2026-03-28T12:00", ["2026-03-29T21:00"]),
+        (
+            "a missing midnight is a missing day",
+            "Africa/Cairo",
+            "0 0 * * *",
+            "2026-04-23T12:00",
+            ["2026-04-24T21:00"],
+        ),
+        (
+            "midnight in Beirut",
+            "Asia/Beirut",
+            "0 0 * * *",
+            "2026-03-28T12:00",
+            ["2026-03-29T21:00"],
+        ),
         ("in the Azores", "Atlantic/Azores", "0 0 * * *", "2026-03-28T12:00", ["2026-03-30T00:00"]),
         ("in Havana", "America/Havana", "0 0 * * *", "2026-03-07T12:00", ["2026-03-09T04:00"]),
         ("in Santiago", "America/Santiago", "0 0 * * *", "2026-09-05T12:00", ["2026-09-07T03:00"]),
@@ -71,13 +93,17 @@ def test_fires_when_the_reference_fires(vector: Vector) -> None:
         ),
     ],
 )
-def test_faults_of_the_controller(reason: str, zone: str, schedule: str, after: str, want: list[str]) -> None:
+def test_faults_of_the_controller(
+    reason: str, zone: str, schedule: str, after: str, want: list[str]
+) -> None:
     """What the cluster does where a clock changes, which is seldom what was meant."""
     found = next_runs(schedule, zone, datetime.fromisoformat(f"{after}Z"), max(1, len(want)))
     assert [f"{run:%Y-%m-%dT%H:%M}" for run in found] == want, reason
 
 
-@pytest.mark.parametrize("schedule", ["0 8 30 2 *", "0 8 * * ,", ", * * * *", "0 , * * *", "0 0 1 , *"])
+@pytest.mark.parametrize(
+    "schedule", ["0 8 30 2 *", "0 8 * * ,", ", * * * *", "0 , * * *", "0 0 1 , *"]
+)
 def test_never(schedule: str) -> None:
     """A schedule that names no moment has no runs, and that is known at once."""
     assert next_runs(schedule, "Europe/Berlin", NOON, 1) == []
@@ -111,7 +137,9 @@ def test_which_zone_counts(schedule: str, zone: str, want: str) -> None:
     assert next_runs(schedule, zone, NOON, 1) == [datetime.fromisoformat(f"{want}Z")]
 
 
-@pytest.mark.parametrize(("schedule", "zone"), [("0 8 * * 7", ""), ("0 8 * * *", "Mars/Base"), ("0 8 * * *", "Local")])
+@pytest.mark.parametrize(
+    ("schedule", "zone"), [("0 8 * * 7", ""), ("0 8 * * *", "Mars/Base"), ("0 8 * * *", "Local")]
+)
 def test_refusals_come_before_the_first_run(schedule: str, zone: str) -> None:
     """The schedule and the zone are checked when one asks, not when one reads the answer."""
     with pytest.raises(CronError):
@@ -137,12 +165,25 @@ def test_runs_fall_on_whole_seconds(schedule: str, after: str, want: list[str]) 
 def fields(low: int, high: int) -> st.SearchStrategy[str]:
     """Draw a field that both grammars know: a star, a list, a range, a range with a step."""
     numbers = st.integers(low, high)
-    ends = st.tuples(numbers, numbers).filter(lambda pair: pair[0] < pair[1]).map("{0[0]}-{0[1]}".format)
-    lists = st.lists(numbers, min_size=1, max_size=3, unique=True).map(lambda some: ",".join(map(str, some)))
+    ends = (
+        st.tuples(numbers, numbers)
+        .filter(lambda pair: pair[0] < pair[1])
+        .map("{0[0]}-{0[1]}".format)
+    )
+    lists = st.lists(numbers, min_size=1, max_size=3, unique=True).map(
+        lambda some: ",".join(map(str, some))
+    )
     return st.just("*") | lists | ends | st.builds("{}/{}".format, ends, st.integers(1, 5))
 
 
-SCHEDULES = st.builds("{} {} {} {} {}".format, fields(0, 59), fields(0, 23), fields(1, 28), fields(1, 12), fields(0, 6))
+SCHEDULES = st.builds(
+    "{} {} {} {} {}".format,
+    fields(0, 59),
+    fields(0, 23),
+    fields(1, 28),
+    fields(1, 12),
+    fields(0, 6),
+)
 MOMENTS = st.datetimes(datetime(2026, 1, 1), datetime(2031, 1, 1), timezones=st.just(UTC))
 
 
@@ -159,7 +200,11 @@ def test_croniter_agrees(schedule: str, after: datetime, zone: str) -> None:
 
 
 @settings(max_examples=60, deadline=None)
-@given(SCHEDULES, MOMENTS, st.sampled_from(["Europe/Berlin", "America/Havana", "Australia/Lord_Howe", "Africa/Cairo"]))
+@given(
+    SCHEDULES,
+    MOMENTS,
+    st.sampled_from(["Europe/Berlin", "America/Havana", "Australia/Lord_Howe", "Africa/Cairo"]),
+)
 def test_runs_are_a_chain(schedule: str, after: datetime, zone: str) -> None:
     """Each run is later than the one before, and what follows from it is what followed anyway."""
     found = list(islice(runs(schedule, zone, after), 6))
@@ -169,7 +214,11 @@ def test_runs_are_a_chain(schedule: str, after: datetime, zone: str) -> None:
 
 
 @settings(max_examples=60, deadline=None)
-@given(SCHEDULES, MOMENTS, st.sampled_from(["Europe/Berlin", "America/Havana", "Australia/Lord_Howe", "Africa/Cairo"]))
+@given(
+    SCHEDULES,
+    MOMENTS,
+    st.sampled_from(["Europe/Berlin", "America/Havana", "Australia/Lord_Howe", "Africa/Cairo"]),
+)
 def test_runs_match_the_schedule(schedule: str, after: datetime, zone: str) -> None:
     """Faults skip and move runs, but none falls on a minute that the fields do not allow."""
     recurrence = cron.parse(schedule).recurrence

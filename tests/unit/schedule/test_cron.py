@@ -32,7 +32,9 @@ def test_every_answer_is_there() -> None:
     assert len(VECTORS) == 572
 
 
-@pytest.mark.parametrize("vector", [v for v in VECTORS if "error" in v], ids=lambda v: repr(v["schedule"]))
+@pytest.mark.parametrize(
+    "vector", [v for v in VECTORS if "error" in v], ids=lambda v: repr(v["schedule"])
+)
 def test_refuses_what_the_reference_refuses(vector: Vector) -> None:
     """A schedule that ParseStandard refuses is refused."""
     with pytest.raises(cron.CronError):
@@ -47,7 +49,11 @@ def test_accepts_what_the_reference_accepts(schedule: str) -> None:
 
 @pytest.mark.parametrize(
     "vector",
-    [v for v in VECTORS if "next" in v and v["timeZone"] in ("", "UTC") and v["schedule"][0] not in "@C"],
+    [
+        v
+        for v in VECTORS
+        if "next" in v and v["timeZone"] in ("", "UTC") and v["schedule"][0] not in "@C"
+    ],
     ids=lambda v: f"{v['schedule']} {v['from']}",
 )
 def test_fires_when_the_reference_fires(vector: Vector) -> None:
@@ -66,10 +72,18 @@ def test_fires_when_the_reference_fires(vector: Vector) -> None:
         ("0 8 ? * ?", Recurrence(frozenset({0}), frozenset({8}))),
         ("+0 08 *-5 * *-x-y", Recurrence(frozenset({0}), frozenset({8}))),
         ("0, ,8 * * *", Recurrence(frozenset({0}), frozenset({8}))),
-        ("0 8 1 * 1", Recurrence(frozenset({0}), frozenset({8}), frozenset({1}), weekdays=frozenset({1}), either=True)),
+        (
+            "0 8 1 * 1",
+            Recurrence(
+                frozenset({0}), frozenset({8}), frozenset({1}), weekdays=frozenset({1}), either=True
+            ),
+        ),
         ("0 8 */1 * 1", Recurrence(frozenset({0}), frozenset({8}), weekdays=frozenset({1}))),
         ("*/61 8-8 * JAN *", Recurrence(frozenset({0}), frozenset({8}), months=frozenset({1}))),
-        ("50/5 8 * * FRİ", Recurrence(frozenset({50, 55}), frozenset({8}), weekdays=frozenset({5}))),
+        (
+            "50/5 8 * * FRİ",
+            Recurrence(frozenset({50, 55}), frozenset({8}), weekdays=frozenset({5})),
+        ),
         ("0\u30008\x85*\u2003*\xa0*", Recurrence(frozenset({0}), frozenset({8}))),
         ("@weekly", Recurrence(frozenset({0}), frozenset({0}), weekdays=frozenset({0}))),
         ("@hourly", Recurrence(frozenset({0}))),
@@ -102,7 +116,9 @@ def test_reads_the_oddities_as_the_reference_does(text: str, same: Recurrence) -
         "TZ=UTC",
         "TZ=UTC\t0 8 * * *",
         pytest.param("9" * 5000 + " 8 * * *", id="more digits than Python reads"),
-        pytest.param("@every " + "9" * 5000 + "h", id="a duration of more digits than Python reads"),
+        pytest.param(
+            "@every " + "9" * 5000 + "h", id="a duration of more digits than Python reads"
+        ),
     ],
 )
 def test_refuses_what_go_refuses(text: str) -> None:
@@ -130,7 +146,11 @@ def test_every_reads_go_durations(text: str, period: timedelta) -> None:
 
 @pytest.mark.parametrize(
     ("text", "zone"),
-    [("TZ=Europe/Berlin 0 8 * * *", "Europe/Berlin"), ("CRON_TZ=UTC   @daily  ", "UTC"), ("TZ= 0 8 * * *", "")],
+    [
+        ("TZ=Europe/Berlin 0 8 * * *", "Europe/Berlin"),
+        ("CRON_TZ=UTC   @daily  ", "UTC"),
+        ("TZ= 0 8 * * *", ""),
+    ],
 )
 def test_a_zone_before_the_schedule_is_recognised(text: str, zone: str) -> None:
     """`TZ=` and `CRON_TZ=` are part of the grammar."""

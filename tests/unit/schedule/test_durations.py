@@ -44,7 +44,9 @@ def test_a_duration_costs_its_length(part: str) -> None:
     assert growth(lambda size: durations.nanoseconds(part * size + "x"), 2000) < 2.5
 
 
-@pytest.mark.parametrize("text", ["@every {}s", "{} * * * *", "{}-5 * * * *", "*/{} * * * *", "TZ=UTC {}", "{}"])
+@pytest.mark.parametrize(
+    "text", ["@every {}s", "{} * * * *", "{}-5 * * * *", "*/{} * * * *", "TZ=UTC {}", "{}"]
+)
 @pytest.mark.parametrize("part", ["0", "9", "1,", "*/1,", " ", "-", "/", "mon,", "\x85", "L"])
 def test_a_schedule_costs_its_length(text: str, part: str) -> None:
     """In every field, whether it is one in the end or not."""

@@ -14,14 +14,27 @@ NOON = "2026-11-21T12:00:00Z"
 
 def thing(kind: str, name: str, **status: object) -> Thing:
     """Return an object of the policy."""
-    metadata = {"name": name, "namespace": "flux-system", "labels": LABELS, "creationTimestamp": NOON}
+    metadata = {
+        "name": name,
+        "namespace": "flux-system",
+        "labels": LABELS,
+        "creationTimestamp": NOON,
+    }
     return {"kind": kind, "metadata": metadata, "status": status}
 
 
-def event(reason: str, message: str, kind: str = "Job", name: str = "week-look-29700000", **more: object) -> Thing:
+def event(
+    reason: str, message: str, kind: str = "Job", name: str = "week-look-29700000", **more: object
+) -> Thing:
     """Return a warning about an object."""
     about = {"kind": kind, "name": name}
-    said = {"kind": "Event", "type": "Warning", "reason": reason, "message": message, "lastTimestamp": NOON}
+    said = {
+        "kind": "Event",
+        "type": "Warning",
+        "reason": reason,
+        "message": message,
+        "lastTimestamp": NOON,
+    }
     return {**said, "metadata": {}, "involvedObject": about, **more}
 
 
@@ -32,15 +45,30 @@ def newest(*things: Thing, after: datetime | None = None) -> trouble.Trouble | N
 
 FORBIDDEN = 'Error creating: pods "week-look-29700000-x" is forbidden: '
 CASES = {
-    "quota": event("FailedCreate", f"{FORBIDDEN}failed quota: small: must specify limits.cpu for: gate"),
-    "limit range": event("FailedCreate", f"{FORBIDDEN}minimum memory usage per Container is 96Mi, but request is 64Mi"),
+    "quota": event(
+        "FailedCreate", f"{FORBIDDEN}failed quota: small: must specify limits.cpu for: gate"
+    ),
+    "limit range": event(
+        "FailedCreate",
+        f"{FORBIDDEN}minimum memory usage per Container is 96Mi, but request is 64Mi",
+    ),
     "Pod Security": event("FailedCreate", f'{FORBIDDEN}violates PodSecurity "restricted:latest"'),
-    "admission": event("FailedCreate", 'Error creating: admission webhook "x.dev" denied the request: no'),
+    "admission": event(
+        "FailedCreate", 'Error creating: admission webhook "x.dev" denied the request: no'
+    ),
     "account": event("FailedCreate", 'Error creating: serviceaccount "week-gate" not found'),
-    "image": thing("Pod", POD, containerStatuses=[{"state": {"waiting": {"reason": "ImagePullBackOff"}}}]),
-    "no node": thing("Pod", POD, conditions=[{"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}]),
+    "image": thing(
+        "Pod", POD, containerStatuses=[{"state": {"waiting": {"reason": "ImagePullBackOff"}}}]
+    ),
+    "no node": thing(
+        "Pod",
+        POD,
+        conditions=[{"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}],
+    ),
     "memory": thing(
-        "Pod", POD, containerStatuses=[{"state": {"terminated": {"reason": "OOMKilled", "finishedAt": NOON}}}]
+        "Pod",
+        POD,
+        containerStatuses=[{"state": {"terminated": {"reason": "OOMKilled", "finishedAt": NOON}}}],
     ),
     "node": thing("Pod", POD, reason="Evicted", message="The node was low on resource: memory."),
     "configuration": event("FailedMount", 'configmap "week-gate" not found', "Pod", POD),
@@ -48,7 +76,14 @@ CASES = {
     "deadline": thing(
         "Job",
         "week-look-29700000",
-        conditions=[{"type": "Failed", "status": "True", "reason": "DeadlineExceeded", "lastTransitionTime": NOON}],
+        conditions=[
+            {
+                "type": "Failed",
+                "status": "True",
+                "reason": "DeadlineExceeded",
+                "lastTransitionTime": NOON,
+            }
+        ],
     ),
 }
 

@@ -10,7 +10,12 @@ def pod(*containers: dict[str, object], **fields: object) -> dict[str, object]:
     return {"spec": {"containers": list(containers), **fields}}
 
 
-GATE = {"name": "gate", "image": "a", "args": ["x", "y"], "volumeMounts": [{"name": "gate", "mountPath": "/gate"}]}
+GATE = {
+    "name": "gate",
+    "image": "a",
+    "args": ["x", "y"],
+    "volumeMounts": [{"name": "gate", "mountPath": "/gate"}],
+}
 
 
 @pytest.mark.parametrize(
@@ -20,8 +25,16 @@ GATE = {"name": "gate", "image": "a", "args": ["x", "y"], "volumeMounts": [{"nam
         ({"a": {"b": 1, "c": 2}}, {"a": {"b": 3, "c": 2}}, {"a": {"b": 3}}),
         ({"a": {"b": 1, "c": 2}}, {"a": {"b": 1}, "d": 4}, {"a": {"c": None}, "d": 4}),
         ({"rules": [{"verbs": ["get"]}]}, {"rules": []}, {"rules": []}),
-        (pod(GATE), pod({**GATE, "image": "b"}), {"spec": {"containers": [{"name": "gate", "image": "b"}]}}),
-        (pod(GATE), pod({**GATE, "args": ["x"]}), {"spec": {"containers": [{"name": "gate", "args": ["x"]}]}}),
+        (
+            pod(GATE),
+            pod({**GATE, "image": "b"}),
+            {"spec": {"containers": [{"name": "gate", "image": "b"}]}},
+        ),
+        (
+            pod(GATE),
+            pod({**GATE, "args": ["x"]}),
+            {"spec": {"containers": [{"name": "gate", "args": ["x"]}]}},
+        ),
     ],
 )
 def test_a_patch_says_what_changes(

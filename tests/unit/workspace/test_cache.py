@@ -47,12 +47,16 @@ def test_nobody_else_may_read_or_write(place: Path, key: Path) -> None:
         written(place, key)
     finally:
         os.umask(old)
-    modes = {path: stat.S_IMODE(path.stat().st_mode) for path in (place, place / NAME, key, key.parent)}
+    modes = {
+        path: stat.S_IMODE(path.stat().st_mode) for path in (place, place / NAME, key, key.parent)
+    }
     assert modes == {place: 0o700, place / NAME: 0o600, key: 0o600, key.parent: 0o700}
     assert key.stat().st_size == 32
 
 
-def test_an_entry_that_somebody_else_wrote_is_not_believed(place: Path, key: Path, tmp_path: Path) -> None:
+def test_an_entry_that_somebody_else_wrote_is_not_believed(
+    place: Path, key: Path, tmp_path: Path
+) -> None:
     """Whether he has a key of his own, takes the entry of another name, or changes a byte."""
     written(place, key, b"built")
     theirs = Cache(tmp_path / "theirs", tmp_path / "their/key")
@@ -96,7 +100,9 @@ def test_a_pipe_is_no_entry(place: Path, key: Path) -> None:
 
 @pytest.mark.parametrize("mode", [0o770, 0o707, 0o777, 0o720])
 @pytest.mark.parametrize("which", ["cache/krm-windows", "state", "state/key"])
-def test_what_others_may_write_to_is_refused(which: str, mode: int, place: Path, key: Path, tmp_path: Path) -> None:
+def test_what_others_may_write_to_is_refused(
+    which: str, mode: int, place: Path, key: Path, tmp_path: Path
+) -> None:
     """The directory, that of the key, or the key."""
     written(place, key)
     (tmp_path / which).chmod(mode)
@@ -104,7 +110,9 @@ def test_what_others_may_write_to_is_refused(which: str, mode: int, place: Path,
         Cache(place, key)
 
 
-def test_what_is_another_users_is_refused(place: Path, key: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_another_users_is_refused(
+    place: Path, key: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """He may have filled it."""
     written(place, key)
     someone = os.geteuid() + 1

@@ -50,7 +50,9 @@ def tree(tmp_path: Path) -> Checkout:
         ("/etc/hostname", None, None),
     ],
 )
-def test_a_path_is_what_it_leads_to(tree: Checkout, path: str, real: str | None, content: bytes | None) -> None:
+def test_a_path_is_what_it_leads_to(
+    tree: Checkout, path: str, real: str | None, content: bytes | None
+) -> None:
     """Inside; outside there is nothing."""
     assert (tree.real(path), tree.read(path)) == (real, content)
 
@@ -58,9 +60,10 @@ def test_a_path_is_what_it_leads_to(tree: Checkout, path: str, real: str | None,
 def test_directories_lie_inside(tree: Checkout) -> None:
     """By a pattern, in order; a link is none, wherever it leads."""
     assert tree.directories("*") == ["deep"]
-    assert [tree.is_directory(path) for path in (".", "in", "out", "round", "deep/a.yaml")] == [True, True] + [
-        False
-    ] * 3
+    assert [tree.is_directory(path) for path in (".", "in", "out", "round", "deep/a.yaml")] == [
+        True,
+        True,
+    ] + [False] * 3
 
 
 def test_manifests_are_files_of_the_tree(tree: Checkout) -> None:
@@ -92,14 +95,20 @@ def test_manifests_are_files_of_the_tree(tree: Checkout) -> None:
         ("a\0b", "leads out"),
     ],
 )
-def test_what_is_not_read_is_refused_in_words(tree: Checkout, path: str, refusal: str | None) -> None:
+def test_what_is_not_read_is_refused_in_words(
+    tree: Checkout, path: str, refusal: str | None
+) -> None:
     """And it is neither read nor a directory."""
     root = Path(tree.root)
     for name in (".git", ".hidden"):
         (root / name).mkdir()
     for name in (".git/config", ".hidden/b.yaml", "deep/.git", ".env"):
         (root / name).write_text("a: b\n")
-    for name, target in {"to-git": ".git/config", "to-pipe.yaml": "pipe.yaml", "null.yaml": "/dev/null"}.items():
+    for name, target in {
+        "to-git": ".git/config",
+        "to-pipe.yaml": "pipe.yaml",
+        "null.yaml": "/dev/null",
+    }.items():
         (root / name).symlink_to(target)
     os.mkfifo(root / "pipe.yaml")
     with socket.socket(socket.AF_UNIX) as server:
@@ -110,14 +119,24 @@ def test_what_is_not_read_is_refused_in_words(tree: Checkout, path: str, refusal
         if refusal is not None:
             assert tree.read(path) is None
             assert not tree.is_directory(path)
-        assert {"pipe.yaml", "socket.yaml", "null.yaml"}.isdisjoint(path.name for path in manifests(root))
-        assert {"pipe.yaml", "socket.yaml", "null.yaml"}.isdisjoint(path for path, _ in contents(root))
+        assert {"pipe.yaml", "socket.yaml", "null.yaml"}.isdisjoint(
+            path.name for path in manifests(root)
+        )
+        assert {"pipe.yaml", "socket.yaml", "null.yaml"}.isdisjoint(
+            path for path, _ in contents(root)
+        )
 
 
 def test_a_link_that_takes_the_place_of_a_directory_leads_nowhere(tree: Checkout) -> None:
     """A path is opened step by step, each of which was no link."""
     assert read_plain(tree.root, ["deep", "a.yaml"]) == b"in"
-    for steps in (["in", "a.yaml"], ["out", "secret.yaml"], ["secret.yaml"], ["deep", "..", "in", "a.yaml"], []):
+    for steps in (
+        ["in", "a.yaml"],
+        ["out", "secret.yaml"],
+        ["secret.yaml"],
+        ["deep", "..", "in", "a.yaml"],
+        [],
+    ):
         assert read_plain(tree.root, steps) is None
     Path(tree.root, "deep/a.yaml").unlink()
     Path(tree.root, "deep").rmdir()
@@ -145,7 +164,9 @@ def test_a_pattern_finds_no_directory_elsewhere(tree: Checkout) -> None:
     """However it is written; `**` goes round no link, and into nothing hidden."""
     (Path(tree.root) / ".hidden/deep").mkdir(parents=True)
     (Path(tree.root) / "deep/up").symlink_to("..")
-    assert [tree.directories(each) for each in ("/etc", "../*", "out/*", ".hidden/*", "*/../../*")] == [[]] * 5
+    assert [
+        tree.directories(each) for each in ("/etc", "../*", "out/*", ".hidden/*", "*/../../*")
+    ] == [[]] * 5
     assert tree.directories("**") == ["deep"]
     assert tree.directories("**/d*p") == ["deep"]
     assert tree.directories("d[a-e]?p") == ["deep"]

@@ -67,7 +67,11 @@ def test_nothing_but_plain_files_is_opened(place: Path) -> None:
     """A pipe would wait, a device may do anything."""
     os.mkfifo(place / "pipe")
     (place / "folder").mkdir()
-    with socket.socket(socket.AF_UNIX) as server, Directory.at(place) as here, Directory.at(Path("/dev")) as devices:
+    with (
+        socket.socket(socket.AF_UNIX) as server,
+        Directory.at(place) as here,
+        Directory.at(Path("/dev")) as devices,
+    ):
         server.bind("socket")
         for name in ("pipe", "folder", "socket", "missing"):
             assert here.read(name) is None
@@ -89,7 +93,9 @@ PATHS = {
 
 @pytest.mark.parametrize("dangles", [False, True])
 @pytest.mark.parametrize("case", PATHS)
-def test_whose_a_link_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: str, *, dangles: bool) -> None:
+def test_whose_a_link_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: str, *, dangles: bool
+) -> None:
     """Links in a repository are its author's, those above it and above the directory that is named are the user's."""
     named, link, taken = PATHS[case]
     home, top = tmp_path / "home", tmp_path / "real/top"
@@ -112,7 +118,9 @@ def test_whose_a_link_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: 
         assert list((tmp_path / "outside").iterdir()) == []
 
 
-def test_a_directory_that_is_removed_meanwhile_is_made_again(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_directory_that_is_removed_meanwhile_is_made_again(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Another run prunes what is empty; one that does so for ever is an error."""
     make, left = os.mkdir, [3]
 

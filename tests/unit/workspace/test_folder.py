@@ -65,7 +65,9 @@ def test_ours_that_are_not_wanted_go(folder: Folder) -> None:
     assert (folder.path / "sub/c.yaml").exists()
 
 
-@pytest.mark.parametrize("name", ["../a.yaml", "sub/a.yaml", "/a.yaml", "..", ".", "", "a/../b.yaml"])
+@pytest.mark.parametrize(
+    "name", ["../a.yaml", "sub/a.yaml", "/a.yaml", "..", ".", "", "a/../b.yaml"]
+)
 def test_nothing_outside(folder: Folder, name: str) -> None:
     """A name that leads elsewhere is refused before anything is written."""
     with pytest.raises(WorkspaceError):
@@ -158,7 +160,11 @@ def test_manifests(tmp_path: Path) -> None:
     assert list(manifests(tmp_path / "e.txt")) == [tmp_path / "e.txt"]
 
 
-DEEP = {"a.yaml": b"# ours\na: 1\n", "live/a.yaml": b"# ours\na: 1\n", "live/b.yaml": b"# ours\nb: 2\n"}
+DEEP = {
+    "a.yaml": b"# ours\na: 1\n",
+    "live/a.yaml": b"# ours\na: 1\n",
+    "live/b.yaml": b"# ours\nb: 2\n",
+}
 
 
 @pytest.fixture
@@ -185,7 +191,9 @@ def test_a_sub_directory_with_more_in_it_stays(deep: Folder) -> None:
     assert [path.name for path in (deep.path / "live").iterdir()] == ["notes.txt"]
 
 
-@pytest.mark.parametrize("name", ["live/../../a.yaml", "../a.yaml", "/a.yaml", "live//a.yaml", "a/b/c.yaml", "live/"])
+@pytest.mark.parametrize(
+    "name", ["live/../../a.yaml", "../a.yaml", "/a.yaml", "live//a.yaml", "a/b/c.yaml", "live/"]
+)
 def test_a_name_leads_one_directory_down_at_most(name: str, deep: Folder) -> None:
     """And never up; nothing is written."""
     with pytest.raises(WorkspaceError):

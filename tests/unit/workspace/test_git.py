@@ -20,7 +20,11 @@ def repository(tmp_path: Path, tool: Callable[[str], Path]) -> Path:
     (folder / "fleet/link").symlink_to("deep")
     (folder / "beside.yaml").write_text("")
     who = ("-c", "user.name=a", "-c", "user.email=a@example.com")
-    for command in (["init", "--quiet"], ["add", "."], [*who, "commit", "--quiet", "--message", "first"]):
+    for command in (
+        ["init", "--quiet"],
+        ["add", "."],
+        [*who, "commit", "--quiet", "--message", "first"],
+    ):
         subprocess.run([tool("git"), "-C", folder, *command], check=True)
     (folder / "fleet/deep/ä b.yaml").write_text("changed")
     return folder
@@ -42,10 +46,15 @@ def test_what_is_no_commit_is_said(repository: Path, ref: str) -> None:
         pass
 
 
-def test_a_directory_outside_of_git_is_said(tmp_path: Path, repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_directory_outside_of_git_is_said(
+    tmp_path: Path, repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """As is a machine without git."""
     (tmp_path / "elsewhere").mkdir()
-    with pytest.raises(WorkspaceError, match="not a git repository"), snapshot(tmp_path / "elsewhere", "HEAD"):
+    with (
+        pytest.raises(WorkspaceError, match="not a git repository"),
+        snapshot(tmp_path / "elsewhere", "HEAD"),
+    ):
         pass
     monkeypatch.setenv("PATH", "")
     with pytest.raises(WorkspaceError, match="git is not installed"), snapshot(repository, "HEAD"):

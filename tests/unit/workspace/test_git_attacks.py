@@ -29,7 +29,11 @@ class Repository:
     def __call__(self, *arguments: str, stdin: bytes = b"") -> str:
         """Run a command of Git in it."""
         command = [self._git, *WHO, "-C", self.top, *arguments]
-        return subprocess.run(command, input=stdin, capture_output=True, check=True).stdout.decode().strip()
+        return (
+            subprocess.run(command, input=stdin, capture_output=True, check=True)
+            .stdout.decode()
+            .strip()
+        )
 
     def blob(self, content: bytes = b"x\n") -> str:
         """Store a file."""
@@ -37,7 +41,9 @@ class Repository:
 
     def tree(self, *listed: tuple[str, bytes, str]) -> str:
         """Store a tree of entries as they are given: mode, name, object; no rule of Git's is asked."""
-        raw = b"".join(mode.encode() + b" " + name + b"\0" + bytes.fromhex(oid) for mode, name, oid in listed)
+        raw = b"".join(
+            mode.encode() + b" " + name + b"\0" + bytes.fromhex(oid) for mode, name, oid in listed
+        )
         return self("hash-object", "-t", "tree", "--literally", "-w", "--stdin", stdin=raw)
 
     def commit(self, tree: str) -> str:
@@ -116,7 +122,12 @@ def test_no_setting_of_the_repository_is_in_force(repository: Repository, tmp_pa
     for name in ("post-index-change", "reference-transaction", "pre-auto-gc", "post-checkout"):
         (hooks / name).symlink_to(program)
     (tmp_path / "include").write_text(f"[core]\n\tfsmonitor = {program}\n")
-    values = {"canary": program, "hooks": hooks, "include": tmp_path / "include", "trace": tmp_path / "trace"}
+    values = {
+        "canary": program,
+        "hooks": hooks,
+        "include": tmp_path / "include",
+        "trace": tmp_path / "trace",
+    }
     bare = repository.top / "clusters"
     (bare / "refs").mkdir(parents=True)
     (bare / "objects").mkdir()
@@ -126,7 +137,10 @@ def test_no_setting_of_the_repository_is_in_force(repository: Repository, tmp_pa
     repository.commit_all()
     for config in (repository.top / ".git/config", bare / "config"):
         for name, value in SETTINGS.items():
-            subprocess.run(["git", "config", "--file", config, "--add", name, value.format(**values)], check=True)
+            subprocess.run(
+                ["git", "config", "--file", config, "--add", name, value.format(**values)],
+                check=True,
+            )
     # In a commit without the blob, Git would have asked the promisor for it.
     for below in (".", "clusters"):
         assert "a.yaml" in " ".join(was(repository, below=below))
@@ -146,7 +160,9 @@ def test_no_configuration_is_read_at_all(
     (tmp_path / ".gitconfig").write_text(broken)
     for name, value in {"HOME": tmp_path, "GIT_CONFIG_GLOBAL": tmp_path / ".gitconfig"}.items():
         monkeypatch.setenv(name, str(value))
-    refused = subprocess.run(["git", "-C", repository.top, "ls-tree", "HEAD"], capture_output=True, check=False)
+    refused = subprocess.run(
+        ["git", "-C", repository.top, "ls-tree", "HEAD"], capture_output=True, check=False
+    )
     assert refused.returncode != 0
     assert was(repository) == {"a.yaml": "a\n"}
 
@@ -157,7 +173,13 @@ def test_nothing_of_the_callers_environment_reaches_git(
     """Whatever redirects Git, or has it run something."""
     (repository.top / "a.yaml").write_text("a\n")
     repository.commit_all()
-    for name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR", "GIT_INDEX_FILE"):
+    for name in (
+        "GIT_DIR",
+        "GIT_WORK_TREE",
+        "GIT_OBJECT_DIRECTORY",
+        "GIT_COMMON_DIR",
+        "GIT_INDEX_FILE",
+    ):
         monkeypatch.setenv(name, str(tmp_path / "elsewhere"))
     monkeypatch.setenv("GIT_NAMESPACE", "other")
     monkeypatch.setenv("GIT_EXEC_PATH", str(tmp_path))
@@ -173,11 +195,16 @@ def test_nothing_is_fetched(repository: Repository) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.setblocking(False)  # noqa: FBT003 - its only argument
         address = f"git://127.0.0.1:{server.getsockname()[1]}/x"
-        for name, value in {"url": address, "promisor": "true", "partialclonefilter": "blob:none"}.items():
+        for name, value in {
+            "url": address,
+            "promisor": "true",
+            "partialclonefilter": "blob:none",
+        }.items():
             repository("config", f"remote.origin.{name}", value)
         repository("config", "extensions.partialClone", "origin")
         with pytest.raises(
-            WorkspaceError, match=r"'a\.yaml' of the commit has no content here, and nothing is fetched"
+            WorkspaceError,
+            match=r"'a\.yaml' of the commit has no content here, and nothing is fetched",
         ):
             was(repository, "evil")
         with pytest.raises(BlockingIOError):
@@ -209,7 +236,9 @@ def test_replacements_and_grafts_are_not_followed(repository: Repository) -> Non
     assert was(repository) == {"a.yaml": "a\n"}
 
 
-@pytest.mark.parametrize("ref", ["main", "HEAD", "HEAD~1", "v1", "HEAD@{1}", "refs/heads/main", "main~1^0"])
+@pytest.mark.parametrize(
+    "ref", ["main", "HEAD", "HEAD~1", "v1", "HEAD@{1}", "refs/heads/main", "main~1^0"]
+)
 def test_commits_are_named_as_git_names_them(repository: Repository, ref: str) -> None:
     """By branches, tags, hashes and what came before; packed or not."""
     repository("symbolic-ref", "HEAD", "refs/heads/main")
@@ -222,7 +251,9 @@ def test_commits_are_named_as_git_names_them(repository: Repository, ref: str) -
     assert was(repository, ref) == {"a.yaml": "1\n" if before else "2\n"}
 
 
-@pytest.mark.parametrize("ref", ["", "HEAD:a.yaml", "HEAD:", "--output=/tmp/x", "-h", "a\nb", "x" * 5000, "HEAD..HEAD"])
+@pytest.mark.parametrize(
+    "ref", ["", "HEAD:a.yaml", "HEAD:", "--output=/tmp/x", "-h", "a\nb", "x" * 5000, "HEAD..HEAD"]
+)
 def test_what_names_no_commit(repository: Repository, ref: str) -> None:
     """Is an error that says so; nothing is taken for an option."""
     (repository.top / "a.yaml").write_text("a\n")
@@ -260,9 +291,15 @@ NAMES = [
 
 @pytest.mark.parametrize("mode", [FILE, LINK, TREE])
 @pytest.mark.parametrize("name", NAMES, ids=lambda name: repr(name[:30]))
-def test_no_entry_leads_outside(repository: Repository, tmp_path: Path, name: bytes, mode: str) -> None:
+def test_no_entry_leads_outside(
+    repository: Repository, tmp_path: Path, name: bytes, mode: str
+) -> None:
     """As a file, a link, a directory with something in it; the error names the entry, and nothing is there."""
-    inner = repository.blob(b"/tmp") if mode != TREE else repository.tree((FILE, b"x", repository.blob()))
+    inner = (
+        repository.blob(b"/tmp")
+        if mode != TREE
+        else repository.tree((FILE, b"x", repository.blob()))
+    )
     repository.commit(repository.tree((mode, name, inner)))
     before = sorted(tmp_path.rglob("*"))
     with pytest.raises(WorkspaceError, match="the entry '"):
@@ -289,7 +326,11 @@ def test_no_path_is_there_twice(repository: Repository) -> None:
     """One would hide the other."""
     blob = repository.blob()
     inner = repository.tree((FILE, b"x", blob))
-    for listed in ([(FILE, b"a", blob)] * 2, [(TREE, b"a", inner)] * 2, [(TREE, b"a", inner), (FILE, b"a/x", blob)]):
+    for listed in (
+        [(FILE, b"a", blob)] * 2,
+        [(TREE, b"a", inner)] * 2,
+        [(TREE, b"a", inner), (FILE, b"a/x", blob)],
+    ):
         repository.commit(repository.tree(*listed))
         with pytest.raises(WorkspaceError, match="is there twice"):
             was(repository, "evil")
@@ -312,7 +353,9 @@ def test_a_tree_of_millions_is_refused(repository: Repository) -> None:
     repository.commit(tree)
     with pytest.raises(WorkspaceError, match="too many files"):
         was(repository, "evil", entries=1000)
-    repository.commit(repository.tree(*((FILE, b"f%d" % number, repository.blob()) for number in range(10))))
+    repository.commit(
+        repository.tree(*((FILE, b"f%d" % number, repository.blob()) for number in range(10)))
+    )
     with pytest.raises(WorkspaceError, match="more than 9 files"):
         was(repository, "evil", entries=9)
     with pytest.raises(WorkspaceError, match="'f0' of the commit has 2 bytes, at most 1"):
@@ -344,7 +387,9 @@ LINKS = {
 
 
 @pytest.mark.parametrize(("path", "target", "kept"), LINKS.values(), ids=LINKS)
-def test_a_link_that_leads_outside_is_not_there(repository: Repository, path: str, target: str, *, kept: bool) -> None:
+def test_a_link_that_leads_outside_is_not_there(
+    repository: Repository, path: str, target: str, *, kept: bool
+) -> None:
     """It is not followed to learn that; one that stays inside is as it was."""
     repository("config", "core.symlinks", "true")
     *above, name = path.split("/")
@@ -381,14 +426,29 @@ def test_links_are_followed_within_a_bound() -> None:
 
 def test_dot_git_is_known_by_all_its_names() -> None:
     """And what is only named alike is not it."""
-    ours = (".gitignore", ".gitattributes", ".github", "git", "git~2", ".gi", ".git-keep", "a.git", "..git")
+    ours = (
+        ".gitignore",
+        ".gitattributes",
+        ".github",
+        "git",
+        "git~2",
+        ".gi",
+        ".git-keep",
+        "a.git",
+        "..git",
+    )
     assert not any(map(is_dot_git, ours))
 
 
 @pytest.mark.parametrize("way", ["worktree", "submodule", "separate", "below", "sha256", "link"])
-def test_repositories_of_every_layout(tool: Callable[[str], Path], tmp_path: Path, way: str) -> None:
+def test_repositories_of_every_layout(
+    tool: Callable[[str], Path], tmp_path: Path, way: str
+) -> None:
     """As `git worktree`, `git submodule` and `git init` make them; a link to one is what its user named."""
-    options = {"separate": [f"--separate-git-dir={tmp_path / 'gitdir'}"], "sha256": ["--object-format=sha256"]}
+    options = {
+        "separate": [f"--separate-git-dir={tmp_path / 'gitdir'}"],
+        "sha256": ["--object-format=sha256"],
+    }
     source = Repository(tool("git"), tmp_path / "source", *options.get(way, []))
     (source.top / "d").mkdir()
     (source.top / "d/a.yaml").write_text("a\n")
@@ -399,7 +459,15 @@ def test_repositories_of_every_layout(tool: Callable[[str], Path], tmp_path: Pat
         place = tmp_path / "tree/d"
     if way == "submodule":
         outer = Repository(tool("git"), tmp_path / "outer")
-        outer("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(source.top), "sub")
+        outer(
+            "-c",
+            "protocol.file.allow=always",
+            "submodule",
+            "--quiet",
+            "add",
+            str(source.top),
+            "sub",
+        )
         place = outer.top / "sub/d"
     if way == "link":
         place = tmp_path / "link"
@@ -460,7 +528,9 @@ def test_objects_that_lie_elsewhere_are_not_read(
             if what == "git":
                 (evil.top / ".git").symlink_to(repository.top / ".git")
             else:
-                (evil.top / ".git").write_text("gitdir: /nowhere\n" if what == "nowhere" else "x" * 9)
+                (evil.top / ".git").write_text(
+                    "gitdir: /nowhere\n" if what == "nowhere" else "x" * 9
+                )
     with pytest.raises(WorkspaceError, match=words):
         was(evil, commit)
 

@@ -42,7 +42,20 @@ def test_how_it_is_asked(program: Path) -> None:
     assert arguments[-2:] == ["--", "a.b"]
 
 
-EVIL = ["--token=x", "-A", "-", "", "a b", "a=b", "a,b\n", "secret/x/y", "x" * 254, "$(x)", "..", "é"]
+EVIL = [
+    "--token=x",
+    "-A",
+    "-",
+    "",
+    "a b",
+    "a=b",
+    "a,b\n",
+    "secret/x/y",
+    "x" * 254,
+    "$(x)",
+    "..",
+    "é",
+]
 
 
 @pytest.mark.parametrize("text", EVIL, ids=lambda text: repr(text[:9]))
@@ -66,7 +79,10 @@ def test_it_is_bounded(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One that never ends, and one that never stops to print."""
     monkeypatch.setattr(kubectl, "_LIMITS", Limits(seconds=2, output=1000))
     began = time.monotonic()
-    for lines, words in {"exec sleep 600": "did not end within 2 s", "yes": "prints more than 1000 bytes"}.items():
+    for lines, words in {
+        "exec sleep 600": "did not end within 2 s",
+        "yes": "prints more than 1000 bytes",
+    }.items():
         program.write_text(f"#!/bin/sh\n{lines}\n")
         with pytest.raises(WorkspaceError, match=words):
             Kubectl().get(Query("a", "home"))

@@ -27,7 +27,9 @@ with locks.{how}:
 def holder(how: str) -> subprocess.Popen[bytes]:
     """Start a process that has a lock until its standard input ends."""
     text = HOLDER.format(how=how)
-    process = subprocess.Popen([sys.executable, "-c", text], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    process = subprocess.Popen(
+        [sys.executable, "-c", text], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
     assert process.stdout is not None
     assert process.stdout.readline() == b"has it\n"
     return process
@@ -98,7 +100,11 @@ def test_the_file_of_a_part_is_a_plain_file(tmp_path: Path, stands: str) -> None
     """A repository may hold something of that name: nothing is opened through it."""
     place, outside = tmp_path / "out/.part-1-of-2.00000000.krm-windows", tmp_path / "outside"
     place.parent.mkdir()
-    {"link": lambda: place.symlink_to(outside), "pipe": lambda: os.mkfifo(place), "directory": place.mkdir}[stands]()
+    {
+        "link": lambda: place.symlink_to(outside),
+        "pipe": lambda: os.mkfifo(place),
+        "directory": place.mkdir,
+    }[stands]()
     assert ".part-1-of-2" in refused(locks.part(tmp_path / "out", 0, 2))
     for free in (locks.part(tmp_path / "out", 0, 3), locks.alone(tmp_path / "out")):
         with free:

@@ -40,7 +40,9 @@ def printed(work: str, **numbers: int) -> str:
 @pytest.mark.parametrize("jobs", [1, 2, 3, 50])
 def test_results_come_in_the_order_of_the_items(jobs: int) -> None:
     """Whoever is done first."""
-    assert printed("time.sleep((7 - item) / 100); return item", jobs=jobs) == "[0, 1, 2, 3, 4, 5, 6]"
+    assert (
+        printed("time.sleep((7 - item) / 100); return item", jobs=jobs) == "[0, 1, 2, 3, 4, 5, 6]"
+    )
 
 
 def test_the_work_is_done_by_several() -> None:
@@ -55,7 +57,9 @@ def test_what_the_work_raises_is_raised() -> None:
 
 def test_a_process_that_is_killed_is_told() -> None:
     """Nobody waits for it."""
-    assert "run it again" in printed("item == 4 and os.kill(os.getpid(), signal.SIGKILL); return item")
+    assert "run it again" in printed(
+        "item == 4 and os.kill(os.getpid(), signal.SIGKILL); return item"
+    )
 
 
 def test_children_end_with_their_parent(tmp_path: Path) -> None:

@@ -17,7 +17,9 @@ ENVIRONMENT = {"PYTHONUTF8": "1"}
 
 def run(text: str, limits: Limits = LIMITS, stdin: bytes = b"") -> Ended:
     """Run some lines of Python as a program."""
-    return programs.run([sys.executable, "-c", text], environment=ENVIRONMENT, limits=limits, stdin=stdin)
+    return programs.run(
+        [sys.executable, "-c", text], environment=ENVIRONMENT, limits=limits, stdin=stdin
+    )
 
 
 def test_what_it_prints_and_how_it_ends() -> None:
@@ -68,7 +70,9 @@ def test_it_ends_when_it_prints_too_much() -> None:
 
 def test_it_has_so_much_memory_and_writes_nothing(tmp_path: Path) -> None:
     """Where the system can limit that, which Linux can."""
-    ended = run("import sys\nsys.stdin.read()\nbytearray(1 << 30)", Limits(60, 10, memory=512 << 20), b"x")
+    ended = run(
+        "import sys\nsys.stdin.read()\nbytearray(1 << 30)", Limits(60, 10, memory=512 << 20), b"x"
+    )
     assert ended.code != 0
     assert "MemoryError" in ended.complaint
     text = f"import sys\nsys.stdin.read()\nopen({str(tmp_path / 'file')!r}, 'wb', 0).write(b'x')"
@@ -82,7 +86,9 @@ def test_a_program_that_reads_nothing() -> None:
 
 
 @pytest.mark.parametrize("entry", ["", ".", "bin", "./bin"])
-def test_no_program_is_taken_from_where_one_is(entry: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_program_is_taken_from_where_one_is(
+    entry: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A repository that is checked may hold a program of that name."""
     for place in ("git", "bin/git"):
         (tmp_path / place).parent.mkdir(exist_ok=True)

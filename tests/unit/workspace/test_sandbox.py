@@ -12,7 +12,13 @@ from listening import Listener
 
 from krm_windows.workspace.errors import WorkspaceError
 from krm_windows.workspace.sandbox import calls, executables, landlock
-from krm_windows.workspace.sandbox.confinement import Access, Finished, Limits, NotConfinedError, Sandbox
+from krm_windows.workspace.sandbox.confinement import (
+    Access,
+    Finished,
+    Limits,
+    NotConfinedError,
+    Sandbox,
+)
 
 MIB = 1024 * 1024
 SHORT = Limits(processor=2, clock=20, memory=256 * MIB, output=4 * MIB)
@@ -50,7 +56,9 @@ def sandbox(python: str) -> Iterator[Sandbox]:
 def library(python: str) -> list[str]:
     """Return the directories of the standard library, and of the libraries that its modules load."""
     code = "import sysconfig; print(sysconfig.get_path('stdlib')); print(sysconfig.get_config_var('DESTSHARED') or '')"
-    printed = subprocess.run([python, "-I", "-c", code], capture_output=True, text=True, check=True).stdout
+    printed = subprocess.run(
+        [python, "-I", "-c", code], capture_output=True, text=True, check=True
+    ).stdout
     return [path for path in printed.split() if Path(path).is_dir()]
 
 
@@ -69,13 +77,20 @@ def test_it_computes_and_prints(tried: Callable[[str], Finished]) -> None:
     assert tried("print(sum(range(10)))") == Finished(0, b"45\ndone\n", b"")
 
 
-def test_it_reads_its_copies_and_changes_its_scratch(sandbox: Sandbox, tried: Callable[[str], Finished]) -> None:
+def test_it_reads_its_copies_and_changes_its_scratch(
+    sandbox: Sandbox, tried: Callable[[str], Finished]
+) -> None:
     """The one is left as it is."""
     (sandbox.copies / "a").write_text("given")
     assert tried(f"print(open({str(sandbox.copies / 'a')!r}).read())").output == b"given\ndone\n"
     assert tried(f"open({str(sandbox.scratch / 'b')!r}, 'w').write('made')").code == 0
     assert (sandbox.scratch / "b").read_text() == "made"
-    for code in ("open({!r}, 'w')", "os.unlink({!r})", "os.truncate({!r}, 0)", "os.chmod({!r}, 0o777)"):
+    for code in (
+        "open({!r}, 'w')",
+        "os.unlink({!r})",
+        "os.truncate({!r}, 0)",
+        "os.chmod({!r}, 0o777)",
+    ):
         assert b"Permission" in _refused(tried(code.format(str(sandbox.copies / "a"))))
     assert (sandbox.copies / "a").read_text() == "given"
 
@@ -99,14 +114,20 @@ HOST = [
 
 
 @pytest.mark.parametrize("path", HOST)
-@pytest.mark.parametrize("way", ["os.open({!r}, os.O_RDONLY)", "os.open({!r}, os.O_RDWR)", "os.listdir({!r})"])
-def test_it_opens_nothing_of_the_host(path: str, way: str, tried: Callable[[str], Finished]) -> None:
+@pytest.mark.parametrize(
+    "way", ["os.open({!r}, os.O_RDONLY)", "os.open({!r}, os.O_RDWR)", "os.listdir({!r})"]
+)
+def test_it_opens_nothing_of_the_host(
+    path: str, way: str, tried: Callable[[str], Finished]
+) -> None:
     """No file, device or directory, whoever may read it."""
     if Path(path).exists():
         _refused(tried(way.format(path)))
 
 
-def test_it_opens_nothing_through_a_link(sandbox: Sandbox, tmp_path: Path, tried: Callable[[str], Finished]) -> None:
+def test_it_opens_nothing_through_a_link(
+    sandbox: Sandbox, tmp_path: Path, tried: Callable[[str], Finished]
+) -> None:
     """That lies in its copies, or that it makes."""
     (tmp_path / "secret").write_text("secret")
     link = sandbox.copies / "link"
@@ -116,7 +137,9 @@ def test_it_opens_nothing_through_a_link(sandbox: Sandbox, tmp_path: Path, tried
     _refused(tried(f"os.link({str(tmp_path / 'secret')!r}, {str(sandbox.scratch / 'link')!r})"))
 
 
-@pytest.mark.parametrize("way", ["os.mkdir({!r})", "os.mkfifo({!r})", "open({!r}, 'w')", "os.symlink('a', {!r})"])
+@pytest.mark.parametrize(
+    "way", ["os.mkdir({!r})", "os.mkfifo({!r})", "open({!r}, 'w')", "os.symlink('a', {!r})"]
+)
 def test_it_writes_nowhere_else(way: str, tmp_path: Path, tried: Callable[[str], Finished]) -> None:
     """Not even where everybody may."""
     _refused(tried(way.format(str(tmp_path / "made"))))
@@ -141,7 +164,9 @@ def test_it_reaches_nobody(tried: Callable[[str], Finished], tmp_path: Path) -> 
         assert listener.met == len(listener.addresses)
 
 
-@pytest.mark.parametrize("family", ["AF_UNIX", "AF_INET", "AF_INET6", "AF_NETLINK", "AF_PACKET", "AF_ALG", "AF_VSOCK"])
+@pytest.mark.parametrize(
+    "family", ["AF_UNIX", "AF_INET", "AF_INET6", "AF_NETLINK", "AF_PACKET", "AF_ALG", "AF_VSOCK"]
+)
 def test_it_has_no_socket_of_any_family(family: str, tried: Callable[[str], Finished]) -> None:
     """Nor a pair of them."""
     _refused(tried(f"import socket\nsocket.socket(socket.{family}, socket.SOCK_STREAM)"))
@@ -157,16 +182,24 @@ def test_it_has_no_socket_of_any_family(family: str, tried: Callable[[str], Fini
         "import subprocess; subprocess.run([{0!r}], check=True)",
     ],
 )
-def test_it_starts_no_other_program(program: str, way: str, tried: Callable[[str], Finished]) -> None:
+def test_it_starts_no_other_program(
+    program: str, way: str, tried: Callable[[str], Finished]
+) -> None:
     """Neither in its own place nor beside itself."""
     if Path(program).exists():
         _refused(tried(way.format(program)))
 
 
-def test_it_starts_nothing_that_it_wrote(sandbox: Sandbox, python: str, tried: Callable[[str], Finished]) -> None:
+def test_it_starts_nothing_that_it_wrote(
+    sandbox: Sandbox, python: str, tried: Callable[[str], Finished]
+) -> None:
     """A copy of what it may start is another program."""
     made = str(sandbox.scratch / "made")
-    _refused(tried(f"open({made!r}, 'wb').write(open({python!r}, 'rb').read(100)); os.execv({made!r}, ['x'])"))
+    _refused(
+        tried(
+            f"open({made!r}, 'wb').write(open({python!r}, 'rb').read(100)); os.execv({made!r}, ['x'])"
+        )
+    )
 
 
 @pytest.mark.parametrize(
@@ -189,7 +222,9 @@ def test_it_starts_nothing_that_it_wrote(sandbox: Sandbox, python: str, tried: C
         "import ctypes; assert ctypes.CDLL(None).syscall(425, 1, None) != -1, 'io_uring_setup'",
     ],
 )
-def test_it_has_no_power_over_others_or_its_limits(way: str, tried: Callable[[str], Finished]) -> None:
+def test_it_has_no_power_over_others_or_its_limits(
+    way: str, tried: Callable[[str], Finished]
+) -> None:
     """No process, right, limit or namespace."""
     _refused(tried(way))
 
@@ -200,7 +235,13 @@ def test_it_has_no_environment_but_what_was_given(
     """A token beside the job stays there."""
     monkeypatch.setenv("GITHUB_TOKEN", "secret")
     finished = sandbox.run(python, "-I", "-S", "-c", "import os; print(*sorted(os.environ))")
-    assert set(finished.output.decode().split()) <= {"HOME", "LC_CTYPE", "PATH", "PYTHONDONTWRITEBYTECODE", "TMPDIR"}
+    assert set(finished.output.decode().split()) <= {
+        "HOME",
+        "LC_CTYPE",
+        "PATH",
+        "PYTHONDONTWRITEBYTECODE",
+        "TMPDIR",
+    }
 
 
 def test_it_is_given_no_open_file_of_ours(
@@ -243,7 +284,9 @@ def test_waiting_has_an_end(python: str) -> None:
     """By the clock; then all that was started is gone, and nothing more is."""
     allowed = access(python)
     limits = Limits(processor=1000, clock=1)
-    with Sandbox(Access(allowed.runs, allowed.reads, (*allowed.reads_below, *library(python))), {}, limits) as waiting:
+    with Sandbox(
+        Access(allowed.runs, allowed.reads, (*allowed.reads_below, *library(python))), {}, limits
+    ) as waiting:
         with pytest.raises(WorkspaceError, match="did not end within 1 s"):
             waiting.run(python, "-I", "-S", "-c", "import time; time.sleep(1000)")
         with pytest.raises(WorkspaceError):
@@ -321,7 +364,9 @@ for path in ('/etc/passwd', '/dev/zero', '/proc/self/environ', '/'):
 
 
 @pytest.mark.parametrize("version", range(1, 9))
-def test_an_older_or_newer_kernel_keeps_files_as_well(version: int, sandbox: Sandbox, tmp_path: Path) -> None:
+def test_an_older_or_newer_kernel_keeps_files_as_well(
+    version: int, sandbox: Sandbox, tmp_path: Path
+) -> None:
     """What it knows of the interface is asked of it, as far as this kernel goes."""
     assert sandbox
     code = RESTRICTED.format(folder=str(tmp_path), version=min(version, landlock.version()))
@@ -351,13 +396,21 @@ def test_the_numbers_are_the_kernels(machine: str) -> None:
     known = {}
     for line in header.read_text().splitlines():
         words = line.split()
-        if len(words) >= 3 and words[0] == "#define" and words[1].startswith("__NR") and words[2].isdigit():
+        if (
+            len(words) >= 3
+            and words[0] == "#define"
+            and words[1].startswith("__NR")
+            and words[2].isdigit()
+        ):
             known[int(words[2])] = words[1].replace("__NR3264_", "__NR_").removeprefix("__NR_")
     found = calls.ARCHITECTURES[machine]
-    assert {known[number].replace("fstatat", "newfstatat").replace("newnew", "new") for number in found.plain} == (
-        calls.names(machine)
-    )
-    assert [known[number] for number in (found.clone, found.tgkill, found.prlimit64, found.fcntl)] == [
+    assert {
+        known[number].replace("fstatat", "newfstatat").replace("newnew", "new")
+        for number in found.plain
+    } == (calls.names(machine))
+    assert [
+        known[number] for number in (found.clone, found.tgkill, found.prlimit64, found.fcntl)
+    ] == [
         "clone",
         "tgkill",
         "prlimit64",

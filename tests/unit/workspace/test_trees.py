@@ -42,7 +42,9 @@ def test_ours_that_are_not_wanted_go_with_their_directories(tree: Tree) -> None:
     assert left == ["a", "a/notes.txt", "c", "c/other", "c/other/ours.yaml"]
 
 
-@pytest.mark.parametrize("path", ["", "x.yaml", "a", "ab/x.yaml", "a/../x.yaml", "../a/x.yaml", "/a/x.yaml", "a/"])
+@pytest.mark.parametrize(
+    "path", ["", "x.yaml", "a", "ab/x.yaml", "a/../x.yaml", "../a/x.yaml", "/a/x.yaml", "a/"]
+)
 def test_nothing_outside_of_the_branches(tree: Tree, path: str) -> None:
     """A path that leads elsewhere is refused before anything is written."""
     with pytest.raises(WorkspaceError, match="is no path"):
@@ -91,12 +93,19 @@ def test_what_a_failure_of_power_left_is_made_good(tree: Tree) -> None:
 def test_what_a_killed_run_left_behind_goes(tree: Tree) -> None:
     """Whatever is in it; and nothing that is only named alike."""
     tree.write({}, WANTED)
-    for name, content in {".one.yaml.abcd1234.krm-windows": b"# ours\n1", ".x.12345678.krm-windows": b""}.items():
+    for name, content in {
+        ".one.yaml.abcd1234.krm-windows": b"# ours\n1",
+        ".x.12345678.krm-windows": b"",
+    }.items():
         (tree.path / "a" / name).write_bytes(content)
     (tree.path / "a/.keep.krm-windows").touch()
     assert tree.read() == WANTED
     tree.write(tree.read(), WANTED)
-    assert sorted(path.name for path in (tree.path / "a").iterdir()) == [".keep.krm-windows", "b", "one.yaml"]
+    assert sorted(path.name for path in (tree.path / "a").iterdir()) == [
+        ".keep.krm-windows",
+        "b",
+        "one.yaml",
+    ]
 
 
 def test_stale_is_a_diff(tree: Tree) -> None:

@@ -13,7 +13,24 @@ from krm_windows.workspace.errors import WorkspaceError
 from krm_windows.workspace.reading import contents, manifests
 
 NAMES = ("a", "b", "ab", ".a", "a]", "a-b")
-STEPS = ("*", "**", "a", "?", "a*", "*b", "[a-b]", "[!a]", "[a", "[]a]*", ".*", "[.]a", "*[]]", "ab", "[b-a]", "a[-]b")
+STEPS = (
+    "*",
+    "**",
+    "a",
+    "?",
+    "a*",
+    "*b",
+    "[a-b]",
+    "[!a]",
+    "[a",
+    "[]a]*",
+    ".*",
+    "[.]a",
+    "*[]]",
+    "ab",
+    "[b-a]",
+    "a[-]b",
+)
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +49,10 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_glob_finds_what_python_finds(tree: Path, steps: list[str]) -> None:
     """Directories only, each once."""
     pattern = "/".join(steps)
-    theirs = {os.path.normpath(path) for path in glob.glob(f"{pattern}/", root_dir=tree, recursive=True)}  # noqa: PTH207 - as it was
+    theirs = {
+        os.path.normpath(path)
+        for path in glob.glob(f"{pattern}/", root_dir=tree, recursive=True)  # noqa: PTH207 - as it was
+    }
     assert sorted(walk.directories(str(tree), pattern)) == sorted(theirs)
 
 
@@ -49,7 +69,9 @@ def linked(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("pattern", ["clusters/**", "**", "clusters/**/**/**/**", "clusters/*", "clusters/c?/**"])
+@pytest.mark.parametrize(
+    "pattern", ["clusters/**", "**", "clusters/**/**/**/**", "clusters/*", "clusters/c?/**"]
+)
 def test_links_are_not_followed(linked: Path, pattern: str) -> None:
     """Neither by a glob nor by what reads manifests."""
     found = list(walk.directories(str(linked), pattern))
@@ -72,4 +94,6 @@ def test_a_walk_has_an_end(tree: Path) -> None:
 
 def test_stars_in_a_row_cost_no_more(tree: Path) -> None:
     """Each directory is looked at once, however many ways of the pattern lead to it."""
-    assert len(list(walk.directories(str(tree), "/".join(["**"] * 60)))) == len(list(walk.directories(str(tree), "**")))
+    assert len(list(walk.directories(str(tree), "/".join(["**"] * 60)))) == len(
+        list(walk.directories(str(tree), "**"))
+    )
