@@ -4,9 +4,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from krm_windows.workspace.sandbox import executables
-from krm_windows.workspace.sandbox.confinement import Access, Sandbox
-from krm_windows.workspace.sandbox.executables import Executable
+from krm_windows.system.sandbox import executables
+from krm_windows.system.sandbox.confinement import Access, Sandbox
+from krm_windows.system.sandbox.executables import Executable
 
 ENVIRONMENT = {"PATH": ""}
 

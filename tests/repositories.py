@@ -11,11 +11,11 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
+from krm_windows.flux import Hints
+from krm_windows.flux.builds import Builds
 from krm_windows.migrate import FORMATS, Migration, migrate
-from krm_windows.repository import Hints
-from krm_windows.repository.builds import Builds
-from krm_windows.workspace.checkout import Checkout
-from krm_windows.workspace.kustomize import Builder
+from krm_windows.system.checkout import Checkout
+from krm_windows.system.kustomize import Builder
 
 FIXTURES = Path(__file__).resolve().parent / "fixtures/migrate"
 ADOPT_UNTIL = "2026-12-31"

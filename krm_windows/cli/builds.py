@@ -5,7 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from krm_windows.krm import InputError
-from krm_windows.workspace.cache import Cache
+from krm_windows.system.cache import Cache
 
 _GIT = ".git"
 _NAME = "krm-windows"

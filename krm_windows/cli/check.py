@@ -11,8 +11,8 @@ from krm_windows.checks.formats import FORMATS, FORMATS_OF_EVERY
 from krm_windows.checks.overlap import Claim
 from krm_windows.cli import chosen, inputs, output, places, report, repository, seen, times
 from krm_windows.exit_codes import ExitCode
-from krm_windows.function import audit, overlaps
-from krm_windows.function.elsewhere import Elsewhere
+from krm_windows.fleet import audit, overlaps
+from krm_windows.fleet.elsewhere import Elsewhere
 from krm_windows.krm import InputError
 from krm_windows.preview.versions import Choice
 from krm_windows.results import fails

@@ -9,25 +9,25 @@ from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
-from krm_windows import tree
+from krm_windows import render
 from krm_windows.checks.overlap import Claim
 from krm_windows.cli import inputs, output, places, progress, report, seen, shards, times
 from krm_windows.exit_codes import ExitCode
-from krm_windows.function import placed
-from krm_windows.function.elsewhere import Elsewhere
-from krm_windows.function.fleet import Files, Fleet
-from krm_windows.function.members import Member
-from krm_windows.function.renewal import Outcome, Renewal
+from krm_windows.fleet import placed
+from krm_windows.fleet.elsewhere import Elsewhere
+from krm_windows.fleet.members import Member
+from krm_windows.fleet.rendering import Files, Fleet
+from krm_windows.fleet.renewal import Outcome, Renewal
 from krm_windows.krm import InputError, KubeObject
 from krm_windows.policy import fields
 from krm_windows.policy.model import KIND
+from krm_windows.render import fleet as layout
+from krm_windows.render.delivery import Template
 from krm_windows.results import Result, fails
-from krm_windows.tree import fleet as layout
-from krm_windows.tree.delivery import Template
-from krm_windows.workspace import locks, walk
-from krm_windows.workspace.files import first_line
-from krm_windows.workspace.processes import MOST, spread
-from krm_windows.workspace.reading import SUFFIXES
+from krm_windows.system import locks, walk
+from krm_windows.system.files import first_line
+from krm_windows.system.processes import MOST, spread
+from krm_windows.system.reading import SUFFIXES
 
 # What a fleet is rendered to, below its directory: files of ours that are about to be written again.
 _OWN = re.compile(
@@ -248,7 +248,7 @@ def _resources(path: str | None) -> Callable[[str | None], list[KubeObject]]:
 
 def _is_rendered(file: Path) -> bool:
     line = first_line(file)
-    return line is not None and tree.is_header(line)
+    return line is not None and render.is_header(line)
 
 
 def _template(path: str) -> Template:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from krm_windows import function, krm
-from krm_windows.workspace.bounded import read_file
-from krm_windows.workspace.errors import WorkspaceError
+from krm_windows.system.bounded import read_file
+from krm_windows.system.errors import WorkspaceError
 
 
 def run(arguments: Sequence[str]) -> int:

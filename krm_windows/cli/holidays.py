@@ -25,7 +25,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Print the field `freezes`."""
     try:
-        from krm_windows.freezes import entries, public  # noqa: PLC0415 - the package is an extra
+        from krm_windows.edit import entries, public  # noqa: PLC0415 - the package is an extra
     except ModuleNotFoundError as error:
         raise InputError(f"`holidays` needs a package more: {NEEDS}") from error
     try:

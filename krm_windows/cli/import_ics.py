@@ -21,7 +21,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Print the field `freezes`, or `windows` of a calendar that lists when changes may happen."""
     try:
-        from krm_windows.freezes import company  # noqa: PLC0415 - the packages are an extra
+        from krm_windows.edit import company  # noqa: PLC0415 - the packages are an extra
     except ModuleNotFoundError as error:
         raise InputError(f"`import-ics` needs two packages more: {NEEDS}") from error
     content = inputs.content(arguments.file)

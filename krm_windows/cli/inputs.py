@@ -7,8 +7,8 @@ from pathlib import Path
 from krm_windows.inventory import INDEX, PATH
 from krm_windows.krm import InputError, KubeObject, documents
 from krm_windows.policy.model import KIND
-from krm_windows.workspace import bounded
-from krm_windows.workspace.reading import manifests
+from krm_windows.system import bounded
+from krm_windows.system.reading import manifests
 
 STDIN = "-"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from krm_windows import escape
 from krm_windows.cli import destinations, output
 from krm_windows.exit_codes import ExitCode
-from krm_windows.workspace.files import put_program
+from krm_windows.system.files import put_program
 
 API = Path("krm-windows.dev/v1alpha1")
 KINDS = ("WindowPolicy", "ChangeClasses")

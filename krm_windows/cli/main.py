@@ -87,7 +87,7 @@ def _command(arguments: Sequence[str]) -> int:
 def _failed(error: Exception, *, debug: bool) -> ExitCode:
     """Say in one line why a command failed: the user's input, or our own fault."""
     from krm_windows.krm import EditError, InputError  # noqa: PLC0415 - `--help` and `--version` need none of it
-    from krm_windows.workspace.errors import WorkspaceError  # noqa: PLC0415 - likewise
+    from krm_windows.system.errors import WorkspaceError  # noqa: PLC0415 - likewise
 
     if debug:
         output.tell_traceback(error)

@@ -9,15 +9,15 @@ from pathlib import Path
 from krm_windows.cli import builds, destinations, output, progress, repository, times
 from krm_windows.cli import report as results
 from krm_windows.exit_codes import ExitCode
+from krm_windows.flux import Hints
+from krm_windows.flux.builds import Builds
 from krm_windows.krm import InputError
 from krm_windows.migrate import FORMATS, migrate
-from krm_windows.repository import Hints
-from krm_windows.repository.builds import Builds
 from krm_windows.results import fails
-from krm_windows.workspace import processes, remotes
-from krm_windows.workspace.checkout import Checkout
-from krm_windows.workspace.creation import create
-from krm_windows.workspace.kustomize import Builder
+from krm_windows.system import processes, remotes
+from krm_windows.system.checkout import Checkout
+from krm_windows.system.creation import create
+from krm_windows.system.kustomize import Builder
 
 _TAKEOVER = timedelta(days=30)
 

@@ -10,15 +10,15 @@ from pathlib import Path
 
 from krm_windows.cli import builds
 from krm_windows.emit.labels import POLICY
+from krm_windows.flux.builds import Builds, Request
+from krm_windows.flux.closure import close
+from krm_windows.flux.model import Object
+from krm_windows.flux.objects import LOCAL, ORIGIN
+from krm_windows.flux.places import place
 from krm_windows.inventory import INDEX, PATH
 from krm_windows.krm import KubeObject
-from krm_windows.repository.builds import Builds, Request
-from krm_windows.repository.closure import close
-from krm_windows.repository.model import Object
-from krm_windows.repository.objects import LOCAL, ORIGIN
-from krm_windows.repository.places import place
-from krm_windows.workspace.checkout import Checkout
-from krm_windows.workspace.kustomize import Builder
+from krm_windows.system.checkout import Checkout
+from krm_windows.system.kustomize import Builder
 
 
 def built(path: Path, files: Sequence[KubeObject], *, rendered: bool) -> list[KubeObject]:

@@ -4,19 +4,20 @@ import argparse
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from krm_windows import emit, rules, tree
+from krm_windows import emit, render, rules
 from krm_windows.checks import readonly, succession, zone_release
 from krm_windows.checks.overlap import Claim
 from krm_windows.cli import chosen, destinations, fleet, inputs, places, report, seen
 from krm_windows.exit_codes import ExitCode
-from krm_windows.function import placed, window_policy
-from krm_windows.function.elsewhere import Elsewhere
+from krm_windows.fleet import placed
+from krm_windows.fleet.elsewhere import Elsewhere
+from krm_windows.function import window_policy
 from krm_windows.inventory import about
 from krm_windows.krm import InputError, KubeObject
 from krm_windows.plan import uninstall
 from krm_windows.plan.model import Plan
 from krm_windows.results import Result, fails
-from krm_windows.workspace.files import Folder, first_lines
+from krm_windows.system.files import Folder, first_lines
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -87,7 +88,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     if code is not ExitCode.FINE:
         return code
     report.tell_zone_rules()
-    folder, files = _folder(plan, arguments.output), tree.files(plan.policy, emit.objects(plan))
+    folder, files = _folder(plan, arguments.output), render.files(plan.policy, emit.objects(plan))
     if arguments.check:
         return report.compare(folder, files)
     folder.write(files)
@@ -96,13 +97,13 @@ def run(arguments: argparse.Namespace) -> ExitCode:
 
 def _older(path: Path) -> Iterable[bytes]:
     """Return what was rendered into a directory before, from whichever policy."""
-    return Folder(path, frozenset(filter(tree.is_header, first_lines(path)))).read().values()
+    return Folder(path, frozenset(filter(render.is_header, first_lines(path)))).read().values()
 
 
 def _folder(plan: Plan, path: Path) -> Folder:
     """Return the directory, in which what was rendered under a former name is the policy's own too."""
     policies = (plan.policy, *plan.timetable.former_names)
-    return Folder(path, frozenset(map(tree.header, policies)))
+    return Folder(path, frozenset(map(render.header, policies)))
 
 
 def _plan(

@@ -9,7 +9,7 @@ from krm_windows.exit_codes import ExitCode
 from krm_windows.results import Result, fails, sort
 
 if TYPE_CHECKING:
-    from krm_windows.workspace.files import Folder
+    from krm_windows.system.files import Folder
 
 
 def options(parser: argparse.ArgumentParser) -> None:

@@ -11,14 +11,14 @@ from krm_windows.checks.formats import FORMATS
 from krm_windows.checks.repository.report import compose
 from krm_windows.cli import builds, output, progress, times
 from krm_windows.exit_codes import ExitCode
+from krm_windows.flux import Given, Hints, Survey, entrances, survey
+from krm_windows.flux.builds import Builds
 from krm_windows.krm import InputError
-from krm_windows.repository import Given, Hints, Survey, entrances, survey
-from krm_windows.repository.builds import Builds
 from krm_windows.results import fails
-from krm_windows.workspace import processes, remotes
-from krm_windows.workspace.checkout import Checkout
-from krm_windows.workspace.git import snapshot
-from krm_windows.workspace.kustomize import Builder
+from krm_windows.system import processes, remotes
+from krm_windows.system.checkout import Checkout
+from krm_windows.system.git import snapshot
+from krm_windows.system.kustomize import Builder
 
 CLUSTERS = "clusters/*"
 _FEW = 3

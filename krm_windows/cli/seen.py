@@ -5,7 +5,7 @@ from pathlib import Path
 
 from krm_windows.cli import inputs
 from krm_windows.krm import KubeObject
-from krm_windows.workspace.reading import KUSTOMIZATIONS
+from krm_windows.system.reading import KUSTOMIZATIONS
 
 
 def resources(path: str, without: Callable[[Path], bool] | None = None) -> list[KubeObject]:

@@ -10,17 +10,17 @@ from krm_windows.classes.model import Spec
 from krm_windows.classes.partition import Partition
 from krm_windows.cli import builds, destinations, inputs, output, report
 from krm_windows.exit_codes import ExitCode
+from krm_windows.flux.builds import LeftOutError, whole
 from krm_windows.function import change_classes
 from krm_windows.inventory import about, resource_of
 from krm_windows.krm import InputError, KubeObject, documents
 from krm_windows.preview import placements
-from krm_windows.repository.builds import LeftOutError, whole
+from krm_windows.render import KUSTOMIZATION, split
 from krm_windows.results import Result
-from krm_windows.tree import KUSTOMIZATION, split
-from krm_windows.workspace.checkout import Checkout
-from krm_windows.workspace.files import Folder
-from krm_windows.workspace.kustomize import NAMES, Builder, is_kustomization
-from krm_windows.workspace.reading import kustomizations
+from krm_windows.system.checkout import Checkout
+from krm_windows.system.files import Folder
+from krm_windows.system.kustomize import NAMES, Builder, is_kustomization
+from krm_windows.system.reading import kustomizations
 
 
 def options(parser: argparse.ArgumentParser) -> None:

@@ -17,8 +17,8 @@ from krm_windows.status import records, text
 from krm_windows.status.objects import Thing, closer, queries, read
 from krm_windows.status.report import Report
 from krm_windows.status.report import report as judge
-from krm_windows.workspace.errors import WorkspaceError
-from krm_windows.workspace.kubectl import Kubectl, Query
+from krm_windows.system.errors import WorkspaceError
+from krm_windows.system.kubectl import Kubectl, Query
 
 _PAUSE = 5  # seconds between two looks at the cluster
 

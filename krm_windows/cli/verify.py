@@ -5,11 +5,12 @@ from pathlib import Path
 
 from krm_windows.cli import builds, inputs, places, report
 from krm_windows.exit_codes import ExitCode
-from krm_windows.function import placed, window_policy
+from krm_windows.fleet import placed
+from krm_windows.flux.builds import LeftOutError, whole
+from krm_windows.function import window_policy
 from krm_windows.krm import InputError, KubeObject, documents
-from krm_windows.repository.builds import LeftOutError, whole
-from krm_windows.workspace.checkout import Checkout
-from krm_windows.workspace.kustomize import Builder, is_kustomization
+from krm_windows.system.checkout import Checkout
+from krm_windows.system.kustomize import Builder, is_kustomization
 
 
 def options(parser: argparse.ArgumentParser) -> None:

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from posixpath import dirname
 
 from krm_windows import rules
+from krm_windows.flux import Notice, Survey
+from krm_windows.flux.builds import Build, Builds, Request
+from krm_windows.flux.closure import Closure, close
+from krm_windows.flux.places import place
 from krm_windows.migrate import faults, shapes
 from krm_windows.migrate.cutover import Cutover
 from krm_windows.migrate.findings import found_at
 from krm_windows.migrate.repository import RESOURCES, Repository, entries, parents, resolve
 from krm_windows.migrate.trees import Place
-from krm_windows.repository import Notice, Survey
-from krm_windows.repository.builds import Build, Builds, Request
-from krm_windows.repository.closure import Closure, close
-from krm_windows.repository.places import place
 from krm_windows.results import Result
 
 

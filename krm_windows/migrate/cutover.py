@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from krm_windows import rules
+from krm_windows.flux.model import Identity
 from krm_windows.gateable import KUSTOMIZE
 from krm_windows.krm import InputError, documents
 from krm_windows.migrate import faults, jobs, trees
@@ -18,7 +19,6 @@ from krm_windows.migrate.gating import Gating
 from krm_windows.migrate.repository import Repository, resolve
 from krm_windows.migrate.selectors import PatternError
 from krm_windows.migrate.trees import Document, Leaf, Map, Place, Tree, leaf, text
-from krm_windows.repository.model import Identity
 from krm_windows.results import Result
 
 _LISTS = ("resources", "bases")

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from krm_windows import rules
+from krm_windows.flux import Hints, Survey, survey
+from krm_windows.flux.builds import Builds
 from krm_windows.krm import InputError, KubeObject
 from krm_windows.migrate import (
     faults,
@@ -30,10 +32,8 @@ from krm_windows.migrate.repository import Repository
 from krm_windows.migrate.roots import Roots
 from krm_windows.migrate.sites import Site
 from krm_windows.policy.load import load
-from krm_windows.repository import Hints, Survey, survey
-from krm_windows.repository.builds import Builds
 from krm_windows.results import Result, fails
-from krm_windows.workspace.reading import contents
+from krm_windows.system.reading import contents
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,15 +7,15 @@ the first of them that says the same at the same path.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
+from krm_windows.flux.closure import close
+from krm_windows.flux.model import Object
+from krm_windows.flux.places import place
 from krm_windows.krm import InputError
 from krm_windows.krm.nodes import Mapping
 from krm_windows.migrate import trees
 from krm_windows.migrate.repository import Repository
 from krm_windows.migrate.trees import Document, Leaf, Place, Tree, at
-from krm_windows.repository.closure import close
-from krm_windows.repository.model import Object
-from krm_windows.repository.places import place
-from krm_windows.workspace.checkout import Checkout
+from krm_windows.system.checkout import Checkout
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,9 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from krm_windows import rules
+from krm_windows.flux import Hints, Survey, survey
+from krm_windows.flux.model import Cluster, Identity, Object
+from krm_windows.flux.objects import ORIGIN
 from krm_windows.gateable import KUSTOMIZE
 from krm_windows.krm import Value
 from krm_windows.krm.nodes import value
@@ -14,11 +17,8 @@ from krm_windows.migrate.applied import Applied
 from krm_windows.migrate.cutover import Cutover
 from krm_windows.migrate.findings import found_at
 from krm_windows.migrate.trees import Place
-from krm_windows.repository import Hints, Survey, survey
-from krm_windows.repository.model import Cluster, Identity, Object
-from krm_windows.repository.objects import ORIGIN
 from krm_windows.results import Result
-from krm_windows.workspace.checkout import Checkout
+from krm_windows.system.checkout import Checkout
 
 
 @dataclass(frozen=True, slots=True)

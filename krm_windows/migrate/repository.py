@@ -10,7 +10,7 @@ from krm_windows.krm import InputError
 from krm_windows.migrate import shapes, trees
 from krm_windows.migrate.selectors import Selectors
 from krm_windows.migrate.trees import Document, Leaf, Map, Place
-from krm_windows.workspace.reading import KUSTOMIZATIONS, SUFFIXES
+from krm_windows.system.reading import KUSTOMIZATIONS, SUFFIXES
 
 RESOURCES = ("resources", "bases", "components")
 

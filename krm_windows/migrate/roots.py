@@ -7,12 +7,12 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from krm_windows.flux import entrances
 from krm_windows.gateable import KUSTOMIZE
 from krm_windows.migrate import shapes
 from krm_windows.migrate.repository import RESOURCES, Repository, entries, parents, resolve
 from krm_windows.migrate.trees import Document, text
-from krm_windows.repository import entrances
-from krm_windows.workspace.checkout import Checkout
+from krm_windows.system.checkout import Checkout
 
 # Directories whose subdirectories are clusters, by the habits of Flux repositories.
 _CLUSTERS = frozenset({"clusters", "cluster", "sites"})

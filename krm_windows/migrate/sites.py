@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from krm_windows import gateable, rules
+from krm_windows.flux.model import Cluster, Identity, Kustomization, Object
 from krm_windows.krm import InputError
 from krm_windows.migrate import jobs, shapes, trees
 from krm_windows.migrate.findings import found_at
 from krm_windows.migrate.placing import Placing
 from krm_windows.migrate.trees import Document, Place, leaf
-from krm_windows.repository.model import Cluster, Identity, Kustomization, Object
 from krm_windows.results import Result
 
 _RIGHTS = frozenset({"ServiceAccount", "Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding"})

@@ -11,7 +11,7 @@ from krm_windows.inventory import Inventory
 from krm_windows.krm import plain_json
 from krm_windows.plan import targets
 from krm_windows.policy.model import WindowPolicy
-from krm_windows.workspace.kubectl import Query
+from krm_windows.system.kubectl import Query
 
 Thing = dict[str, object]
 """An object as the API server gives it, in plain types."""

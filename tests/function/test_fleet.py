@@ -206,7 +206,7 @@ def test_a_forged_stamp_does_not_pass_a_check(run: Run, monkeypatch: pytest.Monk
     other = honest.replace("Europe/Berlin", "Europe/Paris")
     path.write_text(other)
     assert other != honest
-    monkeypatch.setattr("krm_windows.tree.stamp.is_fresh", lambda *_: True)
+    monkeypatch.setattr("krm_windows.render.stamp.is_fresh", lambda *_: True)
     assert run("--check") == 1
 
 

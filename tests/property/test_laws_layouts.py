@@ -10,10 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from shapes import RECURRING
 
-from krm_windows.function.fleet import Fleet
-from krm_windows.function.members import Member
+from krm_windows.fleet.members import Member
+from krm_windows.fleet.rendering import Fleet
 from krm_windows.krm import KubeObject
-from krm_windows.tree.flat import KUSTOMIZATION
+from krm_windows.render.flat import KUSTOMIZATION
 
 HEAD = """\
 apiVersion: krm-windows.dev/v1alpha1

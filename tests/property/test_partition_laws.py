@@ -13,7 +13,7 @@ from krm_windows.classes.model import ClassRule, Spec
 from krm_windows.classes.partition import Partition, divide
 from krm_windows.inventory import CHANGE_CLASS, resource_of
 from krm_windows.krm import KubeObject
-from krm_windows.tree import split
+from krm_windows.render import split
 
 NAMES = st.sampled_from(["web", "web-2", "dash-a", "env-4h2mbtbbt6", "shop", "things.example.com"])
 NAMESPACES = st.sampled_from(["shop", "web", None])

@@ -15,7 +15,7 @@ from krm_windows.checks.repository import (
 )
 from krm_windows.checks.repository.finding import Finding
 from krm_windows.checks.repository.holding import Holding
-from krm_windows.repository import Survey
+from krm_windows.flux import Survey
 
 _CHECKS = (gates.check, order.check, ownership.check, references.check, movement.check)
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from krm_windows.repository import Object
+from krm_windows.flux import Object
 from krm_windows.rules import Rule
 
 

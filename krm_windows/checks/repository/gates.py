@@ -7,11 +7,11 @@ from krm_windows import rules
 from krm_windows.apply import marks
 from krm_windows.checks.repository.finding import Finding
 from krm_windows.checks.repository.holding import Holding, identity, is_live
+from krm_windows.flux import Gate, Kustomization, Object
+from krm_windows.flux.model import Identity
 from krm_windows.gate.timetable import Target
 from krm_windows.krm import InputError
 from krm_windows.policy.trouble import closest
-from krm_windows.repository import Gate, Kustomization, Object
-from krm_windows.repository.model import Identity
 
 
 def check(holding: Holding) -> Iterator[Finding]:

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from krm_windows.flux import Cluster, Gate, Kustomization, Object
+from krm_windows.flux.model import Identity
 from krm_windows.gateable import KUSTOMIZE
 from krm_windows.inventory import CHANGE_CLASS
-from krm_windows.repository import Cluster, Gate, Kustomization, Object
-from krm_windows.repository.model import Identity
 
 LIVE = "live"
 

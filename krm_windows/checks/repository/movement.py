@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from krm_windows import rules
 from krm_windows.checks.repository.finding import Finding
 from krm_windows.checks.repository.holding import Holding, described
+from krm_windows.flux import Object
+from krm_windows.flux.model import Identity, reference
 from krm_windows.gateable import HELM, IMAGE, SOURCE
-from krm_windows.repository import Object
-from krm_windows.repository.model import Identity, reference
 
 # One version and no range of them (Masterminds/semver, which Flux reads them with).
 _EXACT = re.compile(r"=?v?\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]+)?\Z")

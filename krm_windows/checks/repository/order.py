@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from krm_windows import rules
 from krm_windows.checks.repository.finding import Finding
 from krm_windows.checks.repository.holding import Holding, described, is_live
-from krm_windows.repository import Kustomization
+from krm_windows.flux import Kustomization
 
 
 def check(holding: Holding) -> Iterator[Finding]:

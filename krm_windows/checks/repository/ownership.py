@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from krm_windows import rules
 from krm_windows.checks.repository.finding import Finding
 from krm_windows.checks.repository.holding import Holding, described
+from krm_windows.flux import Kustomization, Object
+from krm_windows.flux.model import Identity
 from krm_windows.inventory import CHANGE_CLASS
-from krm_windows.repository import Kustomization, Object
-from krm_windows.repository.model import Identity
 
 _FLUX = "kustomize.toolkit.fluxcd.io"
 _ABSTAINS = {

@@ -7,9 +7,9 @@ from krm_windows.checks.repository.finding import Finding
 from krm_windows.checks.repository.holding import Holding, described
 from krm_windows.classes import references
 from krm_windows.classes.references import Reference
+from krm_windows.flux import Kustomization, Object
+from krm_windows.flux.model import Identity
 from krm_windows.krm import InputError
-from krm_windows.repository import Kustomization, Object
-from krm_windows.repository.model import Identity
 
 _USERS = frozenset(
     {

@@ -6,9 +6,9 @@ from pathlib import PurePosixPath
 
 from krm_windows.checks import report
 from krm_windows.checks.repository.finding import Finding
+from krm_windows.flux import Survey
+from krm_windows.flux.places import place
 from krm_windows.plurals import counted
-from krm_windows.repository import Survey
-from krm_windows.repository.places import place
 from krm_windows.results import File, Result, Severity
 
 _FEW = 3

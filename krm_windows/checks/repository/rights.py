@@ -11,7 +11,7 @@ from krm_windows.checks.repository.holding import Holding
 from krm_windows.emit import names
 from krm_windows.emit.admission import KINDS
 from krm_windows.emit.labels import POLICY
-from krm_windows.repository import Cluster, Gate, Kustomization, Object
+from krm_windows.flux import Cluster, Gate, Kustomization, Object
 
 _GROUP = "admissionregistration.k8s.io"
 _RESOURCES = ("validatingadmissionpolicies", "validatingadmissionpolicybindings")

@@ -8,13 +8,13 @@ from krm_windows import rules
 from krm_windows.checks import local_config, timetables
 from krm_windows.checks.repository.finding import Finding
 from krm_windows.emit.labels import POLICY
+from krm_windows.flux import Cluster, Gate, Object, Survey
+from krm_windows.flux.fields import PLUGINS
 from krm_windows.gate.timetable import Timetable
 from krm_windows.krm import InputError, KubeObject
 from krm_windows.plurals import counted
 from krm_windows.policy.model import KIND
-from krm_windows.repository import Cluster, Gate, Object, Survey
-from krm_windows.repository.fields import PLUGINS
-from krm_windows.workspace.reading import KUSTOMIZATIONS
+from krm_windows.system.reading import KUSTOMIZATIONS
 
 _RENDERED = b"# Rendered by krm-windows from WindowPolicy "
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from krm_windows.checks.audit import Scope
 from krm_windows.checks.facts import DAY, Facts, take
-from krm_windows.function import audit
+from krm_windows.fleet import audit
 from krm_windows.inventory import Inventory
 from krm_windows.krm import KubeObject
 from krm_windows.plan import compile_policy

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from krm_windows.checks.audit import Scope
-from krm_windows.function import audit
+from krm_windows.fleet import audit
 from krm_windows.krm import KubeObject
 from krm_windows.preview.versions import Choice
 from krm_windows.rules import RULES, Rule

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from krm_windows.cli import main
-from krm_windows.repository import survey
-from krm_windows.repository.builds import Builds
-from krm_windows.workspace.checkout import Checkout
-from krm_windows.workspace.kustomize import Builder
+from krm_windows.flux import survey
+from krm_windows.flux.builds import Builds
+from krm_windows.system.checkout import Checkout
+from krm_windows.system.kustomize import Builder
 
 LAYOUTS = Path(__file__).parents[2] / "fixtures/layouts"
 # What each of its clusters has, and what is told: CI renders the policies into what the repository does not hold, and a

@@ -9,9 +9,9 @@ from conftest import lacking
 from listening import Listener
 
 from krm_windows.cli import main
-from krm_windows.workspace import kustomize
-from krm_windows.workspace.kustomize import Builder, Inputs
-from krm_windows.workspace.sandbox.confinement import Finished, NotConfinedError, Sandbox
+from krm_windows.system import kustomize
+from krm_windows.system.kustomize import Builder, Inputs
+from krm_windows.system.sandbox.confinement import Finished, NotConfinedError, Sandbox
 
 CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s}\ndata: {a: b}\n"
 CLASSES = """\

@@ -182,7 +182,7 @@ def test_files_that_are_not_as_they_should_be(run: Run, argv: list[str], said: s
 
 def test_our_own_failure(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """It has a code of its own, one line, and a traceback for who asks, before or behind the command."""
-    monkeypatch.delattr("krm_windows.tree.files")
+    monkeypatch.delattr("krm_windows.render.files")
     ended = run("render", "policy.yaml", "-o", "out")
     assert ended.code == 2
     assert ended.err.splitlines()[-1].startswith("krm-windows: internal error: AttributeError: ")

@@ -189,7 +189,7 @@ def test_two_runs_at_once(here: Path) -> None:
         program = f"""
 import sys
 from pathlib import Path
-from krm_windows.workspace import locks
+from krm_windows.system import locks
 with locks.alone(Path({folder!r})):
     print(flush=True)
     sys.stdin.read()

@@ -5,7 +5,7 @@ import argparse
 import pytest
 
 from krm_windows.cli import fleet, repository, shards, times, years
-from krm_windows.workspace import processes
+from krm_windows.system import processes
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "999999", "1" * 5000, "٣", "1e9", ""])

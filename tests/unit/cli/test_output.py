@@ -15,7 +15,7 @@ PACKAGE = Path(output.__file__).parents[1]
 # The function's own stream, which is the input with what was added, is raw; the gate has a log of its own, in JSON.
 RAW = {"cli/output.py", "cli/function.py", "gate/__main__.py"}
 # They write to pipes of programs that they started.
-PIPES = {"workspace/programs.py", "workspace/sandbox/wire.py"}
+PIPES = {"system/programs.py", "system/sandbox/wire.py"}
 
 
 def streams(tree: ast.AST) -> list[str]:

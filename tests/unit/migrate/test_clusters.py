@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from repositories import ADOPT_UNTIL, RELEASE, job, pair, rules, run
 
+from krm_windows.flux import Given, Hints
+from krm_windows.flux.builds import Builds
 from krm_windows.krm import InputError
 from krm_windows.migrate import FORMATS, Migration, migrate
-from krm_windows.repository import Given, Hints
-from krm_windows.repository.builds import Builds
-from krm_windows.workspace.checkout import Checkout
+from krm_windows.system.checkout import Checkout
 
 WINDOW = pair("0 8 * * 1", "0 17 * * 4")
 SETTINGS = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings, namespace: default}\n"

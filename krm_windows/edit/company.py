@@ -1,0 +1,97 @@
+"""The events of a company's calendar (RFC 5545), read with the packages of the extra `ics`."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import date, datetime, timedelta
+
+import icalendar
+import recurring_ical_events  # type: ignore[import-untyped]
+
+from krm_windows.edit import budget, entries, recurrences
+from krm_windows.edit.entries import Entry, Field
+
+LARGEST = 1_000_000
+_DAY = timedelta(days=1)
+# AWS Systems Manager Change Calendar: what holds outside of the events. A calendar that does not say is open there.
+_TYPE = "X-CALENDAR-TYPE"
+_TYPES = {"": Field.FREEZES, "DEFAULT_OPEN": Field.FREEZES, "DEFAULT_CLOSED": Field.WINDOWS}
+
+
+def render(content: bytes, years: Sequence[int]) -> str:
+    """Write a calendar's events as the field of a policy's spec that they mean: `freezes`, or else `windows`.
+
+    Raises ValueError for what is no calendar, or more than a policy can be read with.
+    """
+    calendar = _parsed(content)
+    with _stumbling():
+        said = str(calendar.get(_TYPE, "")).strip().upper()
+    if said not in _TYPES:
+        known = " and ".join(name for name in _TYPES if name)
+        raise ValueError(f"{_TYPE} is {said[:80]!r}, and what is known is {known}")
+    return entries.render(_events(calendar, years), _TYPES[said])
+
+
+def read(content: bytes, years: Sequence[int]) -> Iterator[Entry]:
+    """Yield the events that touch some years, repeated ones each time, each with its own beginning and end.
+
+    Raises ValueError for what is no calendar.
+    """
+    yield from _events(_parsed(content), years)
+
+
+def _parsed(content: bytes) -> icalendar.Calendar:
+    if len(content) > LARGEST:
+        raise ValueError(f"it has {len(content)} bytes, and may have {LARGEST}")
+    with _stumbling():
+        calendar = icalendar.Calendar.from_ical(content)
+    recurrences.check(calendar)
+    return calendar
+
+
+def _events(calendar: icalendar.Calendar, years: Sequence[int]) -> Iterator[Entry]:
+    first, last = date(min(years), 1, 1), date(max(years), 12, 31)
+    with _stumbling(), budget.limited():
+        # A day more on either side: which day an event is on depends on the time zone that it is read in.
+        events = recurring_ical_events.of(calendar).between(first - _DAY, last + 2 * _DAY)
+    for event in events:
+        with _stumbling():
+            starts, ends = event.start, event.end
+        if ends <= starts or str(event.get("STATUS", "")) == "CANCELLED":
+            continue
+        if _day(starts) <= last and _last_day(ends) >= first:
+            yield Entry(
+                *_within(starts, ends), str(event.get("SUMMARY", "")).strip() or "Company calendar"
+            )
+
+
+def _day(at: date) -> date:
+    return at.date() if isinstance(at, datetime) else at
+
+
+def _last_day(ends: date) -> date:
+    """Return the last day that something touches which ends before `ends`, as iCalendar has it."""
+    return (ends - timedelta(microseconds=1)).date() if isinstance(ends, datetime) else ends - _DAY
+
+
+@contextmanager
+def _stumbling() -> Iterator[None]:
+    """Turn whatever the packages stumble over into ValueError; around their calls alone, not around code of ours.
+
+    They raise KeyError where a field is missing, TypeError where it is there twice, AttributeError where it is another.
+    """
+    try:
+        yield
+    except ValueError:
+        raise
+    except Exception as error:
+        raise ValueError(f"{type(error).__name__}: {error}") from error
+
+
+def _within(starts: date, ends: date) -> tuple[date, date]:
+    """Return whole days with the last one included (in iCalendar it is not), or times of whole minutes around all."""
+    if isinstance(starts, datetime) and isinstance(ends, datetime):
+        up = -ends.second % 60
+        return starts.replace(second=0, microsecond=0), (ends + timedelta(seconds=up)).replace(
+            microsecond=0
+        )
+    return starts, ends - _DAY

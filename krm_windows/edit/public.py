@@ -1,0 +1,30 @@
+"""Public holidays, from the `holidays` package (the extra of that name)."""
+
+from collections.abc import Iterator, Sequence
+
+import holidays
+
+from krm_windows.edit.entries import Entry
+
+
+class UnknownPlaceError(Exception):
+    """There is no such country, or it has no such subdivision."""
+
+
+def entries(
+    country: str, subdivision: str | None, years: Sequence[int], language: str | None
+) -> Iterator[Entry]:
+    """Yield a country's public holidays (ISO 3166 codes), in a language where the package has it."""
+    known = holidays.list_supported_countries()
+    if country not in known:
+        raise UnknownPlaceError(
+            f'there is no country "{country}"; it must be a code of ISO 3166, such as DE'
+        )
+    if subdivision is not None and subdivision not in known[country]:
+        raise UnknownPlaceError(
+            f'{country} has no subdivision "{subdivision}"; known are {", ".join(known[country])}'
+        )
+    found = holidays.country_holidays(country, subdiv=subdivision, years=years, language=language)
+    for day, reason in sorted(found.items()):
+        if day.year in years:
+            yield Entry(day, day, reason)

@@ -1,0 +1,1 @@
+"""Many policies and many clusters: who has which policy, what is written for whom, and what is in the way."""

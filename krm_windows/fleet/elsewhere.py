@@ -1,0 +1,140 @@
+"""What other policies have in the files around an output: rendered before, perhaps by another run, for one cluster."""
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from krm_windows import render
+from krm_windows.checks import overlap
+from krm_windows.checks.overlap import Claim
+from krm_windows.krm import InputError, KubeObject
+from krm_windows.render.claims import claims
+from krm_windows.results import Result
+from krm_windows.system.errors import WorkspaceError
+from krm_windows.system.files import first_line
+from krm_windows.system.reading import KUSTOMIZATIONS, SUFFIXES
+from krm_windows.system.walk import walk
+
+_GIT = ".git"
+# Where there is no repository, what lies beside the output is looked at, if that is not half a machine.
+_MOST_AROUND = 20_000
+_MOST_IN_REPOSITORY = 500_000
+_INCLUDED = ("resources", "bases", "components")
+
+
+def _nothing(_: str) -> bool:
+    return False
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """All that was rendered around a directory: in the repository that it lies in, or else right beside it.
+
+    What is `without` (by its absolute path without links) is the output's own, and is rendered anew.
+    """
+
+    output: Path
+    without: Callable[[str], bool] = _nothing
+
+    @cached_property
+    def _folders(self) -> dict[str, list[str]]:
+        """The directories around, with the names of their files; none where there are too many."""
+        here = Path(os.path.realpath(self.output))
+        top = next((above for above in (here, *here.parents) if (above / _GIT).exists()), None)
+        most = _MOST_IN_REPOSITORY if top else _MOST_AROUND
+        try:
+            return dict(walk(top or here.parent, hidden=False, most=most))
+        except WorkspaceError:
+            return dict(walk(here, hidden=False, most=most)) if here.is_dir() else {}
+
+    @cached_property
+    def claims(self) -> tuple[Claim, ...]:
+        """What the policies claim that were rendered anywhere around, but for what is to be left out."""
+        found: list[Claim] = []
+        for folder, names in self._folders.items():
+            files = [f"{folder}/{name}" for name in names if name.endswith(SUFFIXES)]
+            contents = {
+                _shown(file): _rendered(Path(file)) for file in files if not self.without(file)
+            }
+            found += claims(
+                {path: content for path, content in contents.items() if content is not None}
+            )
+        return tuple(found)
+
+    def check(self, own: Claim) -> list[Result]:
+        """Return what a policy, rendered into the output for one cluster, has in common with others around it."""
+        same = [other for other in self.claims if self._is_for_one_cluster(own, other)]
+        unclear = [
+            other for other in self.claims if other not in same and self._is_unclear(own, other)
+        ]
+        return [*overlap.check(own, same), *overlap.doubt(own, unclear)]
+
+    def _is_for_one_cluster(self, own: Claim, other: Claim) -> bool:
+        """Whether a policy is for the cluster of another: both name it, or one build has them both."""
+        if own.cluster is not None and other.cluster is not None:
+            return own.cluster == other.cluster
+        return bool(own.shares(other)) and self._is_built_with(Path(other.file).parent)
+
+    def _is_unclear(self, own: Claim, other: Claim) -> bool:
+        """Whether another was rendered right beside the output, and neither of the two names a cluster."""
+        beside = (
+            Path(os.path.realpath(other.file)).parent.parent
+            == Path(os.path.realpath(self.output)).parent
+        )
+        return beside and own.cluster is None and other.cluster is None
+
+    def _is_built_with(self, folder: Path) -> bool:
+        """Whether some kustomization around has both the output and another directory, or they are one."""
+        return bool(self._above(self.output) & self._above(folder))
+
+    def _above(self, folder: Path) -> set[str]:
+        """Return a directory and all whose kustomizations lead to it."""
+        waiting, found = [os.path.realpath(folder)], set[str]()
+        while waiting:
+            place = waiting.pop()
+            if place not in found:
+                found.add(place)
+                waiting += self._users.get(place, ())
+        return found
+
+    @cached_property
+    def _users(self) -> dict[str, list[str]]:
+        """The directories whose kustomizations name a directory, or a file in it."""
+        found: dict[str, list[str]] = {}
+        for folder, names in self._folders.items():
+            for name in names:
+                for entry in included(Path(folder, name)) if name in KUSTOMIZATIONS else ():
+                    place = os.path.realpath(Path(folder, entry))
+                    directory = str(Path(place).parent) if Path(place).is_file() else place
+                    if directory != folder:
+                        found.setdefault(directory, []).append(folder)
+        return found
+
+
+def included(file: Path) -> Iterator[str]:
+    """Yield what a kustomization has of this machine's files; nothing of one that cannot be read."""
+    try:
+        item = KubeObject.parse(file.read_bytes())
+        entries = [item.get(field) for field in _INCLUDED]
+    except (InputError, OSError):
+        return
+    for listed in entries:
+        for entry in listed if isinstance(listed, list) else ():
+            if isinstance(entry, str) and "://" not in entry and "\0" not in entry:
+                yield entry
+
+
+def _rendered(file: Path) -> bytes | None:
+    """Return what a file holds that was rendered; None for any other, or for one that another run has just removed."""
+    try:
+        return file.read_bytes() if render.is_header(first_line(file) or "") else None
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def _shown(file: str) -> str:
+    """Return a path as a person would say it from here."""
+    here = f"{Path.cwd()}/"
+    return file.removeprefix(here)

@@ -1,0 +1,89 @@
+"""A tree of files made what a fleet yields, a cluster at a time; or only compared with it."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from krm_windows import render
+from krm_windows.fleet.rendering import Files, Fleet
+from krm_windows.krm import InputError
+from krm_windows.render import fleet as places
+from krm_windows.render import stamp
+from krm_windows.results import Result, fails
+from krm_windows.system.files import folders
+from krm_windows.system.kustomize import is_kustomization
+from krm_windows.system.trees import Tree
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a cluster: what was said of it, and how its files differed; `diff` is empty where none did."""
+
+    cluster: str
+    results: tuple[Result, ...] = ()
+    changed: bool = False
+    diff: str = ""
+
+
+@dataclass(frozen=True)
+class Renewal:
+    """The directory of a fleet's tree; if it `checks`, nothing is written; if `strict`, warnings count."""
+
+    fleet: Fleet
+    output: Path
+    checks: bool = False
+    strict: bool = False
+
+    def clusters(self) -> list[str]:
+        """Return the clusters of the fleet, and those that have files of ours and are no more."""
+        there = folders(self.output / places.CLUSTERS)
+        gone = [name for name in there if name not in self._known and self._branch(name).read()]
+        return sorted([*self._known, *gone])
+
+    def base(self, files: Files) -> Outcome:
+        """Renew what all clusters share."""
+        branch = Tree(self.output, (places.WINDOW,), render.is_header)
+        return self._renewed("", branch, branch.read(), files)
+
+    def cluster(self, name: str) -> Outcome:
+        """Renew the files of a cluster, unless they are fresh; a comparison believes no stamp."""
+        branch = self._branch(name)
+        older = branch.read()
+        if name not in self._known:
+            return self._renewed(name, branch, older, {})
+        if not self.checks and self.fleet.is_fresh(name, older):
+            branch.tidy()
+            return Outcome(name)
+        rendered = self.fleet.render(name, older)
+        if rendered.files is None or fails(rendered.results, strict=self.strict):
+            return Outcome(name, rendered.results)
+        if self.fleet.delivery:
+            self._refuse_doubled(name)
+        return self._renewed(name, branch, older, rendered.files, rendered.results)
+
+    @cached_property
+    def _known(self) -> frozenset[str]:
+        return frozenset(self.fleet.clusters)
+
+    def _branch(self, name: str) -> Tree:
+        return Tree(self.output, places.branches(name), render.is_header)
+
+    def _renewed(
+        self, name: str, branch: Tree, older: Files, files: Files, results: Iterable[Result] = ()
+    ) -> Outcome:
+        files = stamp.settled(older, files, places.kustomization(name))
+        if self.checks:
+            place = places.kustomization(name)
+            diff = "".join(branch.stale(stamp.without(older, place), stamp.without(files, place)))
+            return Outcome(name, tuple(results), bool(diff), diff)
+        return Outcome(name, tuple(results), branch.write(older, files))
+
+    def _refuse_doubled(self, name: str) -> None:
+        """Refuse a delivery of what Flux delivers already: all that lies where it was bootstrapped, listed or not."""
+        folder = self.output / places.CLUSTERS / name
+        if (folder / "flux-system").is_dir() and not is_kustomization(folder):
+            raise InputError(
+                f"{folder}: Flux was bootstrapped here and applies all that lies in it, so the windows would be "
+                "delivered twice; render into another directory, or leave --flux-kustomizations out"
+            )

@@ -1,0 +1,20 @@
+"""A Flux repository, followed from its clusters to what each Kustomization applies: facts, judged by `checks`.
+
+Files are read and builds asked for through `workspace`; nothing is fetched, and nothing is decided here.
+"""
+
+from krm_windows.flux.follow import Survey, survey
+from krm_windows.flux.model import Cluster, Gate, Kustomization, Notice, Object
+from krm_windows.flux.sources import Given, Hints
+
+__all__ = [
+    "Cluster",
+    "Gate",
+    "Given",
+    "Hints",
+    "Kustomization",
+    "Notice",
+    "Object",
+    "Survey",
+    "survey",
+]

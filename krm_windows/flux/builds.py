@@ -1,0 +1,234 @@
+"""Builds: each directory once for each way in which it is built, however many clusters share it."""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from posixpath import basename
+
+from krm_windows import rules
+from krm_windows.flux import objects, places, schemas
+from krm_windows.flux.closure import Closure, close, joined, kustomization_file, unchecked
+from krm_windows.flux.model import Notice, Object
+from krm_windows.krm import InputError, KubeObject, Value, render
+from krm_windows.system.checkout import Checkout
+from krm_windows.system.kustomize import Builder, BuildError
+from krm_windows.system.reading import KUSTOMIZATIONS
+
+ORIGINS = "originAnnotations"
+# What kustomize says where an object, a field or the only content of a kustomization is not there (kustomize api).
+_LACKING = re.compile(
+    r"no matches for|no resource matches|nothing selected by|failed to find unique target|unable to find|is empty"
+    r"|missing (?:path|value|key)|cannot be mapped to a field|not found in",
+)
+_FILE = re.compile(r"\bFile: (\S+)")
+Progress = Callable[[int, int], None]
+"""Told after each build how many are done, of how many that are known of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A directory, and what Flux puts into its kustomization: `changes` as JSON, so that equal ones are one."""
+
+    directory: str
+    changes: str = "{}"
+
+    @classmethod
+    def of(cls, directory: str, changes: Mapping[str, Value]) -> "Request":
+        """Take a directory with the fields that are changed."""
+        return cls(directory, json.dumps(changes, sort_keys=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """What came of a request: `complete` unless something was left out or failed; `policies` by their files.
+
+    `unbuilt` says why there is nothing, where only what was left out as remote may be to blame.
+    """
+
+    objects: tuple[Object, ...] = ()
+    notices: tuple[Notice, ...] = ()
+    policies: tuple[tuple[str, KubeObject], ...] = ()
+    complete: bool = True
+    unbuilt: Notice | None = None
+
+
+@dataclass
+class Builds:
+    """The builds of one tree; `jobs` run at a time. Whatever was built is kept."""
+
+    tree: Checkout
+    builder: Builder | None
+    jobs: int
+    progress: Progress
+    done: dict[Request, Build] = field(default_factory=dict)
+    read: dict[bytes, tuple[Object, ...]] = field(default_factory=dict)
+    plugins: dict[str, Build] = field(default_factory=dict)
+
+    def build(self, requests: Iterable[Request]) -> None:
+        """Do what is asked for, unless it was done."""
+        missing = [request for request in dict.fromkeys(requests) if request not in self.done]
+        before, total = len(self.done), len(self.done) + len(missing)
+        with ThreadPoolExecutor(self.jobs) as pool:
+            for number, (request, build) in enumerate(
+                zip(missing, pool.map(self._one, missing), strict=True), 1
+            ):
+                self.done[request] = build
+                self.progress(before + number, total)
+
+    def _one(self, request: Request, above: frozenset[str] = frozenset()) -> Build:
+        closure = close(self.tree, request.directory, json.loads(request.changes))
+        led = above | {request.directory}
+        plugins = [
+            self._plugin(directory, led) for directory in closure.plugins if directory not in led
+        ]
+        made = [each for build in plugins for each in build.objects]
+        policies = [
+            *closure.policies,
+            *((places.place(self.tree, each)[0], each.item) for each in made),
+        ]
+        failed = any(notice.rule is rules.BUILD_FAILED for notice in closure.notices)
+        found, notice = self._built(closure)
+        notices = (
+            *closure.notices,
+            *(each for build in plugins for each in build.notices),
+            *([notice] if notice else []),
+        )
+        complete = not (failed or notice or closure.notices)
+        unbuilt = notice if notice and notice.rule is rules.NOT_FOLLOWED else None
+        return Build(found, tuple(dict.fromkeys(notices)), tuple(policies), complete, unbuilt)
+
+    def _plugin(self, directory: str, above: frozenset[str]) -> Build:
+        """Build a directory of plugins once, however many others name it."""
+        if directory not in self.plugins:
+            self.plugins[directory] = self._one(Request(directory), above)
+        return self.plugins[directory]
+
+    def _built(self, closure: Closure) -> tuple[tuple[Object, ...], Notice | None]:
+        """Put plain files together, or have kustomize do what is more than that."""
+        if closure.broken:
+            return (), None
+        plain = self._plain(closure)
+        if plain is not None:
+            return plain, None
+        place = kustomization_file(self.tree, closure.directory) or closure.directory
+        if self.builder is None:
+            return (), Notice(
+                rules.BUILD_FAILED, "needs kustomize or kubectl, and neither is installed", place
+            )
+        refused = _unchecked(closure, self.builder)
+        if refused is not None:
+            return (), refused
+        _note_origins(closure)
+        try:
+            return tuple(objects.built(self.builder.build(closure.inputs), closure.directory)), None
+        except (BuildError, InputError) as error:
+            return (), _failed(closure, place, str(error))
+
+    def _plain(self, closure: Closure) -> tuple[Object, ...] | None:
+        """Return the objects of plain files; None where kustomize has more to do, or something to say."""
+        if closure.resources is None:
+            return None
+        try:
+            found = [
+                item
+                for path in closure.resources
+                for item in self._written(closure.files[path], path)
+            ]
+        except InputError:
+            return None
+        known = {item.identity for item in found}
+        whole = all(item.kind and item.name and not item.kind.endswith("List") for item in found)
+        return tuple(found) if whole and len(known) == len(found) else None
+
+    def _written(self, content: bytes, path: str) -> tuple[Object, ...]:
+        key = path.encode() + b"\0" + content
+        if key not in self.read:
+            every = objects.written(content, path)
+            self.read[key] = tuple(item for item in every if item.note(objects.LOCAL) != "true")
+        return self.read[key]
+
+
+class LeftOutError(InputError):
+    """A part of what was to be built as a whole cannot be; `remote`: some of it would have to be fetched."""
+
+    def __init__(self, message: str, *, remote: bool) -> None:
+        super().__init__(message)
+        self.remote = remote
+
+
+def whole(tree: Checkout, directory: str, builder: Builder, *, fetches: bool) -> bytes:
+    """Return what a directory builds to; raises LeftOutError where something of it would have to be left out.
+
+    Only where it `fetches`, the builder is given what is remote.
+    """
+    closure = close(tree, directory, {}, fetches=fetches)
+    found = list(closure.notices)
+    if closure.unrun:
+        found.append(
+            Notice(
+                rules.NOT_FOLLOWED, "a WindowPolicy among the plugins is not run here", directory
+            )
+        )
+    refused = _unchecked(closure, builder)
+    if refused is not None:
+        found.append(refused)
+    if found:
+        said = [f"{each.file or directory}:{each.line or 1}: {each.message}" for each in found]
+        raise LeftOutError("; ".join(said), remote=closure.remote)
+    try:
+        return builder.build(closure.inputs)
+    except BuildError as error:
+        raise InputError(f"{directory}: cannot be built: {error}") from error
+
+
+def _unchecked(closure: Closure, builder: Builder) -> Notice | None:
+    """Name what only a build that is confined may meet, where none can be had here."""
+    if builder.unconfined is None:
+        return None
+    for file, wanted in closure.kustomizations.items():
+        for text in unchecked(closure, file, wanted):
+            message = f"cannot be built here, as no program is confined ({builder.unconfined}): {text} may lead anywhere"
+            return Notice(rules.BUILD_FAILED, message, file)
+        # What was read here is what is built, however kustomize would have read it.
+        closure.files[file] = render(wanted).encode()
+    return None
+
+
+def _note_origins(closure: Closure) -> None:
+    """Have kustomize note on each object where it came from, and read no schema that it does not need."""
+    known = closure.root.get("buildMetadata")
+    noted: dict[str, Value] = {
+        **closure.root,
+        "buildMetadata": [*(known if isinstance(known, list) else []), ORIGINS],
+    }
+    empty = schemas.spared(closure)
+    if empty is not None:
+        closure.files[empty] = schemas.EMPTY
+        noted[schemas.FIELD] = {"path": basename(empty)}
+    name = next(
+        path
+        for path in (joined(closure.directory, name) for name in KUSTOMIZATIONS)
+        if path in closure.files
+    )
+    closure.files[name] = render(noted).encode()
+
+
+def _failed(closure: Closure, place: str, said: str) -> Notice:
+    """Name a failure: one that comes of what was left out here says nothing about the repository.
+
+    It can come of that only where the builder lacks something: a file that it cannot read is one of this repository.
+    """
+    if closure.remote and _LACKING.search(said):
+        return Notice(
+            rules.NOT_FOLLOWED, f"cannot be built without its remote parts: {said}", place
+        )
+    return Notice(rules.BUILD_FAILED, f"cannot be built: {said}", _named(closure, said) or place)
+
+
+def _named(closure: Closure, said: str) -> str | None:
+    """Return the file that a builder names, as some kustomization has it; None where that is not clear."""
+    names = {name.rpartition("/")[2] for name in _FILE.findall(said)}
+    found = [path for path in closure.files if path.rpartition("/")[2] in names]
+    return found[0] if len(found) == 1 else None

@@ -1,0 +1,81 @@
+"""Objects read from files and from what was built: their identity first, the rest only when somebody asks."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import lru_cache
+
+from krm_windows.flux import substitution
+from krm_windows.flux.model import Object
+from krm_windows.flux.substitution import Variables
+from krm_windows.krm import InputError, KubeObject, documents
+from krm_windows.krm.nodes import value
+
+ORIGIN = "config.kubernetes.io/origin"
+LOCAL = "config.kubernetes.io/local-config"
+# kustomize writes a key a line, and text of any value further in: what begins a line is a key of the root.
+_ROOT = re.compile(rb"^(apiVersion|kind|metadata):(?: (.*))?$", re.MULTILINE)
+_BLOCK = re.compile(rb"^metadata:\n((?:  .*+\n)*(?:  .*+)?)", re.MULTILINE)
+_NAME = re.compile(rb"^  (name|namespace): ([A-Za-z][A-Za-z0-9.:-]*)$", re.MULTILINE)
+_WORD = re.compile(rb"[A-Za-z][A-Za-z0-9./-]*\Z")
+
+
+@lru_cache(maxsize=4096)
+def parsed(content: bytes) -> tuple[KubeObject, ...]:
+    """Return the documents of a file, read in full; raises InputError where one cannot be read."""
+    items = documents(content)
+    for item in items:
+        value(item.node)
+    return tuple(items)
+
+
+def written(content: bytes, file: str) -> Iterator[Object]:
+    """Yield the objects of a file; raises InputError where one cannot be read."""
+    for item in parsed(content):
+        first = content.count(b"\n", 0, item.start)
+        yield Object(item, item.api_version, item.kind, item.namespace, item.name, file, first)
+
+
+def built(output: bytes, directory: str) -> Iterator[Object]:
+    """Yield the objects of what kustomize printed."""
+    for item in documents(output):
+        yield _headed(item, directory)
+
+
+def _headed(item: KubeObject, directory: str) -> Object:
+    """Read an object's identity from the lines that kustomize writes, or in full where they are others."""
+    text = item.source[item.start : item.end]
+    root: dict[bytes, bytes] = dict(_ROOT.findall(text))
+    block = _BLOCK.search(text)
+    names = dict(_NAME.findall(block[1])) if block else {}
+    words = (root.get(b"apiVersion", b""), root.get(b"kind", b""))
+    plain = all(map(_WORD.match, words)) and b"name" in names and block is not None
+    if not plain or (
+        b"namespace" not in names and b"\n  namespace:" in b"\n" + (block[1] if block else b"")
+    ):
+        return Object(
+            item, item.api_version, item.kind, item.namespace, item.name, directory=directory
+        )
+    api_version, kind, namespace, name = (
+        part.decode() for part in (*words, names.get(b"namespace", b""), names[b"name"])
+    )
+    return Object(item, api_version, kind, namespace, name, directory=directory)
+
+
+def substituted(found: Object, values: Variables, *, complete: bool) -> Object:
+    """Return an object with its variables replaced; raises InputError where it cannot be read any more."""
+    text = found.item.span.decode()
+    if not substitution.applies(text):
+        return found
+    item = KubeObject.parse(substitution.substitute(text, values, complete=complete).encode())
+    try:
+        return replace(
+            found,
+            item=item,
+            api_version=item.api_version,
+            kind=item.kind,
+            namespace=item.namespace,
+            name=item.name,
+        )
+    except InputError:
+        return found

@@ -1,0 +1,204 @@
+"""ResourceSets of the Flux Operator: the objects that it makes of `resources` for each of its static `inputs`.
+
+Covered is what can be said without a cluster and without Go's templates: `<< inputs.x >>`, also of nested inputs, and
+the functions that leave a scalar a scalar. Anything else is said, and never guessed: the cluster is incomplete then.
+"""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from krm_windows.flux.model import Identity, Object
+from krm_windows.flux.sources import OPERATOR
+from krm_windows.krm import InputError, KubeObject, Value, documents
+from krm_windows.krm.nodes import value
+
+_OPENS, _CLOSES = "<<", ">>"
+_EXPRESSION = re.compile(r"\s*inputs((?:\.[A-Za-z_][A-Za-z0-9_]*)+)\s*(?:\|\s*([a-zA-Z]+)\s*)?")
+# What a scalar may be without quotes and yet be nothing else in YAML.
+_PLAIN = re.compile(r"[A-Za-z0-9_./-]+")
+_RECONCILE = "fluxcd.controlplane.io/reconcile"
+_DISABLED = "disabled"
+# More than anybody writes, and no more than a repository of somebody unknown may have us make of a few lines.
+LARGEST = 4_000_000
+_SHOWN = 80
+
+Inputs: TypeAlias = Mapping[str, Value] | None
+
+
+class UncoveredError(Exception):
+    """What a ResourceSet comes to is not known here; the message says why."""
+
+
+class ExceededError(Exception):
+    """What a ResourceSet comes to is more than any cluster takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expansion:
+    """The objects that are known, and why these are not all; no reason if they are."""
+
+    objects: tuple[Object, ...]
+    reasons: tuple[str, ...]
+
+
+def is_one(item: Object) -> bool:
+    """Whether an object is a ResourceSet."""
+    return (item.group, item.kind) == (OPERATOR, "ResourceSet")
+
+
+def expand(item: Object) -> Expansion:
+    """Return what the operator makes of a ResourceSet, as far as that is known: later ones of equal names are none."""
+    if item.note(_RECONCILE) == _DISABLED:
+        return Expansion((), ("its annotation says that it is not reconciled",))
+    making = _Making(item)
+    try:
+        inputs = _inputs(item)
+        if item.get("spec", "inputsFrom"):
+            making.reasons.append("`inputsFrom` takes more inputs from providers in the cluster")
+        for part in (("spec",), *_steps(item)):
+            for each in inputs:
+                making.make(part, each)
+    except UncoveredError as error:
+        making.reasons.append(str(error))
+    except ExceededError as error:
+        return Expansion((), (str(error),))
+    return Expansion(tuple(making.found.values()), tuple(dict.fromkeys(making.reasons)))
+
+
+def _steps(item: Object) -> list[tuple[str | int, ...]]:
+    return [("spec", "steps", index) for index, _ in enumerate(item.parts("spec", "steps"))]
+
+
+def _inputs(item: Object) -> list[Inputs]:
+    """Return the inputs, one that is None where there are none at all; raises UncoveredError."""
+    if item.text("spec", "inputStrategy", "name") not in ("", "Flatten"):
+        raise UncoveredError("`inputStrategy` is not Flatten")
+    inputs = item.get("spec", "inputs")
+    if not inputs:
+        # Without static inputs everything that is made comes from the providers.
+        return [] if item.get("spec", "inputsFrom") else [None]
+    if not isinstance(inputs, list):
+        raise UncoveredError("`inputs` is no list")
+    return [each if isinstance(each, dict) else {} for each in inputs]
+
+
+class _Making:
+    """What is made of one ResourceSet: objects by identity, and the reasons why these are not all."""
+
+    def __init__(self, item: Object) -> None:
+        self.item = item
+        self.found: dict[Identity, Object] = {}
+        self.reasons: list[str] = []
+        self._left = LARGEST
+
+    def make(self, part: tuple[str | int, ...], inputs: Inputs) -> None:
+        """Make the objects of `resources` and `resourcesTemplate` for one of the inputs."""
+        contents: list[Value] = []
+        for template in self.item.parts(*part, "resources"):
+            try:
+                contents.append(self._filled(template, inputs))
+            except UncoveredError as error:
+                self.reasons.append(str(error))
+        text = self.item.text(*part, "resourcesTemplate")
+        try:
+            contents += self._documents(text, inputs) if text else []
+        except UncoveredError as error:
+            self.reasons.append(str(error))
+        for content in contents:
+            self._add(content, is_one_of_many=inputs is not None)
+
+    def _add(self, content: Value, *, is_one_of_many: bool) -> None:
+        """Add an object, but for one that its own annotation leaves out, or that is there already."""
+        if not isinstance(content, dict):
+            return
+        made = KubeObject.from_value(content)
+        try:
+            found = Object(
+                made, made.api_version, made.kind, made.namespace, made.name, made_by=self.item
+            )
+        except InputError:
+            return
+        if is_one_of_many and found.note(_RECONCILE) == _DISABLED:
+            return
+        if found.kind and found.name:
+            self.found.setdefault(found.identity, found)
+
+    def _documents(self, text: str, inputs: Inputs) -> list[Value]:
+        try:
+            return [value(item.node) for item in documents(self._text(text, inputs).encode())]
+        except InputError as error:
+            raise UncoveredError(f"`resourcesTemplate` cannot be read: {error.message}") from error
+
+    def _filled(self, part: Value, inputs: Inputs) -> Value:
+        """Return a part of a template with its inputs put in, which may make a number or a truth value of a text."""
+        self._spend(1)
+        if isinstance(part, dict):
+            return {
+                self._text(key, inputs): self._filled(entry, inputs) for key, entry in part.items()
+            }
+        if isinstance(part, list):
+            return [self._filled(entry, inputs) for entry in part]
+        if not isinstance(part, str):
+            return part
+        return self._meant(part, inputs) if _OPENS in part else part
+
+    def _meant(self, text: str, inputs: Inputs) -> Value:
+        """Return what a filled text means: the operator writes the template as YAML and reads it again."""
+        filled = self._text(text, inputs)
+        if _PLAIN.fullmatch(filled):
+            return KubeObject.parse(f"meant: {filled}".encode()).get("meant")
+        return filled.strip('"') if filled.startswith('"') else filled
+
+    def _text(self, text: str, inputs: Inputs) -> str:
+        """Return a text with its inputs put in; raises ExceededError where all of them come to too much."""
+        parts: list[str] = []
+        place = 0
+        begin = text.find(_OPENS)
+        while begin >= 0:
+            end = text.find(_CLOSES, begin)
+            if end < 0:
+                raise UncoveredError(f"the template {text[begin : begin + _SHOWN]} has no end")
+            meant = _scalar(text[begin + len(_OPENS) : end], inputs)
+            self._spend(len(meant))
+            parts += [text[place:begin], meant]
+            place = end + len(_CLOSES)
+            begin = text.find(_OPENS, place)
+        self._spend(len(text))
+        return "".join([*parts, text[place:]])
+
+    def _spend(self, size: int) -> None:
+        self._left -= size
+        if self._left < 0:
+            raise ExceededError(f"it comes to more than {LARGEST} characters")
+
+
+def _scalar(expression: str, inputs: Inputs) -> str:
+    """Return what an expression yields; raises UncoveredError for one that is more than a name of an input."""
+    found = _EXPRESSION.fullmatch(expression)
+    shown = f"<< {expression.strip()[:_SHOWN]} >>"
+    if found is None or (found[2] or "") not in _FUNCTIONS:
+        raise UncoveredError(f"the template {shown} is more than the name of an input")
+    known: Value = dict(inputs) if inputs is not None else None
+    for name in found[1].split(".")[1:]:
+        known = known.get(name) if isinstance(known, dict) else None
+    if known is None or isinstance(known, dict | list | float):
+        raise UncoveredError(f"the template {shown} names no input that is known as a text")
+    text = str(known).lower() if isinstance(known, bool) else str(known)
+    return _FUNCTIONS[found[2] or ""](text)
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text)
+
+
+_FUNCTIONS: Mapping[str, Callable[[str], str]] = {
+    "": str,
+    "quote": _quoted,
+    "lower": str.lower,
+    "upper": str.upper,
+    "toString": str,
+    "trim": str.strip,
+}

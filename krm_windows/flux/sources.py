@@ -1,0 +1,224 @@
+"""Which of a cluster's sources are this repository: only those are followed into it, from the directory that each is.
+
+A source is this repository where the object that syncs the cluster says so (`gotk-sync.yaml` of `flux bootstrap`, or a
+FluxInstance of the Flux Operator), where it has the address of one that is, or where somebody says so (`--source`). Any
+other is another repository: its `path` means a directory there, whatever lies at that path here.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from posixpath import join, normpath
+
+from krm_windows.flux.model import Identity, Object, reference
+from krm_windows.gateable import HELM, KUSTOMIZE, SOURCE
+from krm_windows.krm import InputError
+
+# `flux bootstrap` and the operator name the source of a cluster's own directory like their namespace.
+NAME = "flux-system"
+OPERATOR = "fluxcd.controlplane.io"
+# What source-controller checks out where `spec.ref` says nothing.
+_DEFAULT_BRANCH = "master"
+_BRANCHES = "refs/heads/"
+_SCHEME = re.compile(r"[a-z+]+://")
+_USER = re.compile(r"[^@/]*@")
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What `--source` says: the sources of this name, in one namespace or in any (`""`), are `directory`."""
+
+    name: str
+    namespace: str
+    directory: str
+
+    @classmethod
+    def parse(cls, text: str) -> "Given":
+        """Read `NAME=DIR` or `NAMESPACE/NAME=DIR`; raises InputError. DIR is relative to the repository."""
+        source, equals, directory = text.partition("=")
+        namespace, _, name = source.rpartition("/")
+        if not equals or not name or not directory or "/" in namespace or directory.startswith("/"):
+            raise InputError(f"{text!r} is no source such as flux-system=. or apps/team=deploy")
+        return cls(name, namespace, below("", directory))
+
+    def means(self, source: Identity) -> bool:
+        """Whether it is about a source."""
+        return self.name == source[3] and self.namespace in ("", source[2])
+
+
+@dataclass(frozen=True, slots=True)
+class Hints:
+    """What is known of the repository before anything in it is read: `--source`, and the addresses of Git's remotes."""
+
+    given: tuple[Given, ...] = ()
+    addresses: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, given: Iterable[Given], addresses: Iterable[str]) -> "Hints":
+        """Take addresses as they are written."""
+        return cls(tuple(given), frozenset(map(normal, addresses)))
+
+
+@dataclass(frozen=True, slots=True)
+class Sync:
+    """What syncs a cluster: the object that says so, its source, and which directory of this repository that is."""
+
+    item: Object
+    source: Identity
+    directory: str
+    address: str = ""
+    branch: str = ""
+
+
+@dataclass
+class Sources:
+    """The sources of one cluster, whose directory is `root`, as they become known.
+
+    `known` are the objects of the cluster. `addresses` are those of this repository, which all clusters share.
+    `assumed` is set where a source was taken for this repository by its name alone.
+    """
+
+    root: str
+    known: Mapping[Identity, Object]
+    given: tuple[Given, ...] = ()
+    addresses: set[str] = field(default_factory=set)
+    sync: Sync | None = None
+    assumed: bool = False
+
+    def learn(self, items: Iterable[Object], namespace: str) -> None:
+        """Look among objects that the cluster applies for what syncs it; `namespace` is that of those without one."""
+        for item in items:
+            if self.sync is None:
+                self.sync = synced(item, namespace, self.root)
+        if self.sync is not None:
+            self.addresses |= {self.sync.address, self._declared(self.sync.source)} - {""}
+
+    def home(self, source: Identity) -> str | None:
+        """Return the directory of this repository that a source is, `.` for all of it; None where it is another."""
+        for each in self.given:
+            if each.means(source):
+                return each.directory
+        if self.sync is not None and source == self.sync.source:
+            return self.sync.directory
+        if self._is_here(source):
+            return self.sync.directory if self.sync is not None else "."
+        if self.sync is None and source[2:] == (NAME, NAME) and not self._is_elsewhere(source):
+            self.assumed = True
+            return "."
+        return None
+
+    def _declared(self, source: Identity) -> str:
+        """Return the address of a source, empty where it is declared nowhere."""
+        declared = self.known.get(source)
+        return normal(declared.text("spec", "url")) if declared is not None else ""
+
+    def _is_here(self, source: Identity) -> bool:
+        """Whether a source has an address of this repository, and is no other branch than the cluster's own.
+
+        A tag or a range of tags is taken from the same branch some day.
+        """
+        if self._declared(source) not in self.addresses:
+            return False
+        return not self._is_other_branch(source)
+
+    def _is_elsewhere(self, source: Identity) -> bool:
+        """Whether a source has an address that is not this repository's, as far as that has one here."""
+        address = self._declared(source)
+        return bool(address) and bool(self.addresses) and address not in self.addresses
+
+    def _is_other_branch(self, source: Identity) -> bool:
+        if self.sync is None:
+            return False
+        own = self.known.get(self.sync.source)
+        one, other = self.sync.branch or _branch(own), _branch(self.known.get(source))
+        return "" not in (one, other) and one != other
+
+    def foreign(self, source: Identity) -> str:
+        """Say why a source is not followed."""
+        named = f"{source[1]} {source[2]}/{source[3]}"
+        if self._is_elsewhere(source):
+            return f"{named} is another repository, {self._declared(source)}"
+        if self._declared(source) in self.addresses:
+            return f"{named} is the branch {_branch(self.known.get(source))} of this repository, and this is another"
+        address = f", {self._declared(source)}," if self._declared(source) else ""
+        advice = f"if it is, say so with `--source {source[2]}/{source[3]}=.`"
+        return f"nothing says that {named}{address} is this repository; {advice}"
+
+
+def below(directory: str, path: str) -> str:
+    """Join a path to a directory as Flux does: `..` leads nowhere above (cyphar/filepath-securejoin)."""
+    inside = normpath("/" + path).lstrip("/")
+    return normpath(join(directory, inside) or ".")
+
+
+def synced(item: Object, namespace: str, root: str) -> Sync | None:
+    """Return what an object says of the sync of the cluster whose directory is `root`; None where it is not about it.
+
+    It is a Kustomization that applies this directory, a FluxInstance, or the HelmRelease of one.
+    """
+    if (item.group, item.kind) == (KUSTOMIZE, "Kustomization"):
+        return _of_kustomization(item, item.namespace or namespace, root)
+    for path in _instances(item):
+        home, kind = item.namespace or namespace, item.text(*path, "kind")
+        directory = _offset(kind, root, item.text(*path, "path"))
+        if kind and directory is not None:
+            source = (SOURCE, kind, home, item.text(*path, "name") or home)
+            branch = item.text(*path, "ref").partition(_BRANCHES)[2]
+            return Sync(item, source, directory, normal(item.text(*path, "url")), branch)
+    return None
+
+
+def _of_kustomization(item: Object, namespace: str, root: str) -> Sync | None:
+    """Read a Kustomization: of an artifact, or of everything, it is taken for the sync only by its name."""
+    source = reference(item, namespace, "spec", "sourceRef")
+    if source is None:
+        return None
+    path = item.text("spec", "path")
+    if item.name == namespace:
+        directory = _offset(source[1], root, path)
+    else:
+        directory = "." if below("", path) == root != "." else None
+    return Sync(item, source, directory) if directory is not None else None
+
+
+def _instances(item: Object) -> list[tuple[str, ...]]:
+    """Return where the sync of a FluxInstance stands in an object."""
+    if (item.group, item.kind) == (OPERATOR, "FluxInstance"):
+        return [("spec", "sync")]
+    if (item.group, item.kind) == (HELM, "HelmRelease"):
+        return [("spec", "values", "instance", "sync")]
+    return []
+
+
+def _offset(kind: str, root: str, path: str) -> str | None:
+    """Return the directory that a source is, where the cluster's own directory is its `path`; None where it is not.
+
+    An artifact may hold a part of the repository only (`flux push artifact --path`), Git has all of it.
+    """
+    inside = below("", path)
+    if inside == root:
+        return "."
+    if kind != "GitRepository" and inside != "." and root.endswith(f"/{inside}"):
+        return root.removesuffix(f"/{inside}")
+    return None
+
+
+def _branch(declared: Object | None) -> str:
+    """Return the branch that a declared source is; empty where that is none of Git's, or a tag or commit says what."""
+    if declared is None or declared.kind != "GitRepository":
+        return ""
+    if any(declared.text("spec", "ref", key) for key in ("tag", "semver", "commit")):
+        return ""
+    name = declared.text("spec", "ref", "name")
+    if name:
+        return name.partition(_BRANCHES)[2]
+    return declared.text("spec", "ref", "branch") or _DEFAULT_BRANCH
+
+
+def normal(address: str) -> str:
+    """Return an address without scheme, user and suffix, so that one repository has one."""
+    scheme = _SCHEME.match(address)
+    place = scheme.end() if scheme else 0
+    user = _USER.match(address, place)
+    place = user.end() if user else place
+    return address[place:].rstrip("/").removesuffix(".git").replace(":", "/").lower()

@@ -1,0 +1,77 @@
+"""`postBuild`: variables in what was built, as Flux replaces them (fluxcd/pkg/envsubst), where their values are in Git.
+
+A variable whose value only the cluster knows stays as it stands.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+
+from krm_windows.flux.model import Object
+from krm_windows.krm import InputError
+
+_VARIABLE = re.compile(r"(\$?)\$\{([_A-Za-z][_A-Za-z0-9]*)(?::?[-=]([^{}$]*))?\}")
+_DISABLED = "kustomize.toolkit.fluxcd.io/substitute"
+_FIELD = ("spec", "postBuild")
+
+# More than etcd takes: what grows beyond it, by a variable that is put in again and again, is of no object.
+LARGEST = 2_000_000
+
+Variables = tuple[tuple[str, str], ...]
+
+
+def sources(own: Object) -> list[tuple[str, str]]:
+    """Return kind and name of what a Kustomization takes variables from."""
+    return [
+        (str(entry.get("kind")), str(entry.get("name")))
+        for entry in own.parts(*_FIELD, "substituteFrom")
+    ]
+
+
+def variables(
+    own: Object, known: Callable[[str], Mapping[str, str] | None]
+) -> tuple[Variables, bool] | None:
+    """Return a Kustomization's variables and whether they are all; None where it replaces nothing.
+
+    `known` gives the data of a ConfigMap in its namespace, None for one that is not in Git.
+    """
+    inline, origins = own.get(*_FIELD, "substitute"), sources(own)
+    if not inline and not origins:
+        return None
+    found: dict[str, str] = {}
+    complete = True
+    for kind, name in origins:
+        data = known(name) if kind == "ConfigMap" else None
+        found |= data or {}
+        complete = complete and data is not None
+    if isinstance(inline, dict):
+        found |= {name: str(text) for name, text in inline.items()}
+    return tuple(sorted((name, text.replace("\n", "")) for name, text in found.items())), complete
+
+
+def substitute(text: str, values: Variables, *, complete: bool) -> str:
+    """Return a text with its variables replaced; one without value is empty, or stays where not all are known.
+
+    A default is taken for an empty value too, whatever the sign before it, and a second dollar forbids to replace.
+    """
+    known = dict(values)
+    left = LARGEST
+
+    def replaced(match: re.Match[str]) -> str:
+        nonlocal left
+        escape, name, default = match.groups()
+        if escape or (not complete and name not in known):
+            return match[0].removeprefix(escape)
+        meant = known.get(name) or default or ""
+        left -= len(meant)
+        if left < 0:
+            raise InputError(
+                f"its variables come to more than {LARGEST} characters, which no cluster takes"
+            )
+        return meant
+
+    return _VARIABLE.sub(replaced, text)
+
+
+def applies(text: str) -> bool:
+    """Whether an object's text has a variable, and does not forbid to replace it."""
+    return "${" in text and f"{_DISABLED}: disabled" not in text

@@ -1,0 +1,56 @@
+"""The Flux Kustomization of each cluster that delivers its windows, made of one template."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from krm_windows import gateable
+from krm_windows.apply.place import file_name
+from krm_windows.gateable import group_of
+from krm_windows.krm import InputError, KubeObject
+from krm_windows.render import flat
+from krm_windows.render.fleet import CLUSTERS, DELIVERY, Part, directory
+
+_REQUIRED = (
+    ("metadata", "name"),
+    ("metadata", "namespace"),
+    ("spec", "interval"),
+    ("spec", "sourceRef", "name"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A Flux Kustomization whose `path` is where the tree lies in its source."""
+
+    item: KubeObject
+
+    @classmethod
+    def of(cls, item: KubeObject) -> "Template":
+        """Take a template; raises InputError where it is of another kind, or lacks what Flux requires."""
+        if (group_of(item.api_version), item.kind) != (gateable.KUSTOMIZE, "Kustomization"):
+            raise InputError(
+                f"must be a Kustomization of {gateable.KUSTOMIZE}, found {item.api_version} {item.kind}"
+            )
+        for path in _REQUIRED:
+            if not item.get(*path):
+                raise InputError(f"must say {'.'.join(path)}")
+        return cls(item)
+
+    def files(self, cluster: str, parts: Sequence[Part]) -> dict[str, bytes]:
+        """Return the files that deliver the windows of a cluster, by path."""
+        policies = ", ".join(part.plan.policy for part in parts)
+        name = file_name(self.item.kind, self.item.name)
+        folder, values = f"{CLUSTERS}/{cluster}/{DELIVERY}", {name: self._for(cluster)}
+        values[flat.KUSTOMIZATION] = flat.kustomization([name])
+        return {f"{folder}/{file}": flat.content(policies, value) for file, value in values.items()}
+
+    def _for(self, cluster: str) -> dict[str, object]:
+        whole = {key: self.item.get(key) for key in ("apiVersion", "kind", "metadata")}
+        spec = self.item.get("spec")
+        prefix = PurePosixPath(str(self.item.get("spec", "path") or "."))
+        path = f"./{prefix / directory(cluster)}"
+        return {
+            **whole,
+            "spec": {"prune": True, **(spec if isinstance(spec, dict) else {}), "path": path},
+        }

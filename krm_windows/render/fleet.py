@@ -1,0 +1,98 @@
+"""Many clusters below one directory: where each file lies, in the layouts `flat` and `overlays`."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from krm_windows.emit import Manifest
+from krm_windows.plan.model import Plan
+from krm_windows.render import flat, overlay
+from krm_windows.render.flat import KUSTOMIZATION
+
+Layout = Literal["flat", "overlays"]
+WINDOW = "reconciliation-window"
+CLUSTERS = "clusters"
+DELIVERY = "delivery"
+
+# From a cluster's directory up to the tree, and down to the base.
+_TO_BASE = f"../../../{WINDOW}"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A policy as a cluster has it (or the base, from some version of it): its directory's name, and what it yields."""
+
+    slug: str
+    plan: Plan
+    manifests: Sequence[Manifest]
+
+
+def slugs(policies: Iterable[str]) -> dict[str, str]:
+    """Return the name of each policy's directory: its name, with the namespace where that would not tell them apart."""
+    every = list(policies)
+    plain = {policy: policy.partition("/")[2] for policy in every}
+    if len(set(plain.values())) == len(every):
+        return plain
+    return {policy: policy.replace("/", ".", 1) for policy in every}
+
+
+def directory(cluster: str) -> str:
+    """Return the directory of a cluster's windows, which is what Flux is pointed at."""
+    return f"{CLUSTERS}/{cluster}/{WINDOW}"
+
+
+def branches(cluster: str) -> tuple[str, ...]:
+    """Return the directories of a cluster in which files are ours."""
+    return directory(cluster), f"{CLUSTERS}/{cluster}/{DELIVERY}"
+
+
+def kustomization(cluster: str) -> str:
+    """Return the path of the kustomization that builds all windows of a cluster."""
+    return f"{directory(cluster)}/{KUSTOMIZATION}"
+
+
+def base(part: Part) -> dict[str, bytes]:
+    """Return the files of a policy's base, by path."""
+    files = flat.files(part.plan.policy, overlay.base(part.plan, part.manifests))
+    return {f"{WINDOW}/{part.slug}/{name}": content for name, content in files.items()}
+
+
+def overlays(
+    cluster: str, parts: Sequence[Part], bases: Mapping[str, Sequence[Manifest]]
+) -> dict[str, bytes]:
+    """Return the files of a cluster as patches of the bases, which are named by slug, by path."""
+    resources, patches, files = [], [], {}
+    for part in parts:
+        own, changes = overlay.cluster(bases[part.slug], part.manifests)
+        named = {_in(part, name): manifest for name, manifest in own.items()}
+        resources += [f"{_TO_BASE}/{part.slug}", *named]
+        patches += changes
+        files.update(
+            {name: flat.content(part.plan.policy, manifest) for name, manifest in named.items()}
+        )
+    whole = {**flat.kustomization(resources), "patches": patches}
+    return _placed(cluster, {**files, KUSTOMIZATION: flat.content(_names(parts), whole)})
+
+
+def complete(cluster: str, parts: Sequence[Part]) -> dict[str, bytes]:
+    """Return the files of a cluster as complete objects, each policy's in a directory of its own, by path."""
+    files = {
+        f"{part.slug}/{name}": content
+        for part in parts
+        for name, content in flat.files(part.plan.policy, part.manifests).items()
+    }
+    whole = flat.kustomization(part.slug for part in parts)
+    return _placed(cluster, {**files, KUSTOMIZATION: flat.content(_names(parts), whole)})
+
+
+def _in(part: Part, name: str) -> str:
+    """Return the name of an object's file among those of all policies of a cluster."""
+    return name if part.slug == part.plan.name else f"{part.slug}_{name}"
+
+
+def _names(parts: Sequence[Part]) -> str:
+    return ", ".join(part.plan.policy for part in parts)
+
+
+def _placed(cluster: str, files: Mapping[str, bytes]) -> dict[str, bytes]:
+    return {f"{directory(cluster)}/{name}": content for name, content in files.items()}

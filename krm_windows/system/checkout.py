@@ -1,0 +1,128 @@
+"""A directory that is only read, by the paths in it: what lies outside, or in a hidden directory, does not exist here.
+
+It may be anybody's. Links are followed as far as they stay inside; devices, sockets and pipes are never opened.
+"""
+
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+
+from krm_windows.system import walk
+from krm_windows.system.beneath import Budget, read_plain
+from krm_windows.system.reading import SUFFIXES
+
+_DOTS = frozenset({"", ".", ".."})
+# So many directories in directories no repository of a person has.
+DEEPEST = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Checkout:
+    """The files below `root`, an absolute path without links; paths in it are relative, POSIX and normal."""
+
+    root: str
+    _budget: Budget = field(default_factory=Budget, compare=False, repr=False)
+
+    @classmethod
+    def at(cls, path: Path) -> "Checkout":
+        """Take the tree at a path of the machine."""
+        return cls(os.path.realpath(path))
+
+    def read(self, path: str) -> bytes | None:
+        """Return what a plain file holds; None where there is none, or one that lies outside or hidden.
+
+        Raises WorkspaceError where it is too large, or all that was read is.
+        """
+        real = self.real(path)
+        if real is None or real == ".":
+            return None
+        content = read_plain(self.root, real.split("/"))
+        if content is not None:
+            self._budget.spend(self.root, real, len(content))
+        return content
+
+    def is_directory(self, path: str) -> bool:
+        """Whether there is a directory, inside."""
+        real = self.real(path)
+        return real is not None and not _is_dotted(real) and Path(self.root, real).is_dir()
+
+    def real(self, path: str) -> str | None:
+        """Return a path without links, `.` for the root itself; None where it leads outside or into what is hidden."""
+        real = self._followed(path)
+        if real is None or _is_hidden(real):
+            return None
+        return real
+
+    def refusal(self, path: str) -> str | None:
+        """Say why what a path leads to is not read; None where it may be, or nothing is there."""
+        if path.count("/") > DEEPEST:
+            return f"lies more than {DEEPEST} directories deep, so it is not read"
+        real = None if path.startswith("/") else self._followed(path)
+        if real is None:
+            return "leads out of the repository, so it is not followed"
+        if _is_hidden(real):
+            return "lies in a hidden directory, which is not read"
+        try:
+            mode = os.lstat(os.path.join(self.root, real)).st_mode  # noqa: PTH118 - the path is a text
+        except (OSError, ValueError):
+            return None
+        if stat.S_ISDIR(mode):
+            return "is a hidden directory, which is not read" if _is_dotted(real) else None
+        return (
+            None if stat.S_ISREG(mode) else "is neither a file nor a directory, so it is not read"
+        )
+
+    def names(self, path: str) -> list[str]:
+        """Return what a directory holds, in order; nothing of one that lies outside."""
+        real = self.real(path)
+        if real is None:
+            return []
+        try:
+            return sorted(os.listdir(os.path.join(self.root, real)))  # noqa: PTH118, PTH208 - a hot path
+        except OSError:
+            return []
+
+    def directories(self, pattern: str) -> list[str]:
+        """Return the directories inside that a glob pattern matches, in order; links are not followed."""
+        found = walk.directories(self.root, os.path.normpath(pattern))
+        return sorted(path for path in found if self.is_directory(path))
+
+    def manifests(self) -> Iterator[str]:
+        """Yield every YAML file that lies in no hidden directory, top down; links to directories are not followed."""
+        root = Path(self.root)
+        for folder, names in walk.walk(root, hidden=False):
+            for name in names:
+                if name.endswith(SUFFIXES):
+                    yield Path(folder, name).relative_to(root).as_posix()
+
+    def _followed(self, path: str) -> str | None:
+        """Return a path without links, None where it leads outside."""
+        if "\0" in path or path.count("/") > DEEPEST:
+            return None
+        above, name = os.path.split(path)
+        place = os.path.join(_resolved(self.root, above), name)  # noqa: PTH118 - a hot path
+        real = os.path.realpath(place) if name in _DOTS or os.path.islink(place) else place  # noqa: PTH114 - likewise
+        if real == self.root:
+            return "."
+        inside = self.root if self.root.endswith("/") else f"{self.root}/"
+        return real[len(inside) :] if real.startswith(inside) else None
+
+
+def _is_dotted(path: str) -> bool:
+    """Whether a path ends in a hidden name."""
+    return path != "." and path.rpartition("/")[2].startswith(".")
+
+
+def _is_hidden(path: str) -> bool:
+    """Whether a path leads through a hidden directory, or to Git's own file of a worktree or a submodule."""
+    *folders, name = path.split("/")
+    return name == ".git" or any(folder.startswith(".") for folder in folders)
+
+
+@lru_cache(maxsize=65536)
+def _resolved(root: str, directory: str) -> str:
+    """Return a directory without links; most paths that are asked for share few of them."""
+    return os.path.realpath(os.path.join(root, directory))  # noqa: PTH118 - a hot path

@@ -1,0 +1,72 @@
+"""A directory made at once: it appears with all its files, or not at all.
+
+It is made beside its place and renamed onto it. That is also what keeps two runs apart: the second finds a directory
+that is not empty, and rename(2) refuses.
+"""
+
+import errno
+import os
+import secrets
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from krm_windows.system.directories import SUFFIX, Directory, split
+from krm_windows.system.errors import WorkspaceError
+
+_READABLE = 200
+
+
+def create(path: Path, files: Mapping[str, bytes]) -> None:
+    """Make a directory of files, by path below it; raises WorkspaceError where something stands there already."""
+    for name in files:
+        if any(part in ("", ".", "..") for part in name.split("/")):
+            raise WorkspaceError(f"{name!r} leads out of {path}")
+    place, name = split(path)
+    _refuse_taken(path)
+    with Directory.made(place) as above:
+        temporary = f".{name[:_READABLE]}.{secrets.token_hex(4)}{SUFFIX}"
+        os.mkdir(temporary, mode=0o700, dir_fd=above.descriptor)
+        try:
+            with above.below([temporary]) as made:
+                _fill(made, files)
+                os.fchmod(made.descriptor, 0o755)
+            _move(above, temporary, name, path)
+        except BaseException:
+            shutil.rmtree(temporary, ignore_errors=True, dir_fd=above.descriptor)
+            raise
+
+
+def _refuse_taken(path: Path) -> None:
+    """Refuse a path at which something stands; an empty directory may."""
+    taken = WorkspaceError(
+        f"{path} stands in the way: name a directory that does not exist or is empty"
+    )
+    try:
+        there = Directory.named(path)
+    except NotADirectoryError:
+        raise taken from None
+    if there is None:
+        return
+    with there:
+        if there.entries():
+            raise taken
+
+
+def _fill(made: Directory, files: Mapping[str, bytes]) -> None:
+    for path, content in files.items():
+        *steps, name = path.split("/")
+        with made.below(steps, make=True) as folder:
+            folder.create(name, content, lasting=True)
+
+
+def _move(above: Directory, temporary: str, name: str, path: Path) -> None:
+    """Give the directory its name; rename(2) takes the place of an empty one, and of nothing else."""
+    try:
+        os.rename(temporary, name, src_dir_fd=above.descriptor, dst_dir_fd=above.descriptor)
+    except OSError as error:
+        if error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR, errno.EBUSY):
+            raise WorkspaceError(
+                f"{path} stands in the way: another run has made it meanwhile"
+            ) from None
+        raise

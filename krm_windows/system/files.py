@@ -1,0 +1,171 @@
+"""A directory of which some files are ours: told by their first line, replaced atomically, never another's.
+
+A file is written beside its place and renamed onto it, so that whoever reads sees the old or the new one (rename(2)).
+"""
+
+import difflib
+import re
+import stat
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+
+from krm_windows import escape
+from krm_windows.system import locks
+from krm_windows.system.directories import SUFFIX, Directory
+from krm_windows.system.errors import WorkspaceError
+
+LEFTOVER = re.compile(rf"\..+\.\w{{8}}{re.escape(SUFFIX)}")
+"""The name of a file that was being written when a run was killed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A directory in which every file that begins with one of the lines `headers` is ours.
+
+    A `deep` one has such files in its sub-directories, too: their names are `sub-directory/file`.
+    """
+
+    path: Path
+    headers: frozenset[str]
+    deep: bool = False
+
+    def read(self) -> dict[str, bytes]:
+        """Return the content of our files by name."""
+        directory = Directory.named(self.path)
+        if directory is None:
+            return {}
+        with directory:
+            return self._read(directory)
+
+    def stale(self, wanted: Mapping[str, bytes]) -> Iterator[str]:
+        """Yield the unified diff of each file that differs from what is wanted, in order of their names."""
+        there = self.read()
+        for name in sorted({*wanted, *there}):
+            yield from difference(name, there.get(name, b""), wanted.get(name, b""))
+
+    def write(self, wanted: Mapping[str, bytes]) -> None:
+        """Make our files be the wanted ones, while no other run writes here.
+
+        Raises WorkspaceError before anything is touched.
+        """
+        for name in wanted:
+            self._check(name)
+        with locks.alone(self.path) as directory:
+            for name in wanted:
+                self._claim(directory, name)
+            there = self._read(directory)
+            for name, content in sorted(wanted.items()):
+                if there.get(name) != content:
+                    _put(directory, name, content)
+            for name in there:
+                if name not in wanted:
+                    _remove(directory, name)
+            for name, is_directory in directory.entries():
+                if not is_directory and LEFTOVER.fullmatch(name):
+                    directory.remove(name)
+
+    def _check(self, name: str) -> None:
+        """Refuse what is no path of a file here."""
+        *folders, _ = parts = name.split("/")
+        if len(folders) > self.deep or any(part in ("", ".", "..") for part in parts):
+            raise WorkspaceError(f"{name!r} is no plain file name")
+
+    def _claim(self, directory: Directory, name: str) -> None:
+        """Refuse a path at which something stands that is not ours."""
+        *folders, last = name.split("/")
+        try:
+            inner = directory.below(folders)
+        except FileNotFoundError:
+            return
+        with inner:
+            if inner.kind(last) is not None and inner.first_line(last) not in self.headers:
+                raise WorkspaceError(
+                    f"{inner.path / last} stands in the way: it was not written from here"
+                )
+
+    def _read(self, directory: Directory) -> dict[str, bytes]:
+        """Return the content of our files by name, in order."""
+        found = self._ours(directory, "")
+        if self.deep:
+            for name, is_directory in directory.entries():
+                inner = directory.found([name]) if is_directory else None
+                if inner is not None:
+                    with inner:
+                        found |= self._ours(inner, f"{name}/")
+        return dict(sorted(found.items()))
+
+    def _ours(self, directory: Directory, prefix: str) -> dict[str, bytes]:
+        found = {}
+        for name, is_directory in directory.entries():
+            if is_directory or directory.first_line(name) not in self.headers:
+                continue
+            content = directory.read(name)
+            if content is not None:
+                found[f"{prefix}{name}"] = content
+        return found
+
+
+def _put(directory: Directory, path: str, content: bytes) -> None:
+    *folders, name = path.split("/")
+    with directory.below(folders, make=True) as inner:
+        inner.replace(name, content)
+
+
+def _remove(directory: Directory, path: str) -> None:
+    """Remove a file, and the sub-directory that it leaves empty."""
+    *folders, name = path.split("/")
+    with directory.below(folders) as inner:
+        inner.remove(name)
+    directory.prune(folders)
+
+
+def first_lines(path: Path) -> frozenset[str]:
+    """Return the first line of every file in a directory that a user named for output; none where there is none."""
+    directory = Directory.named(path)
+    if directory is None:
+        return frozenset()
+    with directory:
+        found = [
+            directory.first_line(name)
+            for name, is_directory in directory.entries()
+            if not is_directory
+        ]
+    return frozenset(line for line in found if line is not None)
+
+
+def first_line(path: Path) -> str | None:
+    """Return the first line of a file; None for anything that is no plain file."""
+    with Directory.at(path.parent) as directory:
+        return directory.first_line(path.name)
+
+
+def difference(name: str, old: bytes, new: bytes) -> Iterator[str]:
+    """Yield the lines of the unified diff of a file, none where nothing differs."""
+    before, after = (text.decode(errors="replace").splitlines(keepends=True) for text in (old, new))
+    shown = escape.word(name)
+    return difflib.unified_diff(before, after, f"a/{shown}", f"b/{shown}")
+
+
+def replace(path: Path, content: bytes, *, lasting: bool = True) -> None:
+    """Put content at a path in one step, with the rights a new file would have.
+
+    Where it is not `lasting`, a failure of power may lose it, and leave an empty file.
+    """
+    with Directory.at(path.parent) as directory:
+        directory.replace(path.name, content, lasting=lasting)
+
+
+def put_program(folder: Path, path: PurePath, content: bytes) -> None:
+    """Put a program at a path below a directory that a user named, in the place of a file that is there."""
+    with locks.alone(folder) as directory, directory.below(path.parts[:-1], make=True) as inner:
+        if inner.kind(path.name) not in (None, stat.S_IFREG):
+            raise WorkspaceError(f"{folder / path} stands in the way: it is no plain file")
+        inner.replace(path.name, content, mode=0o755)
+
+
+def folders(path: Path) -> list[str]:
+    """Return the names of the directories in a directory, sorted; none where there is none."""
+    return sorted(
+        found.name for found in (path.iterdir() if path.is_dir() else ()) if found.is_dir()
+    )

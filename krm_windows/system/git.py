@@ -1,0 +1,166 @@
+"""What a repository was at a commit, as files: no hook, no filter, no setting and no attribute has a part in that."""
+
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Self
+
+from krm_windows.system import git_layout, git_program, git_trees
+from krm_windows.system.directories import Directory
+from krm_windows.system.errors import WorkspaceError
+from krm_windows.system.git_program import Git
+from krm_windows.system.git_trees import Entry, Links, Most
+from krm_windows.system.programs import Ended, LimitError
+
+_BATCH = 32 << 20
+"""So many bytes of contents are asked for at a time, unless one file alone has more."""
+_REF = 1000
+_HEAD = 200  # more than the line before a content has: an object's name, its type, its size
+MOST = Most()
+
+
+@contextmanager
+def snapshot(directory: Path, ref: str, most: Most = MOST) -> Iterator[Path]:
+    """Give a temporary directory with what stood below `directory` at a commit; raises WorkspaceError without one."""
+    layout = git_layout.find(directory)
+    with git_program.opened(layout) as git:
+        commit = _commit(git, directory, ref)
+        tree = _tree(git, commit, os.path.relpath(os.path.realpath(directory), layout.top))
+        listed = b""
+        if tree is not None:
+            listed = _listed(git, directory, tree, most)
+        entries = git_trees.entries(listed, most)
+        with tempfile.TemporaryDirectory(prefix="krm-windows-since-") as name:
+            with Directory.at(Path(name)) as root:
+                _write(root, git, entries, most)
+            yield Path(name)
+
+
+def _commit(git: Git, directory: Path, ref: str) -> str:
+    """Return the name of the object of a commit."""
+    unknown = WorkspaceError(
+        f"{directory}: {ref[:_REF]!r} names no commit of this repository (is it fetched?)"
+    )
+    if not ref or len(ref) > _REF or "\n" in ref:
+        raise unknown
+    ended = git.run("rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
+    found = ended.output.decode(errors="replace").strip()
+    if ended.code != 0 or not git_layout.is_object_name(found):
+        raise unknown
+    return found
+
+
+def _tree(git: Git, commit: str, prefix: str) -> str | None:
+    """Return the name of the object of a directory at a commit; None where it was no directory then."""
+    if "\n" in prefix:
+        raise WorkspaceError(f"{prefix!r}: --since takes no directory with a line end in its name")
+    place = "" if prefix == "." else prefix
+    ended = git.run("cat-file", "--batch-check", stdin=os.fsencode(f"{commit}:{place}\n"))
+    words = ended.output.split()
+    if ended.code != 0 or words[1:2] != [b"tree"]:
+        return None
+    found = words[0].decode(errors="replace")
+    return found if git_layout.is_object_name(found) else None
+
+
+def _listed(git: Git, directory: Path, tree: str, most: Most) -> bytes:
+    """Return the entries of a tree; one that holds itself many times has more than anybody could read."""
+    arguments = ("ls-tree", "-r", "-l", "-z", "--full-tree", "--end-of-options", tree)
+    try:
+        return _output(git.run(*arguments, output=most.listing), directory)
+    except LimitError as error:
+        raise WorkspaceError(
+            f"{directory}: the commit has too many files: {error}; name a directory with fewer"
+        ) from None
+
+
+def _write(root: Directory, git: Git, entries: Sequence[Entry], most: Most) -> None:
+    """Write the entries: first all files, then those links that lead to something inside.
+
+    Nothing is written below a link: no entry lies below another one, and while files are written there is no link yet.
+    """
+    targets: dict[str, str] = {}
+    with _Writer(root) as writer:
+        for batch in _batches(entries):
+            for entry, content in zip(batch, _contents(git, batch), strict=True):
+                if entry.is_link:
+                    targets[entry.path] = os.fsdecode(content)
+                else:
+                    writer.directory(entry.path).create(entry.path.rpartition("/")[2], content)
+    links = Links(targets, most.steps)
+    with _Writer(root) as writer:
+        for path, target in targets.items():
+            # For whoever reads a tree here, what a link leads to outside does not exist: nor does the link then.
+            if links.stays(path):
+                writer.directory(path).link(path.rpartition("/")[2], target)
+
+
+def _batches(entries: Sequence[Entry]) -> Iterator[list[Entry]]:
+    batch: list[Entry] = []
+    size = 0
+    for entry in entries:
+        if batch and size + entry.size > _BATCH:
+            yield batch
+            batch, size = [], 0
+        batch.append(entry)
+        size += entry.size + _HEAD
+    if batch:
+        yield batch
+
+
+def _contents(git: Git, batch: Sequence[Entry]) -> Iterator[bytes]:
+    """Yield the contents of objects, which `git cat-file` prints one after the other behind a line with their sizes."""
+    expected = sum(entry.size + _HEAD for entry in batch)
+    asked = "".join(f"{entry.blob}\n" for entry in batch).encode()
+    printed = _output(git.run("cat-file", "--batch", stdin=asked, output=expected), None)
+    place = 0
+    for entry in batch:
+        head, found, _ = printed[place : place + _HEAD].partition(b"\n")
+        if not found or head.split() != [entry.blob.encode(), b"blob", str(entry.size).encode()]:
+            raise WorkspaceError(
+                f"the entry {entry.path!r} of the commit has no content that git can read"
+            )
+        place += len(head) + 1
+        yield printed[place : place + entry.size]
+        place += entry.size + 1
+
+
+def _output(ended: Ended, directory: Path | None) -> bytes:
+    if ended.code != 0:
+        where = f"{directory}: " if directory else ""
+        raise WorkspaceError(
+            f"{where}git cannot read the commit: {ended.last_line or f'it ended with {ended.code}'}"
+        )
+    return ended.output
+
+
+class _Writer:
+    """The directories of a tree, opened one below the other, and kept open from one file to the next beside it."""
+
+    def __init__(self, root: Directory) -> None:
+        self._root = root
+        self._open: list[tuple[str, Directory]] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._leave(0)
+
+    def directory(self, path: str) -> Directory:
+        """Return the directory that a path lies in, made where it is missing."""
+        names = path.split("/")[:-1]
+        shared = 0
+        while shared < min(len(names), len(self._open)) and names[shared] == self._open[shared][0]:
+            shared += 1
+        self._leave(shared)
+        for name in names[shared:]:
+            above = self._open[-1][1] if self._open else self._root
+            self._open.append((name, above.below([name], make=True)))
+        return self._open[-1][1] if self._open else self._root
+
+    def _leave(self, depth: int) -> None:
+        while len(self._open) > depth:
+            self._open.pop()[1].close()

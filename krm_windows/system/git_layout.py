@@ -1,0 +1,119 @@
+"""Where a checked-out repository keeps what Git knows, found without Git: nothing of a repository is in force yet.
+
+As gitrepository-layout(5) has it: `.git` in a directory above is Git's own directory, or a file that names it (a
+worktree of `git worktree`, a submodule). A directory that only looks like a bare repository is none: it is content.
+"""
+
+import os
+import re
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+from krm_windows.system.errors import WorkspaceError
+
+_MOST = 4096
+"""So many bytes of a file that only names a directory are read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Absolute paths without links: the top of the working tree, Git's directory of it, and that of all worktrees."""
+
+    top: Path
+    own: Path
+    common: Path
+
+    @property
+    def objects(self) -> Path:
+        """The directory of the object database."""
+        return self.common / "objects"
+
+    def owners(self) -> set[int]:
+        """Return the user ids that the repository belongs to."""
+        return {
+            os.lstat(path).st_uid for path in (self.top, self.top / ".git", self.own, self.common)
+        }
+
+
+def find(directory: Path) -> Layout:
+    """Return the layout of the repository that a directory lies in; raises WorkspaceError where it lies in none."""
+    start = Path(os.path.realpath(directory))
+    device = start.stat().st_dev
+    for top in (start, *start.parents):
+        if top.stat().st_dev != device:  # as Git, which stops at the end of a filesystem
+            break
+        if os.path.lexists(top / ".git"):
+            return _layout(top)
+    raise WorkspaceError(f"{directory}: not a git repository, nor in one")
+
+
+def _layout(top: Path) -> Layout:
+    place = top / ".git"
+    kind = place.lstat().st_mode
+    if stat.S_ISDIR(kind):
+        layout = Layout(top, place, place)
+    elif stat.S_ISREG(kind):
+        own = _named(place, "gitdir: ")
+        # The directory of a worktree names that of the repository; that of a submodule is one itself.
+        shared = own / "commondir"
+        layout = Layout(top, own, _named(shared, "") if os.path.lexists(shared) else own)
+    else:
+        raise WorkspaceError(
+            f"{place}: must be a directory or a file; what it leads to is not looked at"
+        )
+    _check_objects(layout)
+    return layout
+
+
+def _named(file: Path, prefix: str) -> Path:
+    """Return the directory that a file names."""
+    text = os.fsdecode(small(file) or b"").rstrip("\r\n")
+    if not text.startswith(prefix) or "\0" in text:
+        raise WorkspaceError(f"{file}: must name a directory of Git")
+    found = Path(os.path.realpath(file.parent / text.removeprefix(prefix)))
+    if not found.is_dir():
+        raise WorkspaceError(f"{file}: names {found}, which is no directory")
+    return found
+
+
+def small(path: Path, most: int = _MOST) -> bytes | None:
+    """Return the content of a small plain file; None where there is none, or a link, or something else."""
+    try:
+        if not stat.S_ISREG(path.lstat().st_mode):
+            return None
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
+    with os.fdopen(descriptor, "rb") as file:
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise WorkspaceError(f"{path}: has more than {most} bytes")
+    return content
+
+
+def _check_objects(layout: Layout) -> None:
+    """Refuse objects that lie elsewhere: what is read has to be the repository's own."""
+    if small(layout.objects / "info/alternates"):
+        raise WorkspaceError(
+            f"{layout.top}: takes objects from another repository (objects/info/alternates), which is not followed; "
+            "clone it with --dissociate, or without --reference and --shared"
+        )
+    folders = [layout.objects, layout.objects / "info", layout.objects / "pack"]
+    folders += [layout.objects / f"{number:02x}" for number in range(256)]
+    for folder in folders:
+        if folder.is_symlink():
+            raise WorkspaceError(f"{folder}: is a link, which is not followed")
+        if not folder.is_dir():
+            continue
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if not (
+                    entry.is_file(follow_symlinks=False) or entry.is_dir(follow_symlinks=False)
+                ):
+                    raise WorkspaceError(f"{entry.path}: is no plain file, and is not opened")
+
+
+def is_object_name(text: str) -> bool:
+    """Whether a text is the whole name of an object, in SHA-1 or SHA-256."""
+    return re.fullmatch(r"[0-9a-f]{40}|[0-9a-f]{64}", text) is not None

@@ -1,0 +1,194 @@
+"""The entries of a tree of Git, judged before any is written: a tree is made of bytes that anybody may choose.
+
+Git itself refuses many of these when it checks a tree out; `git ls-tree` prints them as they are.
+"""
+
+import stat
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from krm_windows.system.errors import WorkspaceError
+
+_MODES = {stat.S_IFREG, stat.S_IFLNK}
+_NAME = 255  # bytes of a name, as filesystems have it
+_PATH = 2000
+_DEPTH = 100
+_TARGET = 1000
+_FOLLOWED = 40  # links on the way to one file, as Linux has it (path_resolution(7))
+# Code points that HFS+ ignores in names, so that `.g<U+200C>it` is `.git` there (Git's utf8.c, next_hfs_char).
+_IGNORED = frozenset(
+    [*range(0x200C, 0x2010), *range(0x202A, 0x202F), *range(0x206A, 0x2070), 0xFEFF]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Most:
+    """What a tree may have at most: entries, bytes in one file, bytes in all files, and steps along its links."""
+
+    entries: int = 500_000
+    file: int = 128 << 20
+    total: int = 2 << 30
+    steps: int = 5_000_000
+
+    @property
+    def listing(self) -> int:
+        """How many bytes a listing of the entries may have."""
+        return self.entries * 512
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A file or a link: where it lies in the tree, which object holds its content, and of how many bytes."""
+
+    path: str
+    blob: str
+    size: int
+    is_link: bool
+
+
+def entries(listed: bytes, most: Most) -> list[Entry]:
+    """Read what `git ls-tree -r -l -z` prints; raises WorkspaceError for an entry that may lead elsewhere.
+
+    Submodules are left out: their content is not in this repository.
+    """
+    found = list(_files(listed))
+    if len(found) > most.entries:
+        raise WorkspaceError(
+            f"the commit has more than {most.entries} files; name a directory with fewer"
+        )
+    taken = _paths(found)
+    total = 0
+    for entry in found:
+        for above in _above(entry.path):
+            if above in taken:
+                raise _refused(entry.path, f"lies below {above!r}, which is a file or a link")
+        if entry.size > most.file:
+            raise _refused(entry.path, f"has {entry.size} bytes, at most {most.file} are read")
+        total += entry.size
+        if total > most.total:
+            raise WorkspaceError(
+                f"the commit has more than {most.total} bytes of files; name a directory with fewer"
+            )
+    return found
+
+
+def _files(listed: bytes) -> Iterator[Entry]:
+    for line in listed.decode(errors="surrogateescape").split("\0")[:-1]:
+        head, _, path = line.partition("\t")
+        mode, kind, blob, size = head.split()
+        _check(path)
+        if kind == "commit":
+            continue
+        form = stat.S_IFMT(int(mode, 8))
+        if kind != "blob" or form not in _MODES:
+            raise _refused(path, f"is neither a file nor a link (mode {mode})")
+        if not size.isdecimal():
+            raise _refused(
+                path,
+                "has no content here, and nothing is fetched: clone the repository without --filter, "
+                "or have the rest of it fetched (git fetch --refetch --no-filter)",
+            )
+        is_link = form == stat.S_IFLNK
+        if is_link and int(size) > _TARGET:
+            raise _refused(
+                path, f"is a link to a path of {size} bytes, at most {_TARGET} are followed"
+            )
+        yield Entry(path, blob, int(size), is_link)
+
+
+def _paths(found: Sequence[Entry]) -> set[str]:
+    taken: set[str] = set()
+    for entry in found:
+        if entry.path in taken:
+            raise _refused(entry.path, "is there twice")
+        taken.add(entry.path)
+    return taken
+
+
+def _check(path: str) -> None:
+    """Refuse a path that is none below a directory on any system."""
+    names = path.split("/")
+    if path.startswith("/"):
+        raise _refused(path, "is an absolute path")
+    if len(names) > _DEPTH:
+        raise _refused(path, f"lies more than {_DEPTH} directories deep")
+    if len(path.encode(errors="surrogateescape")) > _PATH:
+        raise _refused(path, f"has more than {_PATH} bytes in its path")
+    for name in names:
+        if reason := _reason(name):
+            raise _refused(path, reason)
+
+
+def _reason(name: str) -> str:
+    """Return why a name of an entry is refused, empty where it is not."""
+    if name in ("", ".", ".."):
+        return "leads out of the tree" if name else "has an empty name in its path"
+    if "\\" in name:
+        return "has a backslash in its path, which some systems take for a slash"
+    if is_dot_git(name):
+        return "has the name of Git's own directory in its path"
+    if len(name.encode(errors="surrogateescape")) > _NAME:
+        return f"has a name of more than {_NAME} bytes"
+    return ""
+
+
+def is_dot_git(name: str) -> bool:
+    """Whether a name is `.git` on some filesystem.
+
+    Windows ignores case, and spaces, dots and a stream's name at the end, and has a short name for it; macOS ignores
+    some code points (CVE-2014-9390; Git's path.c, is_ntfs_dotgit, and utf8.c, is_hfs_dotgit).
+    """
+    seen = "".join(sign for sign in name if ord(sign) not in _IGNORED).casefold()
+    return seen.partition(":")[0].rstrip(" .") in (".git", "git~1")
+
+
+def _above(path: str) -> Iterator[str]:
+    """Yield the directories above a path, top down."""
+    end = path.find("/")
+    while end >= 0:
+        yield path[:end]
+        end = path.find("/", end + 1)
+
+
+def _refused(path: str, reason: str) -> WorkspaceError:
+    shown = path if len(path) <= _NAME else f"{path[:_NAME]}…"
+    return WorkspaceError(f"the entry {shown!r} of the commit {reason}")
+
+
+class Links:
+    """The links of a tree, resolved by their texts alone: none is followed on a disk to learn where it leads."""
+
+    def __init__(self, targets: Mapping[str, str], steps: int) -> None:
+        self._targets = targets
+        self._steps = steps
+
+    def stays(self, path: str) -> bool:
+        """Whether a link leads to something inside, through other links of the tree, too.
+
+        Raises WorkspaceError where following all links takes too long.
+        """
+        place: list[str] = path.split("/")[:-1]
+        ahead = [path.rpartition("/")[2]]
+        followed = 0
+        while ahead:
+            self._steps -= 1
+            if self._steps < 0:
+                raise WorkspaceError("the commit has links that lead through too many others")
+            name = ahead.pop()
+            if name in ("", "."):
+                continue
+            if name == "..":
+                if not place:
+                    return False
+                place.pop()
+                continue
+            place.append(name)
+            target = self._targets.get("/".join(place))
+            if target is None:
+                continue
+            followed += 1
+            if target.startswith("/") or not target or "\0" in target or followed > _FOLLOWED:
+                return False
+            place.pop()
+            ahead += reversed(target.split("/"))
+        return True

@@ -1,0 +1,117 @@
+"""kubectl, asked for objects: it knows the user's clusters and how to sign in to them.
+
+For that it has the user's environment; it has no terminal and no standard input. What a policy says reaches it only as
+what it is: names, a namespace and labels, each checked by its grammar, and none where kubectl looks for options.
+"""
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from krm_windows.system import programs
+from krm_windows.system.errors import WorkspaceError
+from krm_windows.system.programs import Limits
+
+_PATIENCE = "20s"
+# Signing in may take a person some time; a list of so many bytes is no list of targets.
+_LIMITS = Limits(seconds=120, output=256 << 20)
+_PART = "[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?"
+_GRAMMARS = {
+    "resource": re.compile(r"[a-z0-9]([-a-z0-9.,]*[a-z0-9])?"),
+    "namespace": re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"),
+    "name": re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?"),
+    "label": re.compile(rf"([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?{_PART}"),
+    "value of a label": re.compile(rf"({_PART})?"),
+}
+_LONGEST = 253
+# What kubectl complains of, and what a person can do about it.
+_ADVICE = {
+    re.compile(
+        r"doesn't have a resource type"
+    ): "the kind is not installed in this cluster; is it the right one (--context)?",
+    re.compile(
+        r"\(Forbidden\)"
+    ): "reading the targets takes `get` on them, and reading the last look `list` on Jobs and CronJobs",
+    re.compile(
+        r"(?i)unauthorized|must be logged in"
+    ): "the cluster does not know you; is it the right one (--context)?",
+    re.compile(
+        r"(?:does not|doesn't) exist"
+    ): "`kubectl config get-contexts` lists those that there are",
+    re.compile(
+        r"refused|[Uu]nable to connect|no such host|timeout|deadline"
+    ): "no API server answers; is it the right one (--kubeconfig, --context)?",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What is asked for: objects of some resources in a namespace, by their names, or those that have labels."""
+
+    resource: str
+    namespace: str
+    names: tuple[str, ...] = ()
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+    def arguments(self) -> list[str]:
+        """Return the arguments of `kubectl get`; raises WorkspaceError where one is not what it should be."""
+        _check("resource", self.resource)
+        _check("namespace", self.namespace)
+        for name in self.names:
+            _check("name", name)
+        for key, value in self.labels.items():
+            _check("label", key)
+            _check("value of a label", value)
+        options = [f"--namespace={self.namespace}"]
+        if self.labels:
+            options.append(
+                "--selector="
+                + ",".join(f"{key}={value}" for key, value in sorted(self.labels.items()))
+            )
+        return [*options, "--", self.resource, *self.names]
+
+
+@dataclass(frozen=True, slots=True)
+class Kubectl:
+    """The cluster that is asked, named by kubectl's own options; None is what kubectl takes without them."""
+
+    kubeconfig: str | None = None
+    context: str | None = None
+
+    def get(self, query: Query) -> str:
+        """Return the JSON that `kubectl get` prints, empty where of the names given none exists.
+
+        Raises `WorkspaceError` where there is no kubectl, or where it fails, with its reason and some advice.
+        """
+        chosen = {"--kubeconfig": self.kubeconfig, "--context": self.context}
+        options = [f"{name}={value}" for name, value in chosen.items() if value is not None]
+        options += [
+            f"--request-timeout={_PATIENCE}",
+            "--ignore-not-found",
+            "--output=json",
+            "--show-managed-fields",
+        ]
+        program = programs.find("kubectl")
+        if program is None:
+            advice = "install it, or pipe what it prints elsewhere (-f -)"
+            raise WorkspaceError(f"there is no kubectl on the PATH: {advice}")
+        command = [program, "get", *options, *query.arguments()]
+        ended = programs.run(command, environment=os.environ, limits=_LIMITS)
+        if ended.code != 0:
+            raise WorkspaceError(_words(ended.complaint))
+        return ended.output.decode(errors="replace")
+
+
+def _check(what: str, text: str) -> None:
+    if len(text) > _LONGEST or not _GRAMMARS[what].fullmatch(text):
+        raise WorkspaceError(f"{text[:_LONGEST]!r} is no {what} that kubectl could be asked for")
+
+
+def _words(complaint: str) -> str:
+    """Return why kubectl failed, from the last line that it printed, and what to do."""
+    last = complaint.strip().rpartition("\n")[2] or "it did not say why"
+    advice = next(
+        (f"; {advice}" for pattern, advice in _ADVICE.items() if pattern.search(last)), ""
+    )
+    return f"kubectl: {last.removeprefix('error: ')}{advice}"

@@ -1,0 +1,232 @@
+"""kustomize, or kubectl in its place, on a copy of exactly what a build may read.
+
+It runs in a sandbox: what it prints depends on those files and the program's version, which are the key of the cache.
+"""
+
+import hashlib
+import os
+import re
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from krm_windows.system.cache import Cache
+from krm_windows.system.errors import WorkspaceError
+from krm_windows.system.reading import KUSTOMIZATIONS
+from krm_windows.system.sandbox import executables
+from krm_windows.system.sandbox.confinement import Access, Finished, Limits, Sandbox
+from krm_windows.system.sandbox.executables import Executable
+
+# Flux builds with files from anywhere in the repository.
+_ANYWHERE, _BELOW = (
+    "--load-restrictor=LoadRestrictionsNone",
+    "--load-restrictor=LoadRestrictionsRootOnly",
+)
+_FORMAT = "2"
+_STATUS = re.compile(r"(?:exit status|signal:) .*")
+_NO_DIRECTORY = "': must build at directory:"
+_COMMANDS = {
+    "kustomize": (("build",), ("version",)),
+    "kubectl": (("kustomize",), ("version", "--client")),
+}
+NAMES = " or ".join(_COMMANDS)
+# Go collects garbage harder before it meets the limit of memory; and kubectl looks for no cluster.
+_GO = {"GOMEMLIMIT": "1536MiB", "KUBECONFIG": "none"}
+_OFFLINE = {"PATH": ""}
+# What git and a proxy need, where the network is allowed; git takes addresses of two kinds only, and asks nobody.
+_USER = (
+    "PATH",
+    "HOME",
+    "SSH_AUTH_SOCK",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "GIT_SSH_COMMAND",
+    "GIT_CONFIG_GLOBAL",
+)
+_PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy")
+_GIT = {"GIT_ALLOW_PROTOCOL": "https:ssh", "GIT_TERMINAL_PROMPT": "0"}
+
+
+class BuildError(Exception):
+    """A build failed; the message is the program's own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """What a build reads: contents by path, links by path (to a path), and the directory that is built.
+
+    `anywhere`: a kustomization names a file that does not lie below its own directory.
+    """
+
+    directory: str
+    files: Mapping[str, bytes]
+    links: Mapping[str, str] = field(default_factory=dict)
+    anywhere: bool = True
+
+    def digest(self, version: str) -> str:
+        """Return a name for what a program of this version makes of them."""
+        found = hashlib.sha256()
+        parts = [_FORMAT, version, self.directory, str(self.anywhere)]
+        for link in sorted(self.links.items()):
+            parts.extend(link)
+        contents: list[bytes] = []
+        for path, content in sorted(self.files.items()):
+            contents += [os.fsencode(path), content]
+        for part in (*map(os.fsencode, parts), *contents):
+            found.update(f"{len(part)} ".encode() + part)
+        return found.hexdigest()
+
+    def write(self, folder: Path) -> None:
+        """Put them below a directory."""
+        for path, content in self.files.items():
+            place = folder / path
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(content)
+        for path, target in sorted(
+            self.links.items()
+        ):  # one may lie behind another, and is there already then
+            place = folder / path
+            if not place.exists():
+                place.parent.mkdir(parents=True, exist_ok=True)
+                place.symlink_to(os.path.relpath(folder / target, place.parent))
+
+
+class Builder:
+    """The program that builds, and the sandbox in which it does; leave it as a context.
+
+    `unconfined` says why there is none: then a build must be given nothing but what was checked to be harmless.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        program: Executable,
+        cache: Cache | None = None,
+        limits: Limits | None = None,
+    ) -> None:
+        """Start the sandbox, and ask the program for its version in it."""
+        self.unconfined: str | None = None
+        self._name = name
+        self._program = program
+        self._cache = cache
+        self._limits = limits or Limits()
+        self._numbers = count()
+        try:
+            self._sandbox, self.version = self._begun(_OFFLINE, confined=True)
+        except WorkspaceError as error:
+            self.unconfined = f"{program.path}: {error}"
+            try:
+                self._sandbox, self.version = self._begun(_OFFLINE, confined=False)
+            except WorkspaceError as again:
+                advice = "put the program itself first on the PATH, and no script that looks for it"
+                raise WorkspaceError(
+                    f"{program.path} does not say its version: {again}; {advice}"
+                ) from again
+
+    @classmethod
+    def find(cls, cache: Cache | None = None) -> "Builder | None":
+        """Return kustomize, or kubectl where it is not installed, or None."""
+        for name in _COMMANDS:
+            program = executables.find(name)
+            if program is not None:
+                return cls(name, program, cache)
+        return None
+
+    def __enter__(self) -> Self:
+        """Use it."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """End what runs."""
+        self.close()
+
+    def close(self) -> None:
+        """End what runs."""
+        self._sandbox.close()
+        if self._cache is not None:
+            self._cache.close()
+
+    def build(self, inputs: Inputs) -> bytes:
+        """Return what a build prints; raises BuildError where it fails."""
+        if self._cache is None:
+            return self._built(inputs)
+        name = inputs.digest(self.version)
+        output = self._cache.read(name)
+        if output is None:
+            output = self._built(inputs)
+            self._cache.write(name, output)
+        return output
+
+    def allow_network(self) -> None:
+        """Let what follows use git and the network, and with them whatever this user may: there is no sandbox then."""
+        self._sandbox.close()
+        variables = {name: os.environ[name] for name in (*_USER, *_PROXIES) if name in os.environ}
+        self._sandbox, _ = self._begun({**variables, **_GIT}, confined=False)
+        self.unconfined = None
+
+    def _built(self, inputs: Inputs) -> bytes:
+        """Build a copy, in which nothing else lies."""
+        folder = self._sandbox.copies / str(next(self._numbers))
+        restrictor = _ANYWHERE if inputs.anywhere else _BELOW
+        try:
+            inputs.write(folder)
+            place = os.path.normpath(folder / inputs.directory)
+            build, _ = _COMMANDS[self._name]
+            return _checked(self._sandbox.run(self._program.path, *build, place, restrictor))
+        except WorkspaceError as error:
+            raise BuildError(
+                str(error).replace(f"{folder}/", "").replace(f"{folder}", ".")
+            ) from error
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _begun(self, environment: Mapping[str, str], *, confined: bool) -> tuple[Sandbox, str]:
+        """Return a sandbox in which the program has said its version."""
+        access = Access(self._program.runs, self._program.reads)
+        sandbox = Sandbox(access, {**_GO, **environment}, self._limits, confined=confined)
+        try:
+            _, version = _COMMANDS[self._name]
+            said = _checked(sandbox.run(self._program.path, *version))
+        except BaseException:
+            sandbox.close()
+            raise
+        return sandbox, f"{self._name} {said.decode(errors='replace')}"
+
+
+def is_kustomization(path: Path) -> bool:
+    """Whether a directory is to be built."""
+    return any((path / name).is_file() for name in KUSTOMIZATIONS)
+
+
+def _checked(done: Finished) -> bytes:
+    """Return what a program printed; raises WorkspaceError with what it said last where it failed."""
+    if done.code != 0:
+        raise WorkspaceError(reason(done.complaints.decode(errors="replace"), done.code))
+    return done.output
+
+
+def reason(said: str, code: int) -> str:
+    """Return what a program said last: of an error in an error, each behind a quoted path, the innermost with a reason.
+
+    kustomize takes a file that it cannot read for a directory, and complains of that last. An exit status of what it
+    ran is no reason, so that is told with what stands before it.
+    """
+    lines = [line.strip() for line in said.splitlines() if line.strip()] or [
+        f"failed without a word, with {code}"
+    ]
+    line = lines[-1].partition(_NO_DIRECTORY)[0].removeprefix("Error: ").removeprefix("error: ")
+    innermost = line.rpartition("': ")[2]
+    if not _STATUS.fullmatch(innermost):
+        return innermost
+    if line == innermost and len(lines) > 1:
+        return f"{lines[-2]}: {line}"
+    return line

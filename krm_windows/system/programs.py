@@ -1,0 +1,196 @@
+"""Programs that are started: found on absolute paths, with the environment they are given, and bounded.
+
+No program inherits standard input, a terminal or a descriptor. One that takes too long, or prints more than it may, is
+killed with all that it has started.
+"""
+
+import os
+import resource
+import selectors
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from krm_windows.system.errors import WorkspaceError
+
+_CHUNK = 65536
+# Of what a program complains only the end is kept: there it says why it failed.
+_COMPLAINT = 65536
+
+
+class LimitError(WorkspaceError):
+    """A program took too long, or printed too much."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a program may take: seconds until its end, bytes on standard output, bytes of memory (None: no limit).
+
+    One that `writes` not has no byte written into any file.
+    """
+
+    seconds: float
+    output: int
+    memory: int | None = None
+    writes: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A program that has ended: its exit code (below zero: the signal), what it printed, what it complained of last."""
+
+    code: int
+    output: bytes
+    complaint: str
+
+    @property
+    def last_line(self) -> str:
+        """The last line on standard error, empty where there is none."""
+        return self.complaint.strip().rpartition("\n")[2]
+
+
+def find(name: str) -> str | None:
+    """Return the absolute path of a program on PATH, None where there is none.
+
+    A relative or empty entry of PATH means the directory one happens to be in, which may be a repository that is
+    checked: such an entry is passed over.
+    """
+    for folder in os.environ.get("PATH", "").split(os.pathsep):
+        place = Path(folder, name)
+        if place.is_absolute() and place.is_file() and os.access(place, os.X_OK):
+            return str(place)
+    return None
+
+
+def run(
+    command: Sequence[str],
+    *,
+    environment: Mapping[str, str],
+    limits: Limits,
+    stdin: bytes = b"",
+    directory: str | None = None,
+) -> Ended:
+    """Run a program to its end; raises LimitError where it goes beyond a limit."""
+    process = subprocess.Popen(  # noqa: S603 - an argument vector, no shell
+        command,
+        env=dict(environment),
+        cwd=directory,
+        stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    try:
+        _confine(process.pid, limits)
+        return _Talk(Path(command[0]).name, process, limits, stdin).ended()
+    except BaseException:
+        # The group has the number of its first process, which is not given to another before `wait`.
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        raise
+    finally:
+        for stream in (process.stdin, process.stdout, process.stderr):
+            if stream is not None:
+                with suppress(BrokenPipeError):
+                    stream.close()
+        process.wait()
+
+
+def _confine(process: int, limits: Limits) -> None:
+    """Limit what a process that was just started may take, on systems that can (prlimit(2))."""
+    if not hasattr(resource, "prlimit"):
+        return
+    with suppress(ProcessLookupError):  # it may have ended already
+        resource.prlimit(process, resource.RLIMIT_CORE, (0, 0))
+        if limits.memory is not None:
+            resource.prlimit(process, resource.RLIMIT_AS, (limits.memory, limits.memory))
+        if not limits.writes:
+            resource.prlimit(process, resource.RLIMIT_FSIZE, (0, 0))
+
+
+@dataclass(frozen=True, slots=True)
+class _Pipe:
+    """A pipe to or from a program: `move` takes its descriptor, and says whether there may be more to move."""
+
+    stream: IO[bytes]
+    events: int
+    move: Callable[[int], bool]
+
+
+class _Talk:
+    """What goes to a program and comes from it, on three pipes at a time."""
+
+    def __init__(
+        self, name: str, process: subprocess.Popen[bytes], limits: Limits, stdin: bytes
+    ) -> None:
+        self._process = process
+        self._name = name
+        self._limits = limits
+        self._ends = time.monotonic() + limits.seconds
+        self._rest = memoryview(stdin)
+        self._output = bytearray()
+        self._complaint = bytearray()
+
+    def ended(self) -> Ended:
+        """Talk until the program has closed its pipes and ended."""
+        with selectors.DefaultSelector() as selector:
+            for pipe in self._pipes():
+                os.set_blocking(pipe.stream.fileno(), False)
+                selector.register(pipe.stream, pipe.events, pipe)
+            while selector.get_map():
+                for key, _ in selector.select(self._left()):
+                    pipe = key.data
+                    if not pipe.move(pipe.stream.fileno()):
+                        selector.unregister(pipe.stream)
+                        pipe.stream.close()
+        try:
+            code = self._process.wait(self._left())
+        except subprocess.TimeoutExpired:
+            raise self._late() from None
+        return Ended(code, bytes(self._output), self._complaint.decode(errors="replace"))
+
+    def _pipes(self) -> Iterator[_Pipe]:
+        if self._process.stdin:
+            yield _Pipe(self._process.stdin, selectors.EVENT_WRITE, self._write)
+        if self._process.stdout:
+            yield _Pipe(self._process.stdout, selectors.EVENT_READ, self._read)
+        if self._process.stderr:
+            yield _Pipe(self._process.stderr, selectors.EVENT_READ, self._listen)
+
+    def _left(self) -> float:
+        left = self._ends - time.monotonic()
+        if left <= 0:
+            raise self._late()
+        return left
+
+    def _late(self) -> LimitError:
+        return LimitError(f"{self._name} did not end within {self._limits.seconds:g} s")
+
+    def _write(self, descriptor: int) -> bool:
+        """Hand over more input; say whether there is more."""
+        try:
+            written = os.write(descriptor, self._rest[:_CHUNK])
+        except BrokenPipeError:
+            return False
+        self._rest = self._rest[written:]
+        return bool(self._rest)
+
+    def _read(self, descriptor: int) -> bool:
+        """Take more output; say whether there may be more."""
+        found = os.read(descriptor, _CHUNK)
+        self._output += found
+        if len(self._output) > self._limits.output:
+            raise LimitError(f"{self._name} prints more than {self._limits.output} bytes")
+        return bool(found)
+
+    def _listen(self, descriptor: int) -> bool:
+        """Take more complaints; say whether there may be more."""
+        found = os.read(descriptor, _CHUNK)
+        self._complaint += found
+        del self._complaint[:-_COMPLAINT]
+        return bool(found)

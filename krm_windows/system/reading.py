@@ -1,0 +1,62 @@
+"""Which files below a directory are read: none that is hidden, or that a link leads to somewhere else."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from krm_windows.system.beneath import Budget, read_plain
+from krm_windows.system.walk import walk
+
+SUFFIXES = (".yaml", ".yml")
+# The names by which kustomize knows its own file, in the order in which it looks (api/konfig).
+KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+
+
+def manifests(path: Path) -> Iterator[Path]:
+    """Yield the YAML files below a directory in order of their paths, or the file itself.
+
+    A link to a file counts where it stays below; hidden directories, and links to directories, do not.
+    """
+    if path.is_file():
+        yield path
+        return
+    root = path.resolve()
+    yaml = (file for file in _files(path) if file.name.endswith(SUFFIXES))
+    yield from sorted(file for file in yaml if file.is_file() and _stays(root, file))
+
+
+def kustomizations(path: Path) -> Iterator[Path]:
+    """Yield the file of every kustomization in a directory or below it."""
+    return (file for file in _files(path) if file.name in KUSTOMIZATIONS and file.is_file())
+
+
+def contents(path: Path) -> Iterator[tuple[str, bytes]]:
+    """Yield path (with slashes) and content of files below a directory: YAML, JSON and kustomizations.
+
+    Hidden directories, such as Git's own, are none of it, and links are not followed. Raises WorkspaceError where a
+    file is too large, or all of them are.
+    """
+    budget = Budget()
+    root = str(path.resolve())
+    for file in _files(path):
+        if not file.name.endswith((*SUFFIXES, ".json")) and file.name not in KUSTOMIZATIONS:
+            continue
+        below = file.relative_to(path)
+        content = read_plain(root, below.parts)
+        if content is not None:
+            budget.spend(root, below.as_posix(), len(content))
+            yield below.as_posix(), content
+
+
+def _files(path: Path) -> Iterator[Path]:
+    """Yield what lies in a directory and below it, in order, but for what is hidden and links to directories."""
+    for folder, names in walk(path, hidden=False):
+        for name in names:
+            yield Path(folder, name)
+
+
+def _stays(root: Path, file: Path) -> bool:
+    """Whether a file lies below a directory, and in no hidden one of it, wherever links lead."""
+    real = file.resolve()
+    if not real.is_relative_to(root):
+        return False
+    return not any(part.startswith(".") for part in real.relative_to(root).parts[:-1])

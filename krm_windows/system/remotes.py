@@ -1,0 +1,40 @@
+"""The addresses that a checked-out repository has, read from Git's own file as text: nothing in it is in force."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from krm_windows.system import git_layout
+from krm_windows.system.errors import WorkspaceError
+
+_ORIGIN = '[remote "origin"]'
+_MOST = 256 * 1024
+
+
+def addresses(directory: Path) -> frozenset[str]:
+    """Return the addresses of `origin`, none where a directory is not the top of a repository."""
+    try:
+        layout = git_layout.find(directory)
+        config = git_layout.small(layout.common / "config", _MOST)
+    except (OSError, WorkspaceError):
+        return frozenset()
+    if config is None or layout.top != directory.resolve():
+        return frozenset()
+    return frozenset(_origin(config.decode(errors="replace")))
+
+
+def _origin(config: str) -> Iterator[str]:
+    """Yield the addresses of `origin` in the form that `git remote add` writes (git-config(1), "Syntax")."""
+    inside = False
+    for line in map(_plain, config.splitlines()):
+        key, _, address = line.partition("=")
+        if line.startswith("["):
+            inside = line == _ORIGIN
+        elif inside and key.strip() == "url" and address:
+            yield address.strip().strip('"')
+
+
+def _plain(line: str) -> str:
+    """Return a line without its comment."""
+    for sign in "#;":
+        line = line.partition(sign)[0]
+    return line.strip()

@@ -1,0 +1,280 @@
+"""A sandbox: a few directories and programs, and a way to start those programs with nothing else in reach."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import weakref
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as Overdue
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import krm_windows
+from krm_windows.system.errors import WorkspaceError
+from krm_windows.system.sandbox.launcher import COMPLAINTS, CONFINED, LIMITED, OUTPUT, READY
+from krm_windows.system.sandbox.wire import Groups, read_frame, write_frame
+
+_MIB = 1024 * 1024
+_MOST_COMPLAINTS = 64 * 1024
+_SIGXCPU, _SIGXFSZ, _SIGKILL = -24, -25, -9
+# What Go says when the kernel gives it no more.
+_OUT_OF_MEMORY = (b"fatal error: runtime: out of memory", b"fatal error: runtime: cannot allocate")
+_PROGRAM = "import sys; sys.path.append({root!r}); from krm_windows.system.sandbox.launcher import main; main({life})"
+
+
+class NotConfinedError(WorkspaceError):
+    """The kernel does not confine a program here, so it was not started; the message says what is lacking."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a program may take before it is ended.
+
+    Seconds of a processor and seconds on the clock, bytes that it allocates, bytes that it prints or writes to a file.
+    """
+
+    processor: int = 120
+    clock: int = 300
+    memory: int = 2048 * _MIB
+    output: int = 256 * _MIB
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """What programs may start and read, beside the sandbox's own folder; `reads_below` are whole directories."""
+
+    runs: tuple[str, ...] = ()
+    reads: tuple[str, ...] = ()
+    reads_below: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The exit code (negative: the signal that ended it), what was printed, and the beginning of the complaints."""
+
+    code: int
+    output: bytes
+    complaints: bytes
+
+
+@dataclass(eq=False)
+class Sandbox:
+    """Starts programs confined; any thread may ask it. Leave it as a context, or by `close`.
+
+    They read what lies below `copies`, and change what lies below `scratch`, which are made here; and have `access` to
+    little else. `environment` is all that they are given, with HOME and TMPDIR. Raises NotConfinedError where that
+    cannot be had. Where it is not to be `confined`, only the limits hold.
+    """
+
+    access: Access
+    environment: dict[str, str] = field(default_factory=dict)
+    limits: Limits = Limits()
+    confined: bool = True
+
+    def __post_init__(self) -> None:
+        """Make the directories, start the launcher, and wait until it is confined."""
+        self._folder = Path(os.path.realpath(tempfile.mkdtemp(prefix="krm-windows-")))
+        self.copies, self.scratch, self._prints = (
+            self._folder / name for name in ("copies", "scratch", "prints")
+        )
+        for folder in (self.copies, self.scratch, self._prints):
+            folder.mkdir(mode=0o700)
+        self._numbers = count()
+        self._lock = threading.Lock()
+        self._waiting: dict[str, Future[list[str]]] = {}
+        self._launcher: Launcher | None = None
+        self._ended = False
+        self._removal = weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+        try:
+            self._start()
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> Self:
+        """Use it."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """End all that runs in it, and remove its folder."""
+        self.close()
+
+    def run(self, *command: str) -> Finished:
+        """Run a program; raises WorkspaceError where it went beyond a limit, or could not be started."""
+        number = str(next(self._numbers))
+        try:
+            return self._finished(number, self._outcome(number, command))
+        finally:
+            for ending in (OUTPUT, COMPLAINTS):
+                self._printed(number, ending).unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """End all that runs in it, and remove its folder."""
+        with self._lock:
+            launcher, self._launcher = self._launcher, None
+        if launcher is not None:
+            launcher.close()
+            if self._reader.is_alive():
+                self._reader.join()
+            launcher.release()
+        self._removal()
+
+    def _start(self) -> None:
+        """Start the launcher, and wait until it has given up all that it will not need."""
+        launcher = Launcher(self._folder)
+        self._reader = threading.Thread(target=self._read, args=(launcher,), daemon=True)
+        self._launcher = launcher
+        with suppress(BrokenPipeError):  # it has ended: there will be no answer
+            launcher.tell(self._setup())
+        answer = launcher.hear()
+        self._reader.start()
+        if answer != [[READY]]:
+            raise NotConfinedError(_lacking(answer))
+
+    def _setup(self) -> Groups:
+        """Return what the launcher is told first."""
+        environment = {"HOME": str(self.scratch), "TMPDIR": str(self.scratch), **self.environment}
+        variables = [text for pair in environment.items() for text in pair]
+        limits = [str(self.limits.processor), str(self.limits.memory), str(self.limits.output)]
+        paths = [
+            list(self.access.runs),
+            list(self.access.reads),
+            [str(self.copies), *self.access.reads_below],
+            [str(self.scratch)],
+        ]
+        mode = CONFINED if self.confined else LIMITED
+        return [[mode, str(self._prints)], variables, limits, *paths]
+
+    def _outcome(self, number: str, command: tuple[str, ...]) -> list[str]:
+        """Have the launcher start a program, and wait for it."""
+        future: Future[list[str]] = Future()
+        with self._lock:
+            launcher = self._launcher
+            if launcher is None or self._ended:
+                raise WorkspaceError("was not started: what starts it has ended")
+            self._waiting[number] = future
+            with suppress(BrokenPipeError):  # the reader tells whoever waits
+                launcher.tell([[number], list(command)])
+        try:
+            return future.result(timeout=self.limits.clock)
+        except Overdue:
+            # To wait takes no processor's time, of which alone the kernel keeps count: end all of them.
+            launcher.end()
+            raise WorkspaceError(f"did not end within {self.limits.clock} s") from None
+
+    def _finished(self, number: str, outcome: list[str]) -> Finished:
+        _, code, refused = outcome
+        if refused:
+            raise WorkspaceError(f"could not be started: {refused}")
+        output = self._printed(number, OUTPUT)
+        if int(code) == _SIGXFSZ or output.stat().st_size >= self.limits.output:
+            raise WorkspaceError(f"printed more than {self.limits.output // _MIB} MiB")
+        if int(code) in (_SIGXCPU, _SIGKILL):
+            raise WorkspaceError(
+                f"was killed: it may take {self.limits.processor} s of a processor"
+            )
+        with self._printed(number, COMPLAINTS).open("rb") as file:
+            complaints = file.read(_MOST_COMPLAINTS)
+        if any(said in complaints for said in _OUT_OF_MEMORY):
+            raise WorkspaceError(f"needs more than {self.limits.memory // _MIB} MiB of memory")
+        return Finished(int(code), output.read_bytes(), complaints)
+
+    def _printed(self, number: str, ending: str) -> Path:
+        return self._prints / f"{number}.{ending}"
+
+    def _read(self, launcher: "Launcher") -> None:
+        """Hand each outcome to whoever waits for it, until the launcher ends."""
+        while frame := launcher.hear():
+            told = frame[0]
+            future = self._taken(told[0])
+            if future is not None:
+                future.set_result(told)
+        with self._lock:
+            self._ended = True
+            left = list(self._waiting)
+        lost = WorkspaceError("was ended with all that ran beside it")
+        for number in left:
+            future = self._taken(number)
+            if future is not None:
+                future.set_exception(lost)
+
+    def _taken(self, number: str) -> "Future[list[str]] | None":
+        with self._lock:
+            return self._waiting.pop(number, None)
+
+
+class Launcher:
+    """The process that starts programs: a new interpreter, which has neither our memory nor our environment."""
+
+    def __init__(self, folder: Path) -> None:
+        """Start it in a directory."""
+        theirs, self._requests = os.pipe()
+        self._outcomes, ours = os.pipe()
+        living, self._life = os.pipe()
+        try:
+            self._process = subprocess.Popen(  # noqa: S603 - no shell
+                [sys.executable, *_options(), "-c", _program(living)],
+                # What the interpreter may need to start; a program that it starts is given none of that.
+                env={name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ},
+                stdin=theirs,
+                stdout=ours,
+                cwd=folder,
+                start_new_session=True,
+                pass_fds=(living,),
+            )
+        finally:
+            for descriptor in (theirs, ours, living):
+                os.close(descriptor)
+
+    def tell(self, groups: Groups) -> None:
+        """Write a frame to it."""
+        write_frame(self._requests, groups)
+
+    def hear(self) -> Groups | None:
+        """Return its next frame, None when it has ended."""
+        return read_frame(self._outcomes)
+
+    def end(self) -> None:
+        """Kill it and all that it started."""
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, -_SIGKILL)
+
+    def close(self) -> None:
+        """Have it end, with all that it started, and wait for that."""
+        os.close(self._life)
+        self._process.wait()
+
+    def release(self) -> None:
+        """Close the pipes to it, when nobody reads them any more."""
+        os.close(self._requests)
+        os.close(self._outcomes)
+
+
+def _options() -> list[str]:
+    """Return the options of an interpreter that takes nothing from its environment, and starts at once."""
+    if sys.pycache_prefix is None:
+        return ["-I", "-S"]
+    return ["-I", "-S", "-X", f"pycache_prefix={sys.pycache_prefix}"]
+
+
+def _program(life: int) -> str:
+    root = str(Path(krm_windows.__file__).resolve().parent.parent)
+    return _PROGRAM.format(root=root, life=life)
+
+
+def _lacking(answer: Groups | None) -> str:
+    if answer is None:
+        return "the process that confines programs did not start"
+    return f"this system does not confine a program (Landlock and seccomp of Linux 5.13 or later): {answer[0][0]}"

@@ -1,0 +1,90 @@
+"""Landlock: a process gives up every file but those that it names, for good and for all that it starts.
+
+The numbers are those of include/uapi/linux/landlock.h; what an older kernel does not know is left out
+(docs.kernel.org/userspace-api/landlock.html, "Compatibility").
+"""
+
+import ctypes
+import os
+from collections.abc import Iterable
+
+from krm_windows.system.sandbox.kernel import syscall
+
+# The same on every architecture.
+_CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
+_QUERY_VERSION = 1
+_RULE_PATH_BENEATH = 1
+
+_EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
+_REMOVE_DIR, _REMOVE_FILE, _MAKE_DIR, _MAKE_REG = 1 << 4, 1 << 5, 1 << 7, 1 << 8
+_TRUNCATE = 1 << 14
+# How many rights to files there are, by the version of the interface: 2 brought REFER, 3 TRUNCATE, 5 IOCTL_DEV.
+_RIGHTS_BY_VERSION = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16}
+_NETWORK_SINCE, _BIND_AND_CONNECT = 4, 0b11
+_SCOPES_SINCE, _SOCKETS_AND_SIGNALS = 6, 0b11
+
+RUN = _EXECUTE | _READ_FILE
+"""To a file: start it."""
+READ = _READ_FILE
+"""To a file: read it."""
+READ_BELOW = _READ_FILE | _READ_DIR
+"""To a directory: read and list all that lies in it."""
+CREATE_BELOW = _WRITE_FILE | _MAKE_REG
+"""To a directory: write new files in it."""
+CHANGE_BELOW = (
+    READ_BELOW | _WRITE_FILE | _REMOVE_DIR | _REMOVE_FILE | _MAKE_DIR | _MAKE_REG | _TRUNCATE
+)
+"""To a directory: also make, write and remove plain files and directories in it."""
+
+
+class _Ruleset(ctypes.Structure):
+    _fields_ = (
+        ("files", ctypes.c_uint64),
+        ("network", ctypes.c_uint64),
+        ("scoped", ctypes.c_uint64),
+    )
+
+
+class _PathBeneath(ctypes.Structure):
+    _pack_ = 1
+    _fields_ = (("allowed", ctypes.c_uint64), ("parent", ctypes.c_int32))
+
+
+def version() -> int:
+    """Return the version of the kernel's interface; raises OSError where there is none, or it is turned off."""
+    return syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), ctypes.c_uint32(_QUERY_VERSION))
+
+
+def restrict(allowed: Iterable[tuple[str, int]], known: int) -> None:
+    """Leave this process the rights to those paths, of an interface whose version is `known`, and no other.
+
+    Whoever calls it has set PR_SET_NO_NEW_PRIVS. Raises OSError where the kernel refuses, and where a path is gone.
+    """
+    rights = (1 << _RIGHTS_BY_VERSION.get(known, _RIGHTS_BY_VERSION[5])) - 1
+    wanted = _Ruleset(rights, 0, 0)
+    size = 8
+    if known >= _NETWORK_SINCE:
+        wanted.network, size = _BIND_AND_CONNECT, 16
+    if known >= _SCOPES_SINCE:
+        wanted.scoped, size = _SOCKETS_AND_SIGNALS, 24
+    ruleset = syscall(
+        _CREATE_RULESET, ctypes.byref(wanted), ctypes.c_size_t(size), ctypes.c_uint32(0)
+    )
+    for path, access in allowed:
+        _allow(ruleset, path, access & rights)
+    syscall(_RESTRICT_SELF, ctypes.c_int(ruleset), ctypes.c_uint32(0))
+    os.close(ruleset)
+
+
+def _allow(ruleset: int, path: str, access: int) -> None:
+    parent = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    rule = _PathBeneath(access, parent)
+    flags = ctypes.c_uint32(0)
+    syscall(
+        _ADD_RULE,
+        ctypes.c_int(ruleset),
+        ctypes.c_int(_RULE_PATH_BENEATH),
+        ctypes.byref(rule),
+        flags,
+    )
+    os.close(parent)

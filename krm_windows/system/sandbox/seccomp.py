@@ -1,0 +1,115 @@
+"""seccomp: a filter in the kernel that lets a process make some system calls, and refuses all others.
+
+The filter is a program of the classic BPF (linux/filter.h) over the number and the arguments of a call
+(docs.kernel.org/userspace-api/seccomp_filter.html). It is inherited, and nothing takes it back.
+"""
+
+import ctypes
+import errno
+import os
+import struct
+from collections.abc import Iterator, Sequence
+
+from krm_windows.system.sandbox.calls import ARCHITECTURES, Architecture
+from krm_windows.system.sandbox.kernel import syscall
+
+_SYSCALL = {"x86_64": 317, "aarch64": 277}
+_SET_MODE_FILTER = 1
+
+# Instructions: load a word of the call, and the accumulator with a constant, compare it, end.
+_LOAD, _AND, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x54, 0x15, 0x35, 0x06
+_NUMBER, _ARCHITECTURE = 0, 4
+_ALLOW, _KILL_PROCESS, _REFUSE = 0x7FFF0000, 0x80000000, 0x00050000
+
+# A thread; or a process that shares the memory of its parent, which stands still until it is another program (vfork):
+# what there is to be started is for Landlock to say.
+_CLONE_THREAD, _CLONE_VM_AND_VFORK = 0x00010000, 0x00004100
+_SIGURG = 23
+# Duplicate, flags, locks: not F_SETOWN and what follows it, which have signals sent to others.
+_FCNTL = (0, 1, 2, 3, 4, 5, 6, 7, 1030)
+# The C library and Go fall back on an older call where the kernel does not know a newer one.
+_NEWER_SINCE = 424
+
+
+class _Program(ctypes.Structure):
+    _fields_ = (("length", ctypes.c_ushort), ("instructions", ctypes.c_void_p))
+
+
+def architecture() -> Architecture:
+    """Return what is known of this machine; raises OSError where that is nothing."""
+    machine = os.uname().machine
+    if machine not in ARCHITECTURES:
+        raise OSError(errno.ENOSYS, f"the system calls of {machine} are not known here")
+    return ARCHITECTURES[machine]
+
+
+def restrict(known: Architecture) -> None:
+    """Refuse this process, and all that it starts, every other system call.
+
+    Whoever calls it has set PR_SET_NO_NEW_PRIVS.
+    """
+    code = b"".join(_filter(known))
+    held = ctypes.create_string_buffer(code, len(code))
+    program = _Program(len(code) // 8, ctypes.addressof(held))
+    number = _SYSCALL[os.uname().machine]
+    syscall(number, ctypes.c_uint(_SET_MODE_FILTER), ctypes.c_uint(0), ctypes.byref(program))
+
+
+def _filter(known: Architecture) -> Iterator[bytes]:
+    yield _instruction(_LOAD, _ARCHITECTURE)
+    yield _instruction(_EQUAL, known.audit, if_true=1)
+    yield _instruction(_RETURN, _KILL_PROCESS)
+    yield _instruction(_LOAD, _NUMBER)
+    for number in sorted(known.plain):
+        yield _instruction(_EQUAL, number, if_false=1)
+        yield _instruction(_RETURN, _ALLOW)
+    flags = _CLONE_THREAD | _CLONE_VM_AND_VFORK
+    starts = (_CLONE_THREAD, _CLONE_VM_AND_VFORK, flags, _CLONE_THREAD | 0x100)
+    yield from _only_with(known.clone, argument=0, values=starts, mask=flags)
+    # The signal with which Go's scheduler interrupts a thread; whoever does not expect it ignores it.
+    yield from _only_with(known.tgkill, argument=2, values=(_SIGURG,))
+    yield from _only_with(known.fcntl, argument=1, values=_FCNTL)
+    # Read limits, and leave them as they are: the new ones are at no address.
+    yield from _only_without_pointer(known.prlimit64, argument=2)
+    yield _instruction(_AT_LEAST, _NEWER_SINCE, if_false=1)
+    yield _refuse(errno.ENOSYS)
+    yield _refuse(errno.EPERM)
+
+
+def _only_with(
+    number: int, argument: int, values: Sequence[int], mask: int = 0xFFFFFFFF
+) -> Iterator[bytes]:
+    """Allow a call where the lower half of an argument is one of some values under a mask."""
+    length = 3 + 2 * len(values)
+    yield _instruction(_EQUAL, number, if_false=length)
+    yield _instruction(_LOAD, _lower_half(argument))
+    yield _instruction(_AND, mask)
+    for value in values:
+        yield _instruction(_EQUAL, value, if_false=1)
+        yield _instruction(_RETURN, _ALLOW)
+    yield _refuse(errno.EPERM)
+
+
+def _only_without_pointer(number: int, argument: int) -> Iterator[bytes]:
+    """Allow a call where both halves of an argument are zero."""
+    yield _instruction(_EQUAL, number, if_false=6)
+    yield _instruction(_LOAD, _lower_half(argument))
+    yield _instruction(_EQUAL, 0, if_false=3)
+    yield _instruction(_LOAD, _lower_half(argument) + 4)
+    yield _instruction(_EQUAL, 0, if_false=1)
+    yield _instruction(_RETURN, _ALLOW)
+    yield _refuse(errno.EPERM)
+
+
+def _lower_half(argument: int) -> int:
+    """Return where an argument begins in struct seccomp_data, of a machine whose lower bytes come first."""
+    return 16 + 8 * argument
+
+
+def _refuse(error: int) -> bytes:
+    return _instruction(_RETURN, _REFUSE | error)
+
+
+def _instruction(code: int, operand: int, *, if_true: int = 0, if_false: int = 0) -> bytes:
+    """Return an instruction; the jumps say how many are left out then."""
+    return struct.pack("=HBBI", code, if_true, if_false, operand)

@@ -1,0 +1,131 @@
+"""Walking directories: no link is followed, each directory is visited once, and there is an end to it."""
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from krm_windows.patterns import filename
+from krm_windows.system.errors import WorkspaceError
+
+MOST_ENTRIES = 500_000
+MOST_STEPS = 64
+_ANY_DEPTH = "**"
+
+
+def walk(
+    root: str | Path, *, hidden: bool = True, most: int = MOST_ENTRIES
+) -> Iterator[tuple[str, list[str]]]:
+    """Yield each directory below one, itself first, with the names of its files (links to files included), sorted.
+
+    Raises WorkspaceError where there are more than `most` entries.
+    """
+    counter = _Counter(str(root), most)
+    waiting = [str(root)]
+    while waiting:
+        folder = waiting.pop()
+        folders, files = counter.listed(folder)
+        kept = [name for name in folders if hidden or not name.startswith(".")]
+        waiting += [f"{folder}/{name}" for name in reversed(kept)]
+        yield folder, files
+
+
+def entries(folder: Path, *, most: int = MOST_ENTRIES) -> Iterator[Path]:
+    """Yield what lies right in a directory, links included; raises WorkspaceError where that is more than `most`."""
+    counter = _Counter(str(folder), most)
+    with os.scandir(folder) as found:
+        for entry in found:
+            counter.count()
+            yield folder / entry.name
+
+
+def directories(root: str, pattern: str, *, most: int = MOST_ENTRIES) -> Iterator[str]:
+    """Yield the directories below an existing one that a glob matches, each once, by paths relative to it.
+
+    In a pattern, `**` stands for any number of directories, none included; what begins with a dot is matched by a dot
+    only (as Python's `glob` has it). Raises WorkspaceError where there are more than `most` entries to look at.
+    """
+    steps = [step for step in pattern.split("/") if step not in ("", ".")]
+    if len(steps) > MOST_STEPS:
+        raise WorkspaceError(
+            f"the pattern {pattern[:80]!r} has {len(steps)} parts, and may have {MOST_STEPS}"
+        )
+    counter = _Counter(root, most)
+    # A directory, and which parts of the pattern may match what is in it: so none is visited twice.
+    waiting = [("", _onward({0}, steps))]
+    while waiting:
+        path, active = waiting.pop()
+        if len(steps) in active and (path or not steps):
+            yield path or "."
+        if active == {len(steps)}:
+            continue
+        folders, _ = counter.listed(f"{root}/{path}" if path else root)
+        following = ((name, _step(active, name, steps)) for name in folders)
+        waiting += [
+            (f"{path}/{name}" if path else name, after) for name, after in following if after
+        ]
+
+
+def _onward(active: set[int], steps: Sequence[str]) -> frozenset[int]:
+    """Add what `**` lets follow at once, as it may stand for no directory at all."""
+    reached = set(active)
+    for index in range(len(steps)):
+        if index in reached and steps[index] == _ANY_DEPTH:
+            reached.add(index + 1)
+    return frozenset(reached)
+
+
+def _step(active: frozenset[int], name: str, steps: Sequence[str]) -> frozenset[int]:
+    """Return which parts of a pattern may match what is in a directory of this name."""
+    after: set[int] = set()
+    for index in active - {len(steps)}:
+        step = steps[index]
+        if step == _ANY_DEPTH:
+            after |= set() if name.startswith(".") else {index}
+        elif _is_named(step, name):
+            after.add(index + 1)
+    return _onward(after, steps)
+
+
+def _is_named(step: str, name: str) -> bool:
+    if not filename.is_pattern(step):
+        return step == name
+    return name.startswith(".") == step.startswith(".") and filename.matches(step, name)
+
+
+class _Counter:
+    """Lists directories, and counts what is in them."""
+
+    def __init__(self, root: str, most: int) -> None:
+        self._root, self._most, self._left = root, most, most
+
+    def listed(self, folder: str) -> tuple[list[str], list[str]]:
+        """Return the names of directories, and of everything else but links to directories; both sorted."""
+        folders: list[str] = []
+        files: list[str] = []
+        try:
+            entries = os.scandir(folder)
+        except OSError:  # one that may not be read, or has gone
+            return [], []
+        with entries:
+            for entry in entries:
+                self.count()
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append(entry.name)
+                elif not _leads_to_directory(entry):
+                    files.append(entry.name)
+        return sorted(folders), sorted(files)
+
+    def count(self) -> None:
+        """Count one entry more; raises WorkspaceError where that is too many."""
+        self._left -= 1
+        if self._left < 0:
+            raise WorkspaceError(
+                f"{self._root}: has more than {self._most} files and directories to look at"
+            )
+
+
+def _leads_to_directory(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_symlink() and entry.is_dir()
+    except OSError:  # it leads round
+        return False

@@ -1,0 +1,336 @@
+"""Freezes made of public holidays and of company calendars are those of a policy."""
+
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+
+import pytest
+import yaml
+from calls import spec
+from work import growth
+
+from krm_windows.cli import main
+from krm_windows.edit import company
+from krm_windows.edit.entries import Entry, render
+from krm_windows.krm import KubeObject
+from krm_windows.policy.load import load
+
+EVENTS = """\
+BEGIN:VCALENDAR
+VERSION:2.0
+PRODID:-//tests//EN
+BEGIN:VEVENT
+UID:1
+DTSTAMP:20260101T000000Z
+DTSTART;VALUE=DATE:20261224
+DTEND;VALUE=DATE:20270102
+SUMMARY:Betriebsferien\\, Straße
+RRULE:FREQ=YEARLY
+END:VEVENT
+BEGIN:VEVENT
+UID:2
+DTSTAMP:20260101T000000Z
+DTSTART;TZID=Europe/Berlin:20270301T200000
+DTEND;TZID=Europe/Berlin:20270302T060030
+SUMMARY:Inventory: "all"
+END:VEVENT
+BEGIN:VEVENT
+UID:3
+DTSTAMP:20260101T000000Z
+DTSTART:20270401T200000
+DURATION:PT2H
+END:VEVENT
+BEGIN:VEVENT
+UID:4
+DTSTAMP:20260101T000000Z
+DTSTART;VALUE=DATE:20270501
+SUMMARY:Called off
+STATUS:CANCELLED
+END:VEVENT
+BEGIN:VEVENT
+UID:5
+DTSTAMP:20260101T000000Z
+DTSTART:20270601T120000Z
+SUMMARY:A reminder without a length
+END:VEVENT
+END:VCALENDAR
+"""
+
+
+def freezes(text: str) -> dict[str, dict[str, str]]:
+    """Paste what was printed into a policy, which must be right, and return the freezes."""
+    printed = yaml.safe_load(text)["freezes"]
+    loaded = load(KubeObject.parse(spec(freezes=yaml.safe_dump(printed)).encode()).node)
+    assert loaded.results == ()
+    return printed
+
+
+def test_a_companys_calendar_becomes_freezes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Days with the last one included, times as instants or on the policy's clock, what repeats each year."""
+    (tmp_path / "company.ics").write_text(EVENTS.replace("\n", "\r\n"))
+    assert main(["import-ics", str(tmp_path / "company.ics"), "--years", "2026-2027"]) == 0
+    assert freezes(capsys.readouterr().out) == {
+        "betriebsferien-strasse-2026": {
+            "starts": "2026-12-24",
+            "ends": "2027-01-01",
+            "reason": "Betriebsferien, Straße",
+        },
+        "inventory-all-2027": {
+            "starts": "2027-03-01T20:00+01:00",
+            "ends": "2027-03-02T06:01+01:00",
+            "reason": 'Inventory: "all"',
+        },
+        "company-calendar-2027": {
+            "starts": "2027-04-01T20:00",
+            "ends": "2027-04-01T22:00",
+            "reason": "Company calendar",
+        },
+        "betriebsferien-strasse-2027": {
+            "starts": "2027-12-24",
+            "ends": "2028-01-01",
+            "reason": "Betriebsferien, Straße",
+        },
+    }
+
+
+def printed(calendar: bytes, years: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> str:
+    """Import a calendar for some years, and return what was printed."""
+    (folder / "company.ics").write_bytes(calendar)
+    assert main(["import-ics", str(folder / "company.ics"), "--years", years]) == 0
+    return capsys.readouterr().out
+
+
+# The beginning and the end, which is excluded, of what touches 2027, and of what does not.
+TOUCHING = [
+    ("VALUE=DATE:20261220", "VALUE=DATE:20270104"),
+    ("VALUE=DATE:20251220", "VALUE=DATE:20280104"),
+    ("VALUE=DATE:20271231", "VALUE=DATE:20280104"),
+    ("TZID=Europe/Berlin:20261231T220000", "TZID=Europe/Berlin:20270101T000100"),
+    ("TZID=Pacific/Kiritimati:20270101T000000", "TZID=Pacific/Kiritimati:20270101T010000"),
+    ("TZID=Pacific/Pago_Pago:20271231T230000", "TZID=Pacific/Pago_Pago:20271231T233000"),
+    ("VALUE=DATE-TIME:20261231T220000", "VALUE=DATE-TIME:20270101T010000"),
+]
+APART = [
+    ("VALUE=DATE:20261220", "VALUE=DATE:20270101"),
+    ("VALUE=DATE:20280101", "VALUE=DATE:20280104"),
+    ("TZID=Europe/Berlin:20261231T220000", "TZID=Europe/Berlin:20270101T000000"),
+]
+
+
+def shutdown(starts: str, ends: str) -> bytes:
+    """Write a calendar of one event."""
+    event = f"BEGIN:VEVENT\nUID:1\nDTSTART;{starts}\nDTEND;{ends}\nSUMMARY:Shutdown\nEND:VEVENT\n"
+    return f"BEGIN:VCALENDAR\nVERSION:2.0\nPRODID:x\n{event}END:VCALENDAR\n".encode()
+
+
+@pytest.mark.parametrize(("starts", "ends"), TOUCHING)
+def test_what_touches_the_years_is_there_as_a_whole(
+    starts: str, ends: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A shutdown that began in December still runs in January."""
+    (found,) = freezes(printed(shutdown(starts, ends), "2027", tmp_path, capsys)).values()
+    assert found["starts"].replace("-", "")[:8] == starts.partition(":")[2][:8]
+
+
+@pytest.mark.parametrize(("starts", "ends"), APART)
+def test_what_does_not_touch_the_years_is_left_out(
+    starts: str, ends: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An end is excluded, as iCalendar has it."""
+    assert printed(shutdown(starts, ends), "2027", tmp_path, capsys) == ""
+
+
+def test_a_year_end_that_repeats_is_there_from_both_sides(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The one that runs into the year, and the one that runs out of it."""
+    yearly = ics("DTEND;VALUE=DATE:20270104\nRRULE:FREQ=YEARLY").replace(b"20270101", b"20241220")
+    yearly = yearly.replace(b"DTEND;VALUE=DATE:20270104", b"DTEND;VALUE=DATE:20250104")
+    found = freezes(printed(yearly, "2027", tmp_path, capsys))
+    assert [(each["starts"], each["ends"]) for each in found.values()] == [
+        ("2026-12-20", "2027-01-03"),
+        ("2027-12-20", "2028-01-03"),
+    ]
+
+
+def test_a_change_calendar_that_is_closed_by_default_lists_windows(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """AWS: outside of the events nothing may change; one that is open by default lists freezes."""
+    closed = ics("DTEND;VALUE=DATE:20270103").replace(
+        b"PRODID:x", b"PRODID:-//AWS//Change Calendar 1.0//EN\n{}"
+    )
+    kinds = {
+        kind: printed(
+            closed.replace(b"{}", f"X-CALENDAR-TYPE:{kind}".encode()), "2027", tmp_path, capsys
+        )
+        for kind in ("DEFAULT_CLOSED", "DEFAULT_OPEN")
+    }
+    windows = yaml.safe_load(kinds["DEFAULT_CLOSED"])
+    assert windows == {
+        "windows": {
+            "closed-2027": {"opens": "2027-01-01", "closes": "2027-01-02", "description": "Closed"}
+        }
+    }
+    text = spec(windows=yaml.safe_dump(windows["windows"]))
+    assert load(KubeObject.parse(text.encode()).node).results == ()
+    assert freezes(kinds["DEFAULT_OPEN"]).keys() == {"closed-2027"}
+
+
+def test_a_calendar_of_an_unknown_type_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whether its events open or close is not known, so nothing is guessed."""
+    (tmp_path / "x.ics").write_bytes(
+        ics("").replace(b"PRODID:x", b"PRODID:x\nX-CALENDAR-TYPE:SOMETIMES")
+    )
+    assert main(["import-ics", str(tmp_path / "x.ics"), "--years", "2027"]) == 1
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "X-CALENDAR-TYPE is 'SOMETIMES'" in said.err
+
+
+def test_public_holidays_become_freezes(capsys: pytest.CaptureFixture[str]) -> None:
+    """Those of a subdivision are more than those of its country."""
+    assert main(["holidays", "DE", "--years", "2027"]) == 0
+    country = freezes(capsys.readouterr().out)
+    assert main(["holidays", "DE", "--subdivision", "BY", "--years", "2027"]) == 0
+    bavaria = freezes(capsys.readouterr().out)
+    assert country["good-friday-2027"] == {
+        "starts": "2027-03-26",
+        "ends": "2027-03-26",
+        "reason": "Good Friday",
+    }
+    assert bavaria.keys() - country.keys() == {
+        "epiphany-2027",
+        "corpus-christi-2027",
+        "all-saints-day-2027",
+    }
+
+
+@pytest.mark.parametrize(
+    ("country", "more"), [("JP", ()), ("CN", ("--language", "zh_CN")), ("US", ())]
+)
+def test_holidays_of_any_language_have_names(
+    country: str, more: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A name is a DNS label whatever the reason is written in."""
+    assert main(["holidays", country, "--years", "2027-2029", *more]) == 0
+    assert len(freezes(capsys.readouterr().out)) > 10
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        ("holidays", "XX", "--years", "2027"),
+        ("holidays", "DE", "--subdivision", "XX", "--years", "2027"),
+        ("holidays", "DE", "--years", "2029-2027"),
+        ("holidays", "DE", "--years", "27"),
+        ("import-ics", "nowhere.ics"),
+    ],
+)
+def test_what_is_not_known_is_refused(
+    call: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In one line, with exit code 1."""
+    assert main(call) == 1
+    assert capsys.readouterr().out == ""
+
+
+def test_what_is_no_calendar_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The file is named."""
+    (tmp_path / "x.ics").write_text("no calendar\n")
+    assert main(["import-ics", str(tmp_path / "x.ics"), "--years", "2027"]) == 1
+    assert "x.ics: is no calendar" in capsys.readouterr().err
+
+
+def test_days_of_one_reason_in_a_row_are_one_entry() -> None:
+    """Each day once, and names are unique."""
+    day = date(2027, 5, 1)
+    feast = [
+        Entry(day + timedelta(days=i), day + timedelta(days=i), "Feast") for i in (0, 1, 2, 1, 9)
+    ]
+    assert freezes(render(feast)) == {
+        "feast-2027": {"starts": "2027-05-01", "ends": "2027-05-03", "reason": "Feast"},
+        "feast-2027-2": {"starts": "2027-05-10", "ends": "2027-05-10", "reason": "Feast"},
+    }
+
+
+def test_a_long_or_strange_reason_still_has_a_name() -> None:
+    """At most 63 characters, and never none."""
+    at = datetime(2027, 5, 1, 12, tzinfo=UTC)
+    named = freezes(
+        render([Entry(at, at + timedelta(hours=1), reason) for reason in ("word " * 40, "元日")])
+    )
+    assert sorted(map(len, named)) == [len("holiday-2027"), 59]
+    assert "holiday-2027" in named
+
+
+def test_nothing_is_nothing() -> None:
+    """No entries are no field."""
+    assert render([]) == ""
+
+
+def ics(*events: str) -> bytes:
+    """Write a calendar of events, each the lines that make it special."""
+    head = "BEGIN:VEVENT\nUID:{}\nDTSTART;VALUE=DATE:20270101\nSUMMARY:Closed\n"
+    body = "".join(
+        f"{head.format(number)}{event}\nEND:VEVENT\n" for number, event in enumerate(events)
+    )
+    return f"BEGIN:VCALENDAR\nVERSION:2.0\nPRODID:x\n{body}END:VCALENDAR\n".encode()
+
+
+@pytest.mark.parametrize(
+    "calendar",
+    [
+        ics("RRULE:FREQ=SECONDLY"),
+        ics("RRULE:FREQ=MINUTELY;COUNT=99999999"),
+        ics("RRULE:FREQ=HOURLY;UNTIL=29991231"),
+        ics("RRULE:FREQ=DAILY;BYHOUR=1,2,3,4,5;BYMINUTE=1,2,3,4,5"),
+        ics(f"RRULE:FREQ=DAILY;BYSECOND={','.join(map(str, range(60)))}"),
+        ics("RRULE:FREQ=DAILY;BYMONTH=2;BYMONTHDAY=31"),
+        ics("RRULE:FREQ=DAILY;COUNT=3;BYMONTH=2;BYMONTHDAY=31"),
+        ics(*["RRULE:FREQ=DAILY"] * 500),
+        ics("DESCRIPTION:" + "a" * 1_000_000),
+        ics().replace(
+            b"END:VCAL",
+            b"BEGIN:VTIMEZONE\nTZID:x\n"
+            + b"BEGIN:STANDARD\nDTSTART:19700101T000000\nTZOFFSETFROM:+0100\nTZOFFSETTO:+0100\nEND:STANDARD\n"
+            * 300
+            + b"END:VTIMEZONE\nEND:VCAL",
+        ),
+    ],
+    ids=range(10),
+)
+def test_what_repeats_without_end_is_refused(calendar: bytes) -> None:
+    """In words, after a counted number of steps."""
+    with pytest.raises(ValueError, match=r"repeats|may have|has more"):
+        list(company.read(calendar, range(2027, 2057)))
+
+
+def test_a_rule_with_a_count_stays_within_the_years() -> None:
+    """However large it is."""
+    found = list(company.read(ics("RRULE:FREQ=WEEKLY;COUNT=99999999"), range(2027, 2028)))
+    assert len(found) == 53
+
+
+def test_entries_cost_their_number() -> None:
+    """Whatever they are called, and however they touch each other."""
+    day = date(2027, 1, 1)
+    for gap, reason in ((1, "Closed"), (2, "Closed"), (2, "{}"), (1, "{}")):
+
+        def write(size: int, gap: int = gap, reason: str = reason) -> None:
+            days = (day + timedelta(days=gap * number) for number in range(size))
+            render(Entry(each, each, reason.format(number)) for number, each in enumerate(days))
+
+        assert growth(write, 200) < 2.5
+
+
+def test_a_name_stays_a_label() -> None:
+    """With whatever number behind it."""
+    days = (date(2027, 1, 1) + timedelta(days=2 * number) for number in range(900))
+    entries = [Entry(day, day, "Closed for the summer " * 5) for day in days]
+    assert max(map(len, yaml.safe_load(render(entries))["freezes"])) == 63
+    with pytest.raises(ValueError, match="freezes"):
+        render([Entry(date(2027, 1, 1), date(2027, 1, 1), str(number)) for number in range(2000)])

@@ -1,0 +1,59 @@
+"""What the tests of this room start from: trees written from texts by their paths, and what follows from them."""
+
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from pathlib import Path
+
+import pytest
+from flux_texts import HOME, Followed, Write
+
+from krm_windows.flux import Given, Hints, Survey, survey
+from krm_windows.flux.builds import Builds
+from krm_windows.system.checkout import Checkout
+from krm_windows.system.kustomize import Builder
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    """Write files below a directory of their own, and give the tree; `-> path` is a link."""
+
+    def written(files: dict[str, str]) -> Checkout:
+        for path, text in files.items():
+            place = tmp_path / "tree" / path
+            place.parent.mkdir(parents=True, exist_ok=True)
+            if text.startswith("-> "):
+                place.symlink_to(text[3:])
+            else:
+                place.write_text(text)
+        return Checkout.at(tmp_path / "tree")
+
+    return written
+
+
+@pytest.fixture
+def builder(tool: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> Iterator[Builder]:
+    """kustomize."""
+    monkeypatch.setenv("PATH", str(tool("kustomize").parent))
+    found = Builder.find()
+    assert found
+    with found:
+        yield found
+
+
+@pytest.fixture
+def follow(write: Write) -> Followed:
+    """Follow the clusters of a tree, with what builds it where that is installed; `sources` is what `--source` says."""
+
+    def followed(files: dict[str, str], *sources: str) -> Survey:
+        tree = write(files)
+        builder = Builder.find()
+        with builder or nullcontext():
+            hints = Hints(tuple(map(Given.parse, sources or [HOME])))
+            return survey(
+                tree,
+                tree.directories("clusters/*"),
+                Builds(tree, builder, 2, lambda _, __: None),
+                hints,
+            )
+
+    return followed

@@ -1,0 +1,62 @@
+"""Texts of which the repositories of these tests are made."""
+
+from typing import Protocol
+
+from krm_windows.flux import Cluster, Survey
+from krm_windows.system.checkout import Checkout
+
+HOME = "flux-system=."
+"""What `--source` says of a repository in which nothing does."""
+
+
+class Write(Protocol):
+    """Writes files, and gives the tree."""
+
+    def __call__(self, files: dict[str, str]) -> Checkout:
+        """Write them."""
+
+
+class Followed(Protocol):
+    """Follows the clusters of the files, with what `--source` says."""
+
+    def __call__(self, files: dict[str, str], *sources: str) -> Survey:
+        """Follow them."""
+
+
+def kustomization(
+    name: str, spec: str = "", *, path: str | None = None, source: str = "flux-system"
+) -> str:
+    """Return a Flux Kustomization."""
+    return f"""\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {{name: {name}, namespace: flux-system}}
+spec:
+  path: {path or f"./{name}"}
+  prune: true
+  sourceRef: {{kind: GitRepository, name: {source}}}
+{spec}---
+"""
+
+
+def config_map(name: str = "settings", namespace: str = "shop") -> str:
+    """Return a ConfigMap."""
+    return f"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\n  namespace: {namespace}\n---\n"
+
+
+def policy(targets: str = "[windowed]", *, name: str = "window", spec: str = "") -> str:
+    """Return a WindowPolicy of some Kustomizations."""
+    return f"""\
+apiVersion: krm-windows.dev/v1alpha1
+kind: WindowPolicy
+metadata: {{name: {name}, namespace: flux-system}}
+spec:
+  timeZone: Europe/Berlin
+  targets: [{{kind: Kustomization, names: {targets}}}]
+  windows: {{working-week: {{opens: Mon 08:00, closes: Thu 17:00}}}}
+{spec}"""
+
+
+def names(cluster: Cluster, key: str) -> set[str]:
+    """Return the objects of a Kustomization in a word each."""
+    return set(map(str, cluster.kustomizations[f"flux-system/{key}"].objects))

@@ -1,0 +1,234 @@
+"""What is built is what kustomize builds, once, from nothing but the files that the build was given."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from flux_texts import Write, config_map, policy
+
+from krm_windows.flux.builds import Build, Builds, Request
+from krm_windows.flux.places import place
+from krm_windows.system.cache import Cache
+from krm_windows.system.checkout import Checkout
+from krm_windows.system.errors import WorkspaceError
+from krm_windows.system.kustomize import Builder, BuildError, Inputs, reason
+from krm_windows.system.sandbox.confinement import Sandbox
+
+PLAIN = {
+    "plain": {"apps/a.yaml": config_map("a") + config_map("b"), "apps/deep/c.yml": config_map("c")},
+    "based": {
+        "apps/kustomization.yaml": "resources: [../base, a.yaml]\n",
+        "apps/a.yaml": config_map("a"),
+        "base/kustomization.yaml": "kind: Kustomization\nresources: [b.yaml]\n",
+        "base/b.yaml": config_map("b"),
+    },
+    "local": {
+        "apps/a.yaml": config_map("a")
+        + "apiVersion: v1\nkind: A\nmetadata: {name: b, annotations: {config.kubernetes.io/local-config: 'true'}}\n"
+    },
+    "linked": {
+        "apps/kustomization.yaml": "resources: [link, link/deep, link/deep/c.yaml, one.yaml]\n",
+        "apps/link": "-> ../base",
+        "apps/one.yaml": "-> ../base/b.yaml",
+        "base/b.yaml": config_map("b"),
+        "base/deep/kustomization.yaml": "resources: [d.yaml]\n",
+        "base/deep/c.yaml": config_map("c"),
+        "base/deep/d.yaml": config_map("d"),
+        "base/a.yaml": config_map(),
+        "base/kustomization.yaml": "resources: [a.yaml]\n",
+    },
+}
+OVERLAY = {
+    "apps/kustomization.yaml": "resources: [../base]\nnamePrefix: north-\nconfigMapGenerator: [{name: g}]\n",
+    "base/kustomization.yaml": "resources: [a.yaml]\n",
+    "base/a.yaml": config_map("z") + config_map("a"),
+}
+
+
+def built(tree: Checkout, builder: Builder | None, **changes: str | list[object]) -> Build:
+    """Build `apps`."""
+    builds = Builds(tree, builder, 1, lambda _, __: None)
+    request = Request.of("apps", changes)  # type: ignore[arg-type]
+    builds.build([request])
+    return builds.done[request]
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_files_put_together_are_what_kustomize_puts_together(
+    name: str, write: Write, builder: Builder
+) -> None:
+    """Where a kustomization does no more than that, it is not started; here it is, by a label on all."""
+    tree = write(PLAIN[name])
+    ours, theirs = built(tree, None), built(tree, builder, labels=[{"pairs": {"a": "b"}}])
+    assert ours.objects
+    assert {item.identity for item in ours.objects} == {item.identity for item in theirs.objects}
+    assert ours.notices == theirs.notices == ()
+
+
+def test_what_was_built_is_known_by_the_file_it_came_from(write: Write, builder: Builder) -> None:
+    """With the document in it, or the kustomization that generated it."""
+    tree = write(OVERLAY)
+    found = {item.name: place(tree, item) for item in built(tree, builder).objects}
+    assert {name.rpartition("-")[0] or name: file for name, (file, _) in found.items()} == {
+        "north": "base/a.yaml",
+        "north-g": "apps/kustomization.yaml",
+    }
+    assert {name: item.name for name, (_, item) in found.items() if item} == {
+        "north-z": "z",
+        "north-a": "a",
+    }
+
+
+@pytest.mark.parametrize("name", ["plain", "based"])
+def test_what_a_flux_kustomization_changes_is_put_into_the_build(
+    name: str, write: Write, builder: Builder
+) -> None:
+    """As Flux does: into a kustomization that stands there, or the one that is generated."""
+    patch = {
+        "target": {"name": "a"},
+        "patch": "- op: replace\n  path: /metadata/name\n  value: patched\n",
+    }
+    found = built(write(PLAIN[name]), builder, namespace="other", patches=[patch], nameSuffix="-x")
+    assert not found.notices
+    assert {item.namespace for item in found.objects} == {"other"}
+    assert {"patched-x", "b-x"} <= {item.name for item in found.objects}
+
+
+@pytest.mark.parametrize("name", ["kustomize", "kubectl"])
+def test_either_program_does(
+    name: str,
+    write: Write,
+    tool: Callable[[str], Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """kubectl where kustomize is not installed."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / name).symlink_to(tool(name))
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    found = Builder.find()
+    assert found
+    with found:
+        assert {item.name for item in built(write(OVERLAY), found).objects} > {"north-a", "north-z"}
+
+
+def test_without_either_what_is_plain_is_read_and_the_rest_named(write: Write) -> None:
+    """A build that needs kustomize says so."""
+    assert built(write(PLAIN["based"]), None).complete
+    found = built(write(OVERLAY), None)
+    assert [notice.rule.id for notice in found.notices] == ["build-failed"]
+    assert not found.complete
+
+
+def test_what_was_built_is_kept_by_the_content_of_all_that_it_read(
+    builder: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same files are not built again; others, or those of another version, are."""
+    files = {"a/kustomization.yaml": b"resources: [a.yaml]\n", "a/a.yaml": config_map("a").encode()}
+    cached = Builder.find(Cache(tmp_path / "cache", tmp_path / "state/key"))
+    assert cached
+    with cached:
+        output = cached.build(Inputs("a", files))
+        assert output == builder.build(Inputs("a", files))
+        monkeypatch.setattr(Sandbox, "run", _fails)
+        assert cached.build(Inputs("a", dict(reversed(files.items())))) == output
+        others = (
+            Inputs("a", {**files, "a/a.yaml": config_map("b").encode()}),
+            Inputs("a", {**files, "b.yaml": b""}),
+            Inputs("a", files, {"b": "a"}),
+            Inputs("a", files, anywhere=False),
+        )
+        for other in others:
+            with pytest.raises(BuildError):
+                cached.build(other)
+        cached.version = "another"
+        with pytest.raises(BuildError):
+            cached.build(Inputs("a", files))
+
+
+def _fails(*_: object) -> None:
+    raise WorkspaceError("it was started")
+
+
+def test_an_error_says_where_in_the_repository_it_is(write: Write, builder: Builder) -> None:
+    """Not where its copy was."""
+    files = {
+        "apps/kustomization.yaml": "resources: [../base]\n",
+        "base/kustomization.yaml": "resources: [gone.yaml]\n",
+    }
+    (notice,) = built(write(files), builder).notices
+    assert "/tmp" not in notice.message  # noqa: S108 - that is what must not be in it
+    assert "gone.yaml" in notice.message
+
+
+def test_a_file_twice_is_left_to_kustomize(write: Write, builder: Builder) -> None:
+    """It refuses an object that is there already."""
+    (notice,) = built(
+        write({"apps/a.yaml": config_map("a"), "apps/b.yaml": config_map("a")}), builder
+    ).notices
+    assert "may not add resource with an already registered id" in notice.message
+
+
+REMOTE = "resources: [a.yaml, https://example.com/remote.yaml]\n"
+PATCH = "patches: [{patch: '{apiVersion: v1, kind: ConfigMap, metadata: {name: gone}}'}]\n"
+
+
+@pytest.mark.parametrize(
+    ("kustomization", "manifest", "told"),
+    [
+        (REMOTE + PATCH, config_map("a"), ("not-followed", "apps/kustomization.yaml")),
+        (REMOTE + "namePrefix: x-\n", "kind: *app\n", ("build-failed", "apps/a.yaml")),
+        (REMOTE + "nope: 1\n", config_map("a"), ("build-failed", "apps/kustomization.yaml")),
+        (
+            REMOTE + "components: [../gone]\n",
+            config_map("a"),
+            ("build-failed", "apps/kustomization.yaml"),
+        ),
+        (
+            "resources: [a.yaml]\n" + PATCH,
+            config_map("a"),
+            ("build-failed", "apps/kustomization.yaml"),
+        ),
+    ],
+)
+def test_a_failure_is_remote_only_if_what_failed_is(
+    kustomization: str, manifest: str, told: tuple[str, str], write: Write, builder: Builder
+) -> None:
+    """A patch may be for what was not fetched; a file that cannot be read is one of this repository."""
+    found = built(
+        write({"apps/kustomization.yaml": kustomization, "apps/a.yaml": manifest}), builder
+    )
+    last = found.notices[-1]
+    assert (last.rule.id, last.file) == told
+    assert bool(found.unbuilt) is (told[0] == "not-followed")
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        (
+            "Error: accumulating from 'a.yaml': yaml: unknown anchor 'app'",
+            "yaml: unknown anchor 'app'",
+        ),
+        ("Error: running 'git': exit status 128", "running 'git': exit status 128"),
+        ("fatal: no such branch\nexit status 128", "fatal: no such branch: exit status 128"),
+        ("", "failed without a word, with 1"),
+    ],
+)
+def test_an_exit_status_alone_is_no_reason(said: str, told: str) -> None:
+    """What stands before it is."""
+    assert reason(said, 1) == told
+
+
+def test_a_policy_of_a_directory_of_plugins_is_known_by_its_file(
+    write: Write, builder: Builder
+) -> None:
+    """By its path in the repository, not by the one that the directory has for it."""
+    files = {
+        "base/policy.yaml": policy(),
+        "base/kustomization.yaml": "resources: [policy.yaml]\n",
+        "windows/kustomization.yaml": "resources: [../base]\n",
+        "apps/a.yaml": config_map("a"),
+        "apps/kustomization.yaml": "resources: [a.yaml]\ntransformers: [../windows]\n",
+    }
+    assert [file for file, _ in built(write(files), builder).policies] == ["base/policy.yaml"]

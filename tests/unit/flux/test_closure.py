@@ -1,0 +1,237 @@
+"""A build is given every file that it reads, and nothing that would have to be fetched or lies outside."""
+
+import pytest
+from flux_texts import Write, config_map, policy
+
+from krm_windows.flux.closure import close
+
+BASE = {"base/kustomization.yaml": "resources: [a.yaml]\n", "base/a.yaml": config_map("a")}
+
+
+def test_a_plain_directory_gets_the_kustomization_that_flux_generates(write: Write) -> None:
+    """All manifests below it, and each directory with a kustomization as a whole."""
+    files = {
+        "one.yaml": config_map("a"),
+        "deep/two.yml": config_map("b"),
+        "notes.md": "",
+        ".sops.yaml": "a: b",
+    }
+    closure = close(
+        write({f"apps/{path}": text for path, text in files.items()} | BASE_IN_APPS), "apps", {}
+    )
+    assert closure.resources == ["apps/base/a.yaml", "apps/deep/two.yml", "apps/one.yaml"]
+    assert not closure.notices
+
+
+BASE_IN_APPS = {f"apps/{path}": text for path, text in BASE.items()}
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        "https://example.com/a.yaml",
+        "http://example.com/a.yaml",
+        "ssh://git@example.com/a",
+        "git@example.com:a/b",
+        "github.com/a/b//c?ref=v1",
+        "GitHub.com/a/b",
+        "git::https://example.com/a",
+        "file:///etc/kustomization",
+        "https://example.com/a//b?ref=v1",
+    ],
+)
+@pytest.mark.parametrize("field", ["resources", "components", "bases"])
+def test_what_is_remote_is_named_and_left_out(write: Write, field: str, entry: str) -> None:
+    """The rest of the build stays as it is."""
+    text = f"resources: [../base]\n{field if field != 'resources' else 'bases'}: ['{entry}']\n"
+    closure = close(write(BASE | {"apps/kustomization.yaml": text}), "apps", {})
+    assert [notice.line for notice in closure.notices] == [2]
+    assert entry in closure.notices[0].message
+    assert entry.encode() not in closure.files["apps/kustomization.yaml"]
+    assert "base/a.yaml" in closure.files
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        "configMapGenerator: [{name: a, files: ['a=https://example.com/a']}]",
+        "secretGenerator: [{name: a, envs: ['https://example.com/a']}]",
+        "patches: [{path: 'https://example.com/a'}]",
+        "crds: ['https://example.com/a']",
+    ],
+)
+def test_a_file_that_would_be_fetched_is_named_and_left_out(write: Write, field: str) -> None:
+    """A generator, a patch or a definition does without it; a literal that is an address is none."""
+    literal = (
+        "generators: []\n"
+        if "configMap" in field
+        else "configMapGenerator: [{name: b, literals: [a=https://b]}]\n"
+    )
+    text = f"resources: [../base]\n{field}\n{literal}"
+    closure = close(write(BASE | {"apps/kustomization.yaml": text}), "apps", {})
+    assert ["https://example.com/a" in notice.message for notice in closure.notices] == [True]
+    assert b"example.com" not in closure.files["apps/kustomization.yaml"]
+    assert ("a=https://b" in text) == (b"a=https://b" in closure.files["apps/kustomization.yaml"])
+
+
+@pytest.mark.parametrize("entry", ["../../outside", "/etc", "../outside"])
+def test_what_leads_out_of_the_repository_is_named_and_left_out(write: Write, entry: str) -> None:
+    """By its path, or by a link."""
+    tree = write(
+        BASE
+        | {"apps/kustomization.yaml": f"resources: [../base, '{entry}']\n", "outside": "-> /etc"}
+    )
+    closure = close(tree, "apps", {})
+    assert ["leads out" in notice.message for notice in closure.notices] == [True]
+    assert not any(path.startswith(("..", "/", "outside")) for path in closure.files)
+
+
+def test_links_inside_are_followed(write: Write) -> None:
+    """kustomize finds the link, and reads relative paths from where it leads to."""
+    tree = write(
+        BASE | {"apps/kustomization.yaml": "resources: [link]\n", "apps/link": "-> ../base"}
+    )
+    closure = close(tree, "apps", {})
+    assert closure.links == {"apps/link": "base"}
+    assert closure.resources == ["base/a.yaml"]
+
+
+def test_a_cycle_ends(write: Write) -> None:
+    """kustomize is left to say so."""
+    tree = write(
+        {
+            "a/kustomization.yaml": "resources: [../b]\n",
+            "b/kustomization.yaml": "resources: [../a]\n",
+        }
+    )
+    closure = close(tree, "a", {})
+    assert sorted(closure.files) == ["a/kustomization.yaml", "b/kustomization.yaml"]
+    assert closure.resources is None
+
+
+def test_files_of_generators_patches_and_plugins_are_taken_in(write: Write) -> None:
+    """By a path alone or behind a key, in the kustomization or in a file of its own."""
+    text = """\
+resources: [../base]
+components: [part]
+configMapGenerator: [{name: a, files: [one.txt, key=two.txt], envs: [three.env]}]
+patches: [{path: patch.yaml}]
+transformers: [replace.yaml]
+"""
+    files = {
+        "kustomization.yaml": text,
+        "part/kustomization.yaml": "kind: Component\npatches: [{path: inner.yaml}]\n",
+        "part/inner.yaml": "a: b\n",
+        "replace.yaml": "apiVersion: builtin\nkind: PatchTransformer\nmetadata: {name: a}\npath: deep/patch.yaml\n",
+        "deep/patch.yaml": "a: b\n",
+        **dict.fromkeys(("one.txt", "two.txt", "three.env", "patch.yaml"), "a: b\n"),
+    }
+    closure = close(
+        write(BASE | {f"apps/{path}": text for path, text in files.items()}), "apps", {}
+    )
+    assert set(closure.files) == {*BASE, *(f"apps/{path}" for path in files)}
+    assert closure.resources is None
+
+
+@pytest.mark.parametrize("inline", [True, False])
+def test_a_policy_among_the_plugins_is_read_and_not_run(write: Write, inline: bool) -> None:  # noqa: FBT001
+    """What is left is plain."""
+    entry = "\n  - |\n    " + policy().replace("\n", "\n    ") if inline else " [policy.yaml]"
+    files = {
+        "apps/kustomization.yaml": f"resources: [../base]\ntransformers:{entry}\n",
+        "apps/policy.yaml": policy(),
+    }
+    closure = close(write(BASE | files), "apps", {})
+    assert [item.name for _, item in closure.policies] == ["window"]
+    assert closure.resources == ["base/a.yaml"]
+
+
+def test_a_directory_of_plugins_that_makes_a_policy_is_built_alone(write: Write) -> None:
+    """A base policy patched for each cluster with plain kustomize patches; plugins that lead to each other end."""
+    files = {
+        "apps/kustomization.yaml": "resources: [../base]\ntransformers: [../windows]\n",
+        "windows/kustomization.yaml": "resources: [policy.yaml]\ntransformers: [../apps]\n",
+        "windows/policy.yaml": policy(),
+    }
+    closure = close(write(BASE | files), "apps", {})
+    assert closure.plugins == ["windows"]
+    assert closure.resources == ["base/a.yaml"]
+
+
+def test_charts_are_named_and_left_out(write: Write) -> None:
+    """Flux has kustomize render none."""
+    text = "resources: [../base]\nhelmCharts: [{name: a, repo: 'https://example.com'}]\n"
+    closure = close(write(BASE | {"apps/kustomization.yaml": text}), "apps", {})
+    assert ["helmCharts" in notice.message for notice in closure.notices] == [True]
+    assert closure.resources == ["base/a.yaml"]
+
+
+def test_a_file_that_is_broken_or_no_object_is_named_and_the_rest_stays(write: Write) -> None:
+    """With its line."""
+    files = {
+        "apps/a.yaml": config_map("a"),
+        "apps/b.yaml": "a: {\n\nb\n",
+        "apps/values.yaml": "replicas: 3\n",
+    }
+    closure = close(write(files), "apps", {})
+    assert closure.resources == ["apps/a.yaml"]
+    assert [(notice.file, notice.rule.id) for notice in closure.notices] == [
+        ("apps/b.yaml", "build-failed"),
+        ("apps/values.yaml", "build-failed"),
+    ]
+
+
+MERGE = "apiVersion: krm-windows.dev/v1alpha1\nkind: WindowPolicy\nmetadata: {name: window}\n"
+TARGETED = "metadata: {name: any}\n"
+REMOVAL = "spec:\n  clusters:\n    west:\n      freezes: ~\n"
+
+
+@pytest.mark.parametrize(
+    ("fields", "place"),
+    [
+        ("patches:\n- patch: |-\n    {inline}", ("apps/kustomization.yaml", 10)),
+        ("patches:\n- patch: |\n\n    {inline}", ("apps/kustomization.yaml", 11)),
+        ("patches: [{{path: ../west.yaml}}]\n", ("west.yaml", 7)),
+        ("patches: [{{path: ../any.yaml, target: {{kind: WindowPolicy}}}}]\n", ("any.yaml", 5)),
+        ("patchesStrategicMerge: [../west.yaml]\n", ("west.yaml", 7)),
+        ("patchesStrategicMerge:\n- |\n  {inline}", ("apps/kustomization.yaml", 10)),
+        ("patches: [{{path: ../two.yaml}}]\n", ("two.yaml", 14)),
+    ],
+)
+def test_a_null_that_a_merge_drops_is_named_where_it_stands(
+    write: Write, fields: str, place: tuple[str, int]
+) -> None:
+    """However kustomize has a patch of a policy: what it would remove below a cluster stays, and nobody would know."""
+    indent = fields.rpartition("{inline}")[0].rpartition("\n")[2]
+    inline = f"{MERGE}{REMOVAL}".replace("\n", f"\n{indent}").rstrip(" ")
+    files = {
+        "apps/kustomization.yaml": f"resources: [../base]\n{fields.format(inline=inline)}",
+        "west.yaml": f"{MERGE}{REMOVAL}",
+        "any.yaml": f"{TARGETED}{REMOVAL}",
+        "two.yaml": f"{MERGE}spec:\n  clusters:\n    west: {{}}\n---\n{MERGE}{REMOVAL}",
+    }
+    closure = close(write(BASE | files), "apps", {})
+    assert [(notice.rule.id, notice.file, notice.line) for notice in closure.notices] == [
+        ("cluster-null-dropped", *place)
+    ]
+
+
+@pytest.mark.parametrize(
+    "patch",
+    [
+        f"{MERGE}spec:\n  freezes: null\n",
+        f"{MERGE}spec:\n  clusters:\n    west: null\n",
+        f"{MERGE}spec:\n  clusters:\n    west: {{}}\n",
+        f"{MERGE}spec:\n  clusters: null\n",
+        "[{op: add, path: /spec/clusters/west, value: {freezes: null}}]",
+        f"{MERGE.replace('WindowPolicy', 'Other')}{REMOVAL}",
+        f"{TARGETED}{REMOVAL}",
+    ],
+)
+def test_a_null_that_does_what_it_says_is_none_of_these(write: Write, patch: str) -> None:
+    """One of the policy itself, of a whole cluster, of an operation (which keeps it), of another kind."""
+    files = {
+        "apps/kustomization.yaml": "resources: [../base]\npatches: [{path: ../p.yaml}]\n",
+        "p.yaml": patch,
+    }
+    assert not close(write(BASE | files), "apps", {}).notices

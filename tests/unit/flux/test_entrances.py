@@ -1,0 +1,77 @@
+"""Where Flux enters a repository, in the layouts that people have."""
+
+import pytest
+from flux_texts import Write, config_map, kustomization
+
+from krm_windows.flux import entrances
+
+SYNC = kustomization("flux-system", path="./fleet/north")
+VALUES = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: flux-instance, namespace: flux-system}
+spec: {values: {instance: {sync: {kind: GitRepository, path: kubernetes/flux/cluster}}}}
+"""
+INSTANCE = """\
+apiVersion: fluxcd.controlplane.io/v1
+kind: FluxInstance
+metadata: {name: flux, namespace: flux-system}
+spec: {sync: {kind: OCIRepository, path: clusters/south}}
+"""
+TENANT = """\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: team, namespace: apps}
+spec: {sourceRef: {kind: GitRepository, name: team}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("files", "directories"),
+    [
+        (
+            {"fleet/north/flux-system/gotk-sync.yaml": SYNC, "tenants/sync.yaml": TENANT},
+            ["fleet/north"],
+        ),
+        (
+            {"clusters/south/i.yaml": INSTANCE, "clusters/north/f.yaml": kustomization("a")},
+            ["clusters/south"],
+        ),
+        (
+            {
+                "kubernetes/apps/flux/h.yaml": VALUES,
+                "kubernetes/flux/cluster/ks.yaml": kustomization("apps"),
+            },
+            ["kubernetes/flux/cluster"],
+        ),
+        (
+            {f"deploy/clusters/{name}/f.yaml": kustomization("apps") for name in ("a", "b")}
+            | {"deploy/clusters/base/c.yaml": config_map()},
+            ["deploy/clusters/a", "deploy/clusters/b"],
+        ),
+        (
+            {
+                "hub/flux.yaml": kustomization("tenants"),
+                "tenants/kustomization.yaml": "resources: [../base]\n",
+                "tenants/more.yaml": kustomization("more"),
+                "base/kustomization.yaml": "resources: [sync.yaml]\n",
+                "base/sync.yaml": TENANT,
+            },
+            ["hub"],
+        ),
+        ({"a.yaml": "kind: [\n", "b.yaml": config_map()}, []),
+    ],
+    ids=[
+        "bootstrap",
+        "operator",
+        "values of the operator's chart",
+        "by habit",
+        "what nothing leads to",
+        "none",
+    ],
+)
+def test_clusters_are_where_flux_enters(
+    files: dict[str, str], directories: list[str], write: Write
+) -> None:
+    """What a sync says comes first, then the names that people use, then what nothing leads to."""
+    assert [each.directory for each in entrances.find(write(files))] == directories

@@ -1,0 +1,137 @@
+"""ResourceSets: what the operator makes of static inputs is known, and what it takes from the cluster is said."""
+
+import pytest
+from flux_texts import Followed, config_map, kustomization, policy
+
+from krm_windows.flux import Survey
+
+NORTH = "clusters/north/flux.yaml"
+SET = """\
+apiVersion: fluxcd.controlplane.io/v1
+kind: ResourceSet
+metadata: {{name: apps, namespace: flux-system}}
+spec:
+  {inputs}
+  resources:
+    - apiVersion: v1
+      kind: Namespace
+      metadata: {{name: << inputs.tenant >>}}
+    - apiVersion: kustomize.toolkit.fluxcd.io/v1
+      kind: Kustomization
+      metadata: {{name: "apps-<< inputs.tenant >>", namespace: flux-system}}
+      spec:
+        path: "./tenants/<< inputs.tenant >>"
+        suspend: << inputs.closed >>
+        sourceRef: {{kind: GitRepository, name: flux-system}}
+---
+"""
+TWO = "inputs: [{tenant: blue, closed: false}, {tenant: red, closed: true}]"
+TENANTS = {f"tenants/{name}/a.yaml": config_map(name) for name in ("blue", "red")}
+
+
+def met(found: Survey) -> list[str]:
+    """Return the Kustomizations of the one cluster."""
+    return [key.partition("/")[2] for key in found.clusters[0].kustomizations]
+
+
+def test_static_inputs_make_an_object_each(follow: Followed) -> None:
+    """A Kustomization among them is followed, and each stands where the set does."""
+    found = follow({NORTH: SET.format(inputs=TWO), **TENANTS})
+    assert met(found) == ["flux-system", "apps-blue", "apps-red"]
+    assert found.clusters[0].complete
+    assert not found.notices
+    red = found.clusters[0].objects[
+        "kustomize.toolkit.fluxcd.io", "Kustomization", "flux-system", "apps-red"
+    ][1]
+    assert red.get("spec", "suspend") is True
+    assert red.made_by is not None
+    assert red.made_by.file == NORTH
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "made"),
+    [
+        (SET.format(inputs="inputsFrom: [{name: pulls}]"), "inputsFrom", []),
+        (
+            SET.format(inputs=f"{TWO}\n  inputsFrom: [{{name: pulls}}]"),
+            "inputsFrom",
+            ["apps-blue", "apps-red"],
+        ),
+        (SET.format(inputs=f"{TWO}\n  inputStrategy: {{name: Permute}}"), "inputStrategy", []),
+        (SET.format(inputs="inputs: [{tenant: blue}]"), "inputs.closed", []),
+        (
+            SET.format(inputs=TWO).replace("inputs.closed", "if inputs.closed"),
+            "more than the name",
+            [],
+        ),
+        (
+            SET.format(inputs=TWO).replace("inputs.closed", "inputs.closed | sha256sum"),
+            "more than the name",
+            [],
+        ),
+        (SET.format(inputs="{}").replace("  {}\n", ""), "names no input", []),
+    ],
+)
+def test_what_only_the_cluster_knows_leaves_it_incomplete(
+    text: str, said: str, made: list[str], follow: Followed
+) -> None:
+    """So a target that may be among it is unseen, and never said to be missing."""
+    found = follow({NORTH: text, "windows/p.yaml": policy("[apps-green]"), **TENANTS})
+    assert met(found) == ["flux-system", *made]
+    assert not found.clusters[0].complete
+    assert {notice.rule.id for notice in found.notices} == {"not-followed"}
+    assert said in found.notices[0].message
+
+
+def test_a_template_of_documents_is_read_as_far_as_it_names_inputs(follow: Followed) -> None:
+    """One whose annotation disables it is none, and of two of a name the first counts."""
+    text = """\
+apiVersion: fluxcd.controlplane.io/v1
+kind: ResourceSet
+metadata: {name: apps, namespace: flux-system}
+spec:
+  inputs: [{team: {name: blue}}, {team: {name: blue}}]
+  resourcesTemplate: |
+    apiVersion: v1
+    kind: ConfigMap
+    metadata: {name: << inputs.team.name | quote >>, namespace: shop}
+    ---
+    apiVersion: v1
+    kind: ConfigMap
+    metadata: {name: left, namespace: shop, annotations: {fluxcd.controlplane.io/reconcile: disabled}}
+"""
+    (north,) = follow({NORTH: text}).clusters
+    assert [str(item) for item in north.first.objects if item.made_by] == ["ConfigMap shop/blue"]
+
+
+def test_a_set_without_inputs_makes_what_it_says(follow: Followed) -> None:
+    """Once."""
+    text = SET.format(inputs="dependsOn: []")
+    for name, plain in (("<< inputs.tenant >>", "blue"), ("<< inputs.closed >>", "false")):
+        text = text.replace(name, plain)
+    found = follow({NORTH: text + kustomization("other", path="./tenants/red"), **TENANTS})
+    assert met(found) == ["flux-system", "other", "apps-blue"]
+
+
+def test_variables_are_put_in_before_inputs_are(follow: Followed) -> None:
+    """The set is applied by a Kustomization that replaces them (d2-fleet)."""
+    flux = kustomization("sets", "  postBuild: {substitute: {TENANT: blue}}\n")
+    text = SET.format(inputs="inputs: [{tenant: '${TENANT}', closed: false}]")
+    assert met(follow({NORTH: flux, "sets/s.yaml": text, **TENANTS})) == [
+        "flux-system",
+        "sets",
+        "apps-blue",
+    ]
+
+
+def test_a_few_lines_that_come_to_too_much_are_said(follow: Followed) -> None:
+    """Nothing of them is made."""
+    large = "x" * 50_000
+    text = SET.format(inputs=f"inputs: [{{tenant: blue, closed: false, large: {large}}}]")
+    text = text.replace(
+        "    - apiVersion: v1\n",
+        "    - apiVersion: v1\n      data: [" + "<< inputs.large >>, " * 100 + "]\n",
+    )
+    found = follow({NORTH: text, **TENANTS})
+    assert met(found) == ["flux-system"]
+    assert "more than 4000000 characters" in found.notices[0].message

@@ -1,0 +1,87 @@
+"""A build that merges patches of Flux' objects only reads no schema, and yields what it yields with one."""
+
+import pytest
+from flux_texts import Write, config_map
+
+from krm_windows.flux import schemas
+from krm_windows.flux.builds import Builds, Request
+from krm_windows.flux.closure import close
+from krm_windows.system.kustomize import Builder
+
+RELEASE = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: web, namespace: shop}
+spec:
+  valuesFrom: [{kind: ConfigMap, name: a}, {kind: ConfigMap, name: b}]
+  values: {list: [{name: a, x: 1}, {name: b}], keep: true}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: web}
+---
+"""
+MERGED = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: web}
+spec:
+  valuesFrom: [{kind: Secret, name: b}]
+  values: {list: [{name: b, y: 2}], keep: null}
+"""
+DEPLOYMENT = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\n"
+JSON = "- {op: add, path: /spec/suspend, value: true}\n"
+
+
+def patched(patch: str, kind: str | None = "HelmRelease") -> dict[str, object]:
+    """Return what Flux puts into a kustomization."""
+    target = {"target": {"kind": kind}} if kind else {}
+    return {"patches": [{**target, "patch": patch}], "namespace": "other", "namePrefix": "x-"}
+
+
+FILES = {
+    "apps/kustomization.yaml": "resources: [../base]\nnameSuffix: -y\n",
+    "base/kustomization.yaml": "resources: [a.yaml]\nlabels: [{pairs: {a: b}, includeSelectors: true}]\n",
+    "base/a.yaml": RELEASE + config_map(),
+}
+
+
+@pytest.mark.parametrize(
+    ("changes", "spares"),
+    [
+        (patched(MERGED), True),
+        (patched(JSON), True),
+        (patched(MERGED, "Kustomization"), True),
+        (patched(DEPLOYMENT), False),
+        (patched(JSON, "Deployment"), False),
+        (patched(MERGED, ".*"), False),
+        (patched(JSON, None), False),
+        ({**patched(MERGED), "replacements": [{"source": {"kind": "ConfigMap"}}]}, False),
+        ({"namespace": "other"}, False),
+    ],
+)
+def test_only_patches_of_flux_objects_are_spared_the_schema(
+    changes: dict[str, object],
+    spares: bool,  # noqa: FBT001
+    write: Write,
+) -> None:
+    """Whatever Kubernetes has may need to be merged by its keys."""
+    closure = close(write(FILES), "apps", changes)  # type: ignore[arg-type]
+    assert (schemas.spared(closure) is not None) is spares
+
+
+@pytest.mark.parametrize("patch", [MERGED, JSON])
+def test_what_is_built_is_the_same(
+    patch: str, write: Write, builder: Builder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Lists are replaced, names and namespaces changed, and a ClusterRole is in none."""
+    request = Request.of("apps", patched(patch))  # type: ignore[arg-type]
+    outputs = []
+    for spared in (schemas.spared, lambda _: None):
+        monkeypatch.setattr(schemas, "spared", spared)
+        builds = Builds(write(FILES), builder, 1, lambda _, __: None)
+        builds.build([request])
+        assert not builds.done[request].notices
+        outputs.append([item.item.span for item in builds.done[request].objects])
+    assert outputs[0] == outputs[1]
+    assert any(b"x-web-y" in text for text in outputs[0])

@@ -1,0 +1,178 @@
+"""Which sources are this repository: those of the cluster's sync, of its address, and those that are given."""
+
+from pathlib import Path
+
+import pytest
+from flux_texts import Followed, config_map, kustomization, names
+
+from krm_windows.flux import Given, Survey
+from krm_windows.flux.sources import below, normal
+from krm_windows.krm import InputError
+from krm_windows.system import remotes
+
+NORTH = "clusters/north/flux.yaml"
+URL = "ssh://git@example.com/fleet.git"
+REPOSITORY = """\
+apiVersion: source.toolkit.fluxcd.io/v1
+kind: GitRepository
+metadata: {{name: {name}, namespace: flux-system}}
+spec: {{url: "{url}", ref: {ref}}}
+---
+"""
+INSTANCE = """\
+apiVersion: fluxcd.controlplane.io/v1
+kind: FluxInstance
+metadata: {{name: flux, namespace: flux-system}}
+spec: {{sync: {{kind: {kind}, url: "{url}", ref: latest, path: {path}}}}}
+---
+"""
+OTHER = "other=elsewhere"
+"""What is given where a test asks what is known without."""
+
+
+def declared(name: str, url: str = URL, ref: str = "{branch: main}") -> str:
+    """Return a GitRepository."""
+    return REPOSITORY.format(name=name, url=url, ref=ref)
+
+
+SYNC = declared("flux-system") + kustomization("flux-system", path="./clusters/north")
+
+
+def applied(found: Survey, key: str) -> set[str]:
+    """Return what a Kustomization of the first cluster applies, and hold the cluster to be incomplete if nothing."""
+    objects = names(found.clusters[0], key)
+    assert found.clusters[0].complete is bool(objects)
+    return objects
+
+
+def told(found: Survey) -> list[str]:
+    """Return the ids of what was met on the way."""
+    return [notice.rule.id for notice in found.notices]
+
+
+@pytest.mark.parametrize("path", ["./", "./apps"])
+def test_another_repository_is_not_followed_into_this_one(path: str, follow: Followed) -> None:
+    """Whatever lies at its path here: `./` would be all of it."""
+    found = follow(
+        {
+            NORTH: SYNC + kustomization("apps", path=path, source="tenant"),
+            "apps/a.yaml": config_map(),
+        },
+        OTHER,
+    )
+    assert not applied(found, "apps")
+    assert told(found) == ["not-followed"]
+    assert "--source flux-system/tenant=." in found.notices[0].message
+
+
+@pytest.mark.parametrize(
+    ("ref", "followed"),
+    [
+        ("{branch: main}", True),
+        ("{name: refs/heads/main}", True),
+        ("{semver: '>=1.0.0'}", True),
+        ("{branch: dev-team}", False),
+        ("{}", False),
+    ],
+)
+def test_another_branch_of_this_repository_is_another_tree(
+    ref: str,
+    followed: bool,  # noqa: FBT001
+    follow: Followed,
+) -> None:
+    """As tenants have them (flux2-multi-tenancy); a tag is set on what lies here."""
+    text = SYNC + declared("second", ref=ref) + kustomization("apps", source="second")
+    found = follow({NORTH: text, "apps/a.yaml": config_map()}, OTHER)
+    assert bool(applied(found, "apps")) is followed
+
+
+def test_the_usual_name_is_taken_where_nothing_says_more(follow: Followed) -> None:
+    """And that is told once for all clusters."""
+    files = {f"clusters/{name}/flux.yaml": kustomization("apps") for name in ("north", "south")}
+    found = follow({**files, "apps/a.yaml": config_map()}, OTHER)
+    assert applied(found, "apps")
+    assert told(found) == ["source-assumed"]
+
+
+def test_a_source_that_is_given_is_believed(follow: Followed) -> None:
+    """With the directory that it is, by its name or by its namespace too."""
+    text = kustomization("apps", path="./north", source="team")
+    files = {NORTH: text, "deploy/north/a.yaml": config_map()}
+    assert applied(follow(files, "team=deploy"), "apps")
+    assert applied(follow(files, "flux-system/team=./deploy/"), "apps")
+    assert not applied(follow(files, "apps/team=deploy"), "apps")
+
+
+@pytest.mark.parametrize(
+    ("kind", "path", "root"),
+    [
+        ("GitRepository", "clusters/north", "."),
+        ("OCIRepository", "./clusters/north", "."),
+        ("OCIRepository", "north", "clusters"),
+    ],
+)
+def test_an_instance_of_the_operator_says_what_syncs_a_cluster(
+    kind: str, path: str, root: str, follow: Followed
+) -> None:
+    """An artifact may hold a part of the repository only, whose own directory its paths start from."""
+    flux = kustomization("zone").replace("GitRepository", kind)
+    text = INSTANCE.format(kind=kind, url="oci://example.com/fleet", path=path)
+    place = "zone/a.yaml" if root == "." else f"{root}/zone/a.yaml"
+    found = follow({NORTH: text + flux, place: config_map()}, OTHER)
+    assert applied(found, "zone")
+    assert not told(found)
+
+
+def test_an_artifact_of_a_tenant_is_no_sync(follow: Followed) -> None:
+    """Though its path ends as the cluster's directory does."""
+    tenant = kustomization("apps", path="./north", source="tenant").replace(
+        "GitRepository", "OCIRepository"
+    )
+    found = follow({NORTH: SYNC + tenant, "clusters/north/a.yaml": config_map()}, OTHER)
+    assert found.clusters[0].first.key == "flux-system/flux-system"
+    assert not names(found.clusters[0], "apps")
+
+
+def test_a_source_that_a_sibling_declares_later_is_known(follow: Followed) -> None:
+    """Kustomizations wait until all is read that may say where they lead."""
+    files = {
+        NORTH: SYNC + kustomization("apps", source="second") + kustomization("sources"),
+        "sources/s.yaml": declared("second", "https://example.com/fleet"),
+        "apps/a.yaml": config_map(),
+    }
+    assert applied(follow(files, OTHER), "apps")
+
+
+def test_clusters_share_the_addresses_that_one_of_them_says(follow: Followed) -> None:
+    """South has no sync in Git, but a source of the same address as north's."""
+    south = declared("fleet", "https://example.com/fleet") + kustomization("apps", source="fleet")
+    found = follow(
+        {NORTH: SYNC, "clusters/south/flux.yaml": south, "apps/a.yaml": config_map()}, OTHER
+    )
+    assert names(found.clusters[1], "apps")
+
+
+@pytest.mark.parametrize(
+    ("path", "joined"),
+    [("../../apps", "apps"), ("/apps", "apps"), ("./a/../../b", "b"), ("", "."), ("..", ".")],
+)
+def test_a_path_leads_nowhere_above_its_source(path: str, joined: str) -> None:
+    """As Flux joins it."""
+    assert below(".", path) == joined
+    assert below("deploy", path) == (f"deploy/{joined}" if joined != "." else "deploy")
+
+
+@pytest.mark.parametrize("text", ["team", "=.", "team=", "a/b/c=.", "team=/etc", "/=."])
+def test_a_source_is_given_by_name_and_directory(text: str) -> None:
+    """Anything else is refused with an example."""
+    with pytest.raises(InputError, match=r"flux-system=\."):
+        Given.parse(text)
+
+
+def test_the_address_of_a_checkout_is_read_as_text(tmp_path: Path) -> None:
+    """Of `origin` alone, whoever wrote the rest."""
+    config = '[core]\n\turl = a\n[remote "fork"]\n\turl = b\n[remote "origin"]\n\turl = git@example.com:fleet.git # x\n'
+    (tmp_path / ".git/objects").mkdir(parents=True)
+    (tmp_path / ".git/config").write_text(config)
+    assert set(map(normal, remotes.addresses(tmp_path))) == {"example.com/fleet"}
+    assert not remotes.addresses(tmp_path / ".git")

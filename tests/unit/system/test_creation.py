@@ -1,0 +1,55 @@
+"""Directories that appear with all their files, or not at all."""
+
+from pathlib import Path
+
+import pytest
+
+from krm_windows.system.creation import create
+from krm_windows.system.errors import WorkspaceError
+from krm_windows.system.reading import contents
+
+
+def test_a_directory_is_made_with_all_files(tmp_path: Path) -> None:
+    """Below directories that did not exist, and over an empty one."""
+    files = {"a.yaml": b"a", "deep/er/b.yaml": b"b"}
+    (tmp_path / "empty").mkdir()
+    for path in (tmp_path / "new/er", tmp_path / "empty"):
+        create(path, files)
+        assert dict(contents(path)) == files
+
+
+@pytest.mark.parametrize("name", ["../a.yaml", "/a.yaml", "deep/../../a.yaml"])
+def test_no_file_lands_elsewhere(name: str, tmp_path: Path) -> None:
+    """A name that leads out is refused before anything is made."""
+    with pytest.raises(WorkspaceError, match="leads out"):
+        create(tmp_path / "out", {name: b""})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_stands_there_is_not_touched(tmp_path: Path) -> None:
+    """A file, a link, or a directory that is not empty."""
+    (tmp_path / "file").write_text("mine")
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full/a.yaml").write_text("mine")
+    (tmp_path / "link").symlink_to("nowhere")
+    for name in ("file", "full", "link"):
+        with pytest.raises(WorkspaceError, match="stands in the way"):
+            create(tmp_path / name, {"a.yaml": b"new"})
+    assert (tmp_path / "full/a.yaml").read_text() == "mine"
+
+
+def test_a_failure_leaves_nothing_behind(tmp_path: Path) -> None:
+    """Here a file is to be where a directory has to be."""
+    with pytest.raises(WorkspaceError, match=r"a\.yaml stands in the way"):
+        create(tmp_path / "out", {"a.yaml": b"", "a.yaml/b.yaml": b""})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_only_what_may_be_manifests_is_read(tmp_path: Path) -> None:
+    """YAML and JSON; no links, and nothing hidden."""
+    for name in ("a.yaml", "b.yml", "c.json", "Kustomization", "d.txt", ".hidden/e.yaml"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("x")
+    (tmp_path / "link.yaml").symlink_to("a.yaml")
+    names = [name for name, _ in contents(tmp_path)]
+    assert names == ["Kustomization", "a.yaml", "b.yml", "c.json"]

@@ -1,0 +1,216 @@
+"""A folder of which some files are ours: those are kept as wanted, all others are never touched."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from krm_windows.system.errors import WorkspaceError
+from krm_windows.system.files import Folder
+from krm_windows.system.reading import manifests
+
+HEADER = "# ours"
+WANTED = {"a.yaml": b"# ours\na: 1\n", "b.yaml": b"# ours\nb: 2\n"}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    """A folder that does not exist yet."""
+    return Folder(tmp_path / "deep/windows", frozenset({HEADER}))
+
+
+def contents(path: Path) -> dict[str, bytes]:
+    """Return every file below a directory."""
+    return {file.name: file.read_bytes() for file in path.iterdir()}
+
+
+def test_it_is_made_with_all_above_it(folder: Folder) -> None:
+    """Nobody has to make a directory first."""
+    folder.write(WANTED)
+    assert contents(folder.path) == WANTED
+
+
+def test_files_have_the_rights_of_new_files(folder: Folder) -> None:
+    """Git keeps the executable bit, and others may read."""
+    folder.write(WANTED)
+    assert {file.stat().st_mode & 0o777 for file in folder.path.iterdir()} == {0o644}
+
+
+def test_what_is_as_wanted_is_not_written_again(folder: Folder) -> None:
+    """Who watches files sees only changes."""
+    folder.write(WANTED)
+    before = {file.name: file.stat().st_ino for file in folder.path.iterdir()}
+    folder.write({**WANTED, "b.yaml": b"# ours\nb: 3\n"})
+    after = {file.name: file.stat().st_ino for file in folder.path.iterdir()}
+    assert before["a.yaml"] == after["a.yaml"]
+    assert before["b.yaml"] != after["b.yaml"]
+
+
+def test_ours_that_are_not_wanted_go(folder: Folder) -> None:
+    """And nothing else goes: not a file of another policy, no other file, no directory, no link."""
+    folder.write(WANTED)
+    (folder.path / "other.yaml").write_text("# ours, but of another policy\n")
+    (folder.path / "notes.txt").write_text("")
+    (folder.path / "sub").mkdir()
+    (folder.path / "sub/c.yaml").write_bytes(WANTED["a.yaml"])
+    (folder.path / "link.yaml").symlink_to("b.yaml")
+    folder.write({"b.yaml": WANTED["b.yaml"]})
+    assert sorted(file.name for file in folder.path.iterdir()) == [
+        "b.yaml",
+        "link.yaml",
+        "notes.txt",
+        "other.yaml",
+        "sub",
+    ]
+    assert (folder.path / "sub/c.yaml").exists()
+
+
+@pytest.mark.parametrize(
+    "name", ["../a.yaml", "sub/a.yaml", "/a.yaml", "..", ".", "", "a/../b.yaml"]
+)
+def test_nothing_outside(folder: Folder, name: str) -> None:
+    """A name that leads elsewhere is refused before anything is written."""
+    with pytest.raises(WorkspaceError):
+        folder.write({"a.yaml": WANTED["a.yaml"], name: b"# ours\n"})
+    assert not folder.path.exists()
+
+
+@pytest.mark.parametrize("stands", ["file", "empty", "directory", "link", "dangling"])
+def test_what_stands_in_the_way_stays(folder: Folder, stands: str, tmp_path: Path) -> None:
+    """A name that somebody else has taken is an error, and nothing is written, not through a link either."""
+    folder.path.mkdir(parents=True)
+    place, outside = folder.path / "b.yaml", tmp_path / "outside.yaml"
+    match stands:
+        case "file":
+            place.write_text("theirs\n")
+        case "empty":
+            place.touch()
+        case "directory":
+            place.mkdir()
+        case "link":
+            outside.write_text("# ours\n")
+            place.symlink_to(outside)
+        case _:
+            place.symlink_to(outside)
+    with pytest.raises(WorkspaceError, match="stands in the way"):
+        folder.write(WANTED)
+    assert [file.name for file in folder.path.iterdir()] == ["b.yaml"]
+    assert not outside.exists() or outside.read_text() == "# ours\n"
+
+
+@pytest.mark.parametrize("leads", ["to a directory", "nowhere"])
+def test_the_folder_itself_is_no_link(folder: Folder, leads: str, tmp_path: Path) -> None:
+    """Whoever wrote the repository decides where a link leads: nothing is read and nothing written there."""
+    real = tmp_path / "real"
+    if leads == "to a directory":
+        real.mkdir()
+        (real / "a.yaml").write_bytes(b"# ours\nold\n")
+    folder.path.parent.mkdir()
+    folder.path.symlink_to(real)
+    for act in (folder.write, lambda wanted: list(folder.stale(wanted)), lambda _: folder.read()):
+        with pytest.raises(WorkspaceError, match="a link, which may lead elsewhere"):
+            act(WANTED)
+    assert not real.exists() or contents(real) == {"a.yaml": b"# ours\nold\n"}
+
+
+def test_a_write_that_fails_leaves_the_old_file(folder: Folder) -> None:
+    """Whoever reads sees the old file or the new one, and no half-written one is left behind."""
+    folder.write(WANTED)
+    with pytest.raises(TypeError):
+        folder.write({"a.yaml": "text, not bytes"})  # type: ignore[dict-item]
+    assert contents(folder.path) == WANTED
+
+
+def test_stale_is_a_diff(folder: Folder) -> None:
+    """What would be changed, made and removed, as a unified diff that git can apply."""
+    folder.write(WANTED)
+    assert list(folder.stale(WANTED)) == []
+    wanted = {"b.yaml": b"# ours\nb: 3\n", "c.yaml": b"# ours\n"}
+    assert "".join(folder.stale(wanted)) == (
+        "--- a/a.yaml\n+++ b/a.yaml\n@@ -1,2 +0,0 @@\n-# ours\n-a: 1\n"
+        "--- a/b.yaml\n+++ b/b.yaml\n@@ -1,2 +1,2 @@\n # ours\n-b: 2\n+b: 3\n"
+        "--- a/c.yaml\n+++ b/c.yaml\n@@ -0,0 +1 @@\n+# ours\n"
+    )
+    assert contents(folder.path) == WANTED
+
+
+def test_stale_of_a_folder_that_is_not_there(folder: Folder) -> None:
+    """Everything is missing, and nothing is made."""
+    assert "".join(folder.stale(WANTED)).count("--- a/") == 2
+    assert not folder.path.exists()
+
+
+def test_line_ends_of_another_system(folder: Folder) -> None:
+    """A checkout that turned line ends is still ours, and stale."""
+    folder.write(WANTED)
+    (folder.path / "a.yaml").write_bytes(WANTED["a.yaml"].replace(b"\n", b"\r\n"))
+    assert list(folder.stale(WANTED))
+    folder.write(WANTED)
+    assert contents(folder.path) == WANTED
+
+
+def test_manifests(tmp_path: Path) -> None:
+    """Every YAML file below, in order of paths; a file is itself."""
+    for name in ("b.yaml", "a.yml", "sub/c.yaml", "sub/d.json", "e.txt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    os.mkfifo(tmp_path / "pipe.yaml")
+    found = [str(file.relative_to(tmp_path)) for file in manifests(tmp_path)]
+    assert found == ["a.yml", "b.yaml", "sub/c.yaml"]
+    assert list(manifests(tmp_path / "e.txt")) == [tmp_path / "e.txt"]
+
+
+DEEP = {
+    "a.yaml": b"# ours\na: 1\n",
+    "live/a.yaml": b"# ours\na: 1\n",
+    "live/b.yaml": b"# ours\nb: 2\n",
+}
+
+
+@pytest.fixture
+def deep(tmp_path: Path) -> Folder:
+    """A folder that has files of ours in sub-directories."""
+    return Folder(tmp_path / "split", frozenset({HEADER}), deep=True)
+
+
+def test_a_deep_folder_has_files_in_sub_directories(deep: Folder) -> None:
+    """They are read, compared, replaced and removed like those of the folder itself."""
+    deep.write(DEEP)
+    assert deep.read() == DEEP
+    assert list(deep.stale(DEEP)) == []
+    assert "+++ b/live/b.yaml\n" in deep.stale({**DEEP, "live/b.yaml": b"# ours\nb: 3\n"})
+    deep.write({"a.yaml": DEEP["a.yaml"]})
+    assert [path.name for path in deep.path.iterdir()] == ["a.yaml"]
+
+
+def test_a_sub_directory_with_more_in_it_stays(deep: Folder) -> None:
+    """What others put there is theirs."""
+    deep.write(DEEP)
+    (deep.path / "live/notes.txt").write_text("")
+    deep.write({})
+    assert [path.name for path in (deep.path / "live").iterdir()] == ["notes.txt"]
+
+
+@pytest.mark.parametrize(
+    "name", ["live/../../a.yaml", "../a.yaml", "/a.yaml", "live//a.yaml", "a/b/c.yaml", "live/"]
+)
+def test_a_name_leads_one_directory_down_at_most(name: str, deep: Folder) -> None:
+    """And never up; nothing is written."""
+    with pytest.raises(WorkspaceError):
+        deep.write({"a.yaml": b"# ours\n", name: b"# ours\n"})
+    assert not deep.path.exists()
+
+
+def test_a_link_is_no_sub_directory(deep: Folder, tmp_path: Path) -> None:
+    """Behind it lies somebody else's directory; a file in its place is in the way, too."""
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere/b.yaml").write_bytes(DEEP["live/b.yaml"])
+    deep.path.mkdir()
+    (deep.path / "live").symlink_to(tmp_path / "elsewhere")
+    assert deep.read() == {}
+    with pytest.raises(WorkspaceError, match="stands in the way"):
+        deep.write(DEEP)
+    (deep.path / "live").unlink()
+    (deep.path / "live").write_text("")
+    with pytest.raises(WorkspaceError, match="stands in the way"):
+        deep.write(DEEP)

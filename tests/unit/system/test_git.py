@@ -1,0 +1,61 @@
+"""What a repository was is read as git has it, whatever its attributes, filters and hooks would make of it."""
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from krm_windows.system.errors import WorkspaceError
+from krm_windows.system.git import snapshot
+
+
+@pytest.fixture
+def repository(tmp_path: Path, tool: Callable[[str], Path]) -> Path:
+    """A repository with a commit, and a change after it."""
+    folder = tmp_path / "repository"
+    (folder / "fleet/deep").mkdir(parents=True)
+    (folder / "fleet/.gitattributes").write_text("* export-ignore filter=evil\n")
+    (folder / "fleet/deep/ä b.yaml").write_bytes(b"one\r\ntwo")
+    (folder / "fleet/link").symlink_to("deep")
+    (folder / "beside.yaml").write_text("")
+    who = ("-c", "user.name=a", "-c", "user.email=a@example.com")
+    for command in (
+        ["init", "--quiet"],
+        ["add", "."],
+        [*who, "commit", "--quiet", "--message", "first"],
+    ):
+        subprocess.run([tool("git"), "-C", folder, *command], check=True)
+    (folder / "fleet/deep/ä b.yaml").write_text("changed")
+    return folder
+
+
+def test_a_directory_is_as_it_was(repository: Path) -> None:
+    """With its links, byte for byte, and nothing beside it."""
+    with snapshot(repository / "fleet", "HEAD") as was:
+        assert (was / "deep/ä b.yaml").read_bytes() == b"one\r\ntwo"
+        assert (was / "link").readlink() == Path("deep")
+        assert sorted(path.name for path in was.iterdir()) == [".gitattributes", "deep", "link"]
+    assert not was.exists()
+
+
+@pytest.mark.parametrize("ref", ["no-such-branch", "--help", "HEAD:nothing"])
+def test_what_is_no_commit_is_said(repository: Path, ref: str) -> None:
+    """In git's own words; nothing is taken for an option."""
+    with pytest.raises(WorkspaceError), snapshot(repository, ref):
+        pass
+
+
+def test_a_directory_outside_of_git_is_said(
+    tmp_path: Path, repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As is a machine without git."""
+    (tmp_path / "elsewhere").mkdir()
+    with (
+        pytest.raises(WorkspaceError, match="not a git repository"),
+        snapshot(tmp_path / "elsewhere", "HEAD"),
+    ):
+        pass
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(WorkspaceError, match="git is not installed"), snapshot(repository, "HEAD"):
+        pass

@@ -1,0 +1,565 @@
+"""A repository that means harm: nothing of it runs, nothing is fetched, and nothing is written outside."""
+
+import os
+import socket
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from krm_windows.system import git_program
+from krm_windows.system.errors import WorkspaceError
+from krm_windows.system.git import snapshot
+from krm_windows.system.git_trees import Links, Most, entries, is_dot_git
+
+Run = Callable[..., str]
+WHO = ("-c", "user.name=a", "-c", "user.email=a@example.com")
+FILE, LINK, TREE = "100644", "120000", "40000"
+
+
+class Repository:
+    """A repository that a test makes as it likes, with Git's own plumbing."""
+
+    def __init__(self, git: Path, top: Path, *options: str) -> None:
+        self._git, self.top = git, top
+        top.mkdir(parents=True)
+        self("init", "--quiet", *options)
+
+    def __call__(self, *arguments: str, stdin: bytes = b"") -> str:
+        """Run a command of Git in it."""
+        command = [self._git, *WHO, "-C", self.top, *arguments]
+        return (
+            subprocess.run(command, input=stdin, capture_output=True, check=True)
+            .stdout.decode()
+            .strip()
+        )
+
+    def blob(self, content: bytes = b"x\n") -> str:
+        """Store a file."""
+        return self("hash-object", "-w", "--stdin", stdin=content)
+
+    def tree(self, *listed: tuple[str, bytes, str]) -> str:
+        """Store a tree of entries as they are given: mode, name, object; no rule of Git's is asked."""
+        raw = b"".join(
+            mode.encode() + b" " + name + b"\0" + bytes.fromhex(oid) for mode, name, oid in listed
+        )
+        return self("hash-object", "-t", "tree", "--literally", "-w", "--stdin", stdin=raw)
+
+    def commit(self, tree: str) -> str:
+        """Store a commit, and have `evil` lead to it."""
+        found = self("commit-tree", tree, "-m", "x")
+        self("update-ref", "refs/heads/evil", found)
+        return found
+
+    def commit_all(self) -> None:
+        """Commit what lies there."""
+        self("add", "--all")
+        self("commit", "--quiet", "--message", "x")
+
+
+@pytest.fixture
+def repository(tool: Callable[[str], Path], tmp_path: Path) -> Repository:
+    """A repository without a commit."""
+    return Repository(tool("git"), tmp_path / "repository")
+
+
+def files(folder: Path) -> dict[str, str]:
+    """Return every file and link below a directory; of a link, what it says."""
+    found = {}
+    for path in folder.rglob("*"):
+        if path.is_symlink():
+            found[str(path.relative_to(folder))] = f"-> {path.readlink()}"
+        elif path.is_file():
+            found[str(path.relative_to(folder))] = path.read_text()
+    return found
+
+
+def was(repository: Repository, ref: str = "HEAD", below: str = ".", **most: int) -> dict[str, str]:
+    """Return what a repository was."""
+    with snapshot(repository.top / below, ref, Most(**most)) as folder:
+        return files(folder)
+
+
+# What runs programs, or has others say what to do; git-config(1). {canary} is a command that makes a file.
+SETTINGS = {
+    "core.fsmonitor": "{canary}",
+    "core.hooksPath": "{hooks}",
+    "core.sshCommand": "{canary}",
+    "core.pager": "{canary}",
+    "core.editor": "{canary}",
+    "core.askPass": "{canary}",
+    "core.alternateRefsCommand": "{canary}",
+    "core.gitProxy": "{canary}",
+    "core.worktree": "/",
+    "credential.helper": "!{canary}",
+    "diff.external": "{canary}",
+    "diff.evil.textconv": "{canary}",
+    "filter.evil.smudge": "{canary}",
+    "filter.evil.process": "{canary}",
+    "gpg.program": "{canary}",
+    "include.path": "{include}",
+    "pager.ls-tree": "{canary}",
+    "alias.ls-tree": "!{canary}",
+    "remote.origin.promisor": "true",
+    "remote.origin.url": "ext::{canary}",
+    "remote.origin.uploadpack": "{canary}",
+    "protocol.ext.allow": "always",
+    "extensions.partialClone": "origin",
+    "trace2.eventTarget": "{trace}",
+    "safe.directory": "*",
+}
+
+
+def test_no_setting_of_the_repository_is_in_force(repository: Repository, tmp_path: Path) -> None:
+    """All that can run a program, at once: in the repository and in a folder that looks like a bare one."""
+    canary = tmp_path / "canary"
+    program = tmp_path / "program"
+    program.write_text(f"#!/bin/sh\ntouch {canary}\n")
+    program.chmod(0o755)
+    hooks = tmp_path / "hooks"
+    hooks.mkdir()
+    for name in ("post-index-change", "reference-transaction", "pre-auto-gc", "post-checkout"):
+        (hooks / name).symlink_to(program)
+    (tmp_path / "include").write_text(f"[core]\n\tfsmonitor = {program}\n")
+    values = {
+        "canary": program,
+        "hooks": hooks,
+        "include": tmp_path / "include",
+        "trace": tmp_path / "trace",
+    }
+    bare = repository.top / "clusters"
+    (bare / "refs").mkdir(parents=True)
+    (bare / "objects").mkdir()
+    (bare / "HEAD").write_text("ref: refs/heads/main\n")
+    (bare / "a.yaml").write_text("a\n")
+    (repository.top / ".gitattributes").write_text("* diff=evil filter=evil\n")
+    repository.commit_all()
+    for config in (repository.top / ".git/config", bare / "config"):
+        for name, value in SETTINGS.items():
+            subprocess.run(
+                ["git", "config", "--file", config, "--add", name, value.format(**values)],
+                check=True,
+            )
+    # In a commit without the blob, Git would have asked the promisor for it.
+    for below in (".", "clusters"):
+        assert "a.yaml" in " ".join(was(repository, below=below))
+    assert not canary.exists()
+    assert not (tmp_path / "trace").exists()
+
+
+def test_no_configuration_is_read_at_all(
+    repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not even opened for its grammar: Git ends with an error at a configuration that it cannot read."""
+    (repository.top / "a.yaml").write_text("a\n")
+    repository.commit_all()
+    broken = "[this is no configuration\n"
+    for name in (".git/config", ".git/config.worktree", ".git/info/attributes", ".git/shallow"):
+        (repository.top / name).write_text(broken)
+    (tmp_path / ".gitconfig").write_text(broken)
+    for name, value in {"HOME": tmp_path, "GIT_CONFIG_GLOBAL": tmp_path / ".gitconfig"}.items():
+        monkeypatch.setenv(name, str(value))
+    refused = subprocess.run(
+        ["git", "-C", repository.top, "ls-tree", "HEAD"], capture_output=True, check=False
+    )
+    assert refused.returncode != 0
+    assert was(repository) == {"a.yaml": "a\n"}
+
+
+def test_nothing_of_the_callers_environment_reaches_git(
+    repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever redirects Git, or has it run something."""
+    (repository.top / "a.yaml").write_text("a\n")
+    repository.commit_all()
+    for name in (
+        "GIT_DIR",
+        "GIT_WORK_TREE",
+        "GIT_OBJECT_DIRECTORY",
+        "GIT_COMMON_DIR",
+        "GIT_INDEX_FILE",
+    ):
+        monkeypatch.setenv(name, str(tmp_path / "elsewhere"))
+    monkeypatch.setenv("GIT_NAMESPACE", "other")
+    monkeypatch.setenv("GIT_EXEC_PATH", str(tmp_path))
+    monkeypatch.setenv("GIT_TRACE", str(tmp_path / "trace"))
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path))
+    assert was(repository) == {"a.yaml": "a\n"}
+    assert not (tmp_path / "trace").exists()
+
+
+def test_nothing_is_fetched(repository: Repository) -> None:
+    """A blob that a partial clone has not is an error with the way out; the remote, which is here, is not asked."""
+    repository.commit(repository.tree((FILE, b"a.yaml", "12" * 20)))
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.setblocking(False)  # noqa: FBT003 - its only argument
+        address = f"git://127.0.0.1:{server.getsockname()[1]}/x"
+        for name, value in {
+            "url": address,
+            "promisor": "true",
+            "partialclonefilter": "blob:none",
+        }.items():
+            repository("config", f"remote.origin.{name}", value)
+        repository("config", "extensions.partialClone", "origin")
+        with pytest.raises(
+            WorkspaceError,
+            match=r"'a\.yaml' of the commit has no content here, and nothing is fetched",
+        ):
+            was(repository, "evil")
+        with pytest.raises(BlockingIOError):
+            server.accept()
+
+
+def test_git_is_confined(repository: Repository) -> None:
+    """What the mechanism is: no protocol, no configuration, no replacement, no terminal, whatever Git is asked."""
+    (repository.top / "a.yaml").write_text("a\n")
+    repository.commit_all()
+    layout = git_program.git_layout.find(repository.top)
+    with git_program.opened(layout) as git:
+        fetched = git.run("fetch", f"file://{repository.top}", "HEAD")
+        assert "transport 'file' not allowed" in fetched.complaint
+        remotes = git.run("config", "--show-origin", "--list")
+        origins = {line.split("\t")[0] for line in remotes.output.decode().splitlines()}
+        assert origins == {"command line:", f"file:{git.private}/config"}
+        written = git.run("hash-object", "-w", "--stdin", stdin=b"x" * 100)
+        assert written.code != 0, "Git could write into the repository"
+    assert not Path(git.private).exists()
+
+
+def test_replacements_and_grafts_are_not_followed(repository: Repository) -> None:
+    """A reviewer sees the commit; so does the comparison."""
+    (repository.top / "a.yaml").write_text("a\n")
+    repository.commit_all()
+    repository("replace", repository("rev-parse", "HEAD:a.yaml"), repository.blob(b"other\n"))
+    assert repository("show", "HEAD:a.yaml") == "other"
+    assert was(repository) == {"a.yaml": "a\n"}
+
+
+@pytest.mark.parametrize(
+    "ref", ["main", "HEAD", "HEAD~1", "v1", "HEAD@{1}", "refs/heads/main", "main~1^0"]
+)
+def test_commits_are_named_as_git_names_them(repository: Repository, ref: str) -> None:
+    """By branches, tags, hashes and what came before; packed or not."""
+    repository("symbolic-ref", "HEAD", "refs/heads/main")
+    for number in (1, 2):
+        (repository.top / "a.yaml").write_text(f"{number}\n")
+        repository.commit_all()
+    repository("tag", "-a", "v1", "-m", "x")
+    repository("pack-refs", "--all")
+    before = "1" in ref.replace("v1", "")
+    assert was(repository, ref) == {"a.yaml": "1\n" if before else "2\n"}
+
+
+@pytest.mark.parametrize(
+    "ref", ["", "HEAD:a.yaml", "HEAD:", "--output=/tmp/x", "-h", "a\nb", "x" * 5000, "HEAD..HEAD"]
+)
+def test_what_names_no_commit(repository: Repository, ref: str) -> None:
+    """Is an error that says so; nothing is taken for an option."""
+    (repository.top / "a.yaml").write_text("a\n")
+    repository.commit_all()
+    with pytest.raises(WorkspaceError, match="names no commit"):
+        was(repository, ref)
+
+
+NAMES = [
+    b"..",
+    b".",
+    b"../x",
+    b"../../x",
+    b"/x",
+    b"/etc/x",
+    b"a//b",
+    b"a/../../x",
+    b".git",
+    b".GIT",
+    b".Git",
+    b"git~1",
+    b"GIT~1",
+    b".git ",
+    b".git.",
+    b".git . .",
+    b".git::$INDEX_ALLOCATION",
+    b".git/config",
+    ".g\u200cit".encode(),
+    b"a\\b",
+    b"..\\x",
+    b"n" * 256,
+    b"d/" * 101 + b"x",
+]
+
+
+@pytest.mark.parametrize("mode", [FILE, LINK, TREE])
+@pytest.mark.parametrize("name", NAMES, ids=lambda name: repr(name[:30]))
+def test_no_entry_leads_outside(
+    repository: Repository, tmp_path: Path, name: bytes, mode: str
+) -> None:
+    """As a file, a link, a directory with something in it; the error names the entry, and nothing is there."""
+    inner = (
+        repository.blob(b"/tmp")
+        if mode != TREE
+        else repository.tree((FILE, b"x", repository.blob()))
+    )
+    repository.commit(repository.tree((mode, name, inner)))
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(WorkspaceError, match="the entry '"):
+        was(repository, "evil")
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_nothing_lies_below_a_link_or_a_file(repository: Repository, tmp_path: Path) -> None:
+    """Also where the entries stand apart, and in whichever order."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    link, blob = repository.blob(os.fsencode(outside)), repository.blob()
+    inner = repository.tree((FILE, b"x", blob))
+    below, beside = (TREE, b"a", inner), (FILE, b"a/x", blob)
+    for first in ((LINK, b"a", link), (FILE, b"a", blob)):
+        for listed in ([first, below], [below, first], [first, beside], [beside, first]):
+            repository.commit(repository.tree(*listed))
+            with pytest.raises(WorkspaceError, match="lies below 'a'"):
+                was(repository, "evil")
+    assert list(outside.iterdir()) == []
+
+
+def test_no_path_is_there_twice(repository: Repository) -> None:
+    """One would hide the other."""
+    blob = repository.blob()
+    inner = repository.tree((FILE, b"x", blob))
+    for listed in (
+        [(FILE, b"a", blob)] * 2,
+        [(TREE, b"a", inner)] * 2,
+        [(TREE, b"a", inner), (FILE, b"a/x", blob)],
+    ):
+        repository.commit(repository.tree(*listed))
+        with pytest.raises(WorkspaceError, match="is there twice"):
+            was(repository, "evil")
+
+
+@pytest.mark.parametrize("mode", ["060000", "020000", "010000", "140000"])
+def test_devices_and_pipes_are_no_entries(repository: Repository, mode: str) -> None:
+    """A mode is any number. Git takes one that it does not know for a submodule, and those are left out."""
+    repository.commit(repository.tree((mode, b"a", repository.blob())))
+    assert was(repository, "evil") == {}
+    with pytest.raises(WorkspaceError, match="neither a file nor a link"):
+        entries(f"{mode} blob {'1' * 40} 0\ta\0".encode(), Most())
+
+
+def test_a_tree_of_millions_is_refused(repository: Repository) -> None:
+    """Ten trees that hold one another ten times are ten thousand million files; and a bound is told for each thing."""
+    tree = repository.tree(*((FILE, b"f%d" % number, repository.blob()) for number in range(10)))
+    for _ in range(9):
+        tree = repository.tree(*((TREE, b"d%d" % number, tree) for number in range(10)))
+    repository.commit(tree)
+    with pytest.raises(WorkspaceError, match="too many files"):
+        was(repository, "evil", entries=1000)
+    repository.commit(
+        repository.tree(*((FILE, b"f%d" % number, repository.blob()) for number in range(10)))
+    )
+    with pytest.raises(WorkspaceError, match="more than 9 files"):
+        was(repository, "evil", entries=9)
+    with pytest.raises(WorkspaceError, match="'f0' of the commit has 2 bytes, at most 1"):
+        was(repository, "evil", file=1)
+    with pytest.raises(WorkspaceError, match="more than 19 bytes of files"):
+        was(repository, "evil", total=19)
+    assert len(was(repository, "evil", entries=10, file=2, total=20)) == 10
+
+
+def test_a_content_of_another_size_is_no_content() -> None:
+    """The size is asked before the content, which is never read beyond it."""
+    with pytest.raises(WorkspaceError, match="at most 5 are read"):
+        entries(b"100644 blob 12 6\ta\0", Most(file=5))
+
+
+LINKS = {
+    "inside": ("d/to", "../a", True),
+    "the top": ("d/to", "..", True),
+    "nothing": ("d/to", "missing", True),
+    "up": ("to", "..", False),
+    "up from deep": ("d/to", "../../x", False),
+    "absolute": ("to", "/etc/passwd", False),
+    "the top, absolute": ("to", "/", False),
+    "through nothing and up": ("to", "missing/../../x", False),
+    "a path that comes back": ("to", "d/../a", True),
+    "itself": ("to", "to", False),
+    "empty": ("to", "", False),
+}
+
+
+@pytest.mark.parametrize(("path", "target", "kept"), LINKS.values(), ids=LINKS)
+def test_a_link_that_leads_outside_is_not_there(
+    repository: Repository, path: str, target: str, *, kept: bool
+) -> None:
+    """It is not followed to learn that; one that stays inside is as it was."""
+    repository("config", "core.symlinks", "true")
+    *above, name = path.split("/")
+    link = (LINK, name.encode(), repository.blob(target.encode()))
+    tree = repository.tree(link, (FILE, b"z", repository.blob()))
+    for folder in above:
+        tree = repository.tree((TREE, folder.encode(), tree))
+    repository.commit(tree)
+    assert was(repository, "evil").get(path) == (f"-> {target}" if kept else None)
+
+
+def test_a_link_through_links_that_leads_outside(repository: Repository) -> None:
+    """By its text it stays inside: p/q/d leads to the top, and from there `..` leads out."""
+    links = {"p/q/d": "../..", "p/q/e": "d/..", "p/q/f": "e/etc", "p/q/g": "d/p"}
+    stays = {path: Links(links, 1000).stays(path) for path in links}
+    assert stays == {"p/q/d": True, "p/q/e": False, "p/q/f": False, "p/q/g": True}
+    for path, target in links.items():
+        place = repository.top / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.symlink_to(target)
+        assert place.resolve().is_relative_to(repository.top) == stays[path]
+    repository.commit_all()
+    assert sorted(was(repository)) == ["p/q/d", "p/q/g"]
+
+
+def test_links_are_followed_within_a_bound() -> None:
+    """Counted for all of them together."""
+    chain = {f"l{number}": f"l{number + 1}" for number in range(50)}
+    assert not Links(chain, 1000).stays("l0")
+    assert Links(chain, 1000).stays("l20")
+    with pytest.raises(WorkspaceError, match="too many others"):
+        Links({"a": "x/" * 400}, 100).stays("a")
+
+
+def test_dot_git_is_known_by_all_its_names() -> None:
+    """And what is only named alike is not it."""
+    ours = (
+        ".gitignore",
+        ".gitattributes",
+        ".github",
+        "git",
+        "git~2",
+        ".gi",
+        ".git-keep",
+        "a.git",
+        "..git",
+    )
+    assert not any(map(is_dot_git, ours))
+
+
+@pytest.mark.parametrize("way", ["worktree", "submodule", "separate", "below", "sha256", "link"])
+def test_repositories_of_every_layout(
+    tool: Callable[[str], Path], tmp_path: Path, way: str
+) -> None:
+    """As `git worktree`, `git submodule` and `git init` make them; a link to one is what its user named."""
+    options = {
+        "separate": [f"--separate-git-dir={tmp_path / 'gitdir'}"],
+        "sha256": ["--object-format=sha256"],
+    }
+    source = Repository(tool("git"), tmp_path / "source", *options.get(way, []))
+    (source.top / "d").mkdir()
+    (source.top / "d/a.yaml").write_text("a\n")
+    source.commit_all()
+    place = source.top / "d"
+    if way == "worktree":
+        source("worktree", "add", "--quiet", str(tmp_path / "tree"), "-b", "other")
+        place = tmp_path / "tree/d"
+    if way == "submodule":
+        outer = Repository(tool("git"), tmp_path / "outer")
+        outer(
+            "-c",
+            "protocol.file.allow=always",
+            "submodule",
+            "--quiet",
+            "add",
+            str(source.top),
+            "sub",
+        )
+        place = outer.top / "sub/d"
+    if way == "link":
+        place = tmp_path / "link"
+        place.symlink_to(source.top / "d")
+    (place / "a.yaml").write_text("changed\n")
+    with snapshot(place, "HEAD") as folder:
+        assert files(folder) == {"a.yaml": "a\n"}
+
+
+def test_a_directory_that_is_new_or_was_a_file(repository: Repository) -> None:
+    """There was nothing in it."""
+    (repository.top / "a tree").write_text("a\n")
+    repository.commit_all()
+    (repository.top / "a tree").unlink()
+    for name in ("a tree", "new tree", "new"):
+        (repository.top / name).mkdir()
+        assert was(repository, below=name) == {}
+
+
+ELSEWHERE = {
+    "alternates": "takes objects from another repository",
+    "objects": "is a link",
+    "pack": "is no plain file",
+    "object": "is no plain file",
+    "git": "must be a directory or a file",
+    "pipe": "is no plain file",
+    "gitfile": "must name a directory of Git",
+    "nowhere": "which is no directory",
+}
+
+
+@pytest.mark.parametrize(("what", "words"), ELSEWHERE.items(), ids=ELSEWHERE)
+def test_objects_that_lie_elsewhere_are_not_read(
+    repository: Repository, tool: Callable[[str], Path], what: str, words: str
+) -> None:
+    """Another repository of this machine is none of what is compared."""
+    (repository.top / "a.yaml").write_text("secret\n")
+    repository.commit_all()
+    commit = repository("rev-parse", "HEAD")
+    evil = Repository(tool("git"), repository.top.parent / "evil")
+    theirs, ours = evil.top / ".git/objects", repository.top / ".git/objects"
+    match what:
+        case "alternates":
+            (theirs / "info/alternates").write_text(f"{ours}\n")
+        case "objects":
+            theirs.rename(theirs.with_name("old"))
+            theirs.symlink_to(ours)
+        case "pack":
+            (theirs / "pack").rmdir()
+            (theirs / "pack").symlink_to(ours / "pack")
+        case "object":
+            (theirs / commit[:2]).mkdir()
+            (theirs / commit[:2] / commit[2:]).symlink_to(ours / commit[:2] / commit[2:])
+        case "pipe":
+            os.mkfifo(theirs / "pack/pack-1.idx")
+        case _:
+            (evil.top / ".git").rename(evil.top / "old")
+            if what == "git":
+                (evil.top / ".git").symlink_to(repository.top / ".git")
+            else:
+                (evil.top / ".git").write_text(
+                    "gitdir: /nowhere\n" if what == "nowhere" else "x" * 9
+                )
+    with pytest.raises(WorkspaceError, match=words):
+        was(evil, commit)
+
+
+def test_the_repository_of_another_user(
+    repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Is refused as Git does, unless safe.directory of the user names it; the repository's own does not count."""
+    (repository.top / "a.yaml").write_text("a\n")
+    repository.commit_all()
+    repository("config", "safe.directory", "*")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+    settings = {
+        "": False,
+        "*": True,
+        str(repository.top): True,
+        f"{tmp_path}/*": True,
+        "~/repository": True,
+        "/elsewhere": False,
+        "/elsewhere/*": False,
+    }
+    for value, trusted in settings.items():
+        (tmp_path / ".gitconfig").write_text(f"[safe]\n\tdirectory = {value}\n" if value else "")
+        if trusted:
+            assert was(repository) == {"a.yaml": "a\n"}
+        else:
+            with pytest.raises(WorkspaceError, match="belongs to another user"):
+                was(repository)
+    (tmp_path / ".gitconfig").write_text("[safe]\n\tdirectory = *\n\tdirectory =\n")
+    with pytest.raises(WorkspaceError, match="belongs to another user"):
+        was(repository)

@@ -1,0 +1,99 @@
+"""Walks through directories: what a glob finds, that links lead nowhere, and that there is an end."""
+
+import glob
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from krm_windows.system import walk
+from krm_windows.system.errors import WorkspaceError
+from krm_windows.system.reading import contents, manifests
+
+NAMES = ("a", "b", "ab", ".a", "a]", "a-b")
+STEPS = (
+    "*",
+    "**",
+    "a",
+    "?",
+    "a*",
+    "*b",
+    "[a-b]",
+    "[!a]",
+    "[a",
+    "[]a]*",
+    ".*",
+    "[.]a",
+    "*[]]",
+    "ab",
+    "[b-a]",
+    "a[-]b",
+)
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Every name in every other one, three deep, with files beside them."""
+    root = tmp_path_factory.mktemp("tree")
+    for first in NAMES:
+        for second in NAMES:
+            (root / first / second / first).mkdir(parents=True)
+            (root / first / f"{second}.yaml").write_text("")
+    return root
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.sampled_from(STEPS), min_size=1, max_size=4))
+def test_a_glob_finds_what_python_finds(tree: Path, steps: list[str]) -> None:
+    """Directories only, each once."""
+    pattern = "/".join(steps)
+    theirs = {
+        os.path.normpath(path)
+        for path in glob.glob(f"{pattern}/", root_dir=tree, recursive=True)  # noqa: PTH207 - as it was
+    }
+    assert sorted(walk.directories(str(tree), pattern)) == sorted(theirs)
+
+
+@pytest.fixture
+def linked(tmp_path: Path) -> Path:
+    """Directories of which each holds links to all: who follows them walks for ever."""
+    for number in range(4):
+        (tmp_path / f"clusters/c{number}").mkdir(parents=True)
+        (tmp_path / f"clusters/c{number}/a.yaml").write_text("")
+    for number in range(4):
+        for other in range(4):
+            (tmp_path / f"clusters/c{number}/to{other}").symlink_to(f"../c{other}")
+    (tmp_path / "clusters/up").symlink_to("..")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "pattern", ["clusters/**", "**", "clusters/**/**/**/**", "clusters/*", "clusters/c?/**"]
+)
+def test_links_are_not_followed(linked: Path, pattern: str) -> None:
+    """Neither by a glob nor by what reads manifests."""
+    found = list(walk.directories(str(linked), pattern))
+    assert len(found) == len(set(found)) <= 6
+    assert not any("to" in path or "up" in path for path in found)
+    assert len(list(manifests(linked))) == len(list(contents(linked))) == 4
+
+
+def test_a_walk_has_an_end(tree: Path) -> None:
+    """Beyond so many entries it stops, and says where."""
+    for call in (
+        lambda: list(walk.walk(tree, most=50)),
+        lambda: list(walk.directories(str(tree), "**", most=50)),
+        lambda: list(walk.entries(tree, most=3)),
+        lambda: list(walk.directories(str(tree), "a/" * 100)),
+    ):
+        with pytest.raises(WorkspaceError):
+            call()
+
+
+def test_stars_in_a_row_cost_no_more(tree: Path) -> None:
+    """Each directory is looked at once, however many ways of the pattern lead to it."""
+    assert len(list(walk.directories(str(tree), "/".join(["**"] * 60)))) == len(
+        list(walk.directories(str(tree), "**"))
+    )
