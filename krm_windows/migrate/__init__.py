@@ -1,4 +1,7 @@
-"""Hand-written windows to policies: repositories whose CronJobs run `flux suspend` and `flux resume`."""
+"""Hand-written windows to policies.
+
+It reads repositories whose CronJobs run `flux suspend` and `flux resume`.
+"""
 
 from krm_windows.migrate.migration import Migration, migrate
 from krm_windows.migrate.report import FORMATS

@@ -1,21 +1,24 @@
-"""What a command does to windows: `flux suspend`, `flux resume`, and patches of `spec.suspend` with kubectl.
+"""What a command does to windows.
 
-Reference: the commands of the Flux CLI 2.9 (`flux suspend` and `flux resume` with their flags), and `kubectl patch`.
+That are `flux suspend`, `flux resume`, and patches of `spec.suspend` with kubectl. Reference: the
+commands of the Flux CLI 2.9 with their flags, and `kubectl patch`.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from enum import Enum
 
 from krm_windows import gateable
 from krm_windows.gateable import Gateable
 from krm_windows.krm import InputError, parse, value
 from krm_windows.krm.nodes import Value
-from krm_windows.migrate import shapes
+from krm_windows.migrate import heuristics
 from krm_windows.migrate.shell import Command
 
 # The namespace that the Flux CLI takes where none is given.
 FLUX_SYSTEM = "flux-system"
 
+# The kinds as `flux suspend` and `flux resume` have them.
 _FLUX = {
     "kustomization": "Kustomization",
     "ks": "Kustomization",
@@ -30,6 +33,7 @@ _FLUX = {
     "image policy": "ImagePolicy",
     "image update": "ImageUpdateAutomation",
 }
+# The short names of the custom resources, and of `cronjobs`.
 _SHORT = {
     "ks": "Kustomization",
     "hr": "HelmRelease",
@@ -47,25 +51,24 @@ _SHORT = {
     "cj": "CronJob",
 }
 _EVENTS = frozenset({"alert", "alert-provider", "receiver"})
-_NAMESPACE = frozenset({"-n", "--namespace"})
+_NAMESPACE = ("-n", "--namespace")
 # Flags that change neither what is suspended nor where; those with a value, and those without.
-_WITH_VALUE = frozenset(
-    {
-        "--timeout",
-        "--field-manager",
-        "--request-timeout",
-        "-v",
-        "-o",
-        "--output",
-        "--type",
-        "-p",
-        "--patch",
-    }
+_OTHER_WITH_VALUE = (
+    "--timeout",
+    "--field-manager",
+    "--request-timeout",
+    "-v",
+    "-o",
+    "--output",
+    "--type",
+    "-p",
+    "--patch",
 )
+_WITH_VALUE = frozenset({*_NAMESPACE, *_OTHER_WITH_VALUE})
 _PLAIN = frozenset({"--wait", "--verbose", "--all", "--insecure-skip-tls-verify", "--no-header"})
 _HARMLESS = frozenset({"echo", "printf", "date", "true", ":", "set", "sleep", "exit"})
 _WRITES = frozenset({"apply", "replace", "edit"})
-_LOOKS = frozenset(
+_READS = frozenset(
     {
         "get",
         "version",
@@ -80,6 +83,8 @@ _LOOKS = frozenset(
         "trace",
     }
 )
+# Operators behind which a command runs, or not, by what those before it came to.
+_CONDITIONAL = ("&&", "||")
 
 
 class CommandError(Exception):
@@ -88,68 +93,118 @@ class CommandError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """Objects of one kind that a command suspends or resumes; `names` is None for all of the namespace."""
+    """Objects of one kind that a command suspends or resumes."""
 
     suspends: bool
     row: Gateable
+
     names: tuple[str, ...] | None
+    """None for all of the namespace."""
+
     namespace: str
 
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """What commands do: their actions, in order; whether one runs only if another did not fail; what is left out."""
+    """What commands do."""
 
     actions: tuple[Action, ...] = ()
+    """In order."""
+
     chained: bool = False
+    """Whether one runs only if another did not fail."""
+
     left_out: tuple[str, ...] = ()
+    """Commands that neither suspend nor resume."""
+
+
+@dataclass
+class _Reader:
+    """Reads the commands of a Pod in the namespace `home`, one after the other."""
+
+    home: str
+    actions: list[Action] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+
+    conditions: list[str] = field(default_factory=list)
+    """What the next command of the same list depends on, if it is behind `&&`."""
+
+    chained: bool = False
+
+    def take(self, command: Command) -> None:
+        """Read the next command; raises CommandError for what is not understood."""
+        if command.after not in _CONDITIONAL:
+            self.conditions = []
+        found = list(_actions(command, self.home))
+        if found:
+            self._check(command)
+            self.actions += found
+        else:
+            self._take_other(command)
+
+    def _check(self, command: Command) -> None:
+        """Refuse a command that suspends or resumes where nobody can say whether it runs."""
+        if command.expands or command.after == "||":
+            raise CommandError(f"`{command}` depends on what the shell finds when it runs")
+        if command.after != "&&":
+            return
+        if self.conditions:
+            raise CommandError(f"`{command}` runs only if `{self.conditions[-1]}` succeeds")
+        if self.actions:
+            self.chained = True
+
+    def _take_other(self, command: Command) -> None:
+        """Take a command that neither suspends nor resumes anything."""
+        harmless = _is_harmless(command)
+        if not harmless and _may_suspend(command):
+            raise CommandError(f"`{command}` is not understood")
+        if not harmless:
+            self.left_out.append(str(command))
+        # `kubectl get` is harmless, and fails where there is nothing.
+        if command.words[0] not in _HARMLESS:
+            self.conditions.append(str(command))
 
 
 def read(commands: Iterable[Command], home: str) -> Script:
-    """Read commands of a Pod in the namespace `home`; raises CommandError for what is not understood."""
-    actions: list[Action] = []
-    left_out: list[str] = []
-    conditions: list[str] = []
-    chained = False
+    """Read commands of a Pod in the namespace `home`.
+
+    Raises CommandError for what is not understood.
+    """
+    reader = _Reader(home)
     for command in commands:
-        found = list(_actions(command, home))
-        if command.after not in ("&&", "||"):
-            conditions = []
-        if found and (command.expands or command.after == "||"):
-            raise CommandError(f"`{command}` depends on what the shell finds when it runs")
-        if found and command.after == "&&":
-            if conditions:
-                raise CommandError(f"`{command}` runs only if `{conditions[-1]}` succeeds")
-            chained = chained or bool(actions)
-        if not found:
-            if _may_turn(command) and not _is_harmless(command):
-                raise CommandError(f"`{command}` is not understood")
-            left_out += [] if _is_harmless(command) else [str(command)]
-            conditions += [] if command.words[0] in _HARMLESS else [str(command)]
-        actions += found
-    return Script(tuple(actions), chained, tuple(left_out))
+        reader.take(command)
+    return Script(tuple(reader.actions), reader.chained, tuple(reader.left_out))
 
 
 def _is_harmless(command: Command) -> bool:
     program, *words = command.words
-    looks = program in ("flux", "kubectl") and bool(words) and words[0] in _LOOKS
-    return program in _HARMLESS or looks
+    if program in _HARMLESS:
+        return True
+    return program in ("flux", "kubectl") and bool(words) and words[0] in _READS
 
 
-def _may_turn(command: Command) -> bool:
-    """Whether a command that is not understood may suspend or resume: by its words, or by a file that it writes."""
-    program = command.words[0].rpartition("/")[2]
-    writes = program == "kubectl" and not _WRITES.isdisjoint(command.words)
-    return writes or shapes.mentions(f"flux {command}")
+def _may_suspend(command: Command) -> bool:
+    """Whether a command that is not understood may suspend or resume.
+
+    It says so by its words, or kubectl is given a file that may.
+    """
+    if _name(command.words[0]) == "kubectl" and not _WRITES.isdisjoint(command.words):
+        return True
+    return heuristics.mentions(f"flux {command}")
+
+
+def _name(path: str) -> str:
+    """Return the name of a program, or of an object: `/usr/bin/flux`, `kustomization/apps`."""
+    return path.rpartition("/")[2]
 
 
 def _actions(command: Command, home: str) -> Iterator[Action]:
     program, *words = command.words
-    if program.rpartition("/")[2] == "flux" and ("suspend" in words or "resume" in words):
-        yield from _flux(_call(words, command), command)
-    elif program.rpartition("/")[2] == "kubectl" and "patch" in words:
-        found = _kubectl(words, command, home)
-        yield from [found] if found else []
+    match _name(program):
+        case "flux" if "suspend" in words or "resume" in words:
+            yield from _flux(_call(words, command), command)
+        case "kubectl" if "patch" in words:
+            yield from _kubectl(_call(words, command), command, home)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,10 +216,25 @@ class _Call:
 
     @property
     def namespace(self) -> str | None:
-        return next((value for flag, value in self.flags.items() if flag in _NAMESPACE), None)
+        """The namespace that it names, None where it names none."""
+        for flag, given in self.flags.items():
+            if flag in _NAMESPACE:
+                return given
+        return None
+
+    @property
+    def patch(self) -> str | None:
+        """The patch that it is given, None where there is none."""
+        return self.flags.get("-p", self.flags.get("--patch"))
+
+    @property
+    def is_strategic(self) -> bool:
+        """Whether the patch is a strategic merge patch, which is what kubectl takes it for."""
+        return self.flags.get("--type", "strategic") == "strategic"
 
 
 def _call(words: Iterable[str], command: Command) -> _Call:
+    """Tell flags from words, as the Flux CLI and kubectl do (pflag)."""
     plain: list[str] = []
     flags: dict[str, str] = {}
     rest = iter(words)
@@ -172,11 +242,13 @@ def _call(words: Iterable[str], command: Command) -> _Call:
         flag, equal, given = word.partition("=")
         if not word.startswith("-") or word == "-":
             plain.append(word)
-        elif flag in _NAMESPACE | _WITH_VALUE:
-            flags[flag] = given if equal else next(rest, "")
+        elif flag in _WITH_VALUE and equal:
+            flags[flag] = given
+        elif flag in _WITH_VALUE:
+            flags[flag] = next(rest, "")
         elif flag in _PLAIN:
             flags[flag] = given or "true"
-        elif word.startswith("-n"):
+        elif word.startswith("-n"):  # `-nflux-system`
             flags["-n"] = word[2:]
         else:
             raise CommandError(f"`{command}` has the flag {flag}, which changes where it acts")
@@ -184,107 +256,178 @@ def _call(words: Iterable[str], command: Command) -> _Call:
 
 
 def _flux(call: _Call, command: Command) -> Iterator[Action]:
-    verb, kind, *names = (*call.words, "", "")[: max(len(call.words), 2)]
+    """Read `flux suspend KIND NAME…`, or with `--all` for the names."""
+    verb, *words = call.words or ("",)
     if verb not in ("suspend", "resume"):
         return
-    if kind in ("source", "image") and names:
-        kind, names = f"{kind} {names[0]}", names[1:]
+    kind = _flux_kind(words)
     if kind in _EVENTS:
         raise CommandError(f"`{command}` drops events, it holds nothing back")
     row = gateable.find(_FLUX.get(kind, ""))
     if row is None:
         raise CommandError(f"`{command}`: there is no kind {kind!r}")
     everything = call.flags.get("--all") == "true"
-    if bool(names) == everything:
+    if bool(words) == everything:
         raise CommandError(f"`{command}` needs either names or --all, and fails as it stands")
-    yield Action(
-        verb == "suspend", row, None if everything else tuple(names), call.namespace or FLUX_SYSTEM
-    )
+    names = None
+    if words:
+        names = tuple(words)
+    yield Action(verb == "suspend", row, names, call.namespace or FLUX_SYSTEM)
 
 
-def _kubectl(words: list[str], command: Command, home: str) -> Action | None:
-    call = _call(words, command)
-    content = call.flags.get("-p", call.flags.get("--patch"))
-    if call.words[:1] != ("patch",) or len(call.words) < 2:  # noqa: PLR2004 - `patch` and a kind
+def _flux_kind(words: list[str]) -> str:
+    """Take the kind from some words; `source` and `image` have a second word for it."""
+    if not words:
+        return ""
+    kind = words.pop(0)
+    if kind in ("source", "image") and words:
+        return f"{kind} {words.pop(0)}"
+    return kind
+
+
+def _kubectl(call: _Call, command: Command, home: str) -> Iterator[Action]:
+    """Read `kubectl patch KIND NAME`, or `kubectl patch KIND/NAME`."""
+    if call.words[:1] != ("patch",) or not call.words[1:]:
         raise CommandError(f"`{command}` is not understood")
-    kind, _, first = call.words[1].partition("/")
-    names = [first, *call.words[2:]] if first else list(call.words[2:])
-    names = [name.rpartition("/")[2] for name in names]
+    kind, _, name = call.words[1].partition("/")
+    names = [_name(word) for word in call.words[2:]]
+    if name:
+        names.insert(0, _name(name))
     row = _row(kind)
-    if row is None and content is not None and not shapes.mentions(f"kubectl {content}"):
-        return None
-    suspends = _suspends(content or "", row.field) if row else None
-    if suspends is None or row is None:
-        if row and content is not None and _leaves_alone(content, row.field):
-            return None
+    if row is None:
+        _check_other(kind, call.patch, command)
+        return
+    suspends = _sets(row, kind, call.patch, command)
+    if suspends is None:
+        return
+    # The API server refuses strategic merge patches of custom resources.
+    if call.is_strategic and row.group != "batch":
         raise CommandError(
-            f"`{command}` patches something else than the field by which {kind} is suspended"
-        )
-    if call.flags.get("--type", "strategic") == "strategic" and row.group != "batch":
-        raise CommandError(
-            f"`{command}` always fails: a custom resource takes no strategic patch, so --type=merge is needed"
+            f"`{command}` always fails: a custom resource takes no strategic patch, "
+            "so --type=merge is needed"
         )
     if not names:
         raise CommandError(f"`{command}` names no object, and fails as it stands")
-    return Action(suspends, row, tuple(names), call.namespace or home)
+    yield Action(suspends, row, tuple(names), call.namespace or home)
+
+
+def _sets(row: Gateable, kind: str, content: str | None, command: Command) -> bool | None:
+    """Return whether a patch suspends or resumes, None where it does neither.
+
+    Raises CommandError where it may do so and is not understood.
+    """
+    effect = _Effect.UNKNOWN
+    if content is not None:
+        effect = _effect(content, row.field)
+    if effect is _Effect.UNKNOWN:
+        raise _not_the_field(kind, command)
+    if effect is _Effect.NONE:
+        return None
+    return effect is _Effect.SUSPENDS
+
+
+def _check_other(kind: str, content: str | None, command: Command) -> None:
+    """Refuse a patch of a kind that cannot be suspended if it speaks of suspending all the same."""
+    if content is None or heuristics.mentions(f"kubectl {content}"):
+        raise _not_the_field(kind, command)
+
+
+def _not_the_field(kind: str, command: Command) -> CommandError:
+    return CommandError(
+        f"`{command}` patches something else than the field by which {kind} is suspended"
+    )
 
 
 def _row(word: str) -> Gateable | None:
+    """Return the kind that kubectl means by a word, such as `ks`, or `kustomizations.v1.GROUP`."""
     resource, _, group = word.lower().partition(".")
-    group = group.partition(".")[2] if group.startswith(("v1", "v2")) else group
+    if group.startswith(("v1", "v2")):
+        group = group.partition(".")[2]
     for row in gateable.TABLE:
-        known = (row.resource, row.kind.lower())
-        if (resource in known or _SHORT.get(resource) == row.kind) and group in ("", row.group):
+        if group not in ("", row.group):
+            continue
+        if resource in (row.resource, row.kind.lower()) or _SHORT.get(resource) == row.kind:
             return row
     return None
 
 
-def _suspends(content: str, field: tuple[str, ...]) -> bool | None:
-    """Return what a patch sets the field of the suspension to, None where it does anything else.
+class _Effect(Enum):
+    """What a patch does to the field of the suspension."""
 
-    A field that is removed, or set to null, suspends no more (RFC 6902, RFC 7386).
+    SUSPENDS = "suspends"
+    RESUMES = "resumes"
+    NONE = "leaves it alone"
+    UNKNOWN = "is not understood"
+
+
+def _effect(content: str, field: tuple[str, ...]) -> _Effect:
+    """Return what a patch does to the field of the suspension.
+
+    A field that is removed, or set to null, suspends no more (RFC 6902, RFC 7386). What does
+    anything beside that is not understood.
     """
     try:
         patch = value(parse(content))
     except InputError:
-        return None
-    found = _of_operations(patch, field) if isinstance(patch, list) else _of_merge(patch, field)
-    return found if isinstance(found, bool) else None
+        return _Effect.UNKNOWN
+    match patch:
+        case dict():
+            found = _of_merge(patch, field)
+        case list():
+            found = _of_operations(patch, field)
+        case _:
+            return _Effect.UNKNOWN
+    if found is True:
+        return _Effect.SUSPENDS
+    if found is False:
+        return _Effect.RESUMES
+    if _leaves_alone(patch, field):
+        return _Effect.NONE
+    return _Effect.UNKNOWN
 
 
-def _leaves_alone(content: str, field: tuple[str, ...]) -> bool:
-    """Whether a patch is understood so far that it does not touch a field."""
-    try:
-        patch = value(parse(content))
-    except InputError:
-        return False
+def _leaves_alone(patch: dict[str, Value] | list[Value], field: tuple[str, ...]) -> bool:
+    """Whether a patch does not touch a field."""
     if isinstance(patch, dict):
         spec = patch.get(field[0], {})
         return isinstance(spec, dict) and field[1] not in spec
-    if not isinstance(patch, list):
-        return False
-    return not any(_touches(operation, "/" + "/".join(field)) for operation in patch)
+    pointer = _pointer(field)
+    return not any(_touches(operation, pointer) for operation in patch)
 
 
-def _touches(operation: Value, field: str) -> bool:
+def _pointer(field: tuple[str, ...]) -> str:
+    """Return the path of a field as JSON patches have it (RFC 6901)."""
+    return "/" + "/".join(field)
+
+
+def _touches(operation: Value, pointer: str) -> bool:
+    """Whether an operation is about a field, what it is in, or what is in it."""
     if not isinstance(operation, dict) or "from" in operation:
         return True
     path = str(operation.get("path"))
-    return f"{field}/".startswith(f"{path}/") or path.startswith(f"{field}/")
+    return f"{pointer}/".startswith(f"{path}/") or path.startswith(f"{pointer}/")
 
 
 def _of_merge(patch: Value, field: tuple[str, ...]) -> Value:
+    """Return what a merge patch sets a field to, if it sets nothing else."""
     for step in field:
         if not isinstance(patch, dict) or list(patch) != [step]:
             return None
         patch = patch[step]
-    return False if patch is None else patch
+    if patch is None:
+        return False
+    return patch
 
 
 def _of_operations(patch: list[Value], field: tuple[str, ...]) -> Value:
-    operation = patch[0] if len(patch) == 1 else None
-    if not isinstance(operation, dict) or operation.get("path") != "/" + "/".join(field):
+    """Return what a JSON patch sets a field to, if it is its only operation."""
+    if len(patch) != 1:
         return None
-    if operation.get("op") == "remove":
-        return False
-    return operation.get("value") if operation.get("op") in ("add", "replace") else None
+    match patch[0]:
+        case {"path": path} if path != _pointer(field):
+            return None
+        case {"path": _, "op": "remove"}:
+            return False
+        case {"path": _, "op": "add" | "replace", "value": found}:
+            return found
+    return None

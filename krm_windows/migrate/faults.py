@@ -1,15 +1,18 @@
-"""What is wrong with a hand-written set-up, apart from its times: rights, images, self-locks, `suspend` in Git."""
+"""What is wrong with a hand-written set-up, apart from its times.
+
+Rights, images, Jobs that suspend what applies them, and `suspend` in Git.
+"""
 
 import re
 from collections.abc import Iterable, Iterator
 
-from krm_windows import gateable, rules
-from krm_windows.migrate import jobs, shapes, trees
+from krm_windows import rules
+from krm_windows.migrate import heuristics, jobs, trees
+from krm_windows.migrate.clusters import AppliedDirectory, ClusterObjects
 from krm_windows.migrate.findings import found_at
-from krm_windows.migrate.gating import Gated, Gating, targets
+from krm_windows.migrate.gating import Gating, Target
 from krm_windows.migrate.jobs import Job
 from krm_windows.migrate.repository import Repository
-from krm_windows.migrate.sites import Part, Site
 from krm_windows.migrate.trees import Document, leaf, text
 from krm_windows.results import Result
 
@@ -30,41 +33,60 @@ _DEAD = (
     ),
 )
 ADVICE = "`--clusters` says where clusters lie"
+_ROLES_FOR_ALL = ("cluster-admin", "admin", "edit")
+_BINDINGS = ("ClusterRoleBinding", "RoleBinding")
+# What it takes to suspend and resume an object.
 _NEEDED = frozenset({"get", "patch"})
 
 
 def check(gating: Gating) -> Iterator[Result]:
     """Yield what is wrong on one cluster."""
-    gated = {
-        target
-        for job in gating.jobs
-        for action in job.actions
-        for target in targets(action, gating.site)
-    }
-    for part in gating.site.parts:
-        yield from _self_lock(part, gating, gated)
+    gated = sorted(set(gating.targets))
+    for directory in gating.cluster.directories:
+        yield from _self_lock(directory, gating, gated)
     for job in gating.jobs:
         yield from _images(job)
-        yield from _rights(job, gating.site)
-    yield from _suspended(gating.site, gated)
+        yield from _rights(job, gating.cluster)
+    yield from _suspended(gating.cluster, gated)
 
 
-def _self_lock(part: Part, gating: Gating, gated: Iterable[Gated]) -> Iterator[Result]:
-    flux = {target.name: target for target in gated if target.kind == "Kustomization"}
-    by, last = part.deliverer, part.path.rpartition("/")[2]
+def _self_lock(
+    directory: AppliedDirectory, gating: Gating, gated: Iterable[Target]
+) -> Iterator[Result]:
+    """Name CronJobs that suspend the Kustomization which applies them."""
+    held = _holder(directory, gated)
+    if held is None:
+        return
     for job in gating.jobs:
         closes = any(action.suspends for action in job.actions)
-        if not closes or not any(job.document is each for each in part.objects):
+        if not closes or not any(job.document is each for each in directory.objects):
             continue
-        if by and by.name in flux and flux[by.name].namespace == by.namespace:
-            message = f"{job.name} suspends {by}, which applies it: while closed, an edit of the times has to wait"
-            yield found_at(rules.MIGRATE_SELF_LOCK, job.place, message)
-        elif by is None and last in flux:
+        if directory.kustomization:
             message = (
-                f"{job.name} suspends {flux[last]}, and is applied from {part.path}: if this Kustomization applies "
-                "that, an edit of the times has to wait while closed"
+                f"{job.name} suspends {directory.kustomization}, which applies it: "
+                "while closed, an edit of the times has to wait"
             )
-            yield found_at(rules.MIGRATE_SELF_LOCK, job.place, message)
+        else:
+            message = (
+                f"{job.name} suspends {held}, and is applied from {directory.path}: if this "
+                "Kustomization applies that, an edit of the times has to wait while closed"
+            )
+        yield found_at(rules.MIGRATE_SELF_LOCK, job.place, message)
+
+
+def _holder(directory: AppliedDirectory, gated: Iterable[Target]) -> Target | None:
+    """Return the Kustomization among what is gated that applies a directory, or seems to.
+
+    Where Git does not have it, it is taken to have the name of the directory, as is the habit.
+    """
+    flux = {target.name: target for target in gated if target.kind == "Kustomization"}
+    applier = directory.kustomization
+    if applier is None:
+        return flux.get(directory.path.rpartition("/")[2])
+    held = flux.get(applier.name)
+    if held is None or held.namespace != applier.namespace:
+        return None
+    return held
 
 
 def _images(job: Job) -> Iterator[Result]:
@@ -74,91 +96,115 @@ def _images(job: Job) -> Iterator[Result]:
             continue
         dead = next((why for pattern, why in _DEAD if pattern.match(image.text)), None)
         if dead:
-            yield found_at(
-                rules.MIGRATE_IMAGE, image.place, f"{job.name} runs on {image.text}: {dead}"
-            )
+            message = f"{job.name} runs on {image.text}: {dead}"
         elif not _PINNED.fullmatch(image.text):
             message = f"{job.name} runs on {image.text}, which may be another image tomorrow"
-            yield found_at(rules.MIGRATE_IMAGE, image.place, message)
-
-
-def _rights(job: Job, site: Site) -> Iterator[Result]:
-    account = (job.namespace, jobs.account(job.document))
-    for binding in site.objects:
-        if binding.kind not in ("ClusterRoleBinding", "RoleBinding") or account not in subjects(
-            binding
-        ):
+        else:
             continue
-        wide = binding.kind == "ClusterRoleBinding"
-        if wide:
-            message = f"{account[1]} has its rights in every namespace, by {binding}"
+        yield found_at(rules.MIGRATE_IMAGE, image.place, message)
+
+
+def _rights(job: Job, cluster: ClusterObjects) -> Iterator[Result]:
+    """Name rights of a CronJob's account that no window needs."""
+    account = jobs.account(job.document)
+    for binding in cluster.objects:
+        if binding.kind not in _BINDINGS:
+            continue
+        if (job.namespace, account) not in subjects(binding):
+            continue
+        if binding.kind == "ClusterRoleBinding":
+            message = f"{account} has its rights in every namespace, by {binding}"
             yield found_at(rules.MIGRATE_RIGHTS, binding.place, message)
-        role = (text(binding.tree, "roleRef", "kind"), text(binding.tree, "roleRef", "name"))
-        yield from _excess(
-            account[1],
-            binding,
-            next((each for each in site.objects if (each.kind, each.name) == role), None),
-        )
+        role = _role(binding, cluster)
+        if role is None:
+            yield from _known_role(account, binding)
+        else:
+            yield from _excess(role)
 
 
-def _excess(account: str, binding: Document, role: Document | None) -> Iterator[Result]:
+def _role(binding: Document, cluster: ClusterObjects) -> Document | None:
+    """Return the role of a binding, None where the repository does not have it."""
+    kind = text(binding.tree, "roleRef", "kind")
     name = text(binding.tree, "roleRef", "name")
-    if role is None:
-        if name in ("cluster-admin", "admin", "edit"):
-            yield found_at(rules.MIGRATE_RIGHTS, binding.place, f"{account} has the role {name}")
-        return
+    for each in cluster.objects:
+        if (each.kind, each.name) == (kind, name):
+            return each
+    return None
+
+
+def _known_role(account: str, binding: Document) -> Iterator[Result]:
+    """Name a role that every cluster has (Kubernetes, "User-facing roles")."""
+    name = text(binding.tree, "roleRef", "name")
+    if name in _ROLES_FOR_ALL:
+        yield found_at(rules.MIGRATE_RIGHTS, binding.place, f"{account} has the role {name}")
+
+
+def _excess(role: Document) -> Iterator[Result]:
+    """Name verbs that are not needed, and rules for every object of a kind."""
     for rule in trees.items(role.tree, "rules"):
-        verbs = {each.text for each in trees.leaves(trees.at(rule, "verbs") or [])} - _NEEDED
-        place = next(iter([each.place for each in trees.leaves(rule)]), role.place)
-        if verbs:
-            yield found_at(
-                rules.MIGRATE_RIGHTS,
-                place,
-                f"{role} grants {', '.join(sorted(verbs))}, which no window needs",
-            )
+        first = next(trees.leaves(rule), None)
+        place = role.place
+        if first:
+            place = first.place
+        excess = {each.text for each in trees.leaves(trees.at(rule, "verbs"))} - _NEEDED
+        if excess:
+            verbs = ", ".join(sorted(excess))
+            message = f"{role} grants {verbs}, which no window needs"
+            yield found_at(rules.MIGRATE_RIGHTS, place, message)
         if not trees.items(rule, "resourceNames"):
-            resources = ", ".join(
-                each.text for each in trees.leaves(trees.at(rule, "resources") or [])
-            )
-            yield found_at(
-                rules.MIGRATE_RIGHTS,
-                place,
-                f"{role} names no objects: it grants every one of {resources}",
-            )
+            resources = ", ".join(each.text for each in trees.leaves(trees.at(rule, "resources")))
+            message = f"{role} names no objects: it grants every one of {resources}"
+            yield found_at(rules.MIGRATE_RIGHTS, place, message)
 
 
 def subjects(binding: Document) -> set[tuple[str, str]]:
     """Return namespace and name of the accounts that a binding is for."""
-    return {
-        (text(subject, "namespace") or binding.namespace, text(subject, "name"))
-        for subject in trees.items(binding.tree, "subjects")
-        if text(subject, "kind") == "ServiceAccount"
-    }
+    found = set()
+    for subject in trees.items(binding.tree, "subjects"):
+        if text(subject, "kind") == "ServiceAccount":
+            namespace = text(subject, "namespace") or binding.namespace
+            found.add((namespace, text(subject, "name")))
+    return found
 
 
-def _suspended(site: Site, gated: Iterable[Gated]) -> Iterator[Result]:
-    known = site.gated
-    for target in sorted(set(gated)):
+def _suspended(cluster: ClusterObjects, gated: Iterable[Target]) -> Iterator[Result]:
+    """Name targets whose `suspend` is in Git, so that Flux sets it back (server-side apply)."""
+    known = cluster.gated
+    for target in gated:
         found = known.get((target.kind, target.namespace, target.name))
-        row = gateable.find(target.kind)
-        held = leaf(found.tree, *row.field) if found and row else None
-        if held and isinstance(held.value, bool):
-            does = "closes" if held.value else "opens"
-            message = f"{target} says `suspend: {held.text}` in Git, which {does} it whenever its parent reconciles"
-            yield found_at(rules.MIGRATE_SUSPEND, held.place, f"{message}; remove the line")
+        row = target.row
+        if found is None or row is None:
+            continue
+        held = leaf(found.tree, *row.field)
+        if held is None or not isinstance(held.value, bool):
+            continue
+        does = "opens"
+        if held.value:
+            does = "closes"
+        message = (
+            f"{target} says `suspend: {held.text}` in Git, which {does} it whenever its parent "
+            "reconciles; remove the line"
+        )
+        yield found_at(rules.MIGRATE_SUSPEND, held.place, message)
 
 
 def unused(repository: Repository, used: frozenset[str], names: frozenset[str]) -> Iterator[Result]:
-    """Yield files with a CronJob that opens or closes that no cluster has, or with a patch of one that is not used."""
+    """Yield files that no cluster has, with a CronJob that opens or closes, or a patch of one."""
     for path in sorted(repository.contents):
         if path in used or path.endswith(".json") or b"CronJob" not in repository.contents[path]:
             continue
         for found in repository.documents(path):
             if jobs.is_one(found):
-                message = f"{found} is applied to no cluster that was found, so no policy has it"
-                yield found_at(rules.MIGRATE_CLUSTER_UNKNOWN, found.place, f"{message}; {ADVICE}")
+                message = (
+                    f"{found} is applied to no cluster that was found, so no policy has it; "
+                    f"{ADVICE}"
+                )
+                yield found_at(rules.MIGRATE_CLUSTER_UNKNOWN, found.place, message)
             elif found.kind == "CronJob" and found.name in names and path not in repository.named:
-                message = f"the patch of {found.name} is in no kustomization of the repository, so it has no effect"
+                message = (
+                    f"the patch of {found.name} is in no kustomization of the repository, "
+                    "so it has no effect"
+                )
                 yield found_at(rules.MIGRATE_PATCH_UNUSED, found.place, message)
 
 
@@ -166,7 +212,8 @@ def unreadable(repository: Repository) -> Iterator[Result]:
     """Yield files that are no YAML and look as if they held such CronJobs."""
     for place, why in repository.unreadable.items():
         content = repository.contents[place.file]
-        if b"CronJob" in content and shapes.mentions(content.decode(errors="replace")):
-            yield found_at(
-                rules.MIGRATE_UNREAD, place, f"is no YAML, so windows in it are not seen: {why}"
-            )
+        if b"CronJob" not in content:
+            continue
+        if heuristics.mentions(content.decode(errors="replace")):
+            message = f"is no YAML, so windows in it are not seen: {why}"
+            yield found_at(rules.MIGRATE_UNREAD, place, message)

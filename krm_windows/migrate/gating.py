@@ -1,21 +1,21 @@
 """Who gates what: for each cluster and each set of CronJobs, the targets and the edges at work."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from krm_windows import gateable, rules
 from krm_windows.gateable import Gateable
 from krm_windows.migrate import jobs
 from krm_windows.migrate.actions import Action
+from krm_windows.migrate.clusters import ClusterObjects
 from krm_windows.migrate.findings import found_at
 from krm_windows.migrate.jobs import Job
 from krm_windows.migrate.pairs import Edge
-from krm_windows.migrate.sites import Site
 from krm_windows.results import Result, fails
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Gated:
+class Target:
     """An object that is suspended and resumed."""
 
     kind: str
@@ -32,131 +32,163 @@ class Gated:
         return f"{self.kind} {self.namespace}/{self.name}"
 
 
-# What a CronJob does to a target: whether it suspends, and its namespace and name.
-Act = tuple[bool, str, str]
-# Targets that agree in this share a policy.
+@dataclass(frozen=True, slots=True)
+class Act:
+    """What a CronJob does to a target."""
+
+    suspends: bool
+    namespace: str
+    job: str
+
+
+# The CronJobs that act on a target. Targets on which the same ones act share a policy.
 Key = frozenset[Act]
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Targets of one cluster that the same CronJobs gate, and those of the CronJobs that are not suspended."""
+    """Targets of one cluster that the same CronJobs gate.
 
-    targets: tuple[Gated, ...]
+    Of the CronJobs, those that are not suspended.
+    """
+
+    targets: tuple[Target, ...]
     opens: tuple[Edge, ...]
     closes: tuple[Edge, ...]
 
 
 @dataclass(frozen=True)
 class Gating:
-    """The CronJobs of a cluster as read, the groups of targets that they make, and what was found.
+    """The CronJobs of a cluster as read, and what they gate."""
 
-    `unseen` are the targets that nothing in the repository applies to the cluster.
-    """
-
-    site: Site
+    cluster: ClusterObjects
     jobs: tuple[Job, ...]
     groups: dict[Key, Group] = field(default_factory=dict)
     results: tuple[Result, ...] = ()
-    unseen: frozenset[Gated] = frozenset()
+
+    unseen: frozenset[Target] = frozenset()
+    """The targets that nothing in the repository applies to the cluster."""
+
+    @property
+    def targets(self) -> Iterator[Target]:
+        """What its CronJobs act on; one may come several times."""
+        for job in self.jobs:
+            for action in job.actions:
+                yield from targets(action, self.cluster)
 
 
-def read(site: Site) -> Gating:
+# What is done to each target, and by which CronJob.
+_Acts = dict[Target, dict[Act, Job]]
+
+
+def read(cluster: ClusterObjects) -> Gating:
     """Read the CronJobs of a cluster."""
-    found = {(each.namespace, each.name): each for each in site.objects if jobs.is_one(each)}
-    read_jobs = tuple(jobs.read(found[key]) for key in sorted(found))
-    # One that only speaks of suspending, in an `echo`, makes no window, and stays where it is.
-    read_jobs = tuple(job for job in read_jobs if job.actions or fails(job.results))
-    results = [
-        *site.results,
-        *_unread(site),
-        *(result for job in read_jobs for result in job.results),
-    ]
-    acts: dict[Gated, dict[Act, Job]] = {}
-    for job in read_jobs:
+    found = _jobs(cluster)
+    results = [*cluster.results, *_unread(cluster)]
+    for job in found:
+        results += job.results
+    acts: _Acts = {}
+    for job in found:
         for action in job.actions:
-            results += _everything(job, action, site)
-            for target in targets(action, site):
-                acts.setdefault(target, {})[action.suspends, job.namespace, job.name] = job
-    groups: dict[Key, list[Gated]] = {}
+            results += _everything(job, action, cluster)
+            for target in targets(action, cluster):
+                act = Act(action.suspends, job.namespace, job.name)
+                acts.setdefault(target, {})[act] = job
+    known = cluster.gated.keys()
+    unseen = frozenset(each for each in acts if (each.kind, each.namespace, each.name) not in known)
+    results += _both(acts)
+    results += _unseen(cluster, acts, unseen)
+    return Gating(cluster, tuple(found), _groups(acts), tuple(results), unseen)
+
+
+def _jobs(cluster: ClusterObjects) -> list[Job]:
+    """Return the CronJobs, by namespace and name."""
+    found = {(each.namespace, each.name): each for each in cluster.jobs}
+    read_jobs = [jobs.read(found[key]) for key in sorted(found)]
+    # One that only speaks of suspending, in an `echo`, makes no window, and stays where it is.
+    return [job for job in read_jobs if job.actions or fails(job.results)]
+
+
+def _groups(acts: _Acts) -> dict[Key, Group]:
+    """Put targets together on which the same CronJobs act."""
+    members: dict[Key, list[Target]] = {}
     for target, does in acts.items():
-        groups.setdefault(frozenset(does), []).append(target)
-    made = {key: _group(members, acts[members[0]]) for key, members in groups.items()}
-    known = site.gated
-    unseen = frozenset(
-        target for target in acts if (target.kind, target.namespace, target.name) not in known
-    )
-    results += [*_both(acts), *_unseen(site, acts, unseen)]
-    return Gating(site, read_jobs, made, tuple(results), unseen)
+        members.setdefault(frozenset(does), []).append(target)
+    return {key: _group(targets, acts[targets[0]]) for key, targets in members.items()}
 
 
-def _unread(site: Site) -> Iterator[Result]:
+def _group(members: Iterable[Target], does: dict[Act, Job]) -> Group:
+    opens: list[Edge] = []
+    closes: list[Edge] = []
+    for act, job in does.items():
+        if job.schedule is None or job.suspended:
+            continue
+        home = job.document.place
+        edge = Edge(job.name, job.namespace, job.schedule, job.zone, job.place, home)
+        if act.suspends:
+            closes.append(edge)
+        else:
+            opens.append(edge)
+    return Group(tuple(sorted(members)), tuple(sorted(opens)), tuple(sorted(closes)))
+
+
+def _unread(cluster: ClusterObjects) -> Iterator[Result]:
     """Name what may suspend or resume in forms that are not read."""
-    for part in site.parts:
-        for each in part.scripts:
+    for directory in cluster.directories:
+        for each in directory.scripts:
             yield from jobs.scripts(each)
-    for each in site.objects:
+    for each in cluster.objects:
         if not jobs.is_one(each):
             yield from jobs.unseen(each)
 
 
-def _unseen(
-    site: Site, acts: dict[Gated, dict[Act, Job]], unseen: frozenset[Gated]
-) -> Iterator[Result]:
-    """Name the targets that the repository does not have, such as those that `flux create` made in the cluster."""
+def _unseen(cluster: ClusterObjects, acts: _Acts, unseen: frozenset[Target]) -> Iterator[Result]:
+    """Name the targets that the repository does not have.
+
+    They may be such as `flux create` made in the cluster.
+    """
     for target in sorted(unseen):
         job = next(iter(acts[target].values()))
-        where = f"on {site.name}" if site.name else "here"
         message = (
-            f"{job.name} acts on {target}, which nothing in the repository applies {where}: the policy names it with "
-            "`mustExist: false`, and only the cluster knows whether it is there"
+            f"{job.name} acts on {target}, which nothing in the repository applies "
+            f"{cluster.where}: the policy names it with `mustExist: false`, "
+            "and only the cluster knows whether it is there"
         )
         yield found_at(rules.MIGRATE_TARGET_UNSEEN, job.place, message)
 
 
-def targets(action: Action, site: Site) -> Iterator[Gated]:
+def targets(action: Action, cluster: ClusterObjects) -> Iterator[Target]:
     """Yield what an action is about; all of a namespace are those that the repository has."""
-    names = action.names
-    if names is None:
-        names = tuple(
-            name
-            for kind, space, name in site.gated
-            if (kind, space) == (action.row.kind, action.namespace)
-        )
-    yield from (Gated(action.row.kind, action.namespace, name) for name in names)
+    kind, namespace = action.row.kind, action.namespace
+    if action.names is not None:
+        for name in action.names:
+            yield Target(kind, namespace, name)
+        return
+    for known_kind, known_namespace, name in cluster.gated:
+        if (known_kind, known_namespace) == (kind, namespace):
+            yield Target(kind, namespace, name)
 
 
-def _group(members: Iterable[Gated], does: dict[Act, Job]) -> Group:
-    edges: dict[bool, list[Edge]] = {True: [], False: []}
-    for (suspends, _, _), job in does.items():
-        if job.schedule is not None and not job.suspended:
-            place, home = job.place, job.document.place
-            edges[suspends].append(
-                Edge(job.name, job.namespace, job.schedule, job.zone, place, home)
-            )
-    return Group(tuple(sorted(members)), tuple(sorted(edges[False])), tuple(sorted(edges[True])))
-
-
-def _everything(job: Job, action: Action, site: Site) -> Iterator[Result]:
+def _everything(job: Job, action: Action, cluster: ClusterObjects) -> Iterator[Result]:
+    """Say what `--all` comes to."""
     if action.names is not None:
         return
-    found = ", ".join(str(target.name) for target in targets(action, site))
+    found = ", ".join(target.name for target in targets(action, cluster))
     what = f"{job.name} acts on every {action.row.kind} of {action.namespace}"
     if found:
-        yield found_at(
-            rules.MIGRATE_ALL,
-            job.place,
-            f"{what}; the policy names those in the repository: {found}",
-        )
+        message = f"{what}; the policy names those in the repository: {found}"
+        yield found_at(rules.MIGRATE_ALL, job.place, message)
     else:
-        yield found_at(
-            rules.MIGRATE_UNTRANSLATED, job.place, f"{what}, and the repository has none: name them"
-        )
+        message = f"{what}, and the repository has none: name them"
+        yield found_at(rules.MIGRATE_UNTRANSLATED, job.place, message)
 
 
-def _both(acts: dict[Gated, dict[Act, Job]]) -> Iterator[Result]:
+def _both(acts: _Acts) -> Iterator[Result]:
+    """Name CronJobs that suspend and resume one target."""
     for target, does in acts.items():
-        for (suspends, namespace, name), job in does.items():
-            if suspends and (False, namespace, name) in does:
-                message = f"{name} suspends and resumes {target} in one run, so it makes no window"
+        for act, job in does.items():
+            if act.suspends and replace(act, suspends=False) in does:
+                message = (
+                    f"{job.name} suspends and resumes {target} in one run, so it makes no window"
+                )
                 yield found_at(rules.MIGRATE_UNTRANSLATED, job.place, message)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from krm_windows import rules
-from krm_windows.migrate import actions, shapes, shell, trees
+from krm_windows.migrate import actions, heuristics, shell, trees
 from krm_windows.migrate.actions import Action, CommandError, Script
 from krm_windows.migrate.findings import found_at
 from krm_windows.migrate.shell import Command, ShellError
@@ -16,23 +16,31 @@ from krm_windows.schedule import cron
 _SHELLS = frozenset({"sh", "bash", "ash", "dash"})
 _SCRIPT = re.compile(r"(?!-)[\w.-]*/[\w./-]+|[\w-]+\.(?:sh|bash)")
 _FLAGS = re.compile(r"-[a-z]+")
-# `$(NAME)` in a command is replaced before it runs, where the container has that variable (Kubernetes).
+# `$(NAME)` in a command is replaced before it runs, where the container has that variable
+# (Kubernetes, "Use environment variables to define arguments").
 _REFERENCE = re.compile(r"\$\(([A-Za-z_]\w*)\)", re.ASCII)
 # Variables that say which cluster, or which namespace, a command acts on.
 _ELSEWHERE = frozenset(
     {"KUBECONFIG", "FLUX_SYSTEM_NAMESPACE", "KUBERNETES_MASTER", "KUBERNETES_SERVICE_HOST"}
 )
 _LONGEST_LINE = 200
+# The images that are common here, and the programs that are their entry points.
+_ENTRY_POINTS = {"flux-cli": "flux", "kubectl": "kubectl"}
 _POD = ("spec", "jobTemplate", "spec", "template", "spec")
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A CronJob that suspends or resumes; `schedule` is None where it is wrong, `zone` where none is given."""
+    """A CronJob that suspends or resumes."""
 
     document: Document
+
     schedule: str | None
+    """Without a time zone of its own; None where it is wrong."""
+
     zone: str | None
+    """None where none is given."""
+
     suspended: bool
     actions: tuple[Action, ...]
     results: tuple[Result, ...]
@@ -55,132 +63,200 @@ class Job:
 
 def is_one(document: Document) -> bool:
     """Whether an object is a CronJob that suspends or resumes anything."""
-    if (document.kind, document.group) != ("CronJob", "batch"):
+    if not _is_cron_job(document):
         return False
-    return any(shapes.mentions(" ".join(_said(container))) for container in containers(document))
+    said = (" ".join(_said(container)) for container in containers(document))
+    return any(map(heuristics.mentions, said))
+
+
+def _is_cron_job(document: Document) -> bool:
+    return document.kind == "CronJob" and document.group == "batch"
 
 
 def _said(container: Map) -> list[str]:
     """Return what a container runs, with the values of its environment, which may be a script."""
-    given = [text(entry, "value") for entry in trees.items(container, "env")]
-    return [*_words(container), *given]
+    values = [text(entry, "value") for entry in trees.items(container, "env")]
+    return _words(container) + values
 
 
 def containers(document: Document) -> list[Map]:
     """Return the containers of a CronJob, those that run first included."""
-    found = (
-        *trees.items(document.tree, *_POD, "initContainers"),
-        *trees.items(document.tree, *_POD, "containers"),
-    )
+    found = trees.items(document.tree, *_POD, "initContainers")
+    found = found + trees.items(document.tree, *_POD, "containers")
     return [container for container in found if isinstance(container, dict)]
 
 
 def account(document: Document) -> str:
     """Return the name of the ServiceAccount that a CronJob runs as."""
-    return (
-        text(document.tree, *_POD, "serviceAccountName")
-        or text(document.tree, *_POD, "serviceAccount")
-        or "default"
-    )
+    for key in ("serviceAccountName", "serviceAccount"):  # the second is its old name
+        name = text(document.tree, *_POD, key)
+        if name:
+            return name
+    return "default"
 
 
 def read(document: Document) -> Job:
     """Read a CronJob."""
-    script, results = _script(document)
-    written = _leaf(document, "spec", "schedule")
-    schedule, zone, wrong = _schedule(written)
-    given = leaf(document.tree, "spec", "timeZone")
-    suspend = leaf(document.tree, "spec", "suspend")
-    found = [*results, *wrong, *_chain(document, script), *_left_out(document, script)]
-    if not results and not script.actions:
+    found: list[Result] = []
+    try:
+        script = _script(document)
+    except _UnreadError as error:
+        found.append(error.result)
+        script = error.script
+        understood = False
+    else:
+        understood = True
+    schedule = _schedule(_leaf(document, "spec", "schedule"))
+    found += schedule.results
+    found += _chain(document, script)
+    found += _left_out(document, script)
+    if understood and not script.actions:
         found += _elsewhere(document)
+    suspend = leaf(document.tree, "spec", "suspend")
     if suspend and not isinstance(suspend.value, bool):
-        found.append(
-            found_at(
-                rules.MIGRATE_UNTRANSLATED,
-                suspend.place,
-                f"`suspend` is {suspend.text}, neither true nor false",
-            )
-        )
+        message = f"`suspend` is {suspend.text}, neither true nor false"
+        found.append(found_at(rules.MIGRATE_UNTRANSLATED, suspend.place, message))
+    done: tuple[Action, ...] = ()
+    if understood:
+        done = script.actions
     return Job(
         document,
-        schedule,
-        zone or (given.text if given else None),
+        schedule.text,
+        schedule.zone or _time_zone(document),
         suspended=suspend is not None and suspend.value is True,
-        actions=script.actions if not results else (),
+        actions=done,
         results=tuple(found),
     )
 
 
+def _time_zone(document: Document) -> str | None:
+    given = leaf(document.tree, "spec", "timeZone")
+    if given is None:
+        return None
+    return given.text
+
+
 def _leaf(document: Document, *path: str) -> Leaf:
+    """Return the leaf at a path; where there is none, an empty one at the document's place."""
     return leaf(document.tree, *path) or Leaf(None, "", document.place)
 
 
-def _schedule(written: Leaf) -> tuple[str | None, str | None, list[Result]]:
-    """Return the schedule without its own time zone, that time zone, and what is wrong with it."""
+@dataclass(frozen=True, slots=True)
+class _Schedule:
+    """A schedule without its own time zone, that time zone, and what is wrong with it."""
+
+    text: str | None
+    zone: str | None = None
+    results: tuple[Result, ...] = ()
+
+
+def _schedule(written: Leaf) -> _Schedule:
     try:
         parsed = cron.parse(written.text)
     except cron.CronError as error:
         message = f"the schedule {written.text!r} is none that Kubernetes accepts: {error}"
-        return None, None, [found_at(rules.MIGRATE_UNTRANSLATED, written.place, message)]
+        wrong = found_at(rules.MIGRATE_UNTRANSLATED, written.place, message)
+        return _Schedule(None, results=(wrong,))
+    # robfig/cron: `Local` is the zone of the controller, as if none were given.
     if parsed.time_zone in (None, "", "Local"):
-        return written.text, None, []
-    return written.text.partition(" ")[2].strip(), parsed.time_zone, []
+        return _Schedule(written.text)
+    # `TZ=Europe/Berlin 0 6 * * *`
+    _, _, plain = written.text.partition(" ")
+    return _Schedule(plain.strip(), parsed.time_zone)
 
 
-def _script(document: Document) -> tuple[Script, list[Result]]:
+class _UnreadError(Exception):
+    """A CronJob of which a container is not understood; `script` is what those before it do."""
+
+    def __init__(self, script: Script, result: Result) -> None:
+        """Take what was read before, and why no more is."""
+        super().__init__(result.message)
+        self.script = script
+        self.result = result
+
+
+def _script(document: Document) -> Script:
+    """Return what the containers of a CronJob do, one after the other; raises _UnreadError."""
     found = Script()
     for container in containers(document):
-        place = next((each.place for each in reversed(_program(container))), document.place)
         try:
             more = actions.read(_commands(container), document.namespace)
         except (ShellError, CommandError) as error:
-            return found, [found_at(rules.MIGRATE_UNREAD, place, f"{document.name}: {error}")]
+            place = _last_place(_program(container), document)
+            message = f"{document.name}: {error}"
+            raise _UnreadError(found, found_at(rules.MIGRATE_UNREAD, place, message)) from error
         found = Script(
-            (*found.actions, *more.actions),
+            found.actions + more.actions,
             found.chained or more.chained,
-            (*found.left_out, *more.left_out),
+            found.left_out + more.left_out,
         )
-    return found, []
+    return found
 
 
 def _program(container: Map) -> list[Leaf]:
-    listed = (*trees.items(container, "command"), *trees.items(container, "args"))
+    listed = trees.items(container, "command") + trees.items(container, "args")
     return [word for word in listed if isinstance(word, Leaf)]
 
 
 def _words(container: Map) -> list[str]:
-    """Return what a container runs; the entry points of the images that are common here are known."""
+    """Return what a container runs; the entry points of the images that are common are known."""
     words = [word.text for word in _program(container)]
     if trees.items(container, "command"):
         return words
-    image = text(container, "image").rpartition("/")[2].partition(":")[0].partition("@")[0]
-    program = {"flux-cli": "flux", "kubectl": "kubectl"}.get(image)
-    return [program, *words] if program else words
+    # `ghcr.io/fluxcd/flux-cli:v2.9.0@sha256:…` is `flux-cli`.
+    name = text(container, "image").rpartition("/")[2]
+    name = name.partition(":")[0].partition("@")[0]
+    if name in _ENTRY_POINTS:
+        return [_ENTRY_POINTS[name], *words]
+    return words
 
 
 def _commands(container: Map) -> list[Command]:
     """Return the commands that a container runs; raises ShellError or CommandError."""
-    given = [entry for entry in trees.items(container, "env") if text(entry, "name")]
-    elsewhere = sorted(_ELSEWHERE & {text(entry, "name") for entry in given})
-    if elsewhere:
-        raise CommandError(f"the variable `{elsewhere[0]}` says where it acts")
-    known = {
-        text(entry, "name"): text(entry, "value") for entry in given if trees.leaf(entry, "value")
-    }
-    known = {name: value for name, value in known.items() if "$(" not in value}
-    words = [
-        _REFERENCE.sub(lambda found: known.get(found[1], found[0]), word)
-        for word in _words(container)
-    ]
-    program, *rest = words or [""]
-    if program.rpartition("/")[2] not in _SHELLS:
-        unknown = any(_REFERENCE.search(word) for word in words)
-        return [Command(tuple(words), expands=unknown)] if words else []
-    flags, script = _script_of(rest)
+    known = _variables(container)
+    words = [_replaced(word, known) for word in _words(container)]
+    if not words:
+        return []
+    if words[0].rpartition("/")[2] not in _SHELLS:
+        unknown = any(map(_REFERENCE.search, words))
+        return [Command(tuple(words), expands=unknown)]
+    flags, script = _script_of(words[1:])
     if script is None:
         return [Command(tuple(words))]
     return shell.split(script, known, stops=any("e" in flag for flag in flags))
+
+
+def _variables(container: Map) -> dict[str, str]:
+    """Return the variables of a container whose values are known.
+
+    Raises CommandError where one says which cluster is meant.
+    """
+    known: dict[str, str] = {}
+    elsewhere = set()
+    for entry in trees.items(container, "env"):
+        name = text(entry, "name")
+        if name in _ELSEWHERE:
+            elsewhere.add(name)
+        # One with `valueFrom` is known to the cluster only, and so is what `$(…)` refers to.
+        given = leaf(entry, "value")
+        if not name or given is None:
+            continue
+        if "$(" in given.text:
+            known.pop(name, None)
+        else:
+            known[name] = given.text
+    if elsewhere:
+        raise CommandError(f"the variable `{min(elsewhere)}` says where it acts")
+    return known
+
+
+def _replaced(word: str, known: dict[str, str]) -> str:
+    """Put in the values of variables that Kubernetes puts in; what is not known stays as it is."""
+
+    def value_of(found: re.Match[str]) -> str:
+        return known.get(found[1], found[0])
+
+    return _REFERENCE.sub(value_of, word)
 
 
 def _script_of(words: list[str]) -> tuple[list[str], str | None]:
@@ -190,38 +266,55 @@ def _script_of(words: list[str]) -> tuple[list[str], str | None]:
     for word in rest:
         if not _FLAGS.fullmatch(word):
             break
-        if word.endswith("o"):
-            option = next(rest, "")
-            flags += ["-e"] if option == "errexit" else []
-            word = word[:-1]  # noqa: PLW2901 - its last letter was read
-        flags.append(word)
-        if "c" in word:
+        flag = word
+        if word.endswith("o"):  # `-o errexit`, `-euo pipefail`
+            flag = word[:-1]
+            if next(rest, "") == "errexit":
+                flags.append("-e")
+        flags.append(flag)
+        if "c" in flag:
             return flags, next(rest, None)
     return flags, None
 
 
 def _place(document: Document) -> Place:
-    programs = [word for container in containers(document) for word in _program(container)]
-    return programs[-1].place if programs else document.place
+    """Return where the last word is written that a CronJob runs."""
+    programs: list[Leaf] = []
+    for container in containers(document):
+        programs += _program(container)
+    return _last_place(programs, document)
+
+
+def _last_place(words: list[Leaf], document: Document) -> Place:
+    if words:
+        return words[-1].place
+    return document.place
 
 
 def _chain(document: Document, script: Script) -> Iterator[Result]:
-    if script.chained:
-        message = f"{document.name}: behind `&&` nothing runs once a command has failed, so the rest stays as it is"
-        yield found_at(rules.MIGRATE_CHAIN, _place(document), message)
+    if not script.chained:
+        return
+    message = (
+        f"{document.name}: behind `&&` nothing runs once a command has failed, "
+        "so the rest stays as it is"
+    )
+    yield found_at(rules.MIGRATE_CHAIN, _place(document), message)
 
 
 def scripts(document: Document) -> Iterator[Result]:
-    """Name text in an object other than a CronJob that suspends or resumes: what runs it is not read."""
+    """Name text in an object other than a CronJob that suspends or resumes.
+
+    What runs it is not read.
+    """
     for found in _texts(document.tree):
-        if shapes.turns(found.text):
-            line = _turning_line(found.text)
-            message = (
-                f"{document} has a script that suspends or resumes, which is not read: `{line}`"
-            )
-            yield found_at(
-                rules.MIGRATE_UNREAD, found.place, f"{message}; write the commands into a CronJob"
-            )
+        if not heuristics.is_script(found.text):
+            continue
+        line = _telling_line(found.text)
+        message = (
+            f"{document} has a script that suspends or resumes, which is not read: `{line}`; "
+            "write the commands into a CronJob"
+        )
+        yield found_at(rules.MIGRATE_UNREAD, found.place, message)
 
 
 def _texts(tree: Tree) -> Iterator[Leaf]:
@@ -241,35 +334,47 @@ def _texts(tree: Tree) -> Iterator[Leaf]:
                 yield from _texts(entry)
 
 
-def _turning_line(script: str) -> str:
+def _telling_line(script: str) -> str:
     """Return the line of a script that is the reason to name it."""
     lines = [line.strip() for line in script.splitlines() if line.strip()]
-    return next((line for line in lines if shapes.turns(line)), lines[0])[:_LONGEST_LINE]
+    telling = next(filter(heuristics.is_script, lines), lines[0])
+    return telling[:_LONGEST_LINE]
 
 
 def unseen(document: Document) -> Iterator[Result]:
-    """Say of a CronJob with flux or kubectl that it runs a script which is not in it, so that nobody looked at it."""
-    if (document.kind, document.group) == ("CronJob", "batch"):
+    """Say of a CronJob with flux or kubectl that it runs a script which is not in it.
+
+    So nobody looked at that script.
+    """
+    if _is_cron_job(document):
         for container in containers(document):
             yield from _files(document, container)
 
 
 def _elsewhere(document: Document) -> Iterator[Result]:
-    """Name a script of a CronJob that is in none of its commands: in its environment, or in a file."""
+    """Name a script of a CronJob that is in none of its commands.
+
+    It is in its environment, or in a file.
+    """
     for container in containers(document):
         said = " ".join(_said(container))
-        if shapes.turns(said):
-            message = f"{document.name}: `{_turning_line(said)}` is not understood"
+        if heuristics.is_script(said):
+            message = f"{document.name}: `{_telling_line(said)}` is not understood"
             yield found_at(rules.MIGRATE_UNREAD, _place(document), message)
     yield from unseen(document)
 
 
 def _files(document: Document, container: Map) -> Iterator[Result]:
-    """Name a script that a container with flux or kubectl runs from a file: nobody looked at it."""
+    """Name a script that a container with flux or kubectl runs from a file: nobody read it."""
     image = text(container, "image").rpartition("/")[2]
+    if not image.startswith(("flux", "kubectl")):
+        return
     words = [word for word in _words(container) if word.rpartition("/")[2] not in _SHELLS]
-    if image.startswith(("flux", "kubectl")) and words and _SCRIPT.fullmatch(words[0]):
-        message = f"{document.name} runs {words[0]}, which is not read: if it opens or closes anything, no policy does"
+    if words and _SCRIPT.fullmatch(words[0]):
+        message = (
+            f"{document.name} runs {words[0]}, which is not read: "
+            "if it opens or closes anything, no policy does"
+        )
         yield found_at(rules.MIGRATE_LEFT_OUT, _place(document), message)
 
 

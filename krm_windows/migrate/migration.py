@@ -1,6 +1,7 @@
-"""A migration: a repository in; policies, edited kustomizations and findings out. It reads no clock.
+"""A migration: a repository in; policies, edited kustomizations and findings out.
 
-What each cluster has is what the one reader of Flux repositories says, as built by kustomize.
+It reads no clock. What each cluster has is what the one reader of Flux repositories says, as built
+by kustomize.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,25 +13,25 @@ from krm_windows.flux import Hints, Survey, survey
 from krm_windows.flux.builds import Builds
 from krm_windows.krm import InputError, KubeObject
 from krm_windows.migrate import (
+    clusters,
+    discovery,
     faults,
     findings,
     gating,
+    heuristics,
     jobs,
     policies,
     proof,
-    roots,
-    shapes,
-    sites,
 )
-from krm_windows.migrate.applied import Applied
+from krm_windows.migrate.clusters import ClusterObjects
 from krm_windows.migrate.cutover import Cutover
+from krm_windows.migrate.discovery import ClusterDirectories
 from krm_windows.migrate.findings import found_at
 from krm_windows.migrate.gating import Gating
-from krm_windows.migrate.placing import Placing
+from krm_windows.migrate.inputs import BuildInputs
+from krm_windows.migrate.origins import Origins
 from krm_windows.migrate.policies import Policy
 from krm_windows.migrate.repository import Repository
-from krm_windows.migrate.roots import Roots
-from krm_windows.migrate.sites import Site
 from krm_windows.policy.load import load
 from krm_windows.results import Result, fails
 from krm_windows.system.reading import contents
@@ -38,105 +39,160 @@ from krm_windows.system.reading import contents
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """What a repository comes to: `files` to be written, by path, after which nothing refers to the `obsolete` ones."""
+    """What a repository comes to."""
 
     policies: tuple[Policy, ...]
+
     files: Mapping[str, bytes] = field(default_factory=dict)
+    """What is to be written, by path."""
+
     obsolete: tuple[str, ...] = ()
+    """The files that nothing refers to after that."""
+
     results: tuple[Result, ...] = ()
 
 
 def migrate(
-    builds: Builds, adopt_until: str, clusters: str | None = None, hints: Hints | None = None
+    builds: Builds, adopt_until: str, pattern: str | None = None, hints: Hints | None = None
 ) -> Migration:
-    """Migrate the repository that `builds` builds; until `adopt_until`, a date, suspensions are taken over.
+    """Migrate the repository that `builds` builds.
 
-    `clusters` is a glob pattern of the clusters' directories; without one they are looked for. `hints` say which
-    sources are this repository, where nothing in it does. Kustomizations are written only where everything was
-    translated: half a change would leave windows to nobody. Raises InputError where the pattern matches no directory.
+    Until `adopt_until`, a date, suspensions are taken over. `pattern` is a glob of the clusters'
+    directories; without one they are looked for. `hints` say which sources are this repository,
+    where nothing in it does. Kustomizations are written only where everything was translated: half
+    a change would leave windows to nobody. Raises InputError where the pattern matches no
+    directory.
     """
     tree = builds.tree
     repository = Repository(dict(contents(Path(tree.root))))
-    if not any(map(shapes.may_turn, repository.contents.values())):
+    if not any(map(heuristics.may_suspend, repository.contents.values())):
         return Migration(())
-    chosen = roots.find(tree, repository) if clusters is None else _matching(builds, clusters)
-    seen = survey(tree, [each or "." for each in chosen.directories], builds, hints)
-    applied = Applied.of(builds)
-    found, unnamed = _sites(seen, chosen, Placing(tree, repository))
-    noticed = tuple(applied.notices(seen, repository))
-    gatings = tuple(gating.read(site) for site in _barred(found, noticed))
+    directories = _directories(builds, repository, pattern)
+    seen = survey(tree, directories.roots, builds, hints)
+    inputs = BuildInputs.of(builds)
+    noticed = tuple(inputs.notices(seen, repository))
+    found = _clusters(seen, directories, Origins(tree, repository))
+    unnamed: list[Result] = []
+    if not directories.named and len(found) > 1:
+        unnamed += _unnamed(found)
+        found = []
+    gatings = [gating.read(_barred(each, noticed)) for each in found]
     made, results = policies.make(gatings, adopt_until)
-    names = frozenset(job.name for each in gatings for job in each.jobs)
-    every = [*results, *noticed, *unnamed, *_findings(gatings), *_refusals(made)]
+    results += [*noticed, *unnamed, *_findings(gatings), *_refusals(made)]
     if not unnamed:
-        every += faults.unused(repository, applied.files, names)
-    told = {result.file.path for result in noticed if result.file and fails([result])}
-    every += [
-        each for each in faults.unreadable(repository) if each.file and each.file.path not in told
-    ]
-    files = {f"{policy.name}.yaml": policy.text.encode() for policy in made}
-    if fails(every) or not made:
-        return Migration(tuple(made), files, (), tuple(findings.sort(every)))
+        results += faults.unused(repository, inputs.files, _names(gatings))
+    results += _unreadable(repository, noticed)
+    if fails(results) or not made:
+        return _made(made, results)
     after = Cutover(repository, gatings)
-    wrong = tuple(applied.strays(repository, after)) or tuple(
-        proof.check(seen, applied, after, hints)
-    )
-    every += wrong or after.results
+    wrong = _wrong(seen, inputs, after, hints)
     if wrong:
-        return Migration(tuple(made), files, (), tuple(findings.sort(every)))
-    return Migration(
-        tuple(made), {**after.files, **files}, after.obsolete, tuple(findings.sort(every))
-    )
+        return _made(made, results + wrong)
+    return _made(made, [*results, *after.results], after)
 
 
-def _matching(builds: Builds, pattern: str) -> Roots:
+def _made(
+    made: Sequence[Policy], results: Iterable[Result], after: Cutover | None = None
+) -> Migration:
+    """Return a migration; without `after` the repository stays as it is."""
+    files = {}
+    obsolete: tuple[str, ...] = ()
+    if after:
+        files.update(after.files)
+        obsolete = after.obsolete
+    files.update((f"{policy.name}.yaml", policy.text.encode()) for policy in made)
+    return Migration(tuple(made), files, obsolete, tuple(findings.sort(results)))
+
+
+def _wrong(seen: Survey, inputs: BuildInputs, after: Cutover, hints: Hints | None) -> list[Result]:
+    """Return what would be wrong with the repository as it is to be."""
+    strays = list(inputs.strays(after.repository, after))
+    return strays or list(proof.check(seen, inputs, after, hints))
+
+
+def _directories(builds: Builds, repository: Repository, pattern: str | None) -> ClusterDirectories:
+    """Return the directories of the clusters; raises InputError where none matches a pattern."""
+    if pattern is None:
+        return discovery.find(builds.tree, repository)
     found = builds.tree.directories(pattern)
     if not found:
         raise InputError(f"no directory matches {pattern}; --clusters says where clusters lie")
-    return Roots(tuple("" if each == "." else each for each in found), named=found != ["."])
+    return ClusterDirectories(tuple(map(discovery.relative, found)), named=found != ["."])
 
 
-def _sites(seen: Survey, chosen: Roots, placing: Placing) -> tuple[list[Site], list[Result]]:
-    """Return the clusters with windows; where nothing names them, there may be one only."""
-    named = roots.names(chosen.directories) if chosen.named else {}
+def _clusters(
+    seen: Survey, directories: ClusterDirectories, origins: Origins
+) -> list[ClusterObjects]:
+    """Return the clusters with windows, by name."""
+    names: Mapping[str, str] = {}
+    if directories.named:
+        names = discovery.names(directories.directories)
     found = []
-    for cluster in seen.clusters:
-        site = sites.read(cluster, named.get("" if cluster.root == "." else cluster.root), placing)
-        if _has_windows(site):
-            found.append(site)
-    if chosen.named or len(found) < 2:  # noqa: PLR2004 - two would be one too many
-        return sorted(found, key=lambda site: site.name or ""), []
-    return [], [result for site in found for result in _unnamed(site)]
+    for each in seen.clusters:
+        name = names.get(discovery.relative(each.root))
+        cluster = clusters.read(each, name, origins)
+        if _has_windows(cluster):
+            found.append(cluster)
+    if not directories.named:
+        return found
+    return sorted(found, key=lambda cluster: cluster.name or "")
 
 
-def _has_windows(site: Site) -> bool:
-    every = (
-        result for part in site.parts for each in part.scripts for result in jobs.scripts(each)
-    )
-    return any(map(jobs.is_one, site.objects)) or fails((*every, *site.results))
+def _has_windows(cluster: ClusterObjects) -> bool:
+    """Whether a cluster has windows, or something that may make some and is not understood."""
+    if any(cluster.jobs) or fails(cluster.results):
+        return True
+    for directory in cluster.directories:
+        for each in directory.scripts:
+            if fails(list(jobs.scripts(each))):
+                return True
+    return False
 
 
-def _unnamed(site: Site) -> Iterator[Result]:
-    for each in site.objects:
-        if jobs.is_one(each):
-            message = f"{each} is one of several sets of windows, and nothing tells to which cluster each is applied"
-            yield found_at(rules.MIGRATE_CLUSTER_UNKNOWN, each.place, f"{message}; {faults.ADVICE}")
+def _unnamed(found: Iterable[ClusterObjects]) -> Iterator[Result]:
+    """Name the CronJobs of clusters where nothing tells one from another."""
+    for cluster in found:
+        for each in cluster.jobs:
+            message = (
+                f"{each} is one of several sets of windows, and nothing tells to which cluster "
+                f"each is applied; {faults.ADVICE}"
+            )
+            yield found_at(rules.MIGRATE_CLUSTER_UNKNOWN, each.place, message)
 
 
-def _barred(found: Iterable[Site], noticed: Sequence[Result]) -> Iterator[Site]:
+def _barred(cluster: ClusterObjects, noticed: Sequence[Result]) -> ClusterObjects:
     """Let no cluster have a policy of which something with windows in it could not be built."""
+    if cluster.complete:
+        return cluster
     wrong = tuple(result for result in noticed if fails([result]))
-    for site in found:
-        yield site if site.complete else replace(site, results=(*site.results, *wrong))
+    return replace(cluster, results=cluster.results + wrong)
 
 
 def _findings(gatings: Sequence[Gating]) -> Iterator[Result]:
     """Yield what is wrong with the clusters as they are."""
     for each in gatings:
-        yield from (*each.results, *faults.check(each), *sites.idle(each.site))
+        yield from each.results
+        yield from faults.check(each)
+        yield from clusters.all_suspended(each.cluster)
 
 
 def _refusals(made: Iterable[Policy]) -> Iterator[Result]:
     """Yield what the policies themselves are refused for, or doubted."""
     for policy in made:
         yield from load(KubeObject.from_value(policy.content).node).results
+
+
+def _names(gatings: Sequence[Gating]) -> frozenset[str]:
+    """Return the names of the CronJobs that were read."""
+    found: set[str] = set()
+    for each in gatings:
+        found.update(job.name for job in each.jobs)
+    return frozenset(found)
+
+
+def _unreadable(repository: Repository, noticed: Sequence[Result]) -> Iterator[Result]:
+    """Yield files that are no YAML, but for those that a failed build was about."""
+    told = {result.file.path for result in noticed if result.file and fails([result])}
+    for each in faults.unreadable(repository):
+        if each.file and each.file.path not in told:
+            yield each

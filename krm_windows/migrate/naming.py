@@ -1,12 +1,17 @@
-"""Names for policies and windows, made of the words that the CronJobs' names share and of those they do not."""
+"""Names for policies and windows.
 
-from collections.abc import Iterable, Mapping, Sequence
+They are made of the words that the CronJobs' names share, and of those they do not.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import count
 from typing import Protocol
 
-from krm_windows.migrate.gating import Gated
+from krm_windows.migrate.gating import Target
 
 _LONGEST = 40
-WINDOW, POLICY = "window", "reconciliation-window"
+WINDOW = "window"
+POLICY = "reconciliation-window"
 
 
 class Named(Protocol):
@@ -18,36 +23,64 @@ class Named(Protocol):
 
 
 def policy(
-    pairs: Iterable[tuple[str, str]], targets: Iterable[Gated], others: Sequence[Named]
+    pairs: Iterable[tuple[str, str]], targets: Iterable[Target], others: Sequence[Named]
 ) -> str:
-    """Name a policy after what the names of all its CronJobs share; where that is taken, with its first target."""
-    names = [name for pair in pairs for name in pair]
+    """Name a policy after what the names of all its CronJobs share.
+
+    Where that name is taken, the name of its first target follows, and then a number.
+    """
+    names: list[str] = []
+    for pair in pairs:
+        names += pair
     stem = "-".join(_shared(names))[:_LONGEST].strip("-.") or POLICY
     taken = {other.name for other in others}
-    first = min(targets).name
-    tried = [stem, f"{stem}-{first}", *(f"{stem}-{first}-{n}" for n in range(2, 1000))]
-    return next(name for name in tried if name not in taken)
+    if stem not in taken:
+        return stem
+    return _numbered(f"{stem}-{min(targets).name}", taken)
 
 
 def windows(pairs: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], str]:
     """Name windows after the words of their own CronJobs that not all CronJobs have."""
-    everywhere = set(_shared([name for pair in pairs for name in pair]))
+    every: list[str] = []
+    for pair in pairs:
+        every += pair
+    everywhere = frozenset(_shared(every))
     names: dict[tuple[str, str], str] = {}
     for pair in pairs:
-        own = [word for word in _shared(pair) if word not in everywhere]
-        close = [word for word in pair[1].split("-") if word not in everywhere]
-        tried = ["-".join(own), "-".join(close) if len(pairs) > 1 else "", WINDOW]
-        name = next(name for name in tried if name)
-        numbered = (name if n == 1 else f"{name}-{n}" for n in range(1, 1000))
-        names[pair] = next(each for each in numbered if each not in names.values())
+        name = next(_candidates(pair, everywhere, is_only=len(pairs) == 1))
+        names[pair] = _numbered(name, names.values())
     return names
+
+
+def _candidates(
+    pair: tuple[str, str], everywhere: Collection[str], *, is_only: bool
+) -> Iterator[str]:
+    """Yield the names that a window may have, the best one first."""
+    # `open-night`, `close-night` of several windows: `night`.
+    own = "-".join(word for word in _shared(pair) if word not in everywhere)
+    if own:
+        yield own
+    closing = "-".join(word for word in pair[1].split("-") if word not in everywhere)
+    if closing and not is_only:
+        yield closing
+    yield WINDOW
+
+
+def _numbered(name: str, taken: Collection[str]) -> str:
+    """Return a name, with a number behind it where it is taken."""
+    if name not in taken:
+        return name
+    numbered = (f"{name}-{number}" for number in count(2))
+    return next(each for each in numbered if each not in taken)
 
 
 def _shared(names: Sequence[str]) -> list[str]:
     """Return the words that all names have, in the order of the first."""
-    words = [set(name.replace(".", "-").split("-")) for name in names]
-    return [
-        word
-        for word in names[0].replace(".", "-").split("-")
-        if all(word in held for held in words)
-    ]
+    split = [_words(name) for name in names]
+    everywhere = set(split[0]).intersection(*split)
+    return [word for word in split[0] if word in everywhere]
+
+
+def _words(name: str) -> list[str]:
+    """Return the words of a name, which may have dots as well (RFC 1123, subdomain)."""
+    return name.replace(".", "-").split("-")

@@ -1,16 +1,18 @@
 """Which closing belongs to which opening: the windows that a set of CronJobs really makes.
 
-What they gate is open from each opening until the first closing after it, whichever CronJob closes. So an opening is
-paired with the one that closes first after each of its runs, and where that is not always the same one, it is split by
-weekday or named.
+What they gate is open from each opening until the first closing after it, whichever CronJob closes.
+So an opening is paired with the one that closes first after each of its runs, and where that is not
+always the same one, it is split by weekday or named.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from enum import IntEnum
 from functools import lru_cache
 from heapq import merge
 from itertools import takewhile
+from typing import TypeAlias
 
 from krm_windows import rules
 from krm_windows.gate.recurrence import EVERY_DAY, EVERY_MONTH
@@ -23,87 +25,107 @@ from krm_windows.policy.trouble import RefusedError
 from krm_windows.results import Result
 from krm_windows.schedule import controller, cron
 
+# A Sunday of no meaning: weekly schedules are looked at on a clock that never changes.
 _SUNDAY = datetime(2026, 1, 4, tzinfo=UTC)
 _FORTNIGHT = _SUNDAY + timedelta(days=14)
+# The controller's runs are those after a moment, and the first one counts.
 _UNTIL_FIRST = timedelta(seconds=1)
+# From so many weekdays on, `1-3` is shorter than `1,2,3`.
+_RANGE = 3
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Edge:
-    """One CronJob at work; `zone` is None where none is given.
-
-    `place` is that of its schedule, `home` where the CronJob itself is written.
-    """
+    """One CronJob at work."""
 
     job: str
     namespace: str
     schedule: str
+
     zone: str | None
+    """None where none is given."""
+
     place: Place
+    """Where its schedule is written."""
+
     home: Place
+    """Where the CronJob itself is written."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Pair:
-    """A window: the edge that opens it, the one that closes it; `part` is a weekday field that narrows the opening."""
+    """A window: the edge that opens it, and the one that closes it."""
 
     opens: Edge
     closes: Edge
-    part: str = ""
+
+    weekdays: str = ""
+    """A weekday field that narrows the opening, or nothing."""
 
     @property
     def opening(self) -> str:
         """The schedule of the opening."""
-        return (
-            f"{self.opens.schedule.rpartition(' ')[0]} {self.part}"
-            if self.part
-            else self.opens.schedule
-        )
+        schedule = self.opens.schedule
+        if not self.weekdays:
+            return schedule
+        # The weekdays are the last of the five fields of a schedule.
+        others, _, _ = schedule.rpartition(" ")
+        return f"{others} {self.weekdays}"
 
 
 @dataclass(frozen=True, slots=True)
 class Pairing:
-    """The windows of some edges, and what is wrong with them; where an error stands, the windows are not whole."""
+    """The windows of some edges, and what is wrong with them.
+
+    With an error among the results, the windows are not whole.
+    """
 
     pairs: tuple[Pair, ...] = ()
     results: tuple[Result, ...] = ()
 
 
+# The runs of an opening by the closing that comes first after each.
+_Closings: TypeAlias = dict[Edge, list[datetime]]
+
+
 def pair(opening: Iterable[Edge], closing: Iterable[Edge], about: str) -> Pairing:
     """Pair the edges at which something (`about`, for messages) is opened and closed."""
-    opens, closes = sorted(opening), sorted(closing)
-    wrong = [
-        *_refused([*opens, *closes]),
-        *_lonely(opens, closes, about),
-        *_zones([*opens, *closes]),
-    ]
+    opens = sorted(opening)
+    closes = sorted(closing)
+    edges = opens + closes
+    wrong = [*_refused(edges), *_lonely(opens, closes, about), *_zones(edges)]
+    if not wrong:
+        wrong += _meeting(opens, closes, about)
     if wrong:
         return Pairing(results=tuple(wrong))
+    return _paired(opens, closes, about)
+
+
+def _paired(opens: list[Edge], closes: list[Edge], about: str) -> Pairing:
     first = _first_closings(opens, closes)
-    met = tuple(_meeting(opens, closes, about))
-    if met:
-        return Pairing(results=met)
     found: list[Pair] = []
     results: list[Result] = []
     for edge in opens:
-        pairs = list(_of(edge, first.get(edge, {})))
+        closings = first.get(edge, {})
+        pairs = list(_pairs(edge, closings))
         found += pairs
         if not pairs:
-            results.append(_split(edge, first.get(edge, {})))
-    used = {each.closes for each in found}
-    results += [_idle(edge, about) for edge in closes if edge not in used] if not results else []
+            results.append(_split(edge, closings))
+    if not results:
+        used = {each.closes for each in found}
+        results += (_idle(edge, about) for edge in closes if edge not in used)
     return Pairing(tuple(found), tuple(results))
 
 
 def _refused(edges: Iterable[Edge]) -> Iterator[Result]:
+    """Name schedules that a policy does not take."""
     for edge in edges:
         try:
             schedules.parse(edge.schedule)
         except RefusedError as error:
-            message = "; ".join(finding.message for finding in error.findings)
-            yield found_at(
-                rules.MIGRATE_UNTRANSLATED, edge.place, f"the schedule of {edge.job} {message}"
-            )
+            reasons = "; ".join(finding.message for finding in error.findings)
+            message = f"the schedule of {edge.job} {reasons}"
+            yield found_at(rules.MIGRATE_UNTRANSLATED, edge.place, message)
 
 
 def _lonely(opens: list[Edge], closes: list[Edge], about: str) -> Iterator[Result]:
@@ -117,24 +139,34 @@ def _lonely(opens: list[Edge], closes: list[Edge], about: str) -> Iterator[Resul
 
 def _zones(edges: list[Edge]) -> Iterator[Result]:
     zones = sorted({edge.zone or "" for edge in edges})
-    if len(zones) > 1:
-        named = " and ".join(zone or "none" for zone in zones)
-        message = f"{', '.join(edge.job for edge in edges)} have different time zones ({named}), and a policy has one"
-        yield found_at(rules.MIGRATE_UNTRANSLATED, edges[0].place, message)
+    if len(zones) <= 1:
+        return
+    named = " and ".join(zone or "none" for zone in zones)
+    jobs = ", ".join(edge.job for edge in edges)
+    message = f"{jobs} have different time zones ({named}), and a policy has one"
+    yield found_at(rules.MIGRATE_UNTRANSLATED, edges[0].place, message)
 
 
-def _first_closings(
-    opens: list[Edge], closes: list[Edge]
-) -> dict[Edge, dict[Edge, list[datetime]]]:
+class _Kind(IntEnum):
+    """What an edge does; of two at one minute the closing comes first."""
+
+    CLOSES = 0
+    OPENS = 1
+
+
+# A moment, what happens then, and which CronJob does it.
+_Event: TypeAlias = tuple[datetime, _Kind, Edge]
+
+
+def _first_closings(opens: list[Edge], closes: list[Edge]) -> dict[Edge, _Closings]:
     """Return for each opening the closings that come first after its runs, with those runs."""
-    until = _horizon([*opens, *closes])
-    events = merge(
-        *(_runs(edge, 1, until) for edge in opens), *(_runs(edge, 0, until) for edge in closes)
-    )
+    until = _horizon(opens + closes)
+    runs = [_runs(edge, _Kind.OPENS, until) for edge in opens]
+    runs += [_runs(edge, _Kind.CLOSES, until) for edge in closes]
     waiting: list[tuple[Edge, datetime]] = []
-    found: dict[Edge, dict[Edge, list[datetime]]] = {}
-    for at, order, edge in events:
-        if order == 1:
+    found: dict[Edge, _Closings] = {}
+    for at, kind, edge in merge(*runs):
+        if kind is _Kind.OPENS:
             waiting.append((edge, at))
             continue
         for opened, when in waiting:
@@ -143,27 +175,29 @@ def _first_closings(
     return found
 
 
-def _runs(edge: Edge, order: int, until: datetime) -> Iterator[tuple[datetime, int, Edge]]:
-    """Yield when a schedule fires on a wall clock that never changes; at one minute a closing comes first."""
-    return ((at, order, edge) for at in _moments(edge.schedule, until))
+def _runs(edge: Edge, kind: _Kind, until: datetime) -> Iterator[_Event]:
+    """Yield when a schedule fires on a wall clock that never changes."""
+    for at in _moments(edge.schedule, until):
+        yield at, kind, edge
 
 
 @lru_cache(maxsize=256)
 def _moments(schedule: str, until: datetime) -> tuple[datetime, ...]:
+    """Return the runs of a schedule, on a wall clock that is written as UTC."""
     recurrence = cron.parse(schedule).recurrence
     if until == _FORTNIGHT and recurrence:
         week = sorted(minutes(recurrence))
-        return tuple(
-            _SUNDAY + timedelta(minutes=minute)
-            for minute in (*week, *(each + WEEK for each in week))
-        )
+        fortnight = week + [minute + WEEK for minute in week]
+        return tuple(_SUNDAY + timedelta(minutes=minute) for minute in fortnight)
     found = controller.runs(schedule, "", AUDITED[0] - _UNTIL_FIRST)
     return tuple(takewhile(lambda run: run < until, found))
 
 
 def _horizon(edges: Iterable[Edge]) -> datetime:
-    """Return until when runs are looked at: two weeks say all of schedules that repeat every week."""
-    return _FORTNIGHT if all(map(_is_weekly, edges)) else AUDITED[1]
+    """Return until when runs are looked at: two weeks say all of what repeats every week."""
+    if all(map(_is_weekly, edges)):
+        return _FORTNIGHT
+    return AUDITED[1]
 
 
 def _is_weekly(edge: Edge) -> bool:
@@ -173,40 +207,55 @@ def _is_weekly(edge: Edge) -> bool:
 
 def _meeting(opens: list[Edge], closes: list[Edge], about: str) -> Iterator[Result]:
     """Find an opening and a closing at one minute: which of the two Jobs is last is chance."""
-    until = _horizon([*opens, *closes])
-    shut = {at: edge for edge in closes for at, _, _ in _runs(edge, 0, until)}
+    until = _horizon(opens + closes)
+    shut: dict[datetime, Edge] = {}
+    for edge in closes:
+        shut.update(dict.fromkeys(_moments(edge.schedule, until), edge))
     for edge in opens:
-        at = next((at for at, _, _ in _runs(edge, 1, until) if at in shut), None)
-        if at:
-            message = (
-                f"{edge.job} opens {about} at a minute at which {shut[at].job} closes it, such as {at:%a %H:%M}, "
-                "and chance decides which is last"
-            )
-            yield found_at(rules.MIGRATE_RACE, edge.place, message)
+        at = next((at for at in _moments(edge.schedule, until) if at in shut), None)
+        if at is None:
+            continue
+        message = (
+            f"{edge.job} opens {about} at a minute at which {shut[at].job} closes it, "
+            f"such as {at:%a %H:%M}, and chance decides which is last"
+        )
+        yield found_at(rules.MIGRATE_RACE, edge.place, message)
 
 
-def _of(edge: Edge, closings: dict[Edge, list[datetime]]) -> Iterator[Pair]:
+def _pairs(edge: Edge, closings: _Closings) -> Iterator[Pair]:
+    """Pair an opening with its closing, or with several if each has weekdays of its own."""
     if len(closings) == 1:
         yield Pair(edge, next(iter(closings)))
         return
-    days = {closing: {at.isoweekday() % 7 for at in runs} for closing, runs in closings.items()}
-    apart = sum(map(len, days.values())) == len(set().union(*days.values()))
-    if closings and apart and _is_weekly(edge):
-        for closing, weekdays in sorted(days.items()):
-            yield replace(Pair(edge, closing), part=_weekdays(weekdays))
+    if not closings or not _is_weekly(edge):
+        return
+    days = {closing: set(map(_weekday, runs)) for closing, runs in closings.items()}
+    every = set[int]().union(*days.values())
+    if sum(map(len, days.values())) > len(every):
+        return  # on one weekday now this one comes first, and now that one
+    for closing, weekdays in sorted(days.items()):
+        yield Pair(edge, closing, _field(sorted(weekdays)))
 
 
-def _weekdays(days: set[int]) -> str:
-    """Write weekdays as a field of a schedule."""
-    ordered = sorted(days)
-    if len(ordered) > 2 and ordered == list(range(ordered[0], ordered[-1] + 1)):  # noqa: PLR2004 - a range pays
-        return f"{ordered[0]}-{ordered[-1]}"
-    return ",".join(map(str, ordered))
+def _weekday(at: datetime) -> int:
+    """Return the number of a weekday as cron has it: 0 is Sunday."""
+    return at.isoweekday() % 7
 
 
-def _split(edge: Edge, closings: dict[Edge, list[datetime]]) -> Result:
+def _field(days: list[int]) -> str:
+    """Write weekdays as a field of a schedule, such as `1-5`, or `0,3`."""
+    first, last = days[0], days[-1]
+    if len(days) >= _RANGE and days == list(range(first, last + 1)):
+        return f"{first}-{last}"
+    return ",".join(map(str, days))
+
+
+def _split(edge: Edge, closings: _Closings) -> Result:
     names = ", ".join(sorted(closing.job for closing in closings)) or "nothing"
-    message = f"what {edge.job} opens is closed now by one and now by another of {names}, which is no window of a policy"
+    message = (
+        f"what {edge.job} opens is closed now by one and now by another of {names}, "
+        "which is no window of a policy"
+    )
     return found_at(rules.MIGRATE_UNTRANSLATED, edge.place, message)
 
 

@@ -1,4 +1,7 @@
-"""The policies that do what the CronJobs do: one for each set of targets, with what differs by cluster as patches."""
+"""The policies that do what the CronJobs do.
+
+There is one for each set of targets; what differs by cluster is in its `clusters`, as patches.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -8,7 +11,7 @@ from krm_windows import rules
 from krm_windows.krm import render
 from krm_windows.migrate import naming
 from krm_windows.migrate.findings import found_at
-from krm_windows.migrate.gating import Gated, Gating, Group, Key
+from krm_windows.migrate.gating import Gating, Group, Key, Target
 from krm_windows.migrate.pairs import Pair, Pairing, pair
 from krm_windows.policy.model import API_VERSION, KIND
 from krm_windows.results import Result, fails
@@ -20,11 +23,13 @@ Spec = dict[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Windows:
-    """What one policy is on one cluster; `unseen` are those targets that nothing in the repository applies there."""
+    """What one policy is on one cluster."""
 
-    targets: tuple[Gated, ...]
+    targets: tuple[Target, ...]
     pairs: tuple[Pair, ...]
-    unseen: frozenset[Gated] = frozenset()
+
+    unseen: frozenset[Target] = frozenset()
+    """Those targets that nothing in the repository applies there."""
 
     @property
     def zone(self) -> str:
@@ -34,35 +39,49 @@ class Windows:
     @property
     def times(self) -> tuple[object, ...]:
         """When it is open: equal for policies that can be one."""
-        return (self.zone, *sorted((pair.opening, pair.closes.schedule) for pair in self.pairs))
+        written = sorted((pair.opening, pair.closes.schedule) for pair in self.pairs)
+        return (self.zone, *written)
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """One policy before it is written: what it is on each cluster, by name (None: the repository is for one only)."""
+    """One policy before it is written: what it is on each cluster, by name.
 
-    sites: Mapping[str | None, Windows]
+    The name is None where the repository is for one cluster only.
+    """
+
+    clusters: Mapping[str | None, Windows]
 
     @property
     def namespace(self) -> str:
-        """Where the CronJobs stand, and so the policy."""
-        return next(iter(self.sites.values())).pairs[0].opens.namespace
+        """Where the CronJobs are, and so the policy."""
+        first = next(iter(self.clusters.values()))
+        return first.pairs[0].opens.namespace
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
         """The names of the CronJobs that open and close, of all clusters."""
-        return sorted(
-            {
-                (pair.opens.job, pair.closes.job)
-                for held in self.sites.values()
-                for pair in held.pairs
-            }
-        )
+        found: set[tuple[str, str]] = set()
+        for held in self.clusters.values():
+            found.update((pair.opens.job, pair.closes.job) for pair in held.pairs)
+        return sorted(found)
+
+    @property
+    def targets(self) -> list[Target]:
+        """What it gates on any cluster."""
+        found: set[Target] = set()
+        return sorted(found.union(*(held.targets for held in self.clusters.values())))
+
+    @property
+    def unseen(self) -> frozenset[Target]:
+        """The targets that nothing in the repository applies to one of the clusters."""
+        found = frozenset[Target]()
+        return found.union(*(held.unseen for held in self.clusters.values()))
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """A policy as it is written: its name, its namespace, the document, the names of its clusters."""
+    """A policy as it is written."""
 
     name: str
     namespace: str
@@ -81,14 +100,13 @@ def make(gatings: Sequence[Gating], adopt_until: str) -> tuple[list[Policy], lis
     made: list[Policy] = []
     claimed: set[tuple[str, str]] = set()
     for draft in _joined(drafts):
-        name = naming.policy(
-            draft.pairs, [target for held in draft.sites.values() for target in held.targets], made
-        )
+        name = naming.policy(draft.pairs, draft.targets, made)
         made.append(_policy(draft, name, adopt_until, claimed))
     return made, results
 
 
 def _drafts(gatings: Sequence[Gating]) -> tuple[list[Draft], list[Result]]:
+    """Return a draft for each set of CronJobs that gate something."""
     held: dict[Key, dict[str | None, Windows]] = {}
     results: list[Result] = []
     for gating in gatings:
@@ -96,96 +114,122 @@ def _drafts(gatings: Sequence[Gating]) -> tuple[list[Draft], list[Result]]:
             continue  # a CronJob that is not understood may open or close anything here
         for key, group in gating.groups.items():
             found = _paired(group)
-            wrong = (*found.results, *_homeless(group))
+            wrong = [*found.results, *_homeless(group)]
             results += wrong
-            if found.pairs and not fails(wrong):
-                results += _zoneless(group)
-                held.setdefault(key, {})[gating.site.name] = Windows(
-                    group.targets, found.pairs, gating.unseen
-                )
-    return [Draft(sites) for sites in held.values()], results
+            if not found.pairs or fails(wrong):
+                continue
+            results += _zoneless(group)
+            windows = Windows(group.targets, found.pairs, gating.unseen)
+            held.setdefault(key, {})[gating.cluster.name] = windows
+    return [Draft(by_cluster) for by_cluster in held.values()], results
 
 
 def _paired(group: Group) -> Pairing:
-    return (
-        pair(group.opens, group.closes, ", ".join(map(str, group.targets)))
-        if group.opens or group.closes
-        else Pairing()
-    )
+    """Return the windows of a group; one whose CronJobs are all suspended has none."""
+    if not group.opens and not group.closes:
+        return Pairing()
+    about = ", ".join(map(str, group.targets))
+    return pair(group.opens, group.closes, about)
 
 
 def _homeless(group: Group) -> Iterator[Result]:
+    """Name CronJobs without a namespace, and those of one group with several."""
     edges = (*group.opens, *group.closes)
     for edge in edges:
         if not edge.namespace:
-            yield found_at(
-                rules.MIGRATE_UNTRANSLATED,
-                edge.place,
-                f"{edge.job} has no namespace, so it is not known where it runs",
-            )
+            message = f"{edge.job} has no namespace, so it is not known where it runs"
+            yield found_at(rules.MIGRATE_UNTRANSLATED, edge.place, message)
     if len({edge.namespace for edge in edges}) > 1:
-        message = f"{', '.join(edge.job for edge in edges)} run in different namespaces, and a policy has one"
+        names = ", ".join(edge.job for edge in edges)
+        message = f"{names} run in different namespaces, and a policy has one"
         yield found_at(rules.MIGRATE_UNTRANSLATED, edges[0].place, message)
 
 
 def _zoneless(group: Group) -> Iterator[Result]:
+    """Name CronJobs whose time zone is that of the controller."""
     for edge in (*group.opens, *group.closes):
         if edge.zone is None:
-            message = f"{edge.job} has no timeZone: its clock is the controller's, mostly UTC; taken for {ASSUMED}"
+            message = (
+                f"{edge.job} has no timeZone: its clock is the controller's, mostly UTC; "
+                f"taken for {ASSUMED}"
+            )
             yield found_at(rules.MIGRATE_TIME_ZONE, edge.home, message)
 
 
 def _joined(drafts: Iterable[Draft]) -> list[Draft]:
-    """Make one of policies that are open at the same times on the same clusters, from the same namespace."""
+    """Make one of policies that are open at the same times on the same clusters.
+
+    They have to be of the same namespace, too.
+    """
     same: dict[object, list[Draft]] = {}
     for draft in drafts:
-        times = tuple(sorted((name or "", held.times) for name, held in draft.sites.items()))
-        same.setdefault((draft.namespace, times), []).append(draft)
-    joined = [_one(group) for group in same.values()]
-    return sorted(joined, key=lambda draft: draft.pairs)
+        times = sorted((name or "", held.times) for name, held in draft.clusters.items())
+        same.setdefault((draft.namespace, *times), []).append(draft)
+    return sorted(map(_one, same.values()), key=_by_pairs)
 
 
-def _one(group: list[Draft]) -> Draft:
-    first = min(group, key=lambda draft: draft.pairs)
-    every = {
-        name: sorted({t for draft in group for t in draft.sites[name].targets})
-        for name in first.sites
-    }
-    unseen = {
-        name: frozenset().union(*(draft.sites[name].unseen for draft in group))
-        for name in first.sites
-    }
-    sites = {
-        name: Windows(tuple(every[name]), held.pairs, unseen[name])
-        for name, held in first.sites.items()
-    }
-    return Draft(sites)
+def _by_pairs(draft: Draft) -> list[tuple[str, str]]:
+    return draft.pairs
+
+
+def _one(group: Sequence[Draft]) -> Draft:
+    """Make one draft of some with the same clusters, and the same times on each."""
+    first = min(group, key=_by_pairs)
+    joined = {}
+    for name, held in first.clusters.items():
+        targets: set[Target] = set()
+        unseen: set[Target] = set()
+        for draft in group:
+            targets.update(draft.clusters[name].targets)
+            unseen |= draft.clusters[name].unseen
+        joined[name] = Windows(tuple(sorted(targets)), held.pairs, frozenset(unseen))
+    return Draft(joined)
 
 
 def _policy(draft: Draft, name: str, adopt_until: str, claimed: set[tuple[str, str]]) -> Policy:
     names = naming.windows(draft.pairs)
     adopted = _adopted(draft, names, claimed)
-    specs = {site: _spec(draft, held, names, adopted) for site, held in draft.sites.items()}
+    specs = {
+        cluster: _spec(draft, held, names, adopted) for cluster, held in draft.clusters.items()
+    }
     base = _most_common(specs)
-    named = {site: spec for site, spec in specs.items() if site is not None}
-    clusters = {
-        site: _difference(base, named[site]) or {"timeZone": base["timeZone"]}
-        for site in sorted(named)
+    spec = {**base, "adoptUntil": adopt_until}
+    clusters = _clusters(base, specs)
+    if clusters:
+        spec["clusters"] = clusters
+    content = {
+        "apiVersion": API_VERSION,
+        "kind": KIND,
+        "metadata": {
+            "name": name,
+            "namespace": draft.namespace,
+            "annotations": {"config.kubernetes.io/local-config": "true"},
+        },
+        "spec": spec,
     }
-    spec = {**base, "adoptUntil": adopt_until, **({"clusters": clusters} if clusters else {})}
-    metadata = {
-        "name": name,
-        "namespace": draft.namespace,
-        "annotations": {"config.kubernetes.io/local-config": "true"},
-    }
-    content = {"apiVersion": API_VERSION, "kind": KIND, "metadata": metadata, "spec": spec}
     return Policy(name, draft.namespace, content, draft)
+
+
+def _clusters(base: Spec, specs: Mapping[str | None, Spec]) -> Spec:
+    """Return what is different on each cluster that has a name.
+
+    One with nothing that differs is named all the same: that is how it gets the policy.
+    """
+    named = {cluster: spec for cluster, spec in specs.items() if cluster is not None}
+    clusters: Spec = {}
+    for cluster in sorted(named):
+        patch = _difference(base, named[cluster])
+        clusters[cluster] = patch or {"timeZone": base["timeZone"]}
+    return clusters
 
 
 def _adopted(
     draft: Draft, names: Mapping[tuple[str, str], str], claimed: set[tuple[str, str]]
 ) -> dict[str, Spec]:
-    """Return `cronJobs` of each window: a CronJob that several edges would claim goes to the first."""
+    """Return `cronJobs` of each window.
+
+    A CronJob that several edges would claim goes to the first.
+    """
     found: dict[str, Spec] = {}
     for pair_names in draft.pairs:
         given: Spec = {}
@@ -201,6 +245,7 @@ def _adopted(
 def _spec(
     draft: Draft, held: Windows, names: Mapping[tuple[str, str], str], adopted: Mapping[str, Spec]
 ) -> Spec:
+    """Return the spec of a policy as it is on one cluster."""
     windows = {}
     for each in held.pairs:
         name = names[each.opens.job, each.closes.job]
@@ -210,20 +255,22 @@ def _spec(
             **adopted.get(name, {}),
         }
     # What one cluster creates by hand is named alike on all, so that the targets are no patch.
-    unseen = frozenset(target for each in draft.sites.values() for target in each.unseen)
-    targets = _selectors(held.targets, draft.namespace, unseen)
-    reaches = any("namespace" in selector for selector in targets)
-    allowed: Spec = {"crossNamespaceTargets": "Allow"} if reaches else {}
-    return {**allowed, "timeZone": held.zone, "targets": targets, "windows": windows}
+    targets = _selectors(held.targets, draft.namespace, draft.unseen)
+    spec: Spec = {"timeZone": held.zone, "targets": targets, "windows": windows}
+    if any("namespace" in selector for selector in targets):
+        return {"crossNamespaceTargets": "Allow", **spec}
+    return spec
 
 
-def _selectors(targets: Iterable[Gated], home: str, unseen: frozenset[Gated]) -> list[Spec]:
-    """Return the entries of `targets`; what Git does not have need not be among the resources of a build."""
+def _selectors(targets: Iterable[Target], home: str, unseen: frozenset[Target]) -> list[Spec]:
+    """Return the entries of `targets`.
+
+    What Git does not have need not be among the resources of a build.
+    """
     grouped: dict[tuple[str, str, bool], list[str]] = {}
     for target in targets:
-        grouped.setdefault((target.kind, target.namespace, target in unseen), []).append(
-            target.name
-        )
+        key = (target.kind, target.namespace, target in unseen)
+        grouped.setdefault(key, []).append(target.name)
     selectors: list[Spec] = []
     for (kind, namespace, is_unseen), names in sorted(grouped.items()):
         selector: Spec = {"kind": kind, "names": names}
@@ -236,23 +283,22 @@ def _selectors(targets: Iterable[Gated], home: str, unseen: frozenset[Gated]) ->
 
 
 def _most_common(specs: Mapping[str | None, Spec]) -> Spec:
-    counted = Counter(render(spec) for spec in specs.values())
-    most = max(counted.values())
-    return next(
-        spec
-        for _, spec in sorted(specs.items(), key=lambda item: item[0] or "")
-        if counted[render(spec)] == most
-    )
+    """Return the spec that most clusters have, the first of several by the name of its cluster."""
+    counted = Counter(map(render, specs.values()))
+    ordered = [specs[cluster] for cluster in sorted(specs, key=lambda name: name or "")]
+    return max(ordered, key=lambda spec: counted[render(spec)])
 
 
 def _difference(base: Mapping[str, object], wanted: Mapping[str, object]) -> Spec:
     """Return the merge patch (RFC 7386) that makes one of the other."""
+    # Null takes a key out.
     patch: Spec = dict.fromkeys(key for key in base if key not in wanted)
     for key, entry in wanted.items():
         held = base.get(key)
+        if held == entry:
+            continue
         if isinstance(held, dict) and isinstance(entry, dict):
-            below = _difference(held, entry)
-            patch.update({key: below} if below else {})
-        elif held != entry:
+            patch[key] = _difference(held, entry)
+        else:
             patch[key] = entry
     return patch

@@ -1,10 +1,12 @@
-"""Proof that taking the old windows out changes nothing else: what every cluster has, before and after, is compared.
+"""Proof that taking the old windows out changes nothing else.
 
-Only what reads a file that changes is built again.
+What every cluster has is compared, before and after. Only what reads a file that changes is built
+again.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from enum import Enum
 
 from krm_windows import rules
 from krm_windows.flux import Hints, Survey, survey
@@ -13,19 +15,25 @@ from krm_windows.flux.objects import ORIGIN
 from krm_windows.gateable import KUSTOMIZE
 from krm_windows.krm import Value
 from krm_windows.krm.nodes import value
-from krm_windows.migrate.applied import Applied
 from krm_windows.migrate.cutover import Cutover
 from krm_windows.migrate.findings import found_at
+from krm_windows.migrate.inputs import BuildInputs
 from krm_windows.migrate.trees import Place
 from krm_windows.results import Result
 from krm_windows.system.checkout import Checkout
 
+# What is compared of an object leaves these out: where kustomize says that it comes from, and the
+# patches of a Flux Kustomization, which are applied when it is built.
+_ANNOTATIONS = ("metadata", "annotations")
+_SPEC = ("spec",)
+
 
 @dataclass(frozen=True, slots=True)
 class Edited(Checkout):
-    """A directory as it would be with other files: `changed` gives contents by path, None for those that are gone."""
+    """A directory as it would be with other files."""
 
     changed: Mapping[str, bytes | None] = field(default_factory=dict, compare=False)
+    """Contents by path, None for files that are gone."""
 
     def read(self, path: str) -> bytes | None:
         """Return what a file holds."""
@@ -36,29 +44,30 @@ class Edited(Checkout):
 
     def names(self, path: str) -> list[str]:
         """Return what a directory holds."""
+        prefix = ""
         above = Checkout.real(self, path)
-        prefix = "" if above in (None, ".") else f"{above}/"
-        return [
-            name
-            for name in Checkout.names(self, path)
-            if self.changed.get(prefix + name, b"") is not None
-        ]
+        if above not in (None, "."):
+            prefix = f"{above}/"
+        return [name for name in Checkout.names(self, path) if not self._is_gone(prefix + name)]
 
     def manifests(self) -> Iterator[str]:
         """Yield every YAML file."""
-        return (
-            path for path in Checkout.manifests(self) if self.changed.get(path, b"") is not None
-        )
+        for path in Checkout.manifests(self):
+            if not self._is_gone(path):
+                yield path
+
+    def _is_gone(self, path: str) -> bool:
+        return path in self.changed and self.changed[path] is None
 
 
 def check(
-    before: Survey, applied: Applied, after: Cutover, hints: Hints | None
+    before: Survey, inputs: BuildInputs, after: Cutover, hints: Hints | None
 ) -> Iterator[Result]:
     """Name what a cluster would have otherwise than before, apart from the old windows."""
     changed: dict[str, bytes | None] = {**after.files, **dict.fromkeys(after.obsolete)}
-    builds = applied.builds
+    builds = inputs.builds
     tree = Edited(builds.tree.root, changed=changed)
-    again = replace(builds, tree=tree, done=applied.untouched(changed), read={}, plugins={})
+    again = replace(builds, tree=tree, done=inputs.untouched(changed), read={}, plugins={})
     roots = [cluster.root for cluster in before.clusters]
     seen = survey(tree, roots, again, hints)
     for one, other in zip(before.clusters, seen.clusters, strict=True):
@@ -66,26 +75,50 @@ def check(
 
 
 def _compared(before: Cluster, after: Cluster, cutover: Cutover) -> Iterator[Result]:
-    one, other = _objects(before), _objects(after)
+    one = _objects(before)
+    other = _objects(after)
     for identity in sorted(one.keys() | other.keys()):
-        was, now = one.get(identity), other.get(identity)
-        goes = identity in cutover.going
-        if was is None:
-            yield _found(before, now, "would be applied, which it is not now")
-        elif now is None and not goes:
-            yield _found(before, was, "would be applied no more")
-        elif now is not None and goes and identity not in cutover.by_hand:
-            yield _found(before, was, "would still be applied")
-        elif now is not None and _said(was) != _said(now):
-            yield _found(before, was, "would be changed")
+        was = one.get(identity)
+        now = other.get(identity)
+        wrong = _difference(was, now, removed=identity in cutover.removed)
+        by_hand = identity in cutover.by_hand
+        if wrong is _Difference.KEPT and by_hand:
+            # It stays until somebody takes it out, but as it was.
+            wrong = _difference(was, now, removed=False)
+        if wrong is not None:
+            yield _found(before, was or now, wrong)
 
 
-def _found(cluster: Cluster, item: Object | None, what: str) -> Result:
-    file = (item.file or item.directory) if item is not None else cluster.root
-    message = f"without the old windows, {item} {what} in {cluster.root}: take them out by hand"
-    return found_at(
-        rules.MIGRATE_UNTRANSLATED, Place(file, item.first + 1 if item is not None else 1), message
+class _Difference(Enum):
+    """What a cluster would have otherwise, as the end of a sentence about an object."""
+
+    ADDED = "would be applied, which it is not now"
+    LOST = "would be applied no more"
+    KEPT = "would still be applied"
+    CHANGED = "would be changed"
+
+
+def _difference(was: Object | None, now: Object | None, *, removed: bool) -> _Difference | None:
+    """Return what is wrong with an object, before and after; `removed`: it is one that goes."""
+    if was is None:
+        return _Difference.ADDED
+    if now is None:
+        return None if removed else _Difference.LOST
+    if removed:
+        return _Difference.KEPT
+    if _said(was) != _said(now):
+        return _Difference.CHANGED
+    return None
+
+
+def _found(cluster: Cluster, item: Object | None, wrong: _Difference) -> Result:
+    place = Place(cluster.root, 1)
+    if item is not None:
+        place = Place(item.file or item.directory, item.first + 1)
+    message = (
+        f"without the old windows, {item} {wrong.value} in {cluster.root}: take them out by hand"
     )
+    return found_at(rules.MIGRATE_UNTRANSLATED, place, message)
 
 
 def _objects(cluster: Cluster) -> dict[Identity, Object]:
@@ -93,28 +126,27 @@ def _objects(cluster: Cluster) -> dict[Identity, Object]:
 
 
 def _said(item: Object) -> Value:
-    """Return what an object says, but for where it comes from, and the patches of a Flux Kustomization."""
+    """Return what an object says, as far as it is compared."""
     said = value(item.item.node)
     if not isinstance(said, dict):
         return said
-    said = _without(said, ("metadata", "annotations"), {ORIGIN})
+    said = _without(said, _ANNOTATIONS, ORIGIN)
     if (item.group, item.kind) == (KUSTOMIZE, "Kustomization"):
-        said = _without(said, ("spec",), {"patches"})
+        said = _without(said, _SPEC, "patches")
     return said
 
 
-def _without(
-    said: dict[str, Value], path: Collection[str], keys: Collection[str]
-) -> dict[str, Value]:
-    """Return a mapping without some keys of the one at a path, and without that where it is empty then."""
+def _without(said: dict[str, Value], path: Sequence[str], key: str) -> dict[str, Value]:
+    """Return a mapping without a key of the one at a path, and without that where it is empty."""
     first, *rest = path
     inner = said.get(first)
     if not isinstance(inner, dict):
         return said
-    left = (
-        _without(inner, rest, keys)
-        if rest
-        else {key: part for key, part in inner.items() if key not in keys}
-    )
-    others = {key: part for key, part in said.items() if key != first}
-    return {**others, first: left} if left else others
+    if rest:
+        left = _without(inner, rest, key)
+    else:
+        left = {name: part for name, part in inner.items() if name != key}
+    others = {name: part for name, part in said.items() if name != first}
+    if not left:
+        return others
+    return {**others, first: left}

@@ -1,4 +1,4 @@
-"""The repository as it is read: its documents by file, its kustomizations by directory, and what cannot be read."""
+"""The repository as it is read: its documents by file, its kustomizations by directory."""
 
 import posixpath
 from collections.abc import Iterator, Mapping
@@ -7,7 +7,7 @@ from functools import cached_property
 
 from krm_windows.gateable import KUSTOMIZE
 from krm_windows.krm import InputError
-from krm_windows.migrate import shapes, trees
+from krm_windows.migrate import heuristics, trees
 from krm_windows.migrate.selectors import Selectors
 from krm_windows.migrate.trees import Document, Leaf, Map, Place
 from krm_windows.system.reading import KUSTOMIZATIONS, SUFFIXES
@@ -28,41 +28,50 @@ class Repository:
 
     @cached_property
     def unreadable(self) -> dict[Place, str]:
-        """Files with words of windows that are no YAML, each with the place of the trouble and what it is."""
-        every = (path for path, content in self.contents.items() if shapes.may_turn(content))
-        found = ((path, self._file(path)) for path in every if not path.endswith(".json"))
-        return {
-            Place(path, max(why.line, 1)): why.message
-            for path, why in found
-            if isinstance(why, InputError)
-        }
+        """Files with words of windows that are no YAML: where the error is, and what it is."""
+        found = {}
+        for path, content in self.contents.items():
+            if path.endswith(".json") or not heuristics.may_suspend(content):
+                continue
+            error = self._file(path)
+            if isinstance(error, InputError):
+                found[Place(path, max(error.line, 1))] = error.message
+        return found
 
     @cached_property
     def kustomizations(self) -> dict[str, Document]:
         """The kustomization of each directory that has one."""
-        return {
-            posixpath.dirname(path): found[0]
-            for path in self.contents
-            if posixpath.basename(path) in KUSTOMIZATIONS and (found := self.documents(path))
-        }
+        kustomizations = {}
+        for path in self.contents:
+            directory, name = posixpath.split(path)
+            if name not in KUSTOMIZATIONS:
+                continue
+            found = self.documents(path)
+            if found:
+                kustomizations[directory] = found[0]
+        return kustomizations
 
     def documents(self, path: str) -> tuple[Document, ...]:
-        """Return the documents of a file; none where it is no file of the repository, or cannot be read."""
+        """Return the documents of a file; none where it is not there, or cannot be read."""
         found = self._file(path)
-        return () if isinstance(found, InputError) else found
+        if isinstance(found, InputError):
+            return ()
+        return found
 
     def _file(self, path: str) -> tuple[Document, ...] | InputError:
+        """Return the documents of a file, or why it cannot be read; each file is read once."""
         if path not in self._read:
+            content = self.contents.get(path, b"")
             try:
-                self._read[path] = trees.read(path, self.contents.get(path, b""))
+                self._read[path] = trees.read(path, content)
             except InputError as error:
                 self._read[path] = error
         return self._read[path]
 
-    def mentioning(self, *words: str) -> Iterator[Document]:
-        """Yield the documents of the files that have any of some words in their text."""
+    def mentioning(self, word: str) -> Iterator[Document]:
+        """Yield the documents of the files that have a word in their text."""
         for path in sorted(filter(_is_manifest, self.contents)):
-            if any(self.mentions(path, word) for word in words):
+            if self.mentions(path, word):
                 yield from self.documents(path)
 
     def mentions(self, path: str, word: str) -> bool:
@@ -75,34 +84,34 @@ class Repository:
 
     @cached_property
     def named(self) -> frozenset[str]:
-        """Every path that a kustomization, or the patches of a Flux Kustomization, may mean by any of its texts."""
-        every = [*self.kustomizations.values(), *self.mentioning(KUSTOMIZE)]
-        found = (
-            (posixpath.dirname(each.place.file), leaf.text)
-            for each in every
-            for leaf in trees.leaves(each.tree)
-        )
-        return frozenset(resolve(directory, text) for directory, text in found if "\n" not in text)
+        """Every path that a text of a kustomization may mean, or of a Flux Kustomization."""
+        found: set[str] = set()
+        for document in (*self.kustomizations.values(), *self.mentioning(KUSTOMIZE)):
+            directory = posixpath.dirname(document.place.file)
+            for each in trees.leaves(document.tree):
+                if "\n" not in each.text:
+                    found.add(resolve(directory, each.text))
+        return frozenset(found)
 
     @cached_property
     def _manifests(self) -> dict[str, list[str]]:
+        """The manifests by directory."""
         found: dict[str, list[str]] = {}
         for path in sorted(filter(_is_manifest, self.contents)):
             found.setdefault(posixpath.dirname(path), []).append(path)
         return found
 
-    def text(self, path: str) -> str | None:
-        """Return the text of a file, None where there is none."""
-        return self.contents[path].decode("utf-8-sig") if path in self.contents else None
-
     @cached_property
     def directories(self) -> frozenset[str]:
         """Every directory that holds a file, or a directory that does."""
-        return frozenset(above for path in self.contents for above in parents(path))
+        found: set[str] = set()
+        for path in self.contents:
+            found.update(parents(path))
+        return frozenset(found)
 
 
 def parents(path: str) -> Iterator[str]:
-    """Yield the directories that a path is in, innermost first; the last one is the repository, an empty text."""
+    """Yield the directories that a path is in, innermost first, the repository (`""`) last."""
     while path:
         path = posixpath.dirname(path)
         yield path
@@ -115,10 +124,14 @@ def _is_manifest(path: str) -> bool:
 def resolve(directory: str, entry: str) -> str:
     """Return the path that an entry of a kustomization names, relative to the repository."""
     found = posixpath.normpath(posixpath.join(directory, entry))
-    return "" if found == "." else found
+    if found == ".":
+        return ""
+    return found
 
 
 def entries(kustomization: Map, *names: str) -> Iterator[Leaf]:
     """Yield the entries of some fields of a kustomization that are plain paths."""
     for name in names:
-        yield from (entry for entry in trees.items(kustomization, name) if isinstance(entry, Leaf))
+        for entry in trees.items(kustomization, name):
+            if isinstance(entry, Leaf):
+                yield entry

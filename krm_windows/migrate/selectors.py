@@ -1,4 +1,4 @@
-"""Selectors of patches: each field a pattern of Go that has to match the whole (kustomize, `SelectorRegex`)."""
+"""Selectors of patches: each field is a regular expression of Go (kustomize, `SelectorRegex`)."""
 
 from dataclasses import dataclass, field
 
@@ -18,28 +18,33 @@ class Selectors:
     _compiled: dict[str, Pattern] = field(default_factory=dict)
 
     def matches(self, written: str, held: str) -> bool:
-        """Whether a field's pattern matches the whole of what an object has; an empty one matches everything.
+        """Whether a field's pattern matches the whole of what an object has.
 
-        Raises PatternError for what kustomize refuses, and where the budget is spent.
+        An empty pattern matches everything. Raises PatternError for what kustomize refuses, and
+        where the budget is spent.
         """
         if not written:
             return True
         if _is_plain(written):
             return written == held
-        return self._pattern(written).search(held, self.budget)
+        pattern = self._pattern(written)
+        return pattern.search(held, self.budget)
 
     def _pattern(self, written: str) -> Pattern:
-        if written not in self._compiled:
-            # Put together as text, as kustomize does: `a)|(?:b` is odd, and right.
-            compiled = go_regexp.compile(f"^(?:{written})$")
-            self.budget.spend(_TO_COMPILE * len(compiled.states))
-            self._compiled[written] = compiled
-        return self._compiled[written]
+        known = self._compiled.get(written)
+        if known is not None:
+            return known
+        # Put together as text, as kustomize does: `a)|(?:b` is odd, and right.
+        compiled = go_regexp.compile(f"^(?:{written})$")
+        self.budget.spend(_TO_COMPILE * len(compiled.states))
+        self._compiled[written] = compiled
+        return compiled
 
 
 def _is_plain(written: str) -> bool:
-    """Whether a pattern stands for itself alone."""
-    return all(char.isascii() and (char.isalnum() or char == "-") for char in written)
+    """Whether a pattern matches its own text alone: no character of it means anything else."""
+    letters = written.replace("-", "")
+    return letters == "" or (letters.isascii() and letters.isalnum())
 
 
 __all__ = ["PatternError", "Selectors"]

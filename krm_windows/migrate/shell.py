@@ -1,12 +1,14 @@
-"""The few lines of shell that such Jobs run, as the commands that they come to (POSIX shell, 2.2, 2.6 and 2.9).
+"""The few lines of shell that such Jobs run, as the commands that they come to.
 
-Lists, `for` over words, and variables with values that stand in the script or in the container's `env` are understood.
-Nothing is run. A word that only the shell could know says so; everything else that decides what runs is refused.
+Lists, `for` over words, and variables with values that are in the script or in the container's
+`env` are understood (POSIX shell, 2.2, 2.6 and 2.9). Nothing is run. A word that only the shell
+could know says so; everything else that decides what runs is refused.
 """
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import dropwhile, zip_longest
 
 _TOKEN = re.compile(
     r"""
@@ -19,51 +21,60 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _PART = re.compile(
-    r"""'(?P<single>[^']*)'|"(?P<double>(?:[^"\\]|\\.)*)"|\\(?P<escaped>.)|(?P<bare>[^'"\\]+)""",
-    re.DOTALL,
+    r"""
+      '(?P<single>[^']*)'
+    | "(?P<double>(?:[^"\\]|\\.)*)"
+    | \\(?P<escaped>.)
+    | (?P<bare>[^'"\\]+)
+    """,
+    re.VERBOSE | re.DOTALL,
 )
 # Inside of double quotes, or of none: what is escaped, a variable, another expansion, or text.
 _INSIDE = re.compile(
-    r"""\\(?P<escaped>[$`"\\\n])|\$(?:(?P<name>[A-Za-z_]\w*)|\{(?P<braced>[A-Za-z_]\w*)\})|(?P<other>[$`])|(?P<text>[^\\$`]+|\\)""",
-    re.ASCII,
+    r"""
+      \\(?P<escaped>[$`"\\\n])
+    | \$(?:(?P<name>[A-Za-z_]\w*)|\{(?P<braced>[A-Za-z_]\w*)\})
+    | (?P<other>[$`])
+    | (?P<text>[^\\$`]+|\\)
+    """,
+    re.VERBOSE | re.ASCII,
 )
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _GLOB = re.compile(r"[{}*?\[\]~]")
+_AND = "&&"
+_OR = "||"
+# Operators behind which a command runs, or not, by what those before it came to.
+_CONDITIONAL = (_AND, _OR)
 # What decides whether, or how often, other commands run.
-_DECIDES = frozenset(
-    {
-        "for",
-        "if",
-        "then",
-        "elif",
-        "else",
-        "fi",
-        "while",
-        "until",
-        "case",
-        "esac",
-        "do",
-        "done",
-        "{",
-        "}",
-        "!",
-        "function",
-    }
-    | {
-        "break",
-        "continue",
-        "return",
-        "trap",
-        "eval",
-        "source",
-        ".",
-        "alias",
-        "read",
-        "shift",
-        "unset",
-        "local",
-    }
+_RESERVED = (
+    "for",
+    "if",
+    "then",
+    "elif",
+    "else",
+    "fi",
+    "while",
+    "until",
+    "case",
+    "esac",
+    "do",
+    "done",
 )
+_BUILT_IN = (
+    "break",
+    "continue",
+    "return",
+    "trap",
+    "eval",
+    "source",
+    ".",
+    "alias",
+    "read",
+    "shift",
+    "unset",
+    "local",
+)
+_DECIDES = frozenset({*_RESERVED, "{", "}", "!", "function", *_BUILT_IN})
 # These run the command that follows them, as it stands.
 _PREFIXES = frozenset({"exec", "command", "time"})
 
@@ -81,14 +92,18 @@ class ShellError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """Words, the operator that stands before them, and whether only the shell could know any of them.
+    """A command as it is run.
 
     With `set -e` a command runs only if those before it did not fail: then its operator is `&&`.
     """
 
     words: tuple[str, ...]
+
     after: str = ""
+    """The operator before it."""
+
     expands: bool = False
+    """Whether only the shell could know any of its words."""
 
     def __str__(self) -> str:
         """Write it on one line."""
@@ -119,8 +134,8 @@ def split(
 ) -> list[Command]:
     """Return the commands of a script; `environment` are variables whose values are known.
 
-    `stops`: the shell was called with `-e`. Raises ShellError for pipes, groups, background, here-documents, branches,
-    and for loops other than over words.
+    `stops`: the shell was called with `-e`. Raises ShellError for pipes, groups, background,
+    here-documents, branches, and for loops other than over words.
     """
     if len(script) > LONGEST:
         raise ShellError(
@@ -133,54 +148,83 @@ def split(
 
 @dataclass
 class _Open:
-    """A loop that is being read; `above` is where it goes when it ends, `began` says that its `do` was met."""
+    """A loop that is being read."""
 
     head: _Simple
+
     above: "list[_Simple | _Loop]"
+    """What it belongs to when it ends."""
+
     began: bool = False
+    """Whether its `do` was met."""
 
 
 def _parse(script: str) -> "tuple[_Simple | _Loop, ...]":
-    """Read lists and loops; a stack holds the loops that are open."""
-    stack: list[_Open] = []
-    here: list[_Simple | _Loop] = []
+    """Read lists and loops."""
+    parser = _Parser()
     for simple in _simples(script):
-        head, *rest = simple.words
-        if stack and not stack[-1].began:
-            if head != "do":
-                raise _refused(simple.words)
-            stack[-1].began = True
-            if not rest:
-                if simple.until != "\n":
-                    raise _refused(simple.words)
-                continue
-            simple, head = replace(simple, words=tuple(rest), after=""), rest[0]  # noqa: PLW2901 - what stands behind `do`
+        parser.take(simple)
+    return parser.finish()
+
+
+@dataclass
+class _Parser:
+    """Puts commands into the loops that they are in; a stack holds the loops that are open."""
+
+    stack: list[_Open] = field(default_factory=list)
+    here: "list[_Simple | _Loop]" = field(default_factory=list)
+
+    def take(self, simple: _Simple) -> None:
+        """Take the next command as it is written."""
+        if self.stack and not self.stack[-1].began:
+            self._begin(self.stack[-1], simple)
+            return
+        head = simple.words[0]
         if head == "for" and simple.until in (";", "\n"):
-            stack.append(_Open(simple, here))
-            here = []
-        elif head == "done" and stack and len(simple.words) == 1:
-            opened = stack.pop()
-            opened.above.append(_loop(opened.head, tuple(here)))
-            here = opened.above
+            self.stack.append(_Open(simple, self.here))
+            self.here = []
+        elif head == "done" and self.stack and len(simple.words) == 1:
+            self._end(self.stack.pop())
         elif head in _DECIDES:
             raise _refused(simple.words)
         else:
-            here.append(simple)
-    if stack:
-        raise _refused(stack[-1].head.words)
-    return tuple(here)
+            self.here.append(simple)
+
+    def _begin(self, loop: _Open, simple: _Simple) -> None:
+        """Read the `do` of a loop, and what may follow it on its line."""
+        head, *rest = simple.words
+        if head != "do":
+            raise _refused(simple.words)
+        loop.began = True
+        if rest:
+            self.take(replace(simple, words=tuple(rest), after=""))
+        elif simple.until != "\n":
+            raise _refused(simple.words)
+
+    def _end(self, loop: _Open) -> None:
+        loop.above.append(_loop(loop.head, tuple(self.here)))
+        self.here = loop.above
+
+    def finish(self) -> "tuple[_Simple | _Loop, ...]":
+        """Return what was read; raises ShellError where a loop is open."""
+        if self.stack:
+            raise _refused(self.stack[-1].head.words)
+        return tuple(self.here)
 
 
 def _loop(head: _Simple, body: "tuple[_Simple | _Loop, ...]") -> _Loop:
     """Read the head of a loop: `for NAME in WORD…`."""
-    words = head.words
-    if len(words) < 3 or words[2] != "in" or not _NAME.fullmatch(words[1]) or not body:  # noqa: PLR2004 - so it begins
-        raise _refused(words)
-    return _Loop(words[1], words[3:], body, head.after)
+    match head.words:
+        case ("for", name, "in", *words) if body and _NAME.fullmatch(name):
+            return _Loop(name, tuple(words), body, head.after)
+    raise _refused(head.words)
 
 
 def _simples(script: str) -> Iterator[_Simple]:
-    """Split a script at its operators; a chain goes on over the end of a line, and nothing else may be empty."""
+    """Split a script at its operators.
+
+    A chain goes on over the end of a line, and nothing else may be empty.
+    """
     words: list[str] = []
     after = ""
     for kind, sign in _tokens(script):
@@ -188,30 +232,47 @@ def _simples(script: str) -> Iterator[_Simple]:
             words.append(sign)
         elif words:
             yield _Simple(tuple(words), after, sign)
-            words, after = [], sign
+            words = []
+            after = sign
         elif sign != "\n":
             raise _refused([sign])
-        elif after not in ("&&", "||"):
+        elif after not in _CONDITIONAL:
             after = sign
     if words:
         yield _Simple(tuple(words), after)
-    elif after in ("&&", "||"):
+    elif after in _CONDITIONAL:
         raise _refused([after])
 
 
 def _tokens(script: str) -> Iterator[tuple[str, str]]:
+    """Yield words and operators; blanks, comments and redirections are passed over."""
     place = 0
     while place < len(script):
         found = _TOKEN.match(script, place)
         if not found:
-            raise _refused(script[place : place + _SHOWN].splitlines()[:1])
+            rest = script[place : place + _SHOWN]
+            raise _refused(rest.splitlines()[:1])
         if found.lastgroup in ("operator", "word"):
             yield found.lastgroup, found.group()
         place = found.end()
 
 
 def _refused(words: Sequence[str]) -> ShellError:
-    return ShellError(f"`{' '.join(words)[:_SHOWN]}` is more of the shell than is understood")
+    shown = " ".join(words)[:_SHOWN]
+    return ShellError(f"`{shown}` is more of the shell than is understood")
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A text that a part of a raw word comes to."""
+
+    text: str
+
+    quoted: bool = True
+    """Whether it is kept together; what is not is split at blanks."""
+
+    known: bool = True
+    """Whether only the shell could know it."""
 
 
 @dataclass
@@ -225,7 +286,10 @@ class _Run:
     ended: bool = False
 
     def all(self, parts: "Iterable[_Simple | _Loop]", chained: str = "") -> None:
-        """Take commands and loops in their order; `chained` is the operator before a loop that they stand in."""
+        """Take commands and loops in their order.
+
+        `chained` is the operator before a loop that they are in.
+        """
         for part in parts:
             if self.ended:
                 return
@@ -236,58 +300,73 @@ class _Run:
 
     def _repeat(self, loop: _Loop, chained: str) -> None:
         words, unknown = self._expanded(loop.words)
-        if unknown or "||" in (loop.after, chained):
+        operators = (loop.after, chained)
+        if unknown or _OR in operators:
             raise _refused(("for", loop.name, "in", *loop.words))
+        inside = ""
+        if _AND in operators:
+            inside = _AND
         for word in words:
             self._spend(len(word) + 1)
             self.variables[loop.name] = word
-            self.all(loop.body, "&&" if "&&" in (loop.after, chained) else "")
+            self.all(loop.body, inside)
 
     def _take(self, simple: _Simple, chained: str) -> None:
-        after = simple.after
-        if after not in ("&&", "||") and (self.stops or chained):
-            after = "&&" if self.commands else ""
+        after = self._operator(simple, chained)
         if all(map(_is_assignment, simple.words)):
             self._assign(simple.words, after)
             return
         words, unknown = self._expanded(simple.words)
-        while words and words[0] in _PREFIXES:
-            words = words[1:]
+        words = list(dropwhile(_PREFIXES.__contains__, words))
         if not words:
             raise _refused(simple.words)
         self._spend(sum(map(len, words)) + len(words))
-        if words[0] == "export":
-            self._assign([word for word in simple.words[1:] if "=" in word], after)
-        elif words[0] == "set":
-            self._set(words[1:])
-        elif words[0] == "exit":
-            self._exit(simple)
-        else:
-            self.commands.append(Command(tuple(words), after, unknown))
+        match words[0]:
+            case "export":
+                self._assign([word for word in simple.words[1:] if "=" in word], after)
+            case "set":
+                self._set(words[1:])
+            case "exit":
+                self._exit(simple)
+            case _:
+                self.commands.append(Command(tuple(words), after, unknown))
+
+    def _operator(self, simple: _Simple, chained: str) -> str:
+        """Return the operator before a command, which `set -e`, or a loop, may make `&&`."""
+        if simple.after in _CONDITIONAL or not (self.stops or chained):
+            return simple.after
+        if self.commands:
+            return _AND
+        return ""
 
     def _assign(self, assignments: Iterable[str], after: str) -> None:
-        """Set variables; one whose value is not known, or that another command decides about, is not known either."""
+        """Set variables.
+
+        One whose value is not known, or that another command decides about, is not known either.
+        """
         for written in assignments:
             name, _, raw = written.partition("=")
             if name in _ELSEWHERE:
                 raise _refused((written,))
             value, unknown = self._joined(raw)
             self.variables.pop(name, None)
-            if not unknown and after not in ("&&", "||"):
+            if not unknown and after not in _CONDITIONAL:
                 self.variables[name] = value
 
     def _set(self, options: Sequence[str]) -> None:
-        """Mind whether a failure ends the script (`set -e`)."""
-        for option, following in zip(options, [*options[1:], ""], strict=True):
-            long = option[1:] == "o" and following == "errexit"
-            if long or (option[:1] in ("-", "+") and "e" in option[1:] and option[1:2] != "-"):
-                self.stops = option.startswith("-")
+        """Mind whether a failure ends the script (`set -e`, `set -o errexit`)."""
+        for option, following in zip_longest(options, options[1:], fillvalue=""):
+            sign, letters = option[:1], option[1:]
+            if sign not in ("-", "+"):
+                continue
+            if _sets_e(letters) or (letters == "o" and following == "errexit"):
+                self.stops = sign == "-"
 
     def _exit(self, simple: _Simple) -> None:
         """End; behind `||` the rest runs only if what came before did not fail."""
-        if simple.after == "||":
+        if simple.after == _OR:
             self.stops = True
-        elif simple.after == "&&":
+        elif simple.after == _AND:
             raise _refused(simple.words)
         else:
             self.ended = True
@@ -305,47 +384,63 @@ class _Run:
         unknown = False
         for each in raw:
             found = _Word()
-            for text, quoted, known in self._pieces(each):
-                unknown = unknown or not known
-                found.add(text, quoted)
+            for piece in self._pieces(each):
+                unknown = unknown or not piece.known
+                found.add(piece)
             words += found.fields()
         return words, unknown
 
     def _joined(self, raw: str) -> tuple[str, bool]:
-        """Return the value that an assignment gives: it is not split."""
-        pieces = list(self._pieces(raw))
-        return "".join(text for text, _, _ in pieces), not all(known for _, _, known in pieces)
+        """Return the value that an assignment gives, and whether it is not known.
 
-    def _pieces(self, raw: str) -> Iterator[tuple[str, bool, bool]]:
-        """Yield the texts that a raw word comes to, each with whether it is kept together, and whether it is known."""
+        It is not split at blanks.
+        """
+        pieces = list(self._pieces(raw))
+        known = all(piece.known for piece in pieces)
+        return "".join(piece.text for piece in pieces), not known
+
+    def _pieces(self, raw: str) -> Iterator[_Piece]:
+        """Yield the texts that a raw word comes to."""
         place = 0
         while part := _PART.match(raw, place):
             place = part.end()
             if part["double"] is not None:
-                yield "", True, True
+                yield _Piece("")  # `""` is a word, too
                 yield from self._inside(part["double"], quoted=True)
             elif part["bare"] is not None:
                 yield from self._inside(part["bare"], quoted=False)
             else:
-                yield part["single"] or part["escaped"] or "", True, True
+                yield _Piece(part["single"] or part["escaped"] or "")
 
-    def _inside(self, written: str, *, quoted: bool) -> Iterator[tuple[str, bool, bool]]:
+    def _inside(self, written: str, *, quoted: bool) -> Iterator[_Piece]:
         for found in _INSIDE.finditer(written):
             name = found["name"] or found["braced"]
             if name:
-                value = self.variables.get(name)
-                globs = not quoted and value is not None and _GLOB.search(value) is not None
-                yield (
-                    value if value is not None else found[0],
-                    quoted,
-                    value is not None and not globs,
-                )
+                yield self._value(name, found[0], quoted=quoted)
             elif found["other"]:
-                yield found[0], True, False
+                yield _Piece(found[0], known=False)
             elif found["escaped"]:
-                yield found["escaped"].replace("\n", ""), True, True
+                # An escaped end of a line is none at all.
+                yield _Piece(found["escaped"].replace("\n", ""))
             else:
-                yield found[0], True, quoted or _GLOB.search(found[0]) is None
+                yield _Piece(found[0], known=quoted or not _has_glob(found[0]))
+
+    def _value(self, name: str, written: str, *, quoted: bool) -> _Piece:
+        """Return the value of a variable."""
+        value = self.variables.get(name)
+        if value is None:
+            return _Piece(written, quoted, known=False)
+        return _Piece(value, quoted, known=quoted or not _has_glob(value))
+
+
+def _has_glob(text: str) -> bool:
+    """Whether the shell would put names of files in place of a text, or several texts."""
+    return _GLOB.search(text) is not None
+
+
+def _sets_e(letters: str) -> bool:
+    """Whether the letters of an option of `set` have `e`, as in `-eu`; long ones have none."""
+    return "e" in letters and not letters.startswith("-")
 
 
 def _is_assignment(raw: str) -> bool:
@@ -354,24 +449,25 @@ def _is_assignment(raw: str) -> bool:
 
 
 class _Word:
-    """Fields that a word comes to: the value of a variable that is not quoted is split at blanks."""
+    """Fields that a word comes to: an unquoted variable's value is split at blanks."""
 
     def __init__(self) -> None:
         """Begin without any."""
         self._done: list[str] = []
         self._open: str | None = None
 
-    def add(self, text: str, quoted: bool) -> None:  # noqa: FBT001 - one of two things it is
+    def add(self, piece: _Piece) -> None:
         """Add a text."""
-        if quoted:
+        text = piece.text
+        if piece.quoted:
             self._open = (self._open or "") + text
             return
         if text[:1].isspace():
             self._close()
-        for number, piece in enumerate(text.split()):
+        for number, part in enumerate(text.split()):
             if number:
                 self._close()
-            self._open = (self._open or "") + piece
+            self._open = (self._open or "") + part
         if text[-1:].isspace():
             self._close()
 

@@ -1,6 +1,7 @@
-"""Trees: documents of a repository as maps, lists and leaves, each leaf knowing where it was written.
+"""Trees: documents of a repository as maps, lists and leaves.
 
-A patched object has leaves from several files. Trees are never changed: what edits one returns another.
+Each leaf knows where it was written. A patched object has leaves from several files. Trees are never
+changed: what edits one returns another.
 """
 
 from collections.abc import Iterator
@@ -25,7 +26,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A scalar: what it means (core schema of YAML 1.2), and the text that stands at its place."""
+    """A scalar: what it means (core schema of YAML 1.2), and the text that is written there."""
 
     value: str | int | float | bool | None
     text: str
@@ -38,12 +39,16 @@ Map: TypeAlias = dict[str, Tree]
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """An object of the repository: its tree, where it begins, its number in its file, and what it was called before."""
+    """An object of the repository, and where it begins."""
 
     tree: Map
     place: Place
+
     index: int = 0
+    """Its number in its file, from 0."""
+
     former: frozenset[tuple[str, str]] = frozenset()
+    """The namespaces and names that it had before kustomize changed them."""
 
     @property
     def api_version(self) -> str:
@@ -72,32 +77,34 @@ class Document:
 
     def __str__(self) -> str:
         """Name the object."""
-        return (
-            f"{self.kind} {self.namespace}/{self.name}"
-            if self.namespace
-            else f"{self.kind} {self.name}"
-        )
+        if self.namespace:
+            return f"{self.kind} {self.namespace}/{self.name}"
+        return f"{self.kind} {self.name}"
 
 
 def read(path: str, content: bytes) -> tuple[Document, ...]:
     """Read the documents of a file that are maps; raises InputError for what is no YAML."""
     found = []
     for index, item in enumerate(documents(content)):
+        # Lines are counted within a document, so those of the documents before it are added.
         above = item.source.count(b"\n", 0, item.start)
-        root = parse(item.source[item.start : item.end].decode("utf-8-sig"))
+        source = item.source[item.start : item.end]
+        root = parse(source.decode("utf-8-sig"))
         if isinstance(root, Mapping):
-            found.append(
-                Document(of_mapping(root, path, above), Place(path, above + root.line), index)
-            )
+            tree = of_mapping(root, path, above)
+            place = Place(path, above + root.line)
+            found.append(Document(tree, place, index))
     return tuple(found)
 
 
 def of(node: Node, path: str, above: int = 0) -> Tree:
-    """Return the tree of a node."""
+    """Return the tree of a node; `above` are the lines of the file before its document."""
     if isinstance(node, Scalar):
+        place = Place(path, above + node.line)
         meaning = value(node)
-        plain = meaning if not isinstance(meaning, list | dict) else None
-        return Leaf(plain, node.text, Place(path, above + node.line))
+        if isinstance(meaning, list | dict):  # no scalar means one; this is for the type checker
+            return Leaf(None, node.text, place)
+        return Leaf(meaning, node.text, place)
     if isinstance(node, Mapping):
         return of_mapping(node, path, above)
     return [of(item, path, above) for item in node.items]
@@ -105,14 +112,16 @@ def of(node: Node, path: str, above: int = 0) -> Tree:
 
 def of_mapping(node: Mapping, path: str, above: int = 0) -> Map:
     """Return the tree of a mapping; raises InputError where it has one key twice."""
-    names = [key.text for key, _ in node.entries]
-    if len(set(names)) < len(names):
-        raise InputError("a mapping has one key twice", node.line)
-    return {key.text: of(entry, path, above) for key, entry in node.entries}
+    found: Map = {}
+    for key, entry in node.entries:
+        if key.text in found:
+            raise InputError("a mapping has one key twice", node.line)
+        found[key.text] = of(entry, path, above)
+    return found
 
 
 def at(tree: Tree | None, *path: str | int) -> Tree | None:
-    """Return what stands at a path, None where there is nothing."""
+    """Return the tree at a path, None where there is nothing."""
     for step in path:
         if isinstance(tree, dict):
             tree = tree.get(str(step))
@@ -126,23 +135,29 @@ def at(tree: Tree | None, *path: str | int) -> Tree | None:
 def leaf(tree: Tree | None, *path: str | int) -> Leaf | None:
     """Return the leaf at a path, None where there is none or it is null."""
     found = at(tree, *path)
-    return found if isinstance(found, Leaf) and found.value is not None else None
+    if isinstance(found, Leaf) and found.value is not None:
+        return found
+    return None
 
 
 def text(tree: Tree | None, *path: str | int) -> str:
     """Return the text at a path, empty where there is none."""
     found = leaf(tree, *path)
-    return found.text if found else ""
+    if found is None:
+        return ""
+    return found.text
 
 
 def items(tree: Tree | None, *path: str | int) -> list[Tree]:
     """Return the list at a path, empty where there is none."""
     found = at(tree, *path)
-    return found if isinstance(found, list) else []
+    if isinstance(found, list):
+        return found
+    return []
 
 
 def plain(tree: Tree) -> object:
-    """Return what a tree says, without the places where it stands."""
+    """Return what a tree says, without the places where it is written."""
     if isinstance(tree, Leaf):
         return tree.text
     if isinstance(tree, list):
@@ -150,10 +165,13 @@ def plain(tree: Tree) -> object:
     return {key: plain(entry) for key, entry in tree.items()}
 
 
-def leaves(tree: Tree) -> Iterator[Leaf]:
-    """Yield every leaf, in order."""
+def leaves(tree: Tree | None) -> Iterator[Leaf]:
+    """Yield every leaf, in order; none where there is no tree."""
     if isinstance(tree, Leaf):
         yield tree
-        return
-    for entry in tree.values() if isinstance(tree, dict) else tree:
-        yield from leaves(entry)
+    elif isinstance(tree, dict):
+        for entry in tree.values():
+            yield from leaves(entry)
+    elif tree is not None:
+        for entry in tree:
+            yield from leaves(entry)

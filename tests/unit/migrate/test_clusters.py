@@ -44,7 +44,7 @@ def at(folder: str, files: dict[str, str]) -> dict[str, str]:
 def clusters(found: Migration) -> set[str | None]:
     """Return the names of the clusters of the one policy."""
     [policy] = found.policies
-    return set(policy.draft.sites)
+    return set(policy.draft.clusters)
 
 
 def test_only_a_cluster_that_gets_the_cronjobs_has_windows() -> None:

@@ -123,7 +123,7 @@ def test_a_form_is_migrated(containers: tuple[dict[str, object], dict[str, objec
         }
     )
     [policy] = found.policies
-    [windows] = policy.draft.sites.values()
+    [windows] = policy.draft.clusters.values()
     assert [str(target) for target in windows.targets] == ["HelmRelease flux-system/shop"]
     assert [(pair.opening, pair.closes.schedule) for pair in windows.pairs] == [
         ("0 8 * * 1-5", "0 17 * * 1-5")

@@ -17,7 +17,7 @@ def migrated(*edges: tuple[str, str]) -> Migration:
 def windows(*edges: tuple[str, str]) -> set[tuple[str, str]]:
     """Return opening and closing of each window that CronJobs come to."""
     [policy] = migrated(*edges).policies
-    found = policy.draft.sites[None].pairs
+    found = policy.draft.clusters[None].pairs
     return {(pair.opening, pair.closes.schedule) for pair in found}
 
 
@@ -107,5 +107,5 @@ def test_targets_with_the_same_times_share_a_policy() -> None:
         files[f"close-{name}.yaml"] = job(f"close-{name}", "0 17 * * *", f"flux suspend ks {name}")
     policies = run(files).policies
     assert [
-        [target.name for target in policy.draft.sites[None].targets] for policy in policies
+        [target.name for target in policy.draft.clusters[None].targets] for policy in policies
     ] == [["a", "b"], ["c"]]

@@ -68,7 +68,7 @@ def test_clusters_of_one_name_in_two_places_stay_two() -> None:
         for name, text in pair("0 8 * * 1", "0 17 * * 4").items()
     }
     [policy] = run(files).policies
-    assert set(policy.draft.sites) == {"north-one", "south-one"}
+    assert set(policy.draft.clusters) == {"north-one", "south-one"}
 
 
 def test_an_account_that_others_use_stays() -> None:

@@ -1,0 +1,138 @@
+"""What the builds of the clusters read: which files have an effect, and where nobody can tell."""
+
+import json
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from posixpath import dirname
+
+from krm_windows import rules
+from krm_windows.flux import Notice, Survey
+from krm_windows.flux.builds import Build, Builds, Request
+from krm_windows.flux.closure import Closure, close
+from krm_windows.flux.places import place
+from krm_windows.migrate import faults, heuristics
+from krm_windows.migrate.cutover import Cutover
+from krm_windows.migrate.findings import found_at
+from krm_windows.migrate.repository import RESOURCES, Repository, entries, parents, resolve
+from krm_windows.migrate.trees import Place
+from krm_windows.results import Result
+from krm_windows.rules import Rule
+
+# Something could not be built at all, so that nobody knows what is in it.
+_UNBUILT = (rules.BUILD_FAILED, rules.CLUSTER_UNBUILT)
+
+
+@dataclass(frozen=True)
+class BuildInputs:
+    """The files that were read for all builds, and what each directory's build reads."""
+
+    builds: Builds
+    closures: dict[Request, Closure]
+    files: frozenset[str]
+    kustomizations: frozenset[str]
+
+    @classmethod
+    def of(cls, builds: Builds) -> "BuildInputs":
+        """Look at what was built."""
+        closures = {}
+        files: set[str] = set()
+        kustomizations: set[str] = set()
+        for request in builds.done:
+            closure = close(builds.tree, request.directory, json.loads(request.changes))
+            closures[request] = closure
+            files.update(closure.files)
+            kustomizations.update(closure.kustomizations)
+        return cls(builds, closures, frozenset(files), frozenset(kustomizations))
+
+    def untouched(self, changed: Collection[str]) -> dict[Request, Build]:
+        """Return the builds that read none of some files."""
+        found = {}
+        for request, closure in self.closures.items():
+            if closure.files.keys().isdisjoint(changed):
+                found[request] = self.builds.done[request]
+        return found
+
+    def notices(self, survey: Survey, repository: Repository) -> Iterator[Result]:
+        """Yield what the survey left out: an error where windows may be in it, else a warning."""
+        for notice in survey.notices:
+            where = Place(self._file(notice), _line(notice))
+            if notice.rule is rules.SOURCE_ASSUMED:
+                yield found_at(notice.rule, where, notice.message)
+                continue
+            about = ""
+            if notice.about:
+                about = f"{notice.about}: "
+            message = f"{about}{notice.message}; windows in it are not seen"
+            yield found_at(self._rule(notice, repository), where, message)
+
+    def _file(self, notice: Notice) -> str:
+        """Return the file that a notice is about."""
+        if notice.file or notice.about is None:
+            return notice.file
+        file, _ = place(self.builds.tree, notice.about)
+        return file
+
+    def _rule(self, notice: Notice, repository: Repository) -> Rule:
+        if notice.rule in _UNBUILT and self._may_have_windows(notice, repository):
+            return rules.MIGRATE_UNTRANSLATED
+        return rules.MIGRATE_NOT_FOLLOWED
+
+    def _may_have_windows(self, notice: Notice, repository: Repository) -> bool:
+        """Whether files that a failed build read, or below its directory, have words of windows."""
+        if not notice.file:
+            return False
+        above = dirname(notice.file)
+        return any(map(_has_job, self._around(above, repository)))
+
+    def _around(self, above: str, repository: Repository) -> Iterator[bytes]:
+        """Yield the contents that the builds of a directory read, and those below it."""
+        for closure in self.closures.values():
+            if closure.directory == (above or "."):
+                yield from closure.files.values()
+        for path, content in repository.contents.items():
+            if above in parents(path):
+                yield content
+
+    def strays(self, repository: Repository, after: Cutover) -> Iterator[Result]:
+        """Name kustomizations with something of the old windows that no cluster applies."""
+        touched = {*after.files, *after.obsolete}
+        for directory in _including(repository, touched):
+            document = repository.kustomizations[directory]
+            if document.place.file in self.kustomizations:
+                continue
+            message = (
+                f"{directory} has windows, and is applied to no cluster that was found, "
+                f"so no policy has them; {faults.ADVICE}"
+            )
+            yield found_at(rules.MIGRATE_CLUSTER_UNKNOWN, document.place, message)
+
+
+def _has_job(content: bytes) -> bool:
+    """Whether a file may hold a CronJob that makes windows."""
+    return heuristics.may_suspend(content) and b"CronJob" in content
+
+
+def _including(repository: Repository, touched: set[str]) -> set[str]:
+    """Return the directories whose kustomizations lead to some files, through others or not."""
+    entries_of = {}
+    for directory, kustomization in repository.kustomizations.items():
+        named = {resolve(directory, each.text) for each in entries(kustomization.tree, *RESOURCES)}
+        entries_of[directory] = named | {kustomization.place.file}
+    found: set[str] = set()
+    reached = set(touched)
+    while True:
+        more = {
+            directory
+            for directory, named in entries_of.items()
+            if directory not in found and not named.isdisjoint(reached)
+        }
+        if not more:
+            return found
+        found |= more
+        reached |= more
+
+
+def _line(notice: Notice) -> int:
+    if notice.file or notice.about is None:
+        return notice.line
+    return notice.about.first + 1

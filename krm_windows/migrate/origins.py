@@ -1,0 +1,131 @@
+"""What was built, as documents whose leaves know the file and the line that they come from.
+
+kustomize notes the file of each object (`config.kubernetes.io/origin`). Whether one of its values
+is from the base or from a patch is found by looking: it is the first of them that says the same at
+the same path.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from krm_windows.flux.closure import close
+from krm_windows.flux.model import Object
+from krm_windows.flux.places import place
+from krm_windows.krm import InputError
+from krm_windows.krm.nodes import Mapping
+from krm_windows.migrate import trees
+from krm_windows.migrate.repository import Repository
+from krm_windows.migrate.trees import Document, Leaf, Place, Tree, at
+from krm_windows.system.checkout import Checkout
+
+
+@dataclass(frozen=True)
+class Origins:
+    """Finds where objects come from; what several clusters share is looked up once."""
+
+    tree: Checkout
+    repository: Repository
+    _known: dict[int, tuple[Object, Document]] = field(default_factory=dict)
+    _patches: dict[str, tuple[Document, ...]] = field(default_factory=dict)
+
+    def document(self, item: Object) -> Document:
+        """Return an object as a document; raises InputError where it cannot be read."""
+        # An object is kept beside what was made of it, so that no other can have its number.
+        known = self._known.get(id(item))
+        if known is None:
+            known = item, self._document(item)
+            self._known[id(item)] = known
+        return known[1]
+
+    def _document(self, item: Object) -> Document:
+        file, origin = self._origin(item)
+        node = item.item.node
+        if not isinstance(node, Mapping):
+            raise InputError(f"{file}: an object is no mapping")
+        tree = trees.of_mapping(node, file)
+        if origin is None:
+            made = Document(tree, Place(file, max(item.first + 1, 1)))
+            return self._placed(made, made.name, [], item.directory)
+        made = Document(tree, origin.place, origin.index)
+        before = (origin.namespace, origin.name)
+        if before != (made.namespace, made.name):
+            made = replace(made, former=frozenset({before}))
+        return self._placed(made, origin.name, [origin.tree], item.directory)
+
+    def _placed(self, made: Document, former: str, written: list[Tree], directory: str) -> Document:
+        """Return a document with the place of each leaf.
+
+        A patch names its object as it was called before, or after, kustomize changed its name.
+        """
+        patches: list[Tree] = [
+            each.tree
+            for each in self._patching(directory)
+            if each.kind == made.kind and each.name in (made.name, former)
+        ]
+        sources = patches + written
+        place = _head(sources, made.place)
+        tree = {
+            key: _with_places(entry, _below(sources, key), place)
+            for key, entry in made.tree.items()
+        }
+        return replace(made, tree=tree)
+
+    def _origin(self, item: Object) -> tuple[str, Document | None]:
+        """Return the file of an object, and the document there that it was made of."""
+        file, found = place(self.tree, item)
+        if found is None:
+            return file, None
+        first = found.source.count(b"\n", 0, found.start)
+        last = found.source.count(b"\n", 0, found.end)
+        for each in self.repository.documents(file):
+            # Lines of a place are counted from 1, those before the document's bytes from 0.
+            if each.kind == item.kind and first < each.place.line <= last + 1:
+                return file, each
+        return file, None
+
+    def _patching(self, directory: str) -> tuple[Document, ...]:
+        """Return the documents of the files that a build reads, but for its kustomizations."""
+        if not directory:
+            return ()
+        if directory not in self._patches:
+            self._patches[directory] = tuple(self._read(directory))
+        return self._patches[directory]
+
+    def _read(self, directory: str) -> Iterator[Document]:
+        closure = close(self.tree, directory, {})
+        for path in closure.files:
+            if path not in closure.kustomizations:
+                yield from self.repository.documents(path)
+
+
+def _with_places(built: Tree, sources: Sequence[Tree], place: Place) -> Tree:
+    """Give each leaf the place of the source that says the same at its path.
+
+    Where none does, it has the place of the mapping or list that it is in.
+    """
+    if isinstance(built, Leaf):
+        for each in sources:
+            if isinstance(each, Leaf) and each.text == built.text:
+                return replace(built, place=each.place)
+        return replace(built, place=place)
+    place = _head(sources, place)
+    if isinstance(built, dict):
+        return {
+            key: _with_places(entry, _below(sources, key), place) for key, entry in built.items()
+        }
+    return [_with_places(entry, _below(sources, index), place) for index, entry in enumerate(built)]
+
+
+def _below(sources: Iterable[Tree], step: str | int) -> list[Tree]:
+    found = (at(each, step) for each in sources)
+    return [each for each in found if each is not None]
+
+
+def _head(sources: Sequence[Tree], place: Place) -> Place:
+    """Return where the last of some sources begins: the base, as patches come first."""
+    if not sources:
+        return place
+    first = next(trees.leaves(sources[-1]), None)
+    if first is None:
+        return place
+    return first.place
