@@ -1,6 +1,7 @@
 """The wire: ResourceList in, ResourceList out, every byte that nobody edited as it came.
 
-The names are those of the kpt function SDKs: a function is a `process(resource_list)` handed to `run`.
+The names are those of the kpt function SDKs: a function is a `process(resource_list)` handed to
+`run`.
 """
 
 from krm_windows.exit_codes import ExitCode

@@ -1,4 +1,8 @@
-"""Boundaries of the children of a document's root, in bytes, from the events of libyaml."""
+"""Boundaries of the children of a document's root, in bytes, from the events of libyaml.
+
+`layout` builds every node, which a whole input of hundreds of megabytes does not allow. Here only
+the children of the root are kept, and of each no more than its place.
+"""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -8,38 +12,47 @@ import yaml
 
 from krm_windows.krm import lines
 from krm_windows.krm.errors import ExcessError, InputError
+from krm_windows.krm.fields import Span
 from krm_windows.krm.layout import ends, events, starts
 
 Kind = Literal["mapping", "sequence", "scalar"]
 
+_BOM = "\ufeff"
+
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A root and its children: in a mapping `spans` are from key to the end of the value, in a sequence from the dash.
+    """A root and its children.
 
-    `names` are the texts of a mapping's keys, `colons` the places behind their colons, or behind the key where there is
-    none (`? key`, `{key}`); `column` is that of the root;
-    `end` is where a block mapping can be continued, or the closing bracket of a flow one.
+    In a mapping `spans` are from key to the end of the value, in a sequence from the dash. `names`
+    are the texts of a mapping's keys, `colons` the places behind their colons, or behind the key
+    where there is none (`? key`, `{key}`). `column` is that of the root. `end` is where a block
+    mapping can be continued, or the closing bracket of a flow one.
     """
 
     kind: Kind
     flow: bool
     column: int
     end: int
-    spans: tuple[tuple[int, int], ...]
+    spans: tuple[Span, ...]
     names: tuple[str, ...] = ()
     colons: tuple[int, ...] = ()
 
 
 class _Children:
-    """Collects the children of the root from a stream of events: start and end of each in characters."""
+    """Collects the children of the root from a stream of events.
 
-    def __init__(self) -> None:
+    `nodes` are the start and the end of each in characters; those of a mapping are in turn its keys
+    and its values. libyaml does not count a byte order mark, so `shift` is added to each place.
+    """
+
+    def __init__(self, shift: int) -> None:
+        self.shift = shift
         self.depth = 0
         self.root: yaml.Event | None = None
         self.nodes: list[list[int]] = []
         self.names: list[str] = []
-        self.end = 0
+        self.end = shift
         self.documents = 0
 
     def add(self, event: yaml.Event) -> None:
@@ -50,51 +63,85 @@ class _Children:
             self._begin(event)
         elif isinstance(event, yaml.CollectionEndEvent):
             self.depth -= 1
-            self._reach(event)
-        elif isinstance(event, yaml.DocumentEndEvent):
-            self.end = self.end or starts(event).index
+            self._close(event)
+        elif isinstance(event, yaml.DocumentEndEvent) and self.end == self.shift:
+            self.end = self._start(event)
+
+    def spans(self, text: str) -> list[Span]:
+        """Give the places of the nodes.
+
+        The end of a block scalar is behind its last line break: what follows that break belongs to
+        nobody yet.
+        """
+        found = []
+        for start, end in self.nodes:
+            behind_break = text[end - 1 : end] == "\n"
+            found.append((start, end - behind_break))
+        return found
+
+    def _start(self, event: yaml.Event) -> int:
+        return starts(event).index + self.shift
+
+    def _end(self, event: yaml.Event) -> int:
+        return ends(event).index + self.shift
 
     def _begin(self, event: yaml.NodeEvent) -> None:
         if self.root is None:
             self.root = event
         elif self.documents > 1:
-            self._refuse(event)
+            _refuse_second(event)
         elif self.depth == 1:
-            self.nodes.append([starts(event).index, ends(event).index])
+            self.nodes.append([self._start(event), self._end(event)])
             self.names.append(event.value if isinstance(event, yaml.ScalarEvent) else "")
         if isinstance(event, yaml.CollectionStartEvent):
             self.depth += 1
         elif self.depth > 1:
-            self.nodes[-1][1] = ends(event).index
+            self.nodes[-1][1] = self._end(event)
 
-    def _reach(self, event: yaml.Event) -> None:
-        """Move the end of the child to the closing bracket; the end of a block collection is that of its last leaf."""
-        closed = ends(event).index > starts(event).index
+    def _close(self, event: yaml.CollectionEndEvent) -> None:
+        """Move the end of the child to the closing bracket.
+
+        A block collection has none: its end is that of its last leaf, and the event is empty.
+        """
+        has_bracket = self._end(event) > self._start(event)
+        if not has_bracket:
+            return
         if self.depth == 0:
-            self.end = starts(event).index if closed else 0
-        elif closed and self.nodes:
-            self.nodes[-1][1] = ends(event).index
+            self.end = self._start(event)
+        elif self.nodes:
+            self.nodes[-1][1] = self._end(event)
 
-    def _refuse(self, event: yaml.NodeEvent) -> None:
-        """Refuse a second document, unless it is empty."""
-        if not isinstance(event, yaml.ScalarEvent) or ends(event).index > starts(event).index:
-            raise InputError(
-                "there is a second document", starts(event).line + 1, starts(event).column + 1
-            )
+
+def _refuse_second(event: yaml.NodeEvent) -> None:
+    """Refuse a second document, unless it is empty: then it is an empty scalar."""
+    if isinstance(event, yaml.ScalarEvent) and ends(event).index == starts(event).index:
+        return
+    mark = starts(event)
+    raise InputError("there is a second document", mark.line + 1, mark.column + 1)
 
 
 def read(data: bytes) -> Shape:
-    """Find the children of the root of the one document in `data`; raises InputError where it cannot be read."""
+    """Find the children of the root of the one document in `data`.
+
+    Raises InputError if unreadable.
+    """
     text = data.decode()
-    children = _Children()
-    for event in events(text.removeprefix("\ufeff")):
+    content = text.removeprefix(_BOM)
+    children = _Children(len(text) - len(content))
+    for event in events(content):
         children.add(event)
-    shift = len(text) - len(text.removeprefix("\ufeff"))
-    return _shape(text, children, shift)
+    root = children.root
+    if root is None:
+        raise InputError("the input is empty")
+    if isinstance(root, yaml.MappingStartEvent):
+        return _mapping(text, root, children)
+    if isinstance(root, yaml.SequenceStartEvent):
+        return _sequence(text, root, children)
+    return Shape("scalar", flow=False, column=0, end=0, spans=())
 
 
 def complete(data: bytes, kind: Kind) -> int | None:
-    """Say where the content ends if `data` is exactly one entry of a block mapping or sequence, else None.
+    """Say where the content ends if `data` is exactly one entry of a block collection, else None.
 
     Raises ExcessError where it is nested too deeply: reading more of it would not help.
     """
@@ -104,66 +151,64 @@ def complete(data: bytes, kind: Kind) -> int | None:
         raise
     except InputError:
         return None
-    return (
-        shape.spans[0][1]
-        if (shape.kind, shape.flow, len(shape.spans)) == (kind, False, 1)
-        else None
+    if shape.kind != kind or shape.flow or len(shape.spans) != 1:
+        return None
+    _, end = shape.spans[0]
+    return end
+
+
+def _mapping(text: str, root: yaml.MappingStartEvent, children: _Children) -> Shape:
+    """Give the shape of a mapping, whose nodes are keys and values in turn."""
+    nodes = children.spans(text)
+    keys, values = nodes[::2], nodes[1::2]
+    colons = [lines.colon(text, end) for _, end in keys]
+    begin = starts(root).index + children.shift
+    spans = list(_entries(text, begin, keys, values, colons))
+    offsets = _offsets(text, spans, [*colons, children.end])
+    return Shape(
+        "mapping",
+        flow=bool(root.flow_style),
+        column=starts(root).column,
+        end=offsets[children.end],
+        spans=_in_bytes(spans, offsets),
+        names=tuple(children.names[::2]),
+        colons=tuple([offsets[colon] for colon in colons]),
     )
 
 
-def _shape(text: str, children: _Children, shift: int) -> Shape:
-    root = children.root
-    if root is None:
-        raise InputError("the input is empty")
-    # The end of a block scalar is behind its last line break: what follows that break belongs to nobody yet.
-    nodes = [
-        (start + shift, end + shift - (text[end + shift - 1 : end + shift] == "\n"))
-        for start, end in children.nodes
-    ]
-    if not isinstance(root, yaml.CollectionStartEvent):
-        return Shape("scalar", flow=False, column=0, end=0, spans=())
+def _sequence(text: str, root: yaml.SequenceStartEvent, children: _Children) -> Shape:
+    """Give the shape of a sequence; in block style an entry begins at its dash."""
+    spans = children.spans(text)
     flow, column = bool(root.flow_style), starts(root).column
-    if isinstance(root, yaml.MappingStartEvent):
-        colons = [lines.colon(text, end) for _, end in nodes[::2]]
-        spans = list(_entries(text, nodes, colons, starts(root).index + shift))
-        places = _bytes(
-            text, [*(place for span in spans for place in span), *colons, children.end + shift]
-        )
-        pairs = tuple((places[start], places[end]) for start, end in spans)
-        names = tuple(children.names[::2])
-        return Shape(
-            "mapping",
-            flow,
-            column,
-            places[children.end + shift],
-            pairs,
-            names,
-            tuple(places[colon] for colon in colons),
-        )
     if not flow:
-        dashes = list(lines.dashes(text, starts(root).index + shift, (end for _, end in nodes)))
-        nodes = [(dash, end) for dash, (_, end) in zip(dashes, nodes, strict=True)]
+        ends_of_entries = [end for _, end in spans]
+        begin = starts(root).index + children.shift
+        dashes = list(lines.dashes(text, begin, ends_of_entries))
+        spans = list(zip(dashes, ends_of_entries, strict=True))
+        # The root begins with its properties (`!!seq`), which may stand on a line above.
         column = dashes[0] - lines.start(text, dashes[0])
-    places = _bytes(text, [place for span in nodes for place in span] + [children.end + shift])
-    spans_ = tuple((places[start], places[end]) for start, end in nodes)
-    return Shape("sequence", flow, column, places[children.end + shift], spans_)
+    offsets = _offsets(text, spans, [children.end])
+    return Shape("sequence", flow, column, offsets[children.end], _in_bytes(spans, offsets))
 
 
 def _entries(
-    text: str, nodes: list[tuple[int, int]], colons: list[int], place: int
-) -> Iterator[tuple[int, int]]:
-    """Give the entries of a mapping that begins at `place`, each from its key or from the `?` before it."""
-    for key, entry, colon in zip(nodes[::2], nodes[1::2], colons, strict=True):
-        yield lines.question(text, place, key[0]), entry[1]
-        place = max(entry[1], colon)
+    text: str, begin: int, keys: list[Span], values: list[Span], colons: list[int]
+) -> Iterator[Span]:
+    """Give the entries of a mapping that begins at `begin`, each from its key or its `?`."""
+    place = begin
+    for (key, _), (_, end), colon in zip(keys, values, colons, strict=True):
+        yield lines.question(text, place, key), end
+        place = max(end, colon)
 
 
-def _bytes(text: str, places: Iterable[int]) -> dict[int, int]:
-    """Turn offsets in characters into offsets in bytes."""
-    found: dict[int, int] = {}
-    last = total = 0
-    for place in sorted(set(places)):
-        total += len(text[last:place].encode())
-        found[place] = total
-        last = place
-    return found
+def _offsets(text: str, spans: Iterable[Span], others: Iterable[int]) -> dict[int, int]:
+    """Give the offset in bytes of each place in characters."""
+    places = set(others)
+    for span in spans:
+        places.update(span)
+    offsets = lines.Offsets(text)
+    return {place: offsets.in_bytes(place) for place in sorted(places)}
+
+
+def _in_bytes(spans: Iterable[Span], offsets: dict[int, int]) -> tuple[Span, ...]:
+    return tuple([(offsets[start], offsets[end]) for start, end in spans])

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -16,7 +17,10 @@ Entries: TypeAlias = tuple[tuple[Spot, Spot], ...]
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """The place of a node in block style: all behind `after`, the end of `head` (`key:` or `-`) at `column`."""
+    """The place of a node in block style.
+
+    All behind `after`, the end of `head` (`key:` or `-`) at `column`.
+    """
 
     after: int
     column: int
@@ -31,13 +35,16 @@ _SIMPLE = re.compile(r"[ -~\xa1-\u2027\u202a-\ud7ff]*\Z")
 
 @dataclass(frozen=True)
 class Difference:
-    """Compares the layout of `text` with a value; nodes at `depth` (None: at none) are written as a whole."""
+    """Compares the layout of `text` with a value.
+
+    Nodes at `depth` (None: at none) are written as a whole.
+    """
 
     text: str
     depth: int | None = None
 
     def of_document(self, root: Spot, wanted: Value) -> list[Patch]:
-        """Give the patches for a document: an object, or a list with one entry, in which only the entry changes."""
+        """Give the patches for a document; of a list with one entry, only the entry changes."""
         if isinstance(root, Row) and not root.flow and isinstance(wanted, list):
             slot = next(self._elements(root))
             return self._of_node(root.items[0], (meaning(root.items[0]), wanted[0]), slot, 0)
@@ -48,63 +55,65 @@ class Difference:
         old, wanted = change
         if same(old, wanted):
             return []
-        try:
-            if self.depth is None or level < self.depth:
+        if self.depth is None or level < self.depth:
+            with suppress(NotMinimalError):
                 return list(self._within(spot, old, wanted, level))
-        except NotMinimalError:
-            pass
         return list(self._instead(spot, wanted, slot))
 
     def _within(self, spot: Spot, old: Value, wanted: Value, level: int) -> Iterable[Patch]:
+        """Give the patches inside of a collection that stays one."""
         if spot.flow:
             return flow_difference.patches(self.text, spot, wanted)
-        if (
-            isinstance(spot, Pairs)
-            and isinstance(old, dict)
-            and isinstance(wanted, dict)
-            and wanted
-        ):
+        if not wanted:
+            raise NotMinimalError  # an empty collection has no block style
+        if isinstance(spot, Pairs) and isinstance(old, dict) and isinstance(wanted, dict):
             return self._pairs(spot, old, wanted, level)
-        if isinstance(spot, Row) and isinstance(old, list) and isinstance(wanted, list) and wanted:
+        if isinstance(spot, Row) and isinstance(old, list) and isinstance(wanted, list):
             return self._row(spot, old, wanted, level)
         raise NotMinimalError
 
     def _pairs(
         self, spot: Pairs, old: dict[str, Value], wanted: dict[str, Value], level: int
     ) -> Iterator[Patch]:
-        """Compare a mapping: entries in their place, new ones behind the last, removed ones with their lines."""
+        """Compare a mapping: entries in place, new ones behind the last, removed ones gone."""
         column = self._column(spot.entries[0][0].start)
-        kept = [name_of(key) in wanted or layout.is_merge(key) for key, _ in spot.entries]
+        kept = [layout.is_merge(key) or name_of(key) in wanted for key, _ in spot.entries]
         if not any(kept):
             raise NotMinimalError
         for (key, entry), keep in zip(spot.entries, kept, strict=True):
-            if keep and not layout.is_merge(key):
-                name = name_of(key)
-                yield from self._of_node(
-                    entry, (old[name], wanted[name]), self._value_slot(key, column), level + 1
-                )
+            if not keep or layout.is_merge(key):
+                continue
+            name = name_of(key)
+            slot = self._value_slot(key, column)
+            yield from self._of_node(entry, (old[name], wanted[name]), slot, level + 1)
         yield from self._removed_entries(spot.entries, kept, column)
-        if added := _added(spot, old, wanted):
-            yield self._insertion(
-                lines.foot(self.text, spot.end, column), writer.lines(added), column
-            )
+        added = _added(spot, old, wanted)
+        if added:
+            foot = lines.foot(self.text, spot.end, column)
+            yield self._insertion(foot, writer.lines(added), column)
 
     def _row(self, spot: Row, old: list[Value], wanted: list[Value], level: int) -> Iterator[Patch]:
-        """Compare a sequence: what is the same at both ends stays, the rest is compared in order."""
+        """Compare a sequence: what is the same at both ends stays, the rest in order."""
         slots = list(self._elements(spot))
         first, last = common_ends(old, wanted)
-        middle, new = spot.items[first : len(old) - last], wanted[first : len(wanted) - last]
-        for item, slot, *change in zip(middle, slots[first:], old[first:], new, strict=False):
+        before = old[first : len(old) - last]
+        after = wanted[first : len(wanted) - last]
+        items = spot.items[first : len(old) - last]
+        places = slots[first : len(old) - last]
+        for item, slot, *change in zip(items, places, before, after, strict=False):
             yield from self._of_node(item, (change[0], change[1]), slot, level + 1)
-        for slot, item in list(zip(slots[first:], middle, strict=False))[len(new) :]:
+        for item, slot in zip(items[len(after) :], places[len(after) :], strict=True):
             yield self._removed_lines(slot.after - 1, item.end, slot.column)
-        if added := new[len(middle) :]:
-            before = first + len(middle) - 1
-            column = slots[0].column
-            yield self._insertion(self._behind(spot, slots, before), writer.lines(added), column)
+        added = after[len(items) :]
+        if added:
+            place = self._behind(spot, slots, first + len(items) - 1)
+            yield self._insertion(place, writer.lines(added), slots[0].column)
 
     def _behind(self, spot: Row, slots: list[Slot], index: int) -> int:
-        """Give where lines behind an element of a sequence go; behind index -1 is above the first one."""
+        """Give where lines behind an element of a sequence go.
+
+        Behind index -1 is above the first one.
+        """
         if index >= 0:
             return lines.foot(self.text, spot.items[index].end, slots[0].column + 1)
         self._need_own_line(slots[0].after - 1)
@@ -114,7 +123,9 @@ class Difference:
         dashes = lines.dashes(self.text, spot.start, (item.end for item in spot.items))
         column: int | None = None
         for dash in dashes:
-            column = self._column(dash) if column is None else column
+            # All dashes of a sequence stand at the column of the first.
+            if column is None:
+                column = self._column(dash)
             yield Slot(dash + 1, column, "-")
 
     def _value_slot(self, key: Spot, column: int) -> Slot:
@@ -135,14 +146,21 @@ class Difference:
             raise NotMinimalError
 
     def _removed_entries(self, entries: Entries, kept: list[bool], column: int) -> Iterator[Patch]:
+        """Remove entries with their lines.
+
+        The first one may share its line with a dash (`- name: x`): then the next that stays takes
+        its place, and what was before that goes as one piece.
+        """
         first = entries[0][0].start
-        shared = bool(self.text[lines.start(self.text, first) : first].strip(" "))
-        leading = kept.index(True) if shared else 0
+        leading = 0
+        if self.text[lines.start(self.text, first) : first].strip(" "):
+            leading = kept.index(True)
         if leading:
-            end = lines.foot(self.text, entries[leading - 1][1].end, column + 1)
+            _, last = entries[leading - 1]
+            end = lines.foot(self.text, last.end, column + 1)
             space = _SPACE.match(self.text, end)
             yield Patch(first, space.end() if space else end, "")
-        for (key, entry), keep in list(zip(entries, kept, strict=True))[leading:]:
+        for (key, entry), keep in zip(entries[leading:], kept[leading:], strict=True):
             if not keep:
                 yield self._removed_lines(key.start, entry.end, column)
 
@@ -172,10 +190,13 @@ class Difference:
         suffix = _in_style_of(spot, wanted) or first.removeprefix(slot.head)
         below = self._lines(rest, slot.column)
         stop = lines.end(self.text, spot.end)
-        if spot.start > (line_end := lines.end(self.text, slot.after)):
+        line_end = lines.end(self.text, slot.after)
+        if spot.start > line_end:
+            # The old value stands below the line of its key.
             yield Patch(slot.after, slot.after, suffix)
             yield Patch(line_end, stop, below)
             return
+        # The blank before the old value stays, and however many there are.
         start = spot.start if suffix else slot.after
         yield Patch(start, spot.end, suffix[1:] if start > slot.after else suffix)
         yield Patch(stop, stop, below)
@@ -188,28 +209,44 @@ class Difference:
 
 
 def _in_style_of(spot: Spot, wanted: Value) -> str:
-    """Write a string in the quotes of the one that it replaces; empty where that is not possible."""
+    """Write a string in the quotes of the one that it replaces.
+
+    Empty where that is not possible.
+    """
     if not isinstance(spot, Leaf) or not isinstance(wanted, str) or spot.anchor or spot.tag:
         return ""
     if spot.style == "'" and _SIMPLE.match(wanted):
         return " '" + wanted.replace("'", "''") + "'"
-    return f" {writer.quote(wanted)}" if spot.style == '"' else ""
+    if spot.style == '"':
+        return f" {writer.quote(wanted)}"
+    return ""
 
 
 def _added(spot: Pairs, old: dict[str, Value], wanted: dict[str, Value]) -> dict[str, Value]:
-    """Give the entries to be written: those that neither stand there nor are merged with the value wanted."""
+    """Give the entries to be written: those that neither stand there nor are merged as wanted."""
     explicit = {name_of(key) for key, _ in spot.entries if not layout.is_merge(key)}
     inherited = {name: entry for name, entry in old.items() if name not in explicit}
+    # What a merge key (`<<`) brings in cannot be removed here.
     if inherited.keys() - wanted.keys():
         raise NotMinimalError
-    known = {name for name, entry in inherited.items() if same(entry, wanted[name])} | explicit
-    return {name: entry for name, entry in wanted.items() if name not in known}
+    added = {}
+    for name, entry in wanted.items():
+        is_merged = name in inherited and same(inherited[name], entry)
+        if name not in explicit and not is_merged:
+            added[name] = entry
+    return added
 
 
 def common_ends(old: list[Value], wanted: list[Value]) -> tuple[int, int]:
-    """Count the values that two lists have in common at their beginnings, and then at their ends."""
+    """Count the values that two lists share at their beginnings, and then at their ends."""
     shorter = min(len(old), len(wanted))
-    first = next((i for i in range(shorter) if not same(old[i], wanted[i])), shorter)
-    rest = shorter - first
-    last = next((i for i in range(rest) if not same(old[-1 - i], wanted[-1 - i])), rest)
+    first = _common(old, wanted, shorter)
+    last = _common(old[::-1], wanted[::-1], shorter - first)
     return first, last
+
+
+def _common(old: list[Value], wanted: list[Value], most: int) -> int:
+    for index in range(most):
+        if not same(old[index], wanted[index]):
+            return index
+    return most

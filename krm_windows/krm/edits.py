@@ -1,8 +1,9 @@
-"""Edits: a text in, the same text out with another value at a path, no line changed that already says so.
+"""Edits: a text with another value at a path, and no line changed that already says so.
 
-The wanted value is compared with the layout of the text, and only where they differ is something written: a scalar in
-its place, an entry behind the last one, an entry removed with its lines. The result is read again, and is given only if
-it means exactly what was asked for; else a larger node is written anew, up to the whole object.
+The wanted value is compared with the layout of the text, and only where they differ is something
+written: a scalar in its place, an entry behind the last one, an entry removed with its lines. The
+result is read again, and is given only if it means exactly what was asked for; else a larger node
+is written anew, up to the whole object.
 """
 
 from collections.abc import Iterator
@@ -17,16 +18,20 @@ from krm_windows.krm.patches import NotMinimalError, Patch, apply, canonical, me
 
 Path: TypeAlias = tuple[str | int, ...]
 
-# Each level at which a larger node is written is a reading of the text; deeper than this no orchestrator lays out.
+# Each level at which a larger node is written is a reading of the text; deeper than this no
+# orchestrator lays out.
 _LEVELS = 16
 
 
 def set_value(text: str, path: Path, content: object) -> str:
-    """Give `text` with `content` at `path`, missing mappings made; raises EditError where the path leads nowhere."""
+    """Give `text` with `content` at `path`, missing mappings made.
+
+    Raises EditError where the path leads nowhere.
+    """
     root = layout.read(text)
-    return _rewritten(
-        text, root, _replaced(meaning(root), path, nodes.value(nodes.node_of(content)))
-    )
+    # There and back, so that what is compared are values of the same few types.
+    wanted = nodes.value(nodes.node_of(content))
+    return _rewritten(text, root, _replaced(meaning(root), path, wanted))
 
 
 def remove(text: str, path: Path) -> str:
@@ -40,25 +45,43 @@ def _replaced(old: Value, path: Path, content: Value) -> Value:
     if not path:
         return content
     step, rest = path[0], path[1:]
-    if isinstance(step, int) and isinstance(old, list) and 0 <= step <= len(old):
-        below = old[step] if step < len(old) else None
-        return [*old[:step], _replaced(below, rest, content), *old[step + 1 :]]
-    if isinstance(step, str) and (old is None or isinstance(old, dict)):
-        known = old or {}
-        return {**known, step: _replaced(known.get(step), rest, content)}
-    raise EditError(
-        f"{step!r} cannot be set in what is no {'mapping' if isinstance(step, str) else 'list so long'}"
-    )
+    if isinstance(step, int):
+        return _replaced_item(old, step, rest, content)
+    if old is None:
+        return {step: _replaced(None, rest, content)}
+    if not isinstance(old, dict):
+        raise EditError(f"{step!r} cannot be set in what is no mapping")
+    return {**old, step: _replaced(old.get(step), rest, content)}
+
+
+def _replaced_item(old: Value, index: int, rest: Path, content: Value) -> Value:
+    """Give a list with another item, or with one more behind its last."""
+    if not isinstance(old, list) or not 0 <= index <= len(old):
+        raise EditError(f"{index!r} cannot be set in what is no list so long")
+    items = list(old)
+    if index == len(items):
+        items.append(None)
+    items[index] = _replaced(items[index], rest, content)
+    return items
 
 
 def _without(old: Value, path: Path) -> Value:
     """Give `old` without what is at `path`."""
     step, rest = path[0], path[1:]
     if isinstance(old, list) and isinstance(step, int) and step < len(old):
-        return [*old[:step], *([_without(old[step], rest)] if rest else []), *old[step + 1 :]]
+        items = list(old)
+        if rest:
+            items[step] = _without(items[step], rest)
+        else:
+            del items[step]
+        return items
     if isinstance(old, dict) and isinstance(step, str) and step in old:
-        kept = {key: entry for key, entry in old.items() if rest or key != step}
-        return {**kept, step: _without(old[step], rest)} if rest else kept
+        entries = dict(old)
+        if rest:
+            entries[step] = _without(entries[step], rest)
+        else:
+            del entries[step]
+        return entries
     raise EditError(f"there is no {step!r} to remove")
 
 
@@ -67,7 +90,9 @@ def _rewritten(text: str, root: Spot, wanted: Value) -> str:
     sought = canonical(wanted)
     if canonical(meaning(root)) == sought:
         return text
-    for depth in (None, *range(min(_depth(root), _LEVELS), -1, -1)):
+    deepest = min(_depth(root), _LEVELS)
+    # First the smallest patches, then with larger and larger nodes written anew.
+    for depth in (None, *range(deepest, -1, -1)):
         patches = _patches(text, root, wanted, depth)
         edited = apply(text, [*patches, *_expansions(root, patches)])
         if _means(edited, sought):
@@ -83,13 +108,22 @@ def _patches(text: str, root: Spot, wanted: Value, depth: int | None) -> list[Pa
 
 
 def _expansions(root: Spot, patches: list[Patch]) -> Iterator[Patch]:
-    """Write out the aliases of every anchored node that the patches change: they keep the value that they had."""
+    """Write out the aliases of every anchored node that the patches change.
+
+    They keep the value that they had.
+    """
     for alias in _aliases(root):
-        target = alias.target
-        changed = any(patch.start <= target.end and patch.end >= target.start for patch in patches)
-        gone = any(patch.start <= alias.start and patch.end >= alias.end for patch in patches)
-        if changed and not gone:
-            yield Patch(alias.start, alias.end, writer.flow(meaning(target)))
+        is_changed = any(_touches(patch, alias.target) for patch in patches)
+        if is_changed and not any(_covers(patch, alias) for patch in patches):
+            yield Patch(alias.start, alias.end, writer.flow(meaning(alias.target)))
+
+
+def _touches(patch: Patch, spot: Spot) -> bool:
+    return patch.start <= spot.end and patch.end >= spot.start
+
+
+def _covers(patch: Patch, spot: Spot) -> bool:
+    return patch.start <= spot.start and patch.end >= spot.end
 
 
 def _aliases(spot: Spot) -> Iterator[Alias]:
@@ -99,17 +133,20 @@ def _aliases(spot: Spot) -> Iterator[Alias]:
         for item in spot.items:
             yield from _aliases(item)
     elif isinstance(spot, Pairs):
-        for entry in spot.entries:
-            for part in entry:
-                yield from _aliases(part)
+        for key, entry in spot.entries:
+            yield from _aliases(key)
+            yield from _aliases(entry)
 
 
 def _depth(spot: Spot) -> int:
+    """Count the levels of collections below a node, and its own."""
     if isinstance(spot, Row):
-        return 1 + max(map(_depth, spot.items), default=0)
-    if isinstance(spot, Pairs):
-        return 1 + max((_depth(entry) for _, entry in spot.entries), default=0)
-    return 0
+        inner = spot.items
+    elif isinstance(spot, Pairs):
+        inner = tuple([entry for _, entry in spot.entries])
+    else:
+        return 0
+    return 1 + max(map(_depth, inner), default=0)
 
 
 def _means(text: str, sought: str) -> bool:

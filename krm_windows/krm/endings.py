@@ -1,10 +1,12 @@
-"""The end of a text that stops without a line break, in a block scalar: what is put behind it must not change it.
+"""The end of a text that stops without a line break, in a block scalar.
+
+What is put behind it must not change it:
 
     a: |
       x⏎      is "x" and a line break, and without that ⏎ it is "x" alone.
 
-So the scalar is closed before anything follows: its header says that no line break belongs to it (`|-`). Where nothing
-follows, the text stays as it came.
+So the scalar is closed before anything follows: its header says that no line break belongs to it
+(`|-`). Where nothing follows, the text stays as it came.
 """
 
 import re
@@ -20,7 +22,8 @@ from krm_windows.krm.errors import InputError
 Chunk: TypeAlias = bytes | memoryview
 
 _HEADER = re.compile(r"((?:[!&]\S*+\s++)*+[|>][0-9]*+)([+-]?)([0-9]*+)")
-# Whatever begins a block scalar stands in front of a line break, a comment, or the end: hardly ever in JSON.
+# Whatever begins a block scalar stands in front of a line break, a comment, or the end: hardly ever
+# in JSON.
 _MAY_BE_HEADER = re.compile(rb"[|>][0-9+-]*+[ \t]*+(?:[#\r\n\xc2\xe2]|\Z)")
 # Ends every block scalar, and is nothing itself.
 _PROBE = "\n#\n"
@@ -28,17 +31,23 @@ _PROBE = "\n#\n"
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """The last bytes of a text: as they came, and so that more can follow; both empty where it makes no difference."""
+    """The last bytes of a text: as they came, and so that more can follow.
+
+    Both are empty where it makes no difference.
+    """
 
     raw: bytes = b""
     closed: bytes = b""
 
     def close(self, data: bytes) -> bytes:
         """Give the text so that more can be put behind it."""
-        return data[: len(data) - len(self.raw)] + self.closed if self.raw else data
+        if not self.raw:
+            return data
+        return data.removesuffix(self.raw) + self.closed
 
     def restore(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
         """Give an output with its last bytes as they came, if nothing was put behind them."""
+        # The last piece is held back until it is known to be the last.
         held: Chunk = b""
         for chunk in chunks:
             if len(chunk):
@@ -59,24 +68,32 @@ def of(data: bytes) -> Ending:
     if not data or data.endswith(b"\n") or not _MAY_BE_HEADER.search(data):
         return ORDINARY
     try:
-        text = data.decode()
-        last = _last(text)
-        if last is None:
-            return ORDINARY
-        start = last[0]
-        for closed in _candidates(text[start:]):
-            if _last(text[:start] + closed.removesuffix("\n") + _PROBE) == last:
-                return Ending(text[start:].encode(), closed.encode())
+        return _found(data.decode())
     except (InputError, UnicodeDecodeError):
-        pass
+        return ORDINARY
+
+
+def _found(text: str) -> Ending:
+    """Look at the last scalar, and find how it means the same with more behind it."""
+    last = _last(text)
+    if last is None:
+        return ORDINARY
+    start, _ = last
+    head, scalar = text[:start], text[start:]
+    for closed in _candidates(scalar):
+        probe = head + closed.removesuffix("\n") + _PROBE
+        if _last(probe) == last:
+            return Ending(scalar.encode(), closed.encode())
     return ORDINARY
 
 
 def _last(text: str) -> tuple[int, str] | None:
-    """Give place and content of the last scalar, if it is a block scalar and nothing is behind it."""
+    """Give place and content of the last scalar, if it is a block scalar at the very end."""
     found: tuple[int, str] | None = None
-    shift = len(text) - len(text.removeprefix("\ufeff"))
-    for event in layout.events(text.removeprefix("\ufeff")):
+    content = text.removeprefix("\ufeff")
+    # libyaml does not count a byte order mark.
+    shift = len(text) - len(content)
+    for event in layout.events(content):
         if isinstance(event, yaml.ScalarEvent) and event.style in {"|", ">"}:
             found = (layout.starts(event).index + shift, event.value)
         elif isinstance(event, yaml.NodeEvent):
@@ -85,7 +102,10 @@ def _last(text: str) -> tuple[int, str] | None:
 
 
 def _candidates(scalar: str) -> Iterator[str]:
-    """Give a block scalar with a line break behind it: as it is, and without the break being a part of it."""
+    """Give a block scalar with a line break behind it.
+
+    As it is, and without the break being a part of it.
+    """
     yield scalar + "\n"
     header = _HEADER.match(scalar)
     if header is None:

@@ -1,8 +1,14 @@
-"""What can go wrong on the wire: input that cannot be read, an edit that cannot be made, a configuration not for us."""
+"""What can go wrong on the wire.
+
+Input that cannot be read, an edit that cannot be made, a configuration that is not for us.
+"""
 
 
 class InputError(Exception):
-    """The input cannot be read; `line` and `column` (from 1, 0: unknown) say where in the text that was looked at."""
+    """The input cannot be read.
+
+    `line` and `column` (from 1, 0: unknown) say where in the text that was looked at.
+    """
 
     def __init__(self, message: str, line: int = 0, column: int = 0) -> None:
         super().__init__(message)
@@ -12,13 +18,16 @@ class InputError(Exception):
 
     def __str__(self) -> str:
         """Give one line, with the place first where it is known."""
-        return (
-            f"line {self.line}, column {self.column}: {self.message}" if self.line else self.message
-        )
+        if not self.line:
+            return self.message
+        return f"line {self.line}, column {self.column}: {self.message}"
 
 
 class ExcessError(InputError):
-    """The input is larger, deeper or more repeated than `limits` allow, so it was not read to its end."""
+    """The input is larger, deeper or more repeated than `limits` allow.
+
+    It was not read to its end.
+    """
 
 
 class EditError(Exception):
@@ -26,4 +35,4 @@ class EditError(Exception):
 
 
 class ConfigurationError(Exception):
-    """The functionConfig is absent or is not of the kind that this function takes; the message names the kind."""
+    """The functionConfig is absent, or not of the kind that this function takes."""

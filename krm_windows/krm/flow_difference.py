@@ -1,4 +1,7 @@
-"""The difference within a node in flow style, as JSON is: entries in their place, new ones behind the last."""
+"""The difference within a node in flow style, as JSON is.
+
+Entries in their place, new ones behind the last.
+"""
 
 import re
 from collections.abc import Iterator
@@ -33,31 +36,40 @@ def _node(text: str, spot: Spot, wanted: Value) -> list[Patch]:
 
 def _written(spot: Spot, wanted: Value) -> str:
     """Write a value; a word in place of a word without quotes has none either."""
-    bare = isinstance(spot, Leaf) and not spot.style and spot.text
-    return (
-        wanted
-        if bare and isinstance(wanted, str) and _WORD.match(wanted) and writer.is_plain(wanted)
-        else writer.flow(wanted)
-    )
+    is_bare = isinstance(spot, Leaf) and not spot.style and spot.text
+    if is_bare and isinstance(wanted, str) and _may_stand_bare(wanted):
+        return wanted
+    return writer.flow(wanted)
+
+
+def _may_stand_bare(text: str) -> bool:
+    return _WORD.match(text) is not None and writer.is_plain(text)
 
 
 def _pairs(text: str, spot: Pairs, wanted: dict[str, Value]) -> Iterator[Patch]:
-    if any(layout.is_merge(key) or not _COLON.match(text, key.end) for key, _ in spot.entries):
+    """Compare a mapping: entries in their place, new ones behind the last."""
+    names = [_name(text, key) for key, _ in spot.entries]
+    kept = [name in wanted for name in names]
+    if not any(kept):
         raise NotMinimalError
-    kept = [(key, entry) for key, entry in spot.entries if name_of(key) in wanted]
-    if not kept:
-        raise NotMinimalError
-    for key, entry in kept:
-        yield from _value(text, entry, wanted[name_of(key)])
+    for (_, entry), name in zip(spot.entries, names, strict=True):
+        if name in wanted:
+            yield from _value(text, entry, wanted[name])
     starts = [key.start for key, _ in spot.entries]
-    yield from _removed(spot, starts, [name_of(key) in wanted for key, _ in spot.entries])
-    known = {name_of(key) for key, _ in spot.entries}
-    added = [
-        f"{writer.quote(name)}: {writer.flow(entry)}"
-        for name, entry in wanted.items()
-        if name not in known
-    ]
-    yield from _appended(text, starts[-1], spot.entries[-1][1].end, added)
+    ends = [entry.end for _, entry in spot.entries]
+    yield from _removed(starts, ends, kept)
+    added = []
+    for name, value in wanted.items():
+        if name not in names:
+            added.append(f"{writer.quote(name)}: {writer.flow(value)}")
+    yield from _appended(text, starts[-1], ends[-1], added)
+
+
+def _name(text: str, key: Spot) -> str:
+    """Give the name of an ordinary key: none that is merged, and none without a colon (`{key}`)."""
+    if layout.is_merge(key) or not _COLON.match(text, key.end):
+        raise NotMinimalError
+    return name_of(key)
 
 
 def _value(text: str, spot: Spot, wanted: Value) -> Iterator[Patch]:
@@ -68,22 +80,20 @@ def _value(text: str, spot: Spot, wanted: Value) -> Iterator[Patch]:
 
 
 def _row(text: str, spot: Row, wanted: list[Value]) -> Iterator[Patch]:
+    """Compare a sequence, item by item in order."""
     for item, entry in zip(spot.items, wanted, strict=False):
         yield from _node(text, item, entry)
     starts = [item.start for item in spot.items]
-    yield from _removed(spot, starts, [index < len(wanted) for index in range(len(starts))])
+    ends = [item.end for item in spot.items]
+    kept = [index < len(wanted) for index in range(len(starts))]
+    yield from _removed(starts, ends, kept)
     added = [writer.flow(entry) for entry in wanted[len(starts) :]]
-    yield from _appended(text, starts[-1], spot.items[-1].end, added)
+    yield from _appended(text, starts[-1], ends[-1], added)
 
 
-def _removed(spot: Pairs | Row, starts: list[int], kept: list[bool]) -> Iterator[Patch]:
+def _removed(starts: list[int], ends: list[int], kept: list[bool]) -> Iterator[Patch]:
     """Remove entries with the comma behind them, those at the end with the comma before them."""
-    ends = (
-        [item.end for item in spot.items]
-        if isinstance(spot, Row)
-        else [entry.end for _, entry in spot.entries]
-    )
-    last = len(kept) - 1 - kept[::-1].index(True)
+    last = max(index for index, keep in enumerate(kept) if keep)
     for index in range(last):
         if not kept[index]:
             yield Patch(starts[index], starts[index + 1], "")
@@ -95,5 +105,7 @@ def _appended(text: str, start: int, end: int, added: list[str]) -> Iterator[Pat
     """Add entries behind the last one, each on its own line if that one begins a line."""
     begin = lines.start(text, start)
     pad = text[begin:start]
-    separator = f",{lines.newline(text)}{pad}" if begin and not pad.strip() else ", "
+    separator = ", "
+    if begin and not pad.strip():
+        separator = f",{lines.newline(text)}{pad}"
     yield Patch(end, end, "".join(separator + entry for entry in added))

@@ -1,19 +1,19 @@
-"""The places in a ResourceList that is written as JSON, by Python's decoder: many times as fast as libyaml's events.
+"""The outline of a ResourceList in JSON, by Python's decoder.
 
-Only ASCII without tabs is taken, so that a place in the text is one in the bytes, and no depth that libyaml would have
-to judge. What else stands there is left to libyaml, which reads it or says what is wrong. A text that only JSON allows,
-such as a key of 2,000 characters, is passed on as it came.
+Many times as fast as libyaml's events.
+
+Only ASCII without tabs is taken, so that a place in the text is one in the bytes, and no depth that
+libyaml would have to judge. What else stands there is left to libyaml, which reads it or says what
+is wrong. A text that only JSON allows, such as a key of 2,000 characters, is passed on as it came.
 """
 
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import NoReturn, TypeAlias
+from typing import NoReturn
 
 from krm_windows.krm import limits
-
-Span: TypeAlias = tuple[int, int]
+from krm_windows.krm.fields import Field, Listing, Outline, Span
 
 # Half a character as an escape is no text in YAML.
 _OTHER = re.compile(rb"[^\x20-\x7e\r\n]|\\u[dD]")
@@ -24,28 +24,25 @@ _MORE = re.compile(r"[ \r\n]*+,[ \r\n]*+")
 _END = re.compile(r"[ \r\n]*+\}[ \r\n]*+\Z")
 
 
-@dataclass(frozen=True, slots=True)
-class Places:
-    """Name, key, place behind the colon and end of each field; the items; and the place of the closing bracket."""
-
-    fields: tuple[tuple[str, int, int, int], ...]
-    items: tuple[Span, ...]
-    end: int
-
-
 class _OtherError(ValueError):
     """Something that is not read here."""
 
 
-def find(data: bytes) -> Places | None:
-    """Find the places in the one object that a text is; None for what libyaml has to look at."""
+def find(data: bytes) -> Outline | None:
+    """Find fields and items of the one object that a text is.
+
+    None for what libyaml has to look at.
+    """
     if not data.lstrip(b" \r\n").startswith(b"{") or _OTHER.search(data):
         return None
-    text = data.decode("ascii")
     try:
-        return _places(text)
+        outline = _outline(data.decode("ascii"))
     except (ValueError, RecursionError):
         return None
+    items = outline.find("items")
+    if items and not outline.items.spans and not items.is_empty(data):
+        return None
+    return outline
 
 
 def word(text: bytes, key: str) -> str | None:
@@ -61,30 +58,30 @@ def _refused(_: str) -> NoReturn:
     raise _OtherError
 
 
+# NaN and Infinity, which the decoder takes, are no JSON, and to YAML they are texts.
 _DECODER = json.JSONDecoder(parse_constant=_refused)
 
 
-def _places(text: str) -> Places:
+def _outline(text: str) -> Outline:
     begin = _BEGIN.match(text)
     place = begin.end() if begin else 0
-    fields: list[tuple[str, int, int, int]] = []
+    fields: list[Field] = []
     items: tuple[Span, ...] = ()
     while key := _KEY.match(text, place):
         start = _after_space(text, key.end())
         if key.group(1) == "items" and text.startswith("[", start):
             items = tuple(_entries(text, start))
-            close = items[-1][1] if items else start + 1
-            end = _closed(text, close)
+            end = _list_end(text, start, items)
         else:
             end = _value_end(text, start)
-        fields.append((key.group(1), place, key.end(), end))
+        fields.append(Field(key.group(1), place, key.end(), end))
         more = _MORE.match(text, end)
         if more is None:
             break
         place = more.end()
-    if not fields or _END.match(text, fields[-1][3]) is None:
+    if not fields or _END.match(text, fields[-1].end) is None:
         raise _OtherError
-    return Places(tuple(fields), items, text.rindex("}"))
+    return Outline(tuple(fields), text.rindex("}"), flow=True, items=Listing(items, json=True))
 
 
 def _entries(text: str, start: int) -> Iterator[Span]:
@@ -101,9 +98,10 @@ def _entries(text: str, start: int) -> Iterator[Span]:
         place = more.end()
 
 
-def _closed(text: str, place: int) -> int:
-    """Give the end of a list whose last entry ends at a place."""
-    bracket = _after_space(text, place)
+def _list_end(text: str, start: int, entries: tuple[Span, ...]) -> int:
+    """Give the end of the list that begins at a bracket, and has these entries."""
+    last = entries[-1][1] if entries else start + 1
+    bracket = _after_space(text, last)
     if not text.startswith("]", bracket):
         raise _OtherError
     return bracket + 1
@@ -111,8 +109,9 @@ def _closed(text: str, place: int) -> int:
 
 def _value_end(text: str, start: int) -> int:
     _, end = _DECODER.raw_decode(text, start)
-    # So many brackets are needed for such a depth, with that of the list and the object around it.
-    if text.count("{", start, end) + text.count("[", start, end) > limits.DEPTH - 2:
+    brackets = text.count("{", start, end) + text.count("[", start, end)
+    # So many are needed for such a depth, with that of the list and the object around it.
+    if brackets > limits.DEPTH - 2:
         raise _OtherError
     return end
 

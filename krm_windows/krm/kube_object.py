@@ -1,4 +1,4 @@
-"""KubeObject: one object as a span of bytes, read only when somebody looks inside, edited where it stands."""
+"""KubeObject: one object as a span of bytes, read when looked inside, edited where it stands."""
 
 import re
 from collections.abc import Mapping as MappingOf
@@ -16,9 +16,10 @@ _AMPERSAND = b"&"
 class KubeObject:
     """An object of the Kubernetes resource model, as it stands in its document.
 
-    `column` is that of the dash if the object is an entry of a list in block style, None if it is a document of its
-    own. `reaching` says that a quoted text may reach over a line, so that a look at single lines would not be safe.
-    `json` says that it is JSON of which `json_outline` found the places.
+    `column` is that of the dash if the object is an entry of a list in block style, None if it is a
+    document of its own. `reaching` says that a quoted text may reach over a line, so that a look at
+    single lines would not be safe. `json` says that it is JSON of which `json_outline` found the
+    places.
     """
 
     __slots__ = ("_node", "_text", "column", "end", "json", "reaching", "source", "start")
@@ -55,7 +56,9 @@ class KubeObject:
     @property
     def span(self) -> bytes:
         """The text as it stands: with dash, indentation and comments."""
-        return self.source[self.start : self.end] if self._text is None else self._text.encode()
+        if self._text is None:
+            return self.source[self.start : self.end]
+        return self._text.encode()
 
     @property
     def edited(self) -> bool:
@@ -75,17 +78,27 @@ class KubeObject:
 
     @property
     def node(self) -> Mapping:
-        """The object's mapping; raises InputError, with the place in the whole input, if the text is none."""
+        """The object's mapping.
+
+        Raises InputError, with the place in the whole input, if it is none.
+        """
         if self._node is None:
             try:
                 self._node = self._read()
             except InputError as error:
-                above = self.source.count(b"\n", 0, self.start) if error.line else 0
-                raise InputError(error.message, error.line + above, error.column) from error
+                raise self._in_input(error) from error
         return self._node
+
+    def _in_input(self, error: InputError) -> InputError:
+        """Count the lines above the object too, where the place of an error is known."""
+        if not error.line:
+            return error
+        above = self.source.count(b"\n", 0, self.start)
+        return InputError(error.message, error.line + above, error.column)
 
     def _read(self) -> Mapping:
         root = layout.node(layout.read(self._decoded()))
+        # The text of an entry begins with its dash, and so is a list of one.
         if self.column is not None and isinstance(root, Sequence):
             root = root.items[0]
         if not isinstance(root, Mapping):
@@ -128,34 +141,35 @@ class KubeObject:
         for step in path:
             if isinstance(found, Mapping):
                 found = found.find(str(step))
-            elif (
-                isinstance(found, Sequence)
-                and isinstance(step, int)
-                and 0 <= step < len(found.items)
-            ):
+            elif isinstance(found, Sequence) and isinstance(step, int):
+                if not 0 <= step < len(found.items):
+                    return None
                 found = found.items[step]
             else:
                 return None
         return found
 
     def get(self, *path: str | int) -> Value:
-        """Give the meaning of the node at a path (core schema of YAML 1.2), None where there is none."""
+        """Give the meaning of the node at a path (core schema of YAML 1.2), else None."""
         found = self.node_at(*path)
         return None if found is None else value(found)
 
     def mentions(self, text: str) -> bool:
-        """Say whether `text` may be part of a key or value in here: cheap, and never wrongly False."""
+        """Say whether `text` may be part of a key or value: cheap, and never wrongly False."""
+        # What has blanks or quotes may be folded or escaped in YAML.
         if _NOT_LITERAL.search(text):
             return True
         if self._text is not None:
             return text in self._text or "\\" in self._text
-        found = self.source.find(text.encode(), self.start, self.end) >= 0
-        return found or self.source.find(b"\\", self.start, self.end) >= 0
+        # Behind a backslash any character may stand as its number.
+        sought = (text.encode(), b"\\")
+        return any(self.source.find(word, self.start, self.end) >= 0 for word in sought)
 
     def set(self, content: object, *path: str | int) -> None:
-        """Make the value at `path` be `content`, and change no line that already says so; makes missing mappings.
+        """Make the value at `path` be `content`, and change no line that already says so.
 
-        Raises EditError where the path leads through something that is no mapping or list.
+        Makes missing mappings; raises EditError where the path leads through something that is no
+        mapping or list.
         """
         from krm_windows.krm import edits  # noqa: PLC0415 - most objects are only read
 
@@ -183,14 +197,15 @@ class KubeObject:
         return f"KubeObject({self.api_version} {self.kind} {self.namespace}/{self.name})"
 
     def _decoded(self) -> str:
-        return (
-            self.source[self.start : self.end].decode("utf-8-sig")
-            if self._text is None
-            else self._text
-        )
+        if self._text is None:
+            return self.source[self.start : self.end].decode("utf-8-sig")
+        return self._text
 
     def _path(self, path: tuple[str | int, ...]) -> tuple[str | int, ...]:
-        return path if self.column is None else (0, *path)
+        """Give a path in the text, which for an entry of a list is a list of one."""
+        if self.column is None:
+            return path
+        return (0, *path)
 
     def _editable(self) -> str:
         """Give the text, unless another object of the document refers to an anchor in it."""
@@ -208,26 +223,37 @@ class KubeObject:
             self._node = None
 
     def _header(self, key: str) -> str:
-        """Read a field of the top level from its line where that is safe, or as JSON, else from the node."""
-        if self._text is None and self.json and self._node is None:
+        """Read a field of the top level without a look at the rest, where that is safe."""
+        if self._text is None:
+            text = self._word(key)
+            if text is not None:
+                return text
+        return self._string(key)
+
+    def _word(self, key: str) -> str | None:
+        """Read a field from its line, or as JSON; None where only the node tells."""
+        if self.json and self._node is None:
             word = json_outline.word(self.source[self.start : self.end], key)
             if word is not None:
                 return word
-        if self._text is None and not self.reaching and self.column is not None:
-            found = _line_of(key, self.column).search(self.source, max(self.start - 1, 0), self.end)
-            if found:
-                return found.group(1).decode()
-        return self._string(key)
+        if self.reaching or self.column is None:
+            return None
+        # From the line break before the object: its first line may be the field.
+        begin = max(self.start - 1, 0)
+        found = _line_of(key, self.column).search(self.source, begin, self.end)
+        return found.group(1).decode() if found else None
 
     def _string(self, *path: str) -> str:
         found = self.node_at(*path)
-        return found.text if isinstance(found, Scalar) and value(found) is not None else ""
+        if isinstance(found, Scalar) and value(found) is not None:
+            return found.text
+        return ""
 
     def _strings(self, *path: str) -> dict[str, str]:
         found = self.node_at(*path)
         if not isinstance(found, Mapping):
             return {}
-        value(found)
+        value(found)  # refuses a key that stands twice
         return {key.text: entry.text for key, entry in found.entries if isinstance(entry, Scalar)}
 
 

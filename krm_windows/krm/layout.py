@@ -1,7 +1,10 @@
-"""The layout of a YAML text: every node with the place where it begins and ends, aliases as they stand.
+"""The layout of a YAML text.
 
-Built from the events of libyaml, the parser that kustomize's own was translated from: what is a line break, where a
-scalar ends and what is refused are the same there and here. Offsets count characters of the text.
+Every node with the place where it begins and ends, aliases as they stand.
+
+Built from the events of libyaml, the parser that kustomize's own was translated from: what is a
+line break, where a scalar ends and what is refused are the same there and here. Offsets count
+characters of the text.
 """
 
 from collections.abc import Iterator
@@ -16,13 +19,17 @@ from krm_windows.krm.nodes import Mapping, Node, Scalar, Sequence
 
 _STARTS = (yaml.MappingStartEvent, yaml.SequenceStartEvent)
 _ENDS = (yaml.MappingEndEvent, yaml.SequenceEndEvent)
+_BLOCK_STYLES = frozenset("|>")
 _STR = "tag:yaml.org,2002:str"
 _MERGE = "tag:yaml.org,2002:merge"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Spot:
-    """Where a node stands: from its tag or anchor to the last character of its content; `column` counts from 0."""
+    """Where a node stands: from its tag or anchor to the last character of its content.
+
+    `line` counts from 1, `column` from 0.
+    """
 
     start: int
     end: int
@@ -81,10 +88,9 @@ def ends(event: yaml.Event) -> Mark:
 
 
 def events(text: str | bytes) -> Iterator[yaml.Event]:
-    """Give libyaml's events; raises InputError with line and column where the text is no YAML, or nested too deeply.
-
-    The depth is looked at here, for every reader, because libyaml takes longer for a token the deeper it stands.
-    """
+    """Give libyaml's events; raises InputError where the text is no YAML, or nested too deeply."""
+    # The depth is looked at here, for every reader, because libyaml takes longer for a token the
+    # deeper it stands.
     depth = 0
     try:
         loader = yaml.CSafeLoader(text)
@@ -97,14 +103,19 @@ def events(text: str | bytes) -> Iterator[yaml.Event]:
             elif kind in _ENDS:
                 depth -= 1
             yield event
-    except yaml.MarkedYAMLError as error:
-        mark = cast("Mark | None", error.problem_mark)
-        message = error.problem or error.context or "not YAML"
-        raise InputError(
-            message, mark.line + 1 if mark else 0, mark.column + 1 if mark else 0
-        ) from error
     except yaml.YAMLError as error:
-        raise InputError(" ".join(str(error).split())) from error
+        raise _unreadable(error) from error
+
+
+def _unreadable(error: yaml.YAMLError) -> InputError:
+    """Say in one line what libyaml says, with line and column where it knows them."""
+    if not isinstance(error, yaml.MarkedYAMLError):
+        return InputError(" ".join(str(error).split()))
+    message = error.problem or error.context or "not YAML"
+    mark = cast("Mark | None", error.problem_mark)
+    if mark is None:
+        return InputError(message)
+    return InputError(message, mark.line + 1, mark.column + 1)
 
 
 def too_deep(event: yaml.Event) -> ExcessError:
@@ -113,22 +124,30 @@ def too_deep(event: yaml.Event) -> ExcessError:
 
 
 def read(text: str) -> Spot:
-    """Give the layout of the one document in `text`; raises InputError unless there is exactly one."""
+    """Give the layout of the one document in `text`.
+
+    Raises InputError unless there is exactly one.
+    """
     limits.check_length(text)
     stream = events(text)
+    # The events of a document are StreamStart, DocumentStart, those of its root, DocumentEnd.
     next(stream)
     if not isinstance(next(stream), yaml.DocumentStartEvent):
         raise InputError("there is no document")
     root = _Reader(text, stream).spot(next(stream))
     next(stream)
-    if not isinstance(following := next(stream), yaml.StreamEndEvent):
+    following = next(stream)
+    if not isinstance(following, yaml.StreamEndEvent):
         raise InputError("there is a second document", starts(following).line + 1, 1)
     return root
 
 
 @dataclass(frozen=True, slots=True)
 class _Anchored:
-    """A node that aliases may stand for: how many nodes and characters it has, and how deep it is."""
+    """A node that aliases may stand for.
+
+    How many nodes and characters it has, and how deep it is.
+    """
 
     spot: Spot
     nodes: int
@@ -139,8 +158,9 @@ class _Anchored:
 class _Reader:
     """Builds spots from events; knows the anchors seen so far, of which an alias means the latest.
 
-    `nodes` and `length` count what was read, and for an alias all that it stands for: the limits hold for the document
-    as somebody sees it who follows every alias. An anchor is None while its own node is being read.
+    `nodes` and `length` count what was read, and for an alias all that it stands for: the limits
+    hold for the document as somebody sees it who follows every alias. An anchor is None while its
+    own node is being read.
     """
 
     def __init__(self, text: str, stream: Iterator[yaml.Event]) -> None:
@@ -171,7 +191,8 @@ class _Reader:
         height = self.deepest - self.depth
         self.deepest = max(deepest, self.deepest)
         # The node itself was counted before.
-        self.anchors[anchor] = _Anchored(spot, self.nodes - nodes + 1, self.length - length, height)
+        inside = self.nodes - nodes + 1
+        self.anchors[anchor] = _Anchored(spot, inside, self.length - length, height)
         return spot
 
     def _node(self, event: yaml.Event) -> Spot:
@@ -187,55 +208,64 @@ class _Reader:
         return spot
 
     def _alias(self, event: yaml.AliasEvent) -> Spot:
-        start, end = starts(event), ends(event)
-        name = event.anchor or ""
-        target = self.anchors.get(name)
-        if target is None:
-            missing = (
-                "stands for a node that it is a part of"
-                if name in self.anchors
-                else "has no anchor in this object"
-            )
-            raise InputError(f"*{name} {missing}", start.line + 1, start.column + 1)
+        """Read an alias, which counts for as much as what it stands for."""
+        target = self._target(event)
         self.nodes += target.nodes
         self.length += target.length
         self.deepest = max(self.deepest, self.depth + target.height)
-        if self.deepest > limits.DEPTH:
-            raise too_deep(event)
-        if (
-            self.nodes > limits.NODES
-            or self.length > limits.GROWTH * len(self.text) + limits.ALLOWANCE
-        ):
-            raise _at(
-                event,
-                f"repeats too much: aliases make it more than {limits.GROWTH} times as long as it is",
-            )
+        self._check_growth(event)
+        start, end = starts(event), ends(event)
         place = (start.index, end.index, start.line + 1, start.column)
         return Alias(*place, flow=False, anchor=None, target=target.spot)
 
+    def _target(self, event: yaml.AliasEvent) -> _Anchored:
+        name = event.anchor or ""
+        target = self.anchors.get(name)
+        if target is not None:
+            return target
+        if name in self.anchors:
+            missing = "stands for a node that it is a part of"
+        else:
+            missing = "has no anchor in this object"
+        start = starts(event)
+        raise InputError(f"*{name} {missing}", start.line + 1, start.column + 1)
+
+    def _check_growth(self, event: yaml.AliasEvent) -> None:
+        """Refuse a text that aliases make too deep or too long (a "billion laughs")."""
+        if self.deepest > limits.DEPTH:
+            raise too_deep(event)
+        most = limits.GROWTH * len(self.text) + limits.ALLOWANCE
+        if self.nodes > limits.NODES or self.length > most:
+            times = f"more than {limits.GROWTH} times as long as it is"
+            raise _at(event, f"repeats too much: aliases make it {times}")
+
     def _leaf(self, event: yaml.ScalarEvent) -> Spot:
         start, style = starts(event), event.style or ""
-        end = (
-            ends(event).index
-            if style not in {"|", ">"}
-            else self._block_end(start.index, ends(event).index)
-        )
+        end = ends(event).index
+        if style in _BLOCK_STYLES:
+            end = self._block_end(start.index, end)
+        # `!` says that a plain scalar is a string.
         tag = _STR if event.tag == "!" else event.tag
         place = (start.index, end, start.line + 1, start.column)
         self.length += len(event.value)
         return Leaf(*place, flow=False, anchor=event.anchor, text=event.value, style=style, tag=tag)
 
     def _block_end(self, start: int, end: int) -> int:
-        """Leave out the blank lines behind a block scalar, but for one that keeps them (`+`)."""
-        header = self.text[start:end].splitlines()[0].split(" #")[0]
-        if header.endswith("+") or "+ " in header:
-            return end - 1 if self.text[end - 1 : end] in {"\n", "\r"} else end
-        return start + len(self.text[start:end].rstrip())
+        """Leave out the blank lines behind a block scalar, but for one that keeps them (`|+`)."""
+        header, _, _ = self.text[start:end].splitlines()[0].partition(" #")
+        if not header.endswith("+") and "+ " not in header:
+            return start + len(self.text[start:end].rstrip())
+        # The last line break is the end of the line, and stays behind an edit.
+        if self.text[end - 1 : end] in {"\n", "\r"}:
+            return end - 1
+        return end
 
     def _pairs(self, event: yaml.MappingStartEvent) -> Spot:
         entries: list[tuple[Spot, Spot]] = []
         while not isinstance(key := next(self.stream), yaml.MappingEndEvent):
-            entries.append((self.spot(key), self.spot(next(self.stream))))
+            name = self.spot(key)
+            entries.append((name, self.spot(next(self.stream))))
+        # A block collection ends with its last entry: libyaml sees its end only further below.
         start, flow = starts(event), bool(event.flow_style)
         end = ends(key).index if flow or not entries else entries[-1][1].end
         place = (start.index, end, start.line + 1, start.column)
@@ -252,7 +282,10 @@ class _Reader:
 
 
 def node(spot: Spot) -> Node:
-    """Give the node of a spot: aliases followed, merge keys merged; raises InputError where that cannot be."""
+    """Give the node of a spot: aliases followed, merge keys merged.
+
+    Raises InputError if impossible.
+    """
     return _Nodes().node(spot)
 
 
@@ -262,7 +295,7 @@ def is_merge(key: Spot) -> bool:
 
 
 class _Nodes:
-    """Builds nodes from spots; what several aliases stand for is built once, and is one node at all those places."""
+    """Builds nodes from spots; what several aliases stand for is built once, and is one node."""
 
     def __init__(self) -> None:
         self.shared: dict[Spot, Node] = {}
@@ -287,6 +320,7 @@ class _Nodes:
             return Sequence(tuple([self.node(item) for item in spot.items]), *place)
         assert isinstance(spot, Pairs)  # noqa: S101 - the four kinds of spots are all there are
         entries = [(self._key(key), self.node(entry)) for key, entry in spot.entries]
+        # https://yaml.org/type/merge.html, which kustomize and kubectl follow too.
         if any(_merges(key) for key, _ in entries):
             entries = _merged(entries)
         return Mapping(tuple(entries), *place)
@@ -299,11 +333,16 @@ class _Nodes:
 
 
 def _merges(key: Scalar) -> bool:
-    return key.text == "<<" and (key.tag == _MERGE or (key.plain and key.tag is None))
+    if key.text != "<<":
+        return False
+    return key.tag == _MERGE or (key.plain and key.tag is None)
 
 
 def _merged(entries: list[tuple[Scalar, Node]]) -> list[tuple[Scalar, Node]]:
-    """Put in the place of each merge key what it brings in; what stands there itself wins, then what came first."""
+    """Put in the place of each merge key what it brings in.
+
+    What stands there itself wins, then what came first.
+    """
     seen = {key.text for key, _ in entries if not _merges(key)}
     result: list[tuple[Scalar, Node]] = []
     for key, entry in entries:

@@ -1,8 +1,9 @@
 """Limits on foreign text: how large, how deep and how much repeated it may be before it is refused.
 
-They hold for a text that is looked into: one object of a stream, a functionConfig, a file of JSON. What is only passed
-on is never built as objects: of that only the depth counts, and only where libyaml has to find the boundaries. An
-object that etcd takes has 1.5 MB at most; the deepest schemas of CustomResourceDefinitions are about 60 deep.
+They hold for a text that is looked into: one object of a stream, a functionConfig, a file of JSON.
+What is only passed on is never built as objects: of that only the depth counts, and only where
+libyaml has to find the boundaries. An object that etcd takes has 1.5 MB at most; the deepest
+schemas of CustomResourceDefinitions are about 60 deep.
 """
 
 from krm_windows.krm.errors import ExcessError
@@ -20,7 +21,7 @@ DEPTH = 200
 """Collections inside each other, likewise."""
 
 GROWTH = 20
-"""How many times its own length a text may have once its aliases are replaced by what they stand for, ..."""
+"""How many times its length a text may have once its aliases are replaced by what they mean, ..."""
 
 ALLOWANCE = 10_000
 """... and so many characters more, so that a small text may repeat itself too."""
@@ -29,6 +30,5 @@ ALLOWANCE = 10_000
 def check_length(text: str) -> None:
     """Refuse a text that is too long to be looked into; raises ExcessError."""
     if len(text) > LENGTH:
-        raise ExcessError(
-            f"the text has {len(text)} characters, where at most {LENGTH} are read", 1, 1
-        )
+        message = f"the text has {len(text)} characters, where at most {LENGTH} are read"
+        raise ExcessError(message, 1, 1)

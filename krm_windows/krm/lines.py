@@ -12,17 +12,38 @@ _COLON = re.compile(rf"(?:[\s\ufeff]++|#[^{_BREAKS}]*+)*+:")
 _PROPERTIES = re.compile(rf"(?:[!&]\S*(?:\s|#[^{_BREAKS}]*)+)*")
 
 
+class Offsets:
+    """Turns places in characters into places in bytes (UTF-8), one after the other."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._is_ascii = text.isascii()
+        self._characters = 0
+        self._bytes = 0
+
+    def in_bytes(self, place: int) -> int:
+        """Give where a character stands; never asked for one before the last."""
+        if self._is_ascii:
+            return place
+        self._bytes += len(self._text[self._characters : place].encode())
+        self._characters = place
+        return self._bytes
+
+
 def newline(text: str) -> str:
     """Give the line break that a text uses: that of its first line."""
     found = BREAK.search(text)
-    return "\r\n" if found and found.group() == "\r\n" else "\n"
+    # The other breaks of YAML 1.1 are never written.
+    if found and found.group() == "\r\n":
+        return "\r\n"
+    return "\n"
 
 
 def start(text: str, place: int) -> int:
     """Give where the line of `place` begins.
 
-    Looks further and further back, so that it takes as long as the line and not as long as all that is above it: some
-    breaks a text does not have at all.
+    Looks further and further back, so that it takes as long as the line and not as long as all that
+    is above it: some breaks a text does not have at all.
     """
     reach = 256
     while reach < place:
@@ -42,11 +63,13 @@ def end(text: str, place: int) -> int:
 def before(text: str, place: int) -> int:
     """Give where the line above that of `place` ends, before its break; 0 on the first line."""
     begin = start(text, place)
-    return begin - 2 if text[begin - 2 : begin] == "\r\n" else max(begin - 1, 0)
+    if text[begin - 2 : begin] == "\r\n":
+        return begin - 2
+    return max(begin - 1, 0)
 
 
 def foot(text: str, place: int, column: int) -> int:
-    """Give the end of the line of `place`, or of the last comment right below it that is indented by `column`."""
+    """Give the end of the line of `place`, or of the last comment below it indented by `column`."""
     last = end(text, place)
     while (comment := _COMMENT.match(text, last)) and len(comment.group(1)) >= column:
         last = comment.end()
@@ -56,13 +79,19 @@ def foot(text: str, place: int, column: int) -> int:
 def above(text: str, place: int) -> int:
     """Give the end of the line above that of `place` and above the comments right above it."""
     line = start(text, place)
-    while line and text[(up := start(text, before(text, line))) : line].lstrip(" ").startswith("#"):
-        line = up
+    while line:
+        previous = start(text, before(text, line))
+        if not text[previous:line].lstrip(" ").startswith("#"):
+            break
+        line = previous
     return before(text, line)
 
 
 def dashes(text: str, begin: int, ends: Iterable[int]) -> Iterator[int]:
-    """Give the dashes of a block sequence that begins (with its properties) at `begin`; `ends` are its entries'."""
+    """Give the dashes of a block sequence.
+
+    It begins (with its properties) at `begin`; `ends` are the ends of its entries.
+    """
     properties = _PROPERTIES.match(text, begin)
     place = properties.end() if properties else begin
     for entry in ends:
@@ -72,13 +101,19 @@ def dashes(text: str, begin: int, ends: Iterable[int]) -> Iterator[int]:
 
 
 def colon(text: str, place: int) -> int:
-    """Give the place behind the colon of a key that ends at `place`; that place where the key has none."""
+    """Give the place behind the colon of a key that ends at `place`.
+
+    That place where it has none.
+    """
     found = _COLON.match(text, place)
     return found.end() if found else place
 
 
 def question(text: str, place: int, key: int) -> int:
-    """Give the `?` between the end of an entry at `place` and the key at `key`, where there is one, else that key."""
+    """Give the `?` between the end of an entry at `place` and the key at `key`, else that key."""
     found = _TRIVIA.match(text, place)
     mark = found.end() if found else place
-    return mark if mark < key and text[mark] == "?" else key
+    # `? key` is how YAML marks a key that is no simple one.
+    if mark < key and text[mark] == "?":
+        return mark
+    return key

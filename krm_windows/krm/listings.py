@@ -1,4 +1,4 @@
-"""Listings: the entries of a list of the top level, written back in the style and at the column of that list.
+"""Listings: the entries of a list of the top level, written in the style of that list.
 
 Untouched neighbours are written as one piece of the input, without a copy.
 """
@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
 from krm_windows.krm import nodes, writer
+from krm_windows.krm.fields import Field, Listing, Outline
 from krm_windows.krm.kube_object import KubeObject
-from krm_windows.krm.outline import Field, Listing, Outline
 
 Chunk: TypeAlias = bytes | memoryview
 Change: TypeAlias = tuple[int, int, Iterable[Chunk]]
@@ -23,15 +23,9 @@ _MARKERS = re.compile(
 
 def objects(data: bytes, listing: Listing) -> list[KubeObject]:
     """Give the entries of a list as objects."""
+    column, json, reaching = listing.column, listing.json, listing.reaching
     return [
-        KubeObject(
-            data,
-            start,
-            end,
-            column=listing.column,
-            reaching=index in listing.reaching,
-            json=listing.json,
-        )
+        KubeObject(data, start, end, column=column, reaching=index in reaching, json=json)
         for index, (start, end) in enumerate(listing.spans)
     ]
 
@@ -39,51 +33,74 @@ def objects(data: bytes, listing: Listing) -> list[KubeObject]:
 def chunks(
     data: bytes, field: Field, listing: Listing, items: list[KubeObject], *, flow: bool
 ) -> Iterator[Chunk]:
-    """Give the bytes behind a field's colon with these items in place of the ones that stand there."""
-    if listing.spans and listing.column is None and items:
-        yield from _flow(data, field, listing, items)
-    elif listing.spans and items:
-        view = memoryview(data)
-        yield view[field.start : listing.spans[0][0]]
-        yield from _lines(_runs(data, items, listing.column or 0), newline(data))
-        yield view[listing.spans[-1][1] : field.end]
-    elif items and flow:
-        yield b" [%b]" % b", ".join(_inline(item) for item in items)
-    elif items:
-        yield from _filled(data, field, items)
-    else:
-        yield _emptied(data, field, listing)
+    """Give the bytes behind a field's colon with these items in place of the ones that stand there.
+
+    `flow` is the style of a list that is made anew.
+    """
+    if not items:
+        return iter([_emptied(data, field, listing)])
+    if listing.spans:
+        if listing.column is None:
+            return _in_flow(data, field, listing, items)
+        return _in_block(data, field, listing, listing.column, items)
+    if flow:
+        return iter([b" " + _flow_list(items)])
+    return _filled(data, field, items)
 
 
 def fields(
     data: bytes, outline: Outline, missing: list[tuple[str, list[KubeObject]]]
 ) -> Iterator[Chunk]:
     """Give fields to be added at the end of the top level."""
+    line_break = newline(data)
     for name, items in missing:
         if outline.flow:
-            yield b', "%b": [%b]' % (name.encode(), b", ".join(_inline(item) for item in items))
+            yield b', "%b": %b' % (name.encode(), _flow_list(items))
             continue
         if not data[: outline.end].endswith(b"\n"):
-            yield newline(data)
-        yield b"%b:%b" % (name.encode(), b"" if items else b" []") + newline(data)
-        yield from (framed(item, 0, newline(data)) for item in items)
+            yield line_break
+        empty = b"" if items else b" []"
+        yield b"%b:%b%b" % (name.encode(), empty, line_break)
+        for item in items:
+            yield framed(item, 0, line_break)
 
 
 def newline(data: bytes) -> bytes:
     """Give the line break of a text: that of its first line."""
     first = data.find(b"\n")
-    return b"\r\n" if first > 0 and data[first - 1 : first] == b"\r" else b"\n"
+    if first > 0 and data[first - 1 : first] == b"\r":
+        return b"\r\n"
+    return b"\n"
 
 
 def framed(item: KubeObject, column: int | None, line_break: bytes) -> bytes:
-    """Give an object's text as an entry of a list whose dashes stand at `column`, or as a document (None)."""
-    text = item.span
+    """Give an object's text as an entry of a list at `column`, or as a document (None)."""
     if item.column == column and item.column is not None:
-        return text
-    text = _MARKERS.sub(b"", text) if item.column is None else _undashed(text, item.column + 2)
+        return item.span
+    text = _document(item)
     if column is not None:
         text = _dashed(text, column)
-    return text if line_break == b"\n" or b"\r\n" in text else text.replace(b"\n", line_break)
+    # Mixed line breaks are somebody's own, and stay.
+    if line_break == b"\n" or b"\r\n" in text:
+        return text
+    return text.replace(b"\n", line_break)
+
+
+def _document(item: KubeObject) -> bytes:
+    """Give an object's text as a document of its own, without a marker."""
+    if item.column is None:
+        return _MARKERS.sub(b"", item.span)
+    return _undashed(item.span, item.column + 2)
+
+
+def _in_block(
+    data: bytes, field: Field, listing: Listing, column: int, items: list[KubeObject]
+) -> Iterator[Chunk]:
+    """Give a block sequence; what stands above its first entry and below its last one stays."""
+    view = memoryview(data)
+    yield view[field.start : listing.spans[0][0]]
+    yield from _lines(_runs(data, items, column), newline(data))
+    yield view[listing.spans[-1][1] : field.end]
 
 
 def _runs(data: bytes, items: list[KubeObject], column: int) -> Iterator[Chunk]:
@@ -91,15 +108,18 @@ def _runs(data: bytes, items: list[KubeObject], column: int) -> Iterator[Chunk]:
     view = memoryview(data)
     start = end = 0
     for item in items:
-        untouched = item.source is data and not item.edited
-        if untouched and item.start == end:
-            end = item.end
+        if item.source is data and not item.edited:
+            if item.start == end:
+                end = item.end
+                continue
+            if end > start:
+                yield view[start:end]
+            start, end = item.start, item.end
             continue
         if end > start:
             yield view[start:end]
-        start, end = (item.start, item.end) if untouched else (0, 0)
-        if not untouched:
-            yield framed(item, column, newline(data))
+        start = end = 0
+        yield framed(item, column, newline(data))
     if end > start:
         yield view[start:end]
 
@@ -114,7 +134,9 @@ def _lines(pieces: Iterable[Chunk], line_break: bytes) -> Iterator[Chunk]:
         ended = piece[-1:] == b"\n"
 
 
-def _flow(data: bytes, field: Field, listing: Listing, items: list[KubeObject]) -> Iterator[Chunk]:
+def _in_flow(
+    data: bytes, field: Field, listing: Listing, items: list[KubeObject]
+) -> Iterator[Chunk]:
     """Give a flow sequence; what stood between two neighbours stays there."""
     numbers = {span: index for index, span in enumerate(listing.spans)}
     yield data[field.start : listing.spans[0][0]]
@@ -132,9 +154,11 @@ def _flow(data: bytes, field: Field, listing: Listing, items: list[KubeObject]) 
 
 def _filled(data: bytes, field: Field, items: list[KubeObject]) -> Iterator[Chunk]:
     """Give items where there was an empty list or null; a comment behind it stays."""
-    line, _, rest = _EMPTY.sub(b"", data[field.start : field.end], count=1).partition(b"\n")
-    yield line.rstrip(b"\r") + newline(data)
-    yield from _lines((framed(item, 0, newline(data)) for item in items), newline(data))
+    line_break = newline(data)
+    text = _EMPTY.sub(b"", data[field.start : field.end], count=1)
+    line, _, rest = text.partition(b"\n")
+    yield line.rstrip(b"\r") + line_break
+    yield from _lines((framed(item, 0, line_break) for item in items), line_break)
     yield rest
 
 
@@ -142,21 +166,26 @@ def _emptied(data: bytes, field: Field, listing: Listing) -> bytes:
     """Give an empty list; one that is there already stays as it is."""
     if not listing.spans:
         text = data[field.start : field.end]
-        return text if b"[" in text.split(b"#")[0] else b" []" + _EMPTY.sub(b"", text, count=1)
+        has_brackets = b"[" in text.split(b"#")[0]
+        return text if has_brackets else b" []" + _EMPTY.sub(b"", text, count=1)
     if listing.column is None:
         return b" []"
-    line = data[field.start : listing.spans[0][0]].partition(b"\n")[0].rstrip(b"\r")
-    return b" []" + line + newline(data) + data[listing.spans[-1][1] : field.end]
+    # A comment behind `items:` stays on its line.
+    line, _, _ = data[field.start : listing.spans[0][0]].partition(b"\n")
+    rest = data[listing.spans[-1][1] : field.end]
+    return b" []" + line.rstrip(b"\r") + newline(data) + rest
+
+
+def _flow_list(items: list[KubeObject]) -> bytes:
+    return b"[%b]" % b", ".join([_inline(item) for item in items])
 
 
 def _inline(item: KubeObject) -> bytes:
     """Give an object in flow style: its own text if it is written so, without what surrounds it."""
     text = item.span.strip()
-    return (
-        text
-        if item.column is None and text.startswith(b"{")
-        else writer.flow(nodes.value(item.node)).encode()
-    )
+    if item.column is None and text.startswith(b"{"):
+        return text
+    return writer.flow(nodes.value(item.node)).encode()
 
 
 def _dashed(text: bytes, column: int) -> bytes:
@@ -165,13 +194,14 @@ def _dashed(text: bytes, column: int) -> bytes:
     head = text[: heading.end()] if heading else b""
     pad = b" " * column
     body = _indented(text[len(head) :], pad + b"  ")
-    return _indented(head, pad) + pad + b"- " + body[column + 2 :]
+    # The dash and its blank take the place of the first line's indentation.
+    entry = pad + b"- " + body[column + 2 :]
+    return _indented(head, pad) + entry
 
 
 def _indented(text: bytes, pad: bytes) -> bytes:
-    return b"".join(
-        pad + line if line.strip(b"\r\n") else line for line in text.splitlines(keepends=True)
-    )
+    lines = text.splitlines(keepends=True)
+    return b"".join([pad + line if line.strip(b"\r\n") else line for line in lines])
 
 
 def _undashed(text: bytes, columns: int) -> bytes:

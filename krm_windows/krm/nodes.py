@@ -1,9 +1,11 @@
 """Nodes: a YAML document as a tree of text leaves, each with its place, and what those leaves mean.
 
-Nothing is converted on reading. `value` gives the meaning of a leaf by the core schema of YAML 1.2, in which `on`,
-`y`, `22:00` and `=` are strings; whoever needs the text as it was written takes `Scalar.text`.
+Nothing is converted on reading. `value` gives the meaning of a leaf by the core schema of YAML 1.2
+(https://yaml.org/spec/1.2.2/#103-core-schema), in which `on`, `y`, `22:00` and `=` are strings;
+whoever needs the text as it was written takes `Scalar.text`.
 """
 
+import math
 import re
 from collections.abc import Iterable
 from collections.abc import Mapping as MappingOf
@@ -17,7 +19,10 @@ Value: TypeAlias = "str | int | float | bool | list[Value] | dict[str, Value] | 
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """A leaf: its text, whether it stands plain (not quoted, no block), its tag; line and column count from 1."""
+    """A leaf: its text, whether it stands plain (not quoted, no block), its tag.
+
+    Line and column count from 1.
+    """
 
     text: str
     plain: bool = True
@@ -28,7 +33,7 @@ class Scalar:
 
 @dataclass(frozen=True, slots=True)
 class Mapping:
-    """Keys and values in their order; a key that was written twice is there twice, and `find` refuses it."""
+    """Keys and values in their order; a key written twice is there twice, and `find` refuses it."""
 
     entries: tuple[tuple[Scalar, "Node"], ...] = ()
     line: int = field(default=0, compare=False)
@@ -53,19 +58,24 @@ class Sequence:
 
 Node: TypeAlias = Scalar | Mapping | Sequence
 
-_DIGITS = 4000  # Python refuses to read longer integers; they are no numbers to anybody else either
+# Python refuses to read longer integers; they are no numbers to anybody else either.
+_DIGITS = 4000
 _NULL = frozenset({"", "~", "null", "Null", "NULL"})
 _BOOL = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 _INT = re.compile(r"[-+]?[0-9]+\Z")
 _RADIX = re.compile(r"0(?:o[0-7]+|x[0-9a-fA-F]+)\Z")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z")
 _SPECIAL = re.compile(r"(?:([-+]?\.)(inf|Inf|INF)|\.(nan|NaN|NAN))\Z")
+_NOT_FINITE = {math.inf: ".inf", -math.inf: "-.inf"}
 _TAG = "tag:yaml.org,2002:"
 _TYPED = frozenset(_TAG + name for name in ("null", "bool", "int", "float"))
 
 
 def value(node: Node) -> Value:
-    """Give what a node means (core schema of YAML 1.2); raises InputError where a key stands twice."""
+    """Give what a node means (core schema of YAML 1.2).
+
+    Raises InputError where a key stands twice.
+    """
     if isinstance(node, Scalar):
         return _meaning(node)
     if isinstance(node, Sequence):
@@ -79,7 +89,10 @@ def value(node: Node) -> Value:
 
 
 def node_of(meaning: object) -> Node:
-    """Give a node without a place that means `meaning`: the reverse of `value`; raises TypeError for other types."""
+    """Give a node without a place that means `meaning`: the reverse of `value`.
+
+    Raises TypeError for other types.
+    """
     if meaning is None:
         return Scalar("null")
     if isinstance(meaning, bool):
@@ -89,11 +102,10 @@ def node_of(meaning: object) -> Node:
     if isinstance(meaning, str):
         return Scalar(str(meaning), plain=False)
     if isinstance(meaning, MappingOf):
-        return Mapping(
-            tuple((Scalar(str(key), plain=False), node_of(entry)) for key, entry in meaning.items())
-        )
+        entries = [(Scalar(str(key), plain=False), node_of(item)) for key, item in meaning.items()]
+        return Mapping(tuple(entries))
     if isinstance(meaning, Iterable):
-        return Sequence(tuple(node_of(item) for item in meaning))
+        return Sequence(tuple([node_of(item) for item in meaning]))
     raise TypeError(f"{type(meaning).__name__} has no YAML form")
 
 
@@ -101,11 +113,14 @@ def number(meaning: float) -> str:
     """Write a number so that YAML 1.1, YAML 1.2 and (but for infinities) JSON read the same one."""
     if isinstance(meaning, int):
         return int.__repr__(meaning)
+    if not math.isfinite(meaning):
+        return _NOT_FINITE.get(meaning, ".nan")
     text = repr(meaning)
-    if "n" in text:
-        return {"inf": ".inf", "-inf": "-.inf"}.get(text, ".nan")
     mantissa, exponent, power = text.partition("e")
-    return text if "." in mantissa else f"{mantissa}.0{exponent}{power}"
+    if "." in mantissa:
+        return text
+    # To YAML 1.1 `1e3` is a string, and `1.0e+3` a number.
+    return f"{mantissa}.0{exponent}{power}"
 
 
 def _meaning(scalar: Scalar) -> Value:
@@ -128,10 +143,11 @@ def _number(text: str) -> int | float | str:
         return int(text)
     if _RADIX.match(text):
         return int(text, 0)
-    if _FLOAT.match(text) or _SPECIAL.match(text):
-        return float(
-            text.replace(".i", "i").replace(".I", "I").replace(".n", "n").replace(".N", "N")
-        )
+    if _FLOAT.match(text):
+        return float(text)
+    if _SPECIAL.match(text):
+        # Python's float reads `-inf` and `nan`, in any case, but not the dot.
+        return float(text.replace(".", ""))
     return text
 
 

@@ -10,7 +10,7 @@ from krm_windows.krm.nodes import Scalar, Value
 
 
 class NotMinimalError(Exception):
-    """A change that cannot be made at this node alone: a node around it has to be written as a whole."""
+    """A change that cannot be made at this node: one around it is written as a whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +24,18 @@ class Patch:
 
 def apply(text: str, patches: Iterable[Patch]) -> str:
     """Make patches, those of one place in the order given."""
-    pieces, place = [], 0
-    for patch in sorted(patches, key=lambda patch: (patch.start, patch.end)):
-        pieces += [text[place : max(patch.start, place)], patch.text]
+    pieces: list[str] = []
+    place = 0
+    for patch in sorted(patches, key=_place):
+        pieces.append(text[place : max(patch.start, place)])
+        pieces.append(patch.text)
         place = max(place, patch.end)
-    return "".join([*pieces, text[place:]])
+    pieces.append(text[place:])
+    return "".join(pieces)
+
+
+def _place(patch: Patch) -> tuple[int, int]:
+    return patch.start, patch.end
 
 
 def meaning(spot: Spot) -> Value:

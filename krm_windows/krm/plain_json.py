@@ -1,4 +1,7 @@
-"""JSON that is no resource of ours: notes on objects, and what kubectl prints; within the limits of foreign text."""
+"""JSON that is no resource of ours, within the limits of foreign text.
+
+Such as annotations, and what kubectl prints.
+"""
 
 import json
 import re
@@ -12,7 +15,10 @@ _SPACE = re.compile(r"\s*")
 
 
 def read(text: str) -> object:
-    """Give what a text holds; raises ValueError where it is no JSON, ExcessError where it is nested too deeply."""
+    """Give what a text holds.
+
+    Raises ValueError where it is no JSON, ExcessError where it is nested too deeply.
+    """
     value, end = _decoded(_DECODER.raw_decode, text, _next(text, 0))
     if _next(text, end) < len(text):
         raise ValueError("there is something behind the JSON")
@@ -43,9 +49,12 @@ def _check(value: object) -> None:
     """Refuse what lies too deep, level by level and not by recursion."""
     level = [value]
     for _ in range(limits.DEPTH):
-        level = [inner for outer in level for inner in _inside(outer)]
-        if not level:
+        below: list[object] = []
+        for outer in level:
+            below += _inside(outer)
+        if not below:
             return
+        level = below
     raise _too_deep()
 
 

@@ -1,8 +1,8 @@
-"""The protocols: a ResourceList on standard input, or kustomize's exec plugin with a configuration file as argument.
+"""The protocols: a ResourceList on standard input, or kustomize's exec plugin with a file.
 
-`run` is the one place where the exit code is computed, and the order in which things are said: first the output, then
-what is wrong. stdout is parsed before the exit code is looked at, so nothing else is ever written there; and whatever
-fails, it holds every item of the input.
+`run` is the one place where the exit code is computed, and the order in which things are said:
+first the output, then what is wrong. stdout is parsed before the exit code is looked at, so
+nothing else is ever written there; and whatever fails, it holds every item of the input.
 """
 
 import traceback
@@ -29,7 +29,10 @@ _PASSED_ON = 8
 
 @dataclass(frozen=True)
 class Call:
-    """What one call was given: the bytes of standard input, those of a configuration file, and its switches."""
+    """What one call was given.
+
+    The bytes of standard input, those of a configuration file, and its switches.
+    """
 
     data: bytes
     config: bytes | None
@@ -65,31 +68,32 @@ def run(  # noqa: PLR0913 - the six things that a process is given, and two limi
 ) -> int:
     """Run a function once and return its exit code; `argv` is without the name of the program.
 
-    `read_file` reads the configuration file, with its own limits; it raises OSError or InputError. `most` is how many
-    bytes of standard input are held; a longer one is passed on piece by piece.
+    `read_file` reads the configuration file, with its own limits; it raises OSError or InputError.
+    `most` is how many bytes of standard input are held; a longer one is passed on piece by piece.
 
-    0: fine. 1: a result of severity error (with `--strict`: a warning too), or input that cannot be read or edited; the
-    items are written as they came. 2: our own failure. 3: the configuration is not for this function.
+    0: fine. 1: a result of severity error (with `--strict`: a warning too), or input that cannot be
+    read or edited; the items are written as they came. 2: our own failure. 3: the configuration is
+    not for this function.
     """
     switches, paths = _arguments(argv)
+    strict, debug = "--strict" in switches, "--debug" in switches
     data = stdin.read(most + 1)
     if len(data) > most:
         return _pass_on(data, stdin, stdout, stderr, most)
+    # What some library prints would be taken for a part of the output.
     with redirect_stdout(stderr), redirect_stderr(stderr):
         try:
             config = _configuration(paths, read_file)
         except InputError as error:
             outcome = _unread(data, error)
         else:
-            outcome = _outcome(
-                process, Call(data, config, "--strict" in switches, "--debug" in switches)
-            )
+            outcome = _outcome(process, Call(data, config, strict, debug))
     stdout.writelines(outcome.output)
     stdout.flush()
-    loud = environ.get("LOG_TO_STDERR", "false") not in {"", "0", "false"} or (
-        "--strict" in switches and outcome.code != ExitCode.FINE
-    )
-    _say(outcome.results, stderr, loud=loud)
+    # kustomize sets LOG_TO_STDERR, and kpt prints the results itself.
+    is_wanted = environ.get("LOG_TO_STDERR", "false") not in {"", "0", "false"}
+    is_strict_failure = strict and outcome.code != ExitCode.FINE
+    _say(outcome.results, stderr, loud=is_wanted or is_strict_failure)
     return int(outcome.code)
 
 
@@ -104,10 +108,12 @@ def _configuration(paths: Sequence[str], read_file: Callable[[Path], bytes]) -> 
 
 
 def _pass_on(data: bytes, stdin: BinaryIO, stdout: BinaryIO, stderr: TextIO, most: int) -> int:
-    """Give back an input that is too long to be read, piece by piece; one without an end is cut off."""
-    _say(
-        [rules.INPUT_UNREADABLE.result(f"the input has more than {most} bytes")], stderr, loud=True
-    )
+    """Give back an input that is too long to be read, piece by piece.
+
+    One without an end is cut off.
+    """
+    message = f"the input has more than {most} bytes"
+    _say([rules.INPUT_UNREADABLE.result(message)], stderr, loud=True)
     stdout.write(data)
     left = _PASSED_ON * most
     while left > 0:
@@ -124,10 +130,15 @@ def _pass_on(data: bytes, stdin: BinaryIO, stdout: BinaryIO, stderr: TextIO, mos
 
 
 def _arguments(argv: Iterable[str]) -> tuple[set[str], list[str]]:
-    arguments = list(argv)
-    return {a for a in arguments if a.startswith("-")}, [
-        a for a in arguments if not a.startswith("-")
-    ]
+    """Split arguments into switches and paths."""
+    switches: set[str] = set()
+    paths: list[str] = []
+    for argument in argv:
+        if argument.startswith("-"):
+            switches.add(argument)
+        else:
+            paths.append(argument)
+    return switches, paths
 
 
 def _outcome(process: Process, call: Call) -> Outcome:
@@ -153,12 +164,16 @@ def _trouble(error: Exception) -> tuple[ExitCode, Result]:
         return ExitCode.ERROR, rules.EDIT_REFUSED.result(str(error))
     if isinstance(error, ConfigurationError):
         return ExitCode.CONFIGURATION, rules.CONFIGURATION.result(str(error))
+    # Whatever the text of an exception is, it is one line.
     what = " ".join(f"{type(error).__name__}: {error}".split())
     return ExitCode.FAILURE, rules.INTERNAL.result(f"internal error: {what} (--debug shows where)")
 
 
 def _echo(call: Call, code: ExitCode, results: list[Result], *, silent: bool = False) -> Outcome:
-    """Give the input as it came, with results where it has a place for them; nothing if it is no YAML at all."""
+    """Give the input as it came, with results where it has a place for them.
+
+    Nothing if it is no YAML at all.
+    """
     try:
         resources = call.resources()
     except InputError:
@@ -182,8 +197,8 @@ def _as_it_came(data: bytes) -> list[Chunk]:
 def _is_yaml(data: bytes) -> bool:
     """Say whether a text is YAML, as far as it is read.
 
-    One that goes on beyond a limit was right up to there. Whether its rest is, nobody knows; to lose items would be
-    worse than to give back what was no YAML.
+    One that goes on beyond a limit was right up to there. Whether its rest is, nobody knows; to
+    lose items would be worse than to give back what was no YAML.
     """
     try:
         return sum(1 for _ in layout.events(data.decode())) > 0

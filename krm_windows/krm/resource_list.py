@@ -1,4 +1,7 @@
-"""ResourceList: the items, the configuration and the results that an orchestrator and a function hand each other."""
+"""ResourceList: what an orchestrator and a function hand each other.
+
+The items, the configuration and the results, as the KRM functions specification of kustomize says.
+"""
 
 import re
 from collections.abc import Iterator
@@ -8,10 +11,11 @@ from typing import BinaryIO, Protocol
 from krm_windows.krm import endings, layout, listings
 from krm_windows.krm.endings import Ending
 from krm_windows.krm.errors import InputError
+from krm_windows.krm.fields import Field, Listing, Outline
 from krm_windows.krm.kube_object import KubeObject
 from krm_windows.krm.listings import Chunk
 from krm_windows.krm.nodes import Scalar
-from krm_windows.krm.outline import Field, Listing, Outline, is_null, listing, trace
+from krm_windows.krm.outline import listing, trace
 from krm_windows.results import Result, sort
 
 API_VERSIONS = ("config.kubernetes.io/v1", "config.kubernetes.io/v1beta1")
@@ -42,9 +46,8 @@ class Envelope:
 
     def _pieces(self, items: list[KubeObject], results: list[Result]) -> Iterator[Chunk]:
         view, place = memoryview(self.data), 0
-        for start, end, chunks in sorted(
-            self._changes(items, results), key=lambda change: change[0]
-        ):
+        changes = sorted(self._changes(items, results), key=_start)
+        for start, end, chunks in changes:
             yield view[place:start]
             yield from chunks
             place = end
@@ -58,11 +61,13 @@ class Envelope:
         else:
             missing.append(("items", items))
         additions = [KubeObject.from_value(result.value()) for result in results]
-        if (place := self.outline.find("results")) and additions:
-            yield from self._appended(place, additions)
-        elif additions:
-            missing.append(("results", additions))
-        yield self.outline.end, self.outline.end, listings.fields(self.data, self.outline, missing)
+        if additions:
+            if place := self.outline.find("results"):
+                yield from self._appended(place, additions)
+            else:
+                missing.append(("results", additions))
+        end = self.outline.end
+        yield end, end, listings.fields(self.data, self.outline, missing)
 
     def _appended(self, place: Field, additions: list[KubeObject]) -> Iterator[listings.Change]:
         """Give the results with ours behind them; a field that is no list is not ours to change."""
@@ -79,8 +84,8 @@ class Envelope:
 class ResourceList:
     """What a function is given, and what it changes in place.
 
-    `results` are those of this function: earlier ones stay in the text, and these are written behind them. A list that
-    is `silent` writes nothing at all, as a validator of kustomize must.
+    `results` are those of this function: earlier ones stay in the text, and these are written
+    behind them. A list that is `silent` writes nothing at all, as a validator of kustomize must.
     """
 
     items: list[KubeObject] = field(default_factory=list)
@@ -99,20 +104,24 @@ class ResourceList:
         data = ending.close(data)
         found = trace(data)
         _check_kind(data, found)
-        return cls(
-            listings.objects(data, found.items),
-            _config(data, found),
-            frame=Envelope(data, found, ending),
-        )
+        items = listings.objects(data, found.items)
+        return cls(items, _config(data, found), frame=Envelope(data, found, ending))
 
     def chunks(self) -> list[Chunk]:
         """Give the output as pieces; what nobody edited is what was read, byte for byte."""
-        return [] if self.silent else list(self.frame.chunks(self.items, sort(self.results)))
+        if self.silent:
+            return []
+        return list(self.frame.chunks(self.items, sort(self.results)))
 
     def write(self, stream: BinaryIO) -> None:
         """Write everything, and flush."""
         stream.writelines(self.chunks())
         stream.flush()
+
+
+def _start(change: listings.Change) -> int:
+    start, _, _ = change
+    return start
 
 
 def check_encoding(data: bytes) -> None:
@@ -125,18 +134,19 @@ def check_encoding(data: bytes) -> None:
         data.decode()
     except UnicodeDecodeError as error:
         start = data.rfind(b"\n", 0, error.start) + 1
-        line, column = data.count(b"\n", 0, error.start) + 1, error.start - start + 1
-        raise InputError(
-            f"the input is not UTF-8: byte 0x{data[error.start]:02x}", line, column
-        ) from error
+        line = data.count(b"\n", 0, error.start) + 1
+        column = error.start - start + 1
+        message = f"the input is not UTF-8: byte 0x{data[error.start]:02x}"
+        raise InputError(message, line, column) from error
 
 
 def _check_kind(data: bytes, found: Outline) -> None:
     """Refuse a document that is no ResourceList of a version we know."""
     kind, version = _word(data, found.find("kind")), _word(data, found.find("apiVersion"))
-    if kind != "ResourceList" or version not in API_VERSIONS:
-        what = f"{version or 'of no apiVersion'}, {kind or 'of no kind'}"
-        raise InputError(f"the input is {what}, where {API_VERSIONS[0]}, ResourceList was expected")
+    if kind == "ResourceList" and version in API_VERSIONS:
+        return
+    what = f"{version or 'of no apiVersion'}, {kind or 'of no kind'}"
+    raise InputError(f"the input is {what}, where {API_VERSIONS[0]}, ResourceList was expected")
 
 
 def _word(data: bytes, place: Field | None) -> str:
@@ -153,6 +163,6 @@ def _word(data: bytes, place: Field | None) -> str:
 def _config(data: bytes, found: Outline) -> KubeObject | None:
     """Give functionConfig, None where it is absent or null."""
     place = found.find("functionConfig")
-    if place is None or is_null(data, place):
+    if place is None or place.is_null(data):
         return None
     return KubeObject(data, place.start, place.end)

@@ -1,4 +1,7 @@
-"""A stream of documents: what the exec-plugin protocol of kustomize hands over, and what a file holds."""
+"""A stream of documents.
+
+What the exec-plugin protocol of kustomize hands over, and what a file holds.
+"""
 
 import re
 from collections.abc import Iterator
@@ -14,7 +17,8 @@ from krm_windows.krm.resource_list import ResourceList, check_encoding
 from krm_windows.results import Result
 
 _MARKER = re.compile(rb"(?:^|(?<=\n))---(?=[ \t\r\n]|\Z)")
-# A comment is taken whole (`*+`): a line end of two characters could be shared in two ways, for each line.
+# A comment is taken whole (`*+`): a line end of two characters could be shared in two ways, for
+# each line.
 _LINE = rb"(?:---|\.\.\.)?[ \t]*+(?:#[^\n]*+)?"
 _NOTHING = re.compile(rb"(?:\xef\xbb\xbf)?(?:%b\r?\n)*%b\Z" % (_LINE, _LINE))
 
@@ -34,30 +38,40 @@ class Documents:
         ended = True
         for index, item in enumerate(items):
             text = item.span if item.column is None else framed(item, None, self.line_break)
-            yield b"" if ended else self.line_break
-            yield b"---" + self.line_break if index and not text.startswith(b"---") else b""
+            if not ended:
+                yield self.line_break
+            if index and not text.startswith(b"---"):
+                yield b"---" + self.line_break
             yield text
             ended = text.endswith(b"\n")
 
 
 def documents(data: bytes) -> list[KubeObject]:
-    """Give the objects of a stream, each with the marker and the comments above it; documents that are empty are none.
+    """Give the objects of a stream, each with the marker and the comments above it.
 
-    Raises InputError where `data` is not UTF-8; a document is read when it is looked at.
+    Documents that are empty are none. A document is read when it is looked at. Raises InputError
+    where `data` is not UTF-8.
     """
     check_encoding(data)
-    bounds = [0, *(match.start() for match in _MARKER.finditer(data)), len(data)]
-    if bounds[1:2] != [len(data)] and _NOTHING.match(data[: bounds[1]]):
-        del bounds[1]
-    return [
-        KubeObject(data, start, end)
-        for start, end in pairwise(bounds)
-        if not _NOTHING.match(data[start:end])
-    ]
+    bounds = [match.start() for match in _MARKER.finditer(data)]
+    # What stands above the first marker is a document, or else comments of the first one.
+    if bounds and _NOTHING.match(data[: bounds[0]]):
+        bounds[0] = 0
+    else:
+        bounds.insert(0, 0)
+    bounds.append(len(data))
+    objects = []
+    for start, end in pairwise(bounds):
+        if not _NOTHING.match(data[start:end]):
+            objects.append(KubeObject(data, start, end))
+    return objects
 
 
 def parse(text: str) -> Node:
-    """Give the node of the one document in a text, whatever it is; raises InputError unless there is exactly one."""
+    """Give the node of the one document in a text.
+
+    Raises InputError unless there is exactly one.
+    """
     return layout.node(layout.read(text))
 
 

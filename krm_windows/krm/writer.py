@@ -1,7 +1,10 @@
-"""The writer: objects of ours as block YAML that every reader, of YAML 1.1 or 1.2, takes for the same value.
+"""The writer: objects of ours as block YAML that every reader.
 
-No anchors, no aliases, no tags, no width limit; keys in the order given. Whatever some reader could take for something
-other than a string is double-quoted, and the escapes are those that JSON has too.
+Of YAML 1.1 or 1.2, takes for the same value.
+
+No anchors, no aliases, no tags, no width limit; keys in the order given. Whatever some reader could
+take for something other than a string is double-quoted, and the escapes are those that JSON has
+too.
 """
 
 import re
@@ -12,24 +15,29 @@ from krm_windows.escape.signs import ALWAYS as HIDDEN
 from krm_windows.krm.errors import InputError
 from krm_windows.krm.nodes import number
 
-# Letters first, so never a number, a date or a sexagesimal; then only what means nothing to YAML in block style.
+# Letters first, so never a number, a date or a sexagesimal; then only what means nothing to YAML in
+# block style.
 _PLAIN = re.compile(
     r"[A-Za-z/](?:[A-Za-z0-9_./@+=;()%-]|[,:](?=[A-Za-z0-9_./@(%-])|,? (?=[A-Za-z0-9_./(]))*\Z"
 )
+# Resources and durations, such as `64Mi` and `30s`: a number for no reader.
 _QUANTITY = re.compile(r"[1-9][0-9]*(?:m|s|h|ms|Ki|Mi|Gi)\Z")
+# Booleans, nulls and numbers of YAML 1.1 and 1.2, in lower case.
 _WORDS = frozenset(
     {"y", "yes", "n", "no", "true", "false", "on", "off", "null", "nan", "inf", "infinity", "none"}
 )
-# What YAML forbids, and what nobody would see in a file; beyond U+FFFF no code means the same to YAML and to JSON.
+# What YAML forbids, and what nobody would see in a file; beyond U+FFFF no code means the same to
+# YAML and to JSON.
 _UNPRINTABLE = f"\t{HIDDEN}"
 _ESCAPED = re.compile(f'["\\\\\n{_UNPRINTABLE}]')
 _UNLITERAL = re.compile(f"[{_UNPRINTABLE}]|(?:^|\n) +(?:\n|$)")
 _SHORT = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
-_KEY_LENGTH = 1000  # libyaml reads a key without `?` up to 1024 characters
+# libyaml reads a key without `?` up to 1024 characters.
+_KEY_LENGTH = 1000
 
 
 def render(value: object, indent: int = 0) -> str:
-    """Write a value as lines of block YAML, each indented by `indent` columns and ended by a line feed."""
+    """Write a value as lines of block YAML, indented by `indent` columns, with line feeds."""
     pad = " " * indent
     return "".join(f"{pad}{line}\n" if line else "\n" for line in lines(value))
 
@@ -37,34 +45,46 @@ def render(value: object, indent: int = 0) -> str:
 def lines(value: object) -> list[str]:
     """Write a value as lines without line feeds, the first at column 0."""
     if isinstance(value, Mapping) and value:
-        return [
-            line
-            for key, entry in value.items()
-            for line in entry_lines(f"{_key(str(key))}:", entry)
-        ]
-    if isinstance(value, list | tuple) and value:
-        return [line for item in value for line in entry_lines("-", item)]
-    return [inline(value)]
+        entries = ((f"{_key(str(key))}:", entry) for key, entry in value.items())
+    elif isinstance(value, list | tuple) and value:
+        entries = (("-", item) for item in value)
+    else:
+        return [inline(value)]
+    written: list[str] = []
+    for head, entry in entries:
+        written += entry_lines(head, entry)
+    return written
 
 
 def entry_lines(head: str, value: object) -> list[str]:
     """Write `head` (`key:` or `-`) and the value behind or below it."""
     if isinstance(value, Mapping | list | tuple) and value:
-        nested = lines(value)
-        if head == "-":
-            return [f"- {nested[0]}", *_indented(nested[1:])]
-        return [head, *(_indented(nested) if isinstance(value, Mapping) else nested)]
+        return _collection_lines(head, value)
     if isinstance(value, str) and _is_literal(value):
+        # `|` keeps the one line break at its end, `|-` has none.
         chomp = "" if value.endswith("\n") else "-"
-        return [f"{head} |{chomp}", *_indented(value.removesuffix("\n").split("\n"))]
+        text = value.removesuffix("\n")
+        return [f"{head} |{chomp}", *_indented(text.split("\n"))]
     return [f"{head} {inline(value)}"]
 
 
+def _collection_lines(head: str, value: object) -> list[str]:
+    nested = lines(value)
+    if head == "-":
+        return [f"- {nested[0]}", *_indented(nested[1:])]
+    if isinstance(value, Mapping):
+        return [head, *_indented(nested)]
+    # As kustomize writes it: the dashes of a list stand at the column of its key.
+    return [head, *nested]
+
+
 def inline(value: object) -> str:
-    """Write a scalar or an empty collection in block style, or any other collection in flow style."""
-    if isinstance(value, str):
-        return str(value) if is_plain(value) else quote(value)
-    return flow(value)
+    """Write a scalar or an empty collection, or any other collection in flow style."""
+    if not isinstance(value, str):
+        return flow(value)
+    if is_plain(value):
+        return str(value)
+    return quote(value)
 
 
 def flow(value: object) -> str:
@@ -78,17 +98,18 @@ def flow(value: object) -> str:
     if isinstance(value, str):
         return quote(value)
     if isinstance(value, Mapping):
-        return (
-            "{"
-            + ", ".join(f"{quote(str(key))}: {flow(entry)}" for key, entry in value.items())
-            + "}"
-        )
-    return "[" + ", ".join(flow(item) for item in _items(value)) + "]"
+        entries = [f"{quote(str(key))}: {flow(entry)}" for key, entry in value.items()]
+        return "{" + ", ".join(entries) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join([flow(item) for item in value]) + "]"
+    raise TypeError(f"{type(value).__name__} has no YAML form")
 
 
 def is_plain(text: str) -> bool:
-    """Say whether a text may stand unquoted: no reader could take it for anything but that string."""
-    return bool(_QUANTITY.match(text) or _PLAIN.match(text)) and text.lower() not in _WORDS
+    """Say whether a text may stand unquoted: every reader takes it for that string."""
+    if text.lower() in _WORDS:
+        return False
+    return _PLAIN.match(text) is not None or _QUANTITY.match(text) is not None
 
 
 def quote(text: str) -> str:
@@ -110,15 +131,13 @@ def _key(key: str) -> str:
 
 
 def _is_literal(text: str) -> bool:
-    """Say whether a text of several lines is the same as a literal block with its indentation detected."""
-    framed = "\n" in text and text[0] not in " \n" and not text.endswith("\n\n")
-    return framed and not _UNLITERAL.search(text)
-
-
-def _items(value: object) -> Iterable[object]:
-    if isinstance(value, list | tuple):
-        return value
-    raise TypeError(f"{type(value).__name__} has no YAML form")
+    """Say whether a text of several lines can be a literal block, its indentation detected."""
+    if "\n" not in text or text.endswith("\n\n"):
+        return False
+    # A reader detects the indentation from the first line.
+    if text[0] in " \n":
+        return False
+    return not _UNLITERAL.search(text)
 
 
 def _indented(block: Iterable[str]) -> Iterator[str]:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from work import growth
 
 from krm_windows import krm
-from krm_windows.krm import InputError, limits, outline
+from krm_windows.krm import InputError, json_outline, limits, outline
 
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=12) | st.sampled_from(
     [
@@ -66,7 +66,7 @@ def test_places_are_those_of_libyaml(
     data = (json.dumps(content, indent=indent, ensure_ascii=coding == "ascii") + end).encode(
         "utf-8", "surrogatepass"
     )
-    decoded = outline.decode(data)
+    decoded = json_outline.find(data)
     try:
         parsed = outline.parse(data)
     except InputError:
@@ -112,7 +112,7 @@ HEAD = '{"apiVersion": "config.kubernetes.io/v1", "kind": "ResourceList", "items
 )
 def test_what_is_not_plain_json_is_left_to_libyaml(text: str) -> None:
     """Whether it may be read is not decided here."""
-    assert outline.decode(text.encode()) is None
+    assert json_outline.find(text.encode()) is None
 
 
 def test_a_kind_that_is_nested() -> None:
