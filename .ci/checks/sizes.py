@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-FUNCTION, MODULE, GATE = 70, 520, 2700
+FUNCTION, MODULE, GATE = 70, 520, 3200
 # What is shipped with the gate only where a policy uses it (docs/decisions/0013).
-PARTS = {("hooks.py", "notes.py"): 650, ("events.py",): 190}
+PARTS = {("hooks.py", "notes.py"): 800, ("events.py",): 220}
 
 
 def functions(path: Path) -> Iterator[tuple[str, int]]:

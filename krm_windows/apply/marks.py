@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from krm_windows import rules
-from krm_windows.gate.marks import HOOKS, MARKS
+from krm_windows.gate.annotations import CLOSED_BY, HOOKS
 from krm_windows.inventory import file_of, ref_of
 from krm_windows.krm import KubeObject
 from krm_windows.results import Result
@@ -32,5 +32,5 @@ def paths(item: KubeObject) -> Iterator[str]:
     for place in _PLACES:
         found = item.get(*place)
         for key in sorted(found) if isinstance(found, dict) else ():
-            if key.startswith((MARKS, HOOKS)):
+            if key.startswith((CLOSED_BY, HOOKS)):
                 yield ".".join((*place, key))

@@ -69,9 +69,9 @@ def _entry(parts: frozenset[str]) -> str:
     """Return the program's first file: the core's `main`, with the parts around its look."""
     look = {
         frozenset(): "",
-        frozenset({"hooks"}): "hooks.look",
-        frozenset({"events"}): "events.look",
-        frozenset({"events", "hooks"}): "partial(events.look, around=hooks.look)",
+        frozenset({"hooks"}): "hooks.run",
+        frozenset({"events"}): "events.run",
+        frozenset({"events", "hooks"}): "partial(events.run, around=hooks.run)",
     }[parts]
     partial = "from functools import partial\n\n" if len(parts) > 1 else ""
     package = f"from krm_windows.gate import {', '.join(sorted(parts))}\n" if parts else ""

@@ -4,7 +4,7 @@ from math import ceil
 
 from krm_windows.emit import configmap, hooks, names
 from krm_windows.emit.job import Pod, container
-from krm_windows.gate.kubernetes import look_seconds
+from krm_windows.gate.kubernetes import run_seconds
 from krm_windows.plan.model import Plan
 
 MOUNT = "/gate"
@@ -33,7 +33,7 @@ def deadline(plan: Plan) -> int:
     """
     targets = len(plan.timetable.targets) + len(plan.timetable.released)
     passes = 2 if plan.events else 1
-    look = passes * ceil(look_seconds(targets))
+    look = passes * ceil(run_seconds(targets))
     if plan.hooks:
         look += hooks.longest_seconds(plan.hooks, targets)
     return _LOOKS * look + _AROUND_SECONDS

@@ -5,7 +5,7 @@ from math import ceil
 from krm_windows.emit import names, resources
 from krm_windows.emit.job import RESTRICTED, UNPRIVILEGED
 from krm_windows.emit.labels import COMPONENT, HOOK, labels
-from krm_windows.gate.kubernetes import look_seconds
+from krm_windows.gate.kubernetes import run_seconds
 from krm_windows.plan.model import Plan
 from krm_windows.policy.hooks import BeforeOpen, Hook, Hooks, Variable
 
@@ -46,7 +46,7 @@ def longest_seconds(hooks: Hooks, targets: int) -> int:
 
     For each, the targets are read and noted on: that is given half as long as a look.
     """
-    around = _GRACE_SECONDS + ceil(look_seconds(targets) / 2)
+    around = _GRACE_SECONDS + ceil(run_seconds(targets) / 2)
     twice = (
         [hooks.after_close] if hooks.after_close else []
     )  # once for targets to calm down, once for the Job

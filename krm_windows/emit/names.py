@@ -7,8 +7,8 @@ most 63 characters.
 import re
 
 from krm_windows import gateable
-from krm_windows.gate.marks import DIGITS as DIGITS  # noqa: PLC0414 - the digits of names of objects, too
-from krm_windows.gate.marks import digest as digest  # noqa: PLC0414
+from krm_windows.gate.annotations import DIGITS as DIGITS  # noqa: PLC0414 - the digits of names of objects, too
+from krm_windows.gate.annotations import digest as digest  # noqa: PLC0414
 from krm_windows.plan.model import Plan
 from krm_windows.plan.wakeups import WakeUp
 

@@ -8,7 +8,7 @@ docs/metrics/extend/customresourcestate-metrics.md.
 from krm_windows.emit import names
 from krm_windows.emit.labels import metadata
 from krm_windows.emit.manifest import Manifest
-from krm_windows.gate.marks import mark
+from krm_windows.gate.annotations import annotation
 from krm_windows.gate.timetable import Target
 from krm_windows.krm import writer
 from krm_windows.plan.model import Plan
@@ -67,7 +67,7 @@ def _suspended(target: Target) -> dict[str, object]:
 
 
 def _mark(plan: Plan) -> dict[str, object]:
-    labels = {"mark": [mark(plan.policy)]}
+    labels = {"mark": [annotation(plan.policy)]}
     return {
         "name": MARK.removeprefix(f"{_PREFIX}_"),
         "help": "The mark of a policy on an object that it has closed: why, since when and until when.",

@@ -1,81 +1,104 @@
-"""Kubernetes Events on the targets: what a look did to them, whom it left them to, which hook failed."""
+"""Kubernetes Events on the targets: what a run did to them, whom it left them to, which hook failed."""
 
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from http import HTTPStatus
+from typing import NamedTuple
 
-from krm_windows.gate.__main__ import Gate, Told, words_of
+from krm_windows.gate.__main__ import Gate, Report, words_of
+from krm_windows.gate.annotations import annotation, digest, read
 from krm_windows.gate.decide import Decision
 from krm_windows.gate.kubernetes import ApiError, Cluster
-from krm_windows.gate.marks import digest, mark, read
-from krm_windows.gate.target import Deed, Seen, observe
+from krm_windows.gate.target import Action, Seen, observe
 from krm_windows.gate.timetable import Target
 
-_REASONS = {  # the reason of the Event, and its type
-    Deed.CLOSED: ("WindowClosed", "Normal"),
-    Deed.OPENED: ("WindowOpened", "Normal"),
-    Deed.HELD: ("WindowHeld", "Warning"),
-    Deed.LEFT_TO_PERSON: ("WindowLeftToPerson", "Warning"),
-    Deed.LEFT_TO_POLICY: ("WindowLeftToPolicy", "Normal"),
-    Deed.NOT_OPENED: ("WindowNotOpened", "Warning"),
+
+class Kind(NamedTuple):
+    """The `reason` and the type of an Event.
+
+    What is found again by every run is told once while it lasts; an action each time.
+    """
+
+    reason: str
+    type: str
+    is_told_each_time: bool = False
+
+
+_CLOSED = Kind("WindowClosed", "Normal", is_told_each_time=True)
+_KINDS = {
+    Action.CLOSED: _CLOSED,
+    Action.OPENED: Kind("WindowOpened", "Normal", is_told_each_time=True),
+    Action.HELD: Kind("WindowHeld", "Warning"),
+    Action.LEFT_TO_PERSON: Kind("WindowLeftToPerson", "Warning"),
+    Action.LEFT_TO_POLICY: Kind("WindowLeftToPolicy", "Normal"),
+    Action.NOT_OPENED: Kind("WindowNotOpened", "Warning"),
 }
-_HOOK_FAILED = ("WindowHookFailed", "Warning")
-_ZONE_DATA = ("WindowZoneDataDiffers", "Warning")
-_ONCE_EACH = (
-    "WindowClosed",
-    "WindowOpened",
-)  # others are found again by the next look, and told once
+_HOOK_FAILED = Kind("WindowHookFailed", "Warning")
+_ZONE_DATA = Kind("WindowZoneDataDiffers", "Warning")
 
 
 @dataclass(frozen=True)
 class Record:
-    """What is told of a target, as it was `seen` (None: it is yet to be); `decision` is what held `at` that instant."""
+    """What an Event tells of a target, as it was `seen` (None: it is yet to be).
+
+    `decision` is what held `at` that instant.
+    """
 
     seen: Seen | None
-    reason: str
-    level: str
+    kind: Kind
     words: str
     at: datetime
     decision: Decision
 
 
-def look(
-    gate: Gate, cluster: Cluster, *, allow_missing: bool, around: Callable[..., bool] = Gate.look
+class Recorder:
+    """What is to be told of each target of a gate, in order."""
+
+    def __init__(self, gate: Gate) -> None:
+        self._gate = gate
+        self.records: dict[Target, list[Record]] = {target: [] for target in gate.all_targets}
+
+    def about_all(self, kind: Kind, words: str) -> None:
+        """Record what concerns every target."""
+        now = self._gate.now()
+        record = Record(None, kind, words, now, self._gate.decides(now))
+        for records in self.records.values():
+            records.append(record)
+
+    def warns(self, words: str) -> None:
+        """Record that a hook has failed."""
+        self._gate.warns(words)
+        self.about_all(_HOOK_FAILED, words)
+
+    def reports(self, report: Report) -> None:
+        """Record what was done to a target, or why it was left."""
+        self._gate.reports(report)
+        kind = _KINDS.get(report.change.action)
+        if kind is None:
+            return
+        decision = self._gate.decides(report.at)
+        record = Record(report.seen, kind, report.change.words, report.at, decision)
+        self.records[report.target].append(record)
+
+
+def run(
+    gate: Gate, cluster: Cluster, *, allow_missing: bool, around: Callable[..., bool] = Gate.run
 ) -> bool:
-    """Look as `around` does, and write Events of what it does; that one cannot be written is no failure."""
-    records: dict[Target, list[Record]] = {target: [] for target in gate.all_targets}
-
-    def tell_on_all(reason: str, level: str, words: str) -> None:
-        now = gate.now()
-        for found in records.values():
-            found.append(Record(None, reason, level, words, now, gate.decides(now)))
-
-    def log(**fields: object) -> None:
-        gate.log(**fields)
-        if fields.get("hook") and fields.get("trouble"):
-            tell_on_all(
-                *_HOOK_FAILED,
-                f"hooks.{fields['hook']} failed: Job {fields['job']}: {fields['trouble']}",
-            )
-
-    def tells(told: Told) -> None:
-        gate.tells(told)
-        if told.change.deed in _REASONS:
-            reason, level = _REASONS[told.change.deed]
-            records[told.target].append(
-                Record(told.seen, reason, level, told.change.words, told.at, gate.decides(told.at))
-            )
-
+    """Run as `around` does, and write Events of what it does; that one fails is no failure."""
+    recorder = Recorder(gate)
     if gate.timetable.image_zones:
-        tell_on_all(*_ZONE_DATA, gate.timetable.image_zones)
-    well = around(replace(gate, log=log, tells=tells), cluster, allow_missing=allow_missing)
-    targets = [target for target, found in records.items() if found]
-    cluster.renew(len(targets))
-    for target, trouble in cluster.each(
-        targets, lambda mine, each: _write_all(gate, mine, each, records[each])
-    ):
+        recorder.about_all(_ZONE_DATA, gate.timetable.image_zones)
+    telling = replace(gate, reports=recorder.reports, warns=recorder.warns)
+    well = around(telling, cluster, allow_missing=allow_missing)
+    records = {target: found for target, found in recorder.records.items() if found}
+    cluster.renew(len(records))
+
+    def write(mine: Cluster, target: Target) -> list[dict[str, str]]:
+        return _write_all(gate, mine, target, records[target])
+
+    for target, trouble in cluster.each(list(records), write):
         for fields in trouble:
             gate.log(target=str(target), **fields)
     return well
@@ -84,26 +107,31 @@ def look(
 def _write_all(
     gate: Gate, cluster: Cluster, target: Target, records: list[Record]
 ) -> list[dict[str, str]]:
-    """Write the Events of a target, unless they are there; give what is to be logged of those that cannot be."""
+    """Write the Events of a target, unless they are there; give what to log of those that fail."""
     trouble = []
     for record in records:
         try:
             _write(gate, cluster, target, record)
-        except Exception as error:  # noqa: BLE001 - what is told must not keep the next look from anything
-            if not isinstance(error, ApiError) or error.status != HTTPStatus.CONFLICT:
+        except Exception as error:  # noqa: BLE001 - an Event must not keep the next run from anything
+            if not _is_there(error):
                 trouble.append({"event": record.words, "error": words_of(error)})
     return trouble
 
 
+def _is_there(error: Exception) -> bool:
+    return isinstance(error, ApiError) and error.status == HTTPStatus.CONFLICT
+
+
 def _write(gate: Gate, cluster: Cluster, target: Target, record: Record) -> None:
     seen = record.seen or cluster.get(target, observe)
-    once = seen.version if record.reason in _ONCE_EACH else str(record.decision.since)
-    name = digest(json.dumps([gate.timetable.policy, seen.uid, record.words, once]))
     time = record.at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     event: dict[str, object] = {
         "apiVersion": "v1",
         "kind": "Event",
-        "metadata": {"name": f"{target.name[:200]}.{name}", "namespace": target.namespace},
+        "metadata": {
+            "name": f"{target.name[:200]}.{_digits(gate, seen, record)}",
+            "namespace": target.namespace,
+        },
         "involvedObject": {
             "apiVersion": seen.api_version,
             "kind": target.kind,
@@ -112,8 +140,8 @@ def _write(gate: Gate, cluster: Cluster, target: Target, record: Record) -> None
             "uid": seen.uid,
             "resourceVersion": seen.version,
         },
-        "type": record.level,
-        "reason": record.reason,
+        "type": record.kind.type,
+        "reason": record.kind.reason,
         "message": _message(gate, seen, record)[:1024],
         "source": {"component": "krm-windows"},
         "firstTimestamp": time,
@@ -123,11 +151,24 @@ def _write(gate: Gate, cluster: Cluster, target: Target, record: Record) -> None
     cluster.ask("POST", f"/api/v1/namespaces/{target.namespace}/events", event)
 
 
+def _digits(gate: Gate, seen: Seen, record: Record) -> str:
+    """Give the same digits for the same news, so that the API server refuses a second Event of it."""
+    occasion = seen.version if record.kind.is_told_each_time else str(record.decision.since)
+    return digest(json.dumps([gate.timetable.policy, seen.uid, record.words, occasion]))
+
+
 def _message(gate: Gate, seen: Seen, record: Record) -> str:
-    """Say what happened, by which policy, until when and why then; what hooks keep closed says why in its mark."""
-    reason, until = record.decision.reason, record.decision.until
-    if record.decision.open and record.reason == "WindowClosed":
-        said = read(seen.notes.get(mark(gate.timetable.policy), ""))
-        reason = said.reason if said else reason
+    """Say what happened, by which policy, until when and why then."""
+    until = record.decision.until
     clock = f" until {until.astimezone(gate.timetable.zone):%a %Y-%m-%d %H:%M %Z}" if until else ""
+    reason = _reason(gate, seen, record)
     return f"{record.words}, by {gate.timetable.policy}{clock}: {reason}"
+
+
+def _reason(gate: Gate, seen: Seen, record: Record) -> str:
+    """Say why; what hooks keep closed although the window is open says why in its annotation."""
+    if record.kind is _CLOSED and record.decision.open:
+        said = read(seen.annotations.get(annotation(gate.timetable.policy), ""))
+        if said:
+            return said.reason
+    return record.decision.reason

@@ -35,7 +35,7 @@ _LONGEST_WAIT = re.compile("[0-9]{1,4}")
 T = TypeVar("T")
 
 
-def look_seconds(targets: int, timeout: float = TIMEOUT) -> float:
+def run_seconds(targets: int, timeout: float = TIMEOUT) -> float:
     """Say how long a look may ask: as long as twelve requests that hang, or an eightieth of one for each target."""
     return timeout * max(12, targets / 80)
 
@@ -76,7 +76,7 @@ class Cluster:
 
     def renew(self, targets: int) -> None:
         """Begin another look, at so many targets: with its own time, and with the token that is there now."""
-        self._end = monotonic() + look_seconds(targets, self._timeout)
+        self._end = monotonic() + run_seconds(targets, self._timeout)
         with suppress(OSError, ValueError):  # kubelet writes it anew every hour
             self._token = (self._account / "token").read_text().strip()
 

@@ -1,9 +1,9 @@
-"""How far a policy's hooks are: a note on every target, so that any look goes on where another ended.
+"""How far a policy's hooks are: a note on every target, so that any run goes on where another ended.
 
-A run is `Open` (no hook was due) or `Opening` (one is, its Job named); then `Passed` (targets may be opened), or
-`Breaking` (what was begun is taken back) and `Aborted`; at last `Closing` (the hook after it is due) and `Closed`. The
-latest note on any target counts. One is left only in place of that which the look has read, and the first target
-decides: of two looks that would go different ways, the second finds that it is too late.
+An occurrence of the calendar takes its targets through a cycle of stages, from the first hook to
+the last. The latest note on any target counts. One is written only in place of that which the run
+has read, and the first target decides: of two runs that would go different ways, the second finds
+that it is too late.
 """
 
 import json
@@ -11,36 +11,81 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
+from enum import Enum, StrEnum, auto
 from http import HTTPStatus
 from operator import attrgetter
 
 from krm_windows.gate.__main__ import Gate, words_of
+from krm_windows.gate.annotations import AHEAD, HOOKS, Writer, annotation, instant
 from krm_windows.gate.kubernetes import ApiError, Cluster, parse
-from krm_windows.gate.marks import AHEAD, HOOKS, Writer, instant, mark
 from krm_windows.gate.target import Seen, observe
 from krm_windows.gate.timetable import Target
 
-_STAGES = ("Open", "Opening", "Passed", "Breaking", "Aborted", "Closing", "Closed")
-_JOB = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?|")
+
+class Stage(StrEnum):
+    """How far a cycle is; each is later than the one before."""
+
+    OPEN = "Open"  # targets were found open, and no hook was due
+    OPENING = "Opening"  # the hook before opening is due, its Job named
+    PASSED = "Passed"  # targets may be opened
+    BREAKING = "Breaking"  # what was begun is to be taken back
+    ABORTED = "Aborted"  # it was
+    CLOSING = "Closing"  # the hook after closing is due
+    CLOSED = "Closed"
+
+
+class When(Enum):
+    """What has to be so before a cycle goes on to its end."""
+
+    OVER = auto()  # its occurrence is over, or another one has begun
+    ALL_CLOSED = auto()  # the targets are closed, by the same run
+
+
+@dataclass(frozen=True)
+class Transition:
+    """The stage that is next, when, and the hook that runs before."""
+
+    to: Stage
+    when: When
+    hook: str = ""
+
+
+# How a cycle comes to its end, from any stage. How it begins is more than a table can say, as it
+# depends on the targets: `Hooks._before`.
+ENDING = {
+    Stage.OPEN: Transition(Stage.CLOSING, When.OVER),
+    Stage.OPENING: Transition(Stage.BREAKING, When.OVER),
+    Stage.PASSED: Transition(Stage.CLOSING, When.OVER),
+    Stage.BREAKING: Transition(Stage.ABORTED, When.ALL_CLOSED, "rollback"),
+    Stage.ABORTED: Transition(Stage.CLOSED, When.OVER),
+    Stage.CLOSING: Transition(Stage.CLOSED, When.ALL_CLOSED, "afterClose"),
+}
+
+_ORDER = list(Stage)
+_JOB = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?|")  # a name of Kubernetes, or none
 _TRIES = 5
 _PLACE = attrgetter("place")
 Found = dict[Target, Seen | None]
+Written = Enum("Written", ["YES", "NO", "UNKNOWN"])
 
 
 @dataclass(frozen=True)
 class Note:
-    """The `stage` of an `occurrence` (its UTC beginning, None: always), by `run`; `job` opens it, last begun `at`."""
+    """The `stage` of an `occurrence` (its UTC beginning, None: always), in a numbered `cycle`.
+
+    `job` is that of the hook before opening, which was last begun `at` that instant.
+    """
 
     occurrence: str | None = None
-    run: int = 0
-    stage: str = "Closed"
+    cycle: int = 0
+    stage: Stage = Stage.CLOSED
     job: str = ""
     at: str = "2000-01-01T00:00:00+00:00"
 
     @property
     def place(self) -> tuple[int, int, datetime]:
         """Greater is later."""
-        return self.run, _STAGES.index(self.stage), datetime.fromisoformat(self.at)
+        return self.cycle, _ORDER.index(self.stage), datetime.fromisoformat(self.at)
 
 
 @dataclass(frozen=True)
@@ -56,11 +101,10 @@ class Notes:
 
     @property
     def _keys(self) -> list[str]:
-        names = (self.gate.timetable.policy, *self.gate.timetable.former_names)
-        return [mark(name, HOOKS) for name in names]
+        return [annotation(name, HOOKS) for name in self.gate.timetable.own_names]
 
     def find(self) -> Found:
-        """Read every target; one that does not exist is left out, and one that cannot be read is None."""
+        """Read every target; one that does not exist is left out, one that cannot be read is None."""
         targets = self.gate.timetable.targets
         self.cluster.renew(len(targets))
         found: Found = {}
@@ -74,78 +118,88 @@ class Notes:
 
     def latest(self, found: Found) -> Note:
         """Give the latest note of all; one of its own kind if there is none."""
-        return max(
-            (self._read(seen) for seen in found.values() if seen), key=_PLACE, default=Note()
-        )
+        notes = [self._read(seen) for seen in found.values() if seen]
+        return max(notes, key=_PLACE, default=Note())
 
     def _read(self, seen: Seen) -> Note:
         notes = [Note()]
         for key in self._keys:
-            note = _parse(seen.notes[key]) if key in seen.notes else None
+            note = _parse(seen.annotations.get(key, ""))
             if note and self._believes(note, seen.writers[key]):
                 notes.append(note)
         return max(notes, key=_PLACE)
 
     def _believes(self, note: Note, by: Writer) -> bool:
-        """Say whether the gate wrote a note. Where nobody is recorded as its writer, what it says has to fit.
+        """Say whether the gate wrote a note.
 
-        It is then of an occurrence that has begun, of a run that can have been, and names a Job of the hook.
+        Where nobody is recorded as its writer, what it says has to fit: it is then of an occurrence
+        that has begun, of a cycle that can have been, and names a Job of the hook.
         """
         if by is not Writer.UNKNOWN:
             return by is Writer.GATE
         latest = self.gate.now() + AHEAD
         begun = instant(note.occurrence)
-        if (begun and begun > latest) or note.run > latest.timestamp():
+        if (begun and begun > latest) or note.cycle > latest.timestamp():
             return False
         return self.names_its_job(note)
 
-    def leave(self, note: Note, after: Note) -> bool:
-        """Leave a note where none is later than `after`; say whether the first target that exists has it."""
+    def write(self, note: Note, after: Note) -> bool:
+        """Write a note where none is later than `after`; say whether the first target has it."""
         found = self.find()
         self.cluster.renew(len(found))
 
-        def change(cluster: Cluster, target: Target) -> tuple[bool | None, str]:
-            return self._change(cluster, target, found[target], note, after)
+        def write(cluster: Cluster, target: Target) -> tuple[Written, str]:
+            return self._write(cluster, target, found[target], note, after)
 
-        first, others = [*found][:1], [*found][1:]
-        if not all(self._told(self.cluster.each(first, change))):
+        if not found:
             return False
-        return bool(found) and False not in self._told(self.cluster.each(others, change))
+        first, *others = found
+        if self._logged(self.cluster.each([first], write)) != [Written.YES]:
+            return False
+        return Written.NO not in self._logged(self.cluster.each(others, write))
 
-    def _told(self, changes: Iterable[tuple[Target, tuple[bool | None, str]]]) -> list[bool | None]:
+    def _logged(self, written: Iterable[tuple[Target, tuple[Written, str]]]) -> list[Written]:
         """Log what went wrong, and give what came of each."""
         found = []
-        for target, (has_it, error) in changes:
+        for target, (is_written, error) in written:
             if error:
                 self.gate.log(target=str(target), error=error)
-            found.append(has_it)
+            found.append(is_written)
         return found
 
-    def _change(
+    def _write(
         self, cluster: Cluster, target: Target, seen: Seen | None, note: Note, after: Note
-    ) -> tuple[bool | None, str]:
-        """Leave a note on a target; say whether it has it, and not another one. None: that cannot be said, and why."""
+    ) -> tuple[Written, str]:
+        """Write a note on a target; say whether it has it, and not another one, or why not."""
         for _ in range(_TRIES):
             try:
                 if seen is None:
                     seen = cluster.get(target, observe)
                 found = self._read(seen)
                 if found == note or found.place > after.place:
-                    return replace(found, at=note.at) == note, ""
+                    return _is_same(found, note), ""
                 cluster.patch(target, self._patch(seen, note), observe)
             except Exception as error:  # noqa: BLE001 - as in `_see`
                 seen = None
                 if not isinstance(error, ApiError) or error.status != HTTPStatus.CONFLICT:
-                    return None, words_of(error)
+                    return Written.UNKNOWN, words_of(error)
             else:
-                return True, ""
-        return None, ""
+                return Written.YES, ""
+        return Written.UNKNOWN, ""
 
     def _patch(self, seen: Seen, note: Note) -> dict[str, object]:
-        """Write a note in place of what stands under all names."""
-        notes: dict[str, str | None] = {key: None for key in self._keys if key in seen.notes}
-        notes[self._keys[0]] = json.dumps(asdict(note))
-        return {"metadata": {"resourceVersion": seen.version, "annotations": notes}}
+        """Write a note in place of what is there under all names."""
+        annotations: dict[str, str | None] = {}
+        for key in self._keys:
+            if key in seen.annotations:
+                annotations[key] = None
+        annotations[self._keys[0]] = json.dumps(asdict(note))
+        return {"metadata": {"resourceVersion": seen.version, "annotations": annotations}}
+
+
+def _is_same(found: Note, note: Note) -> Written:
+    """Say whether another run has written the same, if at another instant."""
+    return Written.YES if replace(found, at=note.at) == note else Written.NO
 
 
 def _see(cluster: Cluster, target: Target) -> tuple[Seen | None, Exception | None]:
@@ -160,20 +214,25 @@ def _parse(text: str) -> Note | None:
     """Read a note; None for what another version has written, and this one cannot read."""
     try:
         said = parse(text)
-        note = Note(**said) if isinstance(said, dict) else None
-        return note if note and _is_sound(note) else None
-    except (TypeError, ValueError, OverflowError, RecursionError):
+        return _note({**asdict(Note()), **said}) if isinstance(said, dict) else None
+    except (LookupError, TypeError, ValueError, OverflowError, RecursionError):
         return None
 
 
-def _is_sound(note: Note) -> bool:
-    """Say whether every part of a note is what it has to be; raise `TypeError` or `ValueError` for some."""
-    values: list[object] = [note.run, note.stage, note.job]
-    if list(map(type, values)) != [int, str, str] or note.run <= 0 or note.stage not in _STAGES:
-        return False
-    began, at = instant(note.occurrence), instant(note.at)
-    return (
-        at is not None
-        and (began is None or began.year > 1)
-        and _JOB.fullmatch(note.job) is not None
-    )
+def _note(said: dict[str, object]) -> Note | None:
+    """Make a note of what is one.
+
+    None for anything else, or `LookupError`, `TypeError`, `ValueError`, `OverflowError`.
+    """
+    cycle, job = said["cycle"], said["job"]
+    if not isinstance(cycle, int) or isinstance(cycle, bool) or cycle <= 0:
+        return None
+    if not isinstance(job, str) or not _JOB.fullmatch(job):
+        return None
+    began = instant(said["occurrence"])
+    if began is not None and began.year == 1:  # of which no clock can be asked
+        return None
+    if instant(said["at"]) is None:
+        return None
+    make: Callable[..., Note] = Note
+    return make(**{**said, "stage": Stage(str(said["stage"]))})

@@ -3,55 +3,67 @@
 import json
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from enum import Enum
+from enum import Enum, auto
+from functools import cached_property
+from typing import TypeVar
 
-from krm_windows.gate.decide import Decision
-from krm_windows.gate.kubernetes import dig
-from krm_windows.gate.marks import (
+from krm_windows.gate.annotations import (
+    CLOSED_BY,
     HOLD,
     HOOKS,
-    MARKS,
     ZONE_DATA,
-    Mark,
+    ClosedBy,
     Writer,
-    believed,
+    annotation,
     instant,
-    mark,
+    is_believed,
     read,
     writer,
 )
+from krm_windows.gate.decide import Decision
+from krm_windows.gate.kubernetes import dig
 from krm_windows.gate.timetable import Target, Timetable
 from krm_windows.gate.wallclock import utc
 
 _FIRST_APPLY = timedelta(hours=1)
-_LONGEST_REASON = 1024  # characters: all annotations of an object have 256 KiB together, and a mark must never be refused
+# Characters: all annotations of an object have 256 KiB together, and ours must never be refused.
+_LONGEST_REASON = 1024
 _ANNOTATIONS = ("metadata", "annotations")
+T = TypeVar("T")
 
 
-class Deed(Enum):
-    """What comes of a target: something is done, or it is left as it is."""
+class Action(Enum):
+    """What is done to a target, or why it is left as it is."""
 
-    NOTHING = "nothing"
-    CLOSED = "closed"
-    OPENED = "opened"
-    MARKED = "marked"
-    HELD = "held"
-    LEFT_TO_PERSON = "left to a person"
-    LEFT_TO_POLICY = "left to another policy"
-    NOT_OPENED = "not opened"
+    NONE = auto()
+    CLOSED = auto()
+    OPENED = auto()
+    ANNOTATED = auto()
+    HELD = auto()
+    LEFT_TO_PERSON = auto()
+    LEFT_TO_POLICY = auto()
+    NOT_OPENED = auto()
 
     @property
-    def verb(self) -> str:
-        """Say under which key the log tells of it."""
-        return "done" if self in (Deed.CLOSED, Deed.OPENED, Deed.MARKED) else "left"
+    def log_key(self) -> str:
+        """The key under which the log has it."""
+        return "done" if self in _WORDS else "left"
+
+
+_WORDS = {
+    Action.CLOSED: "closed",
+    Action.OPENED: "opened",
+    Action.ANNOTATED: "mark updated",
+}
 
 
 @dataclass(frozen=True)
 class Seen:
     """What an object says that counts here.
 
-    `notes` are those of its annotations that mean something to gates, `writers` says who wrote them, and `suspended_by`
-    who wrote the suspend field; `conditions` are the reasons of those that hold, by type.
+    `annotations` are those that mean something to gates, `writers` says who wrote them, and
+    `suspended_by` who wrote the suspend field; `conditions` are the reasons of those that hold, by
+    type.
     """
 
     version: str
@@ -59,7 +71,7 @@ class Seen:
     suspended_by: Writer
     applied: bool
     created: datetime | None
-    notes: dict[str, str]
+    annotations: dict[str, str]
     writers: dict[str, Writer]
     conditions: dict[str, str] = field(default_factory=dict)
     api_version: str = ""
@@ -68,74 +80,73 @@ class Seen:
 
 @dataclass(frozen=True)
 class Change:
-    """A JSON merge patch (RFC 7386), empty if none is due; what it does, or why there is none; and that in words."""
+    """A JSON merge patch (RFC 7386), empty if none is due; what it does, or why there is none.
+
+    `words` say that to a person; `suspend` is what is written into the target's field, None if that
+    is left alone.
+    """
 
     patch: dict[str, object]
-    deed: Deed = Deed.NOTHING
+    action: Action = Action.NONE
     words: str = ""
-
-    def turns(self, target: Target) -> bool | None:
-        """Say what it writes into the field of `target`; None if it leaves that alone."""
-        written = dig(self.patch, *target.field)
-        return written if isinstance(written, bool) else None
+    suspend: bool | None = None
 
 
 def observe(target: Target, thing: object) -> Seen:
-    """Read the object of `target` as the API server gives it; raise `ValueError` for what cannot be one.
+    """Read the object of `target` as the API server gives it; raise `ValueError` for what is none.
 
-    It is read strictly, as what is not understood must not be changed. Only the time of its creation may be anything:
-    one that cannot be read keeps nothing open.
+    It is read strictly, as what is not understood must not be changed. Only the time of its
+    creation may be anything: one that cannot be read keeps nothing open.
     """
     for key, wanted in (("name", target.name), ("namespace", target.namespace)):
         if dig(thing, "metadata", key) not in (None, wanted):
             raise ValueError(f"is another object: its {key} is {dig(thing, 'metadata', key)!r}")
-    version = _find(thing, "metadata", "resourceVersion")
-    if version is not None and not isinstance(version, str):
-        raise ValueError(f"has the resourceVersion {version!r}")
-    suspended = _find(thing, *target.field)
-    if suspended is not None and not isinstance(suspended, bool):
-        raise ValueError(f"has {suspended!r} in {'.'.join(target.field)}")
-    notes = _notes(thing)
-    applied = [_is_filled(thing, key) for key in target.applied]
+    annotations = _annotations(thing)
+    filled = [_is_filled(thing, key) for key in target.applied]  # each is to be understood
     return Seen(
-        version=version or "",
-        suspended=bool(suspended),
+        version=_find(thing, str, "metadata", "resourceVersion") or "",
+        suspended=bool(_find(thing, bool, *target.field)),
         suspended_by=writer(thing, *target.field),
-        applied=True in applied,
+        applied=any(filled),
         created=_created(thing),
-        notes=notes,
-        writers={key: writer(thing, *_ANNOTATIONS, key) for key in notes},
-        conditions={kind: str(dig(each, "reason")) for kind, each in held(thing).items()},
+        annotations=annotations,
+        writers={key: writer(thing, *_ANNOTATIONS, key) for key in annotations},
+        conditions={kind: str(dig(each, "reason")) for kind, each in true_of(thing).items()},
         api_version=str(dig(thing, "apiVersion") or ""),
         uid=str(dig(thing, "metadata", "uid") or ""),
     )
 
 
-def _find(thing: object, *path: str) -> object:
-    """Give what lies at `path`, None where there is nothing; raise `ValueError` where something else is on the way."""
+def _find(thing: object, kind: type[T], *path: str) -> T | None:
+    """Give what lies at `path`, None where there is nothing.
+
+    Raises `ValueError` where that is of another kind, or something else is on the way.
+    """
     for key in path:
-        if thing is not None and not isinstance(thing, dict):
-            raise ValueError(f"has no map above {'.'.join(path)}")
-        thing = thing.get(key) if thing else None
+        if thing is None:
+            return None
+        if not isinstance(thing, dict):
+            raise ValueError(f"has no map above {'.'.join(path)}")  # noqa: TRY004 - it is wrong
+        thing = thing.get(key)
+    if thing is not None and not isinstance(thing, kind):
+        raise ValueError(f"has {thing!r} in {'.'.join(path)}")
     return thing
 
 
-def _notes(thing: object) -> dict[str, str]:
-    annotations = _find(thing, *_ANNOTATIONS)
-    if not isinstance(annotations, dict | None):
-        raise ValueError("has annotations that are no map")  # noqa: TRY004 - the object is wrong
-    notes = {
-        key: text
-        for key, text in (annotations or {}).items()
-        if key == HOLD or key.startswith((MARKS, HOOKS))
-    }
-    if not all(isinstance(text, str) for text in notes.values()):
-        raise ValueError("has annotations that are no texts")
-    return notes
+def _annotations(thing: object) -> dict[str, str]:
+    every = _find(thing, dict, *_ANNOTATIONS) or {}
+    found = {}
+    for key, text in every.items():
+        if key == HOLD or key.startswith((CLOSED_BY, HOOKS)):
+            if not isinstance(text, str):
+                raise ValueError("has annotations that are no texts")
+            found[key] = text
+    return found
 
 
 def _is_filled(thing: object, key: str) -> bool:
-    found = _find(thing, "status", key)
+    """Say whether a status field says that something was applied: a text, or what has entries."""
+    found = _find(thing, object, "status", key)
     if found is not None and not isinstance(found, str | list | dict):
         raise ValueError(f"has {found!r} in status.{key}")
     return bool(found)
@@ -148,141 +159,191 @@ def _created(thing: object) -> datetime | None:
         return None
 
 
-def held(thing: object) -> dict[str, object]:
-    """Give the conditions of an object that hold, by type."""
-    found = dig(thing, "status", "conditions")
-    conditions = found if isinstance(found, list) else []
+def true_of(thing: object) -> dict[str, object]:
+    """Give the conditions of an object that are `True`, by type."""
+    conditions = dig(thing, "status", "conditions")
+    if not isinstance(conditions, list):
+        return {}
     return {str(dig(each, "type")): each for each in conditions if dig(each, "status") == "True"}
+
+
+def believed_annotations(seen: Seen, now: datetime) -> list[ClosedBy]:
+    """Give what the `closed-by` annotations say that are believed, in the order of their keys."""
+    # Who lifted a suspension says nothing of who had set it.
+    suspended_by = seen.suspended_by if seen.suspended else Writer.UNKNOWN
+    found = []
+    for key in _closed_by_keys(seen):
+        said = read(seen.annotations[key])
+        if said and is_believed(key, said, seen.writers[key], suspended_by, now):
+            found.append(said)
+    return found
+
+
+def _closed_by_keys(seen: Seen) -> list[str]:
+    return sorted(key for key in seen.annotations if key.startswith(CLOSED_BY))
 
 
 def settle(
     timetable: Timetable, target: Target, seen: Seen, decision: Decision, now: datetime
 ) -> Change:
     """Say what makes `target`, `seen` as it is, what it should be at the instant `now`."""
-    policies = {said.policy for said in believed_marks(seen, now)}
-    mine, others = policies & set(_names(timetable)), policies - set(_names(timetable))
-    is_released = target in timetable.released
-    opens = decision.open or is_released or _may_start(timetable, target, seen, now)
-    if seen.suspended:
-        left = _left_alone(timetable, target, seen, now, opens=opens, mine=mine, others=others)
-        if left:
-            return left
-    notes: dict[str, str | None] = dict.fromkeys(map(mark, _names(timetable)))
-    if not opens:
-        notes[mark(timetable.policy)] = _words_of_mark(timetable, seen, decision)
-    if (
-        not opens and not seen.suspended
-    ):  # stale marks, on what nobody closes: their policies are gone
-        notes |= {key: None for key in seen.notes if key.startswith(MARKS) and key not in notes}
-    if is_released:
-        notes |= {mark(name, HOOKS): None for name in _names(timetable)}
-    changed = {key: value for key, value in notes.items() if seen.notes.get(key) != value}
-    suspend = not opens or (seen.suspended and bool(others))
-    return _change(
-        target, seen, changed, suspend=suspend, resumed=bool(mine) and not seen.suspended
-    )
+    case = _Case(timetable, target, seen, decision, now)
+    return case.left_alone() or case.change()
 
 
-def _names(timetable: Timetable) -> tuple[str, ...]:
-    return (timetable.policy, *timetable.former_names)
+@dataclass(frozen=True)
+class _Case:
+    """A target, and all by which it is decided what becomes of it."""
 
+    timetable: Timetable
+    target: Target
+    seen: Seen
+    decision: Decision
+    now: datetime
 
-def believed_marks(seen: Seen, now: datetime) -> list[Mark]:
-    """Give what the marks say that are believed, in the order of their keys."""
-    suspended_by = seen.suspended_by if seen.suspended else Writer.UNKNOWN
-    found = []
-    for key in sorted(seen.notes):
-        said = read(seen.notes[key]) if key.startswith(MARKS) else None
-        if said and believed(key, said, seen.writers[key], suspended_by, now):
-            found.append(said)
-    return found
+    @cached_property
+    def opens(self) -> bool:
+        """Whether it should be open."""
+        return self.decision.open or self._is_released or self._may_start
 
+    @property
+    def _is_released(self) -> bool:
+        return self.target in self.timetable.released
 
-def _is_new(target: Target, seen: Seen) -> bool:
-    """Say whether a target was never applied; of a kind that does not tell, none is new."""
-    return bool(target.applied) and not seen.applied
+    @property
+    def _may_start(self) -> bool:
+        """Whether it stays open to be applied for the first time.
 
+        At most for an hour: what is yet to be created, by the clocks of two machines or by a lie,
+        is not young.
+        """
+        created = self.seen.created
+        if self.timetable.first_apply != "Allow" or not self._is_new or created is None:
+            return False
+        return timedelta(0) <= self.now - created < _FIRST_APPLY
 
-def _may_start(timetable: Timetable, target: Target, seen: Seen, now: datetime) -> bool:
-    """Say whether it stays open to be applied for the first time.
+    @property
+    def _is_new(self) -> bool:
+        """Whether it was never applied; of a kind that does not tell, none is new."""
+        return bool(self.target.applied) and not self.seen.applied
 
-    At most for an hour: what is yet to be created, by the clocks of two machines or by a lie, is not young.
-    """
-    if timetable.first_apply != "Allow" or not _is_new(target, seen) or seen.created is None:
-        return False
-    return timedelta(0) <= now - seen.created < _FIRST_APPLY
+    @cached_property
+    def _policies(self) -> set[str]:
+        """The policies that have closed it, by annotations that are believed."""
+        return {said.policy for said in believed_annotations(self.seen, self.now)}
 
+    @property
+    def _is_ours(self) -> bool:
+        return not self._policies.isdisjoint(self.timetable.own_names)
 
-def _adopts(timetable: Timetable, target: Target, seen: Seen, now: datetime) -> bool:
-    """Say whether a suspension without a mark counts as ours."""
-    if timetable.first_apply == "Wait" and _is_new(target, seen):
-        return True
-    until = timetable.adopt_until
-    return until is not None and now < utc(until, timetable.zone)
+    @property
+    def _is_of_others(self) -> bool:
+        return not self._policies.issubset(self.timetable.own_names)
 
+    @property
+    def _adopts(self) -> bool:
+        """Whether a suspension without an annotation counts as ours."""
+        if self.timetable.first_apply == "Wait" and self._is_new:
+            return True
+        until = self.timetable.adopt_until
+        return until is not None and self.now < utc(until, self.timetable.zone)
 
-def _left_alone(  # noqa: PLR0913 - what `settle` has found out
-    timetable: Timetable,
-    target: Target,
-    seen: Seen,
-    now: datetime,
-    *,
-    opens: bool,
-    mine: set[str],
-    others: set[str],
-) -> Change | None:
-    """Say why a suspended target is left as it is, if it is."""
-    if opens and HOLD in seen.notes:
-        return Change({}, Deed.HELD, f"left closed, held: {seen.notes[HOLD]}")
-    if mine:
+    def left_alone(self) -> Change | None:
+        """Say why it is left suspended as it is, if it is."""
+        if not self.seen.suspended:
+            return None
+        if self.opens and HOLD in self.seen.annotations:
+            return Change({}, Action.HELD, f"left closed, held: {self.seen.annotations[HOLD]}")
+        if self._is_ours:
+            return None
+        if self._is_of_others:
+            return self._left_to_policy()
+        if self._adopts:
+            return None
+        return self._left_to_person()
+
+    def _left_to_policy(self) -> Change | None:
+        """Leave to another policy what it keeps closed; while ours is closed, too, both say so."""
+        if self.opens:
+            return Change({}, Action.LEFT_TO_POLICY, "left closed by another policy")
         return None
-    if others:
-        return Change({}, Deed.LEFT_TO_POLICY, "left closed by another policy") if opens else None
-    if _adopts(timetable, target, seen, now):
-        return None
-    words = "left closed by a person"
-    if any(mark(name) in seen.notes for name in _names(timetable)):
-        words += ", as the mark on it is not the gate's"
-    return Change({}, Deed.LEFT_TO_PERSON, words)
 
+    def _left_to_person(self) -> Change:
+        words = "left closed by a person"
+        if not self.seen.annotations.keys().isdisjoint(map(annotation, self.timetable.own_names)):
+            words += ", as the mark on it is not the gate's"
+        return Change({}, Action.LEFT_TO_PERSON, words)
 
-def _words_of_mark(timetable: Timetable, seen: Seen, decision: Decision) -> str:
-    said: dict[str, object] = {
-        "policy": timetable.policy,
-        "reason": _cut(decision.reason),
-        "since": decision.since,
-        "until": decision.until,
-    }
-    if seen.suspended and seen.suspended_by is Writer.OTHER:
-        said["adopted"] = True
-    if timetable.image_zones:  # for `status` and the alert, which looks for this key
-        said[ZONE_DATA] = timetable.image_zones
-    return json.dumps(said, default=datetime.isoformat)
+    def change(self) -> Change:
+        """Write what differs, for the version that was read."""
+        changed = {
+            key: text
+            for key, text in self._wanted_annotations().items()
+            if self.seen.annotations.get(key) != text
+        }
+        suspend = self._wanted_suspend()
+        action = self._action(suspend=suspend, annotates=bool(changed))
+        if action is Action.NONE:
+            return Change({})
+        metadata: dict[str, object] = {"resourceVersion": self.seen.version}
+        if changed:
+            metadata["annotations"] = changed
+        words = _WORDS[action]
+        if self._is_ours and not self.seen.suspended:
+            words = f"a person resumed it: {words}"
+        if action is Action.ANNOTATED:
+            return Change({"metadata": metadata}, action, words)
+        patch = {"metadata": metadata, **_nested(self.target.field, suspend)}
+        return Change(patch, action, words, suspend)
+
+    def _wanted_suspend(self) -> bool:
+        """Say what the field should hold: what another policy has closed stays so until it opens."""
+        is_kept = self.seen.suspended and self._is_of_others
+        return is_kept or not self.opens
+
+    def _action(self, *, suspend: bool, annotates: bool) -> Action:
+        if suspend != self.seen.suspended:
+            return Action.CLOSED if suspend else Action.OPENED
+        return Action.ANNOTATED if annotates else Action.NONE
+
+    def _wanted_annotations(self) -> dict[str, str | None]:
+        """Give the annotations that it should have; None for those that it should not have."""
+        names = self.timetable.own_names
+        wanted: dict[str, str | None] = dict.fromkeys(map(annotation, names))
+        if not self.opens:
+            wanted[annotation(self.timetable.policy)] = self._closed_by()
+        if not self.opens and not self.seen.suspended:
+            # On what nobody closes those of other policies are stale: they may be gone.
+            for key in _closed_by_keys(self.seen):
+                wanted.setdefault(key, None)
+        if self._is_released:
+            wanted |= dict.fromkeys(annotation(name, HOOKS) for name in names)
+        return wanted
+
+    def _closed_by(self) -> str:
+        """Write our own annotation, as `annotations.read` reads it."""
+        said: dict[str, object] = {
+            "policy": self.timetable.policy,
+            "reason": _cut(self.decision.reason),
+            "since": self.decision.since,
+            "until": self.decision.until,
+        }
+        if self.seen.suspended and self.seen.suspended_by is Writer.OTHER:
+            said["adopted"] = True
+        if self.timetable.image_zones:  # for `status` and the alert, which looks for this key
+            said[ZONE_DATA] = self.timetable.image_zones
+        return json.dumps(said, default=datetime.isoformat)
 
 
 def _cut(reason: str) -> str:
-    return reason if len(reason) <= _LONGEST_REASON else f"{reason[: _LONGEST_REASON - 1]}…"
-
-
-def _change(
-    target: Target, seen: Seen, notes: dict[str, str | None], *, suspend: bool, resumed: bool
-) -> Change:
-    """Make the patch that writes what differs, for the version that was read."""
-    metadata: dict[str, object] = {"resourceVersion": seen.version}
-    if notes:
-        metadata["annotations"] = notes
-    patch: dict[str, object] = {"metadata": metadata}
-    deed = Deed.MARKED if notes else Deed.NOTHING
-    if suspend != seen.suspended:
-        patch |= _nested(target.field, suspend)
-        deed = Deed.CLOSED if suspend else Deed.OPENED
-    if deed is Deed.NOTHING:
-        return Change({})
-    words = {Deed.MARKED: "mark updated", Deed.CLOSED: "closed", Deed.OPENED: "opened"}[deed]
-    return Change(patch, deed, f"a person resumed it: {words}" if resumed else words)
+    if len(reason) <= _LONGEST_REASON:
+        return reason
+    return f"{reason[: _LONGEST_REASON - 1]}…"
 
 
 def _nested(path: tuple[str, ...], value: object) -> dict[str, object]:
-    for key in reversed(path):
-        value = {key: value}
-    return dict(value) if isinstance(value, dict) else {}
+    """Put a value at a path: `("spec", "suspend")` and true are `{"spec": {"suspend": true}}`."""
+    nested = {path[-1]: value}
+    for key in reversed(path[:-1]):
+        nested = {key: nested}
+    return nested

@@ -12,17 +12,17 @@ from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.zones import Zone, ZoneRules, zone
 
 FORMAT_VERSION = 1
+# What targets of one kind share, and must have to be closed.
 _SHARED = {"group", "resource", "kind", "objects"}
-_MOMENTS = ("begins", "ends", "closesEarly", "adoptUntil")
 
 
 @dataclass(frozen=True)
 class Rule:
     """A window, freeze or override, `name`d by its path in the spec, such as `windows.working-week`.
 
-    A naive datetime is the policy's wall clock, an aware one an instant. `begins` None: since always. A `time` is the
-    next such time after the beginning; a `timedelta` is wall-clock time, after an instant real time. `state` ("Open",
-    "Closed"): overrides only.
+    A naive datetime is the policy's wall clock, an aware one an instant. `begins` None: since
+    always. A `time` is the next such time after the beginning; a `timedelta` is wall-clock time,
+    after an instant real time. `state` ("Open", "Closed"): overrides only.
     """
 
     name: str
@@ -34,7 +34,10 @@ class Rule:
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """What is closed by writing true at `field`; any of the status fields `applied` filled says that it was applied."""
+    """What is closed by writing true at `field`.
+
+    That any of the status fields `applied` is filled says that it was applied.
+    """
 
     group: str
     resource: str
@@ -54,8 +57,8 @@ class Target:
 class Timetable:
     """One policy, compiled for one cluster; `policy` and `former_names` are `namespace/name`.
 
-    Only what names targets to close, and decides nothing, has no `zone_rules`. `image_zones` is never written: in it
-    the gate notes how the zone data of its image differs.
+    Only what names targets to close, and decides nothing, has no `zone_rules`. `image_zones` is
+    never written: in it the gate notes how the zone data of its image differs.
     """
 
     policy: str
@@ -76,8 +79,16 @@ class Timetable:
     image_zones: str = ""
 
     @property
+    def own_names(self) -> tuple[str, ...]:
+        """The names under which its gate has closed targets."""
+        return (self.policy, *self.former_names)
+
+    @property
     def zone(self) -> Zone:
-        """Its time zone; raise `LookupError` where it has no rules, `ValueError` where they cannot be read."""
+        """Its time zone.
+
+        Raises `LookupError` where it has no rules, `ValueError` where they cannot be read.
+        """
         if self.zone_rules is None:
             raise LookupError(f'no rules of the time zone "{self.time_zone}"')
         return zone(self.time_zone, self.zone_rules)
@@ -96,19 +107,15 @@ def load(text: str) -> Timetable:
 
 
 def salvage(text: str) -> Timetable:
-    """Read what can still be named where `load` or a decision failed, in order to close it: the policy, its targets."""
+    """Read what can still be named where `load` or a decision failed, in order to close it."""
     data = json.loads(text)
-    items = [item for item in data["targets"] if isinstance(item, dict) and item.keys() >= _SHARED]
-    targets = [
-        {key: item[key] for key in (*_SHARED, "version", "field") if key in item} for item in items
-    ]
-    known = {
-        "policy": str(data.get("policy")),
-        "timeZone": "",
-        "firstApply": "",
-        "targets": targets,
-    }
-    return load(json.dumps({"formatVersion": FORMAT_VERSION, **known}))
+    targets = []
+    for kind in data["targets"]:
+        if isinstance(kind, dict) and kind.keys() >= _SHARED:
+            known = kind.keys() & {*_SHARED, "version", "field"}
+            targets.append({key: kind[key] for key in known})
+    policy = {"policy": str(data.get("policy")), "timeZone": "", "firstApply": ""}
+    return load(json.dumps({"formatVersion": FORMAT_VERSION, **policy, "targets": targets}))
 
 
 def _check_version(data: dict[str, object]) -> None:
@@ -118,24 +125,21 @@ def _check_version(data: dict[str, object]) -> None:
 
 
 def _revive(data: dict[str, object]) -> object:
-    """Make what the keys of a JSON object are those of."""
+    """Make of a JSON object what its keys are those of; `json` gives the innermost ones first."""
     if "objects" in data:
         return _targets(data)
-    kinds = {"policy": Timetable, "begins": Rule, "transitions": ZoneRules}
-    kind: Callable[..., object] = next((kinds[key] for key in kinds if key in data), Recurrence)
-    if kind is Timetable:
+    if "policy" in data:
         _check_version(data)
-    several = frozenset if kind is Recurrence else tuple
-    read = {
-        key: several(value) if isinstance(value, list) else value for key, value in data.items()
-    }
-    read |= {
-        key: _moment(value)
-        for key, value in read.items()
-        if key in _MOMENTS and isinstance(value, str)
-    }
-    read |= {key: _every(read[key]) for key in ("targets", "released") if key in read}
-    return kind(**{_attribute(key): read[key] for key in read if key != "formatVersion"})
+        return _made(Timetable, {key: data[key] for key in data if key != "formatVersion"})
+    if "begins" in data:
+        return _made(Rule, data)
+    if "transitions" in data:
+        return _made(ZoneRules, data)
+    return _recurrence(data)
+
+
+def _made(kind: Callable[..., object], data: dict[str, object]) -> object:
+    return kind(**{_attribute(key): _read(key, value) for key, value in data.items()})
 
 
 @lru_cache
@@ -144,30 +148,48 @@ def _attribute(key: str) -> str:
     return re.sub("[A-Z]", r"_\g<0>", key).lower()
 
 
+def _read(key: str, value: object) -> object:
+    if key in ("targets", "released"):
+        return _every(value)
+    if key in ("begins", "ends", "closesEarly", "adoptUntil") and isinstance(value, str):
+        return _moment(value)
+    if isinstance(value, list):
+        return tuple(value)
+    return value
+
+
+def _recurrence(data: dict[str, object]) -> Recurrence:
+    fields = {}
+    for key, value in data.items():
+        fields[key] = frozenset(value) if isinstance(value, list) else value
+    make: Callable[..., Recurrence] = Recurrence
+    return make(**fields)
+
+
 def _targets(data: dict[str, object]) -> list[Target]:
     """Make the targets of one kind: `objects` are lists of a namespace and the names in it."""
-    shared = {
-        key: tuple(value) if isinstance(value, list) else value for key, value in data.items()
-    }
+    shared = {key: _read(key, value) for key, value in data.items()}
     objects = shared.pop("objects")
     if not isinstance(objects, tuple) or not all(isinstance(each, list) for each in objects):
         raise ValueError(f"objects are {objects!r}")
     make: Callable[..., Target] = Target
-    return [
-        make(**shared, namespace=namespace, name=name)
-        for namespace, *names in objects
-        for name in names
-    ]
+    found = []
+    for namespace, *names in objects:
+        found += [make(**shared, namespace=namespace, name=name) for name in names]
+    return found
 
 
 def _every(kinds: object) -> tuple[Target, ...]:
     """Give the targets of all kinds."""
-    if not isinstance(kinds, tuple) or not all(isinstance(each, list) for each in kinds):
+    if not isinstance(kinds, list) or not all(isinstance(each, list) for each in kinds):
         raise ValueError(f"targets are {kinds!r}")
     return tuple(chain.from_iterable(kinds))
 
 
 def _moment(text: str) -> datetime | time | timedelta:
-    if text.startswith("PT"):
-        return timedelta(seconds=int(text[2:-1]))
-    return datetime.fromisoformat(text) if "T" in text else time.fromisoformat(text)
+    """Read `PT5400S`, `2026-11-20T09:00` or `09:00`, as ISO 8601 has them."""
+    if text[0] == "P":
+        return timedelta(seconds=int(text.removeprefix("PT").removesuffix("S")))
+    if "T" in text:
+        return datetime.fromisoformat(text)
+    return time.fromisoformat(text)

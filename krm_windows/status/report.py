@@ -6,11 +6,11 @@ from datetime import datetime, timedelta
 from typing import Literal
 
 from krm_windows.emit import names
+from krm_windows.gate.annotations import HOLD
 from krm_windows.gate.clocks import APART
 from krm_windows.gate.decide import Decision, decide
 from krm_windows.gate.kubernetes import dig
-from krm_windows.gate.marks import HOLD
-from krm_windows.gate.target import Seen, believed_marks, observe, settle
+from krm_windows.gate.target import Seen, believed_annotations, observe, settle
 from krm_windows.gate.timetable import Target, Timetable
 from krm_windows.preview.versions import Version
 from krm_windows.status.looks import Look, last
@@ -156,7 +156,7 @@ class _Judge:
     def _turned(self, target: Target, seen: Seen) -> bool | None:
         """Return what would be written into the field now, None where it would be left as it is."""
         if self.looks:
-            return settle(self.timetable, target, seen, self.decision, self.at).turns(target)
+            return settle(self.timetable, target, seen, self.decision, self.at).suspend
         shut = self._wanted(target) == "closed"
         return None if shut == seen.suspended else shut
 
@@ -167,10 +167,10 @@ class _Judge:
         """Say whose a suspension is: a hold's, else that of the mark for which it is closed now."""
         if not self.looks:
             return Suspension("an edge, or a person")
-        if HOLD in seen.notes:
-            return Suspension(f"held: {seen.notes[HOLD]}")
-        names = (self.timetable.policy, *self.timetable.former_names)
-        marks = believed_marks(seen, self.at)
+        if HOLD in seen.annotations:
+            return Suspension(f"held: {seen.annotations[HOLD]}")
+        names = self.timetable.own_names
+        marks = believed_annotations(seen, self.at)
         mine = [said for said in marks if said.policy in names]
         others = [said for said in marks if said.policy not in names]
         first = (*others, *mine) if self.decision.open else (*mine, *others)

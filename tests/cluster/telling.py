@@ -19,7 +19,7 @@ from lab.api import Api, ApiError, Object
 from lab.places import ADMIN, API, API_PORT, BIN, GIT, GIT_PORT, LOGS, PKI
 from lab.processes import HANG, pace
 
-from krm_windows.gate.marks import mark
+from krm_windows.gate.annotations import annotation
 
 __all__ = ["Object", "Story", "Window", "daily", "minute", "pace", "soon"]
 
@@ -270,7 +270,7 @@ class Story:
         self, policy: str = "windows", name: str = APPS, plural: str = "kustomizations"
     ) -> bool:
         """Say whether a target carries the mark of a policy of this namespace."""
-        return mark(f"{self.name}/{policy}") in self.target(name, plural)["metadata"].get(
+        return annotation(f"{self.name}/{policy}") in self.target(name, plural)["metadata"].get(
             "annotations", {}
         )
 
@@ -285,7 +285,7 @@ class Story:
     def _state(self, policy: str) -> tuple[bool, bool]:
         """Return whether `apps` is suspended and whether it is marked, both of one moment."""
         found = self.target()
-        marked = mark(f"{self.name}/{policy}") in found["metadata"].get("annotations", {})
+        marked = annotation(f"{self.name}/{policy}") in found["metadata"].get("annotations", {})
         return found["spec"].get("suspend", False) is True, marked
 
     def version(self, name: str = "app") -> str | None:

@@ -9,11 +9,11 @@ import pytest
 from lab.api import Api, ApiError, Object
 from telling import APPS, Story, eventually, far_window, sleep_until, window
 
-from krm_windows.gate.marks import HOOKS, mark
+from krm_windows.gate.annotations import HOOKS, annotation
 
 FIELD = "may change nothing here but spec.suspend and its own annotations"
 OWNERS = "may not change who owns the fields here"
-MARKS = "writes its marks"
+CLOSED_BY = "writes its marks"
 KUSTOMIZE = "kustomize.toolkit.fluxcd.io/v1"
 GATE = "krm-windows"
 Deed = Callable[[Api, str], object]
@@ -43,7 +43,7 @@ def refused(api: Api, story: Story, deed: Deed) -> str:
     try:
         deed(api, story.name)
     except ApiError as error:
-        said = [words for words in (FIELD, OWNERS, MARKS) if words in str(error)]
+        said = [words for words in (FIELD, OWNERS, CLOSED_BY) if words in str(error)]
         return said[0] if error.status == 403 and said else f"otherwise: {error}"
     return ""
 
@@ -186,10 +186,10 @@ REFUSED: dict[str, Deed] = {
     "lift a hold": patch(metadata={"annotations": {"krm-windows.dev/hold": None}}),
     "keep it from going": patch(metadata={"finalizers": ["tried.example.com/yes"]}),
     "write the mark of another policy": patch(
-        metadata={"annotations": {mark("other/windows"): "{}"}}
+        metadata={"annotations": {annotation("other/windows"): "{}"}}
     ),
     "write the hooks' note of another policy": patch(
-        metadata={"annotations": {mark("other/x", HOOKS): "{}"}}
+        metadata={"annotations": {annotation("other/x", HOOKS): "{}"}}
     ),
     "apply another path": apply(GATE, path="./elsewhere"),
 }
@@ -343,7 +343,7 @@ def widen(story: Story, account: Api) -> None:
 
 def test_it_turns_its_field_and_nobody_else_is_held(story: Story, account: Api) -> None:
     """It turns its field and writes its mark, takes both from whoever wrote them last, and others write the rest."""
-    own = mark(f"{story.name}/windows")
+    own = annotation(f"{story.name}/windows")
     many: Object = {
         "metadata": {"annotations": {f"note-{number}": "here" for number in range(1000)}}
     }
@@ -366,7 +366,7 @@ def test_many_hands_do_not_keep_it_from_its_field(story: Story, account: Api) ->
     many_hands(story, account)
     for words, deed in JOINED.items():
         assert refused(account, story, deed) == OWNERS, words
-    own = mark(f"{story.name}/windows")
+    own = annotation(f"{story.name}/windows")
     for suspend in (False, True):
         patch(spec={"suspend": suspend}, metadata={"annotations": {own: "{}"}})(account, story.name)
         assert story.suspended() is suspend
@@ -377,9 +377,10 @@ def test_many_hands_do_not_keep_it_from_its_field(story: Story, account: Api) ->
 
 def many_hands(story: Story, account: Api) -> None:
     """Have ten managers update the target, none of them the gate: the next one makes the API server join two."""
-    patch(spec={"suspend": True}, metadata={"annotations": {mark(f"{story.name}/windows"): None}})(
-        account, story.name
-    )
+    patch(
+        spec={"suspend": True},
+        metadata={"annotations": {annotation(f"{story.name}/windows"): None}},
+    )(account, story.name)
     for number in range(12):
         here: Object = {
             "spec": {"suspend": number % 2 == 0},
@@ -457,7 +458,7 @@ def drop_one(kept: list[Object]) -> None:
 
 def test_nobody_else_writes_a_mark(story: Story, account: Api) -> None:
     """Not even the administrator adds a mark, changes one, or creates an object with one; Flux brings none from Git."""
-    own, note = mark(f"{story.name}/windows"), mark(f"{story.name}/windows", HOOKS)
+    own, note = annotation(f"{story.name}/windows"), annotation(f"{story.name}/windows", HOOKS)
     forged = (
         {own: "{}"},
         {own: story.target()["metadata"]["annotations"][own] + " "},
@@ -466,18 +467,18 @@ def test_nobody_else_writes_a_mark(story: Story, account: Api) -> None:
     )
     for annotations in forged:
         deed = patch("anna", metadata={"annotations": annotations})
-        assert refused(story.api, story, deed) == MARKS, annotations
+        assert refused(story.api, story, deed) == CLOSED_BY, annotations
     body = story.kustomization("another", "./apps")
     for key in (own, note):
         body["metadata"]["annotations"] = {key: "{}"}
         assert (
             refused(story.api, story, lambda api, space: api.create("kustomizations", space, body))
-            == MARKS
+            == CLOSED_BY
         )
         apply_it = {"apiVersion": KUSTOMIZE, "kind": "Kustomization", "metadata": {"name": APPS}}
         apply_it["metadata"]["annotations"] = {key: "forged"}
         deed = lambda api, space, body=apply_it: api.apply("kustomizations", space, body, "anna")  # noqa: E731
-        assert refused(story.api, story, deed) == MARKS
+        assert refused(story.api, story, deed) == CLOSED_BY
     assert refused(account, story, patch(metadata={"annotations": {note: "{}"}})) == FIELD
     in_git = story.kustomization(APPS, "./apps")
     in_git["metadata"]["annotations"] = {own: '{"policy": "forged"}'}
@@ -485,14 +486,14 @@ def test_nobody_else_writes_a_mark(story: Story, account: Api) -> None:
     story.commit("Forge a mark")
     eventually(
         "Flux is told",
-        lambda: MARKS in str(story.api.get("kustomizations", story.name, "fleet")["status"]),
+        lambda: CLOSED_BY in str(story.api.get("kustomizations", story.name, "fleet")["status"]),
     )
     assert "forged" not in story.target()["metadata"]["annotations"][own]
 
 
 def test_a_mark_may_be_removed_and_lived_with(story: Story, account: Api) -> None:
     """What does not touch the mark passes, whoever asks; and removing it makes the suspension a person's."""
-    own = mark(f"{story.name}/windows")
+    own = annotation(f"{story.name}/windows")
     patch("anna", spec={"wait": True}, metadata={"labels": {"tried": "yes"}})(story.api, story.name)
     status: Object = {"status": {"lastAttemptedRevision": "main@sha1:0"}}
     story.api.patch("kustomizations", story.name, f"{APPS}/status", status)
@@ -514,10 +515,10 @@ def test_a_policy_writes_its_own_mark_alone(story: Story, neighbour: Story) -> N
             "the policy is in force",
             lambda gate=gate, each=each: refused(gate, each, annotate) == FIELD,
         )
-        foreign = mark(f"{other.name}/windows")
+        foreign = annotation(f"{other.name}/windows")
         assert refused(gate, each, patch(metadata={"annotations": {foreign: "{}"}}))
         gate.close()
-    stale = mark("gone/windows")
+    stale = annotation("gone/windows")
     patch("anna", metadata={"annotations": {stale: "{}"}})(story.api, story.name)
     gate = token(story)
     patch(metadata={"annotations": {stale: None}})(gate, story.name)
@@ -528,11 +529,11 @@ def test_a_policy_writes_its_own_mark_alone(story: Story, neighbour: Story) -> N
 @pytest.mark.usefixtures("account")
 def test_a_renamed_gate_still_writes_its_marks(story: Story) -> None:
     """`namePrefix` renames the account and no text: windows must go on, and another account gains nothing by it."""
-    own = mark(f"{story.name}/windows")
+    own = annotation(f"{story.name}/windows")
     rename = patch(
         metadata={"annotations": {own: story.target()["metadata"]["annotations"][own] + " "}}
     )
-    for name, said in (("site-windows", MARKS), ("site-windows-gate", "")):
+    for name, said in (("site-windows", CLOSED_BY), ("site-windows-gate", "")):
         story.api.create("serviceaccounts", story.name, {"metadata": {"name": name}})
         binding = {
             "metadata": {"name": name},
@@ -558,12 +559,14 @@ def test_former_names_are_kept_too(story: Story) -> None:
     former = f"{story.name}/before"
     story.policy({"windows": {"later": far_window().spec}, "formerNames": [former]})
     story.eventually_closed()
-    for key in (mark(former), mark(former, HOOKS)):
+    for key in (annotation(former), annotation(former, HOOKS)):
         eventually(
-            "it is refused", lambda key=key: refused(story.api, story, write_anew(key)) == MARKS
+            "it is refused", lambda key=key: refused(story.api, story, write_anew(key)) == CLOSED_BY
         )
     gate = token(story)
-    assert refused(gate, story, patch(metadata={"annotations": {mark(former): "{}"}})) == FIELD
+    assert (
+        refused(gate, story, patch(metadata={"annotations": {annotation(former): "{}"}})) == FIELD
+    )
     gate.close()
 
 
@@ -594,7 +597,7 @@ def test_kubectl_works_under_it(story: Story) -> None:
     story.eventually_delivered()
     as_account = token(story)
     eventually("the policy is in force", lambda: refused(as_account, story, annotate) == FIELD)
-    own = mark(f"{story.name}/windows")
+    own = annotation(f"{story.name}/windows")
     assert refused(as_account, story, patch(metadata={"annotations": {own: "{}"}})) == FIELD
     assert (
         refused(as_account, story, rewrite(lambda entries: entries.append(made(GATE, "Apply"))))

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from krm_windows.emit.admission import cel, manifests
 from krm_windows.emit.admission.manifests import ANNOTATIONS, METADATA, Resource
 from krm_windows.emit.manifest import Manifest
-from krm_windows.gate.marks import HOOKS, MARKS, mark
+from krm_windows.gate.annotations import CLOSED_BY, HOOKS, annotation
 from krm_windows.plan.model import Plan
 
 
@@ -18,13 +18,13 @@ def own(plan: Plan) -> list[str]:
     """Return the annotations that the gate of a plan writes."""
     if not plan.looks:
         return []
-    notes = [mark(plan.policy, HOOKS)] if plan.hooks else []
-    return [mark(plan.policy), *notes]
+    notes = [annotation(plan.policy, HOOKS)] if plan.hooks else []
+    return [annotation(plan.policy), *notes]
 
 
 def believed(plan: Plan) -> list[str]:
     """Return the annotations that it reads as written by itself, under its names of today and before."""
-    return [mark(name, prefix) for prefix in (MARKS, HOOKS) for name in plan.own_names]
+    return [annotation(name, prefix) for prefix in (CLOSED_BY, HOOKS) for name in plan.own_names]
 
 
 def removable(plan: Plan, key: str, before: str = "") -> list[str]:
@@ -34,8 +34,8 @@ def removable(plan: Plan, key: str, before: str = "") -> list[str]:
     """
     if not plan.looks:
         return []
-    notes = [before + mark(name, HOOKS) for name in plan.own_names]
-    return [f"{key}.startsWith({cel.text(before + MARKS)})", f"{key} in {cel.texts(notes)}"]
+    notes = [before + annotation(name, HOOKS) for name in plan.own_names]
+    return [f"{key}.startsWith({cel.text(before + CLOSED_BY)})", f"{key} in {cel.texts(notes)}"]
 
 
 def objects(plan: Plan) -> Iterator[Manifest]:

@@ -12,19 +12,19 @@ from calls import POLICY
 
 from krm_windows.cli import main
 from krm_windows.cli import status as cli
+from krm_windows.gate.annotations import annotation
 from krm_windows.gate.clocks import APART
-from krm_windows.gate.marks import mark
 from krm_windows.status import color
 
 OPEN, CLOSED = "2026-11-24T10:00Z", "2026-11-21T10:00Z"
 SINCE, UNTIL = "2026-11-19T16:00:00+00:00", "2026-11-23T07:00:00+00:00"
 OURS = {
-    mark("flux-system/week"): json.dumps(
+    annotation("flux-system/week"): json.dumps(
         {"policy": "flux-system/week", "reason": "", "since": SINCE, "until": UNTIL}
     )
 }
 OTHERS = {
-    mark("shop/nights"): json.dumps(
+    annotation("shop/nights"): json.dumps(
         {"policy": "shop/nights", "reason": "", "since": None, "until": None}
     )
 }
@@ -107,7 +107,7 @@ def row(printed: str) -> list[str]:
         (OPEN, thing(suspend=True, notes=OTHERS), 0, ["closed", "open", "policy shop/nights"]),
         (
             OPEN,
-            thing(suspend=True, notes={mark("a/b"): "spoilt"}),
+            thing(suspend=True, notes={annotation("a/b"): "spoilt"}),
             0,
             ["closed", "open", "a person"],
         ),
@@ -238,7 +238,7 @@ def test_the_job_of_a_hook_is_no_look(status: Status) -> None:
 def test_clocks_that_are_apart(status: Status, at: str) -> None:
     """A look that kept a target shut for that has failed: it is told, and no good state, whatever should hold."""
     said = {"policy": "flux-system/week", "reason": APART, "since": None, "until": None}
-    shut = thing(suspend=True, notes={mark("flux-system/week"): json.dumps(said)})
+    shut = thing(suspend=True, notes={annotation("flux-system/week"): json.dumps(said)})
     code, printed = status(at, shut)
     assert (code, row(printed)[3]) == (1, f"this policy: {APART}")
     _, printed = status(at, shut, options=("-o", "json"))

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from krm_windows.emit.admission import cel
-from krm_windows.gate.marks import HOOKS, mark
+from krm_windows.gate.annotations import HOOKS, annotation
 
 HOOK = "{namespace: maintenance, afterClose: {image: 'i:1'}}"
 LITERAL = re.compile(r"'[^'\\\n]*'|\"(?:[^\"\\\n]|\\.)*\"")
@@ -60,9 +60,9 @@ def test_whose_marks_are_kept() -> None:
     """Those that the gate would believe: under the policy's name, and under its former ones."""
     [validation] = held(spec(formerNames="[flux-system/old]"))["-marks"]["validations"]
     for name in ("flux-system/week", "flux-system/old"):
-        assert mark(name) in validation["expression"]
-        assert mark(name, HOOKS) in validation["expression"]
-    assert mark("flux-system/other") not in validation["expression"]
+        assert annotation(name) in validation["expression"]
+        assert annotation(name, HOOKS) in validation["expression"]
+    assert annotation("flux-system/other") not in validation["expression"]
 
 
 def test_the_extra_of_old_is_the_default_now() -> None:

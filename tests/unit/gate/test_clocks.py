@@ -14,17 +14,17 @@ from api_server import Api, kustomization, marked
 
 from krm_windows.gate import events, hooks
 from krm_windows.gate.__main__ import Gate
+from krm_windows.gate.annotations import annotation, read
 from krm_windows.gate.clocks import APART, MOST, skew
 from krm_windows.gate.decide import decide
 from krm_windows.gate.kubernetes import Cluster, dig
-from krm_windows.gate.marks import mark, read
 from krm_windows.gate.timetable import Rule, Timetable
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 HOUR, MINUTE, SECOND = timedelta(hours=1), timedelta(minutes=1), timedelta(seconds=1)
 FIVE = 5 * MINUTE
 APPS, OLD = kustomization("apps", "v1"), kustomization("old", "v1")
-OURS = mark("flux-system/p")
+OURS = annotation("flux-system/p")
 CLOSED: dict[str, object] = {OURS: marked("flux-system/p")}
 WINDOW = Rule("windows.midday", NOON, NOON + HOUR)
 POLICY = zoned.timetable(
@@ -54,7 +54,7 @@ class Node:
         now: datetime,
         ahead: timedelta,
         timetable: Timetable = POLICY,
-        around: Callable[..., bool] = Gate.look,
+        around: Callable[..., bool] = Gate.run,
     ) -> bool:
         """Look once."""
         self.api.ahead = -ahead
@@ -132,7 +132,7 @@ def test_the_mark_and_an_event_say_why(node: Node) -> None:
     """`status` and the alerts read the mark, which is written once; so is the Event."""
     node.puts(suspended=True)
     for _ in range(3):
-        assert not node.look(NOON + MINUTE, FIVE, around=events.look)
+        assert not node.look(NOON + MINUTE, FIVE, around=events.run)
     said = read(str(dig(node.api.object("apps"), "metadata", "annotations", OURS)))
     assert said is not None
     assert said.reason == APART
@@ -159,7 +159,7 @@ def test_nothing_is_released(node: Node) -> None:
 def test_no_hook_is_begun(node: Node, now: datetime) -> None:
     """Neither before an opening that may not be due nor after a close that may not have come."""
     node.puts(suspended=True)
-    assert not node.look(now, FIVE, around=partial(hooks.look, text=HOOK, pause=0.01, grace=0.0))
+    assert not node.look(now, FIVE, around=partial(hooks.run, text=HOOK, pause=0.01, grace=0.0))
     assert node.api.jobs() == []
     assert node.suspended()
 
@@ -167,7 +167,7 @@ def test_no_hook_is_begun(node: Node, now: datetime) -> None:
 def test_hooks_keep_nothing_from_being_closed(node: Node) -> None:
     """By the node's clock it is open, by the API server's the window has ended."""
     node.puts(suspended=False)
-    around = partial(hooks.look, text=HOOK, pause=0.01, grace=0.0)
+    around = partial(hooks.run, text=HOOK, pause=0.01, grace=0.0)
     assert not node.look(NOON + HOUR - MINUTE, -FIVE, around=around)
     assert node.suspended()
 

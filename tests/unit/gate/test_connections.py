@@ -43,7 +43,7 @@ def look(cluster: Cluster) -> Look:
     def once(timetable: Timetable, log: list[dict[str, object]] | None = None) -> bool:
         keep = (lambda **line: log.append(line)) if log is not None else dict
         gate = Gate(timetable, partial(decide, timetable), lambda: NOON, keep)
-        return gate.look(cluster, allow_missing=False)
+        return gate.run(cluster, allow_missing=False)
 
     return once
 
@@ -155,7 +155,7 @@ def test_a_server_that_is_busy_for_ever(api: Api, account: Path, port: int) -> N
     api.fault("GET", "infra", *[busy("1")] * 1000)
     log: list[dict[str, object]] = []
     gate = Gate(SHUT, partial(decide, SHUT), lambda: NOON, lambda **line: log.append(line))
-    assert not gate.look(Cluster("127.0.0.1", str(port), account, 0.3), allow_missing=False)
+    assert not gate.run(Cluster("127.0.0.1", str(port), account, 0.3), allow_missing=False)
     assert log[-1]["failed"] == ["Kustomization flux-system/infra"]
     assert dig(api.object("apps"), "spec", "suspend") is True
 

@@ -12,15 +12,18 @@ from api_server import GROUP, Api, Fault, dropped, marked, status
 
 from krm_windows.gate import events, hooks
 from krm_windows.gate.__main__ import Gate
+from krm_windows.gate.annotations import HOLD, annotation
 from krm_windows.gate.decide import Decision, decide
 from krm_windows.gate.kubernetes import Cluster, dig
-from krm_windows.gate.marks import HOLD, mark
 from krm_windows.gate.timetable import Rule, Target
 from krm_windows.plan import zone_rules
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
-MARK, THEIRS = marked("flux-system/p"), {mark("flux-system/other"): marked("flux-system/other")}
+MARK, THEIRS = (
+    marked("flux-system/p"),
+    {annotation("flux-system/other"): marked("flux-system/other")},
+)
 APPS = Target(
     group=GROUP,
     version="v1",
@@ -46,10 +49,10 @@ def look(api: Api, port: int, account: Path) -> Look:
     """One look, with Events, at an hour; in its log one line is one record."""
 
     def once(
-        now: datetime, around: Callable[..., bool] = Gate.look, log: Callable[..., None] = dict
+        now: datetime, around: Callable[..., bool] = Gate.run, log: Callable[..., None] = dict
     ) -> bool:
         gate = Gate(POLICY, partial(decide, POLICY), lambda: now, log)
-        return events.look(
+        return events.run(
             gate, Cluster("127.0.0.1", str(port), account, 5), allow_missing=False, around=around
         )
 
@@ -105,12 +108,12 @@ def test_an_event_is_one_of_the_core(api: Api, look: Look) -> None:
     [
         ({}, "WindowLeftToPerson", "left closed by a person"),
         (
-            {mark("flux-system/p"): marked("flux-system/p"), HOLD: "ann, looking"},
+            {annotation("flux-system/p"): marked("flux-system/p"), HOLD: "ann, looking"},
             "WindowHeld",
             "left closed, held: ann, looking",
         ),
         (
-            {mark("flux-system/other"): marked("flux-system/other")},
+            {annotation("flux-system/other"): marked("flux-system/other")},
             "WindowLeftToPolicy",
             "left closed by another policy",
         ),
@@ -135,7 +138,7 @@ def test_other_zone_data_in_the_image_is_told_once(api: Api, port: int, account:
     api.add("apps", {}, by="kustomize-controller", apiVersion=f"{GROUP}/v1")
     for _ in range(2):
         gate = Gate(held, partial(decide, held), lambda: NOON - HOUR, dict)
-        assert events.look(
+        assert events.run(
             gate.compared(), Cluster("127.0.0.1", str(port), account, 5), allow_missing=False
         )
     [(level, reason, message)] = told(api)
@@ -162,7 +165,7 @@ def test_a_failed_hook_is_told(api: Api, look: Look) -> None:
         '{"namespace": "line", "hooks": {"beforeOpen": '
         '{"name": "p-before-open", "seconds": 5, "aborts": true, "metadata": {}, "spec": {}}}}'
     )
-    around = partial(hooks.look, text=text, pause=0.01)
+    around = partial(hooks.run, text=text, pause=0.01)
     assert not look(NOON - HOUR, around)
     assert not look(NOON - HOUR, around)
     [job] = api.jobs()
@@ -195,7 +198,7 @@ def test_two_targets_of_one_name_are_told_apart(api: Api, port: int, account: Pa
     api.store(path, {"kind": "HelmRelease", "metadata": named, "spec": {"suspend": True}})
     both = replace(POLICY, targets=(APPS, release))
     gate = Gate(both, partial(decide, both), lambda: NOON - HOUR, dict)
-    assert events.look(gate, Cluster("127.0.0.1", str(port), account, 5), allow_missing=False)
+    assert events.run(gate, Cluster("127.0.0.1", str(port), account, 5), allow_missing=False)
     assert [each[1] for each in told(api)] == ["WindowLeftToPerson"] * 2
 
 
@@ -203,20 +206,16 @@ def test_two_targets_of_one_name_are_told_apart(api: Api, port: int, account: Pa
     "policy", ["flux-system/closed-on-friday", "flux-system/by a person", "opened/held:"]
 )
 def test_names_do_not_change_what_is_told(policy: str, api: Api, port: int, account: Path) -> None:
-    """What an Event is about is read from the words of the look, not from the names in them."""
+    """What an Event is about is not read from the words of a run, so not from the names in them."""
     named = replace(POLICY, policy=policy)
 
     def around(gate: Gate, *_: object, **__: object) -> bool:
-        gate.log(
-            hook="beforeOpen",
-            job=f"line/{policy.partition('/')[2]}-before-open-1",
-            trouble="it said no",
-        )
+        gate.warns(f"hooks.beforeOpen failed: Job line/{policy.partition('/')[2]}: it said no")
         return False
 
     api.add("apps", {})
     gate = Gate(named, partial(decide, named), lambda: NOON, dict)
-    events.look(
+    events.run(
         gate, Cluster("127.0.0.1", str(port), account, 5), allow_missing=False, around=around
     )
     assert [each[1] for each in told(api)] == ["WindowHookFailed"]
@@ -228,12 +227,12 @@ def test_what_is_told_late(api: Api, port: int, account: Path) -> None:
     time = [NOON]
 
     def around(gate: Gate, cluster: Cluster, *, allow_missing: bool) -> bool:
-        done = gate.look(cluster, allow_missing=allow_missing)
+        done = gate.run(cluster, allow_missing=allow_missing)
         time[0] = NOON + 21 * HOUR
         return done
 
     gate = Gate(POLICY, partial(decide, POLICY), lambda: time[0], dict)
-    assert events.look(
+    assert events.run(
         gate, Cluster("127.0.0.1", str(port), account, 5), allow_missing=False, around=around
     )
     assert (
@@ -251,7 +250,7 @@ def test_what_a_failed_hook_closes_is_told(api: Api, look: Look) -> None:
     )
 
     def around(gate: Gate, cluster: Cluster, *, allow_missing: bool) -> bool:
-        return replace(gate, decides=lambda _: failed).look(cluster, allow_missing=allow_missing)
+        return replace(gate, decides=lambda _: failed).run(cluster, allow_missing=allow_missing)
 
     assert look(NOON - HOUR, around)
     words = "closed, by flux-system/p until Fri 2026-11-20 13:00 CET: hooks.beforeOpen failed"

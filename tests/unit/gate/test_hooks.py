@@ -15,15 +15,15 @@ from api_server import Api, Fault, Handler, edited, kustomization, marked, path_
 
 from krm_windows.gate import hooks
 from krm_windows.gate.__main__ import Gate
+from krm_windows.gate.annotations import HOLD, HOOKS, annotation
 from krm_windows.gate.decide import decide
 from krm_windows.gate.kubernetes import ApiError, Cluster, dig
-from krm_windows.gate.marks import HOLD, HOOKS, mark
 from krm_windows.gate.timetable import Rule, Timetable
 
 SECOND = timedelta(seconds=1)
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
-OURS, NOTE = mark("flux-system/p"), mark("flux-system/p", HOOKS)
+OURS, NOTE = annotation("flux-system/p"), annotation("flux-system/p", HOOKS)
 MARK = marked("flux-system/p")
 JOBS = "/apis/batch/v1/namespaces/maintenance/jobs"
 SHUT = {"suspend": True}
@@ -106,7 +106,7 @@ class Lab:
             clock or self.clock,
             lambda **line: self.log.append(line),
         )
-        return hooks.look(gate, self.cluster(), allow_missing=False, text=text, **PACE)
+        return hooks.run(gate, self.cluster(), allow_missing=False, text=text, **PACE)
 
     def closes(self, *names: str, at: datetime = NOON - 5 * HOUR) -> None:
         """Let a look close the targets, some time before."""
@@ -321,7 +321,7 @@ def test_a_gate_that_died_before_opening(lab: Lab) -> None:
     lab.closes()
     note = {
         "occurrence": "2026-11-20T08:00:00+00:00",
-        "run": 1,
+        "cycle": 1,
         "stage": "Opening",
         "job": passed[0],
     }
@@ -340,7 +340,7 @@ def test_a_gate_that_died_a_day_ago(lab: Lab) -> None:
     """Its Job may have run and be gone: it is not started again, and counts as failed."""
     note = {
         "occurrence": None,
-        "run": 1,
+        "cycle": 1,
         "stage": "Opening",
         "job": "p-before-open-always-1",
         "at": "2026-11-18T00:00:00Z",
@@ -784,7 +784,7 @@ def test_a_look_that_is_cut_off_takes_nothing_back(lab: Lab) -> None:
     gate = Gate(POLICY, partial(decide, POLICY), lab.clock, dict)
     cut = Cut(*lab.cluster.args, **lab.cluster.keywords)
     with ThreadPoolExecutor() as pool:
-        look = pool.submit(hooks.look, gate, cut, allow_missing=False, text=text, **PACE)
+        look = pool.submit(hooks.run, gate, cut, allow_missing=False, text=text, **PACE)
         until(lab.api.jobs)
         assert lab.look(text=text)
         look.result()
@@ -829,7 +829,7 @@ def test_a_renamed_policy(lab: Lab) -> None:
     lab.clock.time = NOON
     assert lab.look(renamed)
     assert lab.kinds() == ["before-open", "after-close"]
-    assert lab.notes().keys() == {mark("flux-system/q"), mark("flux-system/q", HOOKS)}
+    assert lab.notes().keys() == {annotation("flux-system/q"), annotation("flux-system/q", HOOKS)}
 
 
 def test_a_renamed_policy_that_releases_a_target(lab: Lab) -> None:
@@ -905,10 +905,10 @@ def metadata(lab: Lab, annotations: dict[str, object]) -> dict[str, object]:
 @pytest.mark.parametrize(
     "text",
     [
-        '{"occurrence": "2026-11-20T08:00:00+00:00", "run": 3, "stage": "Levitating", "job": "", "at": ""}',
-        '{"occurrence": "2026-11-20T08:00:00+00:00", "run": 3, "stage": "Passed", "mood": "good"}',
-        '{"occurrence": "2026-11-20T08:00:00", "run": 3, "stage": "Passed"}',
-        '{"occurrence": "today", "run": "3", "stage": "Passed"}',
+        '{"occurrence": "2026-11-20T08:00:00+00:00", "cycle": 3, "stage": "Levitating", "job": "", "at": ""}',
+        '{"occurrence": "2026-11-20T08:00:00+00:00", "cycle": 3, "stage": "Passed", "mood": "good"}',
+        '{"occurrence": "2026-11-20T08:00:00", "cycle": 3, "stage": "Passed"}',
+        '{"occurrence": "today", "cycle": "3", "stage": "Passed"}',
         "Passed",
     ],
 )
@@ -925,7 +925,7 @@ def test_a_note_that_cannot_be_read(lab: Lab, text: str) -> None:
 )
 def test_a_gate_that_died_at_the_end(lab: Lab, stage: str, well: bool, kinds: list[str]) -> None:  # noqa: FBT001
     """What was due then is made good, before anything is opened."""
-    note = {"occurrence": "2026-11-20T08:00:00+00:00", "run": 1, "stage": stage, "job": "gone"}
+    note = {"occurrence": "2026-11-20T08:00:00+00:00", "cycle": 1, "stage": stage, "job": "gone"}
     lab.api.add(
         "apps",
         SHUT,
@@ -940,7 +940,7 @@ def test_a_gate_that_died_at_the_end(lab: Lab, stage: str, well: bool, kinds: li
 @pytest.mark.parametrize("stage", ["Opening", "Breaking", "Passed", "Closing"])
 def test_a_gate_that_died_in_the_last_occurrence(lab: Lab, stage: str) -> None:
     """What belongs to that one is ended first; then this one begins, all in one look."""
-    note = {"occurrence": "2026-11-19T08:00:00+00:00", "run": 1, "stage": stage, "job": "gone"}
+    note = {"occurrence": "2026-11-19T08:00:00+00:00", "cycle": 1, "stage": stage, "job": "gone"}
     lab.api.add(
         "apps",
         SHUT,

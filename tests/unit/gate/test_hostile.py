@@ -34,11 +34,11 @@ from api_server import (
 
 from krm_windows.gate import events, hooks
 from krm_windows.gate.__main__ import Gate
+from krm_windows.gate.annotations import HOOKS, annotation
 from krm_windows.gate.clocks import Clocks
 from krm_windows.gate.connection import LARGEST
 from krm_windows.gate.decide import decide
-from krm_windows.gate.kubernetes import AT_ONCE, ApiError, Cluster, dig, look_seconds
-from krm_windows.gate.marks import HOOKS, mark
+from krm_windows.gate.kubernetes import AT_ONCE, ApiError, Cluster, dig, run_seconds
 from krm_windows.gate.target import observe
 from krm_windows.gate.timetable import Rule, Target, Timetable
 
@@ -48,7 +48,7 @@ INFRA, APPS = kustomization("infra", "v1"), kustomization("apps", "v1")
 SHUT = zoned.timetable(policy="flux-system/p", time_zone="UTC", targets=(INFRA, APPS))
 ALWAYS = replace(SHUT, outside_windows="Open")
 MORNING = replace(SHUT, windows=(Rule("windows.morning", NOON - 4 * HOUR, NOON),))
-OURS, NOTE = mark("flux-system/p"), mark("flux-system/p", HOOKS)
+OURS, NOTE = annotation("flux-system/p"), annotation("flux-system/p", HOOKS)
 MARK = marked("flux-system/p")
 HOOK = json.dumps(
     {
@@ -78,7 +78,7 @@ def look(port: int, account: Path) -> Look:
         timetable: Timetable,
         *,
         timeout: float = 5,
-        around: Look = Gate.look,
+        around: Look = Gate.run,
         now: datetime = NOON - HOUR,
     ) -> bool:
         gate = Gate(timetable, partial(decide, timetable), lambda: now, dict)
@@ -265,7 +265,7 @@ def test_any_odd_value_at_any_place(timetable: Timetable, by: str) -> None:
         for value in ODD:
             cluster = Said(changed(base, place, value), other())
             gate = Gate(timetable, partial(decide, timetable), lambda: NOON, dict)
-            well = gate.look(cluster, allow_missing=False)
+            well = gate.run(cluster, allow_missing=False)
             assert dig(cluster.other, "spec", "suspend") is (
                 True if timetable.outside_windows == "Closed" else None
             )
@@ -548,7 +548,7 @@ def test_slow_targets_take_nothing_from_the_others(api: Api, look: Look) -> None
     began = monotonic()
     assert not look(replace(SHUT, targets=targets), timeout=1.0)
     assert all(suspended(api, target.name) for target in targets[20:])
-    assert monotonic() - began < look_seconds(40, 1.0) + BUSY
+    assert monotonic() - began < run_seconds(40, 1.0) + BUSY
 
 
 def test_what_closes_is_settled_first(api: Api, look: Look) -> None:
@@ -562,16 +562,16 @@ def test_what_closes_is_settled_first(api: Api, look: Look) -> None:
 
 def test_the_time_of_a_look() -> None:
     """As long as twelve requests that hang; for two thousand targets an eighth of a second each."""
-    assert [look_seconds(targets) for targets in (1, 12, 960, 2000)] == [120, 120, 120, 250]
+    assert [run_seconds(targets) for targets in (1, 12, 960, 2000)] == [120, 120, 120, 250]
 
 
 # --- Around the look -----------------------------------------------------------------------------------------------
 
 AROUND = [
-    pytest.param(partial(hooks.look, text=HOOK, pause=0.01, grace=0.0), id="hooks"),
-    pytest.param(events.look, id="events"),
+    pytest.param(partial(hooks.run, text=HOOK, pause=0.01, grace=0.0), id="hooks"),
+    pytest.param(events.run, id="events"),
     pytest.param(
-        partial(events.look, around=partial(hooks.look, text=HOOK, pause=0.01, grace=0.0)),
+        partial(events.run, around=partial(hooks.run, text=HOOK, pause=0.01, grace=0.0)),
         id="hooks and events",
     ),
 ]
@@ -595,7 +595,7 @@ def test_nothing_around_a_look_keeps_it_from_closing(
     api: Api, look: Look, around: Look, fault: Fault, where: tuple[str, str]
 ) -> None:
     """Whatever is answered to hooks and Events, and for the other target."""
-    before = {"occurrence": "2026-11-20T08:00:00+00:00", "run": 1, "stage": "Passed", "job": ""}
+    before = {"occurrence": "2026-11-20T08:00:00+00:00", "cycle": 1, "stage": "Passed", "job": ""}
     api.add(
         "apps",
         {},
@@ -620,7 +620,7 @@ def test_nothing_is_opened_where_a_hook_cannot_be_asked_for(
         )
     api.fault("POST", "jobs", *[fault] * 1000)
     assert not look(
-        MORNING, around=partial(hooks.look, text=HOOK, pause=0.01, grace=0.0), timeout=0.2
+        MORNING, around=partial(hooks.run, text=HOOK, pause=0.01, grace=0.0), timeout=0.2
     )
     assert [suspended(api, name) for name in ("infra", "apps")] == [True, True]
 
@@ -632,7 +632,7 @@ def test_notes_that_run_ahead_of_every_look(api: Api, look: Look) -> None:
     def ahead(handler: Handler) -> bool:
         note = {
             "occurrence": "2026-11-20T08:00:00+00:00",
-            "run": next(runs),
+            "cycle": next(runs),
             "stage": "Closing",
             "job": "",
         }
@@ -647,7 +647,7 @@ def test_notes_that_run_ahead_of_every_look(api: Api, look: Look) -> None:
     for name in ("infra", "apps"):
         api.fault("GET", name, *[ahead] * 100_000)
         api.fault("PATCH", name, *[status(409)] * 100_000)
-    assert not look(MORNING, around=partial(hooks.look, text=HOOK, pause=0.01, grace=0.0))
+    assert not look(MORNING, around=partial(hooks.run, text=HOOK, pause=0.01, grace=0.0))
     assert [suspended(api, name) for name in ("infra", "apps")] == [None, None]
 
 
@@ -667,7 +667,7 @@ def test_a_token_that_is_gone_for_a_moment(api: Api, account: Path, port: int) -
     gate = Gate(SHUT, partial(decide, SHUT), lambda: NOON, dict)
     cluster = Cluster("127.0.0.1", str(port), account)
     (account / "token").unlink()
-    assert gate.look(cluster, allow_missing=False)
+    assert gate.run(cluster, allow_missing=False)
     assert suspended(api, "apps") is True
 
 

@@ -33,9 +33,9 @@ from api_server import (
 
 import krm_windows.gate
 from krm_windows.gate.__main__ import Gate
+from krm_windows.gate.annotations import HOLD, annotation, read
 from krm_windows.gate.decide import decide
 from krm_windows.gate.kubernetes import Cluster, dig
-from krm_windows.gate.marks import HOLD, mark, read
 from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.target import observe
 from krm_windows.gate.timetable import Rule, Timetable
@@ -44,7 +44,7 @@ from krm_windows.plan.timetable import dump
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
-OURS, THEIRS = mark("flux-system/p"), mark("flux-system/other")
+OURS, THEIRS = annotation("flux-system/p"), annotation("flux-system/other")
 MARK, THEIR_MARK, FORMER_MARK = (
     marked("flux-system/p"),
     marked("flux-system/other"),
@@ -73,7 +73,7 @@ def look(port: int, account: Path) -> Look:
         timeout: float = 0.5,
     ) -> bool:
         gate = Gate(timetable, partial(decide, timetable), now)
-        return gate.look(Cluster("127.0.0.1", str(port), account, timeout), allow_missing=missing)
+        return gate.run(Cluster("127.0.0.1", str(port), account, timeout), allow_missing=missing)
 
     return once
 
@@ -111,7 +111,7 @@ def test_zone_data_of_the_image(
     for days in (0, 1, 150, 151):
         now = NOON + timedelta(days=days, minutes=7 * days)
         gate = Gate(held, partial(decide, held), lambda: now).compared()  # noqa: B023 - called at once
-        assert gate.look(Cluster("127.0.0.1", str(port), account, 5), allow_missing=False)
+        assert gate.run(Cluster("127.0.0.1", str(port), account, 5), allow_missing=False)
     written = [read(text) for text in _marks(api)]
     assert [said.zone_data.partition(") ")[2][:30] for said in written if said] == [
         "differs from 2027-03-28T01:00Z",
@@ -277,7 +277,7 @@ def test_a_person_who_resumes_is_told(
 
 def test_former_names_and_released_targets(api: Api, look: Look) -> None:
     """Marks of a former name are ours; a released target is opened though the policy is closed."""
-    former = mark("flux-system/old")
+    former = annotation("flux-system/old")
     api.add("infra", {"suspend": True}, annotations={former: FORMER_MARK})
     api.add(
         "apps",
@@ -360,7 +360,7 @@ def test_an_api_server_that_cannot_prove_itself(
     copy(TLS / ca, account / "ca.crt")
     gate = Gate(SHUT, partial(decide, SHUT), lambda: NOON)
     with serving(api, certificate) as port:
-        assert not gate.look(Cluster("127.0.0.1", str(port), account), allow_missing=True)
+        assert not gate.run(Cluster("127.0.0.1", str(port), account), allow_missing=True)
     assert api.asked == []
 
 

@@ -12,11 +12,11 @@ import yaml
 from api_server import Api, marked
 from calls import APPS, call, spec, wire
 
+from krm_windows.gate.annotations import annotation
 from krm_windows.gate.kubernetes import dig
-from krm_windows.gate.marks import mark
 
 PARTS = 'hooks: {namespace: line, beforeOpen: {image: "line:1"}}\n  events: true\n  state: Open\n'
-MARKED: dict[str, object] = {mark("flux-system/week"): marked("flux-system/week")}
+MARKED: dict[str, object] = {annotation("flux-system/week"): marked("flux-system/week")}
 Run = Callable[..., tuple[int, list[dict[str, object]]]]
 
 

@@ -12,9 +12,9 @@ import zoned
 from api_server import Api, Handler, kustomization
 
 from krm_windows.gate.__main__ import Gate
+from krm_windows.gate.annotations import annotation
 from krm_windows.gate.decide import decide
 from krm_windows.gate.kubernetes import Cluster, dig
-from krm_windows.gate.marks import mark
 from krm_windows.gate.timetable import Timetable
 
 LOOKS = 6
@@ -33,7 +33,7 @@ def test_six_looks_do_what_one_does(
 
     def look(of: Timetable) -> bool:
         gate = Gate(of, partial(decide, of), lambda: NOON, lambda **line: log.append(line))
-        return gate.look(Cluster("127.0.0.1", str(port), account, 10), allow_missing=False)
+        return gate.run(Cluster("127.0.0.1", str(port), account, 10), allow_missing=False)
 
     assert look(SHUT if timetable is ALWAYS else ALWAYS)
     log.clear()
@@ -49,7 +49,7 @@ def test_six_looks_do_what_one_does(
         assert list(pool.map(look, [timetable] * LOOKS)) == [True] * LOOKS
     for name in ("infra", "apps"):
         assert dig(api.object(name), "spec", "suspend") is (timetable is SHUT)
-        assert (mark("flux-system/p") in api.object(name)["metadata"].get("annotations", {})) is (
-            timetable is SHUT
-        )
+        assert (
+            annotation("flux-system/p") in api.object(name)["metadata"].get("annotations", {})
+        ) is (timetable is SHUT)
     assert len([line for line in log if "done" in line]) == len(TARGETS)

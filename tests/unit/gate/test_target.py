@@ -8,9 +8,9 @@ import pytest
 import zoned
 from api_server import marked
 
+from krm_windows.gate.annotations import HOLD, annotation
 from krm_windows.gate.decide import Decision
 from krm_windows.gate.kubernetes import dig
-from krm_windows.gate.marks import HOLD, mark
 from krm_windows.gate.target import observe
 from krm_windows.gate.target import settle as settle_seen
 from krm_windows.gate.timetable import Target, Timetable
@@ -30,7 +30,11 @@ APPS = Target(
     applied=("lastAppliedRevision", "history"),
 )
 
-OURS, FORMER, OTHER = mark("flux-system/p"), mark("flux-system/old"), mark("flux-system/other")
+OURS, FORMER, OTHER = (
+    annotation("flux-system/p"),
+    annotation("flux-system/old"),
+    annotation("flux-system/other"),
+)
 VALUE = json.dumps(
     {
         "policy": "flux-system/p",
@@ -273,7 +277,9 @@ def test_another_field() -> None:
 
 def test_marks_are_names() -> None:
     """The annotation's name is API: a hash of `namespace/name`, as other policies, scripts and people know it."""
-    assert mark("flux-system/no-deploy-friday") == "closed-by.krm-windows.dev/e4b94ba4a9b5ac93"
+    assert (
+        annotation("flux-system/no-deploy-friday") == "closed-by.krm-windows.dev/e4b94ba4a9b5ac93"
+    )
 
 
 @pytest.mark.parametrize("reason", ["x" * 1024, "x" * 1025, "ä" * 300_000])

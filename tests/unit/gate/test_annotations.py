@@ -13,9 +13,9 @@ from api_server import Api, Json, edited, hand, kustomization, marked
 
 from krm_windows.gate import hooks
 from krm_windows.gate.__main__ import Gate
+from krm_windows.gate.annotations import DIGITS, HOOKS, Writer, annotation, digest, read, writer
 from krm_windows.gate.decide import decide
 from krm_windows.gate.kubernetes import Cluster, dig
-from krm_windows.gate.marks import DIGITS, HOOKS, Writer, digest, mark, read, writer
 from krm_windows.gate.timetable import Rule, Timetable
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -24,7 +24,11 @@ APPS = kustomization("apps", "v1")
 SHUT = zoned.timetable(policy="flux-system/p", time_zone="UTC", targets=(APPS,))
 ALWAYS = replace(SHUT, outside_windows="Open")
 MORNING = replace(SHUT, windows=(Rule("windows.morning", NOON - 4 * HOUR, NOON),))
-OURS, THEIRS, NOTE = mark("flux-system/p"), mark("flux-system/q"), mark("flux-system/p", HOOKS)
+OURS, THEIRS, NOTE = (
+    annotation("flux-system/p"),
+    annotation("flux-system/q"),
+    annotation("flux-system/p", HOOKS),
+)
 APPLIED: Json = {"lastAppliedRevision": "1"}
 Look = Callable[..., bool]
 FLUX, GATE = "kustomize-controller", "krm-windows"
@@ -34,7 +38,7 @@ FLUX, GATE = "kustomize-controller", "krm-windows"
 def look(port: int, account: Path) -> Look:
     """One look at eleven."""
 
-    def once(timetable: Timetable, around: Look = Gate.look) -> bool:
+    def once(timetable: Timetable, around: Look = Gate.run) -> bool:
         gate = Gate(timetable, partial(decide, timetable), lambda: NOON - HOUR, dict)
         return around(gate, Cluster("127.0.0.1", str(port), account), allow_missing=False)
 
@@ -262,7 +266,7 @@ def test_what_was_adopted_is_opened(api: Api, look: Look, timetable: Timetable) 
 
 HOOK = {"name": "p-before-open", "seconds": 5, "aborts": True, "metadata": {}, "spec": {}}
 AROUND = partial(
-    hooks.look,
+    hooks.run,
     text=json.dumps({"namespace": "line", "hooks": {"beforeOpen": HOOK}}),
     pause=0.01,
     grace=0,
@@ -274,20 +278,20 @@ JOB = "p-before-open-202611200800-0123456789abcdef"
 @pytest.mark.parametrize(
     ("note", "by"),
     [
-        ({"occurrence": SINCE, "run": 5, "stage": "Passed", "job": JOB}, FLUX),
-        ({"occurrence": SINCE, "run": 5, "stage": "Passed", "job": JOB}, "kubectl-annotate"),
-        ({"occurrence": SINCE, "run": 5, "stage": "Passed", "job": ""}, None),
-        ({"occurrence": SINCE, "run": 5, "stage": "Passed", "job": "another-job"}, None),
-        ({"occurrence": SINCE, "run": 5, "stage": "Passed", "job": JOB[:-6]}, None),
-        ({"occurrence": SINCE, "run": 10**12, "stage": "Passed", "job": JOB}, None),
-        ({"occurrence": SINCE, "run": 5, "stage": "Opening", "job": "there-already"}, None),
-        ({"occurrence": SINCE, "run": True, "stage": "Passed", "job": JOB}, GATE),
-        ({"occurrence": SINCE, "run": "5", "stage": "Passed", "job": JOB}, GATE),
-        ({"occurrence": SINCE, "run": 0, "stage": "Passed", "job": JOB}, GATE),
-        ({"occurrence": SINCE, "run": 5, "stage": "Passed", "job": "../../secrets/a"}, GATE),
-        ({"occurrence": SINCE, "run": 5, "stage": "Passed", "job": JOB, "at": None}, GATE),
-        ({"occurrence": "", "run": 5, "stage": "Passed", "job": JOB}, GATE),
-        ({"occurrence": SINCE, "run": 5, "stage": ["Passed"], "job": JOB}, GATE),
+        ({"occurrence": SINCE, "cycle": 5, "stage": "Passed", "job": JOB}, FLUX),
+        ({"occurrence": SINCE, "cycle": 5, "stage": "Passed", "job": JOB}, "kubectl-annotate"),
+        ({"occurrence": SINCE, "cycle": 5, "stage": "Passed", "job": ""}, None),
+        ({"occurrence": SINCE, "cycle": 5, "stage": "Passed", "job": "another-job"}, None),
+        ({"occurrence": SINCE, "cycle": 5, "stage": "Passed", "job": JOB[:-6]}, None),
+        ({"occurrence": SINCE, "cycle": 10**12, "stage": "Passed", "job": JOB}, None),
+        ({"occurrence": SINCE, "cycle": 5, "stage": "Opening", "job": "there-already"}, None),
+        ({"occurrence": SINCE, "cycle": True, "stage": "Passed", "job": JOB}, GATE),
+        ({"occurrence": SINCE, "cycle": "5", "stage": "Passed", "job": JOB}, GATE),
+        ({"occurrence": SINCE, "cycle": 0, "stage": "Passed", "job": JOB}, GATE),
+        ({"occurrence": SINCE, "cycle": 5, "stage": "Passed", "job": "../../secrets/a"}, GATE),
+        ({"occurrence": SINCE, "cycle": 5, "stage": "Passed", "job": JOB, "at": None}, GATE),
+        ({"occurrence": "", "cycle": 5, "stage": "Passed", "job": JOB}, GATE),
+        ({"occurrence": SINCE, "cycle": 5, "stage": ["Passed"], "job": JOB}, GATE),
     ],
 )
 def test_a_forged_note_opens_nothing(api: Api, look: Look, note: Json, by: str | None) -> None:
@@ -307,7 +311,7 @@ def test_a_forged_note_opens_nothing(api: Api, look: Look, note: Json, by: str |
 
 def test_a_note_by_the_gate_is_believed(api: Api, look: Look) -> None:
     """The hook has run, maybe as it was before somebody mended it: it does not run again."""
-    note = {"occurrence": SINCE, "run": 5, "stage": "Passed", "job": JOB}
+    note = {"occurrence": SINCE, "cycle": 5, "stage": "Passed", "job": JOB}
     put(
         api,
         {OURS: marked("flux-system/p"), NOTE: json.dumps(note)},

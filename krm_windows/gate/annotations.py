@@ -1,8 +1,9 @@
-"""Marks: the annotations by which a gate says that a suspension is its own, and when one is believed.
+"""The annotations by which gates say that a suspension is their own, and when one is believed.
 
-Anybody who may edit an object may write an annotation on it, and Flux writes what stands in Git. So a mark is evidence
-only as far as it can be checked (docs/decisions/0018-when-a-mark-is-believed.md): it says what a mark says, names
-the policy whose name its key is a digest of, and no other hand than the gate's wrote it.
+Anybody who may edit an object may write an annotation on it, and Flux writes what stands in Git.
+So an annotation is evidence only as far as it can be checked
+(docs/decisions/0018-when-a-mark-is-believed.md): it says what a gate's says, names the policy
+whose name its key is a digest of, and no other hand than the gate's wrote it.
 """
 
 from collections.abc import Iterator
@@ -14,14 +15,15 @@ from hashlib import sha256
 from krm_windows.gate.kubernetes import dig, parse
 
 HOLD = "krm-windows.dev/hold"
-MARKS, HOOKS = "closed-by.krm-windows.dev/", "hooks.krm-windows.dev/"
+CLOSED_BY, HOOKS = "closed-by.krm-windows.dev/", "hooks.krm-windows.dev/"
 ZONE_DATA = "zoneData"
 MANAGER = "krm-windows"
 DIGITS = 16  # 64 bits: fewer were made to collide within seconds
 AHEAD = timedelta(minutes=10)  # the clock of another node, at most
 
-# The names under which the API server itself keeps who wrote a field: its own for writers that it does not tell apart
-# any more (k8s.io/apimachinery, util/managedfields: capmanagers.go, skipnonapplied.go).
+# The names under which the API server itself keeps who wrote a field, for writers that it does
+# not tell apart any more (k8s.io/apimachinery, util/managedfields: capmanagers.go,
+# skipnonapplied.go).
 _JOINED = ("ancient-changes", "before-first-apply")
 
 Writer = Enum("Writer", ["GATE", "OTHER", "UNKNOWN"])
@@ -32,17 +34,18 @@ def digest(text: str) -> str:
     return sha256(text.encode()).hexdigest()[:DIGITS]
 
 
-def mark(policy: str, prefix: str = MARKS) -> str:
+def annotation(policy: str, prefix: str = CLOSED_BY) -> str:
     """Name the annotation by which the policy `namespace/name` says that a suspension is its own."""
     return prefix + digest(policy)
 
 
 @dataclass(frozen=True)
-class Mark:
-    """What a mark says: who closed, why, since and until when by its calendar, in UTC.
+class ClosedBy:
+    """What such an annotation says: who closed, why, since and until when by its calendar, in UTC.
 
-    `adopted`: the target had been suspended by another hand, which the policy was told to take for its own.
-    `zone_data`: how the image's zone data differs from the timetable's, in words; empty where it does not.
+    `adopted`: the target had been suspended by another hand, which the policy was told to take for
+    its own. `zone_data`: how the image's zone data differs from the timetable's, in words; empty
+    where it does not.
     """
 
     policy: str
@@ -53,13 +56,16 @@ class Mark:
     zone_data: str = ""
 
 
-def read(text: str) -> Mark | None:
-    """Read a mark; None for any other text. Keys that a later version may add are passed over."""
+def read(text: str) -> ClosedBy | None:
+    """Read a `closed-by` annotation; None for any other text.
+
+    Keys that a later version may add are passed over.
+    """
     try:
         said = parse(text)
         if not isinstance(said, dict):
             return None
-        found = Mark(
+        found = ClosedBy(
             _text(said["policy"]),
             _text(said["reason"]),
             instant(said["since"]),
@@ -82,12 +88,17 @@ def _text(value: object) -> str:
 
 
 def _remark(value: object) -> str:
-    """Read what is only shown: what is no line of text is passed over, and the mark is none the worse for it."""
-    return value if isinstance(value, str) and value.isprintable() else ""
+    """Read what is only shown: what is no line of text is passed over, and spoils nothing."""
+    if isinstance(value, str) and value.isprintable():
+        return value
+    return ""
 
 
 def instant(value: object) -> datetime | None:
-    """Read an instant, or None for none; raise `TypeError` or `ValueError` for anything else, so for a naive one."""
+    """Read an instant, or None for none.
+
+    Raises `TypeError` or `ValueError` for anything else, so for one of no time zone.
+    """
     if value is None:
         return None
     found = datetime.fromisoformat(_text(value))
@@ -96,24 +107,28 @@ def instant(value: object) -> datetime | None:
     return found
 
 
-def believed(key: str, said: Mark, mark_by: Writer, suspended_by: Writer, now: datetime) -> bool:
-    """Say whether a mark is the gate's, told by its key, its words, and who wrote it and the suspension.
+def is_believed(
+    key: str, said: ClosedBy, written_by: Writer, suspended_by: Writer, now: datetime
+) -> bool:
+    """Say whether an annotation is a gate's: by its key, its words, and who wrote it and suspended.
 
-    Where nobody is recorded as the writer, its time has to fit, too: no gate closes for what is yet to begin. A mark
-    by the gate's own hand may be of a clock that was wrong, and `until` may be long over: the cluster was off.
+    Where nobody is recorded as the writer, its time has to fit, too: no gate closes for what is yet
+    to begin. One by the gate's own hand may be of a clock that was wrong, and `until` may be long
+    over: the cluster was off.
     """
-    if key != mark(said.policy) or mark_by is Writer.OTHER:
+    if key != annotation(said.policy) or written_by is Writer.OTHER:
         return False
     if suspended_by is Writer.OTHER and not said.adopted:
         return False
-    return mark_by is Writer.GATE or said.since is None or said.since <= now + AHEAD
+    return written_by is Writer.GATE or said.since is None or said.since <= now + AHEAD
 
 
 def writer(thing: object, *path: str) -> Writer:
     """Say who wrote the field at `path`, as the API server tells it in `managedFields`.
 
-    UNKNOWN: nobody is recorded. That is so where a served version was dropped, or somebody who may write the object
-    has emptied the list; Git cannot (an apply with managedFields is refused). What cannot be read is of another hand.
+    UNKNOWN: nobody is recorded. That is so where a served version was dropped, or somebody who may
+    write the object has emptied the list; Git cannot (an apply with managedFields is refused). What
+    cannot be read is of another hand.
     """
     metadata = dig(thing, "metadata")
     if not isinstance(metadata, dict) or "managedFields" not in metadata:
@@ -121,10 +136,12 @@ def writer(thing: object, *path: str) -> Writer:
     entries = metadata["managedFields"]
     if not isinstance(entries, list):
         return Writer.OTHER
+    # The gate's hand counts before any other: Flux may own the same field with the same value.
     hands = set(_hands(entries, path))
-    if Writer.GATE in hands:
-        return Writer.GATE
-    return Writer.OTHER if hands else Writer.UNKNOWN
+    for hand in (Writer.GATE, Writer.OTHER):
+        if hand in hands:
+            return hand
+    return Writer.UNKNOWN
 
 
 def _hands(entries: list[object], path: tuple[str, ...]) -> Iterator[Writer]:
@@ -133,10 +150,15 @@ def _hands(entries: list[object], path: tuple[str, ...]) -> Iterator[Writer]:
         if not isinstance(entry, dict):
             yield Writer.OTHER
         elif _owns(entry.get("fieldsV1"), path):
-            is_ours = (
-                entry.get("manager") in (MANAGER, *_JOINED) and entry.get("operation") == "Update"
-            )
-            yield Writer.GATE if is_ours else Writer.OTHER
+            yield _hand(entry)
+
+
+def _hand(entry: dict[str, object]) -> Writer:
+    """Say whose an entry is; `Update` is what a patch is recorded as, `Apply` is Flux's way."""
+    is_ours = entry.get("manager") in (MANAGER, *_JOINED)
+    if is_ours and entry.get("operation") == "Update":
+        return Writer.GATE
+    return Writer.OTHER
 
 
 def _owns(fields: object, path: tuple[str, ...]) -> bool:
