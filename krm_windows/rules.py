@@ -221,7 +221,7 @@ MARK_IN_GIT = _error(
 TWO_POLICIES = _error("two-policies", "Two policies gate one target.")
 TWO_POLICIES_UNCLEAR = _warning(
     "two-policies-unclear",
-    "Two policies that name no cluster gate one target, and lie side by side.",
+    "Two policies that name no cluster gate one target, and may be for one cluster.",
 )
 LOCAL_CONFIG = _error(
     "local-config", "A policy would be applied itself, and no cluster knows its kind."

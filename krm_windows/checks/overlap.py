@@ -1,4 +1,4 @@
-"""Two policies on one target of one cluster: each opens what the other holds shut, so the windows of neither hold.
+"""Two policies on one target of one cluster: it is open only while both are, so the windows of neither hold.
 
 Facts in, results out: whoever calls knows which policies are in force in one cluster.
 """
@@ -51,12 +51,15 @@ def check(own: Claim, others: Iterable[Claim]) -> Iterator[Result]:
             yield _result(rules.TWO_POLICIES, own, other, shared, "leave it to one of them")
 
 
-def doubt(own: Claim, others: Iterable[Claim]) -> Iterator[Result]:
+def doubt(own: Claim, others: Iterable[Claim], rule: Rule) -> Iterator[Result]:
     """Yield what a policy has in common with others of which nothing says that they are for another cluster."""
     for other in others:
         if shared := own.shares(other):
-            must = "if both are for one cluster, leave it to one of them, and if not, render with --cluster"
-            yield _result(rules.TWO_POLICIES_UNCLEAR, own, other, shared, must)
+            must = (
+                "neither says for which cluster it is: if both are for one, leave it to one of them, and if not, name "
+                "the cluster in each policy (`clusters: {NAME: {}}`) and render with --cluster"
+            )
+            yield _result(rule, own, other, shared, must)
 
 
 def among(claims: Sequence[Claim]) -> Iterator[tuple[Claim, Result]]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from krm_windows import render
+from krm_windows import render, rules
 from krm_windows.checks import overlap
 from krm_windows.checks.overlap import Claim
 from krm_windows.krm import InputError, KubeObject
@@ -39,10 +39,15 @@ class Elsewhere:
     without: Callable[[str], bool] = _nothing
 
     @cached_property
+    def _repository(self) -> Path | None:
+        """The top of the repository that the output lies in."""
+        here = Path(os.path.realpath(self.output))
+        return next((above for above in (here, *here.parents) if (above / _GIT).exists()), None)
+
+    @cached_property
     def _folders(self) -> dict[str, list[str]]:
         """The directories around, with the names of their files; none where there are too many."""
-        here = Path(os.path.realpath(self.output))
-        top = next((above for above in (here, *here.parents) if (above / _GIT).exists()), None)
+        here, top = Path(os.path.realpath(self.output)), self._repository
         most = _MOST_IN_REPOSITORY if top else _MOST_AROUND
         try:
             return dict(walk(top or here.parent, hidden=False, most=most))
@@ -69,7 +74,16 @@ class Elsewhere:
         unclear = [
             other for other in self.claims if other not in same and self._is_unclear(own, other)
         ]
-        return [*overlap.check(own, same), *overlap.doubt(own, unclear)]
+        # What lies side by side in a repository and is in no build, Flux applies with whatever leads to the directory
+        # above. Refused, it takes a word of the user; let through, the target is open only where both are.
+        rule = rules.TWO_POLICIES if self._repository else rules.TWO_POLICIES_UNCLEAR
+        apart = [other for other in unclear if self._has_builds_of_its_own(other)]
+        together = [other for other in unclear if other not in apart]
+        doubts = (
+            *overlap.doubt(own, together, rule),
+            *overlap.doubt(own, apart, rules.TWO_POLICIES_UNCLEAR),
+        )
+        return [*overlap.check(own, same), *doubts]
 
     def _is_for_one_cluster(self, own: Claim, other: Claim) -> bool:
         """Whether a policy is for the cluster of another: both name it, or one build has them both."""
@@ -84,6 +98,12 @@ class Elsewhere:
             == Path(os.path.realpath(self.output)).parent
         )
         return beside and own.cluster is None and other.cluster is None
+
+    def _has_builds_of_its_own(self, other: Claim) -> bool:
+        """Whether kustomizations lead to the output and to another's directory, where none leads to both."""
+        return all(
+            len(self._above(folder)) > 1 for folder in (self.output, Path(other.file).parent)
+        )
 
     def _is_built_with(self, folder: Path) -> bool:
         """Whether some kustomization around has both the output and another directory, or they are one."""

@@ -179,7 +179,8 @@ def test_the_actuator_kubectl_has_no_timetable(run: Run) -> None:
 
 @pytest.mark.parametrize(("name", "fires"), [("fires", True), ("nearly", False)])
 def test_siblings_without_a_cluster_are_unclear(run: Run, name: str, *, fires: bool) -> None:
-    """A warning: nothing says that they are for one cluster, nor that they are not."""
+    """Outside of a repository a warning: nothing says that they are for one cluster, nor that they are not."""
+    Path(".git").rmdir()
     one, two = (FIXTURES / TWO_POLICIES_UNCLEAR.id / f"{name}.yaml").read_text().split("---\n")
     Path("week.yaml").write_text(one)
     Path("nights.yaml").write_text(two)
@@ -187,6 +188,32 @@ def test_siblings_without_a_cluster_are_unclear(run: Run, name: str, *, fires: b
     said = run("render", "nights.yaml", "-o", "windows/nights")
     assert said.startswith("0 ")
     assert ("(two-policies-unclear)" in said) is fires
+
+
+def test_siblings_in_a_repository_are_refused(run: Run) -> None:
+    """Whatever leads to the directory above applies both; who has them for two clusters says so."""
+    assert run("render", policy("a"), "-o", "windows/a") == "0 "
+    said = run("render", policy("b"), "-o", "windows/b")
+    assert said.startswith("1 ")
+    assert "gated by the policy flux-system/a too (windows/a/configmap" in said
+    assert "name the cluster in each policy" in said
+    assert not Path("windows/b").exists()
+    for name, cluster in (("a", "north"), ("b", "south")):
+        named = policy(name, more=f"  clusters: {{{cluster}: {{}}}}\n")
+        assert run("render", named, "--cluster", cluster, "-o", f"windows/{name}") == "0 "
+
+
+def test_siblings_that_are_built_apart_are_unclear(run: Run) -> None:
+    """Each has a kustomization that leads to it, and none leads to both: they may well be for two clusters."""
+    for cluster in ("a", "b"):
+        Path("clusters", cluster).mkdir(parents=True)
+        Path("clusters", cluster, "kustomization.yaml").write_text(
+            KUSTOMIZATION.format(f"../../windows/{cluster}")
+        )
+    assert run("render", policy("a"), "-o", "windows/a") == "0 "
+    said = run("render", policy("b"), "-o", "windows/b")
+    assert said.startswith("0 ")
+    assert "(two-policies-unclear)" in said
 
 
 def test_without_a_repository_siblings_are_seen(run: Run) -> None:
