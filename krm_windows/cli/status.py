@@ -2,12 +2,13 @@
 
 import argparse
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from time import sleep
 
 from krm_windows.cli import inputs, output, previews, report, times
 from krm_windows.exit_codes import ExitCode
+from krm_windows.gate.clocks import skew
 from krm_windows.krm import InputError, KubeObject
 from krm_windows.plan import kinds
 from krm_windows.policy.model import WindowPolicy
@@ -44,7 +45,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--at",
         type=times.instant,
         metavar="INSTANT",
-        help="the instant to judge for (default: now)",
+        help="the instant to judge for (default: now, by the API server's clock)",
     )
     parser.add_argument(
         "-o", "--output", choices=("text", "json"), default="text", help="the form (default: text)"
@@ -68,11 +69,11 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     asked = _Asked(
         Source(inputs.policy(arguments.policy), previews.resources(arguments)), arguments
     )
-    found, results = asked.judged()
+    found, results, at = asked.judged()
     code = report.show(results, strict=arguments.strict)
     if found is None or code is not ExitCode.FINE:
         return code
-    _show(found, arguments)
+    _show(found, at, arguments)
     if arguments.watch:
         _watch(asked, found)
     return ExitCode.FINE if found.as_wanted else ExitCode.ERROR
@@ -85,25 +86,43 @@ class _Asked:
     source: Source
     arguments: argparse.Namespace
 
-    def judged(self) -> tuple[Report | None, list[Result]]:
-        """Ask, and judge what is answered; there is no report where the policy is wrong."""
+    def judged(self) -> tuple[Report | None, list[Result], datetime]:
+        """Ask, and judge what is answered, at an instant; there is no report where the policy is wrong."""
         loaded, choice = self.source.load(), Choice(self.arguments.cluster)
         [cluster] = choice.clusters(loaded)
         policy, faults = loaded.for_cluster(cluster)
         if policy is None:
-            return None, list(faults)
+            return None, list(faults), times.now()
         things = self._things(policy)
+        at = self._at()
         read_into = kinds(policy)
         items = [
             *self.source.items,
             *(KubeObject.from_value(each) for each in things if each.get("kind") in read_into),
         ]
         versions, results = Source(self.source.config, items).versions(choice)
-        return (self._report(versions[0], things) if versions else None), results
+        return (self._report(versions[0], things, at) if versions else None), results, at
 
-    def _report(self, version: Version, things: list[Thing]) -> Report:
+    def _at(self) -> datetime:
+        """Return the instant to judge for: now, by the clock of the API server where one is asked.
+
+        By that clock Jobs have ended, and a gate whose own is another opens nothing. This machine's may be any.
+        """
+        at: datetime | None = self.arguments.at
+        if at is not None:
+            return at
+        asked = times.now()
+        date = None if self.arguments.filename else self._kubectl.date()
+        answered = times.now()
+        return answered - (skew(date, asked, answered) or timedelta())
+
+    @property
+    def _kubectl(self) -> Kubectl:
+        return Kubectl(self.arguments.kubeconfig, self.arguments.context)
+
+    def _report(self, version: Version, things: list[Thing], at: datetime) -> Report:
         """Judge; where a look is overdue, kubectl is asked for what may say why."""
-        at, has_asked = _at(self.arguments), not self.arguments.filename
+        has_asked = not self.arguments.filename
         found = judge(version, things, at, has_asked=has_asked)
         if not has_asked or not found.is_overdue(at, version.policy.spec.interval):
             return found
@@ -112,18 +131,18 @@ class _Asked:
 
     def _willing(self, query: Query) -> list[Thing]:
         """Ask for what is not needed: who may not read it, or has none of it, is told the rest."""
-        kubectl = Kubectl(self.arguments.kubeconfig, self.arguments.context)
         try:
-            return _read("kubectl", kubectl.get(query))
+            return _read("kubectl", self._kubectl.get(query))
         except WorkspaceError:
             return []
 
     def _things(self, policy: WindowPolicy) -> list[Thing]:
         name = self.arguments.filename
         if not name:
-            kubectl = Kubectl(self.arguments.kubeconfig, self.arguments.context)
             return [
-                thing for query in queries(policy) for thing in _read("kubectl", kubectl.get(query))
+                thing
+                for query in queries(policy)
+                for thing in _read("kubectl", self._kubectl.get(query))
             ]
         if not (content := inputs.content(name)).strip():
             raise InputError(f"{name}: is empty: did kubectl fail?")
@@ -142,7 +161,7 @@ def _watch(asked: _Asked, shown: Report) -> None:
     while True:
         sleep(_PAUSE)
         try:
-            found, results = asked.judged()
+            found, results, at = asked.judged()
         except (InputError, WorkspaceError) as error:
             output.tell(str(error))
             continue
@@ -150,11 +169,10 @@ def _watch(asked: _Asked, shown: Report) -> None:
             report.show(results, strict=asked.arguments.strict)
         elif found != shown:
             shown = found
-            _show(shown, asked.arguments)
+            _show(shown, at, asked.arguments)
 
 
-def _show(found: Report, arguments: argparse.Namespace) -> None:
-    at = _at(arguments)
+def _show(found: Report, at: datetime, arguments: argparse.Namespace) -> None:
     if arguments.output == "json":
         output.show_json(records.status(found, at))
     elif output.is_terminal():
@@ -164,8 +182,3 @@ def _show(found: Report, arguments: argparse.Namespace) -> None:
         output.show_painted(text.render(found, at), partial(color.paint, alarming=alarming))
     else:
         output.show(text.render(found, at))
-
-
-def _at(arguments: argparse.Namespace) -> datetime:
-    at: datetime = arguments.at or times.now()
-    return at

@@ -204,14 +204,14 @@ class Gate:
         return Report(target, seen, change, now)
 
     def _kept_closed(self, target: Target, seen: Seen, now: datetime) -> Change:
-        """Leave closed what would be opened.
+        """Leave closed what would be opened, and have its annotation say why.
 
-        Its annotation says why, for `status` and the alerts.
+        `status` and the alerts read that. What is released, or may start, is opened whatever is
+        decided: here it is annotated as any other target is.
         """
-        change = settle(self.timetable, target, seen, shut(APART), now)
-        # What is released is opened whatever the calendar says, so this would open it.
-        patch = {} if change.action is Action.OPENED else change.patch
-        return Change(patch, Action.NOT_OPENED, f"not opened: {APART}")
+        held = replace(self.timetable, released=(), first_apply="Wait")
+        change = settle(held, target, seen, shut(APART), now)
+        return Change(change.patch, Action.NOT_OPENED, f"not opened: {APART}")
 
 
 def shut(reason: str) -> Decision:

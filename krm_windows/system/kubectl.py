@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from krm_windows.system import programs
 from krm_windows.system.errors import WorkspaceError
-from krm_windows.system.programs import Limits
+from krm_windows.system.programs import Ended, Limits
 
 _PATIENCE = "20s"
 # Signing in may take a person some time; a list of so many bytes is no list of targets.
@@ -25,6 +25,8 @@ _GRAMMARS = {
     "value of a label": re.compile(rf"({_PART})?"),
 }
 _LONGEST = 253
+# A header in kubectl's log, as client-go writes it at level 8 (transport/round_trippers.go).
+_DATE = re.compile(r"\bDate: \[?([A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT)")
 # What kubectl complains of, and what a person can do about it.
 _ADVICE = {
     re.compile(
@@ -84,23 +86,34 @@ class Kubectl:
 
         Raises `WorkspaceError` where there is no kubectl, or where it fails, with its reason and some advice.
         """
+        options = ("--ignore-not-found", "--output=json", "--show-managed-fields")
+        ended = self._run(*options, *query.arguments())
+        if ended.code != 0:
+            raise WorkspaceError(_words(ended.complaint))
+        return ended.output.decode(errors="replace")
+
+    def date(self) -> str | None:
+        """Return the `Date` of an answer of the API server, which tells its clock; None where it cannot be had.
+
+        kubectl prints the headers of an answer into its log only. `/version` is for everybody who has signed in, and
+        what it says is the server's own, so nobody else can put such a line into the log.
+        """
+        try:
+            log = self._run("--v=8", "--raw=/version").complaint
+        except WorkspaceError:
+            return None
+        found = _DATE.search(log)
+        return found[1] if found else None
+
+    def _run(self, *arguments: str) -> Ended:
         chosen = {"--kubeconfig": self.kubeconfig, "--context": self.context}
         options = [f"{name}={value}" for name, value in chosen.items() if value is not None]
-        options += [
-            f"--request-timeout={_PATIENCE}",
-            "--ignore-not-found",
-            "--output=json",
-            "--show-managed-fields",
-        ]
         program = programs.find("kubectl")
         if program is None:
             advice = "install it, or pipe what it prints elsewhere (-f -)"
             raise WorkspaceError(f"there is no kubectl on the PATH: {advice}")
-        command = [program, "get", *options, *query.arguments()]
-        ended = programs.run(command, environment=os.environ, limits=_LIMITS)
-        if ended.code != 0:
-            raise WorkspaceError(_words(ended.complaint))
-        return ended.output.decode(errors="replace")
+        command = [program, "get", *options, f"--request-timeout={_PATIENCE}", *arguments]
+        return programs.run(command, environment=os.environ, limits=_LIMITS)
 
 
 def _check(what: str, text: str) -> None:

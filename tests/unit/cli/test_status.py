@@ -5,7 +5,11 @@ import os
 import re
 import signal
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 from calls import POLICY
@@ -15,6 +19,7 @@ from krm_windows.cli import status as cli
 from krm_windows.gate.annotations import annotation
 from krm_windows.gate.clocks import APART
 from krm_windows.status import color
+from krm_windows.system.kubectl import Kubectl
 
 OPEN, CLOSED = "2026-11-24T10:00Z", "2026-11-21T10:00Z"
 SINCE, UNTIL = "2026-11-19T16:00:00+00:00", "2026-11-23T07:00:00+00:00"
@@ -234,15 +239,22 @@ def test_the_job_of_a_hook_is_no_look(status: Status) -> None:
     assert row(printed)[-1] == "15 m ago, failed"
 
 
+RELEASED = (
+    POLICY.replace("names: [apps]", "names: [infra]")
+    + "  released: [{kind: Kustomization, names: [apps]}]\n"
+)
+
+
+@pytest.mark.parametrize("policy", [POLICY, RELEASED])
 @pytest.mark.parametrize("at", [OPEN, CLOSED])
-def test_clocks_that_are_apart(status: Status, at: str) -> None:
+def test_clocks_that_are_apart(status: Status, at: str, policy: str) -> None:
     """A look that kept a target shut for that has failed: it is told, and no good state, whatever should hold."""
     said = {"policy": "flux-system/week", "reason": APART, "since": None, "until": None}
     shut = thing(suspend=True, notes={annotation("flux-system/week"): json.dumps(said)})
-    code, printed = status(at, shut)
+    code, printed = status(at, shut, policy=policy)
     assert (code, row(printed)[3]) == (1, f"this policy: {APART}")
-    _, printed = status(at, shut, options=("-o", "json"))
-    [found] = json.loads(printed)["targets"]
+    _, printed = status(at, shut, options=("-o", "json"), policy=policy)
+    found = json.loads(printed)["targets"][-1]
     assert (found["asWanted"], found["suspendedBy"]) == (False, f"this policy: {APART}")
 
 
@@ -385,6 +397,75 @@ def test_a_kubectl_that_answers_nonsense(
     kubectl(lines)
     assert main(["status", "policy.yaml"]) == 1
     assert words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("watches", [False, True])
+@pytest.mark.parametrize(
+    ("ahead", "since"), [(timedelta(hours=1), "40 m ago"), (timedelta(hours=-1), "40 m ago")]
+)
+def test_the_clock_of_the_api_server_counts(  # noqa: PLR0913 - a case, and what it is run with
+    kubectl: Callable[[str], None],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    ahead: timedelta,
+    since: str,
+    *,
+    watches: bool,
+) -> None:
+    """By it Jobs have ended, so by it a look is overdue, and Events are asked for: whatever this machine says."""
+    server = datetime.now(UTC) + ahead
+    ended = job("week-look-1", (server - timedelta(minutes=40, seconds=30)).isoformat())
+    header = f"I1122 10:00:00.0 7 round_trippers.go:587]     Date: {format_datetime(server, usegmt=True)}"
+    kubectl(f"""\
+case $* in
+*--raw=/version*) [ "$*" = "${{*%v=8*}}" ] || echo '{header}' >&2;;
+*cronjobs*) echo '{json.dumps(ended)}';;
+*events*) echo asked >> events;;
+esac""")
+    monkeypatch.setattr(cli, "sleep", lambda _: signal.raise_signal(signal.SIGINT))
+    main(["status", "policy.yaml", *(["--watch"] if watches else [])])
+    assert row(capsys.readouterr().out)[-1].startswith(since)
+    assert Path("events").exists()
+
+
+def test_the_date_of_a_real_kubectl(tool: Callable[[str], Path], tmp_path: Path) -> None:
+    """It stands in its log; where no server answers, nothing is known."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Version)
+    config = tmp_path / "config"
+    address = f"http://127.0.0.1:{server.server_port}"
+    clusters = f"clusters: [{{name: a, cluster: {{server: '{address}'}}}}]\n"
+    config.write_text(
+        f"{clusters}contexts: [{{name: a, context: {{cluster: a}}}}]\ncurrent-context: a\n"
+    )
+    thread = Thread(target=server.serve_forever)
+    thread.start()
+    tool("kubectl")
+    try:
+        assert Kubectl(str(config)).date() == "Sat, 21 Nov 2026 10:00:00 GMT"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+    assert Kubectl(str(config)).date() is None
+
+
+class _Version(BaseHTTPRequestHandler):
+    """An API server that says its version, and always the same time; a time that its body says is not its own."""
+
+    def do_GET(self) -> None:
+        body = b'{"gitVersion": "Date: Sun, 22 Nov 2026 11:00:00 GMT"}'
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def date_time_string(self, timestamp: float | None = None) -> str:
+        """Say one time."""
+        del timestamp
+        return "Sat, 21 Nov 2026 10:00:00 GMT"
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
 
 
 def test_a_watch_says_what_it_can_no_longer_judge(

@@ -23,7 +23,7 @@ from krm_windows.gate.timetable import Rule, Timetable
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 HOUR, MINUTE, SECOND = timedelta(hours=1), timedelta(minutes=1), timedelta(seconds=1)
 FIVE = 5 * MINUTE
-APPS, OLD = kustomization("apps", "v1"), kustomization("old", "v1")
+APPS = kustomization("apps", "v1")
 OURS = annotation("flux-system/p")
 CLOSED: dict[str, object] = {OURS: marked("flux-system/p")}
 WINDOW = Rule("windows.midday", NOON, NOON + HOUR)
@@ -128,30 +128,44 @@ def test_a_small_difference_is_none(node: Node, ahead: timedelta) -> None:
     assert not node.suspended()
 
 
-def test_the_mark_and_an_event_say_why(node: Node) -> None:
-    """`status` and the alerts read the mark, which is written once; so is the Event."""
-    node.puts(suspended=True)
+# By the name of why it would be opened: the policy, when it is by the node's clock, and what the target has applied.
+OPENED = {
+    "open": (POLICY, NOON + MINUTE, {"lastAppliedRevision": "1"}),
+    "released": (
+        replace(POLICY, targets=(), released=(APPS,)),
+        NOON + MINUTE,
+        {"lastAppliedRevision": "1"},
+    ),
+    "released, while closed": (
+        replace(POLICY, targets=(), released=(APPS,)),
+        NOON + 3 * HOUR,
+        {"lastAppliedRevision": "1"},
+    ),
+    "never applied": (POLICY, NOON + 3 * HOUR, {}),
+}
+
+
+@pytest.mark.parametrize(("policy", "now", "status"), OPENED.values(), ids=OPENED)
+def test_the_mark_and_an_event_say_why(
+    node: Node, policy: Timetable, now: datetime, status: dict[str, object]
+) -> None:
+    """`status` and the alerts read the mark, which is written once; so is the Event. Then a right clock opens."""
+    node.api.add("apps", {"suspend": True}, annotations=CLOSED, by="krm-windows", status=status)
+    metadata = node.api.object("apps")["metadata"]
+    assert isinstance(metadata, dict)
+    metadata["creationTimestamp"] = (now - HOUR / 2).isoformat()
     for _ in range(3):
-        assert not node.look(NOON + MINUTE, FIVE, around=events.run)
+        assert not node.look(now, FIVE, policy, around=events.run)
+    assert node.suspended()
     said = read(str(dig(node.api.object("apps"), "metadata", "annotations", OURS)))
     assert said is not None
     assert said.reason == APART
     assert len(node.api.bodies) == 1
     told = [thing for path, thing in node.api.objects.items() if "/events/" in path]
     assert [(each["type"], each["reason"]) for each in told] == [("Warning", "WindowNotOpened")]
-    assert str(told[0]["message"]).startswith(f"not opened: {APART}, by flux-system/p until")
+    assert str(told[0]["message"]).startswith(f"not opened: {APART}, by flux-system/p")
     node.log.clear()
-    assert node.look(NOON + MINUTE, timedelta(0))
-    assert not node.suspended()
-
-
-def test_nothing_is_released(node: Node) -> None:
-    """That would be opened whatever holds; it waits for a look that can tell the time."""
-    node.puts(suspended=True)
-    released = replace(POLICY, targets=(), released=(APPS,))
-    assert not node.look(NOON + MINUTE, FIVE, released)
-    assert node.suspended()
-    assert node.look(NOON + MINUTE, timedelta(0), released)
+    assert node.look(now, timedelta(0), policy)
     assert not node.suspended()
 
 

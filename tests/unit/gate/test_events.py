@@ -132,7 +132,10 @@ def test_what_is_left_alone_is_told_once(
 
 
 def test_other_zone_data_in_the_image_is_told_once(api: Api, port: int, account: Path) -> None:
-    """With both releases; the timetable decides. Where both say the same, nothing is told (see the other tests)."""
+    """With both releases, while the target is open, too, on which there is no mark; the timetable decides.
+
+    Where both say the same, nothing is told (see the other tests).
+    """
     rules = replace(zone_rules.make("Europe/Berlin"), release="2099z", transitions=(), rule="CET-1")
     held = replace(POLICY, zone_rules=rules)
     api.add("apps", {}, by="kustomize-controller", apiVersion=f"{GROUP}/v1")
@@ -141,6 +144,7 @@ def test_other_zone_data_in_the_image_is_told_once(api: Api, port: int, account:
         assert events.run(
             gate.compared(), Cluster("127.0.0.1", str(port), account, 5), allow_missing=False
         )
+    assert (dig(api.object("apps"), "spec"), api.bodies) == ({}, [])
     [(level, reason, message)] = told(api)
     assert (level, reason) == ("Warning", "WindowZoneDataDiffers")
     assert "2027-03-2" in str(message)
