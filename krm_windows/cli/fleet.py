@@ -18,8 +18,9 @@ from krm_windows.fleet.elsewhere import Elsewhere
 from krm_windows.fleet.members import Member
 from krm_windows.fleet.rendering import Files, Fleet
 from krm_windows.fleet.renewal import Outcome, Renewal
+from krm_windows.inventory import file_of
 from krm_windows.krm import InputError, KubeObject
-from krm_windows.policy import fields
+from krm_windows.policy import fields, load
 from krm_windows.policy.model import KIND
 from krm_windows.render import fleet as layout
 from krm_windows.render.delivery import Template
@@ -34,6 +35,7 @@ _OWN = re.compile(
     f"{layout.WINDOW}/.*|{layout.CLUSTERS}/[^/]+/(?:{layout.WINDOW}|{layout.DELIVERY})/.*"
 )
 CLUSTER = "{cluster}"
+CLUSTERS = "spec.clusters"
 _LISTED = 3
 
 
@@ -78,7 +80,13 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     """Render what is not fresh, or compare all of it with what was rendered before."""
     shard = arguments.shard or shards.of(os.environ)
     policies = {path: inputs.policy(path) for path in arguments.policies}
-    wanted = _fleet(arguments, [policies[path] for path in arguments.policies])
+    try:
+        wanted = _fleet(arguments, [policies[path] for path in arguments.policies])
+    except NoClusterError:
+        wrong = _found(policies.values())
+        if not any(map(_is_about_clusters, wrong)):
+            raise
+        return report.show(places.placed(wrong, policies), strict=arguments.strict)
     renewal = Renewal(wanted, arguments.output, arguments.check, arguments.strict)
     base = renewal.fleet.base()
     said = list(base.results)
@@ -101,6 +109,22 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     if code is ExitCode.FINE:
         report.tell_zone_rules()
     return ExitCode.ERROR if stale else code
+
+
+class NoClusterError(InputError):
+    """There is no cluster to render for."""
+
+
+def _found(policies: Iterable[KubeObject]) -> list[Result]:
+    """Return what is to be said of policies that name no clusters, or none that can be read."""
+    read = [load.read(policy.node, file=file_of(policy)) for policy in policies]
+    return [result for source in read for result in source.version(None)[1]]
+
+
+def _is_about_clusters(result: Result) -> bool:
+    """Whether clusters were named, and wrongly: in a list, or with nothing behind their names."""
+    path = f"{result.field.path}." if result.field else ""
+    return fails([result]) and path.startswith(f"{CLUSTERS}.")
 
 
 def _outcomes(
@@ -146,7 +170,7 @@ def _fleet(arguments: argparse.Namespace, shared: Sequence[KubeObject]) -> Fleet
         cluster for cluster in {*own, *named} if any(member.reaches(cluster) for member in members)
     )
     if not clusters:
-        raise InputError(
+        raise NoClusterError(
             "there is no cluster: the policies name none, and there is none in --clusters"
         )
     return Fleet(

@@ -22,16 +22,17 @@ COMMANDS = {
     "explain": "say in plain words what a policy means",
     "diff": "show which hours open and which close through a change of a policy",
     "holidays": "print a country's public holidays as freezes",
-    "import-ics": "print the events of a company calendar as freezes",
+    "import-ics": "print the events of a company calendar as freezes, or as windows",
     "migrate": "turn CronJobs that suspend and resume Flux objects into policies",
     "schema": "print the JSON Schema, the KRMFunctionDefinition or the field reference",
     "install": "install the legacy exec plugin of kustomize",
 }
 DESCRIPTION = """\
-A KRM function: without a command it reads a ResourceList on standard input and writes it back with the CronJobs,
-ServiceAccount, Roles and RoleBindings that open and close the reconciliation windows of the WindowPolicy in
-functionConfig; or, with ChangeClasses there, with every resource's class, or those of one class alone. With the path of
-a configuration file as its only argument it is an exec plugin of kustomize."""
+A KRM function: without a command it reads a ResourceList on standard input and writes it back with
+what opens and closes the reconciliation windows of the WindowPolicy in functionConfig: CronJobs,
+what they run, and its rights; or, with ChangeClasses there, with every resource's class, or those
+of one class alone. With the path of a configuration file as its only argument it is an exec plugin
+of kustomize."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -114,7 +115,6 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     parser = output.Parser(
         prog="krm-windows",
         description=DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=_version(arguments))
     _debug(parser, default=False)

@@ -465,6 +465,23 @@ def test_resources_of_each_cluster(run: Run, capsys: pytest.CaptureFixture[str])
 
 
 @pytest.mark.parametrize(
+    ("clusters", "said"),
+    [
+        ("[north, south]", "spec.clusters: must be a map, a patch for each cluster by its name"),
+        ("north", "spec.clusters: must be a map, a patch for each cluster by its name"),
+        ("{north: , south: ~}", "spec.clusters.north: must be a map"),
+    ],
+)
+def test_clusters_that_cannot_be_read(
+    run: Run, clusters: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They were named, so it is said what is wrong with them, and not that there are none."""
+    Path("second.yaml").write_text(f"{SECOND}  clusters: {clusters}\n")
+    assert run(policies=("second.yaml",)) == 1
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
     ("argv", "said"),
     [
         (["render", "-o", "x"], "takes one POLICY for one cluster, got 0"),

@@ -15,6 +15,7 @@ from calls import APPS, POLICY, call, program, spec, wire
 
 from krm_windows import __version__
 from krm_windows.cli import main
+from krm_windows.cli.main import COMMANDS
 from krm_windows.schedule import zones
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -60,6 +61,16 @@ def names(folder: str = "out") -> list[str]:
 
 
 # help, version, wrong calls
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_help_keeps_to_the_terminal(
+    run: Run, columns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No line of any command's help is wider than that."""
+    monkeypatch.setenv("COLUMNS", str(columns))
+    for command in ((), *((name,) for name in COMMANDS)):
+        assert max(map(len, run(*command, "--help").out.splitlines())) <= columns
 
 
 def test_help(run: Run) -> None:
