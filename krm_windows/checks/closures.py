@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from krm_windows import rules
 from krm_windows.checks import findings
-from krm_windows.checks.facts import DAY, Facts, Span, bare, is_open
+from krm_windows.checks.facts import DAY, Facts, bare, is_open
 from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.timetable import Rule
 from krm_windows.gate.wallclock import utc
@@ -57,7 +57,7 @@ def _cuts(facts: Facts) -> Iterator[Result]:
     """Report for each freeze the first window of which it takes a part only."""
     windows = bare(facts.timetable, *facts.timetable.windows)
     told: set[str] = set()
-    for before, closed, after in _closures(facts.segments):
+    for before, closed, after in _closures(facts.segments_around(*facts.timetable.freezes)):
         freezes = [
             name for name in closed.rules if name.startswith("freezes.") and name not in told
         ]
@@ -74,14 +74,15 @@ def _closures(
     segments: Iterable[Segment],
 ) -> Iterator[tuple[Segment | None, Segment, Segment | None]]:
     """Yield what is closed, with the open segments that it touches."""
-    around = [None, *segments, None]
-    for before, (segment, after) in zip(around, pairwise(around[1:]), strict=False):
+    before: Segment | None = None
+    for segment, after in pairwise(chain(segments, (None,))):
         if segment and not segment.open:
             yield (
                 before if before and before.ends == segment.begins else None,
                 segment,
                 after if after and after.begins == segment.ends else None,
             )
+        before = segment
 
 
 def _cut(facts: Facts, name: str, closed: Segment, kept: list[Segment]) -> Result:
@@ -99,12 +100,7 @@ def _cut(facts: Facts, name: str, closed: Segment, kept: list[Segment]) -> Resul
 
 def _long(facts: Facts, longest: timedelta) -> Iterator[Result]:
     """Report the longest closure, if it is too long."""
-    early = timeline(facts.timetable, facts.years.begins - longest, facts.years.begins)
-    closures = [
-        Span(part.begins, part.ends)
-        for part in _whole([*early, *facts.segments])
-        if part.ends - part.begins > longest
-    ]
+    closures = list(facts.closures(longest))
     if not closures:
         return
     worst = max(closures, key=lambda span: span.length)
@@ -117,19 +113,3 @@ def _long(facts: Facts, longest: timedelta) -> Iterator[Result]:
         f"{longest // DAY}{others}: {fix}, or raise --max-closed if this is meant"
     )
     yield findings.at(rules.CLOSED_LONG, path, message, begins)
-
-
-def _whole(segments: Iterable[Segment]) -> Iterator[Segment]:
-    """Yield what is closed; two closed segments that touch are one."""
-    held: Segment | None = None
-    for segment in segments:
-        if segment.open:
-            continue
-        if held and held.ends == segment.begins:
-            held = Segment(held.begins, segment.ends, open=False, rules=segment.rules)
-        else:
-            if held:
-                yield held
-            held = segment
-    if held:
-        yield held

@@ -10,12 +10,14 @@ from datetime import UTC, date, datetime, time, timedelta
 from functools import cached_property
 
 from krm_windows.checks.clock_changes import ClockChange, clock_changes
-from krm_windows.gate import wallclock
+from krm_windows.gate import bits, coverage, wallclock
+from krm_windows.gate.decide import Days
 from krm_windows.gate.timetable import Rule, Timetable
 from krm_windows.gate.zones import Zone
 from krm_windows.plan import zone_rules
 from krm_windows.plan.union import is_weekly
-from krm_windows.schedule.timeline import Segment, openings, timeline
+from krm_windows.schedule.occurrences import Occurrences
+from krm_windows.schedule.timeline import Segment, instant, openings, parts_of_days, timeline
 
 DAY = timedelta(days=1)
 WEEK = 7 * DAY
@@ -70,42 +72,88 @@ class Facts:
         return tuple(clock_changes(self.zone, self.years.begins, self.years.ends))
 
     @cached_property
-    def segments(self) -> tuple[Segment, ...]:
-        """What is open and what closed, in order, without those weeks that are as any other."""
-        whole = (self.years,)
-        spans = tuple(_joined(self._unusual(), self.years)) if self._opens_every_week() else whole
-        return tuple(
-            segment
-            for span in spans
-            for segment in timeline(self.timetable, span.begins, span.ends)
-        )
+    def spans(self) -> tuple[Span, ...]:
+        """The parts of the years that are looked at, in order: without those weeks that are as any other."""
+        if not self._opens_every_week():
+            return (self.years,)
+        return tuple(_joined(self._unusual(), self.years))
+
+    @property
+    def segments(self) -> Iterator[Segment]:
+        """What is open and what closed in `spans`, in order."""
+        for span in self.spans:
+            yield from timeline(self.timetable, span.begins, span.ends)
+
+    def segments_around(self, *rules: Rule) -> Iterator[Segment]:
+        """Yield those `segments` in which any of some rules holds, with those before and after them, in order."""
+        alone = bare(self.timetable, *rules)
+        for span in self.spans if rules else ():
+            found = (
+                Span(begins - DAY, ends + DAY)
+                for begins, ends in openings(alone, span.begins, span.ends)
+            )
+            near = [self._widened(each, span) for each in _joined(found, span)]
+            for each in _joined(near, span):
+                yield from timeline(self.timetable, each.begins, each.ends)
+
+    def _widened(self, span: Span, within: Span) -> Span:
+        """Let a span begin at the second change before it, and end at the second one after it."""
+        begins, ends = span.edges
+        for _ in range(2):
+            begins = self._days.since(coverage.minute(begins) - 1) or within.begins
+            ends = self._days.until(coverage.minute(ends)) or within.ends
+        return Span(begins, ends)
 
     @cached_property
     def opening(self) -> frozenset[str]:
-        """The names of the rules by which anything of `segments` is open."""
-        return frozenset(
-            name for segment in self.segments if segment.open for name in segment.rules
-        )
+        """The names of the rules by which anything is open in `spans`."""
+        found: set[str] = set()
+        for span in self.spans:
+            for day, within in parts_of_days(span.begins, span.ends):
+                found.update(self._days.deciding(day, self._days.open(day) & within))
+        return frozenset(found)
 
-    def occurrences(self, *rules: Rule) -> Iterator[Span]:
-        """Yield when some rules hold, were there no others: maximal, by the wall clock (as if it were UTC).
+    def closures(self, longest: timedelta) -> Iterator[Span]:
+        """Yield what is closed for more than `longest`, a day or more, in `spans` and for as long before the years."""
+        for span in self.spans:
+            closed = span.begins - longest if span.begins == self.years.begins else span.begins
+            for day, within in parts_of_days(closed, span.ends):
+                opened = self._days.open(day) & within
+                if opened:
+                    ends = instant(day, bits.first(opened))
+                    if ends - closed > longest:
+                        yield Span(closed, ends)
+                    closed = instant(day, bits.last(opened) + 1)
+            if span.ends - closed > longest:
+                yield Span(closed, span.ends)
 
-        It is the evaluator that finds them: over years of a rule that is not weekly it is what an audit waits for.
-        """
+    def occurrences(self, *rules: Rule) -> Occurrences:
+        """Return when some rules hold, were there no others, by the wall clock."""
         looked = self.looked_at(*rules)
-        alone = replace(
-            bare(self.timetable, *rules), time_zone=WALL, zone_rules=zone_rules.make(WALL)
-        )
-        return (Span(begins, ends) for begins, ends in openings(alone, looked.begins, looked.ends))
+        return Occurrences.of(rules, looked.begins, looked.ends)
 
     @cached_property
-    def union(self) -> tuple[Span, ...]:
-        """The occurrences of all windows together, in order."""
-        return tuple(self.occurrences(*self.timetable.windows))
+    def union(self) -> Occurrences:
+        """The occurrences of all windows together."""
+        return self.occurrences(*self.timetable.windows)
 
     def is_endless(self, *rules: Rule) -> bool:
         """Whether some rules hold without an end, were there no others."""
-        return next(self.occurrences(*rules), None) == self.looked_at(*rules)
+        only = next(iter(self.occurrences(*rules)), None)
+        return only is not None and span_of(only) == self.looked_at(*rules)
+
+    def is_open_in(self, rule: Rule) -> bool:
+        """Whether anything is open while a rule holds, by whatever rule."""
+        looked, alone = self.looked_at(rule), Days(bare(self.timetable, rule), self.zone)
+        for day, within in parts_of_days(self.instant(looked.begins), self.instant(looked.ends)):
+            opened = self._days.open(day) & within
+            if opened and opened & alone.open(day):
+                return True
+        return False
+
+    @cached_property
+    def _days(self) -> Days:
+        return Days(self.timetable, self.zone)
 
     def looked_at(self, *rules: Rule) -> Span:
         """Return where `occurrences` looks: three weeks of what is weekly, else all of the audited years."""
@@ -120,7 +168,7 @@ class Facts:
         return at.astimezone(self.zone)
 
     def instant(self, moment: datetime) -> datetime:
-        """Return the instant of a moment of `occurrences`."""
+        """Return the instant of a moment on the wall clock that is given as if it were UTC."""
         return wallclock.instant(moment.replace(tzinfo=None), self.zone)
 
     def _opens_every_week(self) -> bool:
@@ -136,21 +184,22 @@ class Facts:
         )
         first = self.years.begins
         weeks = ((first + n * WEEK, first + (n + 1) * WEEK) for n in range(3))
-        return all(any(part.open for part in timeline(weekly, *week)) for week in weeks)
+        return all(any(openings(weekly, *week)) for week in weeks)
 
     def _unusual(self) -> Iterator[Span]:
         """Yield what has to be looked at: a month to begin with, clock changes, and whatever is not weekly."""
         yield Span(self.years.begins, self.years.begins + 4 * WEEK)
         yield from (Span(change.at - MARGIN, change.at + MARGIN) for change in self.changes)
         held = self.timetable
-        for rule in (*held.windows, *held.freezes, *held.overrides):
-            if not is_weekly(rule):
-                alone = timeline(
-                    bare(held, rule), self.years.begins - MARGIN, self.years.ends + MARGIN
-                )
-                yield from (
-                    Span(part.begins - MARGIN, part.ends + MARGIN) for part in alone if part.open
-                )
+        every = (*held.windows, *held.freezes, *held.overrides)
+        rest = bare(held, *(rule for rule in every if not is_weekly(rule)))
+        for begins, ends in openings(rest, self.years.begins - MARGIN, self.years.ends + MARGIN):
+            yield Span(begins - MARGIN, ends + MARGIN)
+
+
+def span_of(occurrence: tuple[int, int]) -> Span:
+    """Return an occurrence, which is given in minutes, by the wall clock (as if it were UTC)."""
+    return Span(*(instant(*divmod(minute, bits.DAY)) for minute in occurrence))
 
 
 def take(timetable: Timetable, first: date, years: int) -> Facts:

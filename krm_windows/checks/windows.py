@@ -1,13 +1,13 @@
 """Windows that do not do what they seem to: never or always open, uneven, or too short to be of use."""
 
-from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from krm_windows import rules
 from krm_windows.checks import findings
-from krm_windows.checks.facts import Facts, Span
+from krm_windows.checks.facts import Facts, Span, span_of
+from krm_windows.gate import coverage
 from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.timetable import Rule
 from krm_windows.policy.phrases import duration
@@ -41,19 +41,54 @@ class Delays:
         return ", and ".join(part for part in (looks, hook) if part)
 
 
+@dataclass(frozen=True, slots=True)
+class _Lengths:
+    """What is to be known of a window's occurrences: the first, in minutes, and how long any of them is at most.
+
+    `whole` are the first shortest and the last longest of those that are not cut where the audit begins or ends.
+    """
+
+    first: tuple[int, int]
+    most: timedelta
+    whole: tuple[Span, Span] | None
+
+    @classmethod
+    def of(cls, occurrences: Iterable[tuple[int, int]], looked: Span) -> "_Lengths | None":
+        """Look at each occurrence once; return None where there is none."""
+        begins, ends = map(coverage.minute, looked.edges)
+        first = shortest = longest = None
+        most = 0
+        for each in occurrences:
+            first = first or each
+            length = each[1] - each[0]
+            most = max(most, length)
+            if begins < each[0] and each[1] < ends:
+                if shortest is None or length < shortest[1] - shortest[0]:
+                    shortest = each
+                if longest is None or length >= longest[1] - longest[0]:
+                    longest = each
+        if first is None:
+            return None
+        whole = (span_of(shortest), span_of(longest)) if shortest and longest else None
+        return cls(first, most * _MINUTE, whole)
+
+
 def check(facts: Facts, delays: Delays) -> Iterator[Result]:
     """Yield what is to be said of each window alone, and of all together."""
     windows = facts.timetable.windows
     endless = False
     for window in windows:
-        # Looked for once: to find the occurrences is what an audit spends its time on.
-        occurrences = tuple(facts.occurrences(window))
-        yield from _never(facts, window, occurrences)
-        if occurrences == (facts.looked_at(window),):
+        looked = facts.looked_at(window)
+        lengths = _Lengths.of(facts.occurrences(window), looked)
+        if lengths is None:
+            yield from _absent(facts, window)
+            continue
+        yield from _never(facts, window, lengths)
+        if span_of(lengths.first) == looked:
             endless = True
             yield from _always(facts, window)
-        else:
-            yield from _lengths(facts, window, occurrences, delays)
+        elif lengths.whole:
+            yield from _lengths(facts, window, *lengths.whole, delays)
     if windows and not endless and facts.is_endless(*windows):
         message = "leave no minute closed between them: shorten one, or remove the policy if it is to hold nothing back"
         yield findings.at(rules.WINDOW_ALWAYS_OPEN, "windows", message, facts.first)
@@ -67,45 +102,41 @@ def _always(facts: Facts, window: Rule) -> Iterator[Result]:
     yield findings.at(rules.WINDOW_ALWAYS_OPEN, window.name, message, facts.first)
 
 
-def _never(facts: Facts, window: Rule, occurrences: Sequence[Span]) -> Iterator[Result]:
-    """Report a window that is not open once, unless it is over, or only begins after the audited years."""
-    if window.name in facts.opening:
-        return
-    if not occurrences and not isinstance(window.begins, Recurrence):
-        return
-    if all(each.length <= facts.timetable.closes_early for each in occurrences) and occurrences:
-        return  # which is said in `_lengths`
-    if not occurrences:
+def _absent(facts: Facts, window: Rule) -> Iterator[Result]:
+    """Report a window that recurs and does not come once; one that is dated is over, or only begins later."""
+    if isinstance(window.begins, Recurrence) and window.name not in facts.opening:
         message = f"does not come once from {facts.first} to {facts.last}: change `opens`, or audit more years"
         yield findings.at(rules.WINDOW_NEVER_OPENS, window.name, message, facts.first)
+
+
+def _never(facts: Facts, window: Rule, lengths: _Lengths) -> Iterator[Result]:
+    """Report a window that comes and is not open once."""
+    if window.name in facts.opening:
         return
-    parts = [
-        part
-        for each in occurrences
-        for part in timeline(facts.timetable, *map(facts.instant, each.edges))
-    ]
-    if any(part.open for part in parts):
+    if lengths.most <= facts.timetable.closes_early:
+        return  # which is said in `_lengths`
+    if facts.is_open_in(window):
         return  # by an override, which is told in its place
-    shut = ", ".join(parts[0].rules) if parts else ""
+    begins = span_of(lengths.first).begins
     message = (
-        f"is never open from {facts.first} to {facts.last}; on {findings.moment(occurrences[0].begins)} "
-        f"{shut or 'a clock change'} keeps it shut: move it, or remove it"
+        f"is never open from {facts.first} to {facts.last}; on {findings.moment(begins)} "
+        f"{_shut(facts, window) or 'a clock change'} keeps it shut: move it, or remove it"
     )
-    yield findings.at(rules.WINDOW_NEVER_OPENS, window.name, message, occurrences[0].begins)
+    yield findings.at(rules.WINDOW_NEVER_OPENS, window.name, message, begins)
+
+
+def _shut(facts: Facts, window: Rule) -> str:
+    """Name what keeps a window shut when it comes first; nothing where the clock skips all that it has."""
+    for each in map(span_of, facts.occurrences(window)):
+        for part in timeline(facts.timetable, *map(facts.instant, each.edges)):
+            return ", ".join(part.rules)
+    return ""
 
 
 def _lengths(
-    facts: Facts, window: Rule, occurrences: Sequence[Span], delays: Delays
+    facts: Facts, window: Rule, shortest: Span, longest: Span, delays: Delays
 ) -> Iterator[Result]:
     """Compare the whole occurrences of a window with each other and with what a look takes."""
-    looked = facts.looked_at(window)
-    whole = sorted(
-        (each for each in occurrences if each.begins > looked.begins and each.ends < looked.ends),
-        key=lambda each: each.length,
-    )
-    if not whole:
-        return
-    shortest, longest = whole[0], whole[-1]
     early, least = facts.timetable.closes_early, delays.longest
     if longest.length > 2 * shortest.length:
         yield _unequal(window, longest.begins, longest.length, shortest.length)
@@ -121,12 +152,7 @@ def _lengths(
 
 def _is_prolonged(facts: Facts, occurrence: Span, least: timedelta) -> bool:
     """Whether other windows go on where this one begins or ends, so that all of them together are long enough."""
-    # The one that begins last before it, or with it.
-    index = bisect_right(facts.union, occurrence.begins, key=lambda each: each.begins) - 1
-    if index < 0:
-        return False
-    around = facts.union[index]
-    return occurrence.begins < around.ends and around.length >= least
+    return span_of(facts.union.around(coverage.minute(occurrence.begins))).length >= least
 
 
 def _early(window: Rule, shortest: Span, early: timedelta) -> Result:

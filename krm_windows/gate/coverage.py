@@ -72,13 +72,15 @@ class Years:
         eight, place = divmod(day - self._first, 8)
         return self._eight(eight)[place]
 
-    def of_rule(self, rule: int, day: int) -> int:
-        """Return what one rule covers, by its place among them."""
-        index, covered = max(day - self._first, 0), 0
-        for days, minutes in self._rules[rule]:
-            if days >> index & 1:
-                covered |= minutes
-        return covered
+    def of_rules(self, day: int) -> dict[int, int]:
+        """Return what each rule covers of a wall-clock day, by its place among them; only of those that do."""
+        index = max(day - self._first, 0)
+        found: dict[int, int] = {}
+        for number, every in enumerate(self._rules):
+            for days, minutes in every:
+                if days >> index & 1:
+                    found[number] = found.get(number, 0) | minutes
+        return found
 
     def _eight(self, number: int) -> list[int]:
         """Return what is covered of each of eight days.

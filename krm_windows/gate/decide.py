@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
-from functools import cached_property, partial
+from functools import cached_property
 
 from krm_windows.gate import bits, coverage
 from krm_windows.gate.coverage import NEVER
@@ -100,23 +100,30 @@ class _Rank:
         return self._days[day]
 
     def named(self, day: int) -> list[tuple[int, str]]:
-        """Return the minutes of a UTC day that each rule covers alone, with its name."""
+        """Return the minutes of a UTC day that each rule covers alone, with its name; of those that cover any."""
         once = zip(self._intervals, self._once, strict=True)
         found = [(coverage.of_interval(interval, day), rule.name) for interval, rule in once]
-        for number, rule in enumerate(self._recurring):
+        if not self._recurring:
+            return found
+        parts = pieces(day, self._tz)
+        walls = range(
+            parts[0].shown // bits.DAY, (parts[-1].shown + parts[-1].minutes) // bits.DAY + 1
+        )
+        by_rule: dict[int, dict[int, int]] = {}
+        for wall in walls:
+            for number, minutes in self._around(wall).of_rules(wall).items():
+                by_rule.setdefault(number, dict.fromkeys(walls, 0))[wall] = minutes
+        for number, on_days in by_rule.items():
             covered = 0
-            for piece in pieces(day, self._tz):
-                covered |= piece.in_utc(partial(self._of_rule, number))
-            found.append((covered, rule.name))
+            for piece in parts:
+                covered |= piece.in_utc(on_days.__getitem__)
+            found.append((covered, self._recurring[number].name))
         return found
 
     def _on_wall_day(self, day: int) -> int:
         if day not in self._walls:
             self._walls[day] = self._around(day).on_day(day)
         return self._walls[day]
-
-    def _of_rule(self, number: int, day: int) -> int:
-        return self._around(day).of_rule(number, day)
 
     def _around(self, day: int) -> coverage.Years:
         number = coverage.Years.number(day)

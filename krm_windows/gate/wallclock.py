@@ -67,7 +67,7 @@ class Piece(NamedTuple):
         return (covered & bits.below(self.minutes)) << self.begins
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=8192)
 def pieces(day: int, tz: tzinfo) -> tuple[Piece, ...]:
     """Cut a UTC day (an ordinal) where the clock of `tz` is changed; most days are one piece."""
     return tuple(_cut(day * bits.DAY, 0, bits.DAY, tz))

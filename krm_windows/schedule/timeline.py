@@ -41,7 +41,7 @@ def timeline(timetable: Timetable, start: datetime, until: datetime) -> Iterator
     run: _Run | None = None
     for day, first, last, is_open in _parts(days, start, until):
         if run is None or run.open != is_open:
-            begins = _instant(day, first)
+            begins = instant(day, first)
             if run:
                 yield run.until(begins)
             run = _Run(begins if run else start, is_open, {})
@@ -60,7 +60,7 @@ def openings(
     last = False
     for day, minute, _, is_open in _parts(days, start, until):
         if is_open != last:
-            at = max(_instant(day, minute), start)
+            at = max(instant(day, minute), start)
             if begins:
                 yield begins, at
             begins = at if is_open else None
@@ -71,13 +71,9 @@ def openings(
 
 def _parts(days: Days, start: datetime, until: datetime) -> Iterator[tuple[int, int, int, bool]]:
     """Yield each day's stretches, open or closed throughout: the day, begin and end in minutes, whether open."""
-    first, last = coverage.minute(start), coverage.minute(until - timedelta.resolution)
-    if start >= until:
-        return
-    for day in range(first // bits.DAY, last // bits.DAY + 1):
+    for day, within in parts_of_days(start, until):
         opened = days.open(day)
-        begins = max(first - day * bits.DAY, 0)
-        ends = min(last - day * bits.DAY + 1, bits.DAY)
+        begins, ends = bits.first(within), bits.last(within) + 1
         while begins < ends:
             rest = opened >> begins
             is_open = rest & 1 == 1
@@ -87,5 +83,16 @@ def _parts(days: Days, start: datetime, until: datetime) -> Iterator[tuple[int, 
             begins = change
 
 
-def _instant(day: int, minute: int) -> datetime:
+def parts_of_days(start: datetime, until: datetime) -> Iterator[tuple[int, int]]:
+    """Yield the UTC days that lie between two instants at least in part, and which minutes of each do, as bits."""
+    first, last = coverage.minute(start), coverage.minute(until - timedelta.resolution)
+    if start >= until:
+        return
+    for day in range(first // bits.DAY, last // bits.DAY + 1):
+        yield day, coverage.of_interval((first, last + 1), day)
+
+
+def instant(day: int, minute: int) -> datetime:
+    """Give the instant of a minute of a UTC day, of its end too."""
+    day, minute = day + minute // bits.DAY, minute % bits.DAY
     return datetime.combine(date.fromordinal(day), time(minute // 60, minute % 60), UTC)

@@ -1,7 +1,8 @@
 """The audit: the facts it judges by are those of the evaluator, and its findings name the day."""
 
 import time
-from datetime import date, timedelta
+from collections.abc import Iterable
+from datetime import date, datetime, timedelta
 
 import pytest
 from calls import POLICY
@@ -16,7 +17,7 @@ from krm_windows.krm import KubeObject
 from krm_windows.plan import compile_policy
 from krm_windows.policy.load import load
 from krm_windows.preview.versions import Choice
-from krm_windows.schedule.timeline import timeline
+from krm_windows.schedule.timeline import Segment, timeline
 
 HEAD = POLICY[: POLICY.index("  windows:")]
 FIRST = date(2027, 1, 1)
@@ -48,12 +49,39 @@ def some(entries: tuple[str, ...], least: int = 0) -> st.SearchStrategy[str]:
     )
 
 
-def facts(fields: str, years: int = 2) -> Facts:
+def facts(fields: str, years: int = 2, zone: str = "Europe/Berlin") -> Facts:
     """Compile a policy and take its facts from 2027 on."""
-    policy = load(KubeObject.parse(f"{HEAD}{fields}\n".encode()).node).policy
+    head = HEAD.replace("Europe/Berlin", zone)
+    policy = load(KubeObject.parse(f"{head}{fields}\n".encode()).node).policy
     assert policy
     plan, _ = compile_policy(policy, None, Inventory((), visible=False))
     return take(plan.timetable, FIRST, years)
+
+
+def joined(segments: list[Segment]) -> list[tuple[datetime, datetime]]:
+    """Give begin and end of what is closed; segments that touch are one."""
+    spans: list[tuple[datetime, datetime]] = []
+    for each in segments:
+        if not each.open and spans and spans[-1][1] == each.begins:
+            spans[-1] = spans[-1][0], each.ends
+        elif not each.open:
+            spans.append((each.begins, each.ends))
+    return spans
+
+
+def frozen(segments: Iterable[Segment]) -> list[list[Segment]]:
+    """Give each segment in which a freeze holds, with what touches it before and after."""
+    told = list(segments)
+    return [
+        [beside for beside in told[max(place - 1, 0) : place + 2] if touches(beside, each)]
+        for place, each in enumerate(told)
+        if any(rule.startswith("freezes.") for rule in each.rules)
+    ]
+
+
+def touches(one: Segment, other: Segment) -> bool:
+    """Whether two segments are one, or next to each other."""
+    return one == other or one.ends == other.begins or other.ends == one.begins
 
 
 def found(fields: str, scope: Scope = Scope(FIRST)) -> list[str]:  # noqa: B008 - it is frozen
@@ -85,6 +113,32 @@ def test_leaving_out_ordinary_weeks_hides_nothing(
     }
 
 
+@settings(deadline=None, max_examples=25)
+@given(
+    some((*WINDOWS, "g: {opens: '*/7 * 1-9 * *', duration: 4m}"), least=1),
+    some((*FREEZES, "w: {starts: '*/20 12-13 * * *', duration: 3m, reason: r}")),
+    some(OVERRIDES),
+    st.sampled_from(["0m", "3m", "1h"]),
+    st.sampled_from(
+        ["Africa/Cairo", "Africa/Casablanca", "America/Vancouver", "Australia/Lord_Howe"]
+    ),
+)
+def test_facts_are_those_of_the_timeline(
+    windows: str, freezes: str, overrides: str, early: str, zone: str
+) -> None:
+    """What opens, what is closed for long and what lies around freezes, told segment by segment."""
+    fields = f"  windows: {windows}\n  freezes: {freezes}\n  overrides: {overrides}\n  closesEarly: {early}"
+    held = facts(fields, zone=zone)
+    segments = list(held.segments)
+    assert held.opening == {rule for each in segments if each.open for rule in each.rules}
+    before = timeline(held.timetable, held.years.begins - 2 * DAY, held.years.begins)
+    closed = joined([*before, *segments])
+    assert [each.edges for each in held.closures(2 * DAY)] == [
+        each for each in closed if each[1] - each[0] > 2 * DAY
+    ]
+    assert frozen(held.segments_around(*held.timetable.freezes)) == frozen(segments)
+
+
 def test_ten_years_take_less_than_a_second() -> None:
     """Of a policy with two windows a day, thirty holidays and clock changes."""
     holidays = ", ".join(
@@ -100,6 +154,18 @@ def test_ten_years_take_less_than_a_second() -> None:
         for line in found(f"  windows: {windows}\n  freezes: {{{holidays}}}")
         if "freeze" not in line
     ]
+    assert time.process_time() - before < 1
+
+
+@pytest.mark.parametrize("freeze", ["2026-01-01", "2032-12-20"])
+def test_windows_every_few_minutes_take_little_longer(freeze: str) -> None:
+    """Ten years of those of some days a month, with a freeze that keeps all shut, or one that takes some weeks."""
+    fields = (
+        "  windows: {w: {opens: '*/10 * 1-7 * *', duration: 5m}}\n"
+        f"  freezes: {{f: {{starts: '{freeze}', ends: '{2040 if freeze < '2027' else 2033}-01-03', reason: r}}}}"
+    )
+    before = time.process_time()
+    assert any("window-never-opens" in line for line in found(fields)) is (freeze < "2027")
     assert time.process_time() - before < 1
 
 

@@ -1,0 +1,92 @@
+"""When some rules hold on a wall clock that never changes, were there no others: kept as the minutes of each day."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from functools import lru_cache
+
+from krm_windows.gate import bits, coverage
+from krm_windows.gate.recurrence import Calendar, Recurrence, calendar
+from krm_windows.gate.timetable import Rule
+
+# What began on a 29 February may last until the next one, eight years later.
+_YEARS_BEFORE = 9
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrences:
+    """The minutes of wall-clock days that are covered, as bits; days, and minutes, are counted as `coverage` does."""
+
+    days: dict[int, int]
+
+    @classmethod
+    def of(cls, rules: Iterable[Rule], first: datetime, until: datetime) -> "Occurrences":
+        """Work them out from `first` to before `until`, wall-clock moments that are given as if they were UTC."""
+        begins, ends = coverage.minute(first), coverage.minute(until)
+        years = calendar(max(first.year - _YEARS_BEFORE, date.min.year), until.year)
+        found: dict[int, int] = {}
+        for rule in rules:
+            for day, minutes in _covered(
+                rule, years, range(begins // bits.DAY, -(-ends // bits.DAY))
+            ):
+                found[day] = found.get(day, 0) | minutes
+        cut = (
+            (day, found[day] & coverage.of_interval((begins, ends), day)) for day in sorted(found)
+        )
+        return cls({day: minutes for day, minutes in cut if minutes})
+
+    def __iter__(self) -> Iterator[tuple[int, int]]:
+        """Yield begin and end of each occurrence, in order; those that touch are one."""
+        begins = ends = None
+        for day, minutes in self.days.items():
+            midnight = day * bits.DAY
+            for first, after in stretches(minutes):
+                if ends != midnight + first:
+                    if begins is not None and ends is not None:
+                        yield begins, ends
+                    begins = midnight + first
+                ends = midnight + after
+        if begins is not None and ends is not None:
+            yield begins, ends
+
+    def around(self, minute: int) -> tuple[int, int]:
+        """Return begin and end of the occurrence to which a covered minute belongs."""
+        day, at = divmod(minute, bits.DAY)
+        before, after = day, day
+        closed = ~self._on(day) & bits.below(at)
+        while not closed and self._on(before - 1) >> bits.DAY - 1:
+            before -= 1
+            closed = ~self._on(before) & bits.FULL
+        begins = before * bits.DAY + closed.bit_length()
+        closed = ~self._on(day) & bits.FULL & ~bits.below(at)
+        while not closed and self._on(after + 1) & 1:
+            after += 1
+            closed = ~self._on(after) & bits.FULL
+        return begins, after * bits.DAY + (bits.first(closed) if closed else bits.DAY)
+
+    def _on(self, day: int) -> int:
+        return self.days.get(day, 0)
+
+
+def _covered(rule: Rule, years: Calendar, days: range) -> Iterator[tuple[int, int]]:
+    """Yield those of some days of which a rule covers anything, and what, as bits."""
+    if not isinstance(rule.begins, Recurrence):
+        interval = coverage.interval(rule, UTC)
+        yield from ((day, coverage.of_interval(interval, day)) for day in days)
+        return
+    for covered in coverage.recurring(rule, years):
+        named = (covered.days >> (days.start - years.first)) & bits.below(len(days))
+        for day, is_named in zip(days, reversed(f"{named:b}"), strict=False):
+            if is_named == "1":
+                yield day, covered.minutes
+
+
+@lru_cache(maxsize=1024)
+def stretches(minutes: int) -> tuple[tuple[int, int], ...]:
+    """Return begin and end of each run of minutes of a day; most days are as one before them."""
+    found, after = [], 0
+    while minutes >> after:
+        first = after + bits.first(minutes >> after)
+        after = first + bits.first(~(minutes >> first))
+        found.append((first, after))
+    return tuple(found)
