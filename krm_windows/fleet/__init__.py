@@ -1,1 +1,4 @@
-"""Many policies and many clusters: who has which policy, what is written for whom, and what is in the way."""
+"""Many policies and many clusters.
+
+Who has which policy, what is written for whom, and what is in the way.
+"""

@@ -16,7 +16,8 @@ from krm_windows.policy.model import WindowPolicy
 from krm_windows.preview.versions import Choice
 from krm_windows.results import Result, fails, sort
 
-# What hangs on the resources beside a policy is the build's matter, but for what decides when it is open.
+# What hangs on the resources beside a policy is the build's matter, but for what decides when it is
+# open.
 _TIMELY = {
     rules.TIMEOUT_UNKNOWN.id,
     rules.KUBECTL_LIFTS.id,
@@ -27,7 +28,10 @@ _TIMELY = {
 
 @dataclass(frozen=True, slots=True)
 class _Version:
-    """A policy as some clusters have it: the plan but for their names (None where it is wrong), and what was said."""
+    """A policy as some clusters have it.
+
+    `plan` is None where it is wrong; `results` are what was found.
+    """
 
     plan: Plan | None
     interval: timedelta
@@ -40,9 +44,9 @@ class _Version:
 def reports(
     config: KubeObject, items: list[KubeObject], choice: Choice, scope: Scope
 ) -> list[Report]:
-    """Return all that is to be said of a policy for the clusters chosen: a report for those that have it alike.
+    """Return all that is to be said of a policy for the clusters chosen.
 
-    A policy that is wrong is not audited.
+    A report for those that have it alike. A policy that is wrong is not audited.
     """
     loaded = load(config.node, file=file_of(config))
     clusters: dict[str, tuple[_Version, list[str]]] = {}

@@ -1,4 +1,7 @@
-"""What other policies have in the files around an output: rendered before, perhaps by another run, for one cluster."""
+"""What other policies have in the files around an output.
+
+They were rendered before, perhaps by another run, for one cluster.
+"""
 
 import os
 from collections.abc import Callable, Iterator
@@ -18,7 +21,8 @@ from krm_windows.system.reading import KUSTOMIZATIONS, SUFFIXES
 from krm_windows.system.walk import walk
 
 _GIT = ".git"
-# Where there is no repository, what lies beside the output is looked at, if that is not half a machine.
+# Where there is no repository, what lies beside the output is looked at, if that is not half a
+# machine.
 _MOST_AROUND = 20_000
 _MOST_IN_REPOSITORY = 500_000
 _INCLUDED = ("resources", "bases", "components")
@@ -30,9 +34,10 @@ def _nothing(_: str) -> bool:
 
 @dataclass(frozen=True)
 class Elsewhere:
-    """All that was rendered around a directory: in the repository that it lies in, or else right beside it.
+    """All that was rendered around a directory.
 
-    What is `without` (by its absolute path without links) is the output's own, and is rendered anew.
+    In the repository that it lies in, or else right beside it. What is `without` (by its absolute
+    path without links) is the output's own, and is rendered anew.
     """
 
     output: Path
@@ -56,7 +61,10 @@ class Elsewhere:
 
     @cached_property
     def claims(self) -> tuple[Claim, ...]:
-        """What the policies claim that were rendered anywhere around, but for what is to be left out."""
+        """What the policies claim that were rendered anywhere around.
+
+        What is to be left out is not among it.
+        """
         found: list[Claim] = []
         for folder, names in self._folders.items():
             files = [f"{folder}/{name}" for name in names if name.endswith(SUFFIXES)]
@@ -69,7 +77,10 @@ class Elsewhere:
         return tuple(found)
 
     def check(self, own: Claim) -> list[Result]:
-        """Return what a policy, rendered into the output for one cluster, has in common with others around it."""
+        """Return what a policy has in common with others around it.
+
+        It is rendered into the output, for one cluster.
+        """
         same = [other for other in self.claims if self._is_for_one_cluster(own, other)]
         unclear = [
             other for other in self.claims if other not in same and self._is_unclear(own, other)
@@ -86,13 +97,19 @@ class Elsewhere:
         return [*overlap.check(own, same), *doubts]
 
     def _is_for_one_cluster(self, own: Claim, other: Claim) -> bool:
-        """Whether a policy is for the cluster of another: both name it, or one build has them both."""
+        """Whether a policy is for the cluster of another.
+
+        Both name it, or one build has them both.
+        """
         if own.cluster is not None and other.cluster is not None:
             return own.cluster == other.cluster
         return bool(own.shares(other)) and self._is_built_with(Path(other.file).parent)
 
     def _is_unclear(self, own: Claim, other: Claim) -> bool:
-        """Whether another was rendered right beside the output, and neither of the two names a cluster."""
+        """Whether nothing tells if another policy is for the same cluster.
+
+        It was rendered right beside the output, and neither of the two names a cluster.
+        """
         beside = (
             Path(os.path.realpath(other.file)).parent.parent
             == Path(os.path.realpath(self.output)).parent
@@ -106,7 +123,10 @@ class Elsewhere:
         )
 
     def _is_built_with(self, folder: Path) -> bool:
-        """Whether some kustomization around has both the output and another directory, or they are one."""
+        """Whether the output and another directory are built together.
+
+        Some kustomization around has both, or they are one.
+        """
         return bool(self._above(self.output) & self._above(folder))
 
     def _above(self, folder: Path) -> set[str]:
@@ -134,7 +154,10 @@ class Elsewhere:
 
 
 def included(file: Path) -> Iterator[str]:
-    """Yield what a kustomization has of this machine's files; nothing of one that cannot be read."""
+    """Yield what a kustomization has of this machine's files.
+
+    Of one that cannot be read there is nothing.
+    """
     try:
         item = KubeObject.parse(file.read_bytes())
         entries = [item.get(field) for field in _INCLUDED]
@@ -147,7 +170,10 @@ def included(file: Path) -> Iterator[str]:
 
 
 def _rendered(file: Path) -> bytes | None:
-    """Return what a file holds that was rendered; None for any other, or for one that another run has just removed."""
+    """Return what a file holds that was rendered.
+
+    It is None for any other, or for one that another run has just removed.
+    """
     try:
         return file.read_bytes() if render.is_header(first_line(file) or "") else None
     except (FileNotFoundError, NotADirectoryError):

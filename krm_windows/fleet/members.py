@@ -15,7 +15,10 @@ from krm_windows.results import Result
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A policy, or one that another document patches: where findings point to, and what was read."""
+    """A policy, or one that another document patches.
+
+    `config` is where findings point to, `source` what was read.
+    """
 
     config: KubeObject
     source: Source
@@ -23,9 +26,11 @@ class Document:
 
 @dataclass(frozen=True)
 class Member:
-    """A policy of a fleet: the document that holds for all clusters, if there is one, and those of single clusters.
+    """A policy of a fleet.
 
-    A document of a cluster is a merge patch on the shared one, as kustomize would apply it, and else a policy itself.
+    The document that holds for all clusters, if there is one, and those of single clusters. A
+    document of a cluster is a merge patch on the shared one, as kustomize would apply it, and else
+    a policy itself.
     """
 
     shared: KubeObject | None
@@ -71,7 +76,10 @@ class Member:
         return Document(config, shared.source.patched(config.node, file_of(config)))
 
     def dropped(self, cluster: str) -> list[Result]:
-        """Return what a cluster's document would remove below `clusters` of the shared one, and a merge drops."""
+        """Return what a cluster's document has no effect on, though it seems so.
+
+        It would remove that below `clusters` of the shared one, and a merge drops it.
+        """
         config = self.own.get(cluster)
         if config is None or self.shared is None:
             return []

@@ -1,4 +1,7 @@
-"""Policies that are looked at together, and those rendered around them: what two of them gate in one cluster."""
+"""What two policies gate in one cluster.
+
+They are looked at together, or one was rendered around the others.
+"""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
@@ -51,9 +54,10 @@ def found(
     choice: Choice,
     rendered: Collection[Claim],
 ) -> list[Shared]:
-    """Return what the policies have in common with each other, and with what was rendered for a cluster they name.
+    """Return what the policies have in common with each other.
 
-    Where none is chosen, every cluster that one of them names is looked at.
+    And with what was rendered for a cluster they name. Where none is chosen, every cluster that one
+    of them names is looked at.
     """
     given = [_Given(config, load(config.node, file=file_of(config))) for config in configs]
     every = sorted({name for each in given for name in each.loaded.clusters})

@@ -1,4 +1,7 @@
-"""Whether the file of a policy lies among what Flux applies, so that the policy would be applied itself."""
+"""Whether the file of a policy lies among what Flux applies.
+
+So that the policy would be applied itself.
+"""
 
 import os
 from pathlib import Path
@@ -24,11 +27,12 @@ def check(config: KubeObject, file: str) -> list[Result]:
 
 
 def is_applied(file: Path) -> bool:
-    """Whether a kustomization lists a file, or Flux makes one of all that lies where it was bootstrapped.
+    """Whether a kustomization lists a file.
 
-    The nearest kustomization above decides. One that lists nothing else makes no objects: `transformers:` of another
-    names it, so that patches can change the policy before it runs. What a Flux Kustomization elsewhere names by its
-    path is seen by `check --repo` alone.
+    Or Flux makes one of all that lies where it was bootstrapped. The nearest kustomization above
+    decides. One that lists nothing else makes no objects: `transformers:` of another names it, so
+    that patches can change the policy before it runs. What a Flux Kustomization elsewhere names by
+    its path is seen by `check --repo` alone.
     """
     for folder in file.parents:
         listing = [folder / name for name in KUSTOMIZATIONS if (folder / name).is_file()]

@@ -1,4 +1,7 @@
-"""A fleet: policies rendered for many clusters, each on its own, so that any may be left out or done elsewhere."""
+"""A fleet: policies rendered for many clusters.
+
+Each is rendered on its own, so that any may be left out or done elsewhere.
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -45,9 +48,9 @@ def _nothing(_: str) -> tuple[Claim, ...]:
 class Fleet:
     """Policies and the clusters that they are rendered for.
 
-    `resources` gives what a transformer would see in a cluster, and for None what it would see in any: nothing, if that
-    is `apart` for each. Where it `sees` nothing at all, targets are taken on trust. `elsewhere` gives what was rendered
-    for a cluster of a name, but not in this tree.
+    `resources` gives what a transformer would see in a cluster, and for None what it would see in
+    any: nothing, if that is `apart` for each. Where it `sees` nothing at all, targets are taken on
+    trust. `elsewhere` gives what was rendered for a cluster of a name, but not in this tree.
     """
 
     members: tuple[Member, ...]
@@ -67,7 +70,10 @@ class Fleet:
 
     @cached_property
     def bases(self) -> Mapping[str, Compiled]:
-        """What the base is made of, by policy: as it stands for no cluster, or for the first where that is an error."""
+        """What the base is made of, by policy.
+
+        A policy is taken as it is for no cluster, or for the first where that is an error.
+        """
         return {member.name: self._base(member) for member in self.members}
 
     @cached_property
@@ -111,7 +117,10 @@ class Fleet:
         return Rendered(None if fails(results) else files, tuple(results))
 
     def _overlaps(self, cluster: str, parts: Sequence[Part]) -> list[Result]:
-        """Return what two policies of a cluster gate both; to clean up after both is no such thing."""
+        """Return what two policies of a cluster gate both.
+
+        To clean up after both is no such thing.
+        """
         if self.uninstalls:
             return []
         own = [replace(Claim.of(part.plan.timetable), cluster=cluster) for part in parts]
@@ -129,7 +138,10 @@ class Fleet:
         ]
 
     def is_fresh(self, cluster: str, files: Files) -> bool:
-        """Whether files are what rendering a cluster would yield, with nothing to say of it alone."""
+        """Whether files are what rendering a cluster would yield.
+
+        They are not where there is something to say of this cluster alone.
+        """
         place = places.kustomization(cluster)
         names = {member.name for member in self.members}
         if any(claim.policy not in names for claim in self.elsewhere(cluster)):
@@ -166,7 +178,10 @@ class Fleet:
 
     @cached_property
     def _shared_key(self) -> bytes:
-        """The digest of what the files of every cluster depend on, which is the base where they are patches of it."""
+        """The digest of what the files of every cluster depend on.
+
+        That is the base where they are patches of it.
+        """
         options = f"{self.layout} {self.uninstalls}".encode()
         template = self.delivery.item.span if self.delivery else b""
         base = self.base().files or {}

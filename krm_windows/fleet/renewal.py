@@ -18,7 +18,10 @@ from krm_windows.system.trees import Tree
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a cluster: what was said of it, and how its files differed; `diff` is empty where none did."""
+    """What became of a cluster.
+
+    `results` are what was said of it; `diff` is how its files differed, empty where none did.
+    """
 
     cluster: str
     results: tuple[Result, ...] = ()
@@ -28,7 +31,10 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Renewal:
-    """The directory of a fleet's tree; if it `checks`, nothing is written; if `strict`, warnings count."""
+    """The directory of a fleet's tree.
+
+    If it `checks`, nothing is written; if `strict`, warnings count.
+    """
 
     fleet: Fleet
     output: Path
@@ -80,10 +86,14 @@ class Renewal:
         return Outcome(name, tuple(results), branch.write(older, files))
 
     def _refuse_doubled(self, name: str) -> None:
-        """Refuse a delivery of what Flux delivers already: all that lies where it was bootstrapped, listed or not."""
+        """Refuse a delivery of what Flux delivers already.
+
+        It applies all that is where it was bootstrapped, listed or not.
+        """
         folder = self.output / places.CLUSTERS / name
         if (folder / "flux-system").is_dir() and not is_kustomization(folder):
             raise InputError(
-                f"{folder}: Flux was bootstrapped here and applies all that lies in it, so the windows would be "
+                f"{folder}: Flux was bootstrapped here and applies all that lies in it, so the "
+                "windows would be "
                 "delivered twice; render into another directory, or leave --flux-kustomizations out"
             )

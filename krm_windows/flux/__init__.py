@@ -1,6 +1,7 @@
-"""A Flux repository, followed from its clusters to what each Kustomization applies: facts, judged by `checks`.
+"""A Flux repository, followed from its clusters to what each Kustomization applies.
 
-Files are read and builds asked for through `workspace`; nothing is fetched, and nothing is decided here.
+Facts, judged by `checks`. Files are read and builds asked for through `workspace`; nothing is
+fetched, and nothing is decided here.
 """
 
 from krm_windows.flux.follow import Survey, survey

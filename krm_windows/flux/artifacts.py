@@ -1,8 +1,9 @@
-"""Artifacts that source-watcher puts together (ArtifactGenerator): which directory of this repository is at a path.
+"""Artifacts that source-watcher puts together (ArtifactGenerator).
 
-Copies are those of `cp -r` (fluxcd/source-watcher, "Copy Operations"): `@repo/dir/**` is what lies in a directory,
-`@repo/dir/` the directory itself. A path that two copies fill, or that is copied in part, is no directory of a
-repository, so nothing is said of it.
+Which directory of this repository is at a path. Copies are those of `cp -r` (fluxcd/source-watcher,
+"Copy Operations"): `@repo/dir/**` is what lies in a directory, `@repo/dir/` the directory itself. A
+path that two copies fill, or that is copied in part, is no directory of a repository, so nothing is
+said of it.
 """
 
 from collections.abc import Iterable, Iterator
@@ -38,33 +39,56 @@ def directories(
 
 
 def _at(item: Object, copies: Value, path: str) -> Iterator[tuple[Identity, str]]:
-    sources = {
-        str(entry.get("alias")): reference(item, item.namespace, "spec", "sources", index)
-        for index, entry in enumerate(item.parts("spec", "sources"))
-    }
+    """Yield the source, and the directory in it, that a path of an artifact is copied from."""
     touching = [each for each in _copies(copies) if _touches(each, path)]
-    for alias, directory, target in touching:
-        source, below = sources.get(alias), _below(path, target)
-        if len(touching) == 1 and source is not None and below is not None and directory:
-            yield source, normpath(join(directory, below))
+    if len(touching) != 1:
+        return
+    [(alias, directory, target)] = touching
+    source = _sources(item).get(alias)
+    below = _below(path, target)
+    if source is not None and below is not None and directory:
+        yield source, normpath(join(directory, below))
+
+
+def _sources(item: Object) -> dict[str, Identity | None]:
+    """Return the sources of a generator by their aliases."""
+    found = {}
+    for index, entry in enumerate(item.parts("spec", "sources")):
+        alias = str(entry.get("alias"))
+        found[alias] = reference(item, item.namespace, "spec", "sources", index)
+    return found
 
 
 def _copies(copies: Value) -> Iterator[Copied]:
     """Yield what is copied where; an empty directory stands for one that is copied in part."""
-    for copy in copies if isinstance(copies, list) else ():
-        if not isinstance(copy, dict):
-            continue
-        alias, _, origin = str(copy.get("from", "")).removeprefix("@").partition("/")
-        target = str(copy.get("to", "")).removeprefix(_ARTIFACT.rstrip("/")).strip("/") or "."
-        is_whole = not copy.get("exclude") and copy.get("strategy") in (None, "Overwrite")
-        if origin == _CONTENTS or origin.endswith(f"/{_CONTENTS}"):
-            directory, place = normpath(origin.removesuffix(_CONTENTS) or "."), target
-        else:
-            directory = normpath(origin or ".")
-            place = normpath(join(target, "" if directory == "." else basename(directory)))
-        if not is_whole or any(sign in directory for sign in _GLOB):
-            directory = ""
-        yield alias, directory, place
+    if not isinstance(copies, list):
+        return
+    for copy in copies:
+        if isinstance(copy, dict):
+            alias, _, origin = str(copy.get("from", "")).removeprefix("@").partition("/")
+            directory, place = _copied(origin, str(copy.get("to", "")))
+            if not _is_whole(copy, directory):
+                directory = ""
+            yield alias, directory, place
+
+
+def _copied(origin: str, to: str) -> tuple[str, str]:
+    """Return a directory of a source, and where it is copied to in the artifact."""
+    target = to.removeprefix(_ARTIFACT.rstrip("/")).strip("/") or "."
+    # `dir/**` is what is in it, and so replaces nothing but the target's own content.
+    if origin == _CONTENTS or origin.endswith(f"/{_CONTENTS}"):
+        return normpath(origin.removesuffix(_CONTENTS) or "."), target
+    directory = normpath(origin or ".")
+    if directory == ".":
+        return directory, normpath(target)
+    return directory, normpath(join(target, basename(directory)))
+
+
+def _is_whole(copy: dict[str, Value], directory: str) -> bool:
+    """Whether a copy takes all that is in a directory, and puts nothing beside it."""
+    if copy.get("exclude") or copy.get("strategy") not in (None, "Overwrite"):
+        return False
+    return not any(sign in directory for sign in _GLOB)
 
 
 def _touches(copied: Copied, path: str) -> bool:
@@ -79,4 +103,7 @@ def _below(path: str, directory: str) -> str | None:
         return path
     if path == directory:
         return "."
-    return path.removeprefix(f"{directory}/") if path.startswith(f"{directory}/") else None
+    prefix = f"{directory}/"
+    if path.startswith(prefix):
+        return path.removeprefix(prefix)
+    return None

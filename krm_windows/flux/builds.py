@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from posixpath import basename
@@ -17,10 +17,11 @@ from krm_windows.system.kustomize import Builder, BuildError
 from krm_windows.system.reading import KUSTOMIZATIONS
 
 ORIGINS = "originAnnotations"
-# What kustomize says where an object, a field or the only content of a kustomization is not there (kustomize api).
+# What kustomize says where an object, a field or the only content of a kustomization is not there
+# (kustomize api).
 _LACKING = re.compile(
-    r"no matches for|no resource matches|nothing selected by|failed to find unique target|unable to find|is empty"
-    r"|missing (?:path|value|key)|cannot be mapped to a field|not found in",
+    r"no matches for|no resource matches|nothing selected by|failed to find unique target"
+    r"|unable to find|is empty|missing (?:path|value|key)|cannot be mapped to a field|not found in",
 )
 _FILE = re.compile(r"\bFile: (\S+)")
 Progress = Callable[[int, int], None]
@@ -29,7 +30,10 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A directory, and what Flux puts into its kustomization: `changes` as JSON, so that equal ones are one."""
+    """A directory, and what Flux puts into its kustomization.
+
+    The `changes` are JSON, so that equal ones are one.
+    """
 
     directory: str
     changes: str = "{}"
@@ -42,9 +46,10 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Build:
-    """What came of a request: `complete` unless something was left out or failed; `policies` by their files.
+    """What came of a request.
 
-    `unbuilt` says why there is nothing, where only what was left out as remote may be to blame.
+    `complete` unless something was left out or failed; `policies` by their files. `unbuilt` says
+    why there is nothing, where only what was left out as remote may be to blame.
     """
 
     objects: tuple[Object, ...] = ()
@@ -69,35 +74,37 @@ class Builds:
     def build(self, requests: Iterable[Request]) -> None:
         """Do what is asked for, unless it was done."""
         missing = [request for request in dict.fromkeys(requests) if request not in self.done]
-        before, total = len(self.done), len(self.done) + len(missing)
+        total = len(self.done) + len(missing)
         with ThreadPoolExecutor(self.jobs) as pool:
-            for number, (request, build) in enumerate(
-                zip(missing, pool.map(self._one, missing), strict=True), 1
-            ):
+            for request, build in zip(missing, pool.map(self._one, missing), strict=True):
                 self.done[request] = build
-                self.progress(before + number, total)
+                self.progress(len(self.done), total)
 
     def _one(self, request: Request, above: frozenset[str] = frozenset()) -> Build:
+        """Build a directory; `above` are those whose plugins led here."""
         closure = close(self.tree, request.directory, json.loads(request.changes))
+        policies = list(closure.policies)
+        notices = list(closure.notices)
         led = above | {request.directory}
-        plugins = [
-            self._plugin(directory, led) for directory in closure.plugins if directory not in led
-        ]
-        made = [each for build in plugins for each in build.objects]
-        policies = [
-            *closure.policies,
-            *((places.place(self.tree, each)[0], each.item) for each in made),
-        ]
-        failed = any(notice.rule is rules.BUILD_FAILED for notice in closure.notices)
-        found, notice = self._built(closure)
-        notices = (
-            *closure.notices,
-            *(each for build in plugins for each in build.notices),
-            *([notice] if notice else []),
-        )
-        complete = not (failed or notice or closure.notices)
-        unbuilt = notice if notice and notice.rule is rules.NOT_FOLLOWED else None
+        for directory in closure.plugins:
+            if directory not in led:
+                plugins = self._plugin(directory, led)
+                policies += self._placed(plugins.objects)
+                notices += plugins.notices
+        found, failure = self._built(closure)
+        complete = not closure.notices and failure is None
+        unbuilt = None
+        if failure is not None:
+            notices.append(failure)
+            if failure.rule is rules.NOT_FOLLOWED:
+                unbuilt = failure
         return Build(found, tuple(dict.fromkeys(notices)), tuple(policies), complete, unbuilt)
+
+    def _placed(self, made: Iterable[Object]) -> Iterator[tuple[str, KubeObject]]:
+        """Yield objects with the files that they come from."""
+        for each in made:
+            file, _ = places.place(self.tree, each)
+            yield file, each.item
 
     def _plugin(self, directory: str, above: frozenset[str]) -> Build:
         """Build a directory of plugins once, however many others name it."""
@@ -114,33 +121,37 @@ class Builds:
             return plain, None
         place = kustomization_file(self.tree, closure.directory) or closure.directory
         if self.builder is None:
-            return (), Notice(
-                rules.BUILD_FAILED, "needs kustomize or kubectl, and neither is installed", place
-            )
+            message = "needs kustomize or kubectl, and neither is installed"
+            return (), Notice(rules.BUILD_FAILED, message, place)
         refused = _unchecked(closure, self.builder)
         if refused is not None:
             return (), refused
         _note_origins(closure)
         try:
-            return tuple(objects.built(self.builder.build(closure.inputs), closure.directory)), None
+            output = self.builder.build(closure.inputs)
+            return tuple(objects.built(output, closure.directory)), None
         except (BuildError, InputError) as error:
             return (), _failed(closure, place, str(error))
 
     def _plain(self, closure: Closure) -> tuple[Object, ...] | None:
-        """Return the objects of plain files; None where kustomize has more to do, or something to say."""
+        """Return the objects of plain files.
+
+        It is None where kustomize has more to do, or something to say.
+        """
         if closure.resources is None:
             return None
+        found: list[Object] = []
         try:
-            found = [
-                item
-                for path in closure.resources
-                for item in self._written(closure.files[path], path)
-            ]
+            for path in closure.resources:
+                found += self._written(closure.files[path], path)
         except InputError:
             return None
-        known = {item.identity for item in found}
-        whole = all(item.kind and item.name and not item.kind.endswith("List") for item in found)
-        return tuple(found) if whole and len(known) == len(found) else None
+        # kustomize takes lists apart, and refuses two objects of one identity.
+        if not all(map(_is_single, found)):
+            return None
+        if len({item.identity for item in found}) < len(found):
+            return None
+        return tuple(found)
 
     def _written(self, content: bytes, path: str) -> tuple[Object, ...]:
         key = path.encode() + b"\0" + content
@@ -150,8 +161,16 @@ class Builds:
         return self.read[key]
 
 
+def _is_single(item: Object) -> bool:
+    """Whether an object has a kind and a name, and is no list of others."""
+    return bool(item.kind) and bool(item.name) and not item.kind.endswith("List")
+
+
 class LeftOutError(InputError):
-    """A part of what was to be built as a whole cannot be; `remote`: some of it would have to be fetched."""
+    """A part of what was to be built as a whole cannot be.
+
+    `remote`: some of it would have to be fetched.
+    """
 
     def __init__(self, message: str, *, remote: bool) -> None:
         super().__init__(message)
@@ -159,18 +178,16 @@ class LeftOutError(InputError):
 
 
 def whole(tree: Checkout, directory: str, builder: Builder, *, fetches: bool) -> bytes:
-    """Return what a directory builds to; raises LeftOutError where something of it would have to be left out.
+    """Return what a directory builds to.
 
-    Only where it `fetches`, the builder is given what is remote.
+    Raises LeftOutError where something of it would have to be left out. Only where it `fetches`,
+    the builder is given what is remote.
     """
     closure = close(tree, directory, {}, fetches=fetches)
     found = list(closure.notices)
     if closure.unrun:
-        found.append(
-            Notice(
-                rules.NOT_FOLLOWED, "a WindowPolicy among the plugins is not run here", directory
-            )
-        )
+        message = "a WindowPolicy among the plugins is not run here"
+        found.append(Notice(rules.NOT_FOLLOWED, message, directory))
     refused = _unchecked(closure, builder)
     if refused is not None:
         found.append(refused)
@@ -189,7 +206,10 @@ def _unchecked(closure: Closure, builder: Builder) -> Notice | None:
         return None
     for file, wanted in closure.kustomizations.items():
         for text in unchecked(closure, file, wanted):
-            message = f"cannot be built here, as no program is confined ({builder.unconfined}): {text} may lead anywhere"
+            message = (
+                f"cannot be built here, as no program is confined ({builder.unconfined}): {text} "
+                "may lead anywhere"
+            )
             return Notice(rules.BUILD_FAILED, message, file)
         # What was read here is what is built, however kustomize would have read it.
         closure.files[file] = render(wanted).encode()
@@ -197,38 +217,43 @@ def _unchecked(closure: Closure, builder: Builder) -> Notice | None:
 
 
 def _note_origins(closure: Closure) -> None:
-    """Have kustomize note on each object where it came from, and read no schema that it does not need."""
+    """Have kustomize note on each object where it came from.
+
+    It also reads no schema that it does not need.
+    """
+    metadata: list[Value] = []
     known = closure.root.get("buildMetadata")
-    noted: dict[str, Value] = {
-        **closure.root,
-        "buildMetadata": [*(known if isinstance(known, list) else []), ORIGINS],
-    }
+    if isinstance(known, list):
+        metadata += known
+    noted: dict[str, Value] = {**closure.root, "buildMetadata": [*metadata, ORIGINS]}
     empty = schemas.spared(closure)
     if empty is not None:
         closure.files[empty] = schemas.EMPTY
         noted[schemas.FIELD] = {"path": basename(empty)}
-    name = next(
-        path
-        for path in (joined(closure.directory, name) for name in KUSTOMIZATIONS)
-        if path in closure.files
-    )
-    closure.files[name] = render(noted).encode()
+    names = (joined(closure.directory, name) for name in KUSTOMIZATIONS)
+    file = next(path for path in names if path in closure.files)
+    closure.files[file] = render(noted).encode()
 
 
 def _failed(closure: Closure, place: str, said: str) -> Notice:
     """Name a failure: one that comes of what was left out here says nothing about the repository.
 
-    It can come of that only where the builder lacks something: a file that it cannot read is one of this repository.
+    It can come of that only where the builder lacks something: a file that it cannot read is one of
+    this repository.
     """
     if closure.remote and _LACKING.search(said):
-        return Notice(
-            rules.NOT_FOLLOWED, f"cannot be built without its remote parts: {said}", place
-        )
+        message = f"cannot be built without its remote parts: {said}"
+        return Notice(rules.NOT_FOLLOWED, message, place)
     return Notice(rules.BUILD_FAILED, f"cannot be built: {said}", _named(closure, said) or place)
 
 
 def _named(closure: Closure, said: str) -> str | None:
-    """Return the file that a builder names, as some kustomization has it; None where that is not clear."""
-    names = {name.rpartition("/")[2] for name in _FILE.findall(said)}
-    found = [path for path in closure.files if path.rpartition("/")[2] in names]
-    return found[0] if len(found) == 1 else None
+    """Return the file that a builder names, as some kustomization has it.
+
+    It is None where that is not clear.
+    """
+    names = {basename(name) for name in _FILE.findall(said)}
+    found = [path for path in closure.files if basename(path) in names]
+    if len(found) != 1:
+        return None
+    return found[0]

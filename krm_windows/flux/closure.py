@@ -1,7 +1,9 @@
-"""What a build reads: every file that a kustomization leads to, with what a build here must not touch left out.
+"""What a build reads.
 
-Left out are remote bases and paths that lead out of the repository, each named, and the policies of this program among
-the plugins, which are read instead of run. Everything else is as kustomize finds it (api/internal/loader).
+Every file that a kustomization leads to, with what a build here must not touch left out. Left out
+are remote bases and paths that lead out of the repository, each named, and the policies of this
+program among the plugins, which are read instead of run. Everything else is as kustomize finds it
+(api/internal/loader).
 """
 
 import re
@@ -32,8 +34,14 @@ from krm_windows.system.reading import KUSTOMIZATIONS, SUFFIXES
 
 GENERATED = KUSTOMIZATIONS[0]
 GROUP = "krm-windows.dev/"
+# The fields of a kustomization that does no more than to put files together.
 _PLAIN = {"apiVersion", "kind", "metadata", "resources"}
-# What kustomize takes for the address of a repository or a file (api/internal/git, api/internal/loader).
+# The fields of which each entry leads to more files.
+_LEADING = (*BASES, *PLUGINS)
+# No path is longer; a text that is no path may be.
+_LONGEST = 1024
+# What kustomize takes for the address of a repository or a file (api/internal/git,
+# api/internal/loader).
 _FETCHED = re.compile(r"https?:", re.IGNORECASE)
 _LOCAL = re.compile(r"(?:git::)?file:", re.IGNORECASE)
 _REMOTE = re.compile(
@@ -50,11 +58,12 @@ Fields = dict[str, Value]
 class Closure:
     """What was found from one directory on.
 
-    `files` and `links` are what a build is to find. `resources` are the plain files in their order, None where a build
-    does more than to put files together. `policies` are the WindowPolicies by their file, `plugins` the directories
-    that yield some, `unrun` says that one stood among the plugins; `notices` are what was left out and why. `remote`:
-    what is missing would have to be fetched. `broken`: a kustomization cannot be read. `anywhere`: one names a file
-    that does not lie below it. `kustomizations` are all by their files, as they are built; `root` is the first.
+    `files` and `links` are what a build is to find. `resources` are the plain files in their order,
+    None where a build does more than to put files together. `policies` are the WindowPolicies by
+    their file, `plugins` the directories that yield some, `unrun` says that one stood among the
+    plugins; `notices` are what was left out and why. `remote`: what is missing would have to be
+    fetched. `broken`: a kustomization cannot be read. `anywhere`: one names a file that does not
+    lie below it. `kustomizations` are all by their files, as they are built; `root` is the first.
     """
 
     directory: str
@@ -96,10 +105,11 @@ def close(
     *,
     fetches: bool = False,
 ) -> Closure:
-    """Return what a build of a directory reads, as Flux builds it: `changes` are put into its kustomization.
+    """Return what a build of a directory reads, as Flux builds it.
 
-    A directory without a kustomization gets the one that Flux generates (fluxcd/pkg/kustomize). `above` are those whose
-    plugins led here. Where the build `fetches`, remote parts stay in.
+    `changes` are put into its kustomization. A directory without a kustomization gets the one that
+    Flux generates (fluxcd/pkg/kustomize). `above` are those whose plugins led here. Where the build
+    `fetches`, remote parts stay in.
     """
     closure = Closure(directory)
     walk = _Walk(tree, closure, above | {directory}, fetches=fetches)
@@ -112,19 +122,27 @@ def close(
 
 
 def _generated(tree: Checkout, closure: Closure) -> Fields:
-    """Return the kustomization that Flux makes for a plain directory: all its manifests, and its kustomizations."""
+    """Return the kustomization that Flux makes for a plain directory.
+
+    It has all its manifests, and the directories in it with a kustomization.
+    """
     head: Fields = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization"}
     return {**head, "resources": list(_scanned(tree, closure, closure.directory, ""))}
 
 
 def _scanned(tree: Checkout, closure: Closure, directory: str, below: str) -> Iterator[str]:
+    """Yield the manifests of a directory, and those directories in it that have a kustomization.
+
+    Both are spelt as seen from the first directory, which `below` leads down from.
+    """
     for name in tree.names(directory):
-        path, entry = normpath(join(directory, name)), f"{below}{name}"
         if name in _IGNORED:
             continue
+        path = joined(directory, name)
+        entry = f"{below}{name}"
         refusal = tree.refusal(path)
         if refusal is not None:
-            if name.endswith(SUFFIXES) or name.startswith(".") or path.count("/") > DEEPEST:
+            if _is_worth_naming(path):
                 closure.notices.append(Notice(rules.NOT_FOLLOWED, refusal, path))
         elif tree.is_directory(path) and tree.real(path) == path:
             if kustomization_file(tree, path) is not None:
@@ -135,7 +153,14 @@ def _scanned(tree: Checkout, closure: Closure, directory: str, below: str) -> It
             yield entry
 
 
-# What source-controller leaves out of an artifact, as far as it could be a manifest (sourceignore.go).
+def _is_worth_naming(path: str) -> bool:
+    """Whether a path that is not read may hold manifests, or lies too deep for anybody to tell."""
+    name = basename(path)
+    return name.endswith(SUFFIXES) or name.startswith(".") or path.count("/") > DEEPEST
+
+
+# What source-controller leaves out of an artifact, as far as it could be a manifest
+# (sourceignore.go).
 _IGNORED = frozenset(
     {
         ".git",
@@ -146,8 +171,6 @@ _IGNORED = frozenset(
         "appveyor.yml",
         ".drone.yml",
         "cloudbuild.yaml",
-    }
-    | {
         "codeship-services.yml",
         "codeship-steps.yml",
         ".goreleaser.yml",
@@ -159,16 +182,18 @@ _IGNORED = frozenset(
 
 
 def _is_manifest(tree: Checkout, closure: Closure, path: str) -> bool:
-    """Whether Flux can read a file; one that it cannot is named, as it stops the whole Kustomization there."""
+    """Whether Flux can read a file.
+
+    One that it cannot read is named: it stops the whole Kustomization.
+    """
     content = tree.read(path)
     if content is None:
         return False
     try:
         items = parsed(content)
     except InputError as error:
-        closure.notices.append(
-            Notice(rules.BUILD_FAILED, f"cannot be read: {error.message}", path, error.line or 1)
-        )
+        message = f"cannot be read: {error.message}"
+        closure.notices.append(Notice(rules.BUILD_FAILED, message, path, error.line or 1))
         return False
     if not all(item.kind and item.api_version for item in items):
         message = "cannot be applied: it holds something without kind or apiVersion"
@@ -191,7 +216,10 @@ class _Walk:
         self.depth = 0
 
     def directory(self, path: str, changes: Mapping[str, Value]) -> None:
-        """Take in a directory, without the links that led to it; one that leads to itself kustomize refuses."""
+        """Take in a directory, without the links that led to it.
+
+        kustomize refuses one that leads to itself.
+        """
         real = self.tree.real(path) or path
         if real != path:
             self.closure.links[path] = real
@@ -206,48 +234,55 @@ class _Walk:
         try:
             fields = _one(content)
         except InputError as error:
-            said = f"cannot be read: {error.message}"
-            self.closure.notices.append(Notice(rules.BUILD_FAILED, said, file, error.line or 1))
-            self.closure.broken = True
+            self._break(f"cannot be read: {error.message}", file, error.line or 1)
             return
         if self.depth >= _MOST_BASES:
-            message = f"is not built: its bases have bases, more than {_MOST_BASES} deep"
-            self.closure.notices.append(Notice(rules.BUILD_FAILED, message, file))
-            self.closure.broken = True
+            self._break(f"is not built: its bases have bases, more than {_MOST_BASES} deep", file)
             return
         self.closure.notices += dropped.check(self.tree, file, content)
         self.depth += 1
         self.kustomization(file, fields, changes)
         self.depth -= 1
 
+    def _break(self, message: str, file: str, line: int = 1) -> None:
+        """Name a kustomization because of which nothing can be built."""
+        self.closure.notices.append(Notice(rules.BUILD_FAILED, message, file, line))
+        self.closure.broken = True
+
     def kustomization(self, file: str, fields: Fields, changes: Mapping[str, Value]) -> None:
         """Take in what a kustomization leads to, and the kustomization as it is to be built."""
-        place = normpath(join(file, ".."))
-        read = fields
-        fields = {key: part for key, part in fields.items() if not self._is_chart(file, key)}
-        fields = {**fields, **_merged(fields, changes)}
-        fields = self._local(file, place, fields)
-        wanted = dict(fields)
-        for key in (*BASES, *PLUGINS):
-            if fields.get(key):
-                wanted[key] = self._entries(file, place, key, fields[key])
-        left = {key for key, entries in wanted.items() if entries not in (None, [], {})}
-        if not left <= _PLAIN or fields.get("kind") == "Component":
+        place = dirname(file) or "."
+        wanted = self._wanted(file, place, fields, changes)
+        if not _is_plain(wanted):
             self.closure.resources = None
-        self._named(
-            place, [entry for key, entry in fields.items() if key not in (*BASES, *PLUGINS)]
-        )
         if place == self.closure.directory:
             self.closure.root = wanted
         self.closure.kustomizations[file] = wanted
-        if wanted != read or file not in self.closure.files:
+        if wanted != fields or file not in self.closure.files:
             self.closure.files[file] = render(wanted).encode()
+
+    def _wanted(
+        self, file: str, place: str, written: Fields, changes: Mapping[str, Value]
+    ) -> Fields:
+        """Return a kustomization as it is to be built, and take in what it leads to."""
+        fields = {key: part for key, part in written.items() if not self._is_chart(file, key)}
+        fields = {**fields, **_merged(fields, changes)}
+        fields = self._local(file, place, fields)
+        wanted = dict(fields)
+        for key in _LEADING:
+            if fields.get(key):
+                wanted[key] = self._entries(file, place, key, fields[key])
+        others = [part for key, part in fields.items() if key not in _LEADING]
+        self._named(place, others)
+        return wanted
 
     def _entries(self, file: str, place: str, key: str, entries: Value) -> Value:
         """Return those entries of a list of bases or plugins that can be built here."""
         if not isinstance(entries, list):
             return entries
-        take = self._plugin if key in PLUGINS else self._base
+        take = self._base
+        if key in PLUGINS:
+            take = self._plugin
         return [
             entry for entry in entries if not isinstance(entry, str) or take(file, place, entry)
         ]
@@ -276,9 +311,9 @@ class _Walk:
         self.closure.policies += [(path, item) for item in window_policies(content)]
 
     def _file(self, home: str, path: str, content: bytes) -> str:
-        """Take in a file where it really lies, with the link that leads to its directory; return its path.
+        """Take in a file where it really lies, with the link that leads to its directory.
 
-        `home` is the directory of the kustomization that names it.
+        Return its path. `home` is the directory of the kustomization that names it.
         """
         above = dirname(path) or "."
         real = self.tree.real(above) or above
@@ -291,7 +326,10 @@ class _Walk:
         return place
 
     def _plugin(self, file: str, place: str, entry: str) -> bool:
-        """Take in a plugin's configuration, unless it is one of ours, or names a file that is not read."""
+        """Take in a plugin's configuration; say whether it stays in the list.
+
+        It does not if it is one of ours, or names a file that is not read.
+        """
         if "\n" in entry or entry.lstrip().startswith("{"):
             return self._configuration(file, file, place, entry.encode())
         if self._is_to_be_fetched(entry):
@@ -319,7 +357,10 @@ class _Walk:
         return True
 
     def _configuration(self, written: str, file: str, place: str, content: bytes) -> bool:
-        """Take in what the configurations of plugins name; say whether they may stay in the kustomization `file`."""
+        """Take in what the configurations of plugins name.
+
+        Say whether they may stay in the kustomization `file`.
+        """
         found = window_policies(content)
         self.closure.policies += [(written, item) for item in found]
         if found:
@@ -328,37 +369,48 @@ class _Walk:
         for item in _documents(content):
             fields = value(item.node)
             if self._kept(written, place, fields, PLUGIN, "") != fields:
-                self._leave(
-                    file, basename(written), "a plugin is left out, as it names what is not read"
-                )
+                message = "a plugin is left out, as it names what is not read"
+                self._leave(file, basename(written), message)
                 return False
             self._named(place, [fields])
         return True
 
     def _is_to_be_fetched(self, entry: str) -> bool:
-        """Whether an address is one that this build may fetch: of no file here, and with no option for git in it."""
+        """Whether an address is one that this build may fetch.
+
+        It is of no file here, and has no option for git in it.
+        """
         if not self.fetches or not _REMOTE.match(entry) or _LOCAL.match(entry):
             return False
         given = parse_qsl(entry.partition("?")[2], keep_blank_values=True)
         return not any(text.startswith("-") for _, text in given)
 
     def _inside(self, file: str, place: str, entry: str) -> str | None:
-        """Return the path of an entry; of one that is remote, leads outside or is not to be read None, and name it."""
-        path = normpath(join(place, entry))
+        """Return the path of an entry.
+
+        One that is remote, leads outside or is not to be read is named, and None.
+        """
         if _REMOTE.match(entry):
-            where = "an address of this machine" if _LOCAL.match(entry) else "remote"
-            self._leave(
-                file,
-                entry,
-                f"{entry} is {where}: nothing is fetched, so what it brings is not looked at",
-            )
-            self.closure.remote = True
+            where = "remote"
+            if _LOCAL.match(entry):
+                where = "an address of this machine"
+            self._leave_remote(file, entry, where)
             return None
-        refusal = self.tree.refusal(entry if entry.startswith("/") else path)
-        if refusal is not None:
-            self._leave(file, entry, f"{entry} {refusal}")
+        path = joined(place, entry)
+        named = path
+        if entry.startswith("/"):
+            named = entry
+        refused = self.tree.refusal(named)
+        if refused is not None:
+            self._leave(file, entry, f"{entry} {refused}")
             return None
         return path
+
+    def _leave_remote(self, file: str, entry: str, where: str) -> None:
+        """Name what would have to be fetched."""
+        message = f"{entry} is {where}: nothing is fetched, so what it brings is not looked at"
+        self._leave(file, entry, message)
+        self.closure.remote = True
 
     def _leave(self, file: str, entry: str, message: str) -> None:
         lines = (self.tree.read(file) or b"").decode(errors="replace").splitlines()
@@ -367,103 +419,127 @@ class _Walk:
 
     def _is_chart(self, file: str, key: str) -> bool:
         """Whether a field has kustomize render a chart, which Flux does not let it, nor do we."""
-        if key.startswith("helmChart"):
-            self._leave(
-                file, key, f"{key} are rendered neither here nor by Flux, so they are not looked at"
-            )
-        return key.startswith("helmChart")
+        if not key.startswith("helmChart"):
+            return False
+        message = f"{key} are rendered neither here nor by Flux, so they are not looked at"
+        self._leave(file, key, message)
+        return True
 
     def _local(self, file: str, place: str, fields: Fields) -> Fields:
-        """Return a kustomization without the files that would have to be fetched, or lie where nothing is read."""
+        """Return a kustomization without the files that are not read.
+
+        They would have to be fetched, or are where nothing is read.
+        """
         kept = self._kept(file, place, fields, "", "")
-        return kept if isinstance(kept, dict) else {}
+        if isinstance(kept, dict):
+            return kept
+        return {}
 
     def _kept(self, file: str, place: str, part: Value, name: str, above: str) -> Value:
-        """Return what is kept of the part under `name`, itself in what stands under `above`; None for nothing."""
+        """Return what is kept of the part under `name`, which is itself under `above`.
+
+        It is None where nothing is kept.
+        """
         if isinstance(part, list):
-            found = [self._kept(file, place, entry, name, above) for entry in part]
-            return [
-                kept
-                for kept, entry in zip(found, part, strict=True)
-                if kept is not None or entry is None
-            ]
+            return self._kept_entries(file, place, part, name, above)
         if isinstance(part, dict):
-            by_key = {key: self._kept(file, place, entry, key, name) for key, entry in part.items()}
-            if is_part(name) and by_key.get("path", "") is None and part["path"] is not None:
-                return None
-            return {
-                key: kept for key, kept in by_key.items() if kept is not None or part[key] is None
-            }
-        if isinstance(part, str) and is_path(name, above):
-            return (
-                part
-                if all(self._is_read(file, place, path) for path in spellings(name, part))
-                else None
-            )
-        return part
+            return self._kept_fields(file, place, part, name)
+        if not isinstance(part, str) or not is_path(name, above):
+            return part
+        if all(self._is_read(file, place, path) for path in spellings(name, part)):
+            return part
+        return None
+
+    def _kept_entries(
+        self, file: str, place: str, entries: list[Value], name: str, above: str
+    ) -> list[Value]:
+        found: list[Value] = []
+        for entry in entries:
+            kept = self._kept(file, place, entry, name, above)
+            if kept is not None or entry is None:
+                found.append(kept)
+        return found
+
+    def _kept_fields(self, file: str, place: str, fields: Fields, name: str) -> Value:
+        found: Fields = {}
+        for key, entry in fields.items():
+            kept = self._kept(file, place, entry, key, name)
+            if kept is not None or entry is None:
+                found[key] = kept
+        # A patch without its path is none.
+        if is_part(name) and fields.get("path") is not None and "path" not in found:
+            return None
+        return found
 
     def _is_read(self, file: str, place: str, path: str) -> bool:
         """Whether a path may be read; name it where it may not."""
-        if _FETCHED.match(path) and self.fetches:
-            return True
         if _FETCHED.match(path):
-            self._leave(
-                file,
-                path,
-                f"{path} is remote: nothing is fetched, so what it brings is not looked at",
-            )
-            self.closure.remote = True
-            return False
-        refusal = self.tree.refusal(path if path.startswith("/") else normpath(join(place, path)))
+            if not self.fetches:
+                self._leave_remote(file, path, "remote")
+            return self.fetches
+        refusal = self.tree.refusal(path if path.startswith("/") else joined(place, path))
         if refusal is not None:
             self._leave(file, path, f"{path} {refusal}")
         return refusal is None
 
     def _named(self, place: str, parts: list[Value]) -> None:
-        """Take in each file that a field names: alone, or behind the key of a generator (`key=path`)."""
+        """Take in each file that a field names.
+
+        It may be behind the key of a generator (`key=path`).
+        """
         for text in _leaves(parts):
             for entry in {text, text.partition("=")[2]} - {"", "."}:
-                if "\n" in entry or len(entry) > _LONGEST:
+                path = joined(place, entry[:_LONGEST])
+                if "\n" in entry or len(entry) > _LONGEST or not _is_inside(entry, path):
                     continue
-                path = normpath(join(place, entry))
-                content = (
-                    None
-                    if path.startswith("../") or entry.startswith("/")
-                    else self.tree.read(path)
-                )
+                content = self.tree.read(path)
                 if content is not None:
                     self._file(place, path, content)
 
 
-_LONGEST = 1024
+def _is_plain(wanted: Fields) -> bool:
+    """Whether a kustomization has only a list of resources, so that it puts files together."""
+    if wanted.get("kind") == "Component":
+        return False
+    said = {key for key, entries in wanted.items() if entries not in (None, [], {})}
+    return said <= _PLAIN
+
+
+def _is_inside(entry: str, path: str) -> bool:
+    """Whether an entry, whose path that is, leads to no place above the repository."""
+    return not entry.startswith("/") and not path.startswith("../")
 
 
 def unchecked(closure: Closure, file: str, fields: Fields) -> Iterator[str]:
-    """Yield what a kustomization has that was not checked to be harmless: a field, or a path of no file in the copy."""
-    yield from (f"the field {name}" for name in unknown(fields))
+    """Yield what a kustomization has that was not checked to be harmless.
+
+    It is a field, or a path of no file in the copy.
+    """
+    for name in unknown(fields):
+        yield f"the field {name}"
     place = dirname(file) or "."
     known = {*closure.files, *(dirname(each) or "." for each in closure.kustomizations)}
-    named = list(paths(fields))
-    for key in BASES:
-        entries = fields.get(key)
-        named += (
-            [entry for entry in entries if isinstance(entry, str)]
-            if isinstance(entries, list)
-            else []
-        )
-    for path in named:
+    for path in (*paths(fields), *_bases(fields)):
         if path.startswith("/") or joined(place, path) not in known:
             yield path
 
 
+def _bases(fields: Fields) -> Iterator[str]:
+    """Yield the entries of the lists of bases."""
+    for key in BASES:
+        entries = fields.get(key)
+        if isinstance(entries, list):
+            yield from (entry for entry in entries if isinstance(entry, str))
+
+
 def _merged(fields: Fields, changes: Mapping[str, Value]) -> Fields:
     """Return the changed fields: lists grow, everything else is replaced."""
-    grown = {
-        key: [*known, *more]
-        for key, more in changes.items()
-        if isinstance(more, list) and isinstance(known := fields.get(key), list)
-    }
-    return {**changes, **grown}
+    merged = dict(changes)
+    for key, more in changes.items():
+        known = fields.get(key)
+        if isinstance(more, list) and isinstance(known, list):
+            merged[key] = known + more
+    return merged
 
 
 def _leaves(part: Value) -> Iterator[str]:
@@ -489,7 +565,10 @@ def window_policies(content: bytes) -> list[KubeObject]:
 
 
 def _documents(content: bytes) -> tuple[KubeObject, ...]:
-    """Return the objects of a file; of one that cannot be read none, as kustomize will say what is wrong."""
+    """Return the objects of a file.
+
+    One that cannot be read has none: kustomize will say what is wrong.
+    """
     try:
         return parsed(content)
     except InputError:
@@ -502,4 +581,6 @@ def _one(content: bytes) -> Fields:
     if len(items) != 1:
         raise InputError("a kustomization must be one document")
     found = value(items[0].node)
-    return found if isinstance(found, dict) else {}
+    if isinstance(found, dict):
+        return found
+    return {}

@@ -1,6 +1,7 @@
-"""What patches of policies remove by null below a cluster: a merge drops it, and nothing in the result says so.
+"""What patches of policies remove by null below a cluster.
 
-A null in the policy's own file is kept, whatever else kustomize does with the policy: there it is a value.
+A merge drops it, and nothing in the result says so. A null in the policy's own file is kept,
+whatever else kustomize does with the policy: there it is a value.
 """
 
 from collections.abc import Iterator
@@ -19,42 +20,59 @@ _FIELDS = ("patches", "patchesStrategicMerge")
 
 
 def check(tree: Checkout, file: str, content: bytes) -> Iterator[Notice]:
-    """Yield what the patches that a kustomization's file names, or holds, would remove and do not."""
+    """Yield what the patches of a kustomization would remove and do not.
+
+    They are in its own file, or in one that it names.
+    """
     if not any(name.encode() in content for name in _FIELDS):
         return
     fields = _documents(content)[0].node
     lines = content.decode(errors="replace").splitlines()
     for text, of_policies in _patches(fields):
-        if "\n" in text.text:
-            place, patch, above = file, text.text.encode(), _above(text, lines)
-        else:
-            place, above = normpath(join(dirname(file), text.text)), 0
+        place = file
+        patch = text.text.encode()
+        above = _above(text, lines)
+        if "\n" not in text.text:  # a path, and no patch
+            place = normpath(join(dirname(file), text.text))
             patch = tree.read(place) or b""
+            above = 0
         for item in _documents(patch):
             if item.kind == _KIND or (of_policies and not item.kind):
                 yield from _told(item, place, above)
 
 
 def _told(item: KubeObject, place: str, above: int) -> Iterator[Notice]:
+    """Yield what one patch would remove and does not; `above` are the lines of the file before."""
     first = above + item.source.count(b"\n", 0, item.start)
     for path, line in clusters.dropped(item.node):
-        yield Notice(
-            rules.CLUSTER_NULL_DROPPED, f"{path} {clusters.why_dropped(path)}", place, first + line
-        )
+        message = f"{path} {clusters.why_dropped(path)}"
+        yield Notice(rules.CLUSTER_NULL_DROPPED, message, place, first + line)
 
 
 def _patches(fields: Node) -> Iterator[tuple[Scalar, bool]]:
-    """Yield the text of each patch, or its path, and whether its target says that it is one of policies."""
+    """Yield the text of each patch, or its path.
+
+    Each comes with whether its target says that it is one of policies.
+    """
     for name in _FIELDS:
-        entries = fields.find(name) if isinstance(fields, Mapping) else None
-        for entry in entries.items if isinstance(entries, Sequence) else ():
-            if isinstance(entry, Scalar):
+        entries = _field(fields, name)
+        if not isinstance(entries, Sequence):
+            continue
+        for entry in entries.items:
+            if isinstance(entry, Scalar):  # `patchesStrategicMerge` has no targets
                 yield entry, False
-            elif isinstance(entry, Mapping):
-                target = entry.find("target")
-                kind = target.find("kind") if isinstance(target, Mapping) else None
-                texts = (entry.find("patch"), entry.find("path"))
-                yield from ((text, _is_policy(kind)) for text in texts if isinstance(text, Scalar))
+                continue
+            of_policies = _is_policy(_field(_field(entry, "target"), "kind"))
+            for text in (_field(entry, "patch"), _field(entry, "path")):
+                if isinstance(text, Scalar):
+                    yield text, of_policies
+
+
+def _field(node: Node | None, name: str) -> Node | None:
+    """Return a field of what may be a mapping."""
+    if not isinstance(node, Mapping):
+        return None
+    return node.find(name)
 
 
 def _is_policy(kind: Node | None) -> bool:
@@ -62,13 +80,23 @@ def _is_policy(kind: Node | None) -> bool:
 
 
 def _above(text: Scalar, lines: list[str]) -> int:
-    """Return how many lines of the file stand above the first of a text: one in a block begins a line later."""
-    head = lines[text.line - 1][text.column - 1 :] if text.line <= len(lines) else ""
-    return text.line if head.startswith(("|", ">")) else text.line - 1
+    """Return how many lines of the file are above the first of a text.
+
+    A text in a block begins a line later.
+    """
+    if text.line > len(lines):
+        return text.line - 1
+    head = lines[text.line - 1][text.column - 1 :]
+    if head.startswith(("|", ">")):
+        return text.line
+    return text.line - 1
 
 
 def _documents(content: bytes) -> tuple[KubeObject, ...]:
-    """Return the documents of a file; none of one that is no patch of this form, such as a list of operations."""
+    """Return the documents of a file.
+
+    One that is no patch of this form, such as a list of operations, has none.
+    """
     try:
         return parsed(content)
     except InputError:

@@ -1,11 +1,12 @@
-"""Where Flux enters a repository: the directories of its clusters, told by what syncs them, or else by habit.
+"""Where Flux enters a repository.
 
-`check --repo` is told them (`--clusters`), and suggests these; a command that is told nothing starts from them.
+The directories of its clusters, told by what syncs them, or else by habit. `check --repo` is told
+them (`--clusters`), and suggests these; a command that is told nothing starts from them.
 """
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from posixpath import dirname, join, normpath
+from posixpath import basename, dirname, join, normpath
 
 from krm_windows.flux import objects
 from krm_windows.flux.closure import kustomization_file
@@ -19,7 +20,8 @@ from krm_windows.system.reading import KUSTOMIZATIONS
 
 # What a file holds in which an entrance may stand.
 _MARKS = (KUSTOMIZE.encode(), OPERATOR.encode(), HELM.encode())
-# By habit: what `flux bootstrap --path` is given in Flux' own examples, and what people make of that.
+# By habit: what `flux bootstrap --path` is given in Flux' own examples, and what people make of
+# that.
 HABITS = (
     "clusters/*",
     "*/clusters/*",
@@ -41,9 +43,10 @@ class Entrance:
 
 
 def find(tree: Checkout) -> tuple[Entrance, ...]:
-    """Return the directories of clusters, in order: of what syncs them, else by habit, else what nothing leads to.
+    """Return the directories of clusters, in order.
 
-    In a habit's directory, and in one to which nothing leads, there is a Flux Kustomization.
+    Of what syncs them, else by habit, else what nothing leads to. In a habit's directory, and in
+    one to which nothing leads, there is a Flux Kustomization.
     """
     found = list(_read(tree))
     for candidates in (_synced(tree, found), _habitual(tree, found), _tops(tree, found)):
@@ -60,37 +63,49 @@ def _read(tree: Checkout) -> Iterator[Object]:
         if not any(mark in content for mark in _MARKS):
             continue
         try:
-            yield from [item for item in objects.written(content, path) if _is_flux(item)]
+            items = list(objects.written(content, path))
         except InputError:  # it is told of where it is built
             continue
+        yield from filter(_is_flux, items)
+
+
+# The kinds that say what Flux applies to a cluster.
+_FLUX = ((KUSTOMIZE, "Kustomization"), (OPERATOR, "FluxInstance"), (HELM, "HelmRelease"))
 
 
 def _is_flux(item: Object) -> bool:
-    kinds = {(KUSTOMIZE, "Kustomization"), (OPERATOR, "FluxInstance"), (HELM, "HelmRelease")}
-    return (item.group, item.kind) in kinds
+    return (item.group, item.kind) in _FLUX
 
 
 def _synced(tree: Checkout, found: Iterable[Object]) -> Iterator[Entrance]:
-    """Yield what a sync applies: a Kustomization the directory that it lies in itself, an instance what it names."""
+    """Yield what a sync applies.
+
+    For a Kustomization it is the directory that it is in itself, for an instance what it names.
+    """
     for item in found:
-        if item.kind == "Kustomization" and _applies_itself(item):
-            path = item.text("spec", "path")
-        elif item.kind == "FluxInstance":
-            path = item.text("spec", "sync", "path")
-        elif (
-            item.kind == "HelmRelease"
-            and item.get("spec", "values", "instance", "sync") is not None
-        ):
-            path = item.text("spec", "values", "instance", "sync", "path")
-        else:
-            continue
+        path = _path(item)
         directory = below("", path)
         if path and tree.is_directory(directory):
             yield Entrance(directory, item.file)
 
 
+def _path(item: Object) -> str:
+    """Return the path that an object syncs a cluster from, empty where it does not sync any."""
+    match item.kind:
+        case "Kustomization" if _applies_itself(item):
+            return item.text("spec", "path")
+        case "FluxInstance":
+            return item.text("spec", "sync", "path")
+        case "HelmRelease":  # of the chart `flux-instance`
+            return item.text("spec", "values", "instance", "sync", "path")
+    return ""
+
+
 def _applies_itself(item: Object) -> bool:
-    """Whether a Kustomization lies below its own path; one that applies everything is known by its name only."""
+    """Whether a Kustomization lies below its own path.
+
+    One that applies everything is known by its name only.
+    """
     directory = below("", item.text("spec", "path"))
     if directory == ".":
         return bool(item.namespace) and item.name == item.namespace
@@ -98,48 +113,54 @@ def _applies_itself(item: Object) -> bool:
 
 
 def _habitual(tree: Checkout, found: Iterable[Object]) -> Iterator[Entrance]:
-    holding = {dirname(item.file) for item in found if item.kind == "Kustomization"}
+    """Yield the directories of the usual names in which there is a Flux Kustomization."""
+    directories = {dirname(item.file) for item in found if item.kind == "Kustomization"}
     for pattern in HABITS:
         for directory in tree.directories(pattern):
-            if any(_is_within(each, directory) for each in holding):
+            if any(_is_within(each, directory) for each in directories):
                 yield Entrance(directory)
 
 
 def _tops(tree: Checkout, found: Iterable[Object]) -> Iterator[Entrance]:
-    """Yield the directories with Flux Kustomizations that no Kustomization applies, and no kustomization includes."""
+    """Yield the directories with Flux Kustomizations that nothing leads to.
+
+    No Kustomization applies them, and no kustomization includes them.
+    """
     flux = [item for item in found if item.kind == "Kustomization"]
     applied = {below("", item.text("spec", "path")) for item in flux} - {"."}
-    included = set(_included(tree))
-    for directory in sorted({dirname(item.file) or "." for item in flux}):
-        if directory not in included and not any(_is_within(directory, each) for each in applied):
+    directories = {dirname(item.file) or "." for item in flux}
+    for directory in sorted(directories.difference(_included(tree))):
+        if not any(_is_within(directory, each) for each in applied):
             yield Entrance(directory)
 
 
 def _included(tree: Checkout) -> Iterator[str]:
-    """Yield the directories that kustomizations include, by their own path or by that of a file in them."""
+    """Yield the directories that kustomizations include.
+
+    They do so by their own path, or by that of a file in them.
+    """
     for path in tree.manifests():
-        if path.rpartition("/")[2] not in KUSTOMIZATIONS:
+        if basename(path) not in KUSTOMIZATIONS:
             continue
+        own = dirname(path)
         for entry in _entries(tree.read(path) or b""):
-            place = normpath(join(dirname(path), entry))
-            is_other = dirname(place) != dirname(path)
-            yield (
-                place
-                if kustomization_file(tree, place) is not None or not is_other
-                else dirname(place)
-            )
+            place = normpath(join(own, entry))
+            if kustomization_file(tree, place) is not None or dirname(place) == own:
+                yield place
+            else:
+                yield dirname(place)
 
 
 def _entries(content: bytes) -> Iterator[str]:
+    """Yield the entries of a kustomization's lists of bases; none of one that cannot be read."""
     try:
         (item,) = objects.parsed(content)
         lists: list[Value] = [item.get(key) for key in BASES]
     except (InputError, ValueError):
         return
     for entries in lists:
-        for entry in entries if isinstance(entries, list) else ():
-            if isinstance(entry, str):
-                yield entry
+        if isinstance(entries, list):
+            yield from (entry for entry in entries if isinstance(entry, str))
 
 
 def _is_within(directory: str, other: str) -> bool:

@@ -1,25 +1,36 @@
-"""Which fields of a kustomization, or of a plugin that kustomize has built in, name files (kustomize api/types)."""
+"""Which fields name files (kustomize api/types).
+
+They are those of a kustomization, or of a plugin that kustomize has built in.
+"""
 
 from collections.abc import Iterator
 
 from krm_windows.krm import Value
 
-# A path, or a list of paths, under these names anywhere; `files` may have a key before each: `key=path`.
+# A path, or a list of paths, under these names anywhere; `files` may have a key before each:
+# `key=path`.
 _PATHS = frozenset(
     {"files", "envs", "env", "crds", "configurations", "patchesStrategicMerge", "paths"}
 )
 # A path in the field `path` of these, or of each of a list of these.
 _HOLDERS = frozenset({"patches", "patchesJson6902", "replacements", "openapi"})
 PLUGIN = "plugin"
-"""The name that stands for a plugin's configuration as a whole, which may have such a field itself."""
+"""The name that stands for a plugin's configuration as a whole.
+
+It may have such a field itself.
+"""
 
 BASES = ("resources", "bases", "components")
 PLUGINS = ("generators", "transformers", "validators")
 
-# Where nothing confines a build, it may use these: what they read is known, and was checked, before it starts.
+# Where nothing confines a build, it may use these: what they read is known, and was checked, before
+# it starts.
 _HARMLESS = frozenset(
-    {"apiVersion", "kind", "metadata", *BASES}
-    | {
+    {
+        *BASES,
+        "apiVersion",
+        "kind",
+        "metadata",
         "namespace",
         "namePrefix",
         "nameSuffix",
@@ -28,10 +39,19 @@ _HARMLESS = frozenset(
         "commonAnnotations",
         "images",
         "replicas",
+        "patches",
+        "patchesStrategicMerge",
+        "patchesJson6902",
+        "replacements",
+        "vars",
+        "configMapGenerator",
+        "secretGenerator",
+        "generatorOptions",
+        "crds",
+        "configurations",
+        "buildMetadata",
+        "sortOptions",
     }
-    | {"patches", "patchesStrategicMerge", "patchesJson6902", "replacements", "vars"}
-    | {"configMapGenerator", "secretGenerator", "generatorOptions", "crds", "configurations"}
-    | {"buildMetadata", "sortOptions"}
 )
 
 
@@ -46,15 +66,23 @@ def is_part(above: str) -> bool:
 
 
 def spellings(name: str, text: str) -> list[str]:
-    """Return the paths that a text in a field may mean; none of a patch that is written down right there."""
+    """Return the paths that a text in a field may mean.
+
+    A patch that is written down right there means none.
+    """
     if "\n" in text:
         return []
     _, key, path = text.partition("=")
-    return [text, path] if name == "files" and key else [text]
+    if name == "files" and key:  # `key=path`, or a path with such a sign in it
+        return [text, path]
+    return [text]
 
 
 def paths(part: Value, name: str = "", above: str = "") -> Iterator[str]:
-    """Yield every path that a kustomization, or a part of it under `name`, names, but for its bases and plugins."""
+    """Yield every path that a kustomization, or a part of it under `name`, names.
+
+    Its bases and plugins are not among them.
+    """
     if isinstance(part, dict):
         for key, entry in part.items():
             yield from paths(entry, key, name)

@@ -1,9 +1,11 @@
-"""From each cluster's directory through its Flux Kustomizations, as far as they lead into this repository."""
+"""Follow each cluster's directory through its Flux Kustomizations.
+
+They are followed as far as they lead into this repository.
+"""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
 from posixpath import basename, dirname
 
 from krm_windows import rules
@@ -19,8 +21,13 @@ from krm_windows.gateable import KUSTOMIZE
 from krm_windows.krm import Value
 from krm_windows.system.checkout import Checkout
 
-# `flux bootstrap` and the operator name what delivers a cluster's own directory like their namespace.
+# `flux bootstrap` and the operator name what delivers a cluster's own directory like their
+# namespace.
 ROOT = "flux-system/flux-system"
+
+
+# What was built, with variables put in: what several clusters have alike is made once.
+Shared = dict[tuple[Request, Variables, bool], tuple[Object, ...]]
 
 
 @dataclass(frozen=True)
@@ -35,9 +42,10 @@ class Survey:
 
 @dataclass
 class _State:
-    """A cluster while it is followed: what is known, and the requests that are due, each with who made it.
+    """A cluster while it is followed.
 
-    `waiting` are the Kustomizations of which nothing says yet which directory of this repository they apply.
+    What is known, and the requests that are due, each with who made it. `waiting` are the
+    Kustomizations of which nothing says yet which directory of this repository they apply.
     """
 
     name: str
@@ -59,25 +67,41 @@ def survey(
 
     `hints` say which sources are this repository, where nothing in it does.
     """
-    last = Counter(basename(directory) for directory in clusters)
     known = hints or Hints()
     addresses = set(known.addresses)
-    states = [
-        _begun(each, basename(each) if last[basename(each)] == 1 else each, known, addresses)
-        for each in clusters
-    ]
-    shared: dict[tuple[Request, Variables, bool], tuple[Object, ...]] = {}
+    names = _names(clusters)
+    states = [_begun(each, names[each], known, addresses) for each in clusters]
+    shared: Shared = {}
     while any(state.due for state in states):
-        rounds = [(state, _ready(state)) for state in states]
-        builds.build(request for _, ready in rounds for _, request in ready)
-        for state, ready in rounds:
-            for kustomization, request in ready:
-                _arrive(state, kustomization, request, builds, shared)
+        _round(states, builds, shared)
         for state in states:
             _decide(tree, state)
     for state in states:
         _give_up(tree, state)
     return _survey(tree, states, builds)
+
+
+def _names(clusters: Sequence[str]) -> dict[str, str]:
+    """Name each cluster by the last part of its directory, or by all of it if that is taken."""
+    last = Counter(map(basename, clusters))
+    names = {}
+    for each in clusters:
+        names[each] = basename(each)
+        if last[names[each]] > 1:
+            names[each] = each
+    return names
+
+
+def _round(states: Sequence[_State], builds: Builds, shared: Shared) -> None:
+    """Build what is due for all clusters at once, and take it in."""
+    ready = [(state, _ready(state)) for state in states]
+    requests: list[Request] = []
+    for _, due in ready:
+        requests += (request for _, request in due)
+    builds.build(requests)
+    for state, due in ready:
+        for kustomization, request in due:
+            _arrive(state, kustomization, request, builds, shared)
 
 
 def _begun(directory: str, name: str, hints: Hints, addresses: set[str]) -> _State:
@@ -95,19 +119,22 @@ def _ready(state: _State) -> list[tuple[Kustomization, Request]]:
 
 
 def _waits(state: _State, kustomization: Kustomization) -> bool:
-    origins = substitution.sources(kustomization.own) if kustomization.own else []
-    wanted = [name for kind, name in origins if kind == "ConfigMap"]
+    """Whether a ConfigMap with variables of a Kustomization is not known yet."""
+    if kustomization.own is None:
+        return False
+    wanted = [name for kind, name in substitution.sources(kustomization.own) if kind == "ConfigMap"]
     return any(_data(state, kustomization, name) is None for name in wanted)
 
 
 def _data(state: _State, kustomization: Kustomization, name: str) -> Mapping[str, str] | None:
     """Return the data of a ConfigMap beside a Kustomization."""
     found = state.known.get(("", "ConfigMap", kustomization.namespace, name))
-    data = found.get("data") if found else None
-    return {key: str(text) for key, text in data.items()} if isinstance(data, dict) else None
-
-
-Shared = dict[tuple[Request, Variables, bool], tuple[Object, ...]]
+    if found is None:
+        return None
+    data = found.get("data")
+    if not isinstance(data, dict):
+        return None
+    return {key: str(text) for key, text in data.items()}
 
 
 def _applying(
@@ -121,12 +148,13 @@ def _applying(
 def _arrive(
     state: _State, kustomization: Kustomization, request: Request, builds: Builds, shared: Shared
 ) -> None:
-    """Take in what was built; a root once more as the Kustomization changes it that it turns out to be."""
+    """Take in what was built.
+
+    A root is built once more as the Kustomization changes it that applies it.
+    """
     if kustomization.own is None:
         kustomization = _rooted(kustomization, builds.done[request].objects, state.sources)
-        changed = Request.of(
-            request.directory, _changes(kustomization.own) if kustomization.own else {}
-        )
+        changed = Request.of(request.directory, _changes(kustomization.own))
         if changed != request:
             builds.build([changed])
             request = changed
@@ -149,25 +177,29 @@ def _arrived(state: _State, kustomization: Kustomization) -> None:
 
 
 def _expanded(state: _State, kustomization: Kustomization) -> Kustomization:
-    """Add what ResourceSets make in the cluster to what the Kustomization that delivers them applies."""
-    sets = [item for item in kustomization.objects if resourcesets.is_one(item)]
-    objects, complete = list(kustomization.objects), kustomization.complete
-    for item in sets:
+    """Add what the ResourceSets that a Kustomization applies make in the cluster."""
+    objects = list(kustomization.objects)
+    complete = kustomization.complete
+    for item in filter(resourcesets.is_one, kustomization.objects):
         found = resourcesets.expand(item)
         objects += found.objects
         for reason in found.reasons:
             complete = False
-            state.notices.append(
-                Notice(rules.NOT_FOLLOWED, f"what it makes is not all known: {reason}", about=item)
-            )
+            message = f"what it makes is not all known: {reason}"
+            state.notices.append(Notice(rules.NOT_FOLLOWED, message, about=item))
     return replace(kustomization, objects=tuple(objects), complete=complete)
 
 
 def _rooted(root: Kustomization, objects: Sequence[Object], sources: Sources) -> Kustomization:
-    """Return a cluster's root as the Kustomization that applies the cluster's own directory, where Git has that."""
+    """Return a cluster's root as the Kustomization that applies it.
+
+    Where Git has none, it stays what it is.
+    """
     sources.learn(objects, root.namespace)
-    own = sources.sync.item if sources.sync is not None else None
-    if own is None or (own.group, own.kind) != (KUSTOMIZE, "Kustomization"):
+    if sources.sync is None:
+        return root
+    own = sources.sync.item
+    if (own.group, own.kind) != (KUSTOMIZE, "Kustomization"):
         return root
     return replace(root, key=f"{own.namespace or root.namespace}/{own.name}", own=own)
 
@@ -175,55 +207,54 @@ def _rooted(root: Kustomization, objects: Sequence[Object], sources: Sources) ->
 def _substituted(
     state: _State, kustomization: Kustomization, request: Request, build: Build, shared: Shared
 ) -> tuple[Object, ...]:
-    own = kustomization.own
-    found = (
-        substitution.variables(own, lambda name: _data(state, kustomization, name)) if own else None
-    )
+    """Return what was built with the variables of a Kustomization put in."""
+
+    def known(name: str) -> Mapping[str, str] | None:
+        return _data(state, kustomization, name)
+
+    if kustomization.own is None:
+        return build.objects
+    found = substitution.variables(kustomization.own, known)
     if found is None:
         return build.objects
-    key = (request, *found)
+    variables, complete = found
+    key = (request, variables, complete)
     if key not in shared:
-        shared[key] = tuple(
-            substituted(item, found[0], complete=found[1]) for item in build.objects
-        )
+        every = (substituted(item, variables, complete=complete) for item in build.objects)
+        shared[key] = tuple(every)
     return shared[key]
 
 
 def _meet(state: _State, own: Object, parent: Kustomization) -> None:
     """Take in a Kustomization, unless it was met before."""
     key = f"{own.namespace or parent.namespace}/{own.name}"
-    if key not in state.met:
-        state.met.add(key)
-        state.waiting.append(
-            Kustomization(key, own, parent.key, below("", own.text("spec", "path")))
-        )
+    if key in state.met:
+        return
+    state.met.add(key)
+    path = below("", own.text("spec", "path"))
+    state.waiting.append(Kustomization(key, own, parent.key, path))
 
 
 def _decide(tree: Checkout, state: _State) -> None:
     """Ask for the builds of those Kustomizations of which it is known by now where they lead."""
-    waiting, state.waiting = state.waiting, []
+    waiting = state.waiting
+    state.waiting = []
     for kustomization in waiting:
         found = _directory(state, kustomization)
         if found is None or not tree.is_directory(found):
             state.waiting.append(kustomization)
-        else:
-            changes = _changes(kustomization.own) if kustomization.own else {}
-            if (
-                kustomization.own is not None
-                and kustomization.own.get("spec", "ignoreMissingComponents") is True
-            ):
-                changes["components"] = _present(tree, found, changes.get("components"))
-            state.due.append((replace(kustomization, path=found), Request.of(found, changes)))
+            continue
+        own = kustomization.own
+        changes = _changes(own)
+        if own is not None and own.get("spec", "ignoreMissingComponents") is True:
+            changes["components"] = _present(tree, found, own)
+        state.due.append((replace(kustomization, path=found), Request.of(found, changes)))
 
 
-def _present(tree: Checkout, directory: str, components: Value) -> list[Value]:
+def _present(tree: Checkout, directory: str, own: Object) -> list[Value]:
     """Return those components of a Kustomization in a directory that are there."""
-    entries = components if isinstance(components, list) else []
-    return [
-        each
-        for each in entries
-        if isinstance(each, str) and tree.is_directory(joined(directory, each))
-    ]
+    named = (each for each in own.entries("spec", "components") if isinstance(each, str))
+    return [each for each in named if tree.is_directory(joined(directory, each))]
 
 
 def _give_up(tree: Checkout, state: _State) -> None:
@@ -234,14 +265,18 @@ def _give_up(tree: Checkout, state: _State) -> None:
 
 
 def _directory(state: _State, kustomization: Kustomization) -> str | None:
-    """Return the directory of this repository that a Kustomization applies; None as long as none is known."""
-    source, path = kustomization.source, kustomization.path
+    """Return the directory of this repository that a Kustomization applies.
+
+    It is None as long as none is known.
+    """
+    source = kustomization.source
+    path = kustomization.path
     if source is None or "${" in path:
         return None
-    if source[1] != artifacts.KIND:
-        home = state.sources.home(source)
-        return below(home, path) if home is not None else None
-    for origin, directory in artifacts.directories(source, path, state.known.values()):
+    origins = iter([(source, path)])
+    if source[1] == artifacts.KIND:
+        origins = artifacts.directories(source, path, state.known.values())
+    for origin, directory in origins:
         home = state.sources.home(origin)
         if home is not None:
             return below(home, directory)
@@ -249,14 +284,16 @@ def _directory(state: _State, kustomization: Kustomization) -> str | None:
 
 
 def _lost(tree: Checkout, state: _State, kustomization: Kustomization) -> Notice:
-    """Say why a Kustomization is not followed: its path, or its source, or what puts that together."""
-    source, path, own = kustomization.source, kustomization.path, kustomization.own
+    """Say why a Kustomization is not followed.
+
+    The reason is its path, or its source, or what puts that together.
+    """
+    source = kustomization.source
+    path = kustomization.path
+    own = kustomization.own
     if source is None or "${" in path:
-        return Notice(
-            rules.NOT_FOLLOWED,
-            f"its path {path}, or its source, is known to the cluster only",
-            about=own,
-        )
+        message = f"its path {path}, or its source, is known to the cluster only"
+        return Notice(rules.NOT_FOLLOWED, message, about=own)
     found = _directory(state, kustomization)
     if found is None:
         reason = _reason(state, source)
@@ -265,9 +302,21 @@ def _lost(tree: Checkout, state: _State, kustomization: Kustomization) -> Notice
     if tree.real(found) is None:
         return Notice(rules.NOT_FOLLOWED, f"its path {path} leads out of the repository", about=own)
     if source[1] != "GitRepository":  # an artifact may hold a part of the repository only
-        message = f"there is no {found} here, and {source[1]} {source[2]}/{source[3]} may hold another part"
+        named = f"{source[1]} {source[2]}/{source[3]}"
+        message = f"there is no {found} here, and {named} may hold another part"
         return Notice(rules.NOT_FOLLOWED, message, about=own)
     return Notice(rules.BUILD_FAILED, f"its path {path} does not exist", about=own)
+
+
+# The fields of a Flux Kustomization that change what is built, and those of a kustomization.
+_CHANGING = {
+    "targetNamespace": "namespace",
+    "namePrefix": "namePrefix",
+    "nameSuffix": "nameSuffix",
+    "patches": "patches",
+    "components": "components",
+    "images": "images",
+}
 
 
 def _reason(state: _State, source: Identity) -> str:
@@ -276,39 +325,48 @@ def _reason(state: _State, source: Identity) -> str:
     return f"no directory of this repository is known to be in {source[1]} {source[2]}/{source[3]}"
 
 
-def _changes(own: Object) -> dict[str, Value]:
-    """Return what Flux puts into the kustomization that it builds (fluxcd/pkg/kustomize, Generator)."""
-    fields = {"targetNamespace": "namespace"} | {
-        name: name for name in ("namePrefix", "nameSuffix", "patches", "components", "images")
-    }
-    found = {name: own.get("spec", field) for field, name in fields.items()}
+def _changes(own: Object | None) -> dict[str, Value]:
+    """Return what Flux puts into the kustomization that it builds.
+
+    See fluxcd/pkg/kustomize, Generator.
+    """
+    if own is None:
+        return {}
+    found = {name: own.get("spec", field) for field, name in _CHANGING.items()}
     return {name: entry for name, entry in found.items() if entry}
 
 
 def _survey(tree: Checkout, states: Sequence[_State], builds: Builds) -> Survey:
+    """Put together what is known of all clusters."""
     read: dict[tuple[str, bytes], Written] = {}
     within = [list(_within(state, read)) for state in states]
     loose = _loose(tree, states, within)
     clusters = tuple(_cluster(state, own, loose) for state, own in zip(states, within, strict=True))
-    wrong = [each.faulty() for each in (*read.values(), *loose) if each.loaded.policy is None]
-    unbuilt = {notice: instead for state in states for notice, instead in _unbuilt(state)}
-    found = [
-        *_assumed(tree, states),
-        *chain.from_iterable(state.notices for state in states),
-        *wrong,
-    ]
-    built = {id(build): build for state in states for build in state.built.values()}
-    found += [unbuilt.get(notice, notice) for build in built.values() for notice in build.notices]
-    return Survey(
-        tree,
-        clusters,
-        tuple(dict.fromkeys(found)),
-        len(builds.done),
-    )
+    notices = list(_assumed(tree, states))
+    for state in states:
+        notices += state.notices
+    notices += (each.faulty() for each in (*read.values(), *loose) if each.loaded.policy is None)
+    notices += _of_builds(states)
+    return Survey(tree, clusters, tuple(dict.fromkeys(notices)), len(builds.done))
+
+
+def _of_builds(states: Sequence[_State]) -> Iterator[Notice]:
+    """Yield what is said of the builds of all clusters, those that they share once."""
+    instead: dict[Notice, Notice] = {}
+    builds: dict[int, Build] = {}
+    for state in states:
+        instead.update(_unbuilt(state))
+        builds.update((id(build), build) for build in state.built.values())
+    for build in builds.values():
+        for notice in build.notices:
+            yield instead.get(notice, notice)
 
 
 def _unbuilt(state: _State) -> Iterator[tuple[Notice, Notice]]:
-    """Yield what is said in place of a notice, where the cluster's own directory is what could not be built."""
+    """Yield what is said in place of a notice.
+
+    It is said where the cluster's own directory is what could not be built.
+    """
     root = next(iter(state.built.values()))
     if root.unbuilt is not None:
         message = f"{state.root} {root.unbuilt.message}; so nothing is known of this cluster"
@@ -318,17 +376,24 @@ def _unbuilt(state: _State) -> Iterator[tuple[Notice, Notice]]:
 def _assumed(tree: Checkout, states: Sequence[_State]) -> Iterator[Notice]:
     """Say once where nothing but a name tells which source this directory is."""
     found = [state for state in states if state.sources.assumed and state.sources.sync is None]
-    if found:
-        clusters = f" (in {len(found)} clusters)" if len(found) > 1 else ""
-        message = (
-            f"nothing here says which source this directory is{clusters}: it is taken for {ROOT}, as `flux bootstrap` "
-            f"and the Flux Operator name it; `--source {ROOT}=.` confirms it"
-        )
-        yield Notice(rules.SOURCE_ASSUMED, message, _entrance(tree, found[0].root))
+    if not found:
+        return
+    clusters = ""
+    if len(found) > 1:
+        clusters = f" (in {len(found)} clusters)"
+    message = (
+        f"nothing here says which source this directory is{clusters}: it is taken for {ROOT}, "
+        "as `flux bootstrap` and the Flux Operator name it; "
+        f"`--source {ROOT}=.` confirms it"
+    )
+    yield Notice(rules.SOURCE_ASSUMED, message, _entrance(tree, found[0].root))
 
 
 def _entrance(tree: Checkout, root: str) -> str:
-    """Return a file of a cluster's directory to speak of, the directory itself where it has none."""
+    """Return a file of a cluster's directory to speak of.
+
+    It is the directory itself where it has none.
+    """
     file = kustomization_file(tree, root)
     if file is not None:
         return file
@@ -338,11 +403,15 @@ def _entrance(tree: Checkout, root: str) -> str:
 def _within(
     state: _State, read: dict[tuple[str, bytes], Written]
 ) -> Iterator[tuple[Written, Kustomization]]:
-    """Yield the policies that stand in what a cluster builds, with the Kustomization that delivers each."""
+    """Yield the policies in what a cluster builds.
+
+    Each comes with the Kustomization that delivers it.
+    """
     for key, build in state.built.items():
         for file, item in build.policies:
             known = (file, item.span)
-            read[known] = read.get(known) or Written.of(file, item)
+            if known not in read:
+                read[known] = Written.of(file, item)
             yield read[known], state.found[key]
 
 
@@ -353,50 +422,65 @@ def _loose(
 ) -> list[Written]:
     """Return the policies in files that lead to no cluster, neither as they stand nor rendered.
 
-    One beside a kustomization is a part of that, and one in the directory of another cluster is that cluster's.
+    One beside a kustomization is a part of that, and one in the directory of another cluster is
+    that cluster's.
     """
-    told = {each.name for own in within for each, _ in own}
-    told |= {
-        gate.policy
-        for state in states
-        for each in state.found.values()
-        for gate in policies.rendered(each)
-    }
-    found = []
+    told: set[str] = set()
+    for own, state in zip(within, states, strict=True):
+        told.update(each.name for each, _ in own)
+        told.update(gate.policy for gate in _rendered(state))
     others = {dirname(state.root) for state in states} - {""}
+    return [each for each in _in_files(tree, others) if each.name not in told]
+
+
+def _in_files(tree: Checkout, others: set[str]) -> Iterator[Written]:
+    """Yield the policies in files that no kustomization, and no other cluster, may have."""
     for path in tree.manifests():
         content = tree.read(path) or b""
-        if GROUP.encode() in content and not _is_taken(tree, path, others):
-            found += [
-                each
-                for item in window_policies(content)
-                if (each := Written.of(path, item)).name not in told
-            ]
-    return found
+        if GROUP.encode() not in content or _is_taken(tree, path, others):
+            continue
+        for item in window_policies(content):
+            yield Written.of(path, item)
+
+
+def _rendered(state: _State) -> Iterator[Gate]:
+    """Yield the policies whose output a cluster's Kustomizations apply."""
+    for each in state.found.values():
+        yield from policies.rendered(each)
 
 
 def _is_taken(tree: Checkout, path: str, others: set[str]) -> bool:
     above = dirname(path)
-    return kustomization_file(tree, above) is not None or any(
-        above.startswith(f"{place}/") for place in others
-    )
+    if kustomization_file(tree, above) is not None:
+        return True
+    return any(above.startswith(f"{place}/") for place in others)
 
 
 def _cluster(
     state: _State, own: Sequence[tuple[Written, Kustomization]], loose: Sequence[Written]
 ) -> Cluster:
-    rendered = [gate for each in state.found.values() for gate in policies.rendered(each)]
-    told = {gate.policy for gate in rendered}
-    gates: list[Gate | None] = [*rendered]
+    """Return a cluster with its policies.
+
+    Rendered ones come first, then those among plugins, then those in files.
+    """
+    gates: list[Gate | None] = [*_rendered(state)]
+    told = {gate.policy for gate in gates if gate}
     for each, kustomization in own:
         if each.name not in told:
             told.add(each.name)
             gates.append(each.gate(each.loaded.build_for, kustomization.objects, kustomization.key))
     every = list(state.known.values())
     for each in loose:
-        name = next(
-            (part for part in reversed(state.root.split("/")) if part in each.loaded.clusters), None
-        )
+        name = _named(state.root, each.loaded.clusters)
+        # One that names no clusters is for all.
         if name is not None or not each.loaded.clusters:
             gates.append(each.gate(name, every, None))
-    return Cluster(state.name, state.root, state.found, tuple(gate for gate in gates if gate))
+    return Cluster(state.name, state.root, state.found, tuple(filter(None, gates)))
+
+
+def _named(root: str, clusters: Container[str]) -> str | None:
+    """Return the innermost part of a cluster's directory that names one of some clusters."""
+    for part in reversed(root.split("/")):
+        if part in clusters:
+            return part
+    return None

@@ -1,11 +1,14 @@
-"""What a repository comes to: clusters, their Kustomizations, what each applies, and the policies that gate them."""
+"""What a repository comes to.
 
-from collections.abc import Iterator
+Clusters, their Kustomizations, what each applies, and the policies that gate them.
+"""
+
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from krm_windows.gate.timetable import Target
-from krm_windows.gateable import group_of
+from krm_windows.gateable import SOURCE, group_of
 from krm_windows.krm import InputError, KubeObject, Value
 from krm_windows.results import ResourceRef
 from krm_windows.rules import Rule
@@ -16,10 +19,11 @@ Identity = tuple[str, str, str, str]
 
 @dataclass(frozen=True)
 class Object:
-    """An object that is applied; `file` is where it stands, empty where only the origin that kustomize notes says so.
+    """An object that is applied.
 
-    `first` is the line of the file before it, `directory` the one that was built. `made_by` is the ResourceSet that has
-    it made in the cluster.
+    `file` is where it stands, empty where only the origin that kustomize notes says so. `first` is
+    the line of the file before it, `directory` the one that was built. `made_by` is the ResourceSet
+    that has it made in the cluster.
     """
 
     item: KubeObject
@@ -51,11 +55,9 @@ class Object:
 
     def __str__(self) -> str:
         """Name it as `Kustomization flux-system/apps`."""
-        return (
-            f"{self.kind} {self.namespace}/{self.name}"
-            if self.namespace
-            else f"{self.kind} {self.name}"
-        )
+        if self.namespace:
+            return f"{self.kind} {self.namespace}/{self.name}"
+        return f"{self.kind} {self.name}"
 
     def get(self, *path: str | int) -> Value:
         """Give the value of a field, None where there is none or the object cannot be read."""
@@ -67,14 +69,22 @@ class Object:
     def text(self, *path: str | int) -> str:
         """Give a text field, empty where it is absent or no text."""
         found = self.get(*path)
-        return found if isinstance(found, str) else ""
+        if isinstance(found, str):
+            return found
+        return ""
+
+    def entries(self, *path: str | int) -> Sequence[Value]:
+        """Give a list, empty where it is absent or no list."""
+        found = self.get(*path)
+        if isinstance(found, list):
+            return found
+        return ()
 
     def parts(self, *path: str | int) -> Iterator[dict[str, Value]]:
         """Yield those entries of a list that are mappings."""
-        found = self.get(*path)
-        return (
-            entry for entry in (found if isinstance(found, list) else ()) if isinstance(entry, dict)
-        )
+        for entry in self.entries(*path):
+            if isinstance(entry, dict):
+                yield entry
 
     def note(self, key: str) -> str | None:
         """Give an annotation, or else a label, of that key."""
@@ -87,9 +97,10 @@ class Object:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """Something that was met while following: left out, or not to be built; `about` is the object, if it is one.
+    """Something that was met while following.
 
-    What several objects meet with for one reason has the same `fact`, and each its own `of`.
+    Left out, or not to be built; `about` is the object, if it is one. What several objects meet
+    with for one reason has the same `fact`, and each its own `of`.
     """
 
     rule: Rule
@@ -103,9 +114,10 @@ class Notice:
 
 @dataclass(frozen=True)
 class Kustomization:
-    """A Flux Kustomization in a cluster: `key` is `namespace/name`, `parent` that of the one that delivers it.
+    """A Flux Kustomization in a cluster.
 
-    `own` is the object itself, None for a root that is not in Git. `complete` says that all it applies is known.
+    `key` is `namespace/name`, `parent` that of the one that delivers it. `own` is the object
+    itself, None for a root that is not in Git. `complete` says that all it applies is known.
     """
 
     key: str
@@ -123,16 +135,24 @@ class Kustomization:
     @cached_property
     def source(self) -> Identity | None:
         """The source it applies, None where that is not known."""
-        return reference(self.own, self.namespace, "spec", "sourceRef") if self.own else None
+        if self.own is None:
+            return None
+        return reference(self.own, self.namespace, "spec", "sourceRef")
 
     @cached_property
     def depends_on(self) -> tuple[str, ...]:
-        """The keys of those it waits for, but for those that an expression of its own tells whether they are ready."""
-        entries = self.own.parts("spec", "dependsOn") if self.own else ()
-        waited = [entry for entry in entries if not entry.get("readyExpr")]
-        return tuple(
-            f"{entry.get('namespace') or self.namespace}/{entry.get('name')}" for entry in waited
-        )
+        """The keys of those it waits for.
+
+        Left out are those with an expression of their own that tells whether they are ready.
+        """
+        if self.own is None:
+            return ()
+        found = []
+        for entry in self.own.parts("spec", "dependsOn"):
+            if not entry.get("readyExpr"):
+                namespace = entry.get("namespace") or self.namespace
+                found.append(f"{namespace}/{entry.get('name')}")
+        return tuple(found)
 
     def __str__(self) -> str:
         """Name it as `Kustomization flux-system/apps`."""
@@ -141,11 +161,13 @@ class Kustomization:
 
 @dataclass(frozen=True)
 class Gate:
-    """A policy in a cluster: `policy` is `namespace/name`, `delivered_by` the key of the Kustomization that brings it.
+    """A policy in a cluster.
 
-    `delivered_by` is None where nothing in the repository does. `waits`: `firstApply` is `Wait`. `place` is the object
-    that says so, the policy itself or what was rendered from it; `path` its field that names the targets. `held` is
-    what the policy says of admission policies, None where only what was rendered shows it.
+    `policy` is `namespace/name`, `delivered_by` the key of the Kustomization that brings it.
+    `delivered_by` is None where nothing in the repository does. `waits`: `firstApply` is `Wait`.
+    `place` is the object that says so, the policy itself or what was rendered from it; `path` its
+    field that names the targets. `held` is what the policy says of admission policies, None where
+    only what was rendered shows it.
     """
 
     policy: str
@@ -171,7 +193,10 @@ class Gate:
 
 @dataclass(frozen=True)
 class Cluster:
-    """A cluster: its directory, its Kustomizations by key, the root first, and the policies in it."""
+    """A cluster, its Kustomizations, and the policies in it.
+
+    `root` is its directory; `kustomizations` are by key, the root first.
+    """
 
     name: str
     root: str
@@ -199,7 +224,10 @@ class Cluster:
 
 
 def reference(item: Object, namespace: str, *path: str | int) -> Identity | None:
-    """Read a reference to a source: kind, name, and the namespace that is the object's own unless given."""
-    kind, name = item.text(*path, "kind"), item.text(*path, "name")
+    """Read a reference to a source; `namespace` is the object's own, which it has unless given."""
+    kind = item.text(*path, "kind")
+    name = item.text(*path, "name")
+    if not kind or not name:
+        return None
     where = item.text(*path, "namespace") or namespace
-    return ("source.toolkit.fluxcd.io", kind, where, name) if kind and name else None
+    return (SOURCE, kind, where, name)

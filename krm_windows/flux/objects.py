@@ -1,4 +1,7 @@
-"""Objects read from files and from what was built: their identity first, the rest only when somebody asks."""
+"""Objects read from files and from what was built.
+
+Their identity is read first, the rest only when somebody asks.
+"""
 
 import re
 from collections.abc import Iterator
@@ -13,7 +16,8 @@ from krm_windows.krm.nodes import value
 
 ORIGIN = "config.kubernetes.io/origin"
 LOCAL = "config.kubernetes.io/local-config"
-# kustomize writes a key a line, and text of any value further in: what begins a line is a key of the root.
+# kustomize writes a key a line, and text of any value further in: what begins a line is a key of
+# the root.
 _ROOT = re.compile(rb"^(apiVersion|kind|metadata):(?: (.*))?$", re.MULTILINE)
 _BLOCK = re.compile(rb"^metadata:\n((?:  .*+\n)*(?:  .*+)?)", re.MULTILINE)
 _NAME = re.compile(rb"^  (name|namespace): ([A-Za-z][A-Za-z0-9.:-]*)$", re.MULTILINE)
@@ -43,27 +47,48 @@ def built(output: bytes, directory: str) -> Iterator[Object]:
 
 
 def _headed(item: KubeObject, directory: str) -> Object:
-    """Read an object's identity from the lines that kustomize writes, or in full where they are others."""
+    """Read an object's identity from the lines that kustomize writes.
+
+    Where they are others, the object is read in full.
+    """
     text = item.source[item.start : item.end]
     root: dict[bytes, bytes] = dict(_ROOT.findall(text))
-    block = _BLOCK.search(text)
-    names = dict(_NAME.findall(block[1])) if block else {}
-    words = (root.get(b"apiVersion", b""), root.get(b"kind", b""))
-    plain = all(map(_WORD.match, words)) and b"name" in names and block is not None
-    if not plain or (
-        b"namespace" not in names and b"\n  namespace:" in b"\n" + (block[1] if block else b"")
-    ):
+    api_version = root.get(b"apiVersion", b"")
+    kind = root.get(b"kind", b"")
+    names = _names(text)
+    if names is None or not _WORD.match(api_version) or not _WORD.match(kind):
         return Object(
             item, item.api_version, item.kind, item.namespace, item.name, directory=directory
         )
-    api_version, kind, namespace, name = (
-        part.decode() for part in (*words, names.get(b"namespace", b""), names[b"name"])
+    namespace, name = names
+    return Object(
+        item,
+        api_version.decode(),
+        kind.decode(),
+        namespace.decode(),
+        name.decode(),
+        directory=directory,
     )
-    return Object(item, api_version, kind, namespace, name, directory=directory)
+
+
+def _names(text: bytes) -> tuple[bytes, bytes] | None:
+    """Return namespace and name of an object; None where one is written in an unusual way."""
+    block = _BLOCK.search(text)
+    if block is None:
+        return None
+    names: dict[bytes, bytes] = dict(_NAME.findall(block[1]))
+    if b"name" not in names:
+        return None
+    if b"namespace" not in names and b"\n  namespace:" in b"\n" + block[1]:
+        return None
+    return names.get(b"namespace", b""), names[b"name"]
 
 
 def substituted(found: Object, values: Variables, *, complete: bool) -> Object:
-    """Return an object with its variables replaced; raises InputError where it cannot be read any more."""
+    """Return an object with its variables replaced.
+
+    Raises InputError where it cannot be read any more.
+    """
     text = found.item.span.decode()
     if not substitution.applies(text):
         return found

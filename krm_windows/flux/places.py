@@ -8,28 +8,42 @@ from krm_windows.system.checkout import Checkout
 
 
 def place(tree: Checkout, item: Object) -> tuple[str, KubeObject | None]:
-    """Return the file that an object comes from, and its document there; None where it was generated."""
+    """Return the file that an object comes from, and its document there.
+
+    The document is None where the object was generated.
+    """
     if item.made_by is not None:
         return place(tree, item.made_by)
     file = item.file or _origin(tree, item)
     found = [each for each in _documents(tree, file) if each.kind == item.kind]
-    exact = [
-        each
-        for each in found
-        if item.file and each.source.count(b"\n", 0, each.start) == item.first
-    ]
-    named = [each for each in found if each.name == item.name]
-    near = [each for each in found if each.name and each.name in item.name]
-    return file, next(iter([*exact, *named, *near, *found]), None)
+    if not found:
+        return file, None
+    return file, min(found, key=lambda each: _distance(each, item))
+
+
+def _distance(document: KubeObject, item: Object) -> int:
+    """Return how far a document is from what an object was made of, 0 for the very one.
+
+    kustomize may have changed the name, mostly by putting something before or behind it.
+    """
+    if item.file and document.source.count(b"\n", 0, document.start) == item.first:
+        return 0
+    if document.name == item.name:
+        return 1
+    if document.name and document.name in item.name:
+        return 2
+    return 3
 
 
 def _origin(tree: Checkout, item: Object) -> str:
     """Return the file that kustomize notes, or the kustomization that was built."""
     note = item.text("metadata", "annotations", ORIGIN)
-    noted = KubeObject.parse(note.encode()) if note else None
-    path = noted and (noted.get("path") or noted.get("configuredIn"))
-    if isinstance(path, str):
-        return joined(item.directory, path)
+    if note:
+        noted = KubeObject.parse(note.encode())
+        # What a generator made has the kustomization in which it is configured.
+        path = noted.get("path") or noted.get("configuredIn")
+        if isinstance(path, str):
+            return joined(item.directory, path)
     return kustomization_file(tree, item.directory) or item.directory
 
 

@@ -1,4 +1,7 @@
-"""Which policies a cluster has: rendered into what is applied, among the plugins of a build, or standing in a file."""
+"""Which policies a cluster has.
+
+They are rendered into what is applied, among the plugins of a build, or in a file.
+"""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -23,7 +26,10 @@ TARGETS = "spec.targets"
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A WindowPolicy and where it stands; `loaded` is it as it was read, for every cluster that it names."""
+    """A WindowPolicy and where it is written.
+
+    `loaded` is the policy as it was read, for every cluster that it names.
+    """
 
     place: Object
     loaded: Loaded
@@ -45,84 +51,106 @@ class Written:
         policy, found = self.loaded.for_cluster(cluster)
         if policy is None or fails(found):
             return None
-        waits = policy.spec.first_apply == "Wait"
-        held = policy.spec.admission_policy == "Enabled"
         return Gate(
-            self.name, tuple(_targets(policy, objects)), self.place, TARGETS, by, waits, held
+            self.name,
+            tuple(_targets(policy, objects)),
+            self.place,
+            TARGETS,
+            delivered_by=by,
+            waits=policy.spec.first_apply == "Wait",
+            held=policy.spec.admission_policy == "Enabled",
         )
 
     def faulty(self) -> Notice:
         """Say that it is wrong."""
-        message = f"the policy is wrong, so what it gates is not known: `krm-windows check {self.place.file}` says why"
+        message = (
+            "the policy is wrong, so what it gates is not known: `krm-windows check "
+            f"{self.place.file}` says why"
+        )
         return Notice(rules.BUILD_FAILED, message, about=self.place)
 
 
 def _targets(policy: WindowPolicy, objects: Iterable[Object]) -> Iterator[Target]:
+    """Yield what a policy's selectors find among some objects."""
     wanted = kinds(policy)
     resources = [
-        Resource(o.item, o.api_version, o.kind, o.namespace, o.name)
-        for o in objects
-        if o.kind in wanted
+        Resource(each.item, each.api_version, each.kind, each.namespace, each.name)
+        for each in objects
+        if each.kind in wanted
     ]
     seen = inventory.Inventory(tuple(resources), visible=True)
     for index, selector in enumerate(policy.spec.targets):
-        yield from select(
-            selector, f"{TARGETS}[{index}]", policy.metadata.namespace, seen
-        ).targets()
+        path = f"{TARGETS}[{index}]"
+        yield from select(selector, path, policy.metadata.namespace, seen).targets()
 
 
 def rendered(kustomization: Kustomization) -> Iterator[Gate]:
-    """Yield the policies whose output a Kustomization applies, by their timetables, or else by their rights."""
-    ours = [
-        item for item in kustomization.objects if item.item.mentions(POLICY) and item.note(POLICY)
-    ]
-    gates = [
-        gate
-        for item in ours
-        if item.kind == "ConfigMap" and (gate := _timetabled(item, kustomization.key))
-    ]
-    yield from gates
-    told = {gate.place.note(POLICY) for gate in gates}
+    """Yield the policies whose output a Kustomization applies.
+
+    They are known by their timetables, or else by their rights.
+    """
+    ours = list(_ours(kustomization))
+    told: set[str] = set()
+    for label, item in ours:
+        gate = _timetabled(item, kustomization.key)
+        if gate is not None:
+            told.add(label)
+            yield gate
     granted: dict[str, list[Object]] = {}
-    for item in ours:
-        if item.kind == "Role" and item.note(POLICY) not in told:
-            granted.setdefault(item.note(POLICY) or "", []).append(item)
+    for label, item in ours:
+        if item.kind == "Role" and label not in told:
+            granted.setdefault(label, []).append(item)
     for label, roles in granted.items():
-        targets = tuple(target for role in roles for target in _granted(role))
-        yield Gate(label.replace(".", "/", 1), targets, roles[0], "rules", kustomization.key)
+        targets: list[Target] = []
+        for role in roles:
+            targets += _granted(role)
+        policy = label.replace(".", "/", 1)  # a label takes no slash
+        yield Gate(policy, tuple(targets), roles[0], "rules", kustomization.key)
+
+
+def _ours(kustomization: Kustomization) -> Iterator[tuple[str, Object]]:
+    """Yield what a Kustomization applies that was rendered from a policy, with its label."""
+    for item in kustomization.objects:
+        # A look at the text is much cheaper than reading an object.
+        if not item.item.mentions(POLICY):
+            continue
+        label = item.note(POLICY)
+        if label:
+            yield label, item
 
 
 def _timetabled(item: Object, by: str) -> Gate | None:
+    """Return the policy whose timetable an object is, None where it is none."""
+    if item.kind != "ConfigMap":
+        return None
     try:
         found = timetable.load(item.text("data", TIMETABLE))
     except (ValueError, TypeError, LookupError):
         return None
-    return Gate(
-        found.policy, found.targets, item, f"data.{TIMETABLE}", by, found.first_apply == "Wait"
-    )
+    waits = found.first_apply == "Wait"
+    return Gate(found.policy, found.targets, item, f"data.{TIMETABLE}", by, waits)
+
+
+# The kinds that may be gated, as rules of a Role name them.
+_ROWS = {(row.group, row.resource): row for row in TABLE}
 
 
 def _granted(role: Object) -> Iterator[Target]:
-    """Yield the objects that a Role of ours lets the gate turn."""
-    rows = {(row.group, row.resource): row for row in TABLE}
+    """Yield the objects that a Role of ours lets the gate suspend and resume."""
     for rule in role.parts("rules"):
-        groups, resources, names = (
-            rule.get(key) for key in ("apiGroups", "resources", "resourceNames")
-        )
-        if not (
-            isinstance(groups, list) and isinstance(resources, list) and isinstance(names, list)
-        ):
+        match rule:
+            case {"apiGroups": [group, *_], "resources": [resource, *_], "resourceNames": [*names]}:
+                row = _ROWS.get((str(group), str(resource)))
+            case _:
+                continue
+        if row is None:
             continue
-        row = rows.get((str(groups[0]), str(resources[0])))
-        if row is not None:
-            yield from (
-                Target(
-                    group=row.group,
-                    resource=row.resource,
-                    kind=row.kind,
-                    namespace=role.namespace,
-                    name=str(name),
-                    field=row.field,
-                )
-                for name in names
+        for name in names:
+            yield Target(
+                group=row.group,
+                resource=row.resource,
+                kind=row.kind,
+                namespace=role.namespace,
+                name=str(name),
+                field=row.field,
             )

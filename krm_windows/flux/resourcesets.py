@@ -1,12 +1,14 @@
-"""ResourceSets of the Flux Operator: the objects that it makes of `resources` for each of its static `inputs`.
+"""ResourceSets of the Flux Operator.
 
-Covered is what can be said without a cluster and without Go's templates: `<< inputs.x >>`, also of nested inputs, and
-the functions that leave a scalar a scalar. Anything else is said, and never guessed: the cluster is incomplete then.
+The objects that it makes of `resources` for each of its static `inputs`. Covered is what can be
+said without a cluster and without Go's templates: `<< inputs.x >>`, also of nested inputs, and the
+functions that leave a scalar a scalar. Anything else is said, and never guessed: the cluster is
+incomplete then.
 """
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -21,7 +23,8 @@ _EXPRESSION = re.compile(r"\s*inputs((?:\.[A-Za-z_][A-Za-z0-9_]*)+)\s*(?:\|\s*([
 _PLAIN = re.compile(r"[A-Za-z0-9_./-]+")
 _RECONCILE = "fluxcd.controlplane.io/reconcile"
 _DISABLED = "disabled"
-# More than anybody writes, and no more than a repository of somebody unknown may have us make of a few lines.
+# More than anybody writes, and no more than a repository of somebody unknown may have us make of a
+# few lines.
 LARGEST = 4_000_000
 _SHOWN = 80
 
@@ -50,7 +53,10 @@ def is_one(item: Object) -> bool:
 
 
 def expand(item: Object) -> Expansion:
-    """Return what the operator makes of a ResourceSet, as far as that is known: later ones of equal names are none."""
+    """Return what the operator makes of a ResourceSet, as far as that is known.
+
+    Of objects with one name the first counts.
+    """
     if item.note(_RECONCILE) == _DISABLED:
         return Expansion((), ("its annotation says that it is not reconciled",))
     making = _Making(item)
@@ -78,15 +84,26 @@ def _inputs(item: Object) -> list[Inputs]:
         raise UncoveredError("`inputStrategy` is not Flatten")
     inputs = item.get("spec", "inputs")
     if not inputs:
-        # Without static inputs everything that is made comes from the providers.
-        return [] if item.get("spec", "inputsFrom") else [None]
+        if item.get("spec", "inputsFrom"):
+            return []  # everything that is made comes from the providers
+        return [None]
     if not isinstance(inputs, list):
         raise UncoveredError("`inputs` is no list")
-    return [each if isinstance(each, dict) else {} for each in inputs]
+    return [_mapping(each) for each in inputs]
+
+
+def _mapping(part: Value) -> dict[str, Value]:
+    """Return a mapping, an empty one for anything else."""
+    if isinstance(part, dict):
+        return part
+    return {}
 
 
 class _Making:
-    """What is made of one ResourceSet: objects by identity, and the reasons why these are not all."""
+    """What is made of one ResourceSet.
+
+    That are objects by identity, and the reasons why these are not all.
+    """
 
     def __init__(self, item: Object) -> None:
         self.item = item
@@ -103,15 +120,19 @@ class _Making:
             except UncoveredError as error:
                 self.reasons.append(str(error))
         text = self.item.text(*part, "resourcesTemplate")
-        try:
-            contents += self._documents(text, inputs) if text else []
-        except UncoveredError as error:
-            self.reasons.append(str(error))
+        if text:
+            try:
+                contents += self._documents(text, inputs)
+            except UncoveredError as error:
+                self.reasons.append(str(error))
         for content in contents:
             self._add(content, is_one_of_many=inputs is not None)
 
     def _add(self, content: Value, *, is_one_of_many: bool) -> None:
-        """Add an object, but for one that its own annotation leaves out, or that is there already."""
+        """Add an object.
+
+        One that its own annotation leaves out is not added, nor one that is there already.
+        """
         if not isinstance(content, dict):
             return
         made = KubeObject.from_value(content)
@@ -127,13 +148,17 @@ class _Making:
             self.found.setdefault(found.identity, found)
 
     def _documents(self, text: str, inputs: Inputs) -> list[Value]:
+        filled = self._text(text, inputs)
         try:
-            return [value(item.node) for item in documents(self._text(text, inputs).encode())]
+            return [value(item.node) for item in documents(filled.encode())]
         except InputError as error:
             raise UncoveredError(f"`resourcesTemplate` cannot be read: {error.message}") from error
 
     def _filled(self, part: Value, inputs: Inputs) -> Value:
-        """Return a part of a template with its inputs put in, which may make a number or a truth value of a text."""
+        """Return a part of a template with its inputs put in.
+
+        That may make a number or a truth value of a text.
+        """
         self._spend(1)
         if isinstance(part, dict):
             return {
@@ -141,19 +166,27 @@ class _Making:
             }
         if isinstance(part, list):
             return [self._filled(entry, inputs) for entry in part]
-        if not isinstance(part, str):
-            return part
-        return self._meant(part, inputs) if _OPENS in part else part
+        if isinstance(part, str) and _OPENS in part:
+            return self._meant(part, inputs)
+        return part
 
     def _meant(self, text: str, inputs: Inputs) -> Value:
-        """Return what a filled text means: the operator writes the template as YAML and reads it again."""
+        """Return what a filled text means.
+
+        The operator writes the template as YAML and reads it again.
+        """
         filled = self._text(text, inputs)
         if _PLAIN.fullmatch(filled):
             return KubeObject.parse(f"meant: {filled}".encode()).get("meant")
-        return filled.strip('"') if filled.startswith('"') else filled
+        if filled.startswith('"'):  # of the function `quote`
+            return filled.strip('"')
+        return filled
 
     def _text(self, text: str, inputs: Inputs) -> str:
-        """Return a text with its inputs put in; raises ExceededError where all of them come to too much."""
+        """Return a text with its inputs put in.
+
+        Raises ExceededError where all of them come to too much.
+        """
         parts: list[str] = []
         place = 0
         begin = text.find(_OPENS)
@@ -176,18 +209,41 @@ class _Making:
 
 
 def _scalar(expression: str, inputs: Inputs) -> str:
-    """Return what an expression yields; raises UncoveredError for one that is more than a name of an input."""
+    """Return what an expression yields.
+
+    Raises UncoveredError for one that is more than a name of an input.
+    """
     found = _EXPRESSION.fullmatch(expression)
     shown = f"<< {expression.strip()[:_SHOWN]} >>"
-    if found is None or (found[2] or "") not in _FUNCTIONS:
+    if found is None:
         raise UncoveredError(f"the template {shown} is more than the name of an input")
-    known: Value = dict(inputs) if inputs is not None else None
-    for name in found[1].split(".")[1:]:
-        known = known.get(name) if isinstance(known, dict) else None
-    if known is None or isinstance(known, dict | list | float):
+    function = _FUNCTIONS.get(found[2] or "")
+    if function is None:
+        raise UncoveredError(f"the template {shown} is more than the name of an input")
+    # `.tenant.name`: the first step is empty.
+    text = _known(inputs, found[1].split(".")[1:])
+    if text is None:
         raise UncoveredError(f"the template {shown} names no input that is known as a text")
-    text = str(known).lower() if isinstance(known, bool) else str(known)
-    return _FUNCTIONS[found[2] or ""](text)
+    return function(text)
+
+
+def _known(inputs: Inputs, path: Sequence[str]) -> str | None:
+    """Return an input as Go writes it, None where it is not known here.
+
+    How Go writes a number with a fraction is not worked out.
+    """
+    found: Value = None
+    if inputs is not None:
+        found = dict(inputs)
+    for name in path:
+        if not isinstance(found, dict):
+            return None
+        found = found.get(name)
+    if isinstance(found, bool):
+        return str(found).lower()
+    if isinstance(found, str | int):
+        return str(found)
+    return None
 
 
 def _quoted(text: str) -> str:

@@ -1,8 +1,10 @@
-"""Builds that need no schema of Kubernetes' own kinds are spared it: kustomize takes 40 ms of processor to read that.
+"""Builds that need no schema of Kubernetes' own kinds are spared it.
 
-kustomize reads its built-in OpenAPI document as soon as it merges a patch, to know by which key each list of the object
-is merged. It has nothing about custom resources, and merges those without any (kyaml, openapi). So where every patch is
-one of Flux' objects, as Flux Kustomizations that patch their children have them, an empty document says as much.
+kustomize takes 40 ms of processor to read it, and reads its built-in OpenAPI document as
+soon as it merges a patch, to know by which key each list of the object is merged. It has nothing
+about custom resources, and merges those without any (kyaml, openapi). So where every patch is one
+of Flux' objects, as Flux Kustomizations that patch their children have them, an empty document says
+as much.
 """
 
 from collections.abc import Iterator
@@ -34,18 +36,21 @@ _GROUP = "toolkit.fluxcd.io/"
 _KINDS = frozenset(
     {"Bucket", "GitRepository", "HelmChart", "HelmRelease", "HelmRepository", "OCIRepository"}
 )
-_OWN = "Kustomization"
+# kustomize has one of its own kind of that name; the group tells them apart.
+_ALL_KINDS = frozenset({*_KINDS, "Kustomization"})
 
 
 def spared(closure: Closure) -> str | None:
-    """Return the path of an empty document for a build that merges patches of Flux' objects only, else None."""
-    every = closure.kustomizations.items()
-    if any(fields.get(name) for _, fields in every for name in _SCHEMATIC):
-        return None
-    patches = [(file, patch) for file, fields in every for patch in _patches(fields)]
-    if not patches or not all(
-        _is_known(closure, dirname(file) or ".", patch) for file, patch in patches
-    ):
+    """Return the path of an empty document where that is enough of a schema.
+
+    That is so for a build that merges patches of Flux' objects only; else it is None.
+    """
+    patches: list[tuple[str, Value]] = []
+    for file, fields in closure.kustomizations.items():
+        if any(fields.get(name) for name in _SCHEMATIC):
+            return None
+        patches += ((dirname(file) or ".", patch) for patch in _patches(fields))
+    if not patches or not all(_is_known(closure, place, patch) for place, patch in patches):
         return None
     return joined(closure.directory, _NAME)
 
@@ -58,20 +63,25 @@ def _patches(fields: dict[str, Value]) -> Iterator[Value]:
 
 
 def _is_known(closure: Closure, place: str, patch: Value) -> bool:
-    """Whether a patch is a JSON patch, which needs no schema, or is one of Flux' objects and selects only such."""
-    target = patch.get("target") if isinstance(patch, dict) else None
-    if isinstance(target, dict) and target.get("kind") not in {*_KINDS, _OWN}:
+    """Whether a patch needs no schema.
+
+    A JSON patch needs none, nor one of Flux' objects that selects only such.
+    """
+    target = None
+    if isinstance(patch, dict):
+        target = patch.get("target")
+    if isinstance(target, dict) and target.get("kind") not in _ALL_KINDS:
         return False
     content = _content(closure, place, patch)
     if content is None:
         return False
-    if content.lstrip().startswith((b"-", b"[")) and target is not None:
+    if target is not None and content.lstrip().startswith((b"-", b"[")):
         return True
     try:
         items = parsed(content)
     except InputError:
         return False
-    return all(_GROUP in item.api_version and item.kind in {*_KINDS, _OWN} for item in items)
+    return all(_GROUP in item.api_version and item.kind in _ALL_KINDS for item in items)
 
 
 def _content(closure: Closure, place: str, patch: Value) -> bytes | None:
@@ -81,4 +91,6 @@ def _content(closure: Closure, place: str, patch: Value) -> bytes | None:
         text = patch.get("patch") or patch.get("path")
     if not isinstance(text, str):
         return None
-    return text.encode() if "\n" in text else closure.files.get(joined(place, text))
+    if "\n" in text:
+        return text.encode()
+    return closure.files.get(joined(place, text))

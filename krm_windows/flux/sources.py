@@ -1,8 +1,10 @@
-"""Which of a cluster's sources are this repository: only those are followed into it, from the directory that each is.
+"""Which of a cluster's sources are this repository.
 
-A source is this repository where the object that syncs the cluster says so (`gotk-sync.yaml` of `flux bootstrap`, or a
-FluxInstance of the Flux Operator), where it has the address of one that is, or where somebody says so (`--source`). Any
-other is another repository: its `path` means a directory there, whatever lies at that path here.
+Only those are followed into it, from the directory that each is. A source is this repository where
+the object that syncs the cluster says so (`gotk-sync.yaml` of `flux bootstrap`, or a FluxInstance
+of the Flux Operator), where it has the address of one that is, or where somebody says so
+(`--source`). Any other is another repository: its `path` means a directory there, whatever lies at
+that path here.
 """
 
 import re
@@ -14,7 +16,8 @@ from krm_windows.flux.model import Identity, Object, reference
 from krm_windows.gateable import HELM, KUSTOMIZE, SOURCE
 from krm_windows.krm import InputError
 
-# `flux bootstrap` and the operator name the source of a cluster's own directory like their namespace.
+# `flux bootstrap` and the operator name the source of a cluster's own directory like their
+# namespace.
 NAME = "flux-system"
 OPERATOR = "fluxcd.controlplane.io"
 # What source-controller checks out where `spec.ref` says nothing.
@@ -26,7 +29,10 @@ _USER = re.compile(r"[^@/]*@")
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What `--source` says: the sources of this name, in one namespace or in any (`""`), are `directory`."""
+    """What `--source` says.
+
+    The sources of this name, in one namespace or in any (`""`), are `directory`.
+    """
 
     name: str
     namespace: str
@@ -34,7 +40,10 @@ class Given:
 
     @classmethod
     def parse(cls, text: str) -> "Given":
-        """Read `NAME=DIR` or `NAMESPACE/NAME=DIR`; raises InputError. DIR is relative to the repository."""
+        """Read `NAME=DIR` or `NAMESPACE/NAME=DIR`; raises InputError.
+
+        DIR is relative to the repository.
+        """
         source, equals, directory = text.partition("=")
         namespace, _, name = source.rpartition("/")
         if not equals or not name or not directory or "/" in namespace or directory.startswith("/"):
@@ -48,7 +57,10 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class Hints:
-    """What is known of the repository before anything in it is read: `--source`, and the addresses of Git's remotes."""
+    """What is known of the repository before anything in it is read.
+
+    That is `--source`, and the addresses of Git's remotes.
+    """
 
     given: tuple[Given, ...] = ()
     addresses: frozenset[str] = frozenset()
@@ -61,7 +73,10 @@ class Hints:
 
 @dataclass(frozen=True, slots=True)
 class Sync:
-    """What syncs a cluster: the object that says so, its source, and which directory of this repository that is."""
+    """What syncs a cluster.
+
+    The object that says so, its source, and which directory of this repository that is.
+    """
 
     item: Object
     source: Identity
@@ -74,8 +89,8 @@ class Sync:
 class Sources:
     """The sources of one cluster, whose directory is `root`, as they become known.
 
-    `known` are the objects of the cluster. `addresses` are those of this repository, which all clusters share.
-    `assumed` is set where a source was taken for this repository by its name alone.
+    `known` are the objects of the cluster. `addresses` are those of this repository, which all
+    clusters share. `assumed` is set where a source was taken for this repository by its name alone.
     """
 
     root: str
@@ -86,7 +101,10 @@ class Sources:
     assumed: bool = False
 
     def learn(self, items: Iterable[Object], namespace: str) -> None:
-        """Look among objects that the cluster applies for what syncs it; `namespace` is that of those without one."""
+        """Look among objects that the cluster applies for what syncs it.
+
+        `namespace` is that of those without one.
+        """
         for item in items:
             if self.sync is None:
                 self.sync = synced(item, namespace, self.root)
@@ -94,15 +112,24 @@ class Sources:
             self.addresses |= {self.sync.address, self._declared(self.sync.source)} - {""}
 
     def home(self, source: Identity) -> str | None:
-        """Return the directory of this repository that a source is, `.` for all of it; None where it is another."""
+        """Return the directory of this repository that a source is, `.` for all of it.
+
+        It is None where the source is another repository.
+        """
         for each in self.given:
             if each.means(source):
                 return each.directory
-        if self.sync is not None and source == self.sync.source:
+        if self.sync is None:
+            return self._assumed_home(source)
+        if source == self.sync.source or self._is_here(source):
             return self.sync.directory
+        return None
+
+    def _assumed_home(self, source: Identity) -> str | None:
+        """Return the directory that a source is where nothing says what syncs the cluster."""
         if self._is_here(source):
-            return self.sync.directory if self.sync is not None else "."
-        if self.sync is None and source[2:] == (NAME, NAME) and not self._is_elsewhere(source):
+            return "."
+        if source[2:] == (NAME, NAME) and not self._is_elsewhere(source):
             self.assumed = True
             return "."
         return None
@@ -110,90 +137,115 @@ class Sources:
     def _declared(self, source: Identity) -> str:
         """Return the address of a source, empty where it is declared nowhere."""
         declared = self.known.get(source)
-        return normal(declared.text("spec", "url")) if declared is not None else ""
+        if declared is None:
+            return ""
+        return normal(declared.text("spec", "url"))
 
     def _is_here(self, source: Identity) -> bool:
-        """Whether a source has an address of this repository, and is no other branch than the cluster's own.
+        """Whether a source has an address of this repository.
 
-        A tag or a range of tags is taken from the same branch some day.
+        It is no other branch than the cluster's own, either. A tag or a range of tags is taken from
+        the same branch some day.
         """
         if self._declared(source) not in self.addresses:
             return False
         return not self._is_other_branch(source)
 
     def _is_elsewhere(self, source: Identity) -> bool:
-        """Whether a source has an address that is not this repository's, as far as that has one here."""
+        """Whether a source has an address that is not this repository's.
+
+        That is not known where nothing tells this repository's address.
+        """
         address = self._declared(source)
         return bool(address) and bool(self.addresses) and address not in self.addresses
 
     def _is_other_branch(self, source: Identity) -> bool:
+        """Whether a source and the cluster's own are known to be different branches."""
         if self.sync is None:
             return False
-        own = self.known.get(self.sync.source)
-        one, other = self.sync.branch or _branch(own), _branch(self.known.get(source))
-        return "" not in (one, other) and one != other
+        own = self.sync.branch or _branch(self.known.get(self.sync.source))
+        other = _branch(self.known.get(source))
+        return bool(own) and bool(other) and own != other
 
     def foreign(self, source: Identity) -> str:
         """Say why a source is not followed."""
         named = f"{source[1]} {source[2]}/{source[3]}"
+        address = self._declared(source)
         if self._is_elsewhere(source):
-            return f"{named} is another repository, {self._declared(source)}"
-        if self._declared(source) in self.addresses:
-            return f"{named} is the branch {_branch(self.known.get(source))} of this repository, and this is another"
-        address = f", {self._declared(source)}," if self._declared(source) else ""
+            return f"{named} is another repository, {address}"
+        if address in self.addresses:
+            branch = _branch(self.known.get(source))
+            return f"{named} is the branch {branch} of this repository, and this is another"
+        if address:
+            named = f"{named}, {address},"
         advice = f"if it is, say so with `--source {source[2]}/{source[3]}=.`"
-        return f"nothing says that {named}{address} is this repository; {advice}"
+        return f"nothing says that {named} is this repository; {advice}"
 
 
 def below(directory: str, path: str) -> str:
-    """Join a path to a directory as Flux does: `..` leads nowhere above (cyphar/filepath-securejoin)."""
+    """Join a path to a directory as Flux does.
+
+    `..` leads nowhere above (cyphar/filepath-securejoin).
+    """
     inside = normpath("/" + path).lstrip("/")
     return normpath(join(directory, inside) or ".")
 
 
 def synced(item: Object, namespace: str, root: str) -> Sync | None:
-    """Return what an object says of the sync of the cluster whose directory is `root`; None where it is not about it.
+    """Return what an object says of the sync of the cluster whose directory is `root`.
 
     It is a Kustomization that applies this directory, a FluxInstance, or the HelmRelease of one.
+    None where the object is not about it. `namespace` is that of an object without one.
     """
+    home = item.namespace or namespace
     if (item.group, item.kind) == (KUSTOMIZE, "Kustomization"):
-        return _of_kustomization(item, item.namespace or namespace, root)
-    for path in _instances(item):
-        home, kind = item.namespace or namespace, item.text(*path, "kind")
-        directory = _offset(kind, root, item.text(*path, "path"))
-        if kind and directory is not None:
-            source = (SOURCE, kind, home, item.text(*path, "name") or home)
-            branch = item.text(*path, "ref").partition(_BRANCHES)[2]
-            return Sync(item, source, directory, normal(item.text(*path, "url")), branch)
-    return None
+        return _of_kustomization(item, home, root)
+    path = _instance(item)
+    if path is None:
+        return None
+    kind = item.text(*path, "kind")
+    directory = _offset(kind, root, item.text(*path, "path"))
+    if not kind or directory is None:
+        return None
+    source = (SOURCE, kind, home, item.text(*path, "name") or home)
+    _, _, branch = item.text(*path, "ref").partition(_BRANCHES)
+    return Sync(item, source, directory, normal(item.text(*path, "url")), branch)
 
 
 def _of_kustomization(item: Object, namespace: str, root: str) -> Sync | None:
-    """Read a Kustomization: of an artifact, or of everything, it is taken for the sync only by its name."""
+    """Read a Kustomization.
+
+    Of an artifact, or of everything, it is taken for the sync only by its name.
+    """
     source = reference(item, namespace, "spec", "sourceRef")
     if source is None:
         return None
     path = item.text("spec", "path")
+    directory = None
     if item.name == namespace:
         directory = _offset(source[1], root, path)
-    else:
-        directory = "." if below("", path) == root != "." else None
-    return Sync(item, source, directory) if directory is not None else None
+    elif below("", path) == root != ".":
+        directory = "."
+    if directory is None:
+        return None
+    return Sync(item, source, directory)
 
 
-def _instances(item: Object) -> list[tuple[str, ...]]:
-    """Return where the sync of a FluxInstance stands in an object."""
-    if (item.group, item.kind) == (OPERATOR, "FluxInstance"):
-        return [("spec", "sync")]
-    if (item.group, item.kind) == (HELM, "HelmRelease"):
-        return [("spec", "values", "instance", "sync")]
-    return []
+def _instance(item: Object) -> tuple[str, ...] | None:
+    """Return the path of the sync of a FluxInstance in an object, None where it has none."""
+    match (item.group, item.kind):
+        case (group, "FluxInstance") if group == OPERATOR:
+            return ("spec", "sync")
+        case (group, "HelmRelease") if group == HELM:
+            return ("spec", "values", "instance", "sync")
+    return None
 
 
 def _offset(kind: str, root: str, path: str) -> str | None:
-    """Return the directory that a source is, where the cluster's own directory is its `path`; None where it is not.
+    """Return the directory that a source is, where the cluster's own directory is its `path`.
 
-    An artifact may hold a part of the repository only (`flux push artifact --path`), Git has all of it.
+    None where it is not. An artifact may hold a part of the repository only (`flux push artifact
+    --path`), Git has all of it.
     """
     inside = below("", path)
     if inside == root:
@@ -204,7 +256,10 @@ def _offset(kind: str, root: str, path: str) -> str | None:
 
 
 def _branch(declared: Object | None) -> str:
-    """Return the branch that a declared source is; empty where that is none of Git's, or a tag or commit says what."""
+    """Return the branch that a declared source is.
+
+    It is empty where the source is none of Git's, or a tag or commit says what it is.
+    """
     if declared is None or declared.kind != "GitRepository":
         return ""
     if any(declared.text("spec", "ref", key) for key in ("tag", "semver", "commit")):
@@ -217,8 +272,10 @@ def _branch(declared: Object | None) -> str:
 
 def normal(address: str) -> str:
     """Return an address without scheme, user and suffix, so that one repository has one."""
-    scheme = _SCHEME.match(address)
-    place = scheme.end() if scheme else 0
-    user = _USER.match(address, place)
-    place = user.end() if user else place
-    return address[place:].rstrip("/").removesuffix(".git").replace(":", "/").lower()
+    place = address
+    for prefix in (_SCHEME, _USER):
+        found = prefix.match(place)
+        if found:
+            place = place[found.end() :]
+    # `git@github.com:org/fleet.git` and `ssh://git@github.com/org/fleet` are one.
+    return place.rstrip("/").removesuffix(".git").replace(":", "/").lower()

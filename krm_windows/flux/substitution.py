@@ -1,6 +1,6 @@
-"""`postBuild`: variables in what was built, as Flux replaces them (fluxcd/pkg/envsubst), where their values are in Git.
+"""`postBuild`: variables in what was built, as Flux replaces them (fluxcd/pkg/envsubst).
 
-A variable whose value only the cluster knows stays as it stands.
+Their values have to be in Git. A variable whose value only the cluster knows stays as it is.
 """
 
 import re
@@ -13,7 +13,8 @@ _VARIABLE = re.compile(r"(\$?)\$\{([_A-Za-z][_A-Za-z0-9]*)(?::?[-=]([^{}$]*))?\}
 _DISABLED = "kustomize.toolkit.fluxcd.io/substitute"
 _FIELD = ("spec", "postBuild")
 
-# More than etcd takes: what grows beyond it, by a variable that is put in again and again, is of no object.
+# More than etcd takes: what grows beyond it, by a variable that is put in again and again, is of no
+# object.
 LARGEST = 2_000_000
 
 Variables = tuple[tuple[str, str], ...]
@@ -34,24 +35,30 @@ def variables(
 
     `known` gives the data of a ConfigMap in its namespace, None for one that is not in Git.
     """
-    inline, origins = own.get(*_FIELD, "substitute"), sources(own)
+    inline = own.get(*_FIELD, "substitute")
+    origins = sources(own)
     if not inline and not origins:
         return None
     found: dict[str, str] = {}
     complete = True
     for kind, name in origins:
-        data = known(name) if kind == "ConfigMap" else None
-        found |= data or {}
-        complete = complete and data is not None
+        data = None
+        if kind == "ConfigMap":  # a Secret is known to the cluster only
+            data = known(name)
+        if data is None:
+            complete = False
+        else:
+            found.update(data)
     if isinstance(inline, dict):
-        found |= {name: str(text) for name, text in inline.items()}
+        found.update((name, str(text)) for name, text in inline.items())
     return tuple(sorted((name, text.replace("\n", "")) for name, text in found.items())), complete
 
 
 def substitute(text: str, values: Variables, *, complete: bool) -> str:
-    """Return a text with its variables replaced; one without value is empty, or stays where not all are known.
+    """Return a text with its variables replaced.
 
-    A default is taken for an empty value too, whatever the sign before it, and a second dollar forbids to replace.
+    One without value is empty, or stays where not all are known. A default is taken for an empty
+    value too, whatever the sign before it, and a second dollar forbids to replace.
     """
     known = dict(values)
     left = LARGEST

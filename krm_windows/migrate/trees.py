@@ -1,7 +1,7 @@
 """Trees: documents of a repository as maps, lists and leaves.
 
-Each leaf knows where it was written. A patched object has leaves from several files. Trees are never
-changed: what edits one returns another.
+Each leaf knows where it was written. A patched object has leaves from several files. Trees are
+never changed: what edits one returns another.
 """
 
 from collections.abc import Iterator

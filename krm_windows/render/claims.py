@@ -11,8 +11,9 @@ from krm_windows.krm import InputError, KubeObject
 def claims(files: Mapping[str, bytes]) -> Iterator[Claim]:
     """Yield what the rendered files of one directory claim, by their paths.
 
-    A timetable says all of it. With the actuator `Kubectl` there is none: there the Roles name the targets, and nothing
-    the cluster. A base, whose CronJobs are suspended, claims nothing. Raises InputError for what is no YAML.
+    A timetable says all of it. With the actuator `Kubectl` there is none: there the Roles name the
+    targets, and nothing the cluster. A base, whose CronJobs are suspended, claims nothing. Raises
+    InputError for what is no YAML.
     """
     found = [claim for path, content in files.items() for claim in _timetabled(path, content)]
     yield from found

@@ -27,10 +27,14 @@ class Template:
 
     @classmethod
     def of(cls, item: KubeObject) -> "Template":
-        """Take a template; raises InputError where it is of another kind, or lacks what Flux requires."""
+        """Take a template.
+
+        Raises InputError where it is of another kind, or lacks what Flux requires.
+        """
         if (group_of(item.api_version), item.kind) != (gateable.KUSTOMIZE, "Kustomization"):
             raise InputError(
-                f"must be a Kustomization of {gateable.KUSTOMIZE}, found {item.api_version} {item.kind}"
+                f"must be a Kustomization of {gateable.KUSTOMIZE}, found {item.api_version} "
+                f"{item.kind}"
             )
         for path in _REQUIRED:
             if not item.get(*path):

@@ -1,4 +1,7 @@
-"""One policy for one cluster as plain files in one directory, with a kustomization that lists them."""
+"""One policy for one cluster as plain files in one directory.
+
+A kustomization lists them.
+"""
 
 from collections.abc import Iterable
 
@@ -14,7 +17,10 @@ _HEADER = "# Rendered by krm-windows from WindowPolicy "
 
 
 def header(policy: str) -> str:
-    """Return the first line of every file of a policy (`namespace/name`), by which they are told from others."""
+    """Return the first line of every file of a policy (`namespace/name`).
+
+    The files are told from others by it.
+    """
     return f"{_HEADER}{policy}: edit the policy, not this file."
 
 
@@ -49,5 +55,8 @@ def kustomization(resources: Iterable[str]) -> dict[str, object]:
 
 
 def content(policy: str, value: object) -> bytes:
-    """Return the content of a file that a policy yields, or several whose names a comma separates."""
+    """Return the content of a file that a policy yields.
+
+    Several policies may yield it, whose names a comma separates.
+    """
     return f"{header(policy)}\n{writer.render(value)}".encode()

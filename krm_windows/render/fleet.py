@@ -20,7 +20,10 @@ _TO_BASE = f"../../../{WINDOW}"
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A policy as a cluster has it (or the base, from some version of it): its directory's name, and what it yields."""
+    """A policy as a cluster has it (or the base, from some version of it).
+
+    `slug` is the name of its directory, `manifests` are what it yields.
+    """
 
     slug: str
     plan: Plan
@@ -28,7 +31,10 @@ class Part:
 
 
 def slugs(policies: Iterable[str]) -> dict[str, str]:
-    """Return the name of each policy's directory: its name, with the namespace where that would not tell them apart."""
+    """Return the name of each policy's directory.
+
+    It is the policy's name, with the namespace where that would not tell them apart.
+    """
     every = list(policies)
     plain = {policy: policy.partition("/")[2] for policy in every}
     if len(set(plain.values())) == len(every):
@@ -75,7 +81,10 @@ def overlays(
 
 
 def complete(cluster: str, parts: Sequence[Part]) -> dict[str, bytes]:
-    """Return the files of a cluster as complete objects, each policy's in a directory of its own, by path."""
+    """Return the files of a cluster as complete objects, by path.
+
+    Each policy's are in a directory of its own.
+    """
     files = {
         f"{part.slug}/{name}": content
         for part in parts

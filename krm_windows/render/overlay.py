@@ -1,7 +1,8 @@
-"""The layout `overlays`: a base of what every cluster has, suspended and without times, and patches for each cluster.
+"""The layout `overlays`.
 
-What a base holds depends on one version of the policy, never on all clusters: so the change of one cluster leaves the
-files of all others as they are, and no shard of a fleet has to know the others.
+A base of what every cluster has, suspended and without times, and patches for each cluster. What a
+base holds depends on one version of the policy, never on all clusters: so the change of one cluster
+leaves the files of all others as they are, and no shard of a fleet has to know the others.
 """
 
 from collections.abc import Iterable
@@ -55,7 +56,10 @@ def _waiting(plan: Plan, manifest: Manifest) -> Manifest:
 def cluster(
     based: Iterable[Manifest], wanted: Iterable[Manifest]
 ) -> tuple[dict[str, Manifest], list[Object]]:
-    """Return what makes the objects of a cluster of those of the base: objects by file, and entries of `patches`."""
+    """Return what makes the objects of a cluster of those of the base.
+
+    That are objects by file, and entries of `patches`.
+    """
     there = {_place(manifest): manifest for manifest in based}
     here = {_place(manifest): manifest for manifest in wanted}
     own = flat.named(manifest for place, manifest in here.items() if place not in there)
@@ -66,7 +70,10 @@ def cluster(
 
 
 def _place(manifest: Manifest) -> Identity:
-    """Return what two versions of an object have in common; a policy has one Job, whose name is a hash."""
+    """Return what two versions of an object have in common.
+
+    A policy has one Job, whose name is a hash.
+    """
     kind, namespace, name = emit.identity(manifest)
     return kind, namespace, "" if kind == "Job" else name
 

@@ -1,7 +1,8 @@
-"""The difference of two objects as a strategic merge patch, as kustomize applies it: small, and read like an object.
+"""The difference of two objects as a strategic merge patch, as kustomize applies it.
 
-Maps merge and null removes. Lists replace, but for those that Kubernetes merges by a key: where one of them differs,
-the map around it is replaced (`$patch: replace`), unless only the containers' own fields do.
+Small, and read like an object. Maps merge and null removes. Lists replace, but for those that
+Kubernetes merges by a key: where one of them differs, the map around it is replaced (`$patch:
+replace`), unless only the containers' own fields do.
 """
 
 from collections.abc import Mapping
@@ -35,7 +36,10 @@ def difference(base: Object, wanted: Object) -> dict[str, object]:
 
 
 def _containers(before: object, wanted: object) -> list[object] | None:
-    """Return the patches of containers whose names stay as they are; None where that is not all that is to do."""
+    """Return the patches of containers whose names stay as they are.
+
+    None where that is not all that is to do.
+    """
     if not isinstance(before, list) or not isinstance(wanted, list):
         return None
     names = [container["name"] for container in wanted]

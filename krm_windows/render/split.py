@@ -26,7 +26,8 @@ def files(
 ) -> dict[str, bytes]:
     """Return the content of each file by its path; a class without a resource has none.
 
-    `template` is the Flux Kustomization, whose path is that of the directory in which all of this stands.
+    `template` is the Flux Kustomization, whose path is that of the directory in which all of this
+    stands.
     """
     trees = {declared.name: _tree(partition, declared) for declared in spec.classes}
     there = [declared for declared in spec.classes if trees[declared.name]]
@@ -53,7 +54,10 @@ def _tree(partition: Partition, declared: ChangeClass) -> dict[str, bytes]:
 
 
 def file_name(resource: Resource) -> str:
-    """Return the name of a resource's file: kind with group, namespace and name, as far as there are such."""
+    """Return the name of a resource's file.
+
+    Kind with group, namespace and name, as far as there are such.
+    """
     kind = f"{resource.kind}.{resource.group}".rstrip(".").lower()
     stem = "_".join(part for part in (kind, resource.namespace, resource.name) if part)
     if not _PLAIN.fullmatch(stem):
@@ -62,7 +66,10 @@ def file_name(resource: Resource) -> str:
 
 
 def _listed(contents: dict[str, bytes]) -> dict[str, bytes]:
-    """Return files with the kustomization that lists them, so that their order is the one of the base."""
+    """Return files with the kustomization that lists them.
+
+    So that their order is the one of the base.
+    """
     return {**contents, KUSTOMIZATION: writer.render(kustomization(contents)).encode()}
 
 
@@ -72,7 +79,10 @@ def _document(item: KubeObject) -> bytes:
 
 
 def _delivered(template: KubeObject, declared: ChangeClass, there: list[ChangeClass]) -> KubeObject:
-    """Return the Flux Kustomization of a class: the template with its own name, path, marks and dependencies."""
+    """Return the Flux Kustomization of a class.
+
+    The template with its own name, path, marks and dependencies.
+    """
     item = template.as_read()
     path, depends_on = item.get("spec", "path"), item.get("spec", "dependsOn")
     item.set(f"{template.name}-{declared.name}", "metadata", "name")
@@ -93,8 +103,8 @@ def _delivered(template: KubeObject, declared: ChangeClass, there: list[ChangeCl
 def relied_on(declared: ChangeClass, there: list[ChangeClass]) -> Iterator[ChangeClass]:
     """Yield the earlier classes that a class may wait for: those that are open whenever it is.
 
-    Flux holds back what depends on a Kustomization that has not applied the newest revision, and a suspended one has
-    not. So a class waits for none that another policy gates.
+    Flux holds back what depends on a Kustomization that has not applied the newest revision, and a
+    suspended one has not. So a class waits for none that another policy gates.
     """
     for earlier in there:
         if earlier is declared:

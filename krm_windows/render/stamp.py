@@ -1,7 +1,8 @@
 """Freshness: whether files are what was rendered from the same input, without rendering them again.
 
-A stamp is the last line of a cluster's kustomization: one digest of all that went in (this program too) and all that
-came out. It is taken from contents, never from times: a file that somebody edited does not match it.
+A stamp is the last line of a cluster's kustomization: one digest of all that went in (this program
+too) and all that came out. It is taken from contents, never from times: a file that somebody edited
+does not match it.
 """
 
 import hashlib
@@ -21,7 +22,10 @@ _LINE = re.compile(re.escape(_STAMP).encode() + rb"[0-9a-f]{32}\n\Z")
 
 
 def key(*parts: bytes) -> str:
-    """Return the digest of everything that an output depends on, this program and its time zones included."""
+    """Return the digest of everything that an output depends on.
+
+    This program and its time zones included.
+    """
     return _digest([program(), *parts])
 
 
@@ -40,7 +44,10 @@ def seal(files: Mapping[str, bytes], place: str, key: str) -> dict[str, bytes]:
 
 
 def without(files: Mapping[str, bytes], place: str) -> dict[str, bytes]:
-    """Return files without the stamp of the one at `place`: another release says the same under another."""
+    """Return files without the stamp of the one at `place`.
+
+    Another release says the same under another.
+    """
     return {
         path: _LINE.sub(b"", content) if path == place else content
         for path, content in files.items()
