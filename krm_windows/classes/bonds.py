@@ -115,14 +115,18 @@ def _result(bond: Bond, *, lost: bool) -> Result:
     if lost:
         rule = rules.REFERENCE_PARTED
         why = (
-            "which kustomize renames (a prefix, a suffix, a hash), and in the reference too, but only after this "
-            "function has dropped it here; leave its name as it is, or run `krm-windows split` on what is built"
+            "which kustomize renames (a prefix, a suffix, a hash), and in the reference too, but "
+            "only after this "
+            "function has dropped it here; leave its name as it is, or run `krm-windows split` on "
+            "what is built"
         )
     elif generated.will_have_hash(to.resource) or generated.has_hash(to.resource):
         rule = rules.REFERENCE_PARTED
         why = (
-            "which gets a new name with every change: until both classes have applied that, one refers to what is not "
-            "there; put both into one class, or give it a name for good (disableNameSuffixHash) and acknowledge this"
+            "which gets a new name with every change: until both classes have applied that, one "
+            "refers to what is not "
+            "there; put both into one class, or give it a name for good (disableNameSuffixHash) "
+            "and acknowledge this"
         )
     elif referrer.rank < to.rank:
         rule, why = rules.REFERENCE_AHEAD, "which is applied later and may not be there yet"
@@ -143,5 +147,8 @@ def _unused(spec: Spec, used: set[int], partition: Partition) -> Iterator[Findin
             for found in resources
         )
         if here and i not in used:
-            must = f"is of no reference across classes: {known.referrer} to {known.to}; remove it, or correct the names"
+            must = (
+                f"is of no reference across classes: {known.referrer} to {known.to}; remove it, "
+                "or correct the names"
+            )
             yield Finding(rules.ACKNOWLEDGE_UNUSED, must, path=f"spec.acknowledge[{i}]")

@@ -32,7 +32,8 @@ Address = Annotated[
     *fields.named(
         f"{_KIND}/({_GLOB}/)?{_GLOB}",
         600,
-        "must be kind, namespace and name, such as Deployment/shop/api; * stands for any characters",
+        "must be kind, namespace and name, such as Deployment/shop/api; * stands for any "
+        "characters",
         ("string",),
     ),
 ]
@@ -82,7 +83,10 @@ class ClassRule(Part):
     names: tuple[Glob, ...] | None = Field(
         default=None,
         min_length=1,
-        description="Any of these names, without the hash that kustomize appends; `*` stands for any characters.",
+        description=(
+            "Any of these names, without the hash that kustomize appends; `*` stands for any "
+            "characters."
+        ),
     )
     namespaces: tuple[Glob, ...] | None = Field(
         default=None,
@@ -125,7 +129,9 @@ class Spec(Part):
     )
     keep: fields.Label | None = Field(
         default=None,
-        description="Return the resources of this class only; default: all, annotated with their class.",
+        description=(
+            "Return the resources of this class only; default: all, annotated with their class."
+        ),
     )
 
 

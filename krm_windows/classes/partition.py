@@ -171,7 +171,8 @@ def _too_late(placements: Iterable[Placement]) -> Iterator[Result]:
             resource, user = placement.resource, placement.needed_by
             yield resource.result(
                 rules.CLASS_TOO_LATE,
-                f"must be {placement.change_class}, the class of {title(user)}, which cannot be without it",
+                f"must be {placement.change_class}, the class of {title(user)}, which cannot be "
+                "without it",
                 path=_ANNOTATION,
                 current=resource.item.annotations[CHANGE_CLASS],
                 proposed=placement.change_class,

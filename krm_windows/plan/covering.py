@@ -14,15 +14,13 @@ from operator import or_
 
 from krm_windows.gate import bits
 from krm_windows.gate.recurrence import Calendar, Recurrence, calendar
+from krm_windows.policy.occurrences import CYCLE
 
 HOUR, DAY = 60, 24 * 60
 _MINUTE = timedelta(minutes=1)
 WEEK = frozenset(range(7))
 YEAR = frozenset(range(1, 13))
 MONTH = frozenset(range(1, 32))
-# Twenty-eight years without a century turn hold every pairing of weekday, date and leap year, and are then the same
-# again: a day that is moved beyond their end is as one at their beginning.
-_CYCLE = (2001, 2028)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +114,8 @@ def cover_days(recurrence: Recurrence, shifts: frozenset[int]) -> Days:
         )
     if shifts == {0} and recurrence.nth is None and recurrence.shift == 0:
         return Days(recurrence.days, recurrence.months, recurrence.weekdays)
-    cycle = calendar(*_CYCLE)
+    # A day that is moved beyond the end of the cycle is as one at its beginning.
+    cycle = calendar(*CYCLE)
     named = recurrence.days_of(cycle)
     return _smallest(
         reduce(or_, (_in_cycle(named << shift % cycle.length, cycle) for shift in shifts)), cycle

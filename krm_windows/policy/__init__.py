@@ -1,1 +1,4 @@
-"""The WindowPolicy: what a user wrote, read into a typed model, with every error in the user's words."""
+"""The WindowPolicy.
+
+What a user wrote, read into a typed model, with every error in the user's words.
+"""

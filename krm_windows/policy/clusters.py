@@ -21,9 +21,12 @@ def merge(target: Tree, patch: Tree) -> Tree:
 
 
 def empty_maps(patch: Tree, path: str) -> Iterator[str]:
-    """Yield the paths of empty maps within a patch: nothing to merge, and the mark of a null that got lost.
+    """Yield the paths of empty maps within a patch.
+
+    Nothing to merge, and the mark of a null that got lost.
 
     A patch that is empty as a whole says that the cluster has the policy as it stands.
+
     """
     if isinstance(patch, dict):
         for name, value in patch.items():
@@ -35,40 +38,51 @@ def empty_maps(patch: Tree, path: str) -> Iterator[str]:
 def nulls(root: Tree) -> Iterator[str]:
     """Yield the names of a policy's clusters that have null for a patch.
 
-    A merge patch removes by null. In the policy's own file nothing is there to be removed, so it is what YAML makes of
-    a name with nothing behind it: `north:`.
+    A merge patch removes by null. In the policy's own file nothing is there to be removed, so it is
+    what YAML makes of a name with nothing behind it: `north:`.
     """
     spec = root.get("spec") if isinstance(root, dict) else None
     patches = spec.get("clusters") if isinstance(spec, dict) else None
-    for name, patch in patches.items() if isinstance(patches, dict) else ():
+    if not isinstance(patches, dict):
+        return
+    for name, patch in patches.items():
         if patch is None:
             yield name
 
 
 def dropped(patch: Node) -> Iterator[tuple[str, int]]:
-    """Yield path and line of every null that a patch of the policy has below a cluster; lines count from 1.
+    """Yield path and line of every null that a patch of the policy has below a cluster.
 
-    A merge takes each for the removal of what the policy has there, so none is left in the result: kustomize does so
-    too. The cluster would have what it was to be without. Null for the cluster itself removes the cluster, as is meant.
+    Lines count from 1.
+
+    A merge takes each for the removal of what the policy has there, so none is left in the result:
+    kustomize does so too. The cluster would have what it was to be without. Null for the cluster
+    itself removes the cluster, as is meant.
     """
     node: Node | None = patch
     for name in ("spec", "clusters"):
         node = node.find(name) if isinstance(node, Mapping) else None
-    for cluster, changes in node.entries if isinstance(node, Mapping) else ():
+    if not isinstance(node, Mapping):
+        return
+    for cluster, changes in node.entries:
         yield from _nulls(changes, f"spec.clusters.{cluster.text}")
 
 
 def why_dropped(path: str) -> str:
     """Say what is wrong with a null at a path that `dropped` gave, and what does what was meant."""
+    # Behind `spec.clusters.NAME`.
     below = path.split(".", 3)[3]
     return (
-        f"must not be null in a patch: the merge drops it, so the cluster would keep {below}; write it into the "
-        "policy's own file, or have the patch of that cluster's build alone remove it from spec itself"
+        f"must not be null in a patch: the merge drops it, so the cluster would keep {below}; "
+        "write it into the policy's own file, "
+        "or have the patch of that cluster's build alone remove it from spec itself"
     )
 
 
 def _nulls(node: Node, path: str) -> Iterator[tuple[str, int]]:
-    for key, entry in node.entries if isinstance(node, Mapping) else ():
+    if not isinstance(node, Mapping):
+        return
+    for key, entry in node.entries:
         if isinstance(entry, Scalar) and nodes.value(entry) is None:
             yield f"{path}.{key.text}", key.line
         yield from _nulls(entry, f"{path}.{key.text}")

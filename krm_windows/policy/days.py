@@ -1,7 +1,8 @@
-"""The days of a recurrence in plain English, said from what it means and never from how it was spelt.
+"""The days of a recurrence in plain English, said from what it means, whatever its spelling.
 
-Cron's two day fields make this needed: once both are restricted, a day that matches *either* of them is enough
-(crontab(5), and so robfig/cron, which Kubernetes runs). `0 8 1-31 * MON` restricts both, and is every day.
+Cron's two day fields make this needed: once both are restricted, a day that matches *either* of
+them is enough (crontab(5), and so robfig/cron, which Kubernetes runs). `0 8 1-31 * MON` restricts
+both, and is every day.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -9,6 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from krm_windows.gate.recurrence import EVERY_MONTH, EVERY_WEEKDAY, Recurrence
 from krm_windows.plurals import counted
 from krm_windows.policy.moments import ORDINALS, WEEKDAYS
+from krm_windows.schedule import cron
 
 EVERY_DAY = "every day"
 
@@ -26,6 +28,7 @@ _MONTHS = (
     "November",
     "December",
 )
+# The days of a month that has not 31.
 _LONGEST = {2: 29, 4: 30, 6: 30, 9: 30, 11: 30}
 _MONDAY_FIRST = (1, 2, 3, 4, 5, 6, 0)
 _NTH = {number: name for name, number in ORDINALS.items()}
@@ -34,14 +37,18 @@ _RANGE = 3
 
 
 def days(recurrence: Recurrence) -> str:
-    """Say on which days something recurs: `every day`, `Monday to Friday in May`, `day 1 of the month`.
+    """Say on which days something recurs.
+
+    `every day`, `Monday to Friday in May`, `day 1 of the month`.
 
     The words are true of exactly the days that `Recurrence.matches`.
+
     """
     if recurrence.nth is not None:
         return _nth(recurrence, recurrence.nth)
     dates = _possible(recurrence)
-    every_date = dates == frozenset(range(1, max(map(_length, recurrence.months)) + 1))
+    longest = max(map(_length, recurrence.months))
+    every_date = dates == frozenset(range(1, longest + 1))
     every_weekday = recurrence.weekdays == EVERY_WEEKDAY
     if recurrence.either:
         return _either(recurrence, dates, every=every_date or every_weekday)
@@ -58,19 +65,25 @@ def days(recurrence: Recurrence) -> str:
 def _nth(recurrence: Recurrence, nth: int) -> str:
     (weekday,) = recurrence.weekdays
     named = f"{_NTH[nth]} {WEEKDAYS[weekday]} of the month"
-    return f"{counted(recurrence.shift, 'day')} after the {named}" if recurrence.shift else named
+    if not recurrence.shift:
+        return named
+    return f"{counted(recurrence.shift, 'day')} after the {named}"
 
 
 def _either(recurrence: Recurrence, dates: frozenset[int], *, every: bool) -> str:
-    """Say days of the month and of the week of which one is enough; each says its months, as both are bound to them."""
+    """Say days of the month and of the week of which one is enough.
+
+    Each says its months, as both are bound to them.
+    """
     if every:
         return EVERY_DAY + _in(recurrence.months)
     weekdays = _weekdays(recurrence.weekdays) + _in(recurrence.months)
     if not dates:
         return weekdays
+    named = _dates(dates, _with_any(recurrence.months, dates))
     if not recurrence.weekdays:
-        return _dates(dates, _with_any(recurrence.months, dates))
-    return f"{weekdays} or {_dates(dates, _with_any(recurrence.months, dates))}"
+        return named
+    return f"{weekdays} or {named}"
 
 
 def _possible(recurrence: Recurrence) -> frozenset[int]:
@@ -97,46 +110,42 @@ def _dates(dates: Collection[int], months: frozenset[int]) -> str:
 
 
 def _in(months: frozenset[int]) -> str:
-    return "" if months == EVERY_MONTH else f" in {_named_months(months)}"
+    if months == EVERY_MONTH:
+        return ""
+    return f" in {_named_months(months)}"
 
 
 def _named_months(months: Collection[int]) -> str:
-    return listed(_ranges(_runs(sorted(months), range(1, 13)), lambda month: _MONTHS[month - 1]))
+    return listed(_ranges(cron.runs(sorted(months)), _month))
+
+
+def _month(number: int) -> str:
+    return _MONTHS[number - 1]
 
 
 def _weekdays(chosen: Collection[int]) -> str:
     """Say days of the week, the first of a row first: a row may go on over the weekend."""
+    firsts = [day for day in _MONDAY_FIRST if day in chosen and (day - 1) % 7 not in chosen]
     # Where all are chosen, no day begins a row, and the week begins on Monday.
-    firsts = [day for day in _MONDAY_FIRST if day in chosen and (day - 1) % 7 not in chosen] or [1]
-    order = [(firsts[0] + i) % 7 for i in range(7)]
-    return listed(
-        _ranges(_runs([day for day in order if day in chosen], order), lambda day: WEEKDAYS[day])
-    )
+    first = firsts[0] if firsts else 1
+    # Counted from that day on, a row never ends in the middle.
+    places = [place for place in range(7) if (first + place) % 7 in chosen]
+    return listed(_ranges(cron.runs(places), lambda place: WEEKDAYS[(first + place) % 7]))
 
 
 def numbers(chosen: Collection[int]) -> str:
     """Say numbers in their order, those in a row as a range: `1 to 7 and 15`."""
-    ordered = sorted(chosen)
-    return listed(_ranges(_runs(ordered, range(ordered[0], ordered[-1] + 1)), str))
-
-
-def _runs(chosen: Sequence[int], order: Sequence[int]) -> list[list[int]]:
-    """Part what is chosen, in an order, where something of that order is left out."""
-    place = {value: index for index, value in enumerate(order)}
-    runs: list[list[int]] = []
-    for value in chosen:
-        if runs and place[value] == place[runs[-1][-1]] + 1:
-            runs[-1].append(value)
-        else:
-            runs.append([value])
-    return runs
+    return listed(_ranges(cron.runs(sorted(chosen)), str))
 
 
 def _ranges(runs: Iterable[list[int]], name: Callable[[int], str]) -> list[str]:
     said: list[str] = []
     for run in runs:
         names = [name(value) for value in run]
-        said += [f"{names[0]} to {names[-1]}"] if len(run) >= _RANGE else names
+        if len(run) < _RANGE:
+            said += names
+        else:
+            said.append(f"{names[0]} to {names[-1]}")
     return said
 
 

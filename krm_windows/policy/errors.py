@@ -1,7 +1,11 @@
-"""What pydantic found wrong with a model of the API, in the user's words: a path, a rule, what must hold, the fix."""
+"""What pydantic found wrong with a model of the API, in the user's words.
+
+A path, a rule, what must hold, the fix.
+"""
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, get_args
 
 from pydantic import BaseModel, ValidationError
@@ -46,10 +50,10 @@ def path_of(loc: tuple[int | str, ...]) -> str:
 
 
 def _below(path: str, finding: Finding) -> Finding:
-    dot = "." if finding.path and not finding.path.startswith("[") else ""
-    return Finding(
-        finding.rule, finding.must, finding.current, finding.proposed, f"{path}{dot}{finding.path}"
-    )
+    """Put the path of a finding behind that of the value that it was found in."""
+    is_field = finding.path and not finding.path.startswith("[")
+    dot = "." if is_field else ""
+    return replace(finding, path=f"{path}{dot}{finding.path}")
 
 
 def _finding(details: "ErrorDetails", path: str, model: type[BaseModel]) -> Finding:
@@ -57,9 +61,10 @@ def _finding(details: "ErrorDetails", path: str, model: type[BaseModel]) -> Find
     current = given if isinstance(given, str) else None
     if kind == "extra_forbidden":
         return _unknown(details["loc"], path, model)
-    if kind in ("missing", "too_short"):
-        must = "must be given" if kind == "missing" else "must not be empty"
-        return Finding(rules.FIELD_REQUIRED, must, path=path)
+    if kind == "missing":
+        return Finding(rules.FIELD_REQUIRED, "must be given", path=path)
+    if kind == "too_short":
+        return Finding(rules.FIELD_REQUIRED, "must not be empty", path=path)
     if kind == "literal_error":
         return _other_value(details, path, current)
     must = f"must be {_TYPES[kind]}" if kind in _TYPES else f"must be right: {details['msg']}"
@@ -68,23 +73,26 @@ def _finding(details: "ErrorDetails", path: str, model: type[BaseModel]) -> Find
 
 def _other_value(details: "ErrorDetails", path: str, current: str | None) -> Finding:
     options = re.findall(r"'([^']+)'", str(details.get("ctx", {}).get("expected")))
-    must = f"must be {' or '.join(', '.join(options).rsplit(', ', 1))}"
+    *others, last = options or [""]
+    must = f"must be {', '.join(others)} or {last}" if others else f"must be {last}"
     return Finding(rules.FIELD_VALUE, must, current, closest(current or "", options), path)
 
 
 def _unknown(loc: tuple[int | str, ...], path: str, model: type[BaseModel]) -> Finding:
     name, known = str(loc[-1]), _fields_at(loc[:-1], model)
     fix = closest(name, known)
-    must = "is no field of the API" + (
-        f'; did you mean "{fix}"?' if fix else f"; known here: {', '.join(known)}"
-    )
-    return Finding(rules.FIELD_UNKNOWN, must, path=path)
+    hint = f'did you mean "{fix}"?' if fix else f"known here: {', '.join(known)}"
+    return Finding(rules.FIELD_UNKNOWN, f"is no field of the API; {hint}", path=path)
 
 
 def _fields_at(loc: tuple[int | str, ...], model: type[BaseModel]) -> list[str]:
     """Return the names of the fields at a location of a model."""
     for part in loc:
-        model = next((inner for name, inner in _models(model) if name == part), model)
+        # An index, or a name of a map's own, leads to no other model.
+        for name, inner in _models(model):
+            if name == part:
+                model = inner
+                break
     return [field.alias or name for name, field in model.model_fields.items()]
 
 

@@ -1,7 +1,7 @@
 """The leaves of a policy: each a type that reads one text, and says in a JSON schema what it takes.
 
-Every scalar arrives as text, because kustomize hands over JSON and kpt the file as it was written: the two would make
-different values of one policy (`22:00`, `on`, dates).
+Every scalar arrives as text, because kustomize hands over JSON and kpt the file as it was written:
+the two would make different values of one policy (`22:00`, `on`, dates).
 """
 
 import re
@@ -21,9 +21,9 @@ from krm_windows.schedule import zones
 
 LABEL = "[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"
 NAME = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
-INTERVALS: dict[str, timedelta] = {
-    f"{n}m": timedelta(minutes=n) for n in (1, 2, 3, 5, 10, 15, 20, 30)
-} | {f"{n}h": timedelta(hours=n) for n in (1, 2, 3, 4, 6, 8, 12, 24)}
+# What divides an hour or a day: only that can a CronJob be woken by, evenly.
+INTERVALS = {f"{n}m": timedelta(minutes=n) for n in (1, 2, 3, 5, 10, 15, 20, 30)}
+INTERVALS |= {f"{n}h": timedelta(hours=n) for n in (1, 2, 3, 4, 6, 8, 12, 24)}
 # A colon after the last slash begins the tag; one before it is the port of a registry.
 _PINNED = (
     r"^([A-Za-z0-9_.-]+(:[0-9]+)?/)?([A-Za-z0-9_.-]+/)*[A-Za-z0-9_.-]+"
@@ -48,13 +48,11 @@ def text_of(value: object) -> str:
     """Return the text of a scalar; raises `RefusedError` for anything else."""
     if isinstance(value, str):
         return value
-    kind = (
-        "a map"
-        if isinstance(value, Mapping)
-        else "a list"
-        if isinstance(value, list)
-        else "nothing"
-    )
+    kind = "nothing"
+    if isinstance(value, Mapping):
+        kind = "a map"
+    elif isinstance(value, list):
+        kind = "a list"
     raise RefusedError(Finding(rules.FIELD_TYPE, f"must be a text, not {kind}"))
 
 
@@ -68,17 +66,21 @@ def _text(value: object) -> str:
 def _matching(value: object, *, pattern: re.Pattern[str], must: str, longest: int) -> str:
     text = text_of(value)
     if len(text) > longest or not pattern.fullmatch(text):
-        raise RefusedError(
-            Finding(rules.NAME_SYNTAX, must, text, _as_label(text, pattern, longest))
-        )
+        proposed = _as_label(text, pattern, longest)
+        raise RefusedError(Finding(rules.NAME_SYNTAX, must, text, proposed))
     return text
 
 
 def _as_label(text: str, pattern: re.Pattern[str], longest: int) -> str | None:
-    """Spell a name as Kubernetes does: lower case, everything that is no letter or digit a hyphen."""
+    """Spell a name as Kubernetes does.
+
+    Lower case, everything that is no letter or digit a hyphen.
+    """
     # Of a longer text, no more than this can matter.
     candidate = _FOREIGN.sub("-", text[: 4 * longest].lower()).strip("-")[:longest]
-    return candidate if candidate != text and pattern.fullmatch(candidate) else None
+    if candidate == text or not pattern.fullmatch(candidate):
+        return None
+    return candidate
 
 
 def _moment(value: object, role: Role) -> Moment[Value]:
@@ -86,16 +88,17 @@ def _moment(value: object, role: Role) -> Moment[Value]:
 
 
 def _duration(value: object) -> timedelta:
-    length = moments.duration(text_of(value))
+    text = text_of(value)
+    length = moments.duration(text)
     if not length:
-        raise RefusedError(
-            Finding(rules.DURATION_SYNTAX, "must be longer than nothing", text_of(value))
-        )
+        raise RefusedError(Finding(rules.DURATION_SYNTAX, "must be longer than nothing", text))
     return length
 
 
 def _margin(value: object) -> timedelta | Literal["auto"]:
-    return "auto" if value == "auto" else moments.duration(text_of(value))
+    if value == "auto":
+        return "auto"
+    return moments.duration(text_of(value))
 
 
 def _interval(value: object) -> timedelta:
@@ -109,21 +112,18 @@ def _interval(value: object) -> timedelta:
         raise RefusedError(Finding(rules.INTERVAL, must, text)) from None
     below = [name for name, size in INTERVALS.items() if size <= length]
     above = [name for name, size in INTERVALS.items() if size >= length]
-    near = " or ".join(dict.fromkeys([*below[-1:], *above[:1]]))
-    raise RefusedError(
-        Finding(
-            rules.INTERVAL, f"{must}; the nearest: {near}", text, below[-1] if below else above[0]
-        )
-    )
+    # At the ends of the table there is only one.
+    nearest = [*below[-1:], *above[:1]]
+    must = f"{must}; the nearest: {' or '.join(nearest)}"
+    raise RefusedError(Finding(rules.INTERVAL, must, text, nearest[0]))
 
 
 def _flag(value: object) -> bool:
     text = text_of(value)
     if text in ("true", "false"):
         return text == "true"
-    raise RefusedError(
-        Finding(rules.FIELD_VALUE, "must be true or false", text, _SPOKEN_FLAGS.get(text.lower()))
-    )
+    meant = _SPOKEN_FLAGS.get(text.lower())
+    raise RefusedError(Finding(rules.FIELD_VALUE, "must be true or false", text, meant))
 
 
 def _time_zone(value: object) -> str:
@@ -131,20 +131,19 @@ def _time_zone(value: object) -> str:
     if text in zones.names():
         return text
     must = "must be an IANA time zone such as Europe/Berlin or Etc/UTC"
-    raise RefusedError(
-        Finding(
-            rules.TIME_ZONE,
-            must,
-            text,
-            closest(text, zones.names(), len(zones.names())) if len(text) > 1 else None,
-        )
-    )
+    known = zones.names()
+    # One letter is near to the short names of all kinds of zones.
+    meant = closest(text, known, len(known)) if len(text) > 1 else None
+    raise RefusedError(Finding(rules.TIME_ZONE, must, text, meant))
 
 
 def _image(value: object) -> str:
     text = text_of(value)
     if not re.fullmatch(_PINNED, text):
-        must = "must be pinned by a digest, or by a tag other than latest, so that every run is the same program"
+        must = (
+            "must be pinned by a digest, or by a tag other than latest, "
+            "so that every run is the same program"
+        )
         raise RefusedError(Finding(rules.IMAGE_PINNED, must, text))
     return text
 
@@ -160,9 +159,8 @@ def _field_path(value: object) -> str:
 def _api_version(value: object) -> str:
     text = text_of(value)
     if not re.fullmatch(_GROUP_VERSION, text):
-        raise RefusedError(
-            Finding(rules.FIELD_VALUE, "must be a group and a version such as batch/v1", text)
-        )
+        must = "must be a group and a version such as batch/v1"
+        raise RefusedError(Finding(rules.FIELD_VALUE, must, text))
     return text
 
 
@@ -176,15 +174,13 @@ def named(
     """Give reader and schema of a name; a name of digits only need not be quoted."""
     schema = {"type": list(types), "minimum": 0, "maxLength": longest, "pattern": f"^{pattern}$"}
     compiled = re.compile(pattern, re.ASCII)
-    return PlainValidator(
-        partial(_matching, pattern=compiled, longest=longest, must=must)
-    ), WithJsonSchema(schema)
+    read = partial(_matching, pattern=compiled, longest=longest, must=must)
+    return PlainValidator(read), WithJsonSchema(schema)
 
 
 def _at(role: Role, example: str) -> tuple[PlainValidator, WithJsonSchema]:
-    return PlainValidator(partial(_moment, role=role)), WithJsonSchema(
-        _STRING | {"examples": [example]}
-    )
+    schema = _STRING | {"examples": [example]}
+    return PlainValidator(partial(_moment, role=role)), WithJsonSchema(schema)
 
 
 Text = Annotated[str, PlainValidator(_text), WithJsonSchema(_TEXT | {"pattern": r"\S"})]

@@ -56,7 +56,8 @@ class Hook(Part):
     resources: Resources = Field(
         default_factory=Resources.model_construct,
         description="What its Pod may use up; "
-        "default: requests of 10m cpu, 64Mi memory and no disk, limits of 1 cpu, 256Mi memory and 256Mi disk.",
+        "default: requests of 10m cpu, 64Mi memory and no disk, limits of 1 cpu, 256Mi memory and "
+        "256Mi disk.",
     )
     timeout: fields.Duration = Field(
         default=timedelta(minutes=10),
@@ -87,7 +88,10 @@ class Hooks(Part):
     """Jobs around every occurrence, that is every unbroken time in which the policy is open."""
 
     namespace: fields.Label = Field(
-        description="Where they run: a namespace of their own, not the policy's, a target's, Flux's or Kubernetes'."
+        description=(
+            "Where they run: a namespace of their own, not the policy's, a target's, Flux's or "
+            "Kubernetes'."
+        )
     )
     before_open: BeforeOpen | None = Field(
         default=None, description="What runs before the targets are opened."

@@ -1,4 +1,7 @@
-"""The images that Jobs run on where a policy names none; `make renew-images` writes their digests."""
+"""The images that Jobs run on where a policy names none.
+
+`make renew-images` writes their digests.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +14,10 @@ class Image:
     tag: str
     """Registry, repository and tag."""
     digest: str
-    """`sha256:…` of its index, which covers all platforms; empty where no registry could be asked for it yet."""
+    """`sha256:…` of its index, which covers all platforms.
+
+    Empty where no registry could be asked for it yet.
+    """
 
     @property
     def reference(self) -> str:

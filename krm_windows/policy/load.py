@@ -1,7 +1,10 @@
-"""Text to model: a WindowPolicy and its clusters read from nodes, with everything that is wrong in the user's words."""
+"""Text to model: a WindowPolicy and its clusters read from nodes.
+
+With everything that is wrong in the user's words.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pydantic import ValidationError
 
@@ -9,7 +12,8 @@ from krm_windows import rules
 from krm_windows.gate.recurrence import Recurrence
 from krm_windows.krm.nodes import Mapping as Node
 from krm_windows.policy import clusters, errors, presence, schedules, sizes, texts
-from krm_windows.policy.model import API_VERSION, KIND, WindowPolicy
+from krm_windows.policy.model import API_VERSION, KIND, Spec, WindowPolicy
+from krm_windows.policy.moments import Moment, Value
 from krm_windows.policy.texts import Tree
 from krm_windows.policy.trouble import Finding, closest
 from krm_windows.results import File, ResourceRef, Result, sort
@@ -18,10 +22,13 @@ from krm_windows.schedule import zones
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A policy as written: for no cluster in particular, for each of its clusters, and all that was found.
+    """A policy as written.
 
-    `policy` and the values of `clusters` are None where an error stands in their way. `results` are sorted. `cured` are
-    those findings of the policy that the patch of a cluster puts right, such as a base without any windows.
+    For no cluster in particular, for each of its clusters, and all that was found.
+
+    `policy` and the values of `clusters` are None where an error stands in their way. `results` are
+    sorted. `cured` are those findings of the policy that the patch of a cluster puts right, such as
+    a base without any windows.
     """
 
     policy: WindowPolicy | None
@@ -30,34 +37,32 @@ class Loaded:
     file: File | None = None
     build_for: str | None = None
     clusters: Mapping[str, WindowPolicy | None] = field(default_factory=dict)
-    cured: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    cured: Mapping[str, tuple[Result, ...]] = field(default_factory=dict)
 
     def for_cluster(self, name: str | None) -> tuple[WindowPolicy | None, tuple[Result, ...]]:
         """Return the policy for a cluster, and all findings but those that its patch puts right.
 
-        `None` is the policy without `clusters`. The policy of an unknown cluster is None, and an error names those that
-        are known.
+        `None` is the policy without `clusters`. The policy of an unknown cluster is None, and an
+        error names those that are known.
         """
         if name is None:
             return self.policy, self.results
         if name in self.clusters or name == self.build_for:
-            cured = self.cured.get(name, frozenset())
-            return self.clusters.get(name), tuple(
-                result for result in self.results if str(result) not in cured
-            )
-        unknown = _unknown_cluster(name, self.clusters, "spec.clusters").result(
-            "spec.clusters", self.ref, self.file
-        )
-        return None, tuple(sort([*self.results, unknown]))
+            cured = self.cured.get(name, ())
+            results = [result for result in self.results if result not in cured]
+            return self.clusters.get(name), tuple(results)
+        unknown = _unknown_cluster(name, self.clusters, "spec.clusters")
+        result = unknown.result(unknown.path, self.ref, self.file)
+        return None, tuple(sort([*self.results, result]))
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
     """A policy as its document says it, of which the versions for clusters are read one at a time.
 
-    `patches` are those of the clusters that it names. `policy` is the one for no cluster in particular, None where an
-    error stands among its `findings`. `lasting` are those that no patch puts right: keys that stand twice (`doubled`)
-    and clusters without a patch.
+    `patches` are those of the clusters that it names. `policy` is the one for no cluster in
+    particular, None where an error stands among its `findings`. `lasting` are those that no patch
+    puts right: keys that stand twice (`doubled`) and clusters without a patch.
     """
 
     root: dict[str, Tree]
@@ -79,9 +84,12 @@ class Source:
         return texts.text_at(self.root, "spec", "buildFor")
 
     def version(self, name: str | None) -> tuple[WindowPolicy | None, tuple[Result, ...]]:
-        """Return the policy for a cluster, or for none, and all findings but those of other clusters.
+        """Return the policy for a cluster, or for none.
+
+        And all findings but those of other clusters.
 
         A cluster that the policy does not name has it as it stands.
+
         """
         if name is None or name not in self.patches:
             return self.policy, tuple(self.results((*self.lasting, *self.findings)))
@@ -90,7 +98,7 @@ class Source:
         return version.policy, tuple(self.results((*self.lasting, *kept, *version.findings)))
 
     def patched(self, node: Node, file: File | None) -> "Source":
-        """Return the policy with another document of it merged onto it (RFC 7386), as kustomize patches it."""
+        """Return the policy with another document of it merged onto it (RFC 7386)."""
         patch = texts.read(node)
         merged = clusters.merge(self.root, patch if isinstance(patch, dict) else {})
         return _source(merged, (*self.doubled, *texts.doubled(node)), file)
@@ -108,43 +116,29 @@ def read(node: Node, *, file: File | None = None) -> Source:
 def _source(tree: Tree, doubled: tuple[Finding, ...], file: File | None) -> Source:
     root = tree if isinstance(tree, dict) else {}
     policy, findings = _validate(root)
-    return Source(
-        root,
-        _patches(root),
-        policy,
-        frozenset(findings),
-        doubled,
-        texts.ref(root, API_VERSION, KIND),
-        file,
-    )
+    ref = texts.ref(root, API_VERSION, KIND)
+    return Source(root, _patches(root), policy, frozenset(findings), doubled, ref, file)
 
 
 def load(node: Node, *, file: File | None = None) -> Loaded:
     """Read a policy and those of all its clusters; raises nothing, whatever the document holds."""
     source = read(node, file=file)
-    versions = {
-        name: _cluster(source.root, name, patch, source.findings)
-        for name, patch in source.patches.items()
-    }
+    versions: dict[str, _Version] = {}
     findings = [*source.lasting, *source.findings]
-    findings += [finding for version in versions.values() for finding in version.findings]
-    if (
-        source.build_for is not None
-        and source.build_for not in versions
-        and not _has_unread(source)
-    ):
-        findings.append(_unknown_cluster(source.build_for, versions, "spec.buildFor"))
+    for name, patch in source.patches.items():
+        versions[name] = _cluster(source.root, name, patch, source.findings)
+        findings += versions[name].findings
+    named = source.build_for
+    if named is not None and named not in versions and not _has_unread(source):
+        findings.append(_unknown_cluster(named, versions, "spec.buildFor"))
     return Loaded(
         source.policy,
         tuple(source.results(findings)),
         source.ref,
         file,
-        source.build_for,
+        named,
         clusters={name: version.policy for name, version in versions.items()},
-        cured={
-            name: frozenset(map(str, source.results(version.cured)))
-            for name, version in versions.items()
-        },
+        cured={name: tuple(source.results(version.cured)) for name, version in versions.items()},
     )
 
 
@@ -164,33 +158,34 @@ def _validate(root: dict[str, Tree]) -> tuple[WindowPolicy | None, tuple[Finding
         policy = WindowPolicy.model_validate(tree, context=context)
     except ValidationError as error:
         return None, (*errors.findings(error, WindowPolicy), *contradictions)
-    return None if contradictions else policy, (*contradictions, *_cautions(policy))
+    cautions = tuple(_cautions(policy))
+    if contradictions:
+        return None, (*contradictions, *cautions)
+    return policy, cautions
 
 
 def _cautions(policy: WindowPolicy) -> Iterator[Finding]:
+    """Yield what is doubtful about a policy that can be read."""
     spec = policy.spec
     if spec.state != "Scheduled":
         must = "holds the policy by hand: no window, freeze or override has an effect"
         yield Finding(rules.STATE_HELD, must, spec.state, path="spec.state")
-    edges = [
-        (f"windows.{name}", {"opens": w.opens, "closes": w.closes})
-        for name, w in spec.windows.items()
-    ]
-    edges += [
-        (f"freezes.{name}", {"starts": f.starts, "ends": f.ends})
-        for name, f in spec.freezes.items()
-    ]
-    for path, moments in edges:
-        for edge, moment in moments.items():
-            doubt = (
-                moment
-                and isinstance(moment.value, Recurrence)
-                and schedules.caution(moment.text, moment.value)
-            )
-            if doubt:
-                yield Finding(
-                    doubt.rule, doubt.must, doubt.current, doubt.proposed, f"spec.{path}.{edge}"
-                )
+    for path, moment in _edges(spec):
+        if moment is None or not isinstance(moment.value, Recurrence):
+            continue
+        doubt = schedules.caution(moment.text, moment.value)
+        if doubt:
+            yield replace(doubt, path=path)
+
+
+def _edges(spec: Spec) -> Iterator[tuple[str, Moment[Value] | None]]:
+    """Yield the moments that may recur, each with its path."""
+    for name, window in spec.windows.items():
+        yield f"spec.windows.{name}.opens", window.opens
+        yield f"spec.windows.{name}.closes", window.closes
+    for name, freeze in spec.freezes.items():
+        yield f"spec.freezes.{name}.starts", freeze.starts
+        yield f"spec.freezes.{name}.ends", freeze.ends
 
 
 def _has_unread(source: Source) -> bool:
@@ -199,20 +194,22 @@ def _has_unread(source: Source) -> bool:
 
 
 def _patches(root: dict[str, Tree]) -> dict[str, Tree]:
+    """Return the patch of each cluster that has one, if they are not too many to be read."""
     if sizes.has_too_many_clusters(root):
         return {}
     spec = root.get("spec")
     patches = spec.get("clusters") if isinstance(spec, dict) else None
-    return (
-        {name: patch for name, patch in patches.items() if patch is not None}
-        if isinstance(patches, dict)
-        else {}
-    )
+    if not isinstance(patches, dict):
+        return {}
+    return {name: patch for name, patch in patches.items() if patch is not None}
 
 
 @dataclass(frozen=True, slots=True)
 class _Version:
-    """The policy of one cluster, what its patch brings in, and what of the policy's own findings it puts right."""
+    """The policy of one cluster, what its patch brings in.
+
+    And what of the policy's own findings it puts right.
+    """
 
     policy: WindowPolicy | None
     findings: tuple[Finding, ...] = ()
@@ -220,30 +217,34 @@ class _Version:
 
 
 def _cluster(root: dict[str, Tree], name: str, patch: Tree, known: frozenset[Finding]) -> _Version:
-    """Read the policy of one cluster; a finding that the policy has without its patch is not told again."""
+    """Read the policy of one cluster; what it has without its patch is not told again."""
     path = f"spec.clusters.{name}"
     if not isinstance(patch, dict):
         return _Version(None)
-    found = [*_misplaced(patch, path), *map(_emptied, clusters.empty_maps(patch, path))]
+    found = list(_misplaced(patch, path))
+    found += map(_emptied, clusters.empty_maps(patch, path))
     own = {key: value for key, value in patch.items() if key not in ("clusters", "buildFor")}
-    merged = {key: value for key, value in root.items() if key != "spec"}
     spec = clusters.merge(root.get("spec"), {**own, "clusters": None, "buildFor": name})
-    policy, problems = _validate({**merged, "spec": spec})
-    found += [_attributed(finding, own, path) for finding in problems if finding not in known]
+    # The spec stands last, wherever it was: findings come in the order of the fields.
+    others = {key: value for key, value in root.items() if key != "spec"}
+    policy, problems = _validate({**others, "spec": spec})
+    for finding in problems:
+        if finding not in known:
+            found.append(_attributed(finding, own, path))
     return _Version(policy, tuple(found), known.difference(problems))
 
 
 def _misplaced(patch: dict[str, Tree], path: str) -> Iterator[Finding]:
     for name in ("clusters", "buildFor"):
         if name in patch:
-            yield Finding(
-                rules.FIELD_UNKNOWN, "is no field of a cluster's patch", path=f"{path}.{name}"
-            )
+            must = "is no field of a cluster's patch"
+            yield Finding(rules.FIELD_UNKNOWN, must, path=f"{path}.{name}")
 
 
 def _unsaid(name: str) -> Finding:
     must = (
-        f"must be a map: {name} would have no windows at all, and so be open for ever; write `{name}: {{}}` for a "
+        f"must be a map: {name} would have no windows at all, and so be open for ever; write "
+        f"`{name}: {{}}` for a "
         "cluster that has the policy as it stands, or remove the line"
     )
     return Finding(rules.CLUSTER_NULL, must, path=f"spec.clusters.{name}")
@@ -251,23 +252,25 @@ def _unsaid(name: str) -> Finding:
 
 def _emptied(path: str) -> Finding:
     must = (
-        "must not be an empty map, which changes nothing; kustomize drops a null that a patch adds, "
+        "must not be an empty map, which changes nothing; kustomize drops a null that a patch "
+        "adds, "
         "so write what is to be removed as null into the policy's own file"
     )
     return Finding(rules.CLUSTER_EMPTY_MAP, must, path=path)
 
 
 def _attributed(finding: Finding, patch: Tree, path: str) -> Finding:
-    """Point a finding to the patch, where the patch has what it is about, or a neighbour of it in one entry."""
+    """Point a finding to the patch.
+
+    Its own place where the patch has what it is about, or a neighbour of it in one entry; else all
+    of the patch.
+    """
     below = finding.path.removeprefix("spec.")
     entry = below.rpartition(".")[0] if below.count(".") > 1 else below
-    place = f"{path}.{below}" if clusters.touches(patch, entry) else path
-    must = (
-        finding.must
-        if place != path
-        else f"makes a policy that is wrong at {finding.path}: {finding.must}"
-    )
-    return Finding(finding.rule, must, finding.current, finding.proposed, place)
+    if clusters.touches(patch, entry):
+        return replace(finding, path=f"{path}.{below}")
+    must = f"makes a policy that is wrong at {finding.path}: {finding.must}"
+    return replace(finding, must=must, path=path)
 
 
 def _unknown_cluster(name: str, known: Iterable[str], path: str) -> Finding:

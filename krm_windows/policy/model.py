@@ -1,7 +1,10 @@
-"""The API `krm-windows.dev/v1alpha1`, WindowPolicy: the one source of schema, function definition and field reference.
+"""The API `krm-windows.dev/v1alpha1`, WindowPolicy.
 
-A model is validated from a tree of texts (see `policy.load`), so every leaf reads its own text, and a model what its
-moments mean together. Which fields may stand beside which is checked in `policy.presence`.
+The one source of schema, function definition and field reference.
+
+A model is validated from a tree of texts (see `policy.load`), so every leaf reads its own text, and
+a model what its moments mean together. Which fields may stand beside which is checked in
+`policy.presence`.
 """
 
 from collections.abc import Iterator, Mapping
@@ -43,9 +46,8 @@ class Metadata(Part):
     namespace: fields.Label = Field(description="Where the Jobs and the ServiceAccount live.")
 
 
-_KINDS: list[JsonValue] = [
-    *sorted({row.kind for row in gateable.TABLE} | {kind for kind, _ in gateable.REFUSED})
-]
+_KINDS: list[JsonValue] = []
+_KINDS += sorted({*(row.kind for row in gateable.TABLE), *(kind for kind, _ in gateable.REFUSED)})
 _UNKNOWN_KIND: dict[str, JsonValue] = {
     "if": {"properties": {"kind": {"enum": _KINDS}}},
     "else": {"required": ["apiVersion", "resource", "suspendField"]},
@@ -77,7 +79,9 @@ class TargetSelector(Part):
     )
     api_version: fields.ApiVersion | None = Field(
         default=None,
-        description="Group and version, where two groups share a kind or the kind is not in the table.",
+        description=(
+            "Group and version, where two groups share a kind or the kind is not in the table."
+        ),
     )
     resource: fields.Label | None = Field(
         default=None,
@@ -85,16 +89,25 @@ class TargetSelector(Part):
     )
     suspend_field: fields.FieldPath | None = Field(
         default=None,
-        description="The boolean field that stops reconciliation when it is true, for a kind that is not in the table.",
+        description=(
+            "The boolean field that stops reconciliation when it is true, for a kind that is not "
+            "in the table."
+        ),
     )
     true_means: Literal["Closed"] | None = Field(
         default=None,
-        description="What true in `suspendField` means, where its name does not tell; a field whose true opens cannot "
-        "be gated.",
+        description=(
+            "What true in `suspendField` means, where its name does not tell; a field whose true "
+            "opens cannot "
+            "be gated."
+        ),
     )
     must_exist: fields.Flag | None = Field(
         default=None,
-        description="Whether a missing object is an error; default: if another of its kind and namespace is visible.",
+        description=(
+            "Whether a missing object is an error; default: if another of its kind and namespace "
+            "is visible."
+        ),
     )
 
 
@@ -216,14 +229,18 @@ class Actuator(Part):
 
     type: Literal["Gate", "Kubectl"] = Field(
         default="Gate",
-        description="`Gate`: a small program that looks what should hold. `Kubectl`: edges that act, and no program.",
+        description=(
+            "`Gate`: a small program that looks what should hold. `Kubectl`: edges that act, and "
+            "no program."
+        ),
     )
     image: fields.Image | None = Field(
         default=None,
         description=(
             "The image it runs on, pinned, best by digest (`name:tag@sha256:…`): "
             "any Python from 3.11 on, for `Kubectl` any with kubectl; "
-            f"default: `{DEFAULTS['Gate'].reference}`, for `Kubectl` `{DEFAULTS['Kubectl'].reference}`."
+            f"default: `{DEFAULTS['Gate'].reference}`, for `Kubectl` "
+            f"`{DEFAULTS['Kubectl'].reference}`."
         ),
     )
     image_pull_policy: Literal["Always", "IfNotPresent", "Never"] = Field(
@@ -234,18 +251,25 @@ class Actuator(Part):
     )
     resources: Resources = Field(
         default_factory=Resources.model_construct,
-        description="What the Pods of looks may use up, as the ResourceQuota and LimitRange of the namespace want it; "
-        "default: requests of 10m cpu, 64Mi memory and no disk, limits of 1 cpu, 128Mi memory and 64Mi disk.",
+        description=(
+            "What the Pods of looks may use up, as the ResourceQuota and LimitRange of the "
+            "namespace want it; "
+            "default: requests of 10m cpu, 64Mi memory and no disk, limits of 1 cpu, 128Mi memory "
+            "and "
+            "64Mi disk."
+        ),
     )
 
     @model_validator(mode="after")
     def _check(self) -> Self:
         limit = self.resources.limits.memory
         if limit is not None and limit.amount < _LEAST_MEMORY.amount:
-            must = f"must be at least {_LEAST_MEMORY}, or a look would be ended for the memory that it takes"
-            raise RefusedError(
-                Finding(rules.RESOURCES, must, str(limit), path="resources.limits.memory")
+            must = (
+                f"must be at least {_LEAST_MEMORY}, or a look would be ended for the memory that "
+                "it takes"
             )
+            path = "resources.limits.memory"
+            raise RefusedError(Finding(rules.RESOURCES, must, str(limit), path=path))
         return self
 
     @property
@@ -266,7 +290,7 @@ def _clusters(value: object) -> object:
         return value
     names = value if isinstance(value, list) else []
     named = [name for name in names[:_SHOWN] if isinstance(name, str)] or ["north"]
-    form = ", ".join(f"{name}: {{}}" for name in named)
+    form = ", ".join([f"{name}: {{}}" for name in named])
     must = f"must be a map, a patch for each cluster by its name, such as `clusters: {{{form}}}`"
     raise RefusedError(Finding(rules.FIELD_TYPE, must))
 
@@ -307,7 +331,10 @@ class Spec(Part):
     closes_early: fields.Margin = Field(
         default=timedelta(0),
         json_schema_extra={"default": "0m"},
-        description="So long before an end nothing is started any more; `auto`: the targets' longest timeout.",
+        description=(
+            "So long before an end nothing is started any more; `auto`: the targets' longest "
+            "timeout."
+        ),
     )
     interval: fields.Interval = Field(
         default=timedelta(minutes=15),
@@ -340,28 +367,44 @@ class Spec(Part):
     )
     admission_policy: Literal["Enabled", "Disabled"] = Field(
         default="Enabled",
-        description="Whether the API server holds the gate's account to the field that it turns, its marks to the "
-        "gate, and the Jobs of hooks to this policy; needs Kubernetes 1.30 or later and a delivery that may create "
-        "cluster-scoped ValidatingAdmissionPolicy and Binding.",
+        description=(
+            "Whether the API server holds the gate's account to the field that it turns, its "
+            "marks to the "
+            "gate, and the Jobs of hooks to this policy; needs Kubernetes 1.30 or later and a "
+            "delivery that may create "
+            "cluster-scoped ValidatingAdmissionPolicy and Binding."
+        ),
     )
     cross_namespace_targets: Literal["Refuse", "Allow"] = Field(
         default="Refuse",
-        description="Whether `targets` and `released` may lie in other namespaces than the policy; `check --repo` does "
-        "not take a tenant's word for it.",
+        description=(
+            "Whether `targets` and `released` may lie in other namespaces than the policy; `check "
+            "--repo` does "
+            "not take a tenant's word for it."
+        ),
     )
     extras: tuple[Literal["NetworkPolicy", "PrometheusRule", "StateMetrics"], ...] = Field(
         default=(),
-        description="What is emitted besides: `NetworkPolicy` lets the gate's Pods reach the API server alone, "
-        "`PrometheusRule` alerts, `StateMetrics` tells kube-state-metrics about the targets.",
+        description=(
+            "What is emitted besides: `NetworkPolicy` lets the gate's Pods reach the API server "
+            "alone, "
+            "`PrometheusRule` alerts, `StateMetrics` tells kube-state-metrics about the targets."
+        ),
     )
     network_policy: NetworkPolicy | None = Field(
         default=None,
-        description="Where the API server is, for the extra `NetworkPolicy`; default: anywhere, at port 443 or 6443.",
+        description=(
+            "Where the API server is, for the extra `NetworkPolicy`; default: anywhere, at port "
+            "443 or 6443."
+        ),
     )
     clusters: Annotated[dict[fields.Label, Patch], BeforeValidator(_clusters)] = Field(
         default_factory=dict,
-        description="A merge patch (RFC 7386) on this `spec` for each cluster, by its name; `{}` for one that has it "
-        "as it stands.",
+        description=(
+            "A merge patch (RFC 7386) on this `spec` for each cluster, by its name; `{}` for one "
+            "that has it "
+            "as it stands."
+        ),
     )
     build_for: fields.Label | None = Field(
         default=None,
@@ -406,7 +449,10 @@ def _zone(info: ValidationInfo) -> str | None:
 
 
 def _no_extra(index: int) -> Finding:
-    must = "must be left out: admission policies are the default now, and `admissionPolicy: Disabled` does without"
+    must = (
+        "must be left out: admission policies are the default now, and `admissionPolicy: "
+        "Disabled` does without"
+    )
     return Finding(rules.FIELD_VALUE, must, "AdmissionPolicy", path=f"[{index}]")
 
 
@@ -429,25 +475,30 @@ def _repeated(targets: tuple[TargetSelector, ...], namespace: str) -> Iterator[F
     """Yield every name that stands twice for one kind and namespace."""
     seen: set[tuple[str, str, str, str]] = set()
     for i, target in enumerate(targets):
-        group = gateable.group_of(target.api_version) if target.api_version else ""
+        group = _group(target)
         for j, name in enumerate(target.names or ()):
-            row = gateable.find(target.kind, target.api_version)
-            key = (row.group if row else group, target.kind, target.namespace or namespace, name)
+            key = (group, target.kind, target.namespace or namespace, name)
             if key in seen:
-                yield Finding(
-                    rules.TARGET_DUPLICATE,
-                    "must be named only once",
-                    name,
-                    path=f"[{i}].names[{j}]",
-                )
+                must = "must be named only once"
+                yield Finding(rules.TARGET_DUPLICATE, must, name, path=f"[{i}].names[{j}]")
             seen.add(key)
+
+
+def _group(target: TargetSelector) -> str:
+    """Return the API group of a target: that of its kind in the table, or the one that it says."""
+    row = gateable.find(target.kind, target.api_version)
+    if row:
+        return row.group
+    return gateable.group_of(target.api_version) if target.api_version else ""
 
 
 def _shared_names(windows: Mapping[str, Window]) -> Iterator[Finding]:
     """Yield every CronJob name that two edges claim."""
     seen: set[str] = set()
     for name, window in windows.items():
-        for edge, given in (window.cron_jobs.model_dump() if window.cron_jobs else {}).items():
+        if window.cron_jobs is None:
+            continue
+        for edge, given in window.cron_jobs.model_dump().items():
             if given in seen:
                 must = "must name a CronJob of its own for every edge"
                 yield Finding(rules.CRONJOB_SHARED, must, given, path=f"{name}.cronJobs.{edge}")

@@ -1,7 +1,7 @@
 """The grammar of moments: `opens`, `closes`, `starts` and `ends`, told apart by shape.
 
-Each shape has one pattern and one reader. A text that has no shape, or one that its field does not take, is refused
-with what must hold and, where it can be guessed, the text that was meant.
+Each shape has one pattern and one reader. A text that has no shape, or one that its field does not
+take, is refused with what must hold and, where it can be guessed, the text that was meant.
 """
 
 import re
@@ -56,12 +56,12 @@ class Moment(Generic[V_co]):
 
 WEEKDAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
 ORDINALS = {"1st": 1, "2nd": 2, "3rd": 3, "4th": 4, "5th": 5, "last": -1}
-_NUMBERS = {
-    name.lower()[:length]: i for i, name in enumerate(WEEKDAYS) for length in (3, len(name))
-}
+_NUMBERS = {name.lower(): i for i, name in enumerate(WEEKDAYS)}
+_NUMBERS |= {name[:3]: i for name, i in _NUMBERS.items()}
 _YEARS = range(1970, 3000)
 _LONGEST = timedelta(days=366)
-_GUESSED = 100  # what is longer was not mistyped
+# What is longer was not mistyped.
+_GUESSED = 100
 _ONE_OFF = "must be {}: what recurs cannot stand here"
 
 _TIME = r"(?P<hour>\d{1,2}):(?P<minute>\d{2})"
@@ -82,7 +82,8 @@ def parse(text: str, role: Role) -> Moment[Value]:
     _check_spelling(shorter)
     words = " ".join(shorter.split())
     for pattern, read in _SHAPES:
-        if found := pattern.fullmatch(words):
+        found = pattern.fullmatch(words)
+        if found:
             return Moment(shorter, read(found, role))
     raise _refusal(rules.MOMENT_SYNTAX, f"must be {role.value}", text, _meant(text, role))
 
@@ -90,13 +91,16 @@ def parse(text: str, role: Role) -> Moment[Value]:
 def duration(text: str) -> timedelta:
     """Read a duration in whole minutes, none included; raises `RefusedError`."""
     found = _DURATION.fullmatch(text)
-    length = (
-        timedelta(**{unit: int(n) for unit, n in found.groupdict().items() if n}) if found else None
-    )
+    length = _length(found) if found else None
     if length is None or length > _LONGEST:
         must = 'must be a duration such as "90m", "4h", "1h30m" or "2d", at most 366 days'
         raise _refusal(rules.DURATION_SYNTAX, must, text, _meant_duration(text))
     return length
+
+
+def _length(found: re.Match[str]) -> timedelta:
+    days, hours, minutes = (int(number or 0) for number in found.groups())
+    return timedelta(days=days, hours=hours, minutes=minutes)
 
 
 def is_cron(moment: Moment[Value]) -> bool:
@@ -109,67 +113,74 @@ def _refusal(rule: Rule, must: str, text: str, proposed: str | None = None) -> R
 
 
 def _check_spelling(text: str) -> None:
-    """Refuse seconds and blanks: signs of a date that was not quoted, and so was changed on its way here."""
-    if found := _SECONDS.fullmatch(text):
-        must = "must be written in quotes and without seconds (with Z or an offset only where an instant is meant)"
-        raise _refusal(
-            rules.MOMENT_SECONDS,
-            must,
-            text,
-            "T".join(found[1].split()) if "-" in found[1] else found[1],
+    """Refuse seconds and blanks.
+
+    Signs of a date that was not quoted, and so was changed on its way here.
+    """
+    found = _SECONDS.fullmatch(text)
+    if found:
+        must = (
+            "must be written in quotes and without seconds "
+            "(with Z or an offset only where an instant is meant)"
         )
-    if found := _BLANK.fullmatch(text):
+        # `2026-12-22 09:00` is a date and its time, `Mon 08:00` is not.
+        is_dated = "-" in found[1]
+        proposed = "T".join(found[1].split()) if is_dated else found[1]
+        raise _refusal(rules.MOMENT_SECONDS, must, text, proposed)
+    found = _BLANK.fullmatch(text)
+    if found:
         must = "must have a T, not a blank, between a date and its time"
         raise _refusal(rules.MOMENT_BLANK, must, text, f"{found[1]}T{found[3]}")
 
 
 def _date(found: re.Match[str], role: Role) -> datetime:
-    day = _day(found)
-    return datetime.combine(day, time()) + timedelta(days=role.ends)
+    """Read a date: its begin, or as an end the begin of the day behind it."""
+    day = datetime.combine(_day(found), time())
+    return day + timedelta(days=1) if role.ends else day
 
 
 def _day(found: re.Match[str]) -> date:
+    text = found.string
     try:
         day = date.fromisoformat(found["date"])
     except ValueError as error:
-        raise _refusal(
-            rules.MOMENT_SYNTAX, "must be a day of the calendar", found.string
-        ) from error
+        raise _refusal(rules.MOMENT_SYNTAX, "must be a day of the calendar", text) from error
     if day.year not in _YEARS:
-        raise _refusal(
-            rules.MOMENT_SYNTAX, f"must lie between {_YEARS[0]} and {_YEARS[-1]}", found.string
-        )
+        must = f"must lie between {_YEARS[0]} and {_YEARS[-1]}"
+        raise _refusal(rules.MOMENT_SYNTAX, must, text)
     return day
 
 
 def _date_time(found: re.Match[str], role: Role) -> datetime:
+    """Read a date and time: naive on the wall clock, aware in UTC where it has an offset."""
     at = datetime.combine(_day(found), time()) + _since_midnight(found, role)
     if not found["offset"]:
         return at
     hours, minutes = (int(found[name] or 0) for name in ("off_hour", "off_minute"))
     if hours > 14 or minutes > 59:  # noqa: PLR2004 - no zone is further than 14 hours from UTC
-        raise _refusal(
-            rules.MOMENT_SYNTAX, "must have an offset between -14:00 and +14:00", found.string
-        )
+        must = "must have an offset between -14:00 and +14:00"
+        raise _refusal(rules.MOMENT_SYNTAX, must, found.string)
     offset = timedelta(hours=hours, minutes=minutes)
-    return (at + offset if found["offset"].startswith("-") else at - offset).replace(tzinfo=UTC)
+    # What is behind UTC shows less than it.
+    is_behind = found["offset"].startswith("-")
+    in_utc = at + offset if is_behind else at - offset
+    return in_utc.replace(tzinfo=UTC)
 
 
 def _since_midnight(found: re.Match[str], role: Role) -> timedelta:
-    """Return the time of day as wall-clock minutes; one day for `24:00`, which only an end may be."""
+    """Return the time of day as wall-clock minutes.
+
+    One day for `24:00`, which only an end may be.
+    """
     hour, minute = int(found["hour"]), int(found["minute"])
-    if (hour, minute) == (24, 0) and not role.ends:
-        raise _refusal(
-            rules.MOMENT_ROLE,
-            "must be 00:00 of the next day, as 24:00 can only end something",
-            found.string,
-        )
-    if minute > 59 or (hour > 23 and (hour, minute) != (24, 0)):  # noqa: PLR2004 - the clock's own bounds
-        raise _refusal(
-            rules.MOMENT_SYNTAX,
-            "must have a time from 00:00 to 23:59 (24:00 only as an end)",
-            found.string,
-        )
+    if (hour, minute) == (24, 0):
+        if role.ends:
+            return timedelta(days=1)
+        must = "must be 00:00 of the next day, as 24:00 can only end something"
+        raise _refusal(rules.MOMENT_ROLE, must, found.string)
+    if hour > 23 or minute > 59:  # noqa: PLR2004 - the clock's own bounds
+        must = "must have a time from 00:00 to 23:59 (24:00 only as an end)"
+        raise _refusal(rules.MOMENT_SYNTAX, must, found.string)
     return timedelta(hours=hour, minutes=minute)
 
 
@@ -207,39 +218,39 @@ def _nth(found: re.Match[str], role: Role) -> Recurrence:
 
 def _weekdays(found: re.Match[str], role: Role) -> Recurrence:
     minutes, hours, shift = _recurring(found, role)
-    named = frozenset().union(
-        *(_days(item, found.string) for item in found["days"].lower().split(","))
-    )
-    return Recurrence(minutes, hours, weekdays=frozenset((day + shift) % 7 for day in named))
+    named: set[int] = set()
+    for item in found["days"].lower().split(","):
+        named |= _days(item, found.string)
+    shifted = frozenset((day + shift) % 7 for day in named)
+    return Recurrence(minutes, hours, weekdays=shifted)
 
 
 def _days(item: str, text: str) -> frozenset[int]:
+    """Return the weekdays of one item; a range may go on over the weekend: `Fri-Mon`."""
     if item == "daily":
         return EVERY_WEEKDAY
     first, dash, last = item.partition("-")
-    if dash and _NUMBERS[first] == _NUMBERS[last]:
+    begin = _NUMBERS[first]
+    if not dash:
+        return frozenset({begin})
+    length = (_NUMBERS[last] - begin) % 7
+    if length == 0:
         raise _refusal(rules.MOMENT_SYNTAX, "must have ranges from one day to another", text)
-    length = (_NUMBERS[last] - _NUMBERS[first]) % 7 if dash else 0
-    return frozenset((_NUMBERS[first] + i) % 7 for i in range(length + 1))
+    return frozenset((begin + i) % 7 for i in range(length + 1))
 
 
 _WEEKDAY = "(?:" + "|".join(sorted(_NUMBERS, key=len, reverse=True)) + ")"
 _WEEKDAY_ITEM = f"{_WEEKDAY}(?:-{_WEEKDAY})?"
 _OFFSET = r"(?P<offset>Z|[+-](?P<off_hour>\d{2}):(?P<off_minute>\d{2}))?"
 _Reader = Callable[[re.Match[str], Role], Recurrence | datetime | time]
-_SHAPES: tuple[tuple[re.Pattern[str], _Reader], ...] = tuple(
-    (re.compile(pattern, flags | re.ASCII), read)
-    for pattern, flags, read in (
-        (_DATE, 0, _date),
-        (f"{_DATE}T{_TIME}{_OFFSET}", 0, _date_time),
-        (_TIME, 0, _time_of_day),
-        (
-            rf"(?P<nth>{'|'.join(ORDINALS)}) (?P<day>{_WEEKDAY})(?: \+(?P<shift>\d{{1,2}})d)? {_TIME}",
-            re.IGNORECASE,
-            _nth,
-        ),
-        (f"(?P<days>daily|{_WEEKDAY_ITEM}(?:,{_WEEKDAY_ITEM})*) {_TIME}", re.IGNORECASE, _weekdays),
-    )
+_DAYS = f"(?P<days>daily|{_WEEKDAY_ITEM}(?:,{_WEEKDAY_ITEM})*)"
+_NTH = rf"(?P<nth>{'|'.join(ORDINALS)}) (?P<day>{_WEEKDAY})(?: \+(?P<shift>\d{{1,2}})d)?"
+_SHAPES: tuple[tuple[re.Pattern[str], _Reader], ...] = (
+    (re.compile(_DATE, re.ASCII), _date),
+    (re.compile(f"{_DATE}T{_TIME}{_OFFSET}", re.ASCII), _date_time),
+    (re.compile(_TIME, re.ASCII), _time_of_day),
+    (re.compile(f"{_NTH} {_TIME}", re.ASCII | re.IGNORECASE), _nth),
+    (re.compile(f"{_DAYS} {_TIME}", re.ASCII | re.IGNORECASE), _weekdays),
 )
 
 
@@ -247,29 +258,38 @@ def _meant(text: str, role: Role) -> str | None:
     """Guess what was meant: mistyped words, blanks after commas, a time in another notation."""
     if len(text) > _GUESSED:
         return None
-    known = {*ORDINALS, "daily", *(name[:3] for name in WEEKDAYS)}
     spaced = re.sub(r" ?([,-]) ?", r"\1", " ".join(text.split()))
     clock = re.sub(r"\b(\d{1,2})[.h](\d{2})\b", r"\1:\2", spaced)
     timed = re.sub(r"(?i)\b(\d{1,2})(?::(\d{2}))? ?([ap])m\b", _on_24_hours, clock)
-    candidate = re.sub(r"\b[A-Za-z]{2,}\b", lambda word: _known_word(word[0], known), timed)
-    return candidate if candidate != text and _readable(candidate, role) else None
+    candidate = re.sub(r"\b[A-Za-z]{2,}\b", _known_word, timed)
+    if candidate == text or not _readable(candidate, role):
+        return None
+    return candidate
 
 
-def _known_word(word: str, known: set[str]) -> str:
-    return (
-        word if word.lower() in _NUMBERS or word.lower() in known else closest(word, known) or word
-    )
+_WORDS = frozenset({*ORDINALS, "daily", *(name[:3] for name in WEEKDAYS)})
+
+
+def _known_word(found: re.Match[str]) -> str:
+    word = found[0]
+    if word.lower() in _NUMBERS or word.lower() in _WORDS:
+        return word
+    return closest(word, _WORDS) or word
 
 
 def _on_24_hours(found: re.Match[str]) -> str:
-    hour = int(found[1]) % 12 + 12 * (found[3] in "pP")
+    """Write a time with am or pm; 12 am is midnight."""
+    hour = int(found[1]) % 12
+    if found[3] in "pP":
+        hour += 12
     return f"{hour:02}:{found[2] or '00'}"
 
 
 def _readable(text: str, role: Role) -> bool:
     """Whether a text is a moment of this role, without guessing any further."""
     for pattern, read in _SHAPES:
-        if found := pattern.fullmatch(text):
+        found = pattern.fullmatch(text)
+        if found:
             try:
                 read(found, role)
             except RefusedError:
@@ -278,23 +298,30 @@ def _readable(text: str, role: Role) -> bool:
     return False
 
 
+_UNITS = {
+    "days": "d",
+    "day": "d",
+    "hours": "h",
+    "hour": "h",
+    "hrs": "h",
+    "minutes": "m",
+    "minute": "m",
+    "min": "m",
+}
+
+
 def _meant_duration(text: str) -> str | None:
+    """Guess what was meant: units in words (`2 hours`), or minutes without a unit."""
     if len(text) > _GUESSED:
         return None
-    units = {
-        "days": "d",
-        "day": "d",
-        "hours": "h",
-        "hour": "h",
-        "hrs": "h",
-        "minutes": "m",
-        "minute": "m",
-        "min": "m",
-    }
-    compact = re.sub(
-        r"(?i)[a-z]+",
-        lambda unit: units.get(unit[0].lower(), unit[0].lower()),
-        "".join(text.split()),
-    )
-    candidate = f"{compact}m" if compact.isascii() and compact.isdigit() else compact
-    return candidate if candidate != text and _DURATION.fullmatch(candidate) else None
+    candidate = re.sub(r"(?i)[a-z]+", _unit, "".join(text.split()))
+    if candidate.isascii() and candidate.isdigit():
+        candidate += "m"
+    if candidate == text or not _DURATION.fullmatch(candidate):
+        return None
+    return candidate
+
+
+def _unit(found: re.Match[str]) -> str:
+    word = found[0].lower()
+    return _UNITS.get(word, word)

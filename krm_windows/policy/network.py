@@ -52,6 +52,9 @@ class NetworkPolicy(Part):
 
     api_server: tuple[ApiServer, ...] = Field(
         min_length=1,
-        description="The addresses of the API server, as `kubectl get endpointslices kubernetes` lists them; "
-        "the gate's Pods reach these and nothing else.",
+        description=(
+            "The addresses of the API server, as `kubectl get endpointslices kubernetes` lists "
+            "them; "
+            "the gate's Pods reach these and nothing else."
+        ),
     )

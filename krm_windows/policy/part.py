@@ -5,7 +5,10 @@ from pydantic.alias_generators import to_camel
 
 
 class Part(BaseModel):
-    """A part of the API: frozen, in camelCase, without unknown fields; its validator is built on first use."""
+    """A part of the API: frozen, in camelCase, without unknown fields.
+
+    Its validator is built on first use.
+    """
 
     model_config = ConfigDict(
         frozen=True, extra="forbid", alias_generator=to_camel, defer_build=True

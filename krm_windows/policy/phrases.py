@@ -14,23 +14,25 @@ _UNITS = (
     ("minute", timedelta(minutes=1)),
 )
 _FEW = 6
+# How an end is joined to its beginning: what recurs, or is dated, with `to`.
+_LINKS: dict[type, str] = {time: "until", timedelta: "for"}
 
 
 def occurrence(begins: Moment[Value] | None, ends: Moment[Value] | timedelta) -> str:
     """Say when something that begins and ends takes place."""
     if begins is None:
         return f"until {_end(ends)}"
-    link = {time: "until", timedelta: "for"}.get(
-        type(ends.value if isinstance(ends, Moment) else ends), "to"
-    )
-    return f"{moment(begins)} {link} {_end(ends)}"
+    end = ends.value if isinstance(ends, Moment) else ends
+    return f"{moment(begins)} {_LINKS.get(type(end), 'to')} {_end(ends)}"
 
 
 def moment(at: Moment[Value]) -> str:
     """Say a moment: what recurs by its days and times, what does not as it was written."""
-    if isinstance(at.value, Recurrence):
-        return f"{days(at.value)} {_times(at.value)}" if _few(at.value) else _frequent(at.value)
-    return at.text.replace("T", " ")
+    if not isinstance(at.value, Recurrence):
+        return at.text.replace("T", " ")
+    if _few(at.value):
+        return f"{days(at.value)} {_times(at.value)}"
+    return _frequent(at.value)
 
 
 def duration(length: timedelta) -> str:
@@ -53,13 +55,20 @@ def _few(recurrence: Recurrence) -> bool:
 
 
 def _times(recurrence: Recurrence) -> str:
-    hours, minutes = sorted(recurrence.hours), sorted(recurrence.minutes)
-    return listed([f"{hour:02}:{minute:02}" for hour in hours for minute in minutes])
+    minutes = sorted(recurrence.minutes)
+    times: list[str] = []
+    for hour in sorted(recurrence.hours):
+        times += [f"{hour:02}:{minute:02}" for minute in minutes]
+    return listed(times)
 
 
 def _frequent(recurrence: Recurrence) -> str:
-    """Say what recurs too often for a list of times: `minutes 0 and 30 of hours 8 to 17 on Monday to Friday`."""
-    times = f"{_field(recurrence.minutes, EVERY_MINUTE, 'minute')} of {_field(recurrence.hours, EVERY_HOUR, 'hour')}"
+    """Say what recurs too often for a list of times.
+
+    `minutes 0 and 30 of hours 8 to 17 on Monday to Friday`.
+    """
+    minutes = _field(recurrence.minutes, EVERY_MINUTE, "minute")
+    times = f"{minutes} of {_field(recurrence.hours, EVERY_HOUR, 'hour')}"
     named = days(recurrence)
     return times if named == EVERY_DAY else f"{times} on {named}"
 
@@ -67,4 +76,5 @@ def _frequent(recurrence: Recurrence) -> str:
 def _field(chosen: Collection[int], every: Collection[int], noun: str) -> str:
     if chosen == every:
         return f"every {noun}"
-    return f"{noun if len(chosen) == 1 else plural(noun)} {numbers(chosen)}"
+    named = noun if len(chosen) == 1 else plural(noun)
+    return f"{named} {numbers(chosen)}"

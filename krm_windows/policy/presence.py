@@ -1,4 +1,7 @@
-"""Which fields stand beside which: read from the texts, so that no mistake inside a field hides one between fields."""
+"""Which fields stand beside which.
+
+Read from the texts, so that no mistake inside a field hides one between fields.
+"""
 
 from collections.abc import Iterator
 
@@ -35,35 +38,54 @@ _FLUX, _KUBERNETES = "flux-system", "kube-"
 
 
 def check(tree: Tree) -> Iterator[Finding]:
-    """Yield every contradiction between the fields of a policy, with paths from the object's root."""
+    """Yield every contradiction between the fields of a policy.
+
+    With paths from the object's root.
+    """
     spec = _map(_map(tree).get("spec"))
+    home = _map(_map(tree).get("metadata")).get("namespace")
     if spec:
         yield from _outside(spec)
         yield from _beyond_edges(spec)
-        yield from _elsewhere(spec, _map(_map(tree).get("metadata")).get("namespace"))
+        yield from _elsewhere(spec, home)
         yield from _network(spec)
-        yield from _hooks(spec, _map(_map(tree).get("metadata")).get("namespace"))
+        yield from _hooks(spec, home)
     for kind, end in (("windows", "closes"), ("freezes", "ends")):
         for name, entry in _map(spec.get(kind)).items():
             yield from _ends(entry, end, f"spec.{kind}.{name}")
-    for kind in ("targets", "released"):
-        targets = spec.get(kind)
-        for i, target in enumerate(targets if isinstance(targets, list) else ()):
-            yield from _target(target, f"spec.{kind}[{i}]")
+    for path, target in _targets(spec):
+        yield from _target(target, path)
+
+
+def _targets(spec: dict[str, Tree]) -> Iterator[tuple[str, Tree]]:
+    """Yield the selectors of objects, each with its path."""
+    for field in ("targets", "released"):
+        for i, target in enumerate(_list(spec.get(field))):
+            yield f"spec.{field}[{i}]", target
 
 
 def _map(tree: Tree) -> dict[str, Tree]:
     return tree if isinstance(tree, dict) else {}
 
 
+def _list(tree: Tree) -> list[Tree]:
+    return tree if isinstance(tree, list) else []
+
+
 def _outside(spec: dict[str, Tree]) -> Iterator[Finding]:
     outside, windows = spec.get("outsideWindows", "Closed"), spec.get("windows", {})
     path = "spec.outsideWindows"
     if outside == "Closed" and windows == {}:
-        must = "must be Open for a policy of freezes only, or `windows` must have an entry: this would be closed forever"
+        must = (
+            "must be Open for a policy of freezes only, or `windows` must have an entry: "
+            "this would be closed forever"
+        )
         yield Finding(rules.OUTSIDE_WINDOWS, must, path=path)
     if outside == "Open" and windows != {}:
-        must = "must be Closed, or `windows` must have no entry: outside of them this would be open all the same"
+        must = (
+            "must be Closed, or `windows` must have no entry: "
+            "outside of them this would be open all the same"
+        )
         yield Finding(rules.OUTSIDE_WINDOWS, must, "Open", path=path)
 
 
@@ -71,9 +93,13 @@ def _beyond_edges(spec: dict[str, Tree]) -> Iterator[Finding]:
     """Yield what the actuator `Kubectl` cannot keep, as its CronJobs know nothing but edges."""
     if _map(spec.get("actuator")).get("type") != "Kubectl":
         return
+    must = (
+        "must be left out with the actuator Kubectl, which knows nothing but edges; "
+        "or use the actuator Gate"
+    )
     for name in _BEYOND_EDGES:
-        if spec.get(name, _NOTHING[0]) not in (*_NOTHING, _AS_WITHOUT.get(name)):
-            must = "must be left out with the actuator Kubectl, which knows nothing but edges; or use the actuator Gate"
+        given = spec.get(name, {})
+        if given not in _NOTHING and given != _AS_WITHOUT.get(name):
             yield Finding(rules.KUBECTL_FIELD, must, path=f"spec.{name}")
 
 
@@ -84,56 +110,70 @@ def _elsewhere(spec: dict[str, Tree], home: Tree) -> Iterator[Finding]:
     """
     if spec.get("crossNamespaceTargets") == "Allow" or not isinstance(home, str):
         return
-    for kind in ("targets", "released"):
-        targets = spec.get(kind)
-        for i, target in enumerate(targets if isinstance(targets, list) else ()):
-            namespace = _map(target).get("namespace", home)
-            if isinstance(namespace, str) and namespace != home:
-                must = (
-                    f"must be the policy's own namespace, {home}; write `crossNamespaceTargets: Allow` into the policy "
-                    "if it is meant to reach into others"
-                )
-                yield Finding(
-                    rules.TARGET_ELSEWHERE, must, namespace, path=f"spec.{kind}[{i}].namespace"
-                )
+    must = (
+        f"must be the policy's own namespace, {home}; write `crossNamespaceTargets: Allow` "
+        "into the policy if it is meant to reach into others"
+    )
+    for path, target in _targets(spec):
+        namespace = _map(target).get("namespace", home)
+        if isinstance(namespace, str) and namespace != home:
+            yield Finding(rules.TARGET_ELSEWHERE, must, namespace, path=f"{path}.namespace")
 
 
 def _network(spec: dict[str, Tree]) -> Iterator[Finding]:
-    extras = spec.get("extras")
-    if "networkPolicy" in spec and "NetworkPolicy" not in (
-        extras if isinstance(extras, list) else ()
-    ):
+    if "networkPolicy" in spec and "NetworkPolicy" not in _list(spec.get("extras")):
         must = "needs `extras: [NetworkPolicy]` beside it, or nothing would be emitted"
         yield Finding(rules.NETWORK_POLICY, must, path="spec.networkPolicy")
 
 
 def _hooks(spec: dict[str, Tree], home: Tree) -> Iterator[Finding]:
-    """Yield what speaks against the hooks: the right to create Jobs is the right to use every account beside them."""
+    """Yield what speaks against the hooks."""
     hooks = _map(spec.get("hooks"))
-    namespace = hooks.get("namespace")
-    lists = (spec.get(kind) for kind in ("targets", "released"))
-    targets = [target for found in lists if isinstance(found, list) for target in map(_map, found)]
-    taken = {_FLUX: "Flux's"}
-    if isinstance(home, str):
-        taken[home] = "the policy's"
-    for target in targets:
-        place = target.get("namespace")
-        if isinstance(place, str):
-            taken[place] = "a target's"
-    if isinstance(namespace, str) and (namespace in taken or namespace.startswith(_KUBERNETES)):
-        whose = taken.get(namespace, "Kubernetes'")
-        must = f"must be a namespace of their own, not {whose}: who may create Jobs may use every account there"
-        yield Finding(rules.HOOK_NAMESPACE, must, namespace, path="spec.hooks.namespace")
+    yield from _hook_namespace(hooks.get("namespace"), _taken(spec, home))
     if hooks and not hooks.keys() & {"beforeOpen", "afterClose"}:
-        yield Finding(
-            rules.HOOK_NONE, "must have `beforeOpen`, `afterClose` or both", path="spec.hooks"
-        )
+        must = "must have `beforeOpen`, `afterClose` or both"
+        yield Finding(rules.HOOK_NONE, must, path="spec.hooks")
     before = _map(hooks.get("beforeOpen"))
     if "rollback" in before and before.get("onFailure") == "Continue":
-        must = "must be left out with `onFailure: Continue`, which aborts nothing that could be rolled back"
+        must = (
+            "must be left out with `onFailure: Continue`, "
+            "which aborts nothing that could be rolled back"
+        )
         yield Finding(rules.HOOK_ROLLBACK, must, path="spec.hooks.beforeOpen.rollback")
     for path, hook in _every_hook(hooks):
         yield from _variables(hook, path)
+
+
+def _taken(spec: dict[str, Tree], home: Tree) -> dict[str, str]:
+    """Return the namespaces that accounts of others live in, and whose they are."""
+    taken = {_FLUX: "Flux's"}
+    if isinstance(home, str):
+        taken[home] = "the policy's"
+    for _, target in _targets(spec):
+        namespace = _map(target).get("namespace")
+        if isinstance(namespace, str):
+            taken[namespace] = "a target's"
+    return taken
+
+
+def _hook_namespace(namespace: Tree, taken: dict[str, str]) -> Iterator[Finding]:
+    """Refuse a namespace of others.
+
+    The right to create Jobs is that to use every account beside them.
+    """
+    if not isinstance(namespace, str):
+        return
+    if namespace in taken:
+        whose = taken[namespace]
+    elif namespace.startswith(_KUBERNETES):
+        whose = "Kubernetes'"
+    else:
+        return
+    must = (
+        f"must be a namespace of their own, not {whose}: "
+        "who may create Jobs may use every account there"
+    )
+    yield Finding(rules.HOOK_NAMESPACE, must, namespace, path="spec.hooks.namespace")
 
 
 def _every_hook(hooks: dict[str, Tree]) -> Iterator[tuple[str, dict[str, Tree]]]:
@@ -144,16 +184,13 @@ def _every_hook(hooks: dict[str, Tree]) -> Iterator[tuple[str, dict[str, Tree]]]
 
 
 def _variables(hook: dict[str, Tree], path: str) -> Iterator[Finding]:
-    """Yield every variable with no value or with two, and every value that comes from nowhere or from two places."""
-    variables = hook.get("env")
-    for i, variable in enumerate(map(_map, variables) if isinstance(variables, list) else ()):
+    """Yield every variable that does not have exactly one value, from exactly one place."""
+    for i, entry in enumerate(_list(hook.get("env"))):
+        variable = _map(entry)
         source = _map(variable.get("valueFrom"))
         if ("value" in variable) == ("valueFrom" in variable):
-            yield Finding(
-                rules.HOOK_VALUE,
-                "must have exactly one of `value` and `valueFrom`",
-                path=f"{path}.env[{i}]",
-            )
+            must = "must have exactly one of `value` and `valueFrom`"
+            yield Finding(rules.HOOK_VALUE, must, path=f"{path}.env[{i}]")
         if source and ("secretKeyRef" in source) == ("configMapKeyRef" in source):
             must = "must have exactly one of `secretKeyRef` and `configMapKeyRef`"
             yield Finding(rules.HOOK_VALUE, must, path=f"{path}.env[{i}].valueFrom")
@@ -161,18 +198,17 @@ def _variables(hook: dict[str, Tree], path: str) -> Iterator[Finding]:
 
 def _ends(entry: Tree, end: str, path: str) -> Iterator[Finding]:
     if isinstance(entry, dict) and (end in entry) == ("duration" in entry):
-        yield Finding(
-            rules.END_CHOICE, f"must have exactly one of `{end}` and `duration`", path=path
-        )
+        must = f"must have exactly one of `{end}` and `duration`"
+        yield Finding(rules.END_CHOICE, must, path=path)
 
 
 def _target(target: Tree, path: str) -> Iterator[Finding]:
+    """Yield what is wrong between the fields of a selector, and with its kind."""
     if not isinstance(target, dict):
         return
     if ("names" in target) == ("matchLabels" in target):
-        yield Finding(
-            rules.TARGET_SELECTOR, "must have exactly one of `names` and `matchLabels`", path=path
-        )
+        must = "must have exactly one of `names` and `matchLabels`"
+        yield Finding(rules.TARGET_SELECTOR, must, path=path)
     kind, api_version = target.get("kind"), target.get("apiVersion")
     if not isinstance(kind, str):
         return
@@ -180,8 +216,11 @@ def _target(target: Tree, path: str) -> Iterator[Finding]:
     yield from _suspend_field(target, gateable.find(kind, group_version), path)
     if _is_known(kind, group_version):
         return
-    if not {"apiVersion", "resource", "suspendField"} <= target.keys():
-        must = "must be a kind of the table, or have `apiVersion`, `resource` and `suspendField` beside it"
+    if not target.keys() >= {"apiVersion", "resource", "suspendField"}:
+        must = (
+            "must be a kind of the table, "
+            "or have `apiVersion`, `resource` and `suspendField` beside it"
+        )
         known = sorted(row.kind for row in gateable.TABLE)
         yield Finding(rules.TARGET_KIND, must, kind, closest(kind, known), f"{path}.kind")
 
@@ -189,35 +228,49 @@ def _target(target: Tree, path: str) -> Iterator[Finding]:
 def _suspend_field(
     target: dict[str, Tree], row: gateable.Gateable | None, path: str
 ) -> Iterator[Finding]:
-    """Yield what is wrong with the field that closes a target: the gate writes true into it, whatever that means."""
-    field, said = target.get("suspendField"), target.get("trueMeans") == "Closed"
-    place = f"{path}.suspendField"
+    """Yield what is wrong with the field that closes a target: the gate writes true into it."""
+    field = target.get("suspendField")
+    # Another text is no path at all, which the field itself says.
     if not isinstance(field, str) or not field.startswith("spec."):
         return
     if row is not None:
-        known = ".".join(row.field)
-        if field != known:
-            must = f"must be left out: {row.kind} is closed by {known}, and true in another field does not stop it"
-            yield Finding(rules.SUSPEND_FIELD, must, field, path=place)
-        return
+        must = _other_field(field, row)
+    else:
+        must = _other_meaning(field, says_closed=target.get("trueMeans") == "Closed")
+    if must:
+        yield Finding(rules.SUSPEND_FIELD, must, field, path=f"{path}.suspendField")
+
+
+def _other_field(field: str, row: gateable.Gateable) -> str | None:
+    """Say what must hold for a kind of the table, whose field is known."""
+    known = ".".join(row.field)
+    if field == known:
+        return None
+    return (
+        f"must be left out: {row.kind} is closed by {known}, "
+        "and true in another field does not stop it"
+    )
+
+
+def _other_meaning(field: str, *, says_closed: bool) -> str | None:
+    """Say what must hold for a field of a kind that nobody knows."""
     means = suspension.meaning(field)
     if means is Meaning.OPENS:
-        must = (
-            "must be a field that stops reconciliation when it is true: closing writes true, which would have this one "
-            "go on; a kind without such a field cannot be gated"
+        return (
+            "must be a field that stops reconciliation when it is true: closing writes true, "
+            "which would have this one go on; a kind without such a field cannot be gated"
         )
-        yield Finding(rules.SUSPEND_FIELD, must, field, path=place)
-    elif means is Meaning.UNKNOWN and not said:
-        must = (
-            "must say what true means, as its name does not tell: write `trueMeans: Closed` beside it if true stops "
-            "reconciliation; if it has it go on, the kind cannot be gated by it"
+    if means is Meaning.UNKNOWN and not says_closed:
+        return (
+            "must say what true means, as its name does not tell: write `trueMeans: Closed` "
+            "beside it if true stops reconciliation; if it has it go on, the kind cannot be "
+            "gated by it"
         )
-        yield Finding(rules.SUSPEND_FIELD, must, field, path=place)
+    return None
 
 
 def _is_known(kind: str, api_version: str | None) -> bool:
     """Whether the table has a row for the kind, or says why there can be none."""
-    return (
-        gateable.find(kind, api_version) is not None
-        or gateable.refusal(kind, api_version) is not None
-    )
+    if gateable.find(kind, api_version) is not None:
+        return True
+    return gateable.refusal(kind, api_version) is not None

@@ -1,7 +1,10 @@
-"""Quantities as Kubernetes writes them: `500m`, `64Mi`, `1.5Gi`, `1e3`, and the one form in which it gives each back.
+"""Quantities as Kubernetes writes them.
 
-The grammar and the form are those of k8s.io/apimachinery, pkg/api/resource (quantity.go). The API server rewrites what
-it is given (`0.5Gi` as `512Mi`), so only what is in that form compares equal to what stands in the cluster.
+`500m`, `64Mi`, `1.5Gi`, `1e3`, and the one form in which it gives each back.
+
+The grammar and the form are those of k8s.io/apimachinery, pkg/api/resource (quantity.go). The API
+server rewrites what it is given (`0.5Gi` as `512Mi`), so only what is in that form compares equal
+to what stands in the cluster.
 """
 
 import re
@@ -11,30 +14,34 @@ from fractions import Fraction
 from krm_windows import rules
 from krm_windows.policy.trouble import Finding, RefusedError
 
-_BINARY = {f"{sign}i": 1024**power for power, sign in enumerate("KMGTPE", start=1)}
-_DECIMAL = {sign: 1000**power for power, sign in enumerate(["", "k", "M", "G", "T", "P", "E"])}
+_BINARY: dict[str, int] = {f"{sign}i": 1024**power for power, sign in enumerate("KMGTPE", start=1)}
+_DECIMAL: dict[str, int] = {
+    sign: 1000**power for power, sign in enumerate(["", "k", "M", "G", "T", "P", "E"])
+}
 _PARTS = {"m": 1000, "u": 1000**2, "n": 1000**3}
 _NUMBER = r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"
 _SUFFIX = r"[KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,2}|"
 _QUANTITY = re.compile(rf"({_NUMBER})({_SUFFIX})", re.ASCII)
 _ALMOST = re.compile(r"([0-9]+(?:\.[0-9]+)?) *([A-Za-z]+)", re.ASCII)
-_LONGEST = (
-    30  # no amount that a machine has takes more, and one that does could be made to cost time
-)
-_MOST = 2**63 - 1  # an int64, beyond which Kubernetes cuts
+# No amount that a machine has takes more, and one that does could be made to cost time.
+_LONGEST = 30
+# An int64, beyond which Kubernetes cuts.
+_MOST = 2**63 - 1
 PATTERN = rf"^\+?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:{_SUFFIX})$"
 # What people write, and what they mean.
-_SPOKEN = {"b": ""} | {
-    spoken: f"{sign}{rest}"
-    for sign, small in zip("KMGTPE", "kmgtpe", strict=True)
-    for spoken, rest in ((f"{small}i", "i"), (f"{small}ib", "i"), (f"{small}b", "i"))
-}
-_SPOKEN |= {"k": "Ki", "g": "Gi", "t": "Ti"}
+_SPOKEN = {"b": "", "k": "Ki", "g": "Gi", "t": "Ti"}
+for _sign in "KMGTPE":
+    _SPOKEN |= dict.fromkeys(
+        (f"{_sign}i".lower(), f"{_sign}ib".lower(), f"{_sign}b".lower()), f"{_sign}i"
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """An amount of processors or bytes; `is_binary`: whether it was written with a suffix such as `Mi`."""
+    """An amount of processors or bytes.
+
+    `is_binary`: whether it was written with a suffix such as `Mi`.
+    """
 
     amount: Fraction
     is_binary: bool = False
@@ -43,10 +50,11 @@ class Quantity:
         """Write it as Kubernetes does: with the greatest suffix that leaves a whole number."""
         if self.is_binary and self.amount >= _BINARY["Ki"]:
             return _written(self.amount, _BINARY)
-        thousandths = self.amount * _PARTS["m"]
         if self.amount.denominator > 1:
-            return f"{thousandths}m"
-        return _written(self.amount, _DECIMAL) if self.amount else "0"
+            return f"{self.amount * _PARTS['m']}m"
+        if not self.amount:
+            return "0"
+        return _written(self.amount, _DECIMAL)
 
 
 def _written(amount: Fraction, units: dict[str, int]) -> str:
@@ -56,7 +64,10 @@ def _written(amount: Fraction, units: dict[str, int]) -> str:
 
 
 def processors(text: str) -> Quantity:
-    """Read a number of processors; raises `RefusedError` for what is none, or finer than a thousandth."""
+    """Read a number of processors.
+
+    Raises `RefusedError` for what is none, or finer than a thousandth.
+    """
     found = read(text)
     if (found.amount * _PARTS["m"]).denominator > 1:
         raise _refused("must be no finer than a thousandth of a processor, 1m", text)
@@ -68,7 +79,8 @@ def size(text: str) -> Quantity:
     found = read(text)
     if found.amount.denominator > 1:
         must = "must be whole bytes: the suffix m stands for thousandths"
-        raise _refused(must, text, f"{text[:-1]}Mi" if text.endswith("m") else None)
+        meant = f"{text[:-1]}Mi" if text.endswith("m") else None
+        raise _refused(must, text, meant)
     return found
 
 
@@ -89,11 +101,17 @@ def _amount(number: Fraction, suffix: str) -> Fraction:
     if suffix in _PARTS:
         return number / _PARTS[suffix]
     unit = _BINARY.get(suffix) or _DECIMAL.get(suffix)
-    return number * (unit or Fraction(10) ** int(suffix[1:]))
+    if unit is None:
+        # `1e3`: a power of ten.
+        return number * Fraction(f"1{suffix}")
+    return number * unit
 
 
 def _mended(text: str) -> str | None:
-    """Spell a size as Kubernetes does, `64mb` as `64Mi`; None where it is not clear what was meant."""
+    """Spell a size as Kubernetes does, `64mb` as `64Mi`.
+
+    None where it is not clear what was meant.
+    """
     found = _ALMOST.fullmatch(text.strip()) if len(text) <= _LONGEST else None
     if not found:
         return None

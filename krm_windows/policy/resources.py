@@ -1,9 +1,10 @@
 """The part of the API that is about what a Pod may use up: processor, memory and disk.
 
-A ResourceQuota wants all of them to be said, a LimitRange wants each to lie between two bounds, and both are other ones
-in every namespace.
+A ResourceQuota wants all of them to be said, a LimitRange wants each to lie between two bounds, and
+both are other ones in every namespace.
 """
 
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Self
 
 from pydantic import Field, PlainValidator, WithJsonSchema, model_validator
@@ -70,18 +71,15 @@ class Resources(Part):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        limits = self.limits.given()
-        exceeding = [
-            (name, asked) for name, asked in self.requests.given().items() if name in limits
-        ]
-        raise_for(
-            Finding(
-                rules.RESOURCES,
-                f"must be at most the limit, {limits[name]}",
-                str(asked),
-                path=f"requests.{name}",
-            )
-            for name, asked in exceeding
-            if asked.amount > limits[name].amount
-        )
+        raise_for(_exceeding(self.requests.given(), self.limits.given()))
         return self
+
+
+def _exceeding(
+    requests: Mapping[str, Quantity], limits: Mapping[str, Quantity]
+) -> Iterator[Finding]:
+    """Yield what is asked for beyond what may be used, which the API server refuses."""
+    for name, asked in requests.items():
+        if name in limits and asked.amount > limits[name].amount:
+            must = f"must be at most the limit, {limits[name]}"
+            yield Finding(rules.RESOURCES, must, str(asked), path=f"requests.{name}")

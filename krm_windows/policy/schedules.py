@@ -1,10 +1,13 @@
-"""Cron schedules in a policy: what Kubernetes accepts, less what makes no window, each refusal with its fix."""
+"""Cron schedules in a policy.
+
+What Kubernetes accepts, less what makes no window, each refusal with its fix.
+"""
 
 import re
 from collections.abc import Callable
 
 from krm_windows import rules
-from krm_windows.gate.recurrence import EVERY_DAY, Recurrence
+from krm_windows.gate.recurrence import EVERY_MONTH, Recurrence
 from krm_windows.policy.trouble import Finding, RefusedError, closest
 from krm_windows.rules import Rule
 from krm_windows.schedule import cron
@@ -12,11 +15,15 @@ from krm_windows.schedule import cron
 DESCRIPTORS = ("@hourly", "@daily", "@midnight", "@weekly", "@monthly", "@yearly", "@annually")
 _EXAMPLE = 'must be a schedule of five fields such as "0 8 * * MON"'
 _FIELDS = 5
+_ZONES = ("TZ=", "CRON_TZ=")
 _NAMES = re.compile(
     r"(?i)@\w+|sun|mon|tue|wed|thur?|fri|sat|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
 )
 _FOREIGN = re.compile(r"(?i)#|(?<![a-z])(?:[LHR]|L?W)(?![a-z])")
 _RANGE = re.compile(r"(?i)(\d+|[a-z]{3})(?:-(\d+|[a-z]{3}))?")
+_NTH = re.compile(
+    r"(?i)(\d{1,2}) (\d{1,2}) [*?] \* ([0-6]|sun|mon|tue|wed|thu|fri|sat)(?:#([1-5])|(l))"
+)
 _ORDINALS = {"1": "1st", "2": "2nd", "3": "3rd", "4": "4th", "5": "5th"}
 _LONGEST_MONTHS = {2: 29, 4: 30, 6: 30, 9: 30, 11: 30}
 _WEEKS = {
@@ -28,34 +35,38 @@ _WEEKS = {
 def looks_like_one(text: str) -> bool:
     """Whether a text is meant as a schedule, right or wrong."""
     words = text.split()
-    return text.startswith(("@", "TZ=", "CRON_TZ=")) or len(words) >= _FIELDS or _bare(words)
+    if text.startswith(("@", *_ZONES)):
+        return True
+    return len(words) >= _FIELDS or _bare(words)
 
 
 def _bare(words: list[str]) -> bool:
     """Whether words without any time of day hold a star: fields, though not five."""
-    return (
-        len(words) > 1
-        and any("*" in word for word in words)
-        and not any(":" in word for word in words)
-    )
+    has_star = any("*" in word for word in words)
+    has_time = any(":" in word for word in words)
+    return len(words) > 1 and has_star and not has_time
 
 
 def parse(text: str) -> Recurrence:
     """Read a schedule; raises `RefusedError` with the rule it breaks."""
     for check in (_zone, _descriptor, _count, _extension, _turned):
-        if finding := check(text):
+        finding = check(text)
+        if finding:
             raise RefusedError(finding)
     try:
-        recurrence = cron.parse(text).recurrence
+        recurrence = cron.parse(text).recurrence or Recurrence()
     except cron.CronError as error:
         raise RefusedError(_refusal(rules.CRON_SYNTAX, f"{_EXAMPLE} ({error})", text)) from error
-    if finding := _odd(text) or _never(text, recurrence or Recurrence()):
+    finding = _odd(text) or _never(text, recurrence)
+    if finding:
         raise RefusedError(finding)
-    return recurrence or Recurrence()
+    return recurrence
 
 
 def _refusal(rule: Rule, must: str, text: str, proposed: str | None = None) -> Finding:
-    return Finding(rule, must, text, proposed if proposed and _accepted(proposed) else None)
+    if proposed and _accepted(proposed):
+        return Finding(rule, must, text, proposed)
+    return Finding(rule, must, text)
 
 
 def _accepted(text: str) -> bool:
@@ -67,12 +78,11 @@ def _accepted(text: str) -> bool:
 
 
 def _zone(text: str) -> Finding | None:
-    if not text.startswith(("TZ=", "CRON_TZ=")):
+    if not text.startswith(_ZONES):
         return None
-    rest = text.partition(" ")[2].strip()
-    return _refusal(
-        rules.CRON_ZONE, "must name no time zone, which is the policy's `timeZone`", text, rest
-    )
+    _, _, schedule = text.partition(" ")
+    must = "must name no time zone, which is the policy's `timeZone`"
+    return _refusal(rules.CRON_ZONE, must, text, schedule.strip())
 
 
 def _descriptor(text: str) -> Finding | None:
@@ -80,26 +90,27 @@ def _descriptor(text: str) -> Finding | None:
         return None
     name = text.split(maxsplit=1)[0].lower()
     if name == "@every":
-        return Finding(
-            rules.CRON_EVERY, f"{_EXAMPLE}: `@every` counts from the start of the controller", text
-        )
+        must = f"{_EXAMPLE}: `@every` counts from the start of the controller"
+        return Finding(rules.CRON_EVERY, must, text)
     if name == "@reboot":
         return Finding(rules.CRON_REBOOT, f"{_EXAMPLE}: nothing in a cluster reboots for it", text)
-    known = ", ".join(DESCRIPTORS)
-    return _refusal(rules.CRON_SYNTAX, f"must be one of {known}", text, closest(name, DESCRIPTORS))
+    must = f"must be one of {', '.join(DESCRIPTORS)}"
+    return _refusal(rules.CRON_SYNTAX, must, text, closest(name, DESCRIPTORS))
 
 
 def _count(text: str) -> Finding | None:
     fields = text.split()
-    if text.startswith("@") or len(fields) == _FIELDS:
+    found = len(fields)
+    if text.startswith("@") or found == _FIELDS:
         return None
-    if len(fields) < _FIELDS:
-        return _refusal(rules.CRON_SYNTAX, f"{_EXAMPLE}, not {len(fields)}", text)
-    if len(fields) > _FIELDS + 2:
-        return _refusal(rules.CRON_SYNTAX, f"{_EXAMPLE}, not {len(fields)}", text)
-    with_year = len(fields) == _FIELDS + 1 and re.fullmatch(r"\d{4}.*", fields[-1])
-    kept = fields[:_FIELDS] if with_year else fields[1 : _FIELDS + 1]
-    must = f"{_EXAMPLE}, not {len(fields)}: a CronJob has no field for seconds or years"
+    must = f"{_EXAMPLE}, not {found}"
+    if found < _FIELDS or found > _FIELDS + 2:
+        return _refusal(rules.CRON_SYNTAX, must, text)
+    # Quartz has seconds in front, and a year at the end where there are seven.
+    kept = fields[1 : _FIELDS + 1]
+    if found == _FIELDS + 1 and re.fullmatch(r"\d{4}.*", fields[-1]):
+        kept = fields[:_FIELDS]
+    must = f"{must}: a CronJob has no field for seconds or years"
     return _refusal(rules.CRON_FIELDS, must, text, " ".join(kept))
 
 
@@ -112,16 +123,13 @@ def _extension(text: str) -> Finding | None:
 
 def _as_nth(text: str) -> str | None:
     """Say `0 8 * * 5#2` and `0 8 * * 5L` as this grammar does."""
-    found = re.fullmatch(
-        r"(?i)(\d{1,2}) (\d{1,2}) [*?] \* ([0-6]|sun|mon|tue|wed|thu|fri|sat)(?:#([1-5])|(l))", text
-    )
+    found = _NTH.fullmatch(text)
     if not found:
         return None
     minute, hour, day, nth, _ = found.groups()
     name = cron.WEEKDAYS[int(day)] if day.isdigit() else day
-    return (
-        f"{_ORDINALS[nth] if nth else 'last'} {name.capitalize()} {int(hour):02}:{int(minute):02}"
-    )
+    ordinal = _ORDINALS[nth] if nth else "last"
+    return f"{ordinal} {name.capitalize()} {int(hour):02}:{int(minute):02}"
 
 
 def _turned(text: str) -> Finding | None:
@@ -136,47 +144,52 @@ def _turned(text: str) -> Finding | None:
     if re.search(r"(?<![\d/])7", fields[-1]):
         must = f"must call Sunday 0: write the weekday as `{turned[-1]}`"
         return _refusal(rules.CRON_SEVEN, must, text, proposed)
-    ranges = " and ".join(f"`{new}`" for old, new in zip(fields, turned, strict=True) if old != new)
-    return _refusal(
-        rules.CRON_WRAP, f"must have ranges that do not wrap: write {ranges}", text, proposed
-    )
+    changed = [f"`{new}`" for old, new in zip(fields, turned, strict=True) if old != new]
+    must = f"must have ranges that do not wrap: write {' and '.join(changed)}"
+    return _refusal(rules.CRON_WRAP, must, text, proposed)
 
 
 def _unturn(field: str, bounds: cron.Bounds) -> str:
-    return ",".join(_unturned(item, bounds) for item in field.split(","))
+    return ",".join([_unturned(item, bounds) for item in field.split(",")])
 
 
 def _unturned(item: str, bounds: cron.Bounds) -> str:
     """Write one item without a wrapping range or a 7; an item that has neither stays as it is."""
-    ends, slash, step = item.partition("/")
+    ends, _, step = item.partition("/")
     found = _RANGE.fullmatch(ends)
-    numbers = [bounds.number(text) for text in found.groups() if text] if found else []
-    first, last = (numbers[0], numbers[-1]) if numbers else (None, None)
+    if found is None:
+        return item
+    first = bounds.number(found[1])
+    last = bounds.number(found[2]) if found[2] else first
     if first is None or last is None:
         return item
-    sunday = bounds is cron.FIELDS[-1] and 7 in numbers  # noqa: PLR2004 - the number other crons give to Sunday
-    if (first <= last and not sunday) or max(first, last) > bounds.high + sunday:
+    # Other crons give Sunday this number too, and Kubernetes does not.
+    has_seven = bounds is cron.FIELDS[-1] and 7 in (first, last)  # noqa: PLR2004 - see above
+    if first <= last and not has_seven:
         return item
-    return _wrapped(first, last, int(step) if slash and step.isdigit() else 1, bounds)
+    if max(first, last) > bounds.high + has_seven:
+        return item
+    return _wrapped(first, last, int(step) if step.isdigit() else 1, bounds)
 
 
 def _wrapped(first: int, last: int, step: int, bounds: cron.Bounds) -> str:
+    """Write a range that goes on from the beginning of its field as the ranges that it is."""
     size = bounds.high - bounds.low + 1
     stop = last if first <= last else last + size
     values = [
         (value - bounds.low) % size + bounds.low for value in range(first, stop + 1, max(step, 1))
     ]
-    runs: list[list[int]] = []
-    for value in dict.fromkeys(values):
-        if runs and value == runs[-1][-1] + 1:
-            runs[-1].append(value)
-        else:
-            runs.append([value])
-    return "*" if len(set(values)) == size else ",".join(_run(run) for run in runs)
+    # Each once: of `0-7` both ends are Sunday.
+    unique = list(dict.fromkeys(values))
+    if len(unique) == size:
+        return "*"
+    return ",".join([_run(run) for run in cron.runs(unique)])
 
 
 def _run(run: list[int]) -> str:
-    return str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}"
+    if len(run) == 1:
+        return str(run[0])
+    return f"{run[0]}-{run[-1]}"
 
 
 def _without_signs(text: str) -> str:
@@ -188,8 +201,11 @@ def _without_tails(text: str) -> str:
 
 
 def _without_empty_items(text: str) -> str:
-    lists = ([item for item in field.split(",") if item] for field in text.split())
-    return " ".join(",".join(items) or "*" for items in lists)
+    fields = []
+    for field in text.split():
+        items = [item for item in field.split(",") if item]
+        fields.append(",".join(items) or "*")
+    return " ".join(fields)
 
 
 _ODD: tuple[tuple[re.Pattern[str], Callable[[str], str]], ...] = (
@@ -216,38 +232,42 @@ def _odd(text: str) -> Finding | None:
 def _never(text: str, recurrence: Recurrence) -> Finding | None:
     if fires(recurrence):
         return None
-    return Finding(
-        rules.CRON_NEVER, "must fire at some time: no month that it allows has such a day", text
-    )
+    must = "must fire at some time: no month that it allows has such a day"
+    return Finding(rules.CRON_NEVER, must, text)
 
 
 def fires(recurrence: Recurrence) -> bool:
-    """Whether a schedule ever fires: over the centuries every date falls on every day of the week."""
-    dated = any(
-        min(recurrence.days, default=32) <= _LONGEST_MONTHS.get(month, 31)
-        for month in recurrence.months
-    )
-    days = (
-        dated or bool(recurrence.weekdays)
-        if recurrence.either
-        else dated and bool(recurrence.weekdays)
-    )
-    return bool(recurrence.minutes and recurrence.hours and recurrence.months) and days
+    """Whether a schedule ever fires.
+
+    Over the centuries every date falls on every day of the week.
+    """
+    if not (recurrence.minutes and recurrence.hours and recurrence.months):
+        return False
+    first_day = min(recurrence.days, default=32)
+    has_date = any(first_day <= _LONGEST_MONTHS.get(month, 31) for month in recurrence.months)
+    has_weekday = bool(recurrence.weekdays)
+    if recurrence.either:
+        return has_date or has_weekday
+    return has_date and has_weekday
 
 
 def caution(text: str, recurrence: Recurrence) -> Finding | None:
     """Warn of a schedule that restricts both day fields: it fires where either of them matches."""
     if not recurrence.either:
         return None
-    must = "must restrict one of the two day fields: with both it fires on every day that matches either"
+    must = (
+        "must restrict one of the two day fields: "
+        "with both it fires on every day that matches either"
+    )
     return Finding(rules.CRON_EITHER_DAY, must, text, _nth_meant(recurrence))
 
 
 def _nth_meant(recurrence: Recurrence) -> str | None:
     """Guess the nth weekday that `0 8 8-14 * 2` is meant for."""
     nth = _WEEKS.get(recurrence.days)
-    single = len(recurrence.weekdays) == len(recurrence.minutes) == len(recurrence.hours) == 1
-    if not nth or not single or recurrence.days == EVERY_DAY or len(recurrence.months) < 12:  # noqa: PLR2004 - a year
+    if not nth or recurrence.months != EVERY_MONTH:
+        return None
+    if not len(recurrence.weekdays) == len(recurrence.minutes) == len(recurrence.hours) == 1:
         return None
     (weekday,), (hour,), (minute,) = recurrence.weekdays, recurrence.hours, recurrence.minutes
     return f"{nth} {cron.WEEKDAYS[weekday].capitalize()} {hour:02}:{minute:02}"

@@ -1,4 +1,7 @@
-"""What a model of the API says, for others: as JSON Schema, and as OpenAPI schema of apiextensions."""
+"""What a model of the API says, for others.
+
+As JSON Schema, and as OpenAPI schema of apiextensions.
+"""
 
 from collections.abc import Mapping
 from typing import TypeAlias
@@ -28,7 +31,10 @@ _STRUCTURAL = frozenset(
 
 
 def structure(model: type[BaseModel]) -> dict[str, Schema]:
-    """Return a model's schema as one tree: no references, no titles, no null, maps by their names."""
+    """Return a model's schema as one tree.
+
+    No references, no titles, no null, maps by their names.
+    """
     whole = model.model_json_schema()
     definitions = whole.pop("$defs")
     tree = _plain(whole, definitions)
@@ -38,33 +44,46 @@ def structure(model: type[BaseModel]) -> dict[str, Schema]:
 
 
 def _plain(node: Schema, definitions: Mapping[str, Schema]) -> Schema:
+    """Put definitions where they are referred to, and leave out titles."""
     if isinstance(node, list):
         return [_plain(item, definitions) for item in node]
     if not isinstance(node, dict):
         return node
-    if isinstance(reference_to := node.get("$ref"), str):
-        named = _plain(definitions[reference_to.rpartition("/")[2]], definitions)
-        own = {key: value for key, value in node.items() if key != "$ref"}
-        return {**named, **own} if isinstance(named, dict) else named
-    plain = {
-        key: _plain(value, definitions)
-        for key, value in node.items()
-        if key != "title" or not _is_text(value)
-    }
+    reference_to = node.get("$ref")
+    if isinstance(reference_to, str):
+        return _resolved(node, reference_to, definitions)
+    plain = {}
+    for key, value in node.items():
+        # A field may be called `title` too: then a schema stands under it.
+        is_title = key == "title" and isinstance(value, str)
+        if not is_title:
+            plain[key] = _plain(value, definitions)
     return _by_name(_without_null(plain))
 
 
-def _is_text(value: Schema) -> bool:
-    return isinstance(value, str)
+def _resolved(
+    node: dict[str, Schema], reference_to: str, definitions: Mapping[str, Schema]
+) -> Schema:
+    """Return what is referred to; what stands beside the reference wins."""
+    _, _, name = reference_to.rpartition("/")
+    named = _plain(definitions[name], definitions)
+    if not isinstance(named, dict):
+        return named
+    return {**named, **_without(node, "$ref")}
+
+
+def _without(node: dict[str, Schema], *keys: str) -> dict[str, Schema]:
+    return {key: value for key, value in node.items() if key not in keys}
 
 
 def _without_null(node: dict[str, Schema]) -> dict[str, Schema]:
-    """Write an optional value as the value: absent is absent, and null means the same (see `_nullable`)."""
+    """Write an optional value as the value: null means absent (see `_nullable`)."""
     options = node.get("anyOf")
     if isinstance(options, list) and {"type": "null"} in options and isinstance(options[0], dict):
-        rest = {key: value for key, value in node.items() if key not in ("anyOf", "default")}
-        return {**options[0], **rest}
-    return {key: value for key, value in node.items() if (key, value) != ("default", None)}
+        return {**options[0], **_without(node, "anyOf", "default")}
+    if node.get("default", "") is None:
+        return _without(node, "default")
+    return node
 
 
 def _by_name(node: dict[str, Schema]) -> dict[str, Schema]:
@@ -73,13 +92,13 @@ def _by_name(node: dict[str, Schema]) -> dict[str, Schema]:
     if not isinstance(by_pattern, dict):
         return node
     ((pattern, entry),) = by_pattern.items()
-    rest = {key: value for key, value in node.items() if key != "patternProperties"}
     names: dict[str, Schema] = {"pattern": pattern}
+    rest = _without(node, "patternProperties")
     return {**rest, "propertyNames": names, "additionalProperties": entry}
 
 
 def json_schema(model: type[BaseModel]) -> dict[str, Schema]:
-    """Return the JSON Schema (2020-12) of an object as it stands in a file, null and cluster patches included."""
+    """Return the JSON Schema (2020-12) of an object in a file, with null and cluster patches."""
     tree, kind = structure(model), model.__name__
     spec = _at(tree, "properties", "spec")
     has_clusters = "clusters" in _at(spec, "properties")
@@ -114,25 +133,26 @@ def _at(tree: dict[str, Schema], *path: str) -> dict[str, Schema]:
 
 
 def _patch(spec: dict[str, Schema]) -> dict[str, Schema]:
-    """Return the schema of a merge patch on `spec`: nothing required, no empty map in it, no patch inside a patch."""
-    properties = {
-        k: v for k, v in _at(spec, "properties").items() if k not in ("clusters", "buildFor")
-    }
+    """Return the schema of a merge patch on `spec`.
+
+    Nothing is required, no map in it is empty, and no patch stands inside a patch.
+    """
+    properties = _without(_at(spec, "properties"), "clusters", "buildFor")
     patch = _partial({"type": "object", "additionalProperties": False, "properties": properties})
-    return {key: value for key, value in patch.items() if key != "minProperties"}
+    # Empty as a whole, it says that the cluster has the policy as it stands.
+    return _without(patch, "minProperties")
 
 
 def _partial(node: dict[str, Schema]) -> dict[str, Schema]:
+    """Return the schema of a patch on a value: a map merges, everything else replaces."""
     if node.get("type") != "object":
         return node
-    kept: dict[str, Schema] = {
-        key: value
-        for key, value in node.items()
-        if key not in ("required", "oneOf", "if", "then", "else", "default")
-    }
-    if isinstance(properties := kept.get("properties"), dict):
+    kept = _without(node, "required", "oneOf", "if", "then", "else", "default")
+    properties = kept.get("properties")
+    if isinstance(properties, dict):
         kept["properties"] = {key: _partial(_dict(value)) for key, value in properties.items()}
-    if isinstance(entry := kept.get("additionalProperties"), dict):
+    entry = kept.get("additionalProperties")
+    if isinstance(entry, dict):
         kept["additionalProperties"] = _partial(entry)
     return {**kept, "minProperties": 1}
 
@@ -144,22 +164,29 @@ def _dict(node: Schema) -> dict[str, Schema]:
 def _nullable(node: dict[str, Schema]) -> dict[str, Schema]:
     """Allow null for everything that may be absent: it means just that."""
     result = dict(node)
-    required = node.get("required")
-    needed = required if isinstance(required, list) else []
-    if isinstance(properties := node.get("properties"), dict):
-        result["properties"] = {
-            key: _nullable(_dict(value)) if key in needed else _or_null(_nullable(_dict(value)))
-            for key, value in properties.items()
-        }
-    if node.get("type") == "object" and isinstance(entry := node.get("additionalProperties"), dict):
+    properties = node.get("properties")
+    if isinstance(properties, dict):
+        result["properties"] = _nullable_fields(properties, _list(node.get("required")))
+    entry = node.get("additionalProperties")
+    if node.get("type") == "object" and isinstance(entry, dict):
         # A name counts only where something stands under it.
         pattern = str(_dict(result.pop("propertyNames", None)).get("pattern"))
         result["patternProperties"] = {pattern: _or_null(_nullable(entry))}
         result["additionalProperties"] = {"type": "null"}
-    if isinstance(items := node.get("items"), dict):
+    items = node.get("items")
+    if isinstance(items, dict):
         result["items"] = _nullable(items)
-    if isinstance(choices := node.get("oneOf"), list):
+    choices = node.get("oneOf")
+    if isinstance(choices, list):
         result["oneOf"] = [_given(_dict(choice)) for choice in choices]
+    return result
+
+
+def _nullable_fields(fields: dict[str, Schema], required: list[Schema]) -> dict[str, Schema]:
+    result: dict[str, Schema] = {}
+    for name, node in fields.items():
+        inner = _nullable(_dict(node))
+        result[name] = inner if name in required else _or_null(inner)
     return result
 
 
@@ -167,46 +194,60 @@ def _or_null(node: dict[str, Schema]) -> dict[str, Schema]:
     """Allow null beside a value, its description kept in front for editors."""
     kind = node.get("type")
     if isinstance(kind, str | list) and not _OF_ANY_TYPE & node.keys():
-        return {**node, "type": [*(kind if isinstance(kind, list) else [kind]), "null"]}
-    bare: dict[str, Schema] = {
-        key: value for key, value in node.items() if key not in ("description", "default")
-    }
+        kinds = kind if isinstance(kind, list) else [kind]
+        return {**node, "type": [*kinds, "null"]}
+    bare = _without(node, "description", "default")
     said: dict[str, Schema] = {key: node[key] for key in ("description", "default") if key in node}
     return {**said, "anyOf": [bare, {"type": "null"}]}
 
 
 def _given(choice: dict[str, Schema]) -> dict[str, Schema]:
     """Say that a required field is not null either."""
-    names = choice["required"]
-    listed = names if isinstance(names, list) else []
-    return {**choice, "properties": {str(name): {"not": {"type": "null"}} for name in listed}}
+    properties: dict[str, Schema] = {}
+    for name in _list(choice["required"]):
+        properties[str(name)] = {"not": {"type": "null"}}
+    return {**choice, "properties": properties}
 
 
 def open_api(model: type[BaseModel]) -> dict[str, Schema]:
-    """Return the schema as apiextensions writes it: structural, without what only JSON Schema can say."""
+    """Return the schema as apiextensions writes it, without what only JSON Schema can say.
+
+    It is structural: https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/
+    custom-resource-definitions/#specifying-a-structural-schema.
+    """
     return _structural(structure(model))
 
 
 def _structural(node: dict[str, Schema]) -> dict[str, Schema]:
     kept = {key: value for key, value in node.items() if key in _STRUCTURAL}
+    _set_type(kept, node)
+    # Go's regular expressions cannot look ahead.
+    if "(?" in str(kept.get("pattern", "")):
+        kept.pop("pattern")
+    properties = kept.get("properties")
+    if isinstance(properties, dict):
+        kept["properties"] = {key: _structural(_dict(value)) for key, value in properties.items()}
+    for key in ("additionalProperties", "items"):
+        inner = kept.get(key)
+        if isinstance(inner, dict):
+            kept[key] = _structural(inner)
+        elif key in kept:
+            kept.pop(key)
+    return kept
+
+
+def _set_type(kept: dict[str, Schema], node: dict[str, Schema]) -> None:
+    """Give a schema the one type that a structural one has."""
     if isinstance(kept.get("type"), list):
         kept["type"] = "string"
     if "const" in node:
         kept["enum"] = [node["const"]]
     if "enum" in kept and kept.get("type") is None:
-        kept["type"] = "boolean" if True in _list(kept["enum"]) else "string"
+        # The texts of booleans stand beside them, for kustomize.
+        is_flag = True in _list(kept["enum"])
+        kept["type"] = "boolean" if is_flag else "string"
     if kept.get("type") == "boolean":
         kept.pop("enum")
-    if "(?" in str(kept.get("pattern", "")):
-        kept.pop("pattern")
-    if isinstance(properties := kept.get("properties"), dict):
-        kept["properties"] = {key: _structural(_dict(value)) for key, value in properties.items()}
-    for key in ("additionalProperties", "items"):
-        if isinstance(inner := kept.get(key), dict):
-            kept[key] = _structural(inner)
-        elif key in kept:
-            kept.pop(key)
-    return kept
 
 
 def _list(node: Schema) -> list[Schema]:

@@ -1,7 +1,7 @@
 """How many entries one policy may have, counted before any of them is read.
 
-The numbers are far beyond what people write, and within what a cluster takes: a ConfigMap has 1 MiB, and the gate looks
-at all of its timetable in a Pod of 128 MiB.
+The numbers are far beyond what people write, and within what a cluster takes: a ConfigMap has 1
+MiB, and the gate looks at all of its timetable in a Pod of 128 MiB.
 """
 
 from collections.abc import Iterator
@@ -14,13 +14,16 @@ MOST_RULES = 1_000
 """Windows, freezes and overrides, of each."""
 
 MOST_TARGETS = 2_000
-"""Names and selectors in `targets`, and in `released`: a Role lists every name, and an object has 1.5 MB at most."""
+"""Names and selectors in `targets`, and in `released`.
+
+A Role lists every name, and an object has 1.5 MB at most.
+"""
 
 MOST_CLUSTERS = 10_000
 """Clusters of one policy, ..."""
 
 MOST_VERSIONS = 200_000
-"""... and entries of it, counted again for each cluster, as every cluster has a policy of its own."""
+"""... and entries of it, counted again for each cluster, as each has a policy of its own."""
 
 _RULES = ("windows", "freezes", "overrides")
 _TARGETS = ("targets", "released")
@@ -57,8 +60,8 @@ def _clusters(spec: Tree) -> Iterator[Finding]:
     total = found * _entries(spec) + sum(_entries(patch) for patch in patches)
     if found <= MOST_CLUSTERS and total > MOST_VERSIONS:
         must = (
-            f"must come to at most {MOST_VERSIONS} windows, freezes, overrides and targets for all clusters together: "
-            f"{_FIXES['clusters']}"
+            f"must come to at most {MOST_VERSIONS} windows, freezes, overrides and targets "
+            f"for all clusters together: {_FIXES['clusters']}"
         )
         yield Finding(rules.TOO_MANY, must, str(total), path="spec.clusters")
 

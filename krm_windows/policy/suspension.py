@@ -1,7 +1,8 @@
 """What true means in a field, as its name tells: whether it stops reconciliation, or has it go on.
 
-The gate closes a target by writing true, so a field such as `spec.syncPolicy.automated.enabled` would be switched on by
-every close. Its type does not tell the two apart, so names are read, and only those that leave no doubt are believed.
+The gate closes a target by writing true, so a field such as `spec.syncPolicy.automated.enabled`
+would be switched on by every close. Its type does not tell the two apart, so names are read, and
+only those that leave no doubt are believed.
 """
 
 import re
@@ -16,119 +17,37 @@ class Meaning(Enum):
     UNKNOWN = "unknown"
 
 
-# True in these stops something: spec.suspend of Flux, spec.paused of Cluster API and Fleet, and their relatives.
+# True in these stops something: spec.suspend of Flux, spec.paused of Cluster API and Fleet, and
+# their relatives.
 _CLOSING = frozenset(
-    {
-        "suspend",
-        "suspended",
-        "suspension",
-        "pause",
-        "paused",
-        "disable",
-        "disabled",
-        "stop",
-        "stopped",
-    }
-    | {
-        "halt",
-        "halted",
-        "freeze",
-        "frozen",
-        "hold",
-        "off",
-        "inactive",
-        "deactivated",
-        "hibernate",
-        "hibernated",
-    }
+    """
+    suspend suspended suspension pause paused disable disabled stop stopped halt halted freeze
+    frozen hold off inactive deactivated hibernate hibernated
+    """.split()  # noqa: SIM905 - reads better
 )
-# What may stand beside them, so that it is no deletion, say, that is stopped: pauseReconciliation, syncDisabled.
+# What may stand beside them, so that it is no deletion, say, that is stopped: pauseReconciliation,
+# syncDisabled.
 _STOPPED = frozenset(
-    {
-        "sync",
-        "reconcile",
-        "reconciliation",
-        "reconciling",
-        "rollout",
-        "rollouts",
-        "deploy",
-        "deployment",
-        "deployments",
-    }
-    | {
-        "update",
-        "updates",
-        "upgrade",
-        "upgrades",
-        "schedule",
-        "scheduling",
-        "automation",
-        "controller",
-    }
+    """
+    sync reconcile reconciliation reconciling rollout rollouts deploy deployment deployments
+    update updates upgrade upgrades schedule scheduling automation controller
+    """.split()  # noqa: SIM905 - reads better
 )
 # True in these has something go on.
 _OPENING = frozenset(
-    {
-        "enable",
-        "enabled",
-        "active",
-        "activate",
-        "activated",
-        "on",
-        "allow",
-        "allowed",
-        "permit",
-        "permitted",
-    }
-    | {
-        "auto",
-        "automated",
-        "automatic",
-        "automatically",
-        "run",
-        "running",
-        "start",
-        "started",
-        "resume",
-        "resumed",
-    }
-    | {
-        "open",
-        "opened",
-        "live",
-        "online",
-        "sync",
-        "synced",
-        "synchronize",
-        "reconcile",
-        "reconciled",
-        "reconciliation",
-    }
-    | {
-        "apply",
-        "applied",
-        "deploy",
-        "deployed",
-        "continue",
-        "proceed",
-        "unpause",
-        "unpaused",
-        "unsuspend",
-    }
-    | {
-        "unsuspended",
-        "unlock",
-        "unlocked",
-        "unfreeze",
-        "unfrozen",
-        "unblock",
-        "unblocked",
-        "schedulable",
-        "progress",
-    }
+    """
+    enable enabled active activate activated on allow allowed permit permitted auto automated
+    automatic automatically run running start started resume resumed open opened live online
+    sync synced synchronize reconcile reconciled reconciliation apply applied deploy deployed
+    continue proceed unpause unpaused unsuspend unsuspended unlock unlocked unfreeze unfrozen
+    unblock unblocked schedulable progress
+    """.split()  # noqa: SIM905 - reads better
 )
+# What turns the meaning of a word around.
 _DENYING = frozenset(
-    {"no", "not", "non", "never", "without", "skip", "ignore", "prevent", "deny", "un", "anti"}
+    """
+    no not non never without skip ignore prevent deny un anti
+    """.split()  # noqa: SIM905 - reads better
 )
 # A field of this name alone says whether what stands above it is there.
 _SWITCHES = frozenset({("enabled",), ("enable",), ("active",), ("on",)})
@@ -138,14 +57,16 @@ _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 def meaning(path: str) -> Meaning:
     """Return what true means at a path such as `spec.rollout.paused`.
 
-    Where the last name only says whether what stands above it is there, that one's name counts. `pauseEnabled`,
-    `notPaused` and a name without any such word tell nothing.
+    Where the last name only says whether what stands above it is there, that one's name counts.
+    `pauseEnabled`, `notPaused` and a name without any such word tell nothing.
     """
     *above, last = map(_words, path.split(".")[1:])
     if last not in _SWITCHES:
         return _of_words(last)
-    # A switch right below the spec is that of the object itself.
-    return _of_words(above[-1]) if above else Meaning.OPENS
+    if not above:
+        # A switch right below the spec is that of the object itself.
+        return Meaning.OPENS
+    return _of_words(above[-1])
 
 
 def _words(name: str) -> tuple[str, ...]:
@@ -157,6 +78,6 @@ def _of_words(words: tuple[str, ...]) -> Meaning:
     others = set(words) - closing
     if len(closing) == 1 and others <= _STOPPED:
         return Meaning.CLOSES
-    if _OPENING.intersection(words) and not closing and not _DENYING.intersection(words):
-        return Meaning.OPENS
-    return Meaning.UNKNOWN
+    if closing or _DENYING.intersection(words):
+        return Meaning.UNKNOWN
+    return Meaning.OPENS if _OPENING.intersection(words) else Meaning.UNKNOWN

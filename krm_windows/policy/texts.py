@@ -12,7 +12,10 @@ Tree: TypeAlias = "str | dict[str, Tree] | list[Tree] | None"
 
 
 def read(node: Node) -> Tree:
-    """Take the text of every scalar; a plain null is None, a plain boolean `true` or `false` however it was spelt."""
+    """Take the text of every scalar.
+
+    A plain null is None, a plain boolean `true` or `false` however it was spelt.
+    """
     if isinstance(node, Mapping):
         return {key.text: read(entry) for key, entry in node.entries}
     if isinstance(node, Sequence):
@@ -24,14 +27,18 @@ def _text(scalar: Scalar) -> str | None:
     meaning = value(scalar)
     if meaning is None:
         return None
-    return str(meaning).lower() if isinstance(meaning, bool) else scalar.text
+    if isinstance(meaning, bool):
+        return "true" if meaning else "false"
+    return scalar.text
 
 
 def present(tree: Tree) -> Tree:
     """Leave out every key whose value is null: it is absent."""
     if isinstance(tree, dict):
         return {name: present(entry) for name, entry in tree.items() if entry is not None}
-    return [present(item) for item in tree] if isinstance(tree, list) else tree
+    if isinstance(tree, list):
+        return [present(item) for item in tree]
+    return tree
 
 
 def text_at(tree: Tree, *path: str) -> str | None:
@@ -42,7 +49,10 @@ def text_at(tree: Tree, *path: str) -> str | None:
 
 
 def ref(root: Tree, api_version: str, kind: str) -> ResourceRef:
-    """Return an object as a result names it; `api_version` and `kind` where the object does not say its own."""
+    """Return an object as a result names it.
+
+    `api_version` and `kind` where the object does not say its own.
+    """
     return ResourceRef(
         api_version=text_at(root, "apiVersion") or api_version,
         kind=text_at(root, "kind") or kind,
@@ -62,10 +72,7 @@ def doubled(node: Node, path: str = "") -> Iterator[Finding]:
     for key, entry in node.entries:
         place = f"{path}.{key.text}".removeprefix(".")
         if key.text in seen:
-            yield Finding(
-                rules.KEY_DUPLICATE,
-                f"must stand only once, and stands again in line {key.line}",
-                path=place,
-            )
+            must = f"must stand only once, and stands again in line {key.line}"
+            yield Finding(rules.KEY_DUPLICATE, must, path=place)
         seen.add(key.text)
         yield from doubled(entry, place)

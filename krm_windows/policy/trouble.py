@@ -1,4 +1,7 @@
-"""What is wrong with one value of a policy: findings, before they know the object they are about."""
+"""What is wrong with one value of a policy.
+
+Findings, before they know the object they are about.
+"""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
@@ -6,13 +9,17 @@ from dataclasses import dataclass
 from krm_windows.results import File, ResourceRef, Result
 from krm_windows.rules import Rule
 
-# To compare two words takes the product of their lengths: what is longer, or stands beside more, was not mistyped.
+# To compare two words takes the product of their lengths: what is longer, or stands beside more,
+# was not mistyped.
 LONGEST_WORD, MOST_KNOWN = 100, 100
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A rule that fired: `must` says what has to hold, `path` is relative to the value that was looked at."""
+    """A rule that fired.
+
+    `must` says what has to hold, `path` is relative to the value that was looked at.
+    """
 
     rule: Rule
     must: str
@@ -23,9 +30,12 @@ class Finding:
     @property
     def message(self) -> str:
         """The finding in words: what must hold, what stands there, and the likely fix."""
-        got = "" if self.current is None else f', got "{self.current}"'
-        fix = "" if self.proposed is None else f'; did you mean "{self.proposed}"?'
-        return f"{self.must}{got}{fix}"
+        message = self.must
+        if self.current is not None:
+            message += f', got "{self.current}"'
+        if self.proposed is not None:
+            message += f'; did you mean "{self.proposed}"?'
+        return message
 
     def result(self, path: str, ref: ResourceRef, file: File | None) -> Result:
         """Report the finding at a path of an object."""
@@ -49,12 +59,16 @@ class RefusedError(ValueError):
 
 def raise_for(findings: Iterable[Finding]) -> None:
     """Raise `RefusedError` with all findings, if there are any."""
-    if found := tuple(findings):
+    found = tuple(findings)
+    if found:
         raise RefusedError(*found)
 
 
 def closest(word: str, known: Collection[str], most: int = MOST_KNOWN) -> str | None:
-    """Return the known word that a mistyped one most likely stands for; of long words, or many, none is sought."""
+    """Return the known word that a mistyped one most likely stands for.
+
+    Of long words, or many, none is sought.
+    """
     if len(word) > LONGEST_WORD or len(known) > most:
         return None
     from difflib import get_close_matches  # noqa: PLC0415 - needed in trouble only, and slow to import

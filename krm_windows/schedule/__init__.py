@@ -1,1 +1,4 @@
-"""Schedules as the CronJob controller reads them; robfig/cron v3 is the reference, and a difference is a bug."""
+"""Schedules as the CronJob controller reads them.
+
+Robfig/cron v3 is the reference, and a difference is a bug.
+"""

@@ -1,9 +1,10 @@
 """When Kubernetes fires a schedule: a model of its CronJob controller, the faults included.
 
-Reference: `Next` of robfig/cron v3.0.1, of `SpecSchedule` and of `ConstantDelaySchedule`, on the arithmetic of Go's
-package `time`; a difference is a bug. `Next` looks at one field after the other and steps each forward until it
-matches. Where a step meets a clock change, it may land beside the moment that was meant: at 23:00 of the day before,
-at half past, or a day late. Nothing of that is put right here, for the cluster does the same.
+Reference: `Next` of robfig/cron v3.0.1, of `SpecSchedule` and of `ConstantDelaySchedule`, on the
+arithmetic of Go's package `time`; a difference is a bug. `Next` looks at one field after the other
+and steps each forward until it matches. Where a step meets a clock change, it may land beside the
+moment that was meant: at 23:00 of the day before, at half past, or a day late. Nothing of that is
+put right here, for the cluster does the same.
 """
 
 from collections.abc import Callable, Collection, Iterator
@@ -16,25 +17,36 @@ from zoneinfo import ZoneInfo
 from krm_windows.gate.recurrence import EVERY_MONTH, Recurrence
 from krm_windows.schedule import cron, zones
 
-_HOUR, _MINUTE, _SECOND = timedelta(hours=1), timedelta(minutes=1), timedelta(seconds=1)
+_DAY = timedelta(days=1)
+_HOUR = timedelta(hours=1)
+_MINUTE = timedelta(minutes=1)
+_SECOND = timedelta(seconds=1)
 _NOON = 12
-_YEARS = 5  # `Next` gives up when the fifth year after its start is over
+# `Next` gives up when the fifth year after its start is over.
+_YEARS = 5
 
 
 def next_runs(schedule: str, time_zone: str, after: datetime, count: int) -> list[datetime]:
     """Return the first `count` UTC instants after the aware `after` at which the controller fires.
 
-    `time_zone` is an IANA name, or empty for UTC; a `TZ=` before the schedule outranks it. A list that is shorter ends
-    where the schedule does not fire for five years: it is empty if it never does. Raises `cron.CronError` for what the
-    controller refuses, an unknown zone too.
+    `time_zone` is an IANA name, or empty for UTC; a `TZ=` before the schedule outranks it. A list
+    that is shorter ends where the schedule does not fire for five years: it is empty if it never
+    does. Raises `cron.CronError` for what the controller refuses, an unknown zone too.
     """
     return list(islice(runs(schedule, time_zone, after), count))
 
 
 def runs(schedule: str, time_zone: str, after: datetime) -> Iterator[datetime]:
-    """Yield what `next_runs` returns, without end where there is none; raises `cron.CronError` at once."""
+    """Yield what `next_runs` returns, without end where there is none.
+
+    Raises `cron.CronError` at once.
+    """
     parsed = cron.parse(schedule)
-    clock = _clock(time_zone if parsed.time_zone in (None, "Local") else parsed.time_zone)
+    # The zone of the schedule itself outranks; `TZ=Local` means the one of the CronJob.
+    named = parsed.time_zone
+    if named is None or named == "Local":
+        named = time_zone
+    clock = _clock(named)
     start = after.astimezone(UTC).replace(microsecond=0)
     if parsed.recurrence is None:
         return _delays(parsed.every or _SECOND, start)
@@ -58,24 +70,35 @@ class _Clock:
         return _Time(utc, utc.astimezone(self.zone).replace(tzinfo=None))
 
     def date(self, local: datetime) -> _Time:
-        """Find the instant that Go's `time.Date` takes for a local time, which may not exist, or exist twice.
+        """Find the instant that Go's `time.Date` takes for a local time.
 
-        It takes the offset that holds where the local time would be in UTC, and with it finds the offset to use.
+        It may not exist, or exist twice. Go takes the offset that holds where the local time would
+        be in UTC, and with it finds the offset to use.
         """
         as_utc = local.replace(tzinfo=UTC)
-        return self.at(as_utc - self._offset(as_utc - self._offset(as_utc)))
+        guessed = as_utc - self._offset(as_utc)
+        return self.at(as_utc - self._offset(guessed))
 
     def later(self, time: _Time, step: timedelta, count: int) -> _Time:
-        """Take `count` steps at once if the clock does not change on the way, and one if it does."""
-        there = self.at(time.utc + count * step)
-        return there if there.local - time.local == count * step else self.at(time.utc + step)
+        """Take `count` steps at once if the clock does not change on the way.
+
+        And one if it does.
+        """
+        distance = count * step
+        there = self.at(time.utc + distance)
+        if there.local - time.local == distance:
+            return there
+        return self.at(time.utc + step)
 
     def _offset(self, utc: datetime) -> timedelta:
         return self.at(utc).local - utc.replace(tzinfo=None)
 
 
 class _Unit(NamedTuple):
-    """How `Next` treats one field: does it match; go to where the unit begins; to the next one; has it come round."""
+    """How `Next` treats one field.
+
+    Does it match; go to where the unit begins; go to the next one; has it come round.
+    """
 
     matches: Callable[[datetime], bool]
     begin: Callable[[_Time], _Time]
@@ -98,7 +121,8 @@ def _delays(every: timedelta, start: datetime) -> Iterator[datetime]:
 
 def _runs(recurrence: Recurrence, clock: _Clock, start: datetime) -> Iterator[datetime]:
     if not (recurrence.minutes and recurrence.hours and recurrence.months):
-        return  # what `Next` finds out by stepping through all minutes of five years
+        # What `Next` finds out by stepping through all minutes of five years.
+        return
     units = _units(recurrence, clock)
     following = _next(units, clock.at(start + _SECOND))
     while following:
@@ -116,10 +140,13 @@ def _next(units: tuple[_Unit, ...], time: _Time) -> datetime | None:
         if unit.matches(time.local):
             checked += 1
             continue
+        # Only before the first step are the smaller fields set to their beginning.
         here = time if begun else unit.begin(time)
-        time, begun = unit.step(here), True
+        begun = True
+        time = unit.step(here)
         if time.utc <= here.utc:
-            return None  # before a day that a zone skipped, such as Samoa's in 2011, `Next` hangs
+            # Before a day that a zone skipped, such as Samoa's in 2011, `Next` hangs.
+            return None
         if unit.comes_round(time.local):
             checked = 0
             if time.local.year > last_year:
@@ -129,40 +156,77 @@ def _next(units: tuple[_Unit, ...], time: _Time) -> datetime | None:
 
 def _units(recurrence: Recurrence, clock: _Clock) -> tuple[_Unit, ...]:
     """Arrange the fields as `Next` checks them, from month to second."""
-    in_any_month = replace(recurrence, months=EVERY_MONTH)
     return (
-        _Unit(
-            lambda local: local.month in recurrence.months,
-            lambda time: clock.date(_midnight(time.local).replace(day=1)),
-            lambda time: clock.date(_next_month(time.local)),
-            lambda local: local.month == 1,
-        ),
-        _Unit(
-            lambda local: in_any_month.matches(local.date()),
-            lambda time: clock.date(_midnight(time.local)),
-            lambda time: _near_midnight(clock.date(time.local + timedelta(days=1)), clock),
-            lambda local: local.day == 1,
-        ),
-        _Unit(
-            lambda local: local.hour in recurrence.hours,
-            lambda time: clock.date(time.local.replace(minute=0, second=0)),
-            lambda time: clock.later(time, _HOUR, _distance(time.local.hour, recurrence.hours, 24)),
-            lambda local: local.hour == 0,
-        ),
-        _Unit(
-            lambda local: local.minute in recurrence.minutes,
-            lambda time: clock.at(time.utc.replace(second=0)),
-            lambda time: clock.later(
-                time, _MINUTE, _distance(time.local.minute, recurrence.minutes, 60)
-            ),
-            lambda local: local.minute == 0,
-        ),
-        _Unit(
-            lambda local: local.second == 0,
-            lambda time: time,
-            lambda time: clock.later(time, _SECOND, _distance(time.local.second, {0}, 60)),
-            lambda local: local.second == 0,
-        ),
+        _month(recurrence, clock),
+        _day(recurrence, clock),
+        _hour(recurrence, clock),
+        _minute(recurrence, clock),
+        _second(clock),
+    )
+
+
+def _month(recurrence: Recurrence, clock: _Clock) -> _Unit:
+    return _Unit(
+        matches=lambda local: local.month in recurrence.months,
+        begin=lambda time: clock.date(_midnight(time.local).replace(day=1)),
+        step=lambda time: clock.date(_next_month(time.local)),
+        comes_round=lambda local: local.month == 1,
+    )
+
+
+def _day(recurrence: Recurrence, clock: _Clock) -> _Unit:
+    # The month has been checked before, with steps of its own.
+    in_any_month = replace(recurrence, months=EVERY_MONTH)
+
+    def step(time: _Time) -> _Time:
+        following = clock.date(time.local + _DAY)
+        return _near_midnight(following, clock)
+
+    return _Unit(
+        matches=lambda local: in_any_month.matches(local.date()),
+        begin=lambda time: clock.date(_midnight(time.local)),
+        step=step,
+        comes_round=lambda local: local.day == 1,
+    )
+
+
+def _hour(recurrence: Recurrence, clock: _Clock) -> _Unit:
+    def step(time: _Time) -> _Time:
+        count = _distance(time.local.hour, recurrence.hours, 24)
+        return clock.later(time, _HOUR, count)
+
+    return _Unit(
+        matches=lambda local: local.hour in recurrence.hours,
+        begin=lambda time: clock.date(time.local.replace(minute=0, second=0)),
+        step=step,
+        comes_round=lambda local: local.hour == 0,
+    )
+
+
+def _minute(recurrence: Recurrence, clock: _Clock) -> _Unit:
+    def step(time: _Time) -> _Time:
+        count = _distance(time.local.minute, recurrence.minutes, 60)
+        return clock.later(time, _MINUTE, count)
+
+    return _Unit(
+        matches=lambda local: local.minute in recurrence.minutes,
+        # Go truncates the absolute time here, and not what the clock shows.
+        begin=lambda time: clock.at(time.utc.replace(second=0)),
+        step=step,
+        comes_round=lambda local: local.minute == 0,
+    )
+
+
+def _second(clock: _Clock) -> _Unit:
+    def step(time: _Time) -> _Time:
+        count = _distance(time.local.second, {0}, 60)
+        return clock.later(time, _SECOND, count)
+
+    return _Unit(
+        matches=lambda local: local.second == 0,
+        begin=lambda time: time,
+        step=step,
+        comes_round=lambda local: local.second == 0,
     )
 
 
@@ -173,15 +237,19 @@ def _midnight(local: datetime) -> datetime:
 def _next_month(local: datetime) -> datetime:
     """Keep the day of the month, as Go's `AddDate` does: after 30 January comes 2 March."""
     first = local.replace(day=1)
-    return (first + timedelta(days=31)).replace(day=1) + (local - first)
+    next_first = (first + 31 * _DAY).replace(day=1)
+    return next_first + (local - first)
 
 
 def _near_midnight(time: _Time, clock: _Clock) -> _Time:
-    """Go to midnight from the hour that a clock change has put in its place, before it or after it."""
+    """Go to midnight from the hour that a clock change has put in its place."""
     hour = time.local.hour
-    return clock.at(time.utc + (24 - hour if hour > _NOON else -hour) * _HOUR)
+    # Late in the day before, or early in the day that was meant.
+    hours = 24 - hour if hour > _NOON else -hour
+    return clock.at(time.utc + hours * _HOUR)
 
 
 def _distance(value: int, values: Collection[int], size: int) -> int:
     """Count the steps from `value` to the next of `values`, or to where the unit comes round."""
-    return min((other for other in values if other > value), default=size) - value
+    later = [other for other in values if other > value]
+    return min(later, default=size) - value

@@ -1,10 +1,13 @@
-"""The cron grammar of Kubernetes: text to recurrence, exactly what robfig/cron v3's `ParseStandard` accepts.
+"""The cron grammar of Kubernetes.
 
-The oddities are part of it: empty list items count for nothing, `*-5` is a star, `+8` is 8, a `?` is a star, and
-Go's idea of blanks, digits and lower case holds, not Python's.
+Text to recurrence, exactly what robfig/cron v3's `ParseStandard` accepts.
+
+The oddities are part of it: empty list items count for nothing, `*-5` is a star, `+8` is 8, a `?`
+is a star, and Go's idea of blanks, digits and lower case holds, not Python's.
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -18,7 +21,10 @@ class CronError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """What a schedule says: a recurrence, or a period for `@every`; `time_zone` is that of a `TZ=` prefix."""
+    """What a schedule says: a recurrence, or a period for `@every`.
+
+    `time_zone` is that of a `TZ=` prefix.
+    """
 
     recurrence: Recurrence | None
     every: timedelta | None = None
@@ -34,12 +40,12 @@ class Bounds:
     names: tuple[str, ...] = ()
 
     def number(self, text: str) -> int | None:
-        """Return the number of a name of this field, or that a text of digits stands for, in bounds or not."""
+        """Return the number of a name of this field, or of a text of digits, in bounds or not."""
         name = text.lower()
         if name in self.names:
             return self.low + self.names.index(name)
         number, sign = _signed(text)
-        return number if not sign else None
+        return None if sign else number
 
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
@@ -70,17 +76,32 @@ _BLANK = (
 _WORD = re.compile(f"[^{_BLANK}]+")
 _ZONE = re.compile(r"(?:CRON_)?TZ=([^ ]*)( .*)?", re.DOTALL)
 _INTEGER = re.compile(r"([+-]?)([0-9]+)")
-_LARGEST, _DIGITS = 2**63 - 1, 19
+# Go's int, and how many digits it may have.
+_LARGEST = 2**63 - 1
+_DIGITS = 19
 
 
 def parse(text: str) -> Schedule:
-    """Read a schedule; raises `CronError` for what Kubernetes' parser refuses, and for nothing else."""
+    """Read a schedule; raises `CronError` for what Kubernetes' parser refuses, and nothing else."""
     zone, spec = _zone(text)
     if spec.startswith("@every "):
         return Schedule(None, _duration(spec.removeprefix("@every ")), zone)
-    if spec.startswith("@") and spec not in _DESCRIPTORS:
-        raise CronError(f"unrecognized descriptor: {spec}")
-    return Schedule(_recurrence(_WORD.findall(_DESCRIPTORS.get(spec, spec))), None, zone)
+    if spec.startswith("@"):
+        if spec not in _DESCRIPTORS:
+            raise CronError(f"unrecognized descriptor: {spec}")
+        spec = _DESCRIPTORS[spec]
+    return Schedule(_recurrence(_WORD.findall(spec)), None, zone)
+
+
+def runs(numbers: Iterable[int]) -> list[list[int]]:
+    """Part numbers where one does not follow the one before it: what a range can hold."""
+    found: list[list[int]] = []
+    for number in numbers:
+        if found and number == found[-1][-1] + 1:
+            found[-1].append(number)
+        else:
+            found.append([number])
+    return found
 
 
 def _zone(text: str) -> tuple[str | None, str]:
@@ -88,7 +109,9 @@ def _zone(text: str) -> tuple[str | None, str]:
     if not prefix:
         return None, text
     name, spec = prefix[1], prefix[2]
-    if not spec or (name not in ("", "Local") and name not in zones.names()):
+    # `Local` and an empty name mean the zone of the controller.
+    is_known = name in ("", "Local") or name in zones.names()
+    if not spec or not is_known:
         raise CronError(f"provided bad location {name}")
     return name, spec.strip(_BLANK)
 
@@ -98,36 +121,50 @@ def _recurrence(fields: list[str]) -> Recurrence:
         raise CronError(f"expected exactly 5 fields, found {len(fields)}")
     parsed = [_field(text, bounds) for text, bounds in zip(fields, FIELDS, strict=True)]
     minutes, hours, days, months, weekdays = (values for values, _ in parsed)
-    either = not any(star for _, star in (parsed[2], parsed[4]))
+    _, has_star_day = parsed[2]
+    _, has_star_weekday = parsed[4]
+    # crontab(5): where both day fields are restricted, one that matches is enough.
+    either = not has_star_day and not has_star_weekday
     return Recurrence(minutes, hours, days, months, weekdays, either=either)
 
 
 def _field(text: str, bounds: Bounds) -> tuple[frozenset[int], bool]:
     """Read a list of ranges; the second value says whether one of them is a star."""
-    ranges = [_range(item, bounds) for item in text.split(",") if item]
-    return frozenset().union(*(values for values, _ in ranges)), any(star for _, star in ranges)
+    chosen: set[int] = set()
+    has_star = False
+    for item in text.split(","):
+        if item:
+            values, is_star = _range(item, bounds)
+            chosen.update(values)
+            has_star = has_star or is_star
+    return frozenset(chosen), has_star
 
 
 def _range(item: str, bounds: Bounds) -> tuple[range, bool]:
+    """Read one range (`8-17/2`), and say whether it is a star."""
     ends, *steps = item.split("/")
     low, *highs = ends.split("-")
-    if low in ("*", "?"):
-        first, last, star = bounds.low, bounds.high, True
+    is_star = low in ("*", "?")
+    if is_star:
+        first, last = bounds.low, bounds.high
     else:
-        first, last, star = *_ends(low, highs, bounds), False
+        first, last = _ends(low, highs, bounds)
     step = _step(steps)
+    # `5/15` goes on to the end of the field.
     if steps and not highs:
         last = bounds.high
     if first < bounds.low or last > bounds.high or first > last:
         raise CronError(f"{item} is not within {bounds.low} to {bounds.high}")
-    return range(first, last + 1, step), star and step == 1
+    # `*/2` restricts, and so is no star where the two day fields are put together.
+    return range(first, last + 1, step), is_star and step == 1
 
 
 def _ends(low: str, highs: list[str], bounds: Bounds) -> tuple[int, int]:
     if len(highs) > 1:
         raise CronError(f"too many hyphens: {'-'.join([low, *highs])}")
     first = _number(low, bounds)
-    return first, _number(highs[0], bounds) if highs else first
+    last = _number(highs[0], bounds) if highs else first
+    return first, last
 
 
 def _step(steps: list[str]) -> int:
@@ -157,8 +194,11 @@ def _signed(text: str) -> tuple[int | None, str]:
     found = _INTEGER.fullmatch(text)
     if not found:
         return None, ""
-    known = found[2].lstrip("0") or "0"
-    return (int(known) if len(known) <= _DIGITS else None), found[1]
+    sign, digits = found.groups()
+    known = digits.lstrip("0") or "0"
+    if len(known) > _DIGITS:
+        return None, sign
+    return int(known), sign
 
 
 def _duration(text: str) -> timedelta:

@@ -14,25 +14,32 @@ _NANOSECONDS = {
     "h": 3600 * 10**9,
 }
 LARGEST = 2**63 - 1
-_DIGITS = 19  # of the largest
+# Those of the largest.
+_DIGITS = 19
 # Digits of a fraction that count: an hour has fewer nanoseconds than this says.
 _PRECISION = 18
 
 
 def nanoseconds(text: str) -> int | None:
-    """Read a duration with or without a sign; None where Go reads none, what is too large for it included."""
-    digits = text.removeprefix("-") if text.startswith("-") else text.removeprefix("+")
+    """Read a duration with or without a sign.
+
+    None where Go reads none, what is too large for it included.
+    """
+    is_negative = text.startswith("-")
+    digits = text[1:] if text.startswith(("-", "+")) else text
+    # The one number that needs no unit.
     if digits == "0":
         return 0
     total = _sum(digits)
     if total is None:
         return None
-    signed = -total if text.startswith("-") else total
-    return signed if signed <= LARGEST else None
+    if is_negative:
+        return -total
+    return total if total <= LARGEST else None
 
 
 def _sum(digits: str) -> int | None:
-    """Add the parts up, one after the other, until one is none or the sum is too large; a part stands once."""
+    """Add the parts up, one after the other, until one is none or the sum is too large."""
     total = 0
     place = 0
     while place < len(digits):
@@ -49,11 +56,12 @@ def _sum(digits: str) -> int | None:
 
 def _length(whole: str, fraction: str, unit: int) -> int | None:
     """Return the nanoseconds of one part; None where it has no digit, or more than Go holds."""
-    known = whole.lstrip("0")
     if not whole and not fraction:
         return None
+    known = whole.lstrip("0")
     if len(known) > _DIGITS:
         return None
     precise = fraction[:_PRECISION]
     scale: int = 10 ** len(precise)
+    # Both parts of the number as one, so that nothing is rounded before the unit is applied.
     return int(known + precise or "0") * unit // scale

@@ -1,4 +1,7 @@
-"""When a timetable is open over a span of time, and by which rules: the days of the gate's evaluator, put together."""
+"""When a timetable is open over a span of time, and by which rules.
+
+The days of the gate's evaluator, put together.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,7 +14,10 @@ from krm_windows.gate.timetable import Timetable
 
 @dataclass(frozen=True)
 class Segment:
-    """The half-open UTC interval [`begins`, `ends`), open or not by `rules`: paths in the spec, none for no window."""
+    """The half-open UTC interval [`begins`, `ends`), open or not by `rules`.
+
+    Paths in the spec, none for no window.
+    """
 
     begins: datetime
     ends: datetime
@@ -21,7 +27,10 @@ class Segment:
 
 @dataclass
 class _Run:
-    """A segment that is still growing; the keys of `rules` are in the order in which they came into force."""
+    """A segment that is still growing.
+
+    The keys of `rules` are in the order in which they came into force.
+    """
 
     begins: datetime
     open: bool
@@ -32,20 +41,26 @@ class _Run:
 
 
 def timeline(timetable: Timetable, start: datetime, until: datetime) -> Iterator[Segment]:
-    """Cover [`start`, `until`) with segments, open and closed in turn, lazily; each has all rules that make it so.
+    """Cover [`start`, `until`) with segments, open and closed in turn, lazily.
+
+    Each has all rules that make it so.
 
     Raises `LookupError` without the rules of its zone.
+
     """
     start, until = start.astimezone(UTC), until.astimezone(UTC)
     days = Days(timetable, timetable.zone)
     run: _Run | None = None
     for day, first, last, is_open in _parts(days, start, until):
-        if run is None or run.open != is_open:
+        # A segment goes on over midnight: that of the first day begins with the span.
+        if run is None:
+            run = _Run(start, is_open, {})
+        elif run.open != is_open:
             begins = instant(day, first)
-            if run:
-                yield run.until(begins)
-            run = _Run(begins if run else start, is_open, {})
-        run.rules |= dict.fromkeys(days.deciding(day, bits.below(last - first) << first))
+            yield run.until(begins)
+            run = _Run(begins, is_open, {})
+        minutes = bits.below(last - first) << first
+        run.rules |= dict.fromkeys(days.deciding(day, minutes))
     if run:
         yield run.until(until)
 
@@ -53,7 +68,10 @@ def timeline(timetable: Timetable, start: datetime, until: datetime) -> Iterator
 def openings(
     timetable: Timetable, start: datetime, until: datetime
 ) -> Iterator[tuple[datetime, datetime]]:
-    """Yield the open segments of `timeline` alone, by beginning and end: to name the rules takes long."""
+    """Yield the open segments of `timeline` alone, by beginning and end.
+
+    To name the rules takes long.
+    """
     start, until = start.astimezone(UTC), until.astimezone(UTC)
     days = Days(timetable, timetable.zone)
     begins: datetime | None = None
@@ -70,13 +88,17 @@ def openings(
 
 
 def _parts(days: Days, start: datetime, until: datetime) -> Iterator[tuple[int, int, int, bool]]:
-    """Yield each day's stretches, open or closed throughout: the day, begin and end in minutes, whether open."""
+    """Yield each day's stretches, open or closed throughout.
+
+    The day, begin and end in minutes of it (UTC), and whether it is open.
+    """
     for day, within in parts_of_days(start, until):
         opened = days.open(day)
         begins, ends = bits.first(within), bits.last(within) + 1
         while begins < ends:
             rest = opened >> begins
             is_open = rest & 1 == 1
+            # The first minute that is otherwise: that of the lowest bit.
             other = ~rest if is_open else rest
             change = min(begins + bits.first(other), ends) if other else ends
             yield day, begins, change, is_open

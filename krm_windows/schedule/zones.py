@@ -15,11 +15,18 @@ _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - in UTC, as every moment of a `Tr
 _HEADER = struct.Struct(">4sc15x6l")
 
 
+# Some files begin before the years that Python knows; nothing here looks so far back.
+_FIRST_SECOND = -(2**35)
+
+
 @dataclass(frozen=True)
 class ZoneData:
-    """What a file of zone data says: what is listed from its `first` clock on, then the POSIX `rule`.
+    """What a file of zone data says.
+
+    What is listed from its `first` clock on, then the POSIX `rule`.
 
     A transition may change nothing that clocks show: the last one says since when the rule applies.
+
     """
 
     first: Clock
@@ -73,22 +80,25 @@ def _parse(content: bytes) -> ZoneData:
     seconds = struct.unpack_from(f">{count}q", content, at)
     indices = struct.unpack_from(f">{count}B", content, at + 8 * count)
     at += 9 * count
+    # Of each clock: its offset, whether it is summer time, and where its letters begin.
     names_at = at + 6 * kinds
     clocks = []
     for offset, _, letter in struct.iter_unpack(">lBB", content[at:names_at]):
-        name = content[names_at + letter :].partition(b"\0")[0].decode("ascii")
-        clocks.append(Clock(timedelta(seconds=offset), name))
-    footer = (
-        content[names_at + letters + 12 * leaps + walls + utc_flags :].strip(b"\n").decode("ascii")
-    )
-    moments = [_EPOCH + timedelta(seconds=max(second, -(2**35))) for second in seconds]
-    listed = [
-        Transition(moment, clocks[index]) for moment, index in zip(moments, indices, strict=True)
-    ]
+        name, _, _ = content[names_at + letter :].partition(b"\0")
+        clocks.append(Clock(timedelta(seconds=offset), name.decode("ascii")))
+    # Leap seconds and flags, which nothing here needs, stand before the footer.
+    footer_at = names_at + letters + 12 * leaps + walls + utc_flags
+    footer = content[footer_at:].strip(b"\n").decode("ascii")
+    listed = []
+    for second, index in zip(seconds, indices, strict=True):
+        moment = _EPOCH + timedelta(seconds=max(second, _FIRST_SECOND))
+        listed.append(Transition(moment, clocks[index]))
     return ZoneData(clocks[0], tuple(listed), footer)
 
 
 def _length(content: bytes, start: int, width: int) -> int:
     """Return how long the part is that follows a header, with moments of this width."""
     _, _, utc_flags, walls, leaps, count, kinds, letters = _HEADER.unpack_from(content, start)
-    return int(count * (width + 1) + kinds * 6 + letters + leaps * (width + 4) + walls + utc_flags)
+    transitions = count * (width + 1)
+    clocks = kinds * 6 + letters
+    return int(transitions + clocks + leaps * (width + 4) + walls + utc_flags)
