@@ -6,7 +6,7 @@ from contextlib import suppress
 from copy import deepcopy
 
 import pytest
-from lab.api import Api, ApiError, Object
+from lab.api import Api, ApiError, Object, path
 from telling import APPS, Story, eventually, far_window, sleep_until, window
 
 from krm_windows.gate.annotations import HOOKS, annotation
@@ -27,7 +27,10 @@ def account(story: Story) -> Iterator[Api]:
     story.policy({"windows": {"later": far_window().spec}})
     story.eventually_closed()
     as_account = token(story)
+    # The API server takes up one admission policy after the other.
     eventually("the policy is in force", lambda: refused(as_account, story, annotate) == FIELD)
+    hooks = rehearse(annotation(f"{story.name}/windows", HOOKS))
+    eventually("that of annotations, too", lambda: refused(story.api, story, hooks) == CLOSED_BY)
     yield as_account
     as_account.close()
 
@@ -48,9 +51,15 @@ def refused(api: Api, story: Story, deed: Deed) -> str:
     return ""
 
 
-def write_anew(key: str) -> Deed:
-    """Return the deed of giving an annotation a value that it never had: what changes nothing is refused by nobody."""
-    return patch("anna", metadata={"annotations": {key: f'{{"tried": {time.time_ns()}}}'}})
+def rehearse(key: str) -> Deed:
+    """Return the deed of asking whether an annotation of the target could be written; none is."""
+    body = {"metadata": {"annotations": {key: "{}"}}}
+
+    def deed(api: Api, namespace: str) -> object:
+        where = f"{path('kustomizations', namespace, APPS)}?fieldManager=anna&dryRun=All"
+        return api.ask("PATCH", where, body)
+
+    return deed
 
 
 def annotate(api: Api, namespace: str) -> object:
@@ -561,7 +570,7 @@ def test_former_names_are_kept_too(story: Story) -> None:
     story.eventually_closed()
     for key in (annotation(former), annotation(former, HOOKS)):
         eventually(
-            "it is refused", lambda key=key: refused(story.api, story, write_anew(key)) == CLOSED_BY
+            "it is refused", lambda key=key: refused(story.api, story, rehearse(key)) == CLOSED_BY
         )
     gate = token(story)
     assert (

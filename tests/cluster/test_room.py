@@ -75,11 +75,15 @@ def eventually_named(story: Story, cause: str) -> Object:
 
     def named() -> bool:
         code, found, _ = status(story)
-        said.update(found["trouble"] or {})
-        nobody_looked = (code, row(found), found["lastLook"]) == (1, NOBODY_LOOKS, None)
+        said.clear()
+        said.update(found["trouble"] or {}, code=code, row=row(found), last=found["lastLook"])
+        nobody_looked = (code, said["row"], said["last"]) == (1, NOBODY_LOOKS, None)
         return nobody_looked and said.get("cause") == cause
 
-    eventually(f"status names {cause}", named)
+    try:
+        eventually(f"status names {cause}", named)
+    except AssertionError as error:
+        raise AssertionError(f"{error}; it said {said}") from error
     return said
 
 
