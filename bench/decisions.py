@@ -17,7 +17,7 @@ from pathlib import Path
 from measure import ROOT, Aim
 
 from krm_windows.gate.recurrence import EVERY_DAY, EVERY_HOUR, EVERY_MONTH, Recurrence
-from krm_windows.gate.timetable import Rule, Timetable
+from krm_windows.gate.timetable import Kind, Rule, Timetable
 from krm_windows.plan import zone_rules
 from krm_windows.plan.timetable import dump
 
@@ -28,7 +28,8 @@ MINUTE, DAY = timedelta(minutes=1), timedelta(days=1)
 TWO = frozenset(range(0, 60, 2))
 NEW_YEAR = datetime(2026, 1, 1, tzinfo=UTC)
 WEEK = Rule(
-    "windows.week",
+    Kind.WINDOW,
+    "week",
     Recurrence(frozenset({0}), frozenset({8}), weekdays=frozenset({1})),
     Recurrence(frozenset({0}), frozenset({17}), weekdays=frozenset({4})),
 )
@@ -58,28 +59,28 @@ print(*(1000 * (b - a) for a, b in zip(times, times[1:])), held / 1024)
 
 def policies() -> Iterator[tuple[str, Timetable]]:
     """Yield what is decided for: a name and the compiled policy."""
-    freeze = Rule("freezes.year", NEW_YEAR - 200 * DAY, NEW_YEAR + 900 * DAY, "r")
+    freeze = Rule(Kind.FREEZE, "year", NEW_YEAR - 200 * DAY, NEW_YEAR + 900 * DAY, "r")
     ten = Recurrence(frozenset(range(0, 60, 10)))
     yield "a usual policy", _policy(WEEK)
     yield (
         "years of a freeze over ten-minute windows",
-        _policy(Rule("windows.w", ten, 5 * MINUTE), freezes=(freeze,)),
+        _policy(Rule(Kind.WINDOW, "w", ten, 5 * MINUTE), freezes=(freeze,)),
     )
-    often = Rule("windows.w", Recurrence(TWO), 2 * MINUTE)
+    often = Rule(Kind.WINDOW, "w", Recurrence(TWO), 2 * MINUTE)
     yield "state: Open, a window every two minutes", _policy(often, state="Open")
     yield "a window every two minutes, so always open", _policy(often)
-    short = Rule("windows.w", Recurrence(TWO), MINUTE)
+    short = Rule(Kind.WINDOW, "w", Recurrence(TWO), MINUTE)
     yield "the same, none longer than closesEarly", _policy(short, closes_early=30 * MINUTE)
-    yield "29 February", _policy(Rule("windows.w", ONCE, MINUTE))
+    yield "29 February", _policy(Rule(Kind.WINDOW, "w", ONCE, MINUTE))
     yield "closesEarly: 366d, always open", _policy(often, closes_early=366 * DAY)
     yield "1,000 windows every two minutes, on days of their own", _policy(*_often())
-    yield "1,000 dated windows that touch", _policy(*_dated("windows", 1000))
+    yield "1,000 dated windows that touch", _policy(*_dated(Kind.WINDOW, 1000))
     yield "1,000 windows with cron schedules for both ends", _policy(*_ending())
     yield "always open, by 960 windows on different days each", _policy(*_halves(lasting=True))
     yield "the same, with cron schedules for both ends", _policy(*_halves(lasting=False))
     yield (
         "1,000 of each kind",
-        _policy(*_often(), freezes=_freezes(), overrides=_dated("overrides", 5)),
+        _policy(*_often(), freezes=_freezes(), overrides=_dated(Kind.OVERRIDE, 5)),
     )
 
 
@@ -92,13 +93,13 @@ def _policy(*windows: Rule, **fields: object) -> Timetable:
 
 def _often() -> tuple[Rule, ...]:
     return tuple(
-        Rule(f"windows.w{n}", _days(n, TWO, EVERY_HOUR), (1 + n) * MINUTE) for n in range(MOST)
+        Rule(Kind.WINDOW, f"w{n}", _days(n, TWO, EVERY_HOUR), (1 + n) * MINUTE) for n in range(MOST)
     )
 
 
 def _ending() -> tuple[Rule, ...]:
     return tuple(
-        Rule(f"windows.w{n}", _days(n, {n % 60}, {n // 60}), _days(n + 7, {n % 59}, {5}))
+        Rule(Kind.WINDOW, f"w{n}", _days(n, {n % 60}, {n // 60}), _days(n + 7, {n % 59}, {5}))
         for n in range(MOST)
     )
 
@@ -112,8 +113,10 @@ def _halves(*, lasting: bool) -> tuple[Rule, ...]:
             3 * MINUTE if lasting else Recurrence(*_minute((number * 3 + 3) % 1440)),
         )
         half = frozenset(random.Random(number).sample(sorted(EVERY_DAY), 15))  # noqa: S311 - nobody guesses
-        found.append(Rule(f"windows.a{number}", Recurrence(*begins, days=half), ends))
-        found.append(Rule(f"windows.b{number}", Recurrence(*begins, days=EVERY_DAY - half), ends))
+        found.append(Rule(Kind.WINDOW, f"a{number}", Recurrence(*begins, days=half), ends))
+        found.append(
+            Rule(Kind.WINDOW, f"b{number}", Recurrence(*begins, days=EVERY_DAY - half), ends)
+        )
     return tuple(found)
 
 
@@ -123,19 +126,21 @@ def _minute(number: int) -> tuple[frozenset[int], frozenset[int]]:
 
 def _freezes() -> tuple[Rule, ...]:
     return tuple(
-        Rule(f"freezes.f{n}", _days(n, {n % 60}, {n // 60}), 400 * MINUTE, "r") for n in range(MOST)
+        Rule(Kind.FREEZE, f"f{n}", _days(n, {n % 60}, {n // 60}), 400 * MINUTE, "r")
+        for n in range(MOST)
     )
 
 
-def _dated(kind: str, minutes: int) -> tuple[Rule, ...]:
+def _dated(kind: Kind, minutes: int) -> tuple[Rule, ...]:
     begins = (NEW_YEAR + number * 1000 * MINUTE for number in range(MOST))
     return tuple(
         Rule(
-            f"{kind}.d{number}",
+            kind,
+            f"d{number}",
             begin,
             begin + minutes * MINUTE,
             "r",
-            "Closed" if kind == "overrides" else None,
+            "Closed" if kind is Kind.OVERRIDE else None,
         )
         for number, begin in enumerate(begins)
     )

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import takewhile
 
 from krm_windows.gate.recurrence import Recurrence
-from krm_windows.gate.timetable import Rule, Timetable
+from krm_windows.gate.timetable import Kind, Rule, Timetable
 from krm_windows.plan import zone_rules
 from krm_windows.plan.wakeups import WakeUp, Wording, wake_ups
 from krm_windows.schedule.controller import runs
@@ -19,11 +19,14 @@ ZONES = ("Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kolka
 INTERVALS = (timedelta(minutes=15), timedelta(hours=1), timedelta(hours=24))
 WORKDAYS = frozenset({1, 2, 3, 4, 5})
 NIGHT = Rule(
-    "windows.night",
+    Kind.WINDOW,
+    "night",
     Recurrence(frozenset({0}), frozenset({22}), weekdays=WORKDAYS),
     timedelta(hours=6),
 )
-NOON = Rule("windows.noon", Recurrence(frozenset({30}), frozenset({11})), timedelta(minutes=90))
+NOON = Rule(
+    Kind.WINDOW, "noon", Recurrence(frozenset({30}), frozenset({11})), timedelta(minutes=90)
+)
 
 
 def run() -> None:

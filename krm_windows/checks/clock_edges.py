@@ -9,12 +9,12 @@ from krm_windows.checks import findings
 from krm_windows.checks.clock_changes import ClockChange
 from krm_windows.checks.facts import DAY, Facts
 from krm_windows.gate.recurrence import Recurrence
-from krm_windows.gate.timetable import Rule
+from krm_windows.gate.timetable import Kind, Rule
 from krm_windows.results import Result
 
 _MINUTE = timedelta(minutes=1)
-_OPENING = {"windows": "opens"}
-_CLOSING = {"windows": "closes"}
+_OPENING = {Kind.WINDOW: "opens"}
+_CLOSING = {Kind.WINDOW: "closes"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +42,12 @@ def check(facts: Facts) -> Iterator[Result]:
 
 def _hits(rule: Rule, change: ClockChange) -> Iterator[_Hit]:
     """Yield the first beginning and the first end of a rule that fall into a change."""
-    room, _, _ = rule.name.partition(".")
     begins = next(iter(_begins(rule, change.begins, change.ends)), None)
     if begins:
-        yield _Hit(f"{rule.name}.{_OPENING.get(room, 'starts')}", begins, change)
+        yield _Hit(f"{rule.name}.{_OPENING.get(rule.kind, 'starts')}", begins, change)
     ends = next(iter(_ends(rule, change)), None)
     if ends:
-        field = "duration" if isinstance(rule.ends, timedelta) else _CLOSING.get(room, "ends")
+        field = "duration" if isinstance(rule.ends, timedelta) else _CLOSING.get(rule.kind, "ends")
         yield _Hit(f"{rule.name}.{field}", ends, change)
 
 

@@ -8,7 +8,7 @@ from krm_windows import rules
 from krm_windows.checks import findings
 from krm_windows.checks.facts import DAY, Facts, bare, is_open
 from krm_windows.gate.recurrence import Recurrence
-from krm_windows.gate.timetable import Rule
+from krm_windows.gate.timetable import Kind, Rule
 from krm_windows.gate.wallclock import utc
 from krm_windows.results import Result
 from krm_windows.schedule.timeline import Segment, timeline
@@ -18,9 +18,9 @@ _EVER = datetime.max.replace(tzinfo=UTC)
 _WINDOWS = ("windows", "are closed", "add a window")
 _FREEZES = ("freezes", "keep it closed", "end one earlier")
 _OVER = {
-    "windows": rules.WINDOW_OVER,
-    "freezes": rules.FREEZE_OVER,
-    "overrides": rules.OVERRIDE_OVER,
+    Kind.WINDOW: rules.WINDOW_OVER,
+    Kind.FREEZE: rules.FREEZE_OVER,
+    Kind.OVERRIDE: rules.OVERRIDE_OVER,
 }
 
 
@@ -39,7 +39,7 @@ def _over(facts: Facts, rule: Rule) -> Iterator[Result]:
         return
     ends = _end(facts, rule)
     if ends <= facts.years.begins:
-        check = _OVER[rule.name.partition(".")[0]]
+        check = _OVER[rule.kind]
         when = facts.local(ends)
         yield findings.at(
             check, rule.name, f"is over since {findings.moment(when)}: remove it, or renew it", when
@@ -56,11 +56,10 @@ def _end(facts: Facts, rule: Rule) -> datetime:
 def _cuts(facts: Facts) -> Iterator[Result]:
     """Report for each freeze the first window of which it takes a part only."""
     windows = bare(facts.timetable, *facts.timetable.windows)
+    paths = {freeze.name for freeze in facts.timetable.freezes}
     told: set[str] = set()
     for before, closed, after in _closures(facts.segments_around(*facts.timetable.freezes)):
-        freezes = [
-            name for name in closed.rules if name.startswith("freezes.") and name not in told
-        ]
+        freezes = [name for name in closed.rules if name in paths and name not in told]
         rest = [
             *([before] if freezes and before and is_open(windows, closed.begins) else []),
             *([after] if freezes and after and is_open(windows, closed.ends - _MINUTE) else []),

@@ -222,7 +222,7 @@ def later(day: date, years: int) -> date:
 
 def bare(timetable: Timetable, *rules: Rule) -> Timetable:
     """Return a timetable that is open where these rules hold, and closed elsewhere."""
-    windows = tuple(Rule(rule.name, rule.begins, rule.ends) for rule in rules)
+    windows = tuple(Rule(rule.kind, rule.key, rule.begins, rule.ends) for rule in rules)
     return replace(
         timetable,
         windows=windows,

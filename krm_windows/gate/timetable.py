@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, time, timedelta
+from enum import StrEnum
 from functools import lru_cache
 from itertools import chain
 
@@ -16,20 +17,34 @@ FORMAT_VERSION = 1
 _SHARED = {"group", "resource", "kind", "objects"}
 
 
+class Kind(StrEnum):
+    """What a rule is, by the field of the spec that holds it."""
+
+    WINDOW = "windows"
+    FREEZE = "freezes"
+    OVERRIDE = "overrides"
+
+
 @dataclass(frozen=True)
 class Rule:
-    """A window, freeze or override, `name`d by its path in the spec, such as `windows.working-week`.
+    """A window, freeze or override, with its `key` in the spec, such as `working-week`.
 
     A naive datetime is the policy's wall clock, an aware one an instant. `begins` None: since
     always. A `time` is the next such time after the beginning; a `timedelta` is wall-clock time,
     after an instant real time. `state` ("Open", "Closed"): overrides only.
     """
 
-    name: str
+    kind: Kind
+    key: str
     begins: Recurrence | datetime | None
     ends: Recurrence | datetime | time | timedelta
     reason: str = ""
     state: str | None = None
+
+    @property
+    def name(self) -> str:
+        """Its path in the spec, such as `windows.working-week`."""
+        return f"{self.kind}.{self.key}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,10 +147,17 @@ def _revive(data: dict[str, object]) -> object:
         _check_version(data)
         return _made(Timetable, {key: data[key] for key in data if key != "formatVersion"})
     if "begins" in data:
-        return _made(Rule, data)
+        return _rule(data)
     if "transitions" in data:
         return _made(ZoneRules, data)
     return _recurrence(data)
+
+
+def _rule(data: dict[str, object]) -> object:
+    """Make a rule, which the JSON form names by its path."""
+    rest = dict(data)
+    kind, key = str(rest.pop("name")).split(".", 1)
+    return _made(Rule, {"kind": Kind(kind), "key": key, **rest})
 
 
 def _made(kind: Callable[..., object], data: dict[str, object]) -> object:

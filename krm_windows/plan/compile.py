@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from krm_windows import rules
-from krm_windows.gate.timetable import Rule, Target, Timetable
+from krm_windows.gate.timetable import Kind, Rule, Target, Timetable
 from krm_windows.inventory import Inventory
 from krm_windows.plan import sources, targets, timeouts, zone_rules
 from krm_windows.plan.edges import Edges, edges
@@ -148,15 +148,21 @@ def _timetable(
         adopt_until=spec.adopt_until.value if spec.adopt_until else None,
         former_names=tuple(sorted(spec.former_names)),
         windows=tuple(
-            Rule(f"windows.{n}", w.opens.value, w.ends) for n, w in sorted(spec.windows.items())
+            Rule(Kind.WINDOW, f"{n}", w.opens.value, w.ends)
+            for n, w in sorted(spec.windows.items())
         ),
         freezes=tuple(
-            Rule(f"freezes.{n}", f.starts.value, f.ends_at, f.reason)
+            Rule(Kind.FREEZE, f"{n}", f.starts.value, f.ends_at, f.reason)
             for n, f in sorted(spec.freezes.items())
         ),
         overrides=tuple(
             Rule(
-                f"overrides.{n}", o.starts.value if o.starts else None, o.ends_at, o.reason, o.state
+                Kind.OVERRIDE,
+                f"{n}",
+                o.starts.value if o.starts else None,
+                o.ends_at,
+                o.reason,
+                o.state,
             )
             for n, o in sorted(spec.overrides.items())
         ),

@@ -140,7 +140,7 @@ class _Writer:
 
     def _of(self, window: Rule, mine: frozenset[int]) -> Iterator[WakeUp | Result]:
         name, given = (
-            window.name.partition(".")[2],
+            window.key,
             self.edge.given(self.wording.given.get(window.name, Given())),
         )
         lines = self._lines(window, mine)
@@ -211,7 +211,7 @@ def _fired(wake_ups: tuple[WakeUp, ...], *, suspends: bool) -> int:
 
 
 def _own(timetable: Timetable, window: Rule, wording: Wording) -> Iterator[WakeUp | Result]:
-    name, given = window.name.partition(".")[2], wording.given.get(window.name, Given())
+    name, given = window.key, wording.given.get(window.name, Given())
     for edge in (OPENS, CLOSES):
         words = f"{edge.field} {wording.words.get(window.name, name)}"
         schedule = wording.schedules.get((window.name, edge.field)) or _exact(window, edge)

@@ -41,12 +41,15 @@ def _kind(kind: Target, names: Mapping[str, list[str]]) -> dict[str, object]:
 
 
 def _record(item: Recurrence | Rule | Target | Timetable | ZoneRules) -> dict[str, object]:
-    values = {field: getattr(item, field.name) for field in fields(item)}
-    return {
-        _camel_case(field.name): _plain(value)
-        for field, value in values.items()
-        if value != field.default
-    }
+    record: dict[str, object] = {}
+    for field in fields(item):
+        value = getattr(item, field.name)
+        if value != field.default:
+            record[_camel_case(field.name)] = _plain(value)
+    if isinstance(item, Rule):  # named by its path, as it is everywhere else that people read
+        del record["kind"], record["key"]
+        return {"name": item.name, **record}
+    return record
 
 
 def _plain(value: object) -> object:

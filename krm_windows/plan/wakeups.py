@@ -88,7 +88,7 @@ def _merged(group: list[WakeUp]) -> list[WakeUp]:
 def _window(timetable: Timetable, rule: Rule, wording: Wording) -> Iterator[WakeUp]:
     if not isinstance(rule.begins, Recurrence):
         return
-    name, given = rule.name.partition(".")[2], wording.given.get(rule.name, Given())
+    name, given = rule.key, wording.given.get(rule.name, Given())
     words = wording.words.get(rule.name, name)
     opens = wording.schedules.get((rule.name, "opens")) or covering.cover(
         rule.begins, covering.moments(rule.begins)

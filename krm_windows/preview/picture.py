@@ -178,7 +178,7 @@ def _open(calendar: Calendar, segment: Segment) -> Fact:
 
 
 def _exception(calendar: Calendar, found: exceptions.Span, lane: int) -> Fact:
-    name, when = found.rule.name.partition(".")[2], _when(calendar, found.begins, found.ends)
+    name, when = found.rule.key, _when(calendar, found.begins, found.ends)
     words = f"{KINDS[found.kind]} {name}, {when}: {found.rule.reason}"
     return Fact(
         found.kind,

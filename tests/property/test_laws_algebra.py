@@ -17,7 +17,7 @@ from shapes import SHAPES, plan
 
 from krm_windows.gate import wallclock
 from krm_windows.gate.decide import decide
-from krm_windows.gate.timetable import Rule, Timetable
+from krm_windows.gate.timetable import Kind, Rule, Timetable
 from krm_windows.schedule import zones
 from krm_windows.schedule.timeline import timeline
 
@@ -55,10 +55,13 @@ def ruled(
     )
 
 
-def renamed(prefix: str, rules: tuple[Rule, ...], state: str | None = None) -> tuple[Rule, ...]:
+def renamed(
+    kind: Kind, rules: tuple[Rule, ...], state: str | None = None, prefix: str = ""
+) -> tuple[Rule, ...]:
     """Make rules of one kind rules of another."""
     return tuple(
-        replace(rule, name=f"{prefix}.{number}", state=state) for number, rule in enumerate(rules)
+        replace(rule, kind=kind, key=f"{prefix}{number}", state=state)
+        for number, rule in enumerate(rules)
     )
 
 
@@ -67,7 +70,7 @@ def policies(draw: st.DrawFn, count: int) -> tuple[Change, list[Timetable]]:
     """Draw a change of a clock, and policies for its zone, each a set of windows and nothing else."""
     change = draw(st.sampled_from(changes()))
     drawn = [plan(draw(st.sampled_from(list(SHAPES))), change).timetable for _ in range(count)]
-    return change, [ruled(each, windows=renamed("windows", _all(each))) for each in drawn]
+    return change, [ruled(each, windows=renamed(Kind.WINDOW, _all(each))) for each in drawn]
 
 
 def _all(timetable: Timetable) -> tuple[Rule, ...]:
@@ -84,10 +87,12 @@ law = settings(max_examples=60, deadline=None)
 def test_windows_are_a_union(drawn: tuple[Change, list[Timetable]]) -> None:
     """Of two sets of windows: open where one is or the other, in whatever order, and twice is once."""
     change, (one, other) = drawn
-    both = opened(ruled(one, windows=one.windows + renamed("windows.v", other.windows)), change)
+    both = opened(
+        ruled(one, windows=one.windows + renamed(Kind.WINDOW, other.windows, prefix="v")), change
+    )
     assert both == combined(opened(one, change), opened(other, change), lambda a, b: a or b)
     assert both == opened(
-        ruled(one, windows=renamed("windows.v", other.windows) + one.windows), change
+        ruled(one, windows=renamed(Kind.WINDOW, other.windows, prefix="v") + one.windows), change
     )
     assert opened(ruled(one, windows=one.windows + one.windows), change) == opened(one, change)
 
@@ -97,7 +102,7 @@ def test_windows_are_a_union(drawn: tuple[Change, list[Timetable]]) -> None:
 def test_a_freeze_cuts(drawn: tuple[Change, list[Timetable]]) -> None:
     """What it covers is closed, and what is left of a window stays open."""
     change, (one, frozen) = drawn
-    cut = replace(one, freezes=renamed("freezes", frozen.windows))
+    cut = replace(one, freezes=renamed(Kind.FREEZE, frozen.windows))
     assert opened(cut, change) == combined(
         opened(one, change), opened(frozen, change), lambda a, b: a and not b
     )
@@ -108,7 +113,7 @@ def test_a_freeze_cuts(drawn: tuple[Change, list[Timetable]]) -> None:
 def test_outside_windows_is_the_complement(drawn: tuple[Change, list[Timetable]]) -> None:
     """Freezes of a policy that is open otherwise leave open exactly what the same windows would leave closed."""
     change, (one,) = drawn
-    freezes = replace(ruled(one, freezes=renamed("freezes", one.windows)), outside_windows="Open")
+    freezes = replace(ruled(one, freezes=renamed(Kind.FREEZE, one.windows)), outside_windows="Open")
     always = opened(replace(one, state="Open"), change)
     assert opened(freezes, change) == combined(
         always, opened(one, change), lambda a, b: a and not b
@@ -120,9 +125,9 @@ def test_outside_windows_is_the_complement(drawn: tuple[Change, list[Timetable]]
 def test_overrides_outrank_freezes_and_windows(drawn: tuple[Change, list[Timetable]]) -> None:
     """One that opens opens what is frozen; one that closes closes even that."""
     change, (one, opening, closing) = drawn
-    frozen = replace(one, freezes=renamed("freezes", closing.windows))
-    opens = renamed("overrides.o", opening.windows, "Open")
-    closes = renamed("overrides.c", closing.windows, "Closed")
+    frozen = replace(one, freezes=renamed(Kind.FREEZE, closing.windows))
+    opens = renamed(Kind.OVERRIDE, opening.windows, "Open", prefix="o")
+    closes = renamed(Kind.OVERRIDE, closing.windows, "Closed", prefix="c")
     first = combined(opened(frozen, change), opened(opening, change), lambda a, b: a or b)
     assert opened(replace(frozen, overrides=opens), change) == first
     both = combined(first, opened(closing, change), lambda a, b: a and not b)
@@ -135,7 +140,9 @@ def test_overrides_outrank_freezes_and_windows(drawn: tuple[Change, list[Timetab
 def test_state_outranks_everything(drawn: tuple[Change, list[Timetable]], early: timedelta) -> None:
     """Held open it is open throughout, held shut never, whatever else is said."""
     change, (one, other) = drawn
-    full = replace(one, closes_early=early, overrides=renamed("overrides", other.windows, "Closed"))
+    full = replace(
+        one, closes_early=early, overrides=renamed(Kind.OVERRIDE, other.windows, "Closed")
+    )
     assert opened(replace(full, state="Open"), change) == [
         utc(change.at - 2 * 1440),
         utc(change.at + 2 * 1440),
@@ -150,7 +157,7 @@ def test_closing_early_moves_the_ends(
 ) -> None:
     """Every open interval ends earlier by so much real time, or is none; and margins add up."""
     change, (policy, frozen) = drawn
-    policy = replace(policy, freezes=renamed("freezes", frozen.windows))
+    policy = replace(policy, freezes=renamed(Kind.FREEZE, frozen.windows))
 
     until = utc(change.at + 2 * 1440)
     whole = list(timeline(policy, utc(change.at - 2 * 1440), until + MINUTE * 800))
@@ -167,9 +174,9 @@ def test_an_override_opens_to_its_very_end(
 ) -> None:
     """What an override opens is not closed early; beside it, the margin looks through it."""
     change, (one, opening) = drawn
-    overridden = replace(one, overrides=renamed("overrides", opening.windows, "Open"))
+    overridden = replace(one, overrides=renamed(Kind.OVERRIDE, opening.windows, "Open"))
     early = replace(overridden, closes_early=margin * MINUTE)
-    union = ruled(one, windows=one.windows + renamed("windows.o", opening.windows))
+    union = ruled(one, windows=one.windows + renamed(Kind.WINDOW, opening.windows, prefix="o"))
     shortened = opened(replace(union, closes_early=margin * MINUTE), change)
     assert opened(early, change) == combined(
         shortened, opened(opening, change), lambda a, b: a or b

@@ -13,7 +13,7 @@ from shapes import SHAPES, plan
 
 from krm_windows.gate.decide import Decider
 from krm_windows.gate.recurrence import Recurrence
-from krm_windows.gate.timetable import Rule, Timetable
+from krm_windows.gate.timetable import Kind, Rule, Timetable
 from krm_windows.schedule.timeline import timeline
 
 DAY, MINUTE = timedelta(days=1), timedelta(minutes=1)
@@ -81,12 +81,16 @@ def timetables(draw: st.DrawFn, often: bool) -> tuple[Timetable, datetime]:  # n
     dated = st.tuples(points, points | LENGTHS | recurrences(often))
     ever = st.tuples(st.none(), points)
 
-    def rules(kind: str, most: int) -> tuple[Rule, ...]:
-        forms = recurring | dated | ever if kind == "overrides" else recurring | dated
+    def rules(kind: Kind, most: int) -> tuple[Rule, ...]:
+        forms = recurring | dated | ever if kind is Kind.OVERRIDE else recurring | dated
         drawn = draw(st.lists(st.tuples(forms, st.sampled_from(("Open", "Closed"))), max_size=most))
         return tuple(
             Rule(
-                f"{kind}.{number}", *form, reason=kind, state=state if kind == "overrides" else None
+                kind,
+                str(number),
+                *form,
+                reason=kind,
+                state=state if kind is Kind.OVERRIDE else None,
             )
             for number, (form, state) in enumerate(drawn)
         )
@@ -96,9 +100,9 @@ def timetables(draw: st.DrawFn, often: bool) -> tuple[Timetable, datetime]:  # n
         time_zone=zone,
         outside_windows=draw(st.sampled_from(("Closed", "Open"))),
         closes_early=draw(st.sampled_from((0, 0, 1, 30, 200, 1440, 3000))) * MINUTE,
-        windows=rules("windows", 4),
-        freezes=rules("freezes", 2),
-        overrides=rules("overrides", 2),
+        windows=rules(Kind.WINDOW, 4),
+        freezes=rules(Kind.FREEZE, 2),
+        overrides=rules(Kind.OVERRIDE, 2),
     )
     return timetable, centre
 

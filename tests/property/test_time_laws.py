@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from krm_windows.gate.decide import decide
 from krm_windows.gate.recurrence import Recurrence
-from krm_windows.gate.timetable import Rule, Timetable
+from krm_windows.gate.timetable import Kind, Rule, Timetable
 from krm_windows.gate.wallclock import instant, wall
 from krm_windows.schedule.timeline import timeline
 from krm_windows.schedule.zones import zone
@@ -44,7 +44,13 @@ RECURRENCES = st.builds(
 LENGTHS = st.timedeltas(min_value=MINUTE, max_value=timedelta(days=2)).map(
     lambda length: length // MINUTE * MINUTE
 )
-RULES = st.builds(Rule, st.sampled_from(["a", "b"]), RECURRENCES, RECURRENCES | TIMES | LENGTHS)
+RULES = st.builds(
+    Rule,
+    st.just(Kind.WINDOW),
+    st.sampled_from(["a", "b"]),
+    RECURRENCES,
+    RECURRENCES | TIMES | LENGTHS,
+)
 EARLY = st.sampled_from([timedelta(0), timedelta(minutes=30), timedelta(hours=3)])
 
 
@@ -65,12 +71,11 @@ def timetables(draw: st.DrawFn) -> tuple[Timetable, datetime]:
         time_zone=name,
         outside_windows=draw(st.sampled_from(["Closed", "Open"])),
         windows=tuple(
-            replace(rule, name=f"windows.{n}")
-            for n, rule in enumerate(draw(st.lists(RULES, max_size=2)))
+            replace(rule, key=str(n)) for n, rule in enumerate(draw(st.lists(RULES, max_size=2)))
         ),
-        freezes=tuple(Rule("freezes.f", *moments) for moments in freezes),
+        freezes=tuple(Rule(Kind.FREEZE, "f", *moments) for moments in freezes),
         overrides=tuple(
-            Rule(f"overrides.{n}", *moments, state=state)
+            Rule(Kind.OVERRIDE, f"{n}", *moments, state=state)
             for n, (moments, state) in enumerate(overrides)
         ),
     )

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from krm_windows import emit
 from krm_windows.emit import names
 from krm_windows.gate.recurrence import Recurrence
-from krm_windows.gate.timetable import Rule, Target
+from krm_windows.gate.timetable import Kind, Rule, Target
 from krm_windows.plan.model import Plan, Runtime
 from krm_windows.plan.rights import rights
 from krm_windows.plan.wakeups import WakeUp, Wording, wake_ups
@@ -38,10 +38,10 @@ def plan(
         policy=f"{namespace}/{name}",
         time_zone="Europe/Berlin",
         windows=tuple(
-            Rule(f"windows.{window}", MONDAY, timedelta(minutes=number))
+            Rule(Kind.WINDOW, window, MONDAY, timedelta(minutes=number))
             for number, window in enumerate(windows, 1)
         ),
-        freezes=(Rule("freezes.f", INSTANT, timedelta(hours=1), "r"),),
+        freezes=(Rule(Kind.FREEZE, "f", INSTANT, timedelta(hours=1), "r"),),
         targets=targets,
     )
     looks = wake_ups(timetable, Wording(), timedelta(minutes=15))

@@ -16,14 +16,14 @@ from krm_windows.gate.__main__ import Gate
 from krm_windows.gate.annotations import DIGITS, HOOKS, Writer, annotation, digest, read, writer
 from krm_windows.gate.decide import decide
 from krm_windows.gate.kubernetes import Cluster, dig
-from krm_windows.gate.timetable import Rule, Timetable
+from krm_windows.gate.timetable import Kind, Rule, Timetable
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
 APPS = kustomization("apps", "v1")
 SHUT = zoned.timetable(policy="flux-system/p", time_zone="UTC", targets=(APPS,))
 ALWAYS = replace(SHUT, outside_windows="Open")
-MORNING = replace(SHUT, windows=(Rule("windows.morning", NOON - 4 * HOUR, NOON),))
+MORNING = replace(SHUT, windows=(Rule(Kind.WINDOW, "morning", NOON - 4 * HOUR, NOON),))
 OURS, THEIRS, NOTE = (
     annotation("flux-system/p"),
     annotation("flux-system/q"),
@@ -255,7 +255,7 @@ def test_what_was_adopted_is_opened(api: Api, look: Look, timetable: Timetable) 
         api.object("apps")["status"] = {}
     assert look(timetable)
     api.object("apps")["status"] = APPLIED
-    freeze = replace(SHUT, freezes=(Rule("freezes.f", NOON - 2 * HOUR, NOON, "why"),))
+    freeze = replace(SHUT, freezes=(Rule(Kind.FREEZE, "f", NOON - 2 * HOUR, NOON, "why"),))
     assert look(freeze)
     text = str(dig(api.object("apps"), "metadata", "annotations", OURS))
     assert json.loads(text)["adopted"] is True
@@ -348,7 +348,7 @@ def test_digests_have_64_bits() -> None:
 
 def test_a_mark_is_read_as_it_was_written(api: Api, look: Look) -> None:
     """By the gate, of a freeze."""
-    frozen = replace(SHUT, freezes=(Rule("freezes.f", NOON - 2 * HOUR, NOON, "why"),))
+    frozen = replace(SHUT, freezes=(Rule(Kind.FREEZE, "f", NOON - 2 * HOUR, NOON, "why"),))
     assert look(frozen)
     said = read(str(dig(api.object("apps"), "metadata", "annotations", OURS)))
     assert said is not None

@@ -18,7 +18,7 @@ from krm_windows.gate.annotations import annotation, read
 from krm_windows.gate.clocks import APART, MOST, skew
 from krm_windows.gate.decide import decide
 from krm_windows.gate.kubernetes import Cluster, dig
-from krm_windows.gate.timetable import Rule, Timetable
+from krm_windows.gate.timetable import Kind, Rule, Timetable
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 HOUR, MINUTE, SECOND = timedelta(hours=1), timedelta(minutes=1), timedelta(seconds=1)
@@ -26,7 +26,7 @@ FIVE = 5 * MINUTE
 APPS = kustomization("apps", "v1")
 OURS = annotation("flux-system/p")
 CLOSED: dict[str, object] = {OURS: marked("flux-system/p")}
-WINDOW = Rule("windows.midday", NOON, NOON + HOUR)
+WINDOW = Rule(Kind.WINDOW, "midday", NOON, NOON + HOUR)
 POLICY = zoned.timetable(
     policy="flux-system/p", time_zone="UTC", targets=(APPS,), windows=(WINDOW,)
 )

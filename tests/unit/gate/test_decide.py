@@ -10,7 +10,7 @@ from work import calls, steps
 
 from krm_windows.gate.decide import Decider, decide
 from krm_windows.gate.recurrence import EVERY_DAY, Recurrence
-from krm_windows.gate.timetable import Rule, Timetable
+from krm_windows.gate.timetable import Kind, Rule, Timetable
 from krm_windows.schedule.timeline import timeline
 from krm_windows.schedule.zones import zone
 
@@ -22,9 +22,9 @@ def at(hour: int, minute: int = 0, *days: int) -> Recurrence:
     )
 
 
-WEEK = Rule("windows.week", at(8, 0, 1), at(17, 0, 4))
-NIGHT = Rule("windows.night", at(22, 0, 1, 2, 3, 4, 5), time(4))
-FREEZE = Rule("freezes.xmas", datetime(2026, 12, 20), datetime(2027, 1, 4), "Year-end")
+WEEK = Rule(Kind.WINDOW, "week", at(8, 0, 1), at(17, 0, 4))
+NIGHT = Rule(Kind.WINDOW, "night", at(22, 0, 1, 2, 3, 4, 5), time(4))
+FREEZE = Rule(Kind.FREEZE, "xmas", datetime(2026, 12, 20), datetime(2027, 1, 4), "Year-end")
 BERLIN = zoned.timetable(policy="flux-system/p", time_zone="Europe/Berlin", windows=(WEEK,))
 
 
@@ -45,7 +45,7 @@ def windows(
 ) -> Timetable:
     """A timetable of windows only."""
     return replace(
-        BERLIN, windows=tuple(Rule(f"windows.w{n}", *rule) for n, rule in enumerate(rules))
+        BERLIN, windows=tuple(Rule(Kind.WINDOW, f"w{n}", *rule) for n, rule in enumerate(rules))
     )
 
 
@@ -209,9 +209,9 @@ def test_half_open() -> None:
 
 
 OVERRIDE = Rule(
-    "overrides.fix", datetime(2026, 12, 22, 9), datetime(2026, 12, 22, 12), "Patch", "Open"
+    Kind.OVERRIDE, "fix", datetime(2026, 12, 22, 9), datetime(2026, 12, 22, 12), "Patch", "Open"
 )
-SHUT = Rule("overrides.shut", None, datetime(2026, 12, 22, 10), "No", "Closed")
+SHUT = Rule(Kind.OVERRIDE, "shut", None, datetime(2026, 12, 22, 10), "No", "Closed")
 DEC_22 = datetime(2026, 12, 22, 10, 30, tzinfo=UTC)  # 11:30 in Berlin
 EVERYTHING = replace(BERLIN, freezes=(FREEZE,), overrides=(OVERRIDE, SHUT))
 
@@ -276,7 +276,7 @@ def overridden(rules: tuple[Rule, ...], day: int, hour: int) -> Timetable:
 
 def test_a_freeze_cuts_a_window() -> None:
     """The rest of a window that a freeze touches stays open."""
-    freeze = Rule("freezes.day", datetime(2026, 11, 17), datetime(2026, 11, 18))
+    freeze = Rule(Kind.FREEZE, "day", datetime(2026, 11, 17), datetime(2026, 11, 18))
     assert open_intervals(replace(BERLIN, freezes=(freeze,)), NOV_16, 6) == [
         ("16 08:00", "17 00:00"),
         ("18 00:00", "19 17:00"),
@@ -399,7 +399,7 @@ def test_no_reference_to_seconds() -> None:
 
 
 EVERY_TWO_MINUTES = Recurrence(frozenset(range(0, 60, 2)))
-YEARS = Rule("freezes.years", datetime(2025, 1, 1), datetime(2029, 1, 1), "r")
+YEARS = Rule(Kind.FREEZE, "years", datetime(2025, 1, 1), datetime(2029, 1, 1), "r")
 
 
 @pytest.mark.parametrize(
@@ -447,7 +447,7 @@ def test_a_decision_is_cheap(reason: str, timetable: Timetable, most: int) -> No
 def test_rules_that_are_alike_are_one() -> None:
     """A thousand windows are little more work than one, where they are not those that decide."""
     rules = tuple(
-        Rule(f"windows.w{n}", EVERY_TWO_MINUTES, timedelta(minutes=n)) for n in range(1000)
+        Rule(Kind.WINDOW, f"w{n}", EVERY_TWO_MINUTES, timedelta(minutes=n)) for n in range(1000)
     )
     frozen = replace(BERLIN, windows=rules, freezes=(replace(YEARS, ends=datetime(2026, 12, 23)),))
     assert decide(frozen, DEC_22).until == datetime(2026, 12, 22, 23, tzinfo=UTC)
@@ -467,7 +467,7 @@ def test_rules_that_are_all_different_are_one_sum(*, lasting: bool) -> None:
         half = frozenset(random.Random(number).sample(range(1, 32), 15))  # noqa: S311 - nobody guesses
         for name, days in (("a", half), ("b", EVERY_DAY - half)):
             begins = replace(at(number * 3 // 60, number * 3 % 60), days=days)
-            rules.append(Rule(f"windows.{name}{number}", begins, ends))
+            rules.append(Rule(Kind.WINDOW, f"{name}{number}", begins, ends))
     always = replace(BERLIN, windows=tuple(rules))
     assert decide(always, DEC_22).until is None
     assert steps(lambda: decide(always, DEC_22)) < 6_000_000

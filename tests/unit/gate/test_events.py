@@ -15,7 +15,7 @@ from krm_windows.gate.__main__ import Gate
 from krm_windows.gate.annotations import HOLD, annotation
 from krm_windows.gate.decide import Decision, decide
 from krm_windows.gate.kubernetes import Cluster, dig
-from krm_windows.gate.timetable import Rule, Target
+from krm_windows.gate.timetable import Kind, Rule, Target
 from krm_windows.plan import zone_rules
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -37,8 +37,8 @@ POLICY = zoned.timetable(
     time_zone="Europe/Berlin",
     targets=(APPS,),
     windows=(
-        Rule("windows.morning", NOON - 4 * HOUR, NOON),
-        Rule("windows.next", NOON + 20 * HOUR, NOON + 24 * HOUR),
+        Rule(Kind.WINDOW, "morning", NOON - 4 * HOUR, NOON),
+        Rule(Kind.WINDOW, "next", NOON + 20 * HOUR, NOON + 24 * HOUR),
     ),
 )
 Look = Callable[..., bool]

@@ -18,7 +18,7 @@ from krm_windows.gate.__main__ import Gate
 from krm_windows.gate.annotations import HOLD, HOOKS, annotation
 from krm_windows.gate.decide import decide
 from krm_windows.gate.kubernetes import ApiError, Cluster, dig
-from krm_windows.gate.timetable import Rule, Timetable
+from krm_windows.gate.timetable import Kind, Rule, Timetable
 
 SECOND = timedelta(seconds=1)
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -31,8 +31,8 @@ APPLIED = {"lastAppliedRevision": "main@sha1:1"}
 PACE = {"pause": 0.01, "grace": 0.0}
 
 
-MORNING = Rule("windows.morning", NOON - 4 * HOUR, NOON)
-AFTERNOON = Rule("windows.afternoon", NOON + HOUR, NOON + 4 * HOUR)
+MORNING = Rule(Kind.WINDOW, "morning", NOON - 4 * HOUR, NOON)
+AFTERNOON = Rule(Kind.WINDOW, "afternoon", NOON + HOUR, NOON + 4 * HOUR)
 APPS, INFRA = kustomization("apps", "v1"), kustomization("infra", "v1")
 POLICY = zoned.timetable(
     policy="flux-system/p", time_zone="UTC", targets=(APPS,), windows=(MORNING, AFTERNOON)
@@ -550,7 +550,9 @@ def test_closed_and_opened_by_hand_in_one_window(lab: Lab) -> None:
 
 def test_a_freeze_makes_two_of_one_window(lab: Lab) -> None:
     """Hooks run around each part."""
-    frozen = replace(POLICY, freezes=(Rule("freezes.ten", NOON - 2 * HOUR, NOON - HOUR, "ten"),))
+    frozen = replace(
+        POLICY, freezes=(Rule(Kind.FREEZE, "ten", NOON - 2 * HOUR, NOON - HOUR, "ten"),)
+    )
     for hours, is_open in ((3, True), (1.5, False), (0.5, True), (0, False)):
         lab.clock.time = NOON - hours * HOUR
         assert lab.look(frozen)
@@ -707,7 +709,9 @@ def test_passing_over_failures_opens_what_was_aborted(lab: Lab) -> None:
 
 def test_a_hook_that_could_not_be_started_for_days(lab: Lab) -> None:
     """As soon as it can be, it is."""
-    forever = replace(POLICY, windows=(Rule("windows.w", NOON - 4 * HOUR, NOON + 2000 * HOUR),))
+    forever = replace(
+        POLICY, windows=(Rule(Kind.WINDOW, "w", NOON - 4 * HOUR, NOON + 2000 * HOUR),)
+    )
     for hours in range(0, 60, 12):
         lab.clock.time = NOON + hours * HOUR
         lab.api.fault("POST", "jobs", status(404))
@@ -812,7 +816,7 @@ def test_an_edited_window_that_is_open(lab: Lab) -> None:
     lab.api.add("infra", SHUT, annotations={OURS: MARK, HOLD: "ann"}, status=APPLIED)
     assert lab.look(BOTH)
     lab.api.add("infra", SHUT, annotations={OURS: MARK}, status=APPLIED)
-    moved = replace(BOTH, windows=(Rule("windows.morning", NOON - 3 * HOUR, NOON), AFTERNOON))
+    moved = replace(BOTH, windows=(Rule(Kind.WINDOW, "morning", NOON - 3 * HOUR, NOON), AFTERNOON))
     assert lab.look(moved)
     assert (lab.open("apps"), lab.open("infra"), lab.kinds()) == (True, True, ["before-open"])
     lab.clock.time = NOON

@@ -40,14 +40,14 @@ from krm_windows.gate.connection import LARGEST
 from krm_windows.gate.decide import decide
 from krm_windows.gate.kubernetes import AT_ONCE, ApiError, Cluster, dig, run_seconds
 from krm_windows.gate.target import observe
-from krm_windows.gate.timetable import Rule, Target, Timetable
+from krm_windows.gate.timetable import Kind, Rule, Target, Timetable
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
 INFRA, APPS = kustomization("infra", "v1"), kustomization("apps", "v1")
 SHUT = zoned.timetable(policy="flux-system/p", time_zone="UTC", targets=(INFRA, APPS))
 ALWAYS = replace(SHUT, outside_windows="Open")
-MORNING = replace(SHUT, windows=(Rule("windows.morning", NOON - 4 * HOUR, NOON),))
+MORNING = replace(SHUT, windows=(Rule(Kind.WINDOW, "morning", NOON - 4 * HOUR, NOON),))
 OURS, NOTE = annotation("flux-system/p"), annotation("flux-system/p", HOOKS)
 MARK = marked("flux-system/p")
 HOOK = json.dumps(

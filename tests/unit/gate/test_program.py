@@ -38,7 +38,7 @@ from krm_windows.gate.decide import decide
 from krm_windows.gate.kubernetes import Cluster, dig
 from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.target import observe
-from krm_windows.gate.timetable import Rule, Timetable
+from krm_windows.gate.timetable import Kind, Rule, Timetable
 from krm_windows.plan import zone_rules
 from krm_windows.plan.timetable import dump
 
@@ -55,7 +55,7 @@ MARK, THEIR_MARK, FORMER_MARK = (
 INFRA, APPS = kustomization("infra"), kustomization("apps")
 SHUT = zoned.timetable(policy="flux-system/p", time_zone="UTC", targets=(INFRA, APPS))
 ALWAYS = replace(SHUT, outside_windows="Open")
-UNTIL_NOON = replace(SHUT, windows=(Rule("windows.morning", NOON - timedelta(hours=4), NOON),))
+UNTIL_NOON = replace(SHUT, windows=(Rule(Kind.WINDOW, "morning", NOON - timedelta(hours=4), NOON),))
 
 
 Look = Callable[..., bool]
@@ -486,7 +486,7 @@ def test_run_at_what_is_no_instant(
 def test_run_at_the_ends_of_time(run: Run, instant: str) -> None:
     """Whatever the command line takes is decided."""
     on_the_hour = Recurrence(frozenset({0}), frozenset({8}), weekdays=frozenset({1}))
-    rule = Rule("windows.mondays", on_the_hour, timedelta(hours=9))
+    rule = Rule(Kind.WINDOW, "mondays", on_the_hour, timedelta(hours=9))
     weekly = replace(SHUT, time_zone="Pacific/Kiritimati", windows=(rule,))
     code, [said] = run(text(weekly), "--at", instant)
     assert (code, str(said["reason"]).startswith("cannot be decided")) == (0, False)
@@ -513,7 +513,7 @@ def test_run_waits_for_a_near_edge(api: Api, run: Run) -> None:
         56 - now.second
     ) % 60  # its clock says four seconds to the full minute, at which alone edges are
     edge = now + (ahead + 4) * SECOND
-    rule = Rule("windows.now", edge - timedelta(hours=1), timedelta(hours=1))
+    rule = Rule(Kind.WINDOW, "now", edge - timedelta(hours=1), timedelta(hours=1))
     code, log = run(text(replace(SHUT, windows=(rule,))), ahead=ahead)
     assert code == 0
     assert [line["open"] for line in log if "open" in line] == [True, False]

@@ -8,7 +8,7 @@ import pytest
 import zoned
 
 from krm_windows.gate.recurrence import Recurrence
-from krm_windows.gate.timetable import Rule, Target, Timetable, load, salvage
+from krm_windows.gate.timetable import Kind, Rule, Target, Timetable, load, salvage
 from krm_windows.plan import zone_rules
 from krm_windows.plan.timetable import dump
 
@@ -41,18 +41,25 @@ FULL = zoned.timetable(
     former_names=("flux-system/old",),
     windows=(
         Rule(
-            "windows.week",
+            Kind.WINDOW,
+            "week",
             Recurrence(hours=frozenset({8}), weekdays=frozenset({1}), nth=-1, shift=2),
             time(17),
         ),
-        Rule("windows.always", Recurrence(), Recurrence(days=frozenset({1}), either=True)),
-        Rule("windows.once", datetime(2026, 11, 16, 8), timedelta(minutes=90)),
+        Rule(Kind.WINDOW, "always", Recurrence(), Recurrence(days=frozenset({1}), either=True)),
+        Rule(Kind.WINDOW, "once", datetime(2026, 11, 16, 8), timedelta(minutes=90)),
     ),
     freezes=(
-        Rule("freezes.xmas", datetime(2026, 12, 20), datetime(2027, 1, 4), "Year-end, Schöne Tage"),
+        Rule(
+            Kind.FREEZE,
+            "xmas",
+            datetime(2026, 12, 20),
+            datetime(2027, 1, 4),
+            "Year-end, Schöne Tage",
+        ),
     ),
     overrides=(
-        Rule("overrides.fix", None, datetime(2026, 12, 22, 9, tzinfo=UTC), "Patch", "Open"),
+        Rule(Kind.OVERRIDE, "fix", None, datetime(2026, 12, 22, 9, tzinfo=UTC), "Patch", "Open"),
     ),
     targets=(APPS, CLUSTER),
     released=(APPS,),
@@ -70,7 +77,9 @@ RULES = zone_rules.make("UTC")
 
 def test_the_form_is_small_and_plain() -> None:
     """Defaults are left out; a reviewer can read the rest."""
-    week = Rule("windows.week", Recurrence(minutes=frozenset({0}), hours=frozenset({8})), time(17))
+    week = Rule(
+        Kind.WINDOW, "week", Recurrence(minutes=frozenset({0}), hours=frozenset({8})), time(17)
+    )
     assert dump(
         zoned.timetable(policy="a/b", time_zone="UTC", windows=(week,), targets=(CLUSTER,))
     ) == {

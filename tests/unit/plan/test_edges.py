@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from krm_windows.gate.recurrence import Recurrence
-from krm_windows.gate.timetable import Rule, Timetable
+from krm_windows.gate.timetable import Kind, Rule, Timetable
 from krm_windows.inventory import Inventory
 from krm_windows.krm import KubeObject
 from krm_windows.plan import compile_policy
@@ -45,7 +45,7 @@ def windows(draw: st.DrawFn) -> tuple[Rule, ...]:
         closing = st.builds(at, TIMES, DAYS.map(frozenset))
         ends = draw(st.one_of(lengths, clocks, closing))
         assume(ends != begins)
-        drawn.append(Rule(f"windows.w{number}", begins, ends))
+        drawn.append(Rule(Kind.WINDOW, f"w{number}", begins, ends))
     return tuple(drawn)
 
 
@@ -232,7 +232,7 @@ def test_names_that_cannot_be_told_apart() -> None:
 def test_given_names_are_kept() -> None:
     """Those of hand-written CronJobs, which are adopted."""
     names = Wording(given={"windows.w": Given("infra-open", "infra-close")})
-    rule = Rule("windows.w", at(480, frozenset({1})), timedelta(hours=4))
+    rule = Rule(Kind.WINDOW, "w", at(480, frozenset({1})), timedelta(hours=4))
     assert [each.given for each in edges(timetable(rule), names).wake_ups] == [
         "infra-close",
         "infra-open",

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from work import steps
 
 from krm_windows.gate.recurrence import EVERY_DAY, EVERY_MONTH, EVERY_WEEKDAY, Recurrence
-from krm_windows.gate.timetable import Rule
+from krm_windows.gate.timetable import Kind, Rule
 from krm_windows.plan import minutes
 from krm_windows.plan.edges import edges
 from krm_windows.plan.wakeups import Wording
@@ -45,7 +45,7 @@ def test_a_minute_is_open_where_the_evaluator_says_so(
 ) -> None:
     """For every way in which a window ends, and where several overlap."""
     rules = tuple(
-        Rule(f"windows.w{number}", begins, ends) for number, (begins, ends) in enumerate(drawn)
+        Rule(Kind.WINDOW, f"w{number}", begins, ends) for number, (begins, ends) in enumerate(drawn)
     )
     whole = 0
     for rule in rules:
@@ -66,7 +66,7 @@ def test_many_edges_cost_no_more_than_few() -> None:
     def work(past: range, window: timedelta | Recurrence) -> int:
         begins = Recurrence(frozenset(past), months=frozenset({1, 2, 3, 4, 5, 6}))
         held = zoned.timetable(
-            policy="a/b", time_zone="Etc/UTC", windows=(Rule("windows.a", begins, window),)
+            policy="a/b", time_zone="Etc/UTC", windows=(Rule(Kind.WINDOW, "a", begins, window),)
         )
         edges(held, Wording())
         return steps(lambda: edges(held, Wording()))

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from krm_windows.gate.recurrence import Recurrence
-from krm_windows.gate.timetable import Rule, Timetable
+from krm_windows.gate.timetable import Kind, Rule, Timetable
 from krm_windows.plan import utc_edges
 from krm_windows.plan.utc_edges import MOST, Change, Schedule
 
@@ -52,7 +52,7 @@ def timetables(draw: st.DrawFn) -> Timetable:
     return zoned.timetable(
         time_zone=draw(st.sampled_from(ZONES)),
         closes_early=draw(st.integers(0, 100)) * MINUTE,
-        windows=tuple(Rule(f"windows.w{number}", *each) for number, each in enumerate(drawn)),
+        windows=tuple(Rule(Kind.WINDOW, f"w{number}", *each) for number, each in enumerate(drawn)),
     )
 
 
@@ -159,6 +159,6 @@ def test_days_are_those_of_the_beginning() -> None:
     """What is moved over midnight is looked at on the day before, or after."""
     monday = Recurrence(frozenset({30}), frozenset({0, 23}), weekdays=frozenset({1}))
     held = zoned.timetable(
-        time_zone="Asia/Kolkata", windows=(Rule("windows.w", monday, 60 * MINUTE),)
+        time_zone="Asia/Kolkata", windows=(Rule(Kind.WINDOW, "w", monday, 60 * MINUTE),)
     )
     assert [str(each) for each in utc_edges.recurring(held, held.zone)] == ["0 18-20 * * 0,1"]

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from krm_windows.gate.recurrence import Recurrence
-from krm_windows.gate.timetable import Rule, Timetable
+from krm_windows.gate.timetable import Kind, Rule, Timetable
 from krm_windows.plan.wakeups import Given, WakeUp, Wording, wake_ups
 from krm_windows.schedule import cron
 from krm_windows.schedule.timeline import timeline
@@ -51,26 +51,26 @@ def recurrences(draw: st.DrawFn) -> Recurrence:
 
 
 @st.composite
-def rules(draw: st.DrawFn, kind: str, number: int) -> Rule:
+def rules(draw: st.DrawFn, kind: Kind, number: int) -> Rule:
     """Draw a window, a freeze or an override."""
-    name = f"{kind}.r{number}"
-    begins = draw(DATES) if kind == "overrides" or draw(st.booleans()) else draw(recurrences())
+    key = f"r{number}"
+    begins = draw(DATES) if kind is Kind.OVERRIDE or draw(st.booleans()) else draw(recurrences())
     if isinstance(begins, Recurrence):
-        return Rule(name, begins, draw(recurrences() | SPANS | TIMES), "r")
+        return Rule(kind, key, begins, draw(recurrences() | SPANS | TIMES), "r")
     span = draw(SPANS)
-    state = draw(st.sampled_from(("Open", "Closed"))) if kind == "overrides" else None
+    state = draw(st.sampled_from(("Open", "Closed"))) if kind is Kind.OVERRIDE else None
     if draw(st.booleans()):
         instant = begins.replace(tzinfo=UTC)
-        return Rule(name, instant, draw(st.sampled_from((span, instant + span))), "r", state)
-    return Rule(name, begins, draw(st.sampled_from((span, begins + span)) | TIMES), "r", state)
+        return Rule(kind, key, instant, draw(st.sampled_from((span, instant + span))), "r", state)
+    return Rule(kind, key, begins, draw(st.sampled_from((span, begins + span)) | TIMES), "r", state)
 
 
 @st.composite
 def timetables(draw: st.DrawFn) -> Timetable:
     """Draw a timetable with a few rules of each kind."""
     several = {
-        kind: tuple(draw(rules(kind, number)) for number in range(draw(st.integers(0, most))))
-        for kind, most in {"windows": 3, "freezes": 2, "overrides": 2}.items()
+        str(kind): tuple(draw(rules(kind, number)) for number in range(draw(st.integers(0, most))))
+        for kind, most in {Kind.WINDOW: 3, Kind.FREEZE: 2, Kind.OVERRIDE: 2}.items()
     }
     return zoned.timetable(
         policy="flux-system/week",
@@ -104,9 +104,11 @@ def steady(zone: ZoneInfo, at: datetime) -> bool:
         time_zone="Etc/UTC",
         outside_windows="Open",
         closes_early=timedelta(minutes=10),
-        freezes=(Rule("freezes.f", datetime(2027, 2, 1), 2 * HOUR, "r"),),
+        freezes=(Rule(Kind.FREEZE, "f", datetime(2027, 2, 1), 2 * HOUR, "r"),),
         overrides=(
-            Rule("overrides.shorter-than-early", datetime(2027, 2, 1), QUARTER / 3, "r", "Open"),
+            Rule(
+                Kind.OVERRIDE, "shorter-than-early", datetime(2027, 2, 1), QUARTER / 3, "r", "Open"
+            ),
         ),
     )
 )
@@ -175,7 +177,7 @@ def test_the_look_in_words(minutes: int, words: str) -> None:
 
 def test_a_schedule_stays_as_its_author_wrote_it() -> None:
     """What a reviewer wrote into the policy is what the diff shows; only an early close has another."""
-    window = (Rule("windows.w", MONDAY, THURSDAY),)
+    window = (Rule(Kind.WINDOW, "w", MONDAY, THURSDAY),)
     wording = Wording(
         schedules={("windows.w", "opens"): "0 8 * * MON", ("windows.w", "closes"): "0 17 * * THU"}
     )
@@ -189,7 +191,7 @@ def test_thirty_holidays_are_one_cron_job() -> None:
     """Dates share the CronJob of their time of day, one for winter's and one for summer's."""
     days = [datetime(2027, 1, 1) + n * 10 * DAY for n in range(30)]
     looks = looks_of(
-        freezes=tuple(Rule(f"freezes.f{n}", day, day + DAY, "r") for n, day in enumerate(days))
+        freezes=tuple(Rule(Kind.FREEZE, f"f{n}", day, day + DAY, "r") for n, day in enumerate(days))
     )
     assert set(looks) == {"edge-2200z", "edge-2300z", "look"}
     assert looks["edge-2200z"].schedule == "0 22 * * *"
@@ -199,7 +201,7 @@ def test_thirty_holidays_are_one_cron_job() -> None:
 def test_an_instant_is_looked_at_in_utc() -> None:
     """It has no wall clock of its own, so its CronJob has none that could change."""
     begins = datetime(2027, 7, 1, 8, 30, tzinfo=UTC)
-    looks = looks_of(freezes=(Rule("freezes.f", begins, 2 * HOUR, "r"),))
+    looks = looks_of(freezes=(Rule(Kind.FREEZE, "f", begins, 2 * HOUR, "r"),))
     assert {
         (look.slug, look.schedule, look.time_zone) for look in looks.values() if look.slug != "look"
     } == {
@@ -210,7 +212,7 @@ def test_an_instant_is_looked_at_in_utc() -> None:
 
 def test_equal_schedules_are_one_cron_job() -> None:
     """The first name stands for all, and its words tell of all."""
-    windows = tuple(Rule(f"windows.{name}", MONDAY, THURSDAY) for name in ("b", "a"))
+    windows = tuple(Rule(Kind.WINDOW, name, MONDAY, THURSDAY) for name in ("b", "a"))
     looks = looks_of(windows=windows)
     assert set(looks) == {"open-a", "close-a", "edge-utc-00", "look"}
     assert looks["open-a"].words == "opens a; opens b"
@@ -218,7 +220,7 @@ def test_equal_schedules_are_one_cron_job() -> None:
 
 def test_given_names_are_always_there() -> None:
     """A name that the policy gives is never merged away, and takes the place of one that we would have made."""
-    windows = tuple(Rule(f"windows.{name}", MONDAY, THURSDAY) for name in ("a", "b", "c"))
+    windows = tuple(Rule(Kind.WINDOW, name, MONDAY, THURSDAY) for name in ("a", "b", "c"))
     wording = Wording(given={"windows.b": Given(open="first"), "windows.c": Given(open="second")})
     looks = wake_ups(
         zoned.timetable(policy="p/q", time_zone="Etc/UTC", windows=windows), wording, QUARTER
@@ -229,12 +231,12 @@ def test_given_names_are_always_there() -> None:
 
 def test_edges_are_met_in_utc() -> None:
     """Whatever the controller knows of the zone: at each offset that the policy's own rules have, on the days then."""
-    looks = looks_of(windows=(Rule("windows.w", MONDAY, THURSDAY),))
+    looks = looks_of(windows=(Rule(Kind.WINDOW, "w", MONDAY, THURSDAY),))
     assert looks["edge-utc-00"].schedule == "0 6,7,15,16 * * 1,4"
     assert looks["edge-utc-00"].time_zone == "Etc/UTC"
     night = Recurrence(frozenset({30}), frozenset({0}), weekdays=frozenset({1}))
     assert (
-        looks_of(windows=(Rule("windows.w", night, HOUR),))["edge-utc-30"].schedule
+        looks_of(windows=(Rule(Kind.WINDOW, "w", night, HOUR),))["edge-utc-30"].schedule
         == "30 0,22,23 * * 0,1"
     )
 
@@ -243,29 +245,32 @@ def test_what_the_clock_skips_is_met_when_it_does() -> None:
     """Half past two on the Sunday in March is three; a Saturday is never skipped."""
     saturday = Recurrence(frozenset({0}), frozenset({20}), weekdays=frozenset({6}))
     looks = looks_of(
-        windows=(Rule("windows.w", saturday, time(2, 30)),), interval=timedelta(days=1)
+        windows=(Rule(Kind.WINDOW, "w", saturday, time(2, 30)),), interval=timedelta(days=1)
     )
     assert looks["edge-0100z"].schedule == "0 1 * * *"
     assert looks["edge-0100z"].words == "edges of windows.w"
-    early = looks_of(windows=(Rule("windows.w", saturday, time(2, 30)),), closes_early=QUARTER)
+    early = looks_of(windows=(Rule(Kind.WINDOW, "w", saturday, time(2, 30)),), closes_early=QUARTER)
     assert "edge-0045z" in early
-    assert set(looks_of(windows=(Rule("windows.w", saturday, time(23, 30)),))) >= {
+    assert set(looks_of(windows=(Rule(Kind.WINDOW, "w", saturday, time(23, 30)),))) >= {
         "edge-utc-00",
         "edge-utc-30",
     }
     assert not any(
         slug.endswith("z")
-        for slug in looks_of(windows=(Rule("windows.w", saturday, time(23, 30)),))
+        for slug in looks_of(windows=(Rule(Kind.WINDOW, "w", saturday, time(23, 30)),))
     )
 
 
 def test_what_would_be_too_many_shares_a_schedule() -> None:
     """Four for what recurs and four for what comes once: the last one fires at every minute and hour of its share."""
     dates = [datetime(2027, 1, 1) + n * (DAY + timedelta(minutes=7)) for n in range(90)]
-    freezes = tuple(Rule(f"freezes.f{n}", day, day + 2 * HOUR, "r") for n, day in enumerate(dates))
+    freezes = tuple(
+        Rule(Kind.FREEZE, f"f{n}", day, day + 2 * HOUR, "r") for n, day in enumerate(dates)
+    )
     windows = tuple(
         Rule(
-            f"windows.w{n}",
+            Kind.WINDOW,
+            f"w{n}",
             Recurrence(frozenset({n}), frozenset({n % 24})),
             timedelta(minutes=n + 1),
         )
@@ -279,7 +284,7 @@ def test_what_would_be_too_many_shares_a_schedule() -> None:
 
 def test_a_look_every_minute_needs_no_other() -> None:
     """And in UTC the windows' own schedules are met as they are."""
-    window = (Rule("windows.w", MONDAY, THURSDAY),)
+    window = (Rule(Kind.WINDOW, "w", MONDAY, THURSDAY),)
     assert set(looks_of(windows=window, interval=timedelta(minutes=1))) == {
         "open-w",
         "close-w",

@@ -7,7 +7,7 @@ import pytest
 import zoned
 
 from krm_windows.gate.recurrence import Recurrence
-from krm_windows.gate.timetable import Rule, Timetable
+from krm_windows.gate.timetable import Kind, Rule, Timetable
 from krm_windows.plan import zone_rules
 from krm_windows.preview import records
 from krm_windows.preview.calendar import Calendar, Period, alike, calendars
@@ -24,7 +24,7 @@ def at(hour: int, *weekdays: int) -> Recurrence:
 WEEK = zoned.timetable(
     policy="flux-system/week",
     time_zone="Europe/Berlin",
-    windows=(Rule("windows.office", at(8, 1), at(17, 4)),),
+    windows=(Rule(Kind.WINDOW, "office", at(8, 1), at(17, 4)),),
 )
 
 
@@ -115,7 +115,7 @@ def test_intervals_are_clipped_and_carry_the_zones_offset() -> None:
 
 def test_an_interval_is_maximal_and_names_all_that_open_a_part_of_it() -> None:
     """Windows that touch are one interval."""
-    touching = (Rule("windows.day", at(8), at(12)), Rule("windows.noon", at(12), at(13)))
+    touching = (Rule(Kind.WINDOW, "day", at(8), at(12)), Rule(Kind.WINDOW, "noon", at(12), at(13)))
     [segment] = of(
         zoned.timetable(policy="a/b", time_zone="UTC", windows=touching), date(2026, 3, 24), 1
     ).intervals

@@ -8,7 +8,7 @@ import pytest
 import zoned
 
 from krm_windows.gate.recurrence import Recurrence
-from krm_windows.gate.timetable import Rule, Target, Timetable
+from krm_windows.gate.timetable import Kind, Rule, Target, Timetable
 from krm_windows.preview import ics
 from krm_windows.preview.calendar import Period, calendars
 
@@ -25,7 +25,7 @@ WEEK = zoned.timetable(
     policy="flux-system/week",
     cluster="plant-7",
     time_zone="Europe/Berlin",
-    windows=(Rule("windows.office", MONDAY, THURSDAY),),
+    windows=(Rule(Kind.WINDOW, "office", MONDAY, THURSDAY),),
     targets=(TARGET,),
 )
 

@@ -7,19 +7,20 @@ import pytest
 import zoned
 
 from krm_windows.gate.recurrence import Recurrence
-from krm_windows.gate.timetable import Rule, Timetable
+from krm_windows.gate.timetable import Kind, Rule, Timetable
 from krm_windows.preview import crowd, svg
 from krm_windows.preview.calendar import Calendar, Period, calendars
 from krm_windows.preview.picture import Picture, draw
 
 WEEK = Rule(
-    "windows.office",
+    Kind.WINDOW,
+    "office",
     Recurrence(minutes=frozenset({0}), hours=frozenset({8}), weekdays=frozenset({1})),
     Recurrence(minutes=frozenset({0}), hours=frozenset({17}), weekdays=frozenset({4})),
 )
-FREEZE = Rule("freezes.easter", datetime(2027, 3, 26), datetime(2027, 3, 30), "Easter")
-FIX = Rule("overrides.fix", datetime(2027, 3, 26, 9), datetime(2027, 3, 26, 18), "Fix", "Open")
-LATER = Rule("freezes.later", datetime(2027, 3, 30), datetime(2027, 4, 1), "Books")
+FREEZE = Rule(Kind.FREEZE, "easter", datetime(2027, 3, 26), datetime(2027, 3, 30), "Easter")
+FIX = Rule(Kind.OVERRIDE, "fix", datetime(2027, 3, 26, 9), datetime(2027, 3, 26, 18), "Fix", "Open")
+LATER = Rule(Kind.FREEZE, "later", datetime(2027, 3, 30), datetime(2027, 4, 1), "Books")
 
 
 def timetable(
@@ -109,7 +110,7 @@ def test_svg_tells_every_fact() -> None:
 
 
 EVERY_TEN = Rule(
-    "windows.tens", Recurrence(minutes=frozenset(range(0, 60, 10))), timedelta(minutes=5)
+    Kind.WINDOW, "tens", Recurrence(minutes=frozenset(range(0, 60, 10))), timedelta(minutes=5)
 )
 
 
