@@ -1,1 +1,4 @@
-"""ChangeClasses: which resources may change at once, and which wait for a window; every resource is in one class."""
+"""ChangeClasses: which resources may change at once, and which wait for a window.
+
+Every resource is in one class.
+"""

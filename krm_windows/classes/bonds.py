@@ -1,24 +1,32 @@
-"""Bonds: references from one class into another, of which each is refused, warned of, or acknowledged."""
+"""Bonds: references from one class into another.
+
+Of which each is refused, warned of, or acknowledged.
+"""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from krm_windows import rules
 from krm_windows.classes import generated, references, selection
 from krm_windows.classes.model import Spec
 from krm_windows.classes.partition import Partition, Placement, title
+from krm_windows.inventory import Resource
 from krm_windows.policy.trouble import Finding
 from krm_windows.results import Result
 
-# While kustomize builds, an object has its new name already and references to it have the old one. Which of several
-# that had this name is meant is told by what was put around the names of both (`api/internal/accumulator`).
+# While kustomize builds, an object has its new name already and references to it have the old one.
+# Which of several that had this name is meant is told by what was put around the names of both
+# (`api/internal/accumulator`).
 _AROUND = ("internal.config.kubernetes.io/prefixes", "internal.config.kubernetes.io/suffixes")
 
 
 @dataclass(frozen=True, slots=True)
 class Bond:
-    """What refers, at which field, by which name, and to what: two resources of different classes."""
+    """What refers, at which field, by which name, and to what.
+
+    Two resources of different classes.
+    """
 
     referrer: Placement
     path: str
@@ -27,27 +35,38 @@ class Bond:
 
     @property
     def unsettled(self) -> bool:
-        """Whether kustomize is still going to change the name in the reference, if it finds what it refers to."""
+        """Whether kustomize is still going to change the name in the reference.
+
+        It does if it finds what the reference is to.
+        """
         return self.name != self.to.resource.name or generated.will_have_hash(self.to.resource)
 
 
 def check(spec: Spec, partition: Partition) -> tuple[list[Result], list[Finding]]:
-    """Return what is to be said of the references across classes, and of acknowledgements that are of none."""
-    bonds = list(find(partition))
-    used = [
-        [i for i, known in enumerate(spec.acknowledge) if _is_of(known.referrer, known.to, bond)]
-        for bond in bonds
-    ]
-    results = [
-        _result(bond, lost=lost)
-        for bond, known in zip(bonds, used, strict=True)
-        if (lost := spec.keep is not None and bond.unsettled) or not known
-    ]
-    return results, list(_unused(spec, {i for known in used for i in known}, partition))
+    """Return what is to be said of references across classes, and of acknowledgements of none."""
+    results: list[Result] = []
+    used: set[int] = set()
+    for bond in find(partition):
+        acknowledged = _acknowledged(spec, bond)
+        used |= acknowledged
+        # The other half is dropped before kustomize renames it, whoever has acknowledged that.
+        is_lost = spec.keep is not None and bond.unsettled
+        if is_lost or not acknowledged:
+            results.append(_result(bond, lost=is_lost))
+    return results, list(_unused(spec, used, partition))
+
+
+def _acknowledged(spec: Spec, bond: Bond) -> set[int]:
+    """Return the indices of the acknowledgements that are of a bond."""
+    found: set[int] = set()
+    for i, known in enumerate(spec.acknowledge):
+        if _is_of(known.referrer, known.to, bond):
+            found.add(i)
+    return found
 
 
 def find(partition: Partition) -> Iterator[Bond]:
-    """Yield one bond for each two resources of different classes of which one refers to the other."""
+    """Yield one bond for each two resources of different classes, that are referrer and target."""
     seen = set()
     for bond in (*_by_field(partition.placements), *_by_hash(partition.placements)):
         pair = (id(bond.referrer), id(bond.to))
@@ -58,19 +77,27 @@ def find(partition: Partition) -> Iterator[Bond]:
 
 def _by_field(placements: Iterable[Placement]) -> Iterator[Bond]:
     """Yield the bonds of fields that are known to hold references."""
-    named: Mapping[tuple[str, str], list[Placement]] = defaultdict(list)
+    named: dict[tuple[str, str], list[Placement]] = defaultdict(list)
     for placement in placements:
-        for name in {placement.resource.name, *placement.resource.previous_names}:
-            named[placement.resource.kind, name].append(placement)
+        resource = placement.resource
+        for name in {resource.name, *resource.previous_names}:
+            named[resource.kind, name].append(placement)
     for referrer in placements:
-        for reference in references.of(referrer.resource.item, referrer.resource.namespace):
-            meant = [
-                to
-                for to in named.get((reference.kind, reference.name), ())
-                if reference.means(to.resource)
-            ]
-            alike = [to for to in meant if _around(to) == _around(referrer)]
-            yield from (Bond(referrer, reference.path, reference.name, to) for to in alike or meant)
+        resource = referrer.resource
+        for reference in references.of(resource.item, resource.namespace):
+            known = named.get((reference.kind, reference.name), ())
+            for to in _meant(referrer, reference, known):
+                yield Bond(referrer, reference.path, reference.name, to)
+
+
+def _meant(
+    referrer: Placement, reference: references.Reference, known: Iterable[Placement]
+) -> list[Placement]:
+    """Return what a reference means, of all that have its kind and name, or had it."""
+    meant = [to for to in known if reference.means(to.resource)]
+    # Of several that had this name, the one that kustomize renamed in the same way.
+    alike = [to for to in meant if _around(to) == _around(referrer)]
+    return alike or meant
 
 
 def _around(placement: Placement) -> list[str | None]:
@@ -80,75 +107,78 @@ def _around(placement: Placement) -> list[str | None]:
 
 
 def _by_hash(placements: Iterable[Placement]) -> Iterator[Bond]:
-    """Yield the bonds to names that end in a hash: wherever such a name stands, it can only be meant."""
+    """Yield the bonds to names that end in a hash: wherever one stands, it can only be meant."""
     hashed = [placement for placement in placements if generated.has_hash(placement.resource)]
     for referrer in placements:
-        item = referrer.resource.item
         for to in hashed:
-            if (
-                to is not referrer
-                and _share_namespace(referrer, to)
-                and item.mentions(to.resource.name)
-            ):
-                for path in references.occurrences(item.node, to.resource.name):
-                    yield Bond(referrer, path, to.resource.name, to)
+            if to is not referrer and _may_mention(referrer, to):
+                name = to.resource.name
+                for path in references.occurrences(referrer.resource.item.node, name):
+                    yield Bond(referrer, path, name, to)
+
+
+def _may_mention(referrer: Placement, to: Placement) -> bool:
+    """Whether a closer look is worth it."""
+    if not _share_namespace(referrer, to):
+        return False
+    return referrer.resource.item.mentions(to.resource.name)
 
 
 def _share_namespace(one: Placement, other: Placement) -> bool:
     """Whether two resources are in one namespace; one that is not said yet may be any."""
-    return (
-        "" in (namespaces := {one.resource.namespace, other.resource.namespace})
-        or len(namespaces) == 1
-    )
+    namespaces = {one.resource.namespace, other.resource.namespace}
+    return "" in namespaces or len(namespaces) == 1
 
 
 def _is_of(referrer: str, to: str, bond: Bond) -> bool:
-    return selection.is_at(referrer, bond.referrer.resource) and selection.is_at(
-        to, bond.to.resource
-    )
+    if not selection.is_at(referrer, bond.referrer.resource):
+        return False
+    return selection.is_at(to, bond.to.resource)
 
 
 def _result(bond: Bond, *, lost: bool) -> Result:
-    """Report a bond; it is `lost` where the build drops what it has yet to rename in the reference."""
+    """Report a bond; it is `lost` where the build drops what it has yet to rename in it."""
     referrer, to = bond.referrer, bond.to
-    between = f"refers from the class {referrer.change_class} to the {title(to.resource)} of {to.change_class}"
+    between = (
+        f"refers from the class {referrer.change_class} "
+        f"to the {title(to.resource)} of {to.change_class}"
+    )
     if lost:
         rule = rules.REFERENCE_PARTED
         why = (
-            "which kustomize renames (a prefix, a suffix, a hash), and in the reference too, but "
-            "only after this "
-            "function has dropped it here; leave its name as it is, or run `krm-windows split` on "
-            "what is built"
+            "which kustomize renames (a prefix, a suffix, a hash), and in the reference too, "
+            "but only after this function has dropped it here; leave its name as it is, "
+            "or run `krm-windows split` on what is built"
         )
     elif generated.will_have_hash(to.resource) or generated.has_hash(to.resource):
         rule = rules.REFERENCE_PARTED
         why = (
-            "which gets a new name with every change: until both classes have applied that, one "
-            "refers to what is not "
-            "there; put both into one class, or give it a name for good (disableNameSuffixHash) "
-            "and acknowledge this"
+            "which gets a new name with every change: until both classes have applied that, "
+            "one refers to what is not there; put both into one class, or give it a name "
+            "for good (disableNameSuffixHash) and acknowledge this"
         )
     elif referrer.rank < to.rank:
         rule, why = rules.REFERENCE_AHEAD, "which is applied later and may not be there yet"
     else:
         rule, why = rules.REFERENCE_BENEATH, "which changes beneath it"
-    return referrer.resource.result(
-        rule, f"{between}, {why}", path=bond.path, current=to.resource.name
-    )
+    message = f"{between}, {why}"
+    return referrer.resource.result(rule, message, path=bond.path, current=to.resource.name)
 
 
 def _unused(spec: Spec, used: set[int], partition: Partition) -> Iterator[Finding]:
-    """Yield the acknowledgements that are of no bond, but for those of objects that are in another base altogether."""
+    """Yield the acknowledgements that are of no bond.
+
+    Those of objects that are in another base altogether are left alone.
+    """
     resources = [placement.resource for placement in partition.placements]
     for i, known in enumerate(spec.acknowledge):
-        here = any(
-            selection.is_at(address, found)
-            for address in (known.referrer, known.to)
-            for found in resources
-        )
-        if here and i not in used:
+        if i not in used and (_is_here(known.referrer, resources) or _is_here(known.to, resources)):
             must = (
-                f"is of no reference across classes: {known.referrer} to {known.to}; remove it, "
-                "or correct the names"
+                f"is of no reference across classes: {known.referrer} to {known.to}; "
+                "remove it, or correct the names"
             )
             yield Finding(rules.ACKNOWLEDGE_UNUSED, must, path=f"spec.acknowledge[{i}]")
+
+
+def _is_here(address: str, resources: Iterable[Resource]) -> bool:
+    return any(selection.is_at(address, resource) for resource in resources)

@@ -1,9 +1,12 @@
-"""What the parts of ChangeClasses say against each other: read from the texts, so that no mistake in one hides another.
+"""What the parts of ChangeClasses say against each other.
+
+Read from the texts, so that no mistake in one hides another.
 
 Names are compared with what `classes` declares; rules are compared with those before them.
 """
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 
 from pydantic import ValidationError
 
@@ -13,8 +16,10 @@ from krm_windows.classes.model import ClassRule
 from krm_windows.policy.texts import Tree, text_at
 from krm_windows.policy.trouble import Finding, closest
 
-# How many classes a message names, and how many rules and globs are compared with each other.
-_NAMED, _COMPARED = 20, 500
+# How many classes a message names.
+_NAMED = 20
+# How many rules, and how many globs in them, are compared with each other.
+_COMPARED = 500
 
 
 def check(tree: Tree) -> Iterator[Finding]:
@@ -40,58 +45,70 @@ def _list(tree: Tree, name: str) -> list[Tree]:
 
 
 def _doubled(names: list[str | None]) -> Iterator[Finding]:
+    """Yield every class that is declared again."""
     seen: set[str] = set()
     for i, name in enumerate(names):
-        if name and name in seen:
-            yield Finding(
-                rules.CLASS_DUPLICATE,
-                "must be the name of one class",
-                name,
-                path=f"spec.classes[{i}].name",
-            )
-        seen.update({name} if name else ())
+        if not name:
+            continue
+        if name in seen:
+            must = "must be the name of one class"
+            yield Finding(rules.CLASS_DUPLICATE, must, name, path=f"spec.classes[{i}].name")
+        seen.add(name)
 
 
 def _undeclared(spec: Tree, known: list[str]) -> Iterator[Finding]:
     """Yield every class that is named and not declared; where none is, that is trouble enough."""
+    if not known:
+        return
     named = {f"spec.{field}": text_at(spec, field) for field in ("default", "keep")}
-    named |= {
-        f"spec.rules[{i}].class": text_at(rule, "class")
-        for i, rule in enumerate(_list(spec, "rules"))
-    }
+    for i, rule in enumerate(_list(spec, "rules")):
+        named[f"spec.rules[{i}].class"] = text_at(rule, "class")
     for path, name in named.items():
-        if name and known and name not in known:
+        if name and name not in known:
             yield undeclared(name, known, path)
 
 
 def _unreachable(trees: list[Tree]) -> Iterator[Finding]:
     """Yield the rules that have no selector, and those that an earlier one leaves nothing for."""
-    found = {i: rule for i, tree in enumerate(trees) if (rule := _rule(tree)) is not None}
-    empty = {i for i, rule in found.items() if not selection.selectors(rule)}
-    for i in sorted(empty):
+    selecting: dict[int, ClassRule] = {}
+    read = _readable(trees)
+    for i, rule in read.items():
+        if selection.selectors(rule):
+            selecting[i] = rule
+            continue
         must = "must have a selector; the class of everything that no rule matches is `default`"
         yield Finding(rules.RULE_EMPTY, must, path=f"spec.rules[{i}]")
-    if len(found) > _COMPARED or sum(map(_globs, found.values())) > _COMPARED:
-        return  # each is compared with all before it: of so many, those that nothing is left for are not sought
-    for i, rule in found.items():
-        before = next(
-            (j for j in found if j < i and j not in empty and selection.covers(found[j], rule)),
-            None,
-        )
-        if before is not None and i not in empty:
+    if len(read) > _COMPARED or sum(map(_globs, read.values())) > _COMPARED:
+        # Each is compared with all before it, which takes too long where there are so many.
+        return
+    for i, rule in selecting.items():
+        before = _covering(selecting, i, rule)
+        if before is not None:
             must = (
                 f"must match something that spec.rules[{before}] does not, which decides before it"
             )
             yield Finding(rules.RULE_UNREACHABLE, must, path=f"spec.rules[{i}]")
 
 
+def _readable(trees: list[Tree]) -> dict[int, ClassRule]:
+    """Return the rules that are right in themselves, by their index."""
+    found: dict[int, ClassRule] = {}
+    for i, tree in enumerate(trees):
+        # What is wrong in a rule is told where the whole object is read.
+        with suppress(ValidationError):
+            found[i] = ClassRule.model_validate(tree)
+    return found
+
+
+def _covering(selecting: dict[int, ClassRule], index: int, rule: ClassRule) -> int | None:
+    """Return the index of the first rule before another that matches all that it does."""
+    for before, earlier in selecting.items():
+        if before == index:
+            return None
+        if selection.covers(earlier, rule):
+            return before
+    return None
+
+
 def _globs(rule: ClassRule) -> int:
     return len(rule.names or ()) + len(rule.namespaces or ())
-
-
-def _rule(tree: Tree) -> ClassRule | None:
-    """Return a rule that is right in itself."""
-    try:
-        return ClassRule.model_validate(tree)
-    except ValidationError:
-        return None

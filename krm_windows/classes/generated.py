@@ -1,7 +1,8 @@
 """Generated ConfigMaps and Secrets: kustomize appends a hash of the content to their names.
 
-The hash is ten of the sixteen characters that kustomize writes hexadecimal digits with (`api/hasher`). While a build
-runs it is not there yet, and an annotation says that it will be (`api/internal/utils`).
+The hash is ten of the sixteen characters that kustomize writes hexadecimal digits with
+(`api/hasher`). While a build runs it is not there yet, and an annotation says that it will be
+(`api/internal/utils`).
 """
 
 import re
@@ -15,7 +16,9 @@ _HASH = re.compile(r"-[2456789bcdfghkmt]{10}\Z")
 
 def base_name(resource: Resource) -> str:
     """Return a resource's name without its hash."""
-    return _HASH.sub("", resource.name) if _may_be(resource) else resource.name
+    if not _may_be(resource):
+        return resource.name
+    return _HASH.sub("", resource.name)
 
 
 def has_hash(resource: Resource) -> bool:

@@ -1,4 +1,7 @@
-"""Text to model: ChangeClasses read from nodes, with everything that is wrong in the user's words."""
+"""Text to model: ChangeClasses read from nodes.
+
+With everything that is wrong in the user's words.
+"""
 
 from pydantic import ValidationError
 
@@ -12,7 +15,10 @@ from krm_windows.results import File, Result, sort
 
 
 def load(node: Node, *, file: File | None = None) -> tuple[ChangeClasses | None, list[Result]]:
-    """Read the object, None where it is wrong, and all findings; raises nothing, whatever the document holds."""
+    """Read the object, None where it is wrong, and all findings.
+
+    Raises nothing, whatever the document holds.
+    """
     tree = texts.present(texts.read(node))
     found: list[Finding] = [*texts.doubled(node), *contradictions.check(tree)]
     classes = None
@@ -21,6 +27,7 @@ def load(node: Node, *, file: File | None = None) -> tuple[ChangeClasses | None,
     except ValidationError as error:
         found += errors.findings(error, ChangeClasses)
     ref = texts.ref(tree, API_VERSION, KIND)
-    return None if found else classes, sort(
-        finding.result(finding.path, ref, file) for finding in found
-    )
+    results = sort(finding.result(finding.path, ref, file) for finding in found)
+    if found:
+        return None, results
+    return classes, results

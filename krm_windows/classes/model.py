@@ -1,4 +1,6 @@
-"""The API `krm-windows.dev/v1alpha1`, ChangeClasses: the one source of its schema, definition and field reference.
+"""The API `krm-windows.dev/v1alpha1`, ChangeClasses.
+
+The one source of its schema, definition and field reference.
 
 Names that a class needs elsewhere in the object are checked in `classes.contradictions`.
 """
@@ -15,27 +17,18 @@ KIND: Literal["ChangeClasses"] = "ChangeClasses"
 _KIND = rf"[A-Z][A-Za-z0-9]*(\.{fields.NAME})?"
 _GLOB = r"[A-Za-z0-9._:*-]+"
 
-KindName = Annotated[
-    str,
-    *fields.named(
-        _KIND,
-        317,
-        "must be a kind as objects have it: ConfigMap, Service.serving.knative.dev",
-        ("string",),
-    ),
-]
+_MUST_BE_KIND = "must be a kind as objects have it: ConfigMap, Service.serving.knative.dev"
+_MUST_BE_ADDRESS = (
+    "must be kind, namespace and name, such as Deployment/shop/api; * stands for any characters"
+)
+
+KindName = Annotated[str, *fields.named(_KIND, 317, _MUST_BE_KIND, ("string",))]
 Glob = Annotated[
     str, *fields.named(_GLOB, 253, "must be a name, in which * stands for any characters")
 ]
 Address = Annotated[
     str,
-    *fields.named(
-        f"{_KIND}/({_GLOB}/)?{_GLOB}",
-        600,
-        "must be kind, namespace and name, such as Deployment/shop/api; * stands for any "
-        "characters",
-        ("string",),
-    ),
+    *fields.named(f"{_KIND}/({_GLOB}/)?{_GLOB}", 600, _MUST_BE_ADDRESS, ("string",)),
 ]
 
 
@@ -61,9 +54,9 @@ class ChangeClass(Part):
 
 def _some(*names: str) -> dict[str, JsonValue]:
     """Say in a schema that at least one of these fields is given."""
-    choices: list[JsonValue] = [
-        {"required": [name], "properties": {name: {"not": {"enum": [None, {}]}}}} for name in names
-    ]
+    # Null, and a map without entries, demand nothing.
+    given: dict[str, JsonValue] = {"not": {"enum": [None, {}]}}
+    choices: list[JsonValue] = [{"required": [name], "properties": {name: given}} for name in names]
     return {"anyOf": choices}
 
 

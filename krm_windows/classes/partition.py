@@ -1,7 +1,7 @@
 """The partition: every resource is put into exactly one class, and it is said why.
 
-The annotation on a resource decides, else the first rule that matches, else the default. A Namespace and a CRD go with
-the earliest class that needs them.
+The annotation on a resource decides, else the first rule that matches, else the default. A
+Namespace and a CRD go with the earliest class that needs them.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -33,8 +33,8 @@ class Reason(StrEnum):
 class Placement:
     """A resource, its class, the place of that class in their order, and what decided.
 
-    `rule` is the index of the rule that matched, also where something else decided. `needed_by` is what needs a
-    Namespace or a CRD.
+    `rule` is the index of the rule that matched, also where something else decided. `needed_by` is
+    what needs a Namespace or a CRD.
     """
 
     resource: Resource
@@ -54,13 +54,14 @@ class Partition:
 
     def of(self, change_class: str) -> list[Placement]:
         """Return what is in a class, in order."""
-        return [
-            placement for placement in self.placements if placement.change_class == change_class
-        ]
+        return [each for each in self.placements if each.change_class == change_class]
 
 
 def divide(spec: Spec, items: Iterable[KubeObject]) -> Partition:
-    """Put every resource among the items into a class; what only configures the build is in none."""
+    """Put every resource among the items into a class.
+
+    What only configures the build is in none.
+    """
     resources = [resource_of(item) for item in items if is_resource(item) and not _is_local(item)]
     first = [_place(spec, resource) for resource in resources]
     needs = _earliest(first)
@@ -80,17 +81,28 @@ def _is_local(item: KubeObject) -> bool:
 
 
 def _place(spec: Spec, resource: Resource) -> Placement:
-    """Put a resource where annotation, rules and default say; an unknown annotation is reported elsewhere."""
+    """Put a resource where annotation, rules and default say.
+
+    An unknown annotation is reported elsewhere.
+    """
     names = [declared.name for declared in spec.classes]
     annotated = resource.item.annotations.get(CHANGE_CLASS)
-    matched = next(
-        (i for i, rule in enumerate(spec.rules) if selection.matches(rule, resource)), None
-    )
+    matched = _first_match(spec, resource)
     if annotated in names:
-        return Placement(resource, annotated, names.index(annotated), Reason.ANNOTATION, matched)
-    name = spec.default if matched is None else spec.rules[matched].change_class
-    reason = Reason.DEFAULT if matched is None else Reason.RULE
+        name, reason = annotated, Reason.ANNOTATION
+    elif matched is not None:
+        name, reason = spec.rules[matched].change_class, Reason.RULE
+    else:
+        name, reason = spec.default, Reason.DEFAULT
     return Placement(resource, name, names.index(name), reason, matched)
+
+
+def _first_match(spec: Spec, resource: Resource) -> int | None:
+    """Return the index of the first rule that matches a resource."""
+    for i, rule in enumerate(spec.rules):
+        if selection.matches(rule, resource):
+            return i
+    return None
 
 
 Key = tuple[str, ...]
@@ -109,9 +121,10 @@ def _earliest(placements: Sequence[Placement]) -> dict[Key, Placement]:
 
 def _provides(resource: Resource) -> Key | None:
     """Return what others need of a Namespace or a CRD: a namespace, or a group and a kind."""
-    if (resource.group, resource.kind) == ("", "Namespace"):
+    kind = (resource.group, resource.kind)
+    if kind == ("", "Namespace"):
         return (resource.name,)
-    if (resource.group, resource.kind) == ("apiextensions.k8s.io", "CustomResourceDefinition"):
+    if kind == ("apiextensions.k8s.io", "CustomResourceDefinition"):
         return resource.text("spec", "group"), resource.text("spec", "names", "kind")
     return None
 
@@ -122,9 +135,12 @@ def _settled(placement: Placement, needs: dict[Key, Placement]) -> Placement:
     user = needs.get(key) if key else None
     if user is None or user.rank == placement.rank:
         return placement
+    # What a rule put early may stay there; only what nothing was said about comes later.
     if user.rank > placement.rank and placement.reason is not Reason.DEFAULT:
         return placement
-    reason = placement.reason if placement.reason is Reason.ANNOTATION else Reason.NEEDED
+    # An annotation outranks, and is reported where it is too late.
+    is_annotated = placement.reason is Reason.ANNOTATION
+    reason = Reason.ANNOTATION if is_annotated else Reason.NEEDED
     return replace(
         placement,
         change_class=user.change_class,
@@ -139,27 +155,33 @@ def _unknown(spec: Spec, resources: Iterable[Resource]) -> Iterator[Result]:
     for resource in resources:
         annotated = resource.item.annotations.get(CHANGE_CLASS)
         if annotated is not None and annotated not in names:
-            yield undeclared(annotated, names, _ANNOTATION).result(
-                _ANNOTATION, resource.ref, resource.file
-            )
+            finding = undeclared(annotated, names, _ANNOTATION)
+            yield finding.result(finding.path, resource.ref, resource.file)
 
 
 def _lists(resources: Iterable[Resource]) -> Iterator[Result]:
+    """Yield every `…List`, whose objects nobody can put into classes of their own."""
+    message = (
+        "must be written as one document for each object in it: they may be of several classes"
+    )
     for resource in resources:
         if resource.kind.endswith("List") and isinstance(resource.item.node_at("items"), ListNode):
-            message = "must be written as one document for each object in it: they may be of several classes"
             yield resource.result(rules.OBJECT_LIST, message, path="items")
 
 
 def _doubled(resources: Iterable[Resource]) -> Iterator[Result]:
     """Yield every object that stands there again, in whichever version of its API."""
+    message = (
+        "must stand among the resources once: two classes would manage it, or one the wrong version"
+    )
     seen = set()
     for resource in resources:
-        key = (resource.group, resource.kind, resource.namespace, resource.name)
-        if key in seen and resource.name:
-            message = "must stand among the resources once: two classes would manage it, or one the wrong version"
+        name = resource.name
+        key = (resource.group, resource.kind, resource.namespace, name)
+        # An object with `generateName` has no name yet.
+        if key in seen and name:
             yield resource.result(
-                rules.OBJECT_DUPLICATE, message, path="metadata.name", current=resource.name
+                rules.OBJECT_DUPLICATE, message, path="metadata.name", current=name
             )
         seen.add(key)
 
@@ -167,20 +189,21 @@ def _doubled(resources: Iterable[Resource]) -> Iterator[Result]:
 def _too_late(placements: Iterable[Placement]) -> Iterator[Result]:
     """Yield every Namespace and CRD that its annotation puts behind what needs it."""
     for placement in placements:
-        if placement.reason is Reason.ANNOTATION and placement.needed_by is not None:
-            resource, user = placement.resource, placement.needed_by
-            yield resource.result(
-                rules.CLASS_TOO_LATE,
-                f"must be {placement.change_class}, the class of {title(user)}, which cannot be "
-                "without it",
-                path=_ANNOTATION,
-                current=resource.item.annotations[CHANGE_CLASS],
-                proposed=placement.change_class,
-            )
+        user = placement.needed_by
+        if placement.reason is not Reason.ANNOTATION or user is None:
+            continue
+        resource, change_class = placement.resource, placement.change_class
+        message = f"must be {change_class}, the class of {title(user)}, which cannot be without it"
+        yield resource.result(
+            rules.CLASS_TOO_LATE,
+            message,
+            path=_ANNOTATION,
+            current=resource.item.annotations[CHANGE_CLASS],
+            proposed=change_class,
+        )
 
 
 def title(resource: Resource) -> str:
     """Return a resource in words: kind, namespace and name."""
-    return (
-        f"{resource.kind} {'/'.join(part for part in (resource.namespace, resource.name) if part)}"
-    )
+    path = [part for part in (resource.namespace, resource.name) if part]
+    return f"{resource.kind} {'/'.join(path)}"

@@ -1,6 +1,7 @@
-"""References: the objects that an object names, by the fields in which Kubernetes and Flux have such names.
+"""References: the objects that an object names, by the fields in which such names stand.
 
-What an object selects by labels (a Service its Pods, a PodDisruptionBudget likewise) is no reference.
+What an object selects by labels (a Service its Pods, a PodDisruptionBudget likewise) is no
+reference.
 """
 
 from collections.abc import Iterator
@@ -13,7 +14,8 @@ from krm_windows.krm import KubeObject, Mapping, Node, Scalar, Sequence
 # Where a Pod is described, whatever the kind: in a Pod, a workload, a CronJob.
 _PODS = ("spec", "spec.template.spec", "spec.jobTemplate.spec.template.spec")
 _CONTAINERS = ("containers", "initContainers", "ephemeralContainers")
-# The kind that a field names. A field holds a name, or a map with a name that may say kind, group and namespace too.
+# The kind that a field names. A field holds a name, or a map with a name that may say kind, group
+# and namespace too.
 _OF_PODS: tuple[tuple[str, str], ...] = (
     ("volumes.*.configMap.name", "ConfigMap"),
     ("volumes.*.projected.sources.*.configMap.name", "ConfigMap"),
@@ -25,14 +27,16 @@ _OF_PODS: tuple[tuple[str, str], ...] = (
     ("serviceAccountName", "ServiceAccount"),
     ("priorityClassName", "PriorityClass"),
     ("runtimeClassName", "RuntimeClass"),
-    *((f"{containers}.*.envFrom.*.configMapRef", "ConfigMap") for containers in _CONTAINERS),
-    *((f"{containers}.*.envFrom.*.secretRef", "Secret") for containers in _CONTAINERS),
-    *(
-        (f"{containers}.*.env.*.valueFrom.configMapKeyRef", "ConfigMap")
-        for containers in _CONTAINERS
-    ),
-    *((f"{containers}.*.env.*.valueFrom.secretKeyRef", "Secret") for containers in _CONTAINERS),
 )
+# Those of each container, whichever of the three lists it stands in.
+_OF_CONTAINERS = (
+    ("envFrom.*.configMapRef", "ConfigMap"),
+    ("envFrom.*.secretRef", "Secret"),
+    ("env.*.valueFrom.configMapKeyRef", "ConfigMap"),
+    ("env.*.valueFrom.secretKeyRef", "Secret"),
+)
+for _field, _kind in _OF_CONTAINERS:
+    _OF_PODS += tuple((f"{containers}.*.{_field}", _kind) for containers in _CONTAINERS)
 _ROUTE = (("spec.parentRefs.*", "Gateway"), ("spec.rules.*.backendRefs.*", "Service"))
 _BINDING = (("roleRef", "Role"), ("subjects.*", "ServiceAccount"))
 _WEBHOOKS = (("webhooks.*.clientConfig.service", "Service"),)
@@ -83,7 +87,10 @@ _OF_KINDS: dict[str, tuple[tuple[str, str], ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A name of another object: its kind and, where they are said, group and namespace; `path` is the field."""
+    """A name of another object: its kind and, where they are said, group and namespace.
+
+    `path` is the field.
+    """
 
     path: str
     kind: str
@@ -96,16 +103,18 @@ class Reference:
 
         One whose namespace is not said yet may be in any.
         """
-        return (
-            self.kind == resource.kind
-            and self.name in (resource.name, *resource.previous_names)
-            and self.group in (None, resource.group)
-            and (not self.namespace or resource.namespace in ("", self.namespace))
-        )
+        if self.kind != resource.kind or self.group not in (None, resource.group):
+            return False
+        if self.name not in (resource.name, *resource.previous_names):
+            return False
+        return not self.namespace or resource.namespace in ("", self.namespace)
 
 
 def of(item: KubeObject, namespace: str) -> Iterator[Reference]:
-    """Yield what an object refers to, in the order of the tables above; names without a namespace are of its own."""
+    """Yield what an object refers to, in the order of the tables above.
+
+    Names without a namespace are of its own.
+    """
     fields = list(_OF_KINDS.get(item.kind, ()))
     for pod in _PODS:
         if isinstance(item.node_at(*pod.split("."), "containers"), Sequence):
@@ -136,27 +145,31 @@ def _walk(node: Node | None, steps: list[str], path: str) -> Iterator[tuple[str,
         return
     if not steps:
         yield path, node
-    elif steps[0] == "*":
-        for i, item in enumerate(node.items if isinstance(node, Sequence) else ()):
-            yield from _walk(item, steps[1:], f"{path}[{i}]")
+        return
+    step, rest = steps[0], steps[1:]
+    if step == "*":
+        items = node.items if isinstance(node, Sequence) else ()
+        for i, item in enumerate(items):
+            yield from _walk(item, rest, f"{path}[{i}]")
     elif isinstance(node, Mapping):
-        yield from _walk(node.find(steps[0]), steps[1:], f"{path}.{steps[0]}".removeprefix("."))
+        yield from _walk(node.find(step), rest, f"{path}.{step}".removeprefix("."))
 
 
 def _reference(path: str, node: Node, kind: str, namespace: str) -> Reference:
+    """Read a name, or a map with a name that may say kind, group and namespace too."""
     if isinstance(node, Scalar):
         return Reference(path, kind, node.text, None, namespace)
-    said = {
-        key: _text(node, key)
-        for key in ("apiVersion", "apiGroup", "group", "kind", "name", "namespace")
-    }
-    group = (
-        group_of(said["apiVersion"])
-        if said["apiVersion"]
-        else said["apiGroup"] or said["group"] or None
-    )
+    # Flux says `apiVersion`, RBAC `apiGroup`, the Gateway API `group`.
+    api_version = _text(node, "apiVersion")
+    group: str | None = _text(node, "apiGroup") or _text(node, "group") or None
+    if api_version:
+        group = group_of(api_version)
     return Reference(
-        f"{path}.name", said["kind"] or kind, said["name"], group, said["namespace"] or namespace
+        f"{path}.name",
+        _text(node, "kind") or kind,
+        _text(node, "name"),
+        group,
+        _text(node, "namespace") or namespace,
     )
 
 

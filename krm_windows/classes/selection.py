@@ -1,4 +1,7 @@
-"""Selection: which resources a rule or an address means, and whether one rule leaves anything for another."""
+"""Selection: which resources a rule or an address means.
+
+And whether one rule leaves anything for another.
+"""
 
 from collections.abc import Iterable
 
@@ -15,20 +18,22 @@ def selectors(rule: ClassRule) -> bool:
 
 def matches(rule: ClassRule, resource: Resource) -> bool:
     """Whether every selector of a rule matches a resource, whose name counts without its hash."""
+    if rule.kinds is not None and not any(_is_kind(kind, resource) for kind in rule.kinds):
+        return False
+    if not _any_like(rule.names, generated.base_name(resource)):
+        return False
+    if not _any_like(rule.namespaces, resource.namespace):
+        return False
+    # Labels and annotations are read last, as they need a look into the object.
     item = resource.item
-    return (
-        (rule.kinds is None or any(_is_kind(kind, resource) for kind in rule.kinds))
-        and _any_like(rule.names, generated.base_name(resource))
-        and _any_like(rule.namespaces, resource.namespace)
-        and (not rule.match_labels or rule.match_labels.items() <= item.labels.items())
-        and (
-            not rule.match_annotations or rule.match_annotations.items() <= item.annotations.items()
-        )
-    )
+    if rule.match_labels and not rule.match_labels.items() <= item.labels.items():
+        return False
+    wanted = rule.match_annotations
+    return not wanted or wanted.items() <= item.annotations.items()
 
 
 def covers(earlier: ClassRule, later: ClassRule) -> bool:
-    """Whether the earlier rule matches whatever the later one does, as far as one selector can be held against its own.
+    """Whether the earlier rule matches whatever the later one does, one selector at a time.
 
     Never wrongly true; that several earlier rules together leave nothing is not found.
     """
@@ -42,13 +47,15 @@ def covers(earlier: ClassRule, later: ClassRule) -> bool:
 
 
 def is_at(address: str, resource: Resource) -> bool:
-    """Whether an address (`Kind/namespace/name`, `Kind/name` where there is no namespace) means a resource."""
-    kind, *namespace, name = address.split("/")
-    return (
-        _is_kind(kind, resource)
-        and glob.matches(namespace[0] if namespace else "", resource.namespace)
-        and glob.matches(name, generated.base_name(resource))
-    )
+    """Whether an address means a resource.
+
+    `Kind/namespace/name`, or `Kind/name` where there is no namespace.
+    """
+    kind, *namespaces, name = address.split("/")
+    namespace = namespaces[0] if namespaces else ""
+    if not _is_kind(kind, resource) or not glob.matches(namespace, resource.namespace):
+        return False
+    return glob.matches(name, generated.base_name(resource))
 
 
 def _is_kind(name: str, resource: Resource) -> bool:
@@ -63,11 +70,15 @@ def _any_like(globs: Iterable[str] | None, text: str) -> bool:
 def _covers_kinds(earlier: tuple[str, ...] | None, later: tuple[str, ...] | None) -> bool:
     if earlier is None or later is None:
         return earlier is None
+    # A kind without a group is that kind of every group.
     return all(kind in earlier or kind.partition(".")[0] in earlier for kind in later)
 
 
 def _covers_globs(earlier: tuple[str, ...] | None, later: tuple[str, ...] | None) -> bool:
-    """Whether every later glob lies in an earlier one: a glob that matches the text of another matches all it does."""
+    """Whether every later glob lies in an earlier one.
+
+    A glob that matches the text of another matches all it does.
+    """
     if earlier is None or later is None:
         return earlier is None
-    return all(any(glob.matches(wide, narrow) for wide in earlier) for narrow in later)
+    return all(_any_like(earlier, narrow) for narrow in later)

@@ -1,7 +1,10 @@
-"""Text from elsewhere, made harmless for what it is put into: a module for each medium, and nothing else escapes.
+"""Text from elsewhere, made harmless for what it is put into.
 
-Policies, manifests, file names and the words of other programs are written by people nobody knows. Whoever writes for a
-medium takes the function of that medium; what a command prints passes through `page` once more (`cli.output`).
+A module for each medium, and nothing else escapes.
+
+Policies, manifests, file names and the words of other programs are written by people nobody knows.
+Whoever writes for a medium takes the function of that medium; what a command prints passes through
+`page` once more (`cli.output`).
 """
 
 from krm_windows.escape import actions, icalendar, markdown, prometheus

@@ -14,10 +14,10 @@ _PROPERTY = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A", ":": "%3A", ","
 
 def command(name: str, properties: Mapping[str, str], message: str) -> str:
     """Return a command; nothing in its values ends it or begins another."""
-    listed = ",".join(
-        f"{key}={line(value).translate(_PROPERTY)}" for key, value in properties.items()
-    )
-    return f"::{name} {listed}::{line(message).translate(_DATA)}"
+    listed = []
+    for key, value in properties.items():
+        listed.append(f"{key}={line(value).translate(_PROPERTY)}")
+    return f"::{name} {','.join(listed)}::{line(message).translate(_DATA)}"
 
 
 def commands(found: Iterable[str]) -> Escaped:

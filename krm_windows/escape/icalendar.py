@@ -1,4 +1,7 @@
-"""iCalendar (RFC 5545): values that hold no line break of their own, and lines of at most 75 octets."""
+"""iCalendar (RFC 5545).
+
+Values that hold no line break of their own, and lines of at most 75 octets.
+"""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -11,13 +14,21 @@ _OCTETS = 75
 
 
 def text(value: str) -> str:
-    """Return a value of type TEXT (3.3.11); control characters are not allowed in it, so their codes are written."""
-    return re.sub(r"([\\;,])", r"\\\1", unmarked(visible(value))).replace("\n", "\\n")
+    """Return a value of type TEXT (3.3.11).
+
+    Control characters are not allowed in it, so their codes are written.
+    """
+    shown = unmarked(visible(value))
+    escaped = re.sub(r"([\\;,])", r"\\\1", shown)
+    return escaped.replace("\n", "\\n")
 
 
 def page(lines: Iterable[str]) -> Escaped:
     """Return content lines, folded, each with the end that the format demands (3.1)."""
-    return Escaped("".join(f"{folded}\r\n" for content in lines for folded in _folded(content)))
+    written: list[str] = []
+    for content in lines:
+        written += [f"{folded}\r\n" for folded in _folded(content)]
+    return Escaped("".join(written))
 
 
 def _folded(content: str) -> Iterator[str]:

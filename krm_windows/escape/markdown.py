@@ -1,8 +1,9 @@
 """Markdown of GitHub, GitLab and Gitea, as it is pasted into a pull request.
 
-A backslash or a character reference keeps text from being emphasis or a link of Markdown, and not from being a mention,
-a reference or an address: those are looked for in the page that Markdown has become. Nothing at all is looked for in
-code, so text from elsewhere is code (CommonMark 0.31.2, 6.1).
+A backslash or a character reference keeps text from being emphasis or a link of Markdown, and not
+from being a mention, a reference or an address: those are looked for in the page that Markdown has
+become. Nothing at all is looked for in code, so text from elsewhere is code (CommonMark 0.31.2,
+6.1).
 """
 
 import re
@@ -14,10 +15,13 @@ from krm_windows.escape.terminal import line
 def code(text: str) -> str:
     """Return a text as code on one line, between more backticks than follow each other in it."""
     shown = line(text)
-    ticks = "`" * (1 + max(map(len, re.findall("`+", shown)), default=0))
-    # One space is taken off each end where both have one, so that code may begin and end with a backtick.
-    rim = " " if shown[:1] in ("", " ", "`") or shown[-1:] in (" ", "`") else ""
-    return f"{ticks}{rim}{shown}{rim}{ticks}"
+    longest = max(map(len, re.findall("`+", shown)), default=0)
+    ticks = "`" * (longest + 1)
+    # One space is taken off each end where both have one, so that code may begin and end with a
+    # backtick.
+    if not shown or shown[0] in " `" or shown[-1] in " `":
+        shown = f" {shown} "
+    return f"{ticks}{shown}{ticks}"
 
 
 def cell(text: str) -> str:

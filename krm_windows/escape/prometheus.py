@@ -1,13 +1,17 @@
-"""Rules of Prometheus: texts in its queries, patterns in those, and annotations, which are templates of Go."""
+"""Rules of Prometheus.
+
+Texts in its queries, patterns in those, and annotations, which are templates of Go.
+"""
 
 import re
 
-# What RE2 gives a meaning (google/re2, Syntax). A set of one character means the same to every reader.
+# What RE2 gives a meaning (google/re2, Syntax). A set of one character means the same to every
+# reader.
 _PATTERN = re.compile(r"[.+*?()|{}\[$]")
 
 
 def text(value: str) -> str:
-    """Return a text of PromQL in quotes, whose escapes are those of Go (Prometheus, Querying basics)."""
+    """Return a text of PromQL in quotes, with the escapes of Go (Prometheus, Querying basics)."""
     escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'
 

@@ -19,17 +19,30 @@ def json_line(value: object) -> str:
 
 
 def json_text(document: str) -> str:
-    """Return JSON with the codes of hidden characters; they stand in texts only, where a code means the same."""
-    shown = hidden_in(document).sub(lambda found: _code(found[0]), document)
-    return MARKER.sub(lambda found: _code(found[0]), shown)
+    """Return JSON with the codes of hidden characters.
+
+    They stand in texts only, where a code means the same.
+    """
+    shown = hidden_in(document).sub(_code_of, document)
+    return MARKER.sub(_code_of, shown)
 
 
 def sarif_text(message: str) -> str:
-    """Return a message of SARIF, whose text has no link in it (SARIF 2.1.0, 3.11.6: a bracket behind a backslash)."""
-    return re.sub(r"[\\\[\]]", r"\\\g<0>", message) if "](" in message else message
+    """Return a message of SARIF, whose text has no link in it.
+
+    SARIF 2.1.0, 3.11.6: a bracket of a text stands behind a backslash.
+    """
+    if "](" not in message:
+        return message
+    return re.sub(r"[\\\[\]]", r"\\\g<0>", message)
+
+
+def _code_of(found: re.Match[str]) -> str:
+    return _code(found[0])
 
 
 def _code(sign: str) -> str:
     r"""Write a character as JSON does: beyond 16 bits as the two halves of UTF-16 (RFC 8259, 7)."""
     units = sign.encode("utf-16-be", "surrogatepass")
-    return "".join(f"\\u{units[i : i + 2].hex()}" for i in range(0, len(units), 2))
+    halves = (units[i : i + 2].hex() for i in range(0, len(units), 2))
+    return "".join([f"\\u{half}" for half in halves])

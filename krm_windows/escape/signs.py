@@ -1,34 +1,39 @@
-"""Which characters nobody sees, or are seen in another place than they stand in; and how they are written instead.
+"""Which characters nobody sees, or are seen in another place than they stand in.
 
-The ranges are listed here and not asked of `unicodedata`, so that every Python prints the same bytes; a test compares
-them with the categories of Unicode (UAX #44). They are: controls (Cc), format characters (Cf), surrogates (Cs), private
-use (Co), line and paragraph separators (Zl, Zp), noncharacters, and what is ignored where it is shown
-(Default_Ignorable_Code_Point, DerivedCoreProperties.txt).
+And how they are written instead.
+
+The ranges are listed here and not asked of `unicodedata`, so that every Python prints the same
+bytes; a test compares them with the categories of Unicode (UAX #44). They are: controls (Cc),
+format characters (Cf), surrogates (Cs), private use (Co), line and paragraph separators (Zl, Zp),
+noncharacters, and what is ignored where it is shown (Default_Ignorable_Code_Point,
+DerivedCoreProperties.txt).
 """
 
 import re
 from functools import cache
 
-# Signs of numbers and verses in Arabic and Kaithi are of category Cf too; they are seen, so they are not here.
+# Signs of numbers and verses in Arabic and Kaithi are of category Cf too; they are seen, so they
+# are not here.
 ALWAYS = (
-    "\x00-\x08\x0b-\x1f\x7f-\x9f"  # controls but the tab and the line feed, about which each medium decides
+    # Controls but the tab and the line feed, about which each medium decides.
+    "\x00-\x08\x0b-\x1f\x7f-\x9f"
     "\u00ad\u034f\u061c\u070f\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f"
     "\u2028-\u202e"  # separators of lines and paragraphs, and what turns the direction of text
     "\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb"
     "\ud800-\udfff\ue000-\uf8ff\ufdd0-\ufdef\ufffe\uffff"
 )
 """Ranges of what is hidden wherever it stands, up to U+FFFF, as a set of a pattern has them."""
+# The last two code points of each plane above the first are no characters.
+_NONCHARACTERS = "".join([f"{chr(end - 1)}{chr(end)}" for end in range(0x1FFFF, 0xF0000, 0x10000)])
 _NEVER = ALWAYS + (
     "\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
     "\U000e0000-\U000e00ff\U000e01f0-\U000e0fff"  # tags, which spell hidden words
-    "\U000f0000-\U0010ffff"
-    + "".join(
-        f"{chr(0x1FFFE + (plane << 16))}{chr(0x1FFFF + (plane << 16))}" for plane in range(14)
-    )
+    f"\U000f0000-\U0010ffff{_NONCHARACTERS}"
 )
 # Persian and Indic scripts are misspelt without these two joiners, and emoji are joined by one.
 _JOINERS = "\u200c\u200d"
-# They choose the form of the character before: of emoji, of Mongolian, of ideographs in Japanese names.
+# They choose the form of the character before: of emoji, of Mongolian, of ideographs in Japanese
+# names.
 _SELECTORS = "\u180b-\u180d\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef"
 # Marks that are drawn above and below their letter: no language piles up more than a few.
 _MARKS = (
@@ -36,13 +41,15 @@ _MARKS = (
 )
 _MOST_MARKS = 4
 
-_BASE = rf"[^\x00-\x7f{_NEVER}{_JOINERS}{_SELECTORS}]"  # a character beyond ASCII that is seen
-_JOINED = rf"[^\x00-\x7f{_NEVER}{_JOINERS}]"  # one of these, perhaps with its form chosen
+# A character beyond ASCII that is seen, ...
+_BASE = rf"[^\x00-\x7f{_NEVER}{_JOINERS}{_SELECTORS}]"
+# ... and one of these, perhaps with its form chosen.
+_JOINED = rf"[^\x00-\x7f{_NEVER}{_JOINERS}]"
 _WHERE = "|".join(
     (
         f"(?<=[{_NEVER}])",
-        # A joiner or a selector is kept where it does something to what is seen, and never beside ASCII, where it does
-        # nothing but make two names that look the same of two that differ.
+        # A joiner or a selector is kept where it does something to what is seen, and never beside
+        # ASCII, where it does nothing but make two names that look the same of two that differ.
         f"(?<=[{_JOINERS}])(?<!{_JOINED}[{_JOINERS}])",
         f"(?<=[{_JOINERS}])(?!{_BASE})",
         f"(?<=[{_SELECTORS}])(?<!{_BASE}[{_SELECTORS}])",
@@ -53,12 +60,16 @@ _WHERE = "|".join(
 
 @cache
 def hidden() -> re.Pattern[str]:
-    """Return the pattern of a character that nobody sees where it stands; made when a text first asks for it."""
+    """Return the pattern of a character that nobody sees where it stands.
+
+    Made when a text first asks for it.
+    """
     # One set first, then what is around it: a search runs over text at the speed of that set.
     return re.compile(f"[{_NEVER}{_JOINERS}{_SELECTORS}{_MARKS}](?:{_WHERE})")
 
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")  # all that can be hidden among ASCII
+# All that can be hidden among ASCII.
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 _BYTE, _SHORT = 0x100, 0x10000
 
 
@@ -73,7 +84,10 @@ def code(sign: str) -> str:
 
 
 def hidden_in(text: str) -> re.Pattern[str]:
-    """Return the pattern of what nobody sees in a text: one that is made in no time where there is only ASCII."""
+    """Return the pattern of what nobody sees in a text.
+
+    One that is made in no time where there is only ASCII.
+    """
     return _CONTROL if text.isascii() else hidden()
 
 

@@ -6,15 +6,17 @@ from krm_windows.escape.signs import code, visible
 
 _LONGEST, _HEAD, _TAIL = 4000, 2000, 500
 _WHITE = {"\n": "\\n", "\t": "\\t"}
-# GitHub obeys a line whose first characters, white space aside, are these (actions/runner, ActionCommand.TryParseV2).
+# GitHub obeys a line whose first characters, white space aside, are these (actions/runner,
+# ActionCommand.TryParseV2).
 _COMMAND = re.compile(r"^([^\S\n]*+)::", re.MULTILINE)
-# GitHub (##[…], ActionCommand.TryParse), Azure Pipelines (##vso[…]) and TeamCity (##teamcity[…]) obey these wherever
-# they stand in a line. The marks of GitLab, Travis and Jenkins hold control characters and are gone with those.
+# GitHub (##[…], ActionCommand.TryParse), Azure Pipelines (##vso[…]) and TeamCity (##teamcity[…])
+# obey these wherever they stand in a line. The marks of GitLab, Travis and Jenkins hold control
+# characters and are gone with those.
 MARKER = re.compile(r"#(?=#\w{0,40}\[)")
 
 
 def page(text: str) -> str:
-    """Return a text of several lines, none of which steers a terminal or is obeyed by a CI system."""
+    """Return a text of several lines, none of which steers a terminal or is obeyed by CI."""
     shown = visible(text)
     if "::" in shown:
         shown = _COMMAND.sub(rf"\1{re.escape(code(':'))}:", shown)
@@ -36,11 +38,16 @@ def word(text: str) -> str:
 
 def unmarked(text: str) -> str:
     """Return a text without the marks that are obeyed wherever they stand."""
-    return MARKER.sub(lambda _: code("#"), text) if "##" in text else text
+    if "##" not in text:
+        return text
+    return MARKER.sub(lambda _: code("#"), text)
 
 
 def _cut(text: str) -> str:
-    """Return a text without its middle: its beginning says what it is, its end is the rule that it is about."""
+    """Return a text without its middle.
+
+    Its beginning says what it is, its end is the rule that it is about.
+    """
     if len(text) <= _LONGEST:
         return text
     left_out = len(text) - _HEAD - _TAIL

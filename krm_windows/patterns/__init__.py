@@ -1,4 +1,7 @@
-"""Patterns that users write: globs and the regular expressions of Go, each matched in a time that is bounded.
+"""Patterns that users write.
 
-No such text ever reaches `re`, whose matcher backtracks: thirty characters can keep it busy for years.
+Globs and the regular expressions of Go, each matched in a time that is bounded.
+
+No such text ever reaches `re`, whose matcher backtracks: thirty characters can keep it busy for
+years.
 """

@@ -1,7 +1,7 @@
-"""Globs of the shell for one name in a directory: `*`, `?` and `[…]`, as Python's `fnmatch` reads them.
+"""Globs of the shell for one name in a directory: `*`, `?` and `[…]`, as `fnmatch` reads them.
 
-Only the last star is ever gone back to: what an earlier one matched can stay as short as it is, for the later star
-takes up the rest. So a name costs at most its length times that of the pattern.
+Only the last star is ever gone back to: what an earlier one matched can stay as short as it is, for
+the later star takes up the rest. So a name costs at most its length times that of the pattern.
 """
 
 from collections.abc import Sequence
@@ -16,13 +16,17 @@ class _Any:
 
 @dataclass(frozen=True, slots=True)
 class _One:
-    """One character: within one of some ranges, or within none; no ranges and negated is any at all."""
+    """One character: within one of some ranges, or within none.
+
+    No ranges and negated is any at all.
+    """
 
     ranges: tuple[tuple[str, str], ...]
     negated: bool = False
 
     def takes(self, char: str) -> bool:
-        return any(low <= char <= high for low, high in self.ranges) != self.negated
+        is_within = any(low <= char <= high for low, high in self.ranges)
+        return is_within != self.negated
 
 
 _STAR = _Any()
@@ -41,8 +45,9 @@ def matches(pattern: str, name: str) -> bool:
 
 def _matches(parts: Sequence[_Part], name: str) -> bool:
     part = place = 0
-    star: int | None = None  # the part behind the last star
-    held = 0  # up to where that star reaches
+    # The part behind the last star, and up to where that star reaches.
+    star: int | None = None
+    held = 0
     while place < len(name):
         here = parts[part] if part < len(parts) else None
         if isinstance(here, _Any):
@@ -54,8 +59,10 @@ def _matches(parts: Sequence[_Part], name: str) -> bool:
         elif star is None:
             return False
         else:
+            # Have the star take one character more, and try again from there.
             held += 1
             part, place = star, held
+    # Behind the end of the name only stars may be left.
     return all(isinstance(rest, _Any) for rest in parts[part:])
 
 
@@ -71,30 +78,36 @@ def _parts(pattern: str) -> tuple[_Part, ...]:
             place = end
         elif sign == "*":
             found.append(_STAR)
+        elif sign == "?":
+            found.append(_One((), negated=True))
         else:
-            found.append(_One((), negated=True) if sign == "?" else _One(((sign, sign),)))
+            found.append(_One(((sign, sign),)))
         place += 1
     return tuple(found)
 
 
 def _class_end(pattern: str, start: int) -> int | None:
-    """Return where the class ends that begins at a bracket; None where it does not end, and the bracket is one."""
+    """Return where the class ends that begins at a bracket; None where the bracket is only one."""
     first = start + 1
-    first += pattern.startswith("!", first)
-    end = pattern.find("]", first + pattern.startswith("]", first))
+    if pattern.startswith("!", first):
+        first += 1
+    # A `]` right at the beginning is a member: `[]]`, `[!]]`.
+    if pattern.startswith("]", first):
+        first += 1
+    end = pattern.find("]", first)
     return end if end >= 0 else None
 
 
 def _class(inside: str) -> _One:
     negated = inside.startswith("!")
-    members = inside[negated:]
+    members = inside.removeprefix("!")
     ranges: list[tuple[str, str]] = []
     place = 0
     while place < len(members):
-        if members[place + 1 : place + 2] == "-" and place + 2 < len(members):
-            ranges.append((members[place], members[place + 2]))
-            place += 3
-        else:
-            ranges.append((members[place], members[place]))
-            place += 1
+        first = members[place]
+        # A hyphen at the end stands for itself.
+        is_range = members[place + 1 : place + 2] == "-" and place + 2 < len(members)
+        last = members[place + 2] if is_range else first
+        ranges.append((first, last))
+        place += 3 if is_range else 1
     return _One(tuple(ranges), negated)

@@ -1,19 +1,26 @@
-"""Globs with one sign, `*`, for any number of characters: what `ChangeClasses` and directories are selected by.
+"""Globs with one sign, `*`, for any number of characters.
 
-Between two stars stands fixed text. Its first occurrence behind the star is as good as any other (what follows has then
-the most room), so nothing is ever tried twice.
+`ChangeClasses` and directories are selected by them. Between two stars stands fixed text. Its first
+occurrence behind the star is as good as any other (what follows has then the most room), so nothing
+is ever tried twice.
 """
 
 from collections.abc import Sequence
 
 
 def matches(glob: str, text: str) -> bool:
-    """Whether a glob matches the whole of a text; `*` stands for any characters, none and line ends included."""
+    """Whether a glob matches the whole of a text.
+
+    `*` stands for any characters, none and line ends included.
+    """
     first, *rest = glob.split("*")
     if not rest:
         return text == glob
     *inner, last = rest
-    if len(text) < len(first) + len(last) or not text.startswith(first) or not text.endswith(last):
+    # The two ends must not share characters: `ab*ba` does not match `aba`.
+    if len(text) < len(first) + len(last):
+        return False
+    if not text.startswith(first) or not text.endswith(last):
         return False
     return _in_order(inner, text, len(first), len(text) - len(last))
 

@@ -1,8 +1,8 @@
 """Regular expressions as Go's package `regexp` matches them, for the selectors of kustomize.
 
-A pattern becomes a nondeterministic automaton (Thompson), whose sets of states are followed character by character:
-nothing is ever tried twice, and a text costs at most its length times the size of the pattern. The tests compare with
-kustomize.
+A pattern becomes a nondeterministic automaton (Thompson), whose sets of states are followed
+character by character: nothing is ever tried twice, and a text costs at most its length times the
+size of the pattern. The tests compare with kustomize.
 """
 
 from collections.abc import Iterable
@@ -29,7 +29,10 @@ _END = -1
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """What one state does: read a character, hold where an assertion does, or go on to several at once."""
+    """What one state does.
+
+    Read a character, hold where an assertion does, or go on to several at once.
+    """
 
     test: Test | None = None
     assertion: str = ""
@@ -60,16 +63,22 @@ class _Builder:
                     then = self.build(part, then)
                 return then
             case Choice():
-                return self.add(_State(then=tuple(self.build(part, then) for part in node.parts)))
+                branches = [self.build(part, then) for part in node.parts]
+                return self.add(_State(then=tuple(branches)))
             case Repeat():
                 return self._repeat(node, then)
 
     def _repeat(self, node: Repeat, then: int) -> int:
+        """Write a repetition out: what must be there so many times, then what may be."""
+        optional = 0
         if node.most is None:
+            # The state is needed before what it goes on to is known.
             loop = self.add(_State())
             self.states[loop] = _State(then=(self.build(node.part, loop), then))
             then = loop
-        for _ in range((node.most or node.least) - node.least):
+        else:
+            optional = node.most - node.least
+        for _ in range(optional):
             then = self.add(_State(then=(self.build(node.part, then), then)))
         for _ in range(node.least):
             then = self.build(node.part, then)
@@ -99,7 +108,10 @@ class Pattern:
     known: dict[tuple[frozenset[int], str, str], frozenset[int]] = field(default_factory=dict)
 
     def search(self, text: str, budget: Budget) -> bool:
-        """Whether a pattern matches anywhere in a text; raises PatternError where the budget is spent."""
+        """Whether a pattern matches anywhere in a text.
+
+        Raises PatternError where the budget is spent.
+        """
         if len(text) > LONGEST:
             raise PatternError(f"is for a text of {len(text)} characters, which no name has")
         active: frozenset[int] = frozenset({self.start})
@@ -118,7 +130,10 @@ class Pattern:
     def _step(
         self, active: frozenset[int], before: str, char: str, budget: Budget
     ) -> frozenset[int]:
-        """Follow a character; a match may begin behind it too. The end, once reached, is the whole answer."""
+        """Follow a character; a match may begin behind it too.
+
+        The end, once reached, is the whole answer.
+        """
         reached = self._closure(active, before, char, budget)
         if _END in reached:
             return frozenset({_END})
@@ -139,9 +154,10 @@ class Pattern:
                 continue
             state = self.states[index]
             budget.spend(1 + len(state.then))
-            if state.test is not None or (
-                state.assertion and not _holds(state.assertion, before, after)
-            ):
+            # What reads a character waits for it.
+            if state.test is not None:
+                continue
+            if state.assertion and not _holds(state.assertion, before, after):
                 continue
             fresh = [following for following in state.then if following not in reached]
             reached.update(fresh)
@@ -160,8 +176,13 @@ def _holds(assertion: str, before: str, after: str) -> bool:
         case "$m":
             return after in ("", "\n")
         case _:
-            boundary = (before != "" and is_word(before)) != (after != "" and is_word(after))
-            return boundary == (assertion == "b")
+            is_boundary = _in_word(before) != _in_word(after)
+            return is_boundary == (assertion == "b")
+
+
+def _in_word(char: str) -> bool:
+    """Whether a neighbour is a character of a word; at the ends of the text there is none."""
+    return char != "" and is_word(char)
 
 
 def compile(text: str) -> Pattern:  # noqa: A001 - as the package calls it

@@ -1,6 +1,7 @@
 r"""The syntax of Go's regular expressions: from a pattern to a tree of what it means.
 
-Reference: `regexp/syntax` with the flags `Perl`. Of a match only the fact matters, so greed is read and forgotten.
+Reference: `regexp/syntax` with the flags `Perl`. Of a match only the fact matters, so greed is read
+and forgotten.
 Scripts (`\p{Greek}`) are not known.
 """
 
@@ -8,7 +9,8 @@ import unicodedata
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-MOST_REPEATS = 1_000  # Go's own limit
+# Go's own limit.
+MOST_REPEATS = 1_000
 MOST_DEPTH = 100
 
 
@@ -106,7 +108,10 @@ _PERL: dict[str, Test] = {
     "w": _POSIX["word"],
 }
 _CATEGORIES = frozenset(
-    "C Cc Cf Co Cs L Ll Lm Lo Lt Lu M Mc Me Mn N Nd Nl No P Pc Pd Pe Pf Pi Po Ps S Sc Sk Sm So Z Zl Zp Zs".split()  # noqa: SIM905 - reads better
+    """
+    C Cc Cf Co Cs L Ll Lm Lo Lt Lu M Mc Me Mn N Nd Nl No P Pc Pd Pe Pf Pi Po Ps
+    S Sc Sk Sm So Z Zl Zp Zs
+    """.split()  # noqa: SIM905 - reads better
 )
 # Letters that fold to another one, and are not what `upper` makes of it (Unicode, CaseFolding.txt).
 _ODD_FOLDS = {"k": "\u212a", "s": "\u017f", "ß": "\u1e9e"}
@@ -126,12 +131,31 @@ def _folded(test: Test) -> Test:
     return lambda char: any(map(test, _cases(char)))
 
 
+def _turned(test: Test, flags: _Flags, *, negated: bool) -> Test:
+    """Pass what flags and a negation make of a test; letters are folded before it is negated."""
+    folded = _folded(test) if flags.fold else test
+    return _not(folded) if negated else folded
+
+
 def _cases(char: str) -> Iterable[str]:
     lower = char.casefold()
+    # Go folds characters, one for one: `ß` never to `ss`.
     if len(lower) != 1:
         lower = char
     every = {char, lower, lower.upper(), _ODD_FOLDS.get(lower, char)}
     return (each for each in every if len(each) == 1)
+
+
+def _any(_: str) -> bool:
+    return True
+
+
+def _none(_: str) -> bool:
+    return False
+
+
+def _no_line_feed(char: str) -> bool:
+    return char != "\n"
 
 
 def _between(low: str, high: str) -> Test:
@@ -139,6 +163,9 @@ def _between(low: str, high: str) -> Test:
 
 
 # ---- the parser
+
+_REPEATS: dict[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
+_OCTAL = frozenset("01234567")
 
 
 def parse(text: str) -> Node:
@@ -165,9 +192,14 @@ class _Parser:
         return self.text.startswith(sign, self.place)
 
     def _take(self, sign: str) -> bool:
-        found = self._rest(sign)
-        self.place += len(sign) * found
-        return found
+        if not self._rest(sign):
+            return False
+        self.place += len(sign)
+        return True
+
+    def _at(self) -> str:
+        """Return the next character, empty at the end, and leave it there."""
+        return self.text[self.place : self.place + 1]
 
     def _next(self, what: str) -> str:
         if self.place == len(self.text):
@@ -184,13 +216,19 @@ class _Parser:
         return found
 
     def _choice(self, flags: _Flags) -> tuple[Node, _Flags]:
-        """Read up to the end or a `)`; flags that are turned on in a group hold to its end, across each `|`."""
+        """Read up to the end or a `)`.
+
+        Flags that are turned on in a group hold to its end, across each `|`.
+        """
         parts = []
         while True:
             sequence, flags = self._sequence(flags)
             parts.append(sequence)
             if not self._take("|"):
-                return (parts[0] if len(parts) == 1 else Choice(tuple(parts))), flags
+                break
+        if len(parts) == 1:
+            return parts[0], flags
+        return Choice(tuple(parts)), flags
 
     def _sequence(self, flags: _Flags) -> tuple[Node, _Flags]:
         parts: list[Node] = []
@@ -203,7 +241,9 @@ class _Parser:
                 node = self._quoted(flags, parts)
             else:
                 node = self._atom(flags)
-            parts += [] if node is None else [self._repeated(node)]
+            # Flags alone are nothing that could be repeated.
+            if node is not None:
+                parts.append(self._repeated(node))
         return Sequence(tuple(parts)), flags
 
     def _group(self, flags: _Flags) -> Node:
@@ -223,20 +263,25 @@ class _Parser:
             if not name or not all(map(is_word, name)):
                 raise PatternError(f"has a group named {name!r}, which is no name")
             return self._group(flags), flags
-        turned, on, letters = flags, True, 0
-        while True:
-            sign = self._next("a group")
-            if sign in ":)" and (on or letters):
-                break
-            if sign == "-" and on:
-                on, letters = False, 0
-                continue
-            turned = turned.turned(sign, on=on)
-            letters += 1
-        if sign == ":":
+        turned, end = self._turned(flags)
+        if end == ":":
             return self._group(turned), flags
         self._no_repeat()
         return None, turned
+
+    def _turned(self, flags: _Flags) -> tuple[_Flags, str]:
+        """Read flags such as `i-s`, and the sign behind them: `:` or `)`."""
+        on, letters = True, 0
+        while True:
+            sign = self._next("a group")
+            # A hyphen wants a flag behind it.
+            if sign in ":)" and (on or letters):
+                return flags, sign
+            if sign == "-" and on:
+                on, letters = False, 0
+                continue
+            flags = flags.turned(sign, on=on)
+            letters += 1
 
     def _no_repeat(self) -> None:
         """Refuse a repetition of nothing."""
@@ -245,9 +290,8 @@ class _Parser:
 
     def _quoted(self, flags: _Flags, before: list[Node]) -> Node | None:
         r"""Read `\Q…\E`, or to the end; only its last character may be repeated."""
-        end = self.text.find("\\E", self.place)
-        found = self.text[self.place :] if end < 0 else self.text[self.place : end]
-        self.place = len(self.text) if end < 0 else end + 2
+        found, end, _ = self.text[self.place :].partition("\\E")
+        self.place += len(found) + len(end)
         chars = [self._literal(char, flags) for char in found]
         before += chars[:-1]
         return chars[-1] if chars else None
@@ -265,23 +309,28 @@ class _Parser:
         return Repeat(node, *bounds)
 
     def _bounds(self) -> tuple[int, int | None] | None:
-        """Read how often; None where nothing says so. What is no `{n,m}` is a plain brace."""
-        for sign, bounds in (("*", (0, None)), ("+", (1, None)), ("?", (0, 1))):
+        """Read how often; None where nothing says so."""
+        for sign, bounds in _REPEATS.items():
             if self._take(sign):
                 return bounds
-        if not self._rest("{"):
-            return None
+        return self._counts() if self._rest("{") else None
+
+    def _counts(self) -> tuple[int, int | None] | None:
+        """Read `{n}`, `{n,}` or `{n,m}`; None where it is a plain brace."""
+        # Two numbers of four digits are far shorter than this.
         inside, close, _ = self.text[self.place + 1 : self.place + 20].partition("}")
         low, comma, high = inside.partition(",")
         if not close or not _is_count(low) or (high and not _is_count(high)):
             return None
         self.place += len(inside) + 2
         least = int(low)
-        most = (int(high) if high else None) if comma else least
-        if max(least, most or 0) > MOST_REPEATS or (most is not None and most < least):
-            raise PatternError(
-                f"repeats {inside} times: it must be in order, and at most {MOST_REPEATS}"
-            )
+        most: int | None = int(high) if high else None
+        if not comma:
+            most = least
+        largest = least if most is None else most
+        if max(least, largest) > MOST_REPEATS or largest < least:
+            must = f"it must be in order, and at most {MOST_REPEATS}"
+            raise PatternError(f"repeats {inside} times: {must}")
         return least, most
 
     def _atom(self, flags: _Flags) -> Node:
@@ -290,9 +339,9 @@ class _Parser:
             case "*" | "+" | "?":
                 raise PatternError("repeats nothing")
             case ".":
-                return Char((lambda _: True) if flags.dot_all else (lambda char: char != "\n"))
+                return Char(_any if flags.dot_all else _no_line_feed)
             case "^" | "$":
-                return Assertion(sign + "m" * flags.lines)
+                return Assertion(f"{sign}m" if flags.lines else sign)
             case "[":
                 return Char(self._class(flags))
             case "\\":
@@ -315,13 +364,11 @@ class _Parser:
 
     def _set(self, flags: _Flags) -> Test | None:
         r"""Read what follows a backslash, if it is a set: `d`, `W`, `pL`, `P{Lu}`."""
-        sign = self.text[self.place : self.place + 1]
-        if sign and sign in "dswDSW":
+        sign = self._at()
+        if sign.lower() in _PERL:
             self.place += 1
-            test = _PERL[sign.lower()]
-            test = _folded(test) if flags.fold else test
-            return _not(test) if sign.isupper() else test
-        if sign and sign in "pP":
+            return _turned(_PERL[sign.lower()], flags, negated=sign.isupper())
+        if sign.lower() == "p":
             self.place += 1
             return self._category(flags, negated=sign == "P")
         return None
@@ -333,15 +380,14 @@ class _Parser:
         negated ^= name.startswith("^")
         name = name.removeprefix("^")
         if name == "Any":
-            return (lambda _: False) if negated else (lambda _: True)
+            return _none if negated else _any
         if name not in _CATEGORIES:
             raise PatternError(f"has the category {name!r}, which is not known")
 
         def test(char: str) -> bool:
             return unicodedata.category(char).startswith(name)
 
-        known = _folded(test) if flags.fold else test
-        return _not(known) if negated else known
+        return _turned(test, flags, negated=negated)
 
     def _character(self) -> str:
         """Read what follows a backslash: one character."""
@@ -350,9 +396,8 @@ class _Parser:
             return _ESCAPES[sign]
         if sign == "x":
             return self._hexadecimal()
-        if sign == "0" or (
-            sign in "1234567" and self.text[self.place : self.place + 1] in tuple("01234567")
-        ):
+        # One digit alone would be a reference to a group, which Go does not know.
+        if sign == "0" or (sign in _OCTAL and self._at() in _OCTAL):
             return self._octal(sign)
         if sign.isascii() and not sign.isalnum():
             return sign
@@ -360,16 +405,15 @@ class _Parser:
 
     def _octal(self, first: str) -> str:
         digits = first
-        while len(digits) < 3 and self.text[self.place : self.place + 1] in tuple("01234567"):  # noqa: PLR2004 - \377
+        while len(digits) < 3 and self._at() in _OCTAL:  # noqa: PLR2004 - \377
             digits += self._next("an escape")
         return chr(int(digits, 8))
 
     def _hexadecimal(self) -> str:
-        digits = (
-            self._until("}", "an escape")
-            if self._take("{")
-            else self._next("an escape") + self._next("an escape")
-        )
+        if self._take("{"):
+            digits = self._until("}", "an escape")
+        else:
+            digits = self._next("an escape") + self._next("an escape")
         if not digits or len(digits) > 8 or not all(map(_POSIX["xdigit"], digits)):  # noqa: PLR2004 - 10FFFF, padded
             raise PatternError(f"has the escape \\x{{{digits[:9]}}}, which is no character")
         if int(digits, 16) > 0x10FFFF:  # noqa: PLR2004 - the last character of Unicode
@@ -407,19 +451,16 @@ class _Parser:
             self.place += 1
             high = self._end()
         if high < low:
-            raise PatternError(
-                f"has the range {self.text[start : self.place]}, which runs backwards"
-            )
-        test = _between(low, high)
-        return _folded(test) if flags.fold else test
+            range_ = self.text[start : self.place]
+            raise PatternError(f"has the range {range_}, which runs backwards")
+        return _turned(_between(low, high), flags, negated=False)
 
     def _named(self, flags: _Flags) -> Test:
         name = self._until(":]", "a class")
         test = _POSIX.get(name.removeprefix("^"))
         if test is None:
             raise PatternError(f"has the class [:{name}:], which Go does not know")
-        test = _folded(test) if flags.fold else test
-        return _not(test) if name.startswith("^") else test
+        return _turned(test, flags, negated=name.startswith("^"))
 
     def _end(self) -> str:
         """Read one end of a range."""
@@ -428,7 +469,10 @@ class _Parser:
 
 
 def _copies(node: Node) -> int:
-    """Return how often the part that is repeated most stands there once all is written out (Go: `repeatIsValid`)."""
+    """Return how often the part that is repeated most stands there once all is written out (Go.
+
+    `repeatIsValid`).
+    """
     match node:
         case Repeat():
             return max(node.least, node.most or 0, 1) * _copies(node.part)
@@ -440,4 +484,6 @@ def _copies(node: Node) -> int:
 
 def _is_count(text: str) -> bool:
     """Whether a text is a number as Go reads one here: no sign, no zero before others."""
-    return text.isascii() and text.isdecimal() and (text == "0" or not text.startswith("0"))
+    if not text.isascii() or not text.isdecimal():
+        return False
+    return text == "0" or not text.startswith("0")

@@ -1,4 +1,7 @@
-"""When some rules hold on a wall clock that never changes, were there no others: kept as the minutes of each day."""
+"""When some rules hold on a wall clock that never changes, were there no others.
+
+Kept as the minutes of each day.
+"""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -15,13 +18,16 @@ _YEARS_BEFORE = 9
 
 @dataclass(frozen=True, slots=True)
 class Occurrences:
-    """The minutes of wall-clock days that are covered, as bits; days, and minutes, are counted as `coverage` does."""
+    """The minutes of wall-clock days that are covered, as bits.
+
+    Days, and minutes, are counted as `coverage` does.
+    """
 
     days: dict[int, int]
 
     @classmethod
     def of(cls, rules: Iterable[Rule], first: datetime, until: datetime) -> "Occurrences":
-        """Work them out from `first` to before `until`, wall-clock moments that are given as if they were UTC."""
+        """Work them out from `first` to before `until`, wall-clock moments given as if in UTC."""
         begins, ends = coverage.minute(first), coverage.minute(until)
         years = calendar(max(first.year - _YEARS_BEFORE, date.min.year), until.year)
         found: dict[int, int] = {}

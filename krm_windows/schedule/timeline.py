@@ -106,7 +106,10 @@ def _parts(days: Days, start: datetime, until: datetime) -> Iterator[tuple[int, 
 
 
 def parts_of_days(start: datetime, until: datetime) -> Iterator[tuple[int, int]]:
-    """Yield the UTC days that lie between two instants at least in part, and which minutes of each do, as bits."""
+    """Yield the UTC days that lie between two instants at least in part.
+
+    And which minutes of each do, as bits.
+    """
     first, last = coverage.minute(start), coverage.minute(until - timedelta.resolution)
     if start >= until:
         return
