@@ -133,6 +133,7 @@ FILES: Mapping[str, Callable[[], str]] = {
     **_of(WINDOW_POLICY),
     **_of(CHANGE_CLASSES),
     "function-config/metadata.yaml": metadata_text,
+    "docs/reference/kinds.md": reference.kinds,
     "docs/reference/rules.md": reference.rules,
 }
 

@@ -81,7 +81,7 @@ def parse(text: str, role: Role) -> Moment[Value]:
         return Moment(text, _schedule(text, role))
     _check_spelling(shorter)
     words = " ".join(shorter.split())
-    for pattern, read in _SHAPES:
+    for pattern, read in SHAPES:
         found = pattern.fullmatch(words)
         if found:
             return Moment(shorter, read(found, role))
@@ -243,9 +243,10 @@ _WEEKDAY = "(?:" + "|".join(sorted(_NUMBERS, key=len, reverse=True)) + ")"
 _WEEKDAY_ITEM = f"{_WEEKDAY}(?:-{_WEEKDAY})?"
 _OFFSET = r"(?P<offset>Z|[+-](?P<off_hour>\d{2}):(?P<off_minute>\d{2}))?"
 _Reader = Callable[[re.Match[str], Role], Recurrence | datetime | time]
+Shape = tuple[re.Pattern[str], _Reader]
 _DAYS = f"(?P<days>daily|{_WEEKDAY_ITEM}(?:,{_WEEKDAY_ITEM})*)"
 _NTH = rf"(?P<nth>{'|'.join(ORDINALS)}) (?P<day>{_WEEKDAY})(?: \+(?P<shift>\d{{1,2}})d)?"
-_SHAPES: tuple[tuple[re.Pattern[str], _Reader], ...] = (
+SHAPES: tuple[Shape, ...] = (
     (re.compile(_DATE, re.ASCII), _date),
     (re.compile(f"{_DATE}T{_TIME}{_OFFSET}", re.ASCII), _date_time),
     (re.compile(_TIME, re.ASCII), _time_of_day),
@@ -287,7 +288,7 @@ def _on_24_hours(found: re.Match[str]) -> str:
 
 def _readable(text: str, role: Role) -> bool:
     """Whether a text is a moment of this role, without guessing any further."""
-    for pattern, read in _SHAPES:
+    for pattern, read in SHAPES:
         found = pattern.fullmatch(text)
         if found:
             try:

@@ -1,0 +1,93 @@
+"""A row of a table is not alone: kinds, rules, commands, formats and moments have tests and pages.
+
+Whoever adds a row reads here what else it wants. What the cluster tests run is read from their text, so that this
+works on a laptop without a cluster.
+"""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from krm_windows import gateable
+from krm_windows.checks import formats
+from krm_windows.cli import calendar
+from krm_windows.cli.main import COMMANDS
+from krm_windows.policy import moments
+from krm_windows.rules import RULES
+
+ROOT = Path(__file__).resolve().parents[2]
+FIXTURES = ROOT / "tests/fixtures"
+PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
+DOCS = "\n".join(page.read_text() for page in PAGES)
+TESTS = "\n".join(path.read_text() for path in sorted((ROOT / "tests").rglob("test_*.py")))
+
+
+@pytest.mark.parametrize("row", gateable.TABLE, ids=lambda row: row.kind)
+def test_a_kind_has_a_fixture_and_an_end_to_end_test(row: gateable.Gateable) -> None:
+    """What is emitted for it is compared with a golden file, and the real API server is asked."""
+    config = (FIXTURES / "every-kind/config.yaml").read_text()
+    assert f"kind: {row.kind}\n" in config, "tests/fixtures/every-kind"
+    cluster = (ROOT / "tests/cluster/test_kinds.py").read_text()
+    assert f'"{row.kind}"' in cluster, "tests/cluster/test_kinds.py"
+
+
+@pytest.mark.parametrize("kind", [kind for kind, _ in gateable.REFUSED])
+def test_a_refused_kind_has_a_fixture(kind: str) -> None:
+    """The reason is printed, and compared."""
+    config = (FIXTURES / "refused-kinds/config.yaml").read_text()
+    assert f"kind: {kind}," in config, "tests/fixtures/refused-kinds"
+
+
+@pytest.mark.parametrize("rule", [rule.id for rule in RULES])
+def test_a_rule_has_a_test(rule: str) -> None:
+    """By a folder of its name, of what fires and of what nearly does; or a test that names it."""
+    folders = (FIXTURES / "rules" / rule, FIXTURES / "repositories" / rule)
+    is_named = f'"{rule}"' in TESTS or f"rules.{rule.replace('-', '_').upper()}" in TESTS
+    assert is_named or any(folder.is_dir() for folder in folders)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_has_a_test_and_a_page(command: str) -> None:
+    """A page shows how it is called; a test calls it."""
+    assert re.search(rf"krm-windows {command}\b", DOCS), "no page shows it"
+    assert f'"{command}"' in TESTS or f"cli.{command.replace('-', '_')}" in TESTS, "no test"
+
+
+@pytest.mark.parametrize("name", calendar.FORMATS)
+def test_a_calendar_format_has_a_test_and_a_page(name: str) -> None:
+    """The page lists what each is good for."""
+    assert f"| `{name}` |" in page("how-to/see-what-opens-when.md")
+    is_imported = re.search(rf"krm_windows\.preview(?: import [^\n]*)?\b{name}\b", TESTS)
+    assert f'"{name}"' in TESTS or is_imported, "no test"
+
+
+@pytest.mark.parametrize("name", formats.FORMATS)
+def test_a_report_format_has_a_test_and_a_page(name: str) -> None:
+    """Of `check`, for people and for machines."""
+    [listed] = re.findall(r"^\| `-o ([a-z\\|]+)`", page("how-to/check-in-ci.md"), re.MULTILINE)
+    assert name in listed.split("\\|")
+    assert f'"{name}"' in TESTS, "no test"
+
+
+@pytest.mark.parametrize("shape", moments.SHAPES, ids=lambda shape: shape[1].__name__)
+def test_a_shape_of_moments_is_in_the_reference(shape: moments.Shape) -> None:
+    """The page has an example of it, and every example of a moment there has a shape."""
+    assert any(shape[0].fullmatch(example) for example in examples())
+
+
+def test_every_example_of_a_moment_is_one() -> None:
+    """What the page shows can be written."""
+    for example in examples():
+        assert moments.parse(example, moments.Role.END).text == example
+
+
+def examples() -> list[str]:
+    """Return the examples of moments in the table of the page."""
+    rows = re.findall(r"^\| [^|`]+ \| ([^|]+) \|", page("reference/moments.md"), re.MULTILINE)
+    return [example for row in rows for example in re.findall(r"`([^`]+)`", row)]
+
+
+def page(name: str) -> str:
+    """Return a page below docs/."""
+    return (ROOT / "docs" / name).read_text()
