@@ -12,7 +12,7 @@ from krm_windows.checks.overlap import Claim
 from krm_windows.cli import chosen, inputs, output, places, report, repository, seen, times
 from krm_windows.exit_codes import ExitCode
 from krm_windows.fleet import audit, overlaps
-from krm_windows.fleet.elsewhere import Elsewhere
+from krm_windows.fleet.existing import ExistingOutput
 from krm_windows.krm import InputError
 from krm_windows.preview.versions import Choice
 from krm_windows.results import fails
@@ -94,7 +94,7 @@ def _rendered(policies: Sequence[str]) -> dict[Claim, None]:
     """Return what was rendered anywhere around the files of some policies, each once."""
     folders = dict.fromkeys(Path(path).parent for path in policies if path != inputs.STDIN)
     return dict.fromkeys(
-        claim for folder in folders for claim in Elsewhere(folder / "windows").claims
+        claim for folder in folders for claim in ExistingOutput(folder / "windows").claims
     )
 
 

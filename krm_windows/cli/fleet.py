@@ -13,16 +13,16 @@ from krm_windows import render
 from krm_windows.checks.overlap import Claim
 from krm_windows.cli import inputs, output, places, progress, report, seen, shards, times
 from krm_windows.exit_codes import ExitCode
-from krm_windows.fleet import placed
-from krm_windows.fleet.elsewhere import Elsewhere
-from krm_windows.fleet.members import Member
+from krm_windows.fleet import applied
+from krm_windows.fleet.existing import ExistingOutput
+from krm_windows.fleet.output import ClusterOutcome, FleetOutput
+from krm_windows.fleet.policies import FleetPolicy
 from krm_windows.fleet.rendering import Files, Fleet
-from krm_windows.fleet.renewal import Outcome, Renewal
 from krm_windows.inventory import file_of
 from krm_windows.krm import InputError, KubeObject
 from krm_windows.policy import fields, load
 from krm_windows.policy.model import KIND
-from krm_windows.render import fleet as layout
+from krm_windows.render import layout
 from krm_windows.render.delivery import Template
 from krm_windows.results import Result, fails
 from krm_windows.system import locks, walk
@@ -87,20 +87,20 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         if not any(map(_is_about_clusters, wrong)):
             raise
         return report.show(places.placed(wrong, policies), strict=arguments.strict)
-    renewal = Renewal(wanted, arguments.output, arguments.check, arguments.strict)
-    base = renewal.fleet.base()
+    tree = FleetOutput(wanted, arguments.output, arguments.check, arguments.strict)
+    base = tree.fleet.base()
     said = list(base.results)
     for path, config in policies.items():
-        said += placed.check(config, path)
+        said += applied.check(config, path)
     if base.files is None or fails(said, strict=arguments.strict):
         return report.show(places.placed(said, policies), strict=arguments.strict)
     stale, found = False, Findings(base.results)
     with ExitStack() as stack:
         if not arguments.check:
             stack.enter_context(locks.part(arguments.output, shard.index, shard.count))
-        names = list(filter(shard.has, renewal.clusters()))
+        names = list(filter(shard.has, tree.clusters()))
         for outcome in _outcomes(
-            renewal, base.files if shard.has_base else None, names, arguments.jobs
+            tree, base.files if shard.has_base else None, names, arguments.jobs
         ):
             output.show(outcome.diff)
             stale |= arguments.check and outcome.changed
@@ -128,11 +128,11 @@ def _is_about_clusters(result: Result) -> bool:
 
 
 def _outcomes(
-    renewal: Renewal, base: Files | None, names: Sequence[str], jobs: int
-) -> Iterator[Outcome]:
+    tree: FleetOutput, base: Files | None, names: Sequence[str], jobs: int
+) -> Iterator[ClusterOutcome]:
     if base is not None:
-        yield renewal.base(base)
-    yield from progress.bar(spread(renewal.cluster, names, jobs), len(names))
+        yield tree.base(base)
+    yield from progress.bar(spread(tree.cluster, names, jobs), len(names))
 
 
 class Findings:
@@ -142,7 +142,7 @@ class Findings:
         self._base = {str(result): result for result in base}
         self._clusters: dict[str, tuple[Result, list[str]]] = {}
 
-    def add(self, outcome: Outcome) -> None:
+    def add(self, outcome: ClusterOutcome) -> None:
         """Take what was found in a cluster."""
         for result in outcome.results:
             if str(result) not in self._base:
@@ -162,19 +162,19 @@ def _in(clusters: Sequence[str]) -> str:
 
 def _fleet(arguments: argparse.Namespace, shared: Sequence[KubeObject]) -> Fleet:
     own = _clusters(arguments.clusters) if arguments.clusters else {}
-    members = _members(shared, own)
+    policies = _policies(shared, own)
     named = (
-        {name for member in members for name in member.named} if arguments.all_clusters else set()
+        {name for policy in policies for name in policy.named} if arguments.all_clusters else set()
     )
     clusters = sorted(
-        cluster for cluster in {*own, *named} if any(member.reaches(cluster) for member in members)
+        cluster for cluster in {*own, *named} if any(policy.reaches(cluster) for policy in policies)
     )
     if not clusters:
         raise NoClusterError(
             "there is no cluster: the policies name none, and there is none in --clusters"
         )
     return Fleet(
-        members=members,
+        policies=policies,
         clusters=tuple(clusters),
         layout=arguments.layout,
         resources=_resources(arguments.resources),
@@ -184,11 +184,11 @@ def _fleet(arguments: argparse.Namespace, shared: Sequence[KubeObject]) -> Fleet
         delivery=_template(arguments.flux_kustomizations)
         if arguments.flux_kustomizations
         else None,
-        elsewhere=_elsewhere(arguments.output),
+        existing=_existing(arguments.output),
     )
 
 
-def _elsewhere(output: Path) -> Callable[[str], tuple[Claim, ...]]:
+def _existing(output: Path) -> Callable[[str], tuple[Claim, ...]]:
     """Return what gives the policies that were rendered for a cluster around the tree, and not into it."""
     root = f"{os.path.realpath(output)}/"
 
@@ -197,7 +197,7 @@ def _elsewhere(output: Path) -> Callable[[str], tuple[Claim, ...]]:
 
     # Here and not in the processes that share the work, of which each would look anew.
     found: dict[str, tuple[Claim, ...]] = {}
-    for claim in Elsewhere(output, is_own).claims:
+    for claim in ExistingOutput(output, is_own).claims:
         if claim.cluster is not None:
             found[claim.cluster] = (*found.get(claim.cluster, ()), claim)
     return lambda cluster: found.get(cluster, ())
@@ -225,9 +225,9 @@ def _clusters(folder: Path) -> dict[str, list[KubeObject]]:
     return found
 
 
-def _members(
+def _policies(
     shared: Sequence[KubeObject], own: Mapping[str, Sequence[KubeObject]]
-) -> tuple[Member, ...]:
+) -> tuple[FleetPolicy, ...]:
     """Return the policies, each with those of its documents that are about single clusters, by name."""
     policies = {_address(policy): policy for policy in shared}
     if len(policies) < len(shared):
@@ -239,7 +239,9 @@ def _members(
             if cluster in by_cluster:
                 raise InputError(f"the cluster {cluster} has the policy {document.name} twice")
             by_cluster[cluster] = document
-    return tuple(Member(policies.get(address), documents[address]) for address in sorted(documents))
+    return tuple(
+        FleetPolicy(policies.get(address), documents[address]) for address in sorted(documents)
+    )
 
 
 def _address(policy: KubeObject) -> tuple[str, str]:

@@ -9,8 +9,8 @@ from krm_windows.checks import readonly, succession, zone_release
 from krm_windows.checks.overlap import Claim
 from krm_windows.cli import chosen, destinations, fleet, inputs, places, report, seen
 from krm_windows.exit_codes import ExitCode
-from krm_windows.fleet import placed
-from krm_windows.fleet.elsewhere import Elsewhere
+from krm_windows.fleet import applied
+from krm_windows.fleet.existing import ExistingOutput
 from krm_windows.function import window_policy
 from krm_windows.inventory import about
 from krm_windows.krm import InputError, KubeObject
@@ -71,13 +71,13 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     config = inputs.policy(file)
     plan, results = _plan(config, arguments)
     if file != inputs.STDIN:
-        results = places.placed([*results, *placed.check(config, file)], {file: config})
+        results = places.placed([*results, *applied.check(config, file)], {file: config})
     if plan is None:
         return report.show(results, strict=arguments.strict)
     if not arguments.uninstall:
         results = [
             *results,
-            *about(config, Elsewhere(arguments.output).check(Claim.of(plan.timetable))),
+            *about(config, ExistingOutput(arguments.output).check(Claim.of(plan.timetable))),
         ]
     older = tuple(_older(arguments.output))
     built = zone_release.recorded(map(KubeObject.parse, older), plan)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from krm_windows.cli import builds, inputs, places, report
 from krm_windows.exit_codes import ExitCode
-from krm_windows.fleet import placed
+from krm_windows.fleet import applied
 from krm_windows.flux.builds import LeftOutError, whole
 from krm_windows.function import window_policy
 from krm_windows.krm import InputError, KubeObject, documents
@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     results = window_policy.verify(config, items, arguments.cluster)
     if arguments.policy != inputs.STDIN:
         results = places.placed(
-            [*results, *placed.check(config, arguments.policy)], {arguments.policy: config}
+            [*results, *applied.check(config, arguments.policy)], {arguments.policy: config}
         )
     return report.show(results, strict=arguments.strict)
 

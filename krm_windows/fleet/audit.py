@@ -38,7 +38,9 @@ class _Version:
     results: tuple[Result, ...]
 
     def findings(self, scope: Scope) -> Iterable[Result]:
-        return audit(self.plan, self.interval, scope) if self.plan else ()
+        if self.plan is None:
+            return ()
+        return audit(self.plan, self.interval, scope)
 
 
 def reports(
@@ -46,24 +48,28 @@ def reports(
 ) -> list[Report]:
     """Return all that is to be said of a policy for the clusters chosen.
 
-    A report for those that have it alike. A policy that is wrong is not audited.
+    There is one report for the clusters that have it alike. A policy that is wrong is not audited.
     """
     loaded = load(config.node, file=file_of(config))
     clusters: dict[str, tuple[_Version, list[str]]] = {}
     for name in choice.clusters(loaded):
         version = _version(config, items, *loaded.for_cluster(name))
-        clusters.setdefault(repr(version), (version, []))[1].extend([name] if name else [])
-    return [
-        Report(
-            policy=f"{config.namespace}/{config.name}",
-            clusters=tuple(names),
-            first=scope.first,
-            last=scope.last,
-            results=tuple(sort([*version.results, *about(config, list(version.findings(scope)))])),
-            item=config,
-        )
-        for version, names in clusters.values()
-    ]
+        _, names = clusters.setdefault(repr(version), (version, []))
+        if name:
+            names.append(name)
+    return [_report(config, version, names, scope) for version, names in clusters.values()]
+
+
+def _report(config: KubeObject, version: _Version, clusters: Iterable[str], scope: Scope) -> Report:
+    audited = about(config, list(version.findings(scope)))
+    return Report(
+        policy=f"{config.namespace}/{config.name}",
+        clusters=tuple(clusters),
+        first=scope.first,
+        last=scope.last,
+        results=tuple(sort([*version.results, *audited])),
+        item=config,
+    )
 
 
 def _version(
@@ -72,8 +78,12 @@ def _version(
     policy: WindowPolicy | None,
     found: tuple[Result, ...],
 ) -> _Version:
+    """Compile a policy as some clusters have it."""
     if policy is None or fails(found):
         return _Version(None, timedelta(), found)
     plan, planned = compile_policy(policy, None, inventory.take(items, kinds(policy)))
     timely = about(config, [result for result in planned if result.tags["rule"] in _TIMELY])
-    return _Version(None if fails(timely) else plan, policy.spec.interval, (*found, *timely))
+    results = (*found, *timely)
+    if fails(timely):
+        return _Version(None, policy.spec.interval, results)
+    return _Version(plan, policy.spec.interval, results)

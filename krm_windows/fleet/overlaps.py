@@ -3,7 +3,7 @@
 They are looked at together, or one was rendered around the others.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from krm_windows import inventory
@@ -38,10 +38,14 @@ class _Given:
 
     def claim(self, cluster: str | None, items: list[KubeObject]) -> Claim | None:
         """Return what it claims in a cluster; None where it does not reach that, or is wrong."""
-        if self.loaded.clusters and cluster is not None and cluster not in self.loaded.clusters:
+        named = self.loaded.clusters
+        if named and cluster is not None and cluster not in named:
             return None
         # One that names no clusters reaches all, as it stands.
-        policy, found = self.loaded.for_cluster(cluster if self.loaded.clusters else None)
+        version = None
+        if named:
+            version = cluster
+        policy, found = self.loaded.for_cluster(version)
         if policy is None or fails(found):
             return None
         plan, _ = compile_policy(policy, cluster, inventory.take(items, kinds(policy)))
@@ -54,28 +58,42 @@ def found(
     choice: Choice,
     rendered: Collection[Claim],
 ) -> list[Shared]:
-    """Return what the policies have in common with each other.
+    """Return what the policies have in common with each other, or with what was rendered.
 
-    And with what was rendered for a cluster they name. Where none is chosen, every cluster that one
-    of them names is looked at.
+    That was rendered for a cluster which one of them names. Where no cluster is chosen, every
+    cluster that one of them names is looked at.
     """
     given = [_Given(config, load(config.node, file=file_of(config))) for config in configs]
-    every = sorted({name for each in given for name in each.loaded.clusters})
-    clusters: list[str | None] = (
-        [choice.cluster] if choice.cluster is not None else [*every] or [None]
-    )
     shared: list[Shared] = []
-    for cluster in clusters:
-        claims = {each.name: claim for each in given if (claim := each.claim(cluster, items))}
-        others = [claim for claim in rendered if cluster is not None and claim.cluster == cluster]
-        shared += [
-            Shared(own.policy, cluster, result)
-            for own, result in overlap.among(list(claims.values()))
+    for cluster in _clusters(given, choice):
+        claims = {each.name: each.claim(cluster, items) for each in given}
+        own = [claim for claim in claims.values() if claim is not None]
+        around = [
+            claim
+            for claim in rendered
+            if cluster is not None and claim.cluster == cluster and claims.get(claim.policy) is None
         ]
-        for own in claims.values():
-            around = [other for other in others if other.policy not in claims]
-            shared += [Shared(own.policy, cluster, result) for result in overlap.check(own, around)]
+        shared += _shared(cluster, own, around)
     return shared
+
+
+def _clusters(given: Sequence[_Given], choice: Choice) -> Sequence[str | None]:
+    """Return the cluster chosen, or all that a policy names, or None where none does."""
+    if choice.cluster is not None:
+        return [choice.cluster]
+    named: set[str] = set()
+    for each in given:
+        named.update(each.loaded.clusters)
+    return sorted(named) or [None]
+
+
+def _shared(cluster: str | None, own: Sequence[Claim], around: Sequence[Claim]) -> Iterator[Shared]:
+    """Yield what claims have in common with each other, and then with those around."""
+    for claim, result in overlap.among(list(own)):
+        yield Shared(claim.policy, cluster, result)
+    for claim in own:
+        for result in overlap.check(claim, around):
+            yield Shared(claim.policy, cluster, result)
 
 
 def added(report: Report, shared: Sequence[Shared]) -> Report:

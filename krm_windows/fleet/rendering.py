@@ -3,32 +3,35 @@
 Each is rendered on its own, so that any may be left out or done elsewhere.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TypeAlias
 
 from krm_windows import emit, rules
 from krm_windows.checks import delivery, overlap, readonly, succession, timetables, zone_release
 from krm_windows.checks.overlap import Claim
-from krm_windows.fleet.members import Document, Member
+from krm_windows.fleet.policies import Document, FleetPolicy
 from krm_windows.function import window_policy
 from krm_windows.inventory import about
 from krm_windows.krm import InputError, KubeObject
 from krm_windows.plan import uninstall
-from krm_windows.render import fleet as places
+from krm_windows.render import layout as paths
 from krm_windows.render import overlay, stamp
 from krm_windows.render.delivery import Template
-from krm_windows.render.fleet import Layout, Part
-from krm_windows.results import Result, fails
+from krm_windows.render.layout import Layout, PolicyOutput
+from krm_windows.results import File, ResourceRef, Result, Severity, fails
 
 Files = Mapping[str, bytes]
+# What makes two results say the same.
+Said: TypeAlias = tuple[Severity, ResourceRef | File | None, str, str, str | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """What a policy yields for a cluster, None where an error stands among the results."""
+    """What a policy yields for a cluster, None where there is an error among the results."""
 
-    part: Part | None
+    output: PolicyOutput | None
     results: tuple[Result, ...]
 
 
@@ -50,10 +53,10 @@ class Fleet:
 
     `resources` gives what a transformer would see in a cluster, and for None what it would see in
     any: nothing, if that is `apart` for each. Where it `sees` nothing at all, targets are taken on
-    trust. `elsewhere` gives what was rendered for a cluster of a name, but not in this tree.
+    trust. `existing` gives what was rendered for a cluster of a name, but not in this tree.
     """
 
-    members: tuple[Member, ...]
+    policies: tuple[FleetPolicy, ...]
     clusters: tuple[str, ...]
     layout: Layout
     resources: Callable[[str | None], list[KubeObject]]
@@ -61,12 +64,12 @@ class Fleet:
     apart: bool = False
     uninstalls: bool = False
     delivery: Template | None = None
-    elsewhere: Callable[[str], tuple[Claim, ...]] = _nothing
+    existing: Callable[[str], tuple[Claim, ...]] = _nothing
 
     @cached_property
     def slugs(self) -> Mapping[str, str]:
         """The name of each policy's directory."""
-        return places.slugs(member.name for member in self.members)
+        return paths.slugs(policy.name for policy in self.policies)
 
     @cached_property
     def bases(self) -> Mapping[str, Compiled]:
@@ -74,107 +77,119 @@ class Fleet:
 
         A policy is taken as it is for no cluster, or for the first where that is an error.
         """
-        return {member.name: self._base(member) for member in self.members}
+        return {policy.name: self._base(policy) for policy in self.policies}
 
     @cached_property
-    def _said(self) -> frozenset[str]:
-        return frozenset(str(result) for base in self.bases.values() for result in base.results)
+    def _base_results(self) -> tuple[Result, ...]:
+        """What is to be said of all bases."""
+        found: list[Result] = []
+        for base in self.bases.values():
+            found += base.results
+        return tuple(found)
+
+    @cached_property
+    def _base_outputs(self) -> tuple[PolicyOutput, ...]:
+        """What those bases yield that are no error."""
+        return tuple(base.output for base in self.bases.values() if base.output)
+
+    @cached_property
+    def _said(self) -> frozenset[Said]:
+        return frozenset(map(_said, self._base_results))
 
     def base(self) -> Rendered:
         """Return the files that all clusters share, none in the layout `flat`."""
-        results = tuple(result for base in self.bases.values() for result in base.results)
-        parts = [base.part for base in self.bases.values() if base.part]
-        if len(parts) < len(self.bases):
-            return Rendered(None, results)
-        if self.layout == "flat":
-            return Rendered({}, results)
-        return Rendered(
-            {path: content for part in parts for path, content in places.base(part).items()},
-            results,
-        )
+        if len(self._base_outputs) < len(self.bases):
+            return Rendered(None, self._base_results)
+        files: dict[str, bytes] = {}
+        if self.layout != "flat":
+            for output in self._base_outputs:
+                files.update(paths.base(output))
+        return Rendered(files, self._base_results)
+
+    def _reaching(self, cluster: str) -> list[FleetPolicy]:
+        """Return the policies that a cluster has."""
+        return [policy for policy in self.policies if policy.reaches(cluster)]
 
     def render(self, cluster: str, older: Files) -> Rendered:
         """Return the files of a cluster, which take the place of older ones.
 
         They bear a stamp where there is nothing to say of them that is not said of the base.
         """
-        reaching = [member for member in self.members if member.reaches(cluster)]
-        compiled = [self._compiled(member, member.at(cluster), cluster) for member in reaching]
-        parts = [one.part for one in compiled if one.part]
-        results = [result for one in compiled for result in one.results]
-        if len(parts) < len(compiled):
+        outputs: list[PolicyOutput] = []
+        results: list[Result] = []
+        reaching = self._reaching(cluster)
+        for policy in reaching:
+            compiled = self._compiled(policy, policy.at(cluster), cluster)
+            results += compiled.results
+            if compiled.output:
+                outputs.append(compiled.output)
+        if len(outputs) < len(reaching):
             return Rendered(None, tuple(results))
-        overlaps = self._overlaps(cluster, parts)
+        overlaps = self._overlaps(cluster, outputs)
         if overlaps:
             return Rendered(None, (*results, *overlaps))
-        files = self._files(cluster, parts)
+        files = self._files(cluster, outputs)
+        configs = [policy.at(cluster).config for policy in reaching]
         changed = (content for path, content in older.items() if files.get(path) != content)
-        results += about(reaching[0].at(cluster).config, self._forgotten(changed, parts))
-        configs = [member.at(cluster).config for member in reaching]
-        results += _zones(older.values(), list(zip(configs, parts, strict=True)))
-        if {str(result) for result in results} <= self._said:
-            files = stamp.seal(files, places.kustomization(cluster), self._key(cluster))
-        return Rendered(None if fails(results) else files, tuple(results))
+        results += about(configs[0], _forgotten(changed, outputs))
+        results += _zones(older.values(), zip(configs, outputs, strict=True))
+        if fails(results):
+            return Rendered(None, tuple(results))
+        if self._said.issuperset(map(_said, results)):
+            files = stamp.seal(files, paths.kustomization(cluster), self._key(cluster))
+        return Rendered(files, tuple(results))
 
-    def _overlaps(self, cluster: str, parts: Sequence[Part]) -> list[Result]:
+    def _overlaps(self, cluster: str, outputs: Sequence[PolicyOutput]) -> list[Result]:
         """Return what two policies of a cluster gate both.
 
         To clean up after both is no such thing.
         """
         if self.uninstalls:
             return []
-        own = [replace(Claim.of(part.plan.timetable), cluster=cluster) for part in parts]
-        around = self.elsewhere(cluster)
+        own = [replace(Claim.of(output.plan.timetable), cluster=cluster) for output in outputs]
+        around = self.existing(cluster)
         found = list(overlap.among(own))
         for claim in own:
-            found += [(claim, result) for result in overlap.check(claim, around)]
-        documents = {
-            member.name: member.at(cluster).config
-            for member in self.members
-            if member.reaches(cluster)
-        }
-        return [
-            result for claim, each in found for result in about(documents[claim.policy], [each])
-        ]
+            found += ((claim, result) for result in overlap.check(claim, around))
+        configs = {policy.name: policy.at(cluster).config for policy in self._reaching(cluster)}
+        results: list[Result] = []
+        for claim, result in found:
+            results += about(configs[claim.policy], [result])
+        return results
 
     def is_fresh(self, cluster: str, files: Files) -> bool:
         """Whether files are what rendering a cluster would yield.
 
         They are not where there is something to say of this cluster alone.
         """
-        place = places.kustomization(cluster)
-        names = {member.name for member in self.members}
-        if any(claim.policy not in names for claim in self.elsewhere(cluster)):
+        place = paths.kustomization(cluster)
+        names = {policy.name for policy in self.policies}
+        if any(claim.policy not in names for claim in self.existing(cluster)):
             return False  # whether they share a target is known only when the policies are compiled
         return place in files and stamp.is_fresh(files, place, self._key(cluster))
 
-    def _files(self, cluster: str, parts: Sequence[Part]) -> dict[str, bytes]:
+    def _files(self, cluster: str, outputs: Sequence[PolicyOutput]) -> dict[str, bytes]:
         if self.layout == "flat":
-            files = places.complete(cluster, parts)
+            files = paths.complete(cluster, outputs)
         else:
-            files = places.overlays(cluster, parts, self._waiting)
-        return {**files, **(self.delivery.files(cluster, parts) if self.delivery else {})}
+            files = paths.overlays(cluster, outputs, self._waiting)
+        if self.delivery:
+            files.update(self.delivery.files(cluster, outputs))
+        return files
 
     @cached_property
     def _waiting(self) -> Mapping[str, Sequence[emit.Manifest]]:
         """The objects of each base, by directory."""
-        parts = [base.part for base in self.bases.values() if base.part]
-        return {part.slug: overlay.base(part.plan, part.manifests) for part in parts}
+        return {each.slug: overlay.base(each.plan, each.manifests) for each in self._base_outputs}
 
     def _key(self, cluster: str) -> str:
         """Return the digest of all that the files of a cluster depend on."""
-        members = [member for member in self.members if member.reaches(cluster)]
-        items = self.resources(cluster) if self.apart else ()
-        return stamp.key(
-            self._shared_key,
-            cluster.encode(),
-            *(
-                part
-                for member in members
-                for part in (self.slugs[member.name].encode(), member.content(cluster))
-            ),
-            *(item.span for item in items),
-        )
+        parts = [self._shared_key, cluster.encode()]
+        for policy in self._reaching(cluster):
+            parts += [self.slugs[policy.name].encode(), policy.content(cluster)]
+        if self.apart:
+            parts += (item.span for item in self.resources(cluster))
+        return stamp.key(*parts)
 
     @cached_property
     def _shared_key(self) -> bytes:
@@ -182,71 +197,95 @@ class Fleet:
 
         That is the base where they are patches of it.
         """
-        options = f"{self.layout} {self.uninstalls}".encode()
-        template = self.delivery.item.span if self.delivery else b""
+        template = b""
+        if self.delivery:
+            template = self.delivery.item.span
+        parts = [f"{self.layout} {self.uninstalls}".encode(), template]
         base = self.base().files or {}
-        seen = [item.span for item in self.resources(None)]
-        return stamp.key(options, template, *(base[path] for path in sorted(base)), *seen).encode()
+        parts += (base[path] for path in sorted(base))
+        parts += (item.span for item in self.resources(None))
+        return stamp.key(*parts).encode()
 
-    def _base(self, member: Member) -> Compiled:
-        document = member.document
+    def _base(self, policy: FleetPolicy) -> Compiled:
+        document = policy.document
         if document is not None:
-            compiled = self._compiled(member, document, None)
-            if compiled.part:
-                return Compiled(compiled.part, tuple(filter(self._holds_for_all, compiled.results)))
-        first = next((cluster for cluster in self.clusters if member.reaches(cluster)), None)
+            compiled = self._compiled(policy, document, None)
+            if compiled.output:
+                results = filter(self._holds_for_all, compiled.results)
+                return Compiled(compiled.output, tuple(results))
+        first = next(filter(policy.reaches, self.clusters), None)
         if first is None:
-            raise InputError(f"the policy {member.name} reaches none of the clusters")
-        return self._compiled(member, member.at(first), first)
+            raise InputError(f"the policy {policy.name} reaches none of the clusters")
+        return self._compiled(policy, policy.at(first), first)
 
     def _holds_for_all(self, result: Result) -> bool:
         """Whether what was found without the resources of any cluster can be true of all."""
         return not self.apart or result.tags["rule"] != rules.TARGET_UNSEEN.id
 
-    def _compiled(self, member: Member, document: Document, cluster: str | None) -> Compiled:
+    def _compiled(self, policy: FleetPolicy, document: Document, cluster: str | None) -> Compiled:
         """Compile a policy for a cluster, or for none, and check it."""
         items = self.resources(cluster)
-        policy, found = document.source.version(cluster)
-        found = (*found, *(member.dropped(cluster) if cluster else ()))
-        compiled = window_policy.compile_loaded(
-            document.config, items, cluster, policy, list(found)
-        )
-        results = readonly.check(compiled.results, compiled.adopted)
-        if (
-            self.uninstalls or not self.sees
-        ):  # where nothing is shown, and for whoever cleans up, it is no news
-            results = [
-                result for result in results if result.tags.get("rule") != rules.TARGET_UNSEEN.id
-            ]
-        if compiled.application is None or fails(results):
+        version, found = document.source.version(cluster)
+        said = list(found)
+        if cluster:
+            said += policy.dropped(cluster)
+        compiled = window_policy.compile_loaded(document.config, items, cluster, version, said)
+        results = list(self._news(readonly.check(compiled.results, compiled.adopted)))
+        application = compiled.application
+        if application is None or fails(results):
             return Compiled(None, tuple(results))
-        plan = compiled.application.plan
         if self.delivery:
-            results += delivery.check(self.delivery.item, plan.timetable.targets, items)
-        wanted = compiled.application.wanted
+            targets = application.plan.timetable.targets
+            results += delivery.check(self.delivery.item, targets, items)
+            if fails(results):
+                return Compiled(None, tuple(results))
+        slug = self.slugs[policy.name]
+        output = PolicyOutput(slug, application.plan, application.wanted)
         if self.uninstalls:
-            plan = uninstall(plan)
-            wanted = emit.objects(plan)
-        return Compiled(
-            None if fails(results) else Part(self.slugs[member.name], plan, wanted), tuple(results)
-        )
+            plan = uninstall(application.plan)
+            output = PolicyOutput(slug, plan, emit.objects(plan))
+        return Compiled(output, tuple(results))
 
-    @staticmethod
-    def _forgotten(older: Iterable[bytes], parts: Sequence[Part]) -> list[Result]:
-        """Return what the policies of a cluster leave shut of those that were rendered before."""
-        manifests = (manifest for content in older for manifest in timetables.manifests(content))
-        return succession.forgotten(manifests, [part.plan.timetable for part in parts])
+    def _news(self, results: Iterable[Result]) -> Iterator[Result]:
+        """Leave out that a target is not seen where nothing is shown.
+
+        Or everything is cleaned up.
+        """
+        for result in results:
+            is_unseen = result.tags.get("rule") == rules.TARGET_UNSEEN.id
+            if is_unseen and (self.uninstalls or not self.sees):
+                continue
+            yield result
 
 
-def _zones(older: Iterable[bytes], parts: Iterable[tuple[KubeObject, Part]]) -> list[Result]:
+def _said(result: Result) -> Said:
+    """Return what a result says of which object, whatever file that object was read from."""
+    path = ""
+    if result.field:
+        path = result.field.path
+    about = result.resource_ref or result.file
+    return (result.severity, about, path, result.message, result.tags.get("rule"))
+
+
+def _forgotten(older: Iterable[bytes], outputs: Sequence[PolicyOutput]) -> list[Result]:
+    """Return what the policies of a cluster leave shut of those that were rendered before."""
+    kept = [output.plan.timetable for output in outputs]
+    return succession.forgotten(_manifests(older), kept)
+
+
+def _manifests(files: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the objects with timetables among some files."""
+    for content in files:
+        yield from timetables.manifests(content)
+
+
+def _zones(
+    older: Iterable[bytes], outputs: Iterable[tuple[KubeObject, PolicyOutput]]
+) -> list[Result]:
     """Return what the zone data of this build has to do with that of what was rendered before."""
-    manifests = [
-        KubeObject.parse(manifest)
-        for content in older
-        for manifest in timetables.manifests(content)
-    ]
+    manifests = list(map(KubeObject.parse, _manifests(older)))
     results: list[Result] = []
-    for config, part in parts:
-        found = zone_release.check(part.plan, zone_release.recorded(manifests, part.plan))
-        results += about(config, list(found))
+    for config, output in outputs:
+        recorded = zone_release.recorded(manifests, output.plan)
+        results += about(config, list(zone_release.check(output.plan, recorded)))
     return results

@@ -9,7 +9,7 @@ from krm_windows.apply.place import file_name
 from krm_windows.gateable import group_of
 from krm_windows.krm import InputError, KubeObject
 from krm_windows.render import flat
-from krm_windows.render.fleet import CLUSTERS, DELIVERY, Part, directory
+from krm_windows.render.layout import CLUSTERS, DELIVERY, PolicyOutput, directory
 
 _REQUIRED = (
     ("metadata", "name"),
@@ -41,7 +41,7 @@ class Template:
                 raise InputError(f"must say {'.'.join(path)}")
         return cls(item)
 
-    def files(self, cluster: str, parts: Sequence[Part]) -> dict[str, bytes]:
+    def files(self, cluster: str, parts: Sequence[PolicyOutput]) -> dict[str, bytes]:
         """Return the files that deliver the windows of a cluster, by path."""
         policies = ", ".join(part.plan.policy for part in parts)
         name = file_name(self.item.kind, self.item.name)

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from shapes import RECURRING
 
-from krm_windows.fleet.members import Member
+from krm_windows.fleet.policies import FleetPolicy
 from krm_windows.fleet.rendering import Fleet
 from krm_windows.krm import KubeObject
 from krm_windows.render.flat import KUSTOMIZATION
@@ -87,7 +87,7 @@ def fleet(every: list[dict[str, object]]) -> Fleet:
     """Return a fleet in which each cluster has a policy of its own, and the first stands for all."""
     texts = (yaml.safe_dump({**yaml.safe_load(HEAD), "spec": spec}) for spec in every)
     own = {f"c{number}": KubeObject.parse(text.encode()) for number, text in enumerate(texts)}
-    return Fleet((Member(None, own),), tuple(own), "overlays", lambda _: [])
+    return Fleet((FleetPolicy(None, own),), tuple(own), "overlays", lambda _: [])
 
 
 def written(files: Mapping[str, bytes], tree: Path) -> None:
@@ -100,7 +100,7 @@ def written(files: Mapping[str, bytes], tree: Path) -> None:
 def complete(fleet: Fleet, cluster: str) -> dict[tuple[str, str, str], object]:
     """Return the objects that a cluster has by itself."""
     files = (
-        Fleet(fleet.members, fleet.clusters, "flat", fleet.resources).render(cluster, {}).files
+        Fleet(fleet.policies, fleet.clusters, "flat", fleet.resources).render(cluster, {}).files
         or {}
     )
     manifests = [

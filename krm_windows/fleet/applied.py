@@ -1,14 +1,11 @@
-"""Whether the file of a policy lies among what Flux applies.
-
-So that the policy would be applied itself.
-"""
+"""Whether the file of a policy is among what Flux applies, so that it would be applied itself."""
 
 import os
 from pathlib import Path
 
 from krm_windows import rules
 from krm_windows.checks import local_config
-from krm_windows.fleet.elsewhere import included
+from krm_windows.fleet.existing import included
 from krm_windows.inventory import about
 from krm_windows.krm import KubeObject
 from krm_windows.results import Result
@@ -20,27 +17,34 @@ _BOOTSTRAPPED = "flux-system"
 
 
 def check(config: KubeObject, file: str) -> list[Result]:
-    """Return an error where a policy would be applied as an object; `file` is where it stands."""
+    """Return an error where a policy would be applied as an object; `file` is where it is."""
     if not local_config.lacks(config) or not is_applied(Path(os.path.realpath(file))):
         return []
-    return about(config, [rules.LOCAL_CONFIG.result(local_config.MESSAGE, path=local_config.PATH)])
+    wrong = rules.LOCAL_CONFIG.result(local_config.MESSAGE, path=local_config.PATH)
+    return about(config, [wrong])
 
 
 def is_applied(file: Path) -> bool:
-    """Whether a kustomization lists a file.
+    """Whether a kustomization lists a file, or Flux makes one that does.
 
-    Or Flux makes one of all that lies where it was bootstrapped. The nearest kustomization above
+    Flux makes one of all that is where it was bootstrapped. The nearest kustomization above
     decides. One that lists nothing else makes no objects: `transformers:` of another names it, so
     that patches can change the policy before it runs. What a Flux Kustomization elsewhere names by
     its path is seen by `check --repo` alone.
     """
     for folder in file.parents:
-        listing = [folder / name for name in KUSTOMIZATIONS if (folder / name).is_file()]
-        if listing:
-            entries = [os.path.realpath(folder / entry) for entry in included(listing[0])]
-            return str(file) in entries and len(entries) > 1
+        for name in KUSTOMIZATIONS:
+            if (folder / name).is_file():
+                return _lists(folder / name, file)
         if (folder / _BOOTSTRAPPED).is_dir():
             return True
         if (folder / _GIT).exists():
-            break
+            return False
     return False
+
+
+def _lists(kustomization: Path, file: Path) -> bool:
+    """Whether a kustomization lists a file, and something beside it."""
+    folder = kustomization.parent
+    entries = [os.path.realpath(folder / entry) for entry in included(kustomization)]
+    return str(file) in entries and len(entries) > 1

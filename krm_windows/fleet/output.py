@@ -8,7 +8,7 @@ from pathlib import Path
 from krm_windows import render
 from krm_windows.fleet.rendering import Files, Fleet
 from krm_windows.krm import InputError
-from krm_windows.render import fleet as places
+from krm_windows.render import layout as paths
 from krm_windows.render import stamp
 from krm_windows.results import Result, fails
 from krm_windows.system.files import folders
@@ -17,7 +17,7 @@ from krm_windows.system.trees import Tree
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ClusterOutcome:
     """What became of a cluster.
 
     `results` are what was said of it; `diff` is how its files differed, empty where none did.
@@ -30,7 +30,7 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Renewal:
+class FleetOutput:
     """The directory of a fleet's tree.
 
     If it `checks`, nothing is written; if `strict`, warnings count.
@@ -43,16 +43,16 @@ class Renewal:
 
     def clusters(self) -> list[str]:
         """Return the clusters of the fleet, and those that have files of ours and are no more."""
-        there = folders(self.output / places.CLUSTERS)
+        there = folders(self.output / paths.CLUSTERS)
         gone = [name for name in there if name not in self._known and self._branch(name).read()]
         return sorted([*self._known, *gone])
 
-    def base(self, files: Files) -> Outcome:
+    def base(self, files: Files) -> ClusterOutcome:
         """Renew what all clusters share."""
-        branch = Tree(self.output, (places.WINDOW,), render.is_header)
+        branch = Tree(self.output, (paths.WINDOW,), render.is_header)
         return self._renewed("", branch, branch.read(), files)
 
-    def cluster(self, name: str) -> Outcome:
+    def cluster(self, name: str) -> ClusterOutcome:
         """Renew the files of a cluster, unless they are fresh; a comparison believes no stamp."""
         branch = self._branch(name)
         older = branch.read()
@@ -60,10 +60,10 @@ class Renewal:
             return self._renewed(name, branch, older, {})
         if not self.checks and self.fleet.is_fresh(name, older):
             branch.tidy()
-            return Outcome(name)
+            return ClusterOutcome(name)
         rendered = self.fleet.render(name, older)
         if rendered.files is None or fails(rendered.results, strict=self.strict):
-            return Outcome(name, rendered.results)
+            return ClusterOutcome(name, rendered.results)
         if self.fleet.delivery:
             self._refuse_doubled(name)
         return self._renewed(name, branch, older, rendered.files, rendered.results)
@@ -73,27 +73,31 @@ class Renewal:
         return frozenset(self.fleet.clusters)
 
     def _branch(self, name: str) -> Tree:
-        return Tree(self.output, places.branches(name), render.is_header)
+        return Tree(self.output, paths.branches(name), render.is_header)
 
     def _renewed(
         self, name: str, branch: Tree, older: Files, files: Files, results: Iterable[Result] = ()
-    ) -> Outcome:
-        files = stamp.settled(older, files, places.kustomization(name))
-        if self.checks:
-            place = places.kustomization(name)
-            diff = "".join(branch.stale(stamp.without(older, place), stamp.without(files, place)))
-            return Outcome(name, tuple(results), bool(diff), diff)
-        return Outcome(name, tuple(results), branch.write(older, files))
+    ) -> ClusterOutcome:
+        """Write the files of a branch, or compare them with those that are there."""
+        place = paths.kustomization(name)
+        files = stamp.settled(older, files, place)
+        if not self.checks:
+            return ClusterOutcome(name, tuple(results), branch.write(older, files))
+        before = stamp.without(older, place)
+        after = stamp.without(files, place)
+        diff = "".join(branch.stale(before, after))
+        return ClusterOutcome(name, tuple(results), bool(diff), diff)
 
     def _refuse_doubled(self, name: str) -> None:
         """Refuse a delivery of what Flux delivers already.
 
         It applies all that is where it was bootstrapped, listed or not.
         """
-        folder = self.output / places.CLUSTERS / name
-        if (folder / "flux-system").is_dir() and not is_kustomization(folder):
-            raise InputError(
-                f"{folder}: Flux was bootstrapped here and applies all that lies in it, so the "
-                "windows would be "
-                "delivered twice; render into another directory, or leave --flux-kustomizations out"
-            )
+        folder = self.output / paths.CLUSTERS / name
+        if not (folder / "flux-system").is_dir() or is_kustomization(folder):
+            return
+        raise InputError(
+            f"{folder}: Flux was bootstrapped here and applies all that lies in it, so the windows "
+            "would be delivered twice; render into another directory, or leave "
+            "--flux-kustomizations out"
+        )

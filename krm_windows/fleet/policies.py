@@ -25,7 +25,7 @@ class Document:
 
 
 @dataclass(frozen=True)
-class Member:
+class FleetPolicy:
     """A policy of a fleet.
 
     The document that holds for all clusters, if there is one, and those of single clusters. A
@@ -45,25 +45,22 @@ class Member:
     @cached_property
     def document(self) -> Document | None:
         """The document that holds for all clusters."""
-        shared = self.shared
-        return (
-            None
-            if shared is None
-            else Document(shared, load.read(shared.node, file=file_of(shared)))
-        )
+        if self.shared is None:
+            return None
+        return _document(self.shared)
 
     @cached_property
     def named(self) -> frozenset[str]:
         """The clusters that the shared document names under `clusters`."""
-        return frozenset(self.document.source.patches if self.document else ())
+        if self.document is None:
+            return frozenset()
+        return frozenset(self.document.source.patches)
 
     def reaches(self, cluster: str) -> bool:
         """Whether a cluster has this policy: one that names no clusters reaches all."""
-        return (
-            cluster in self.own
-            or cluster in self.named
-            or (self.shared is not None and not self.named)
-        )
+        if cluster in self.own or cluster in self.named:
+            return True
+        return self.shared is not None and not self.named
 
     def at(self, cluster: str) -> Document:
         """Return the policy of a cluster that it reaches."""
@@ -72,7 +69,7 @@ class Member:
             return shared
         config = self.own[cluster]
         if shared is None:
-            return Document(config, load.read(config.node, file=file_of(config)))
+            return _document(config)
         return Document(config, shared.source.patched(config.node, file_of(config)))
 
     def dropped(self, cluster: str) -> list[Result]:
@@ -85,25 +82,34 @@ class Member:
             return []
         above = config.source.count(b"\n", 0, config.start)
         place = config.annotations.get(PATH, "")
-        found = [
-            rules.CLUSTER_NULL_DROPPED.result(
-                f"{clusters.why_dropped(path)} ({place}:{above + line})", path=path
-            )
-            for path, line in clusters.dropped(config.node)
-        ]
+        found = []
+        for path, line in clusters.dropped(config.node):
+            message = f"{clusters.why_dropped(path)} ({place}:{above + line})"
+            found.append(rules.CLUSTER_NULL_DROPPED.result(message, path=path))
         return about(config, found)
 
     def content(self, cluster: str) -> bytes:
         """Return all that the policy of a cluster depends on, and nothing that only others do."""
-        patch = self.document.source.patches.get(cluster) if self.document else None
-        own = self.own[cluster].span if cluster in self.own else b""
+        patch = None
+        if self.document:
+            patch = self.document.source.patches.get(cluster)
+        own = b""
+        if cluster in self.own:
+            own = self.own[cluster].span
         return b"\n".join([self._common, json.dumps(patch).encode(), own])
 
     @cached_property
     def _common(self) -> bytes:
         """The shared document, without what it says of single clusters."""
-        root = dict(self.document.source.root) if self.document else {}
+        root: dict[str, object] = {}
+        if self.document:
+            root.update(self.document.source.root)
         spec = root.get("spec")
-        return json.dumps(
-            {**root, "spec": {**spec, "clusters": None} if isinstance(spec, dict) else spec}
-        ).encode()
+        if isinstance(spec, dict):
+            spec = {**spec, "clusters": None}
+        return json.dumps({**root, "spec": spec}).encode()
+
+
+def _document(config: KubeObject) -> Document:
+    """Read a policy."""
+    return Document(config, load.read(config.node, file=file_of(config)))

@@ -33,7 +33,7 @@ def _nothing(_: str) -> bool:
 
 
 @dataclass(frozen=True)
-class Elsewhere:
+class ExistingOutput:
     """All that was rendered around a directory.
 
     In the repository that it lies in, or else right beside it. What is `without` (by its absolute
@@ -52,12 +52,19 @@ class Elsewhere:
     @cached_property
     def _folders(self) -> dict[str, list[str]]:
         """The directories around, with the names of their files; none where there are too many."""
-        here, top = Path(os.path.realpath(self.output)), self._repository
-        most = _MOST_IN_REPOSITORY if top else _MOST_AROUND
+        here = Path(os.path.realpath(self.output))
+        top = here.parent
+        most = _MOST_AROUND
+        if self._repository:
+            top = self._repository
+            most = _MOST_IN_REPOSITORY
         try:
-            return dict(walk(top or here.parent, hidden=False, most=most))
+            return dict(walk(top, hidden=False, most=most))
         except WorkspaceError:
-            return dict(walk(here, hidden=False, most=most)) if here.is_dir() else {}
+            if not here.is_dir():
+                return {}
+        # Too much is around: the output itself is looked at all the same.
+        return dict(walk(here, hidden=False, most=most))
 
     @cached_property
     def claims(self) -> tuple[Claim, ...]:
@@ -67,13 +74,15 @@ class Elsewhere:
         """
         found: list[Claim] = []
         for folder, names in self._folders.items():
-            files = [f"{folder}/{name}" for name in names if name.endswith(SUFFIXES)]
-            contents = {
-                _shown(file): _rendered(Path(file)) for file in files if not self.without(file)
-            }
-            found += claims(
-                {path: content for path, content in contents.items() if content is not None}
-            )
+            contents = {}
+            for name in names:
+                file = f"{folder}/{name}"
+                if not name.endswith(SUFFIXES) or self.without(file):
+                    continue
+                content = _rendered(Path(file))
+                if content is not None:
+                    contents[_shown(file)] = content
+            found += claims(contents)
         return tuple(found)
 
     def check(self, own: Claim) -> list[Result]:
@@ -81,20 +90,29 @@ class Elsewhere:
 
         It is rendered into the output, for one cluster.
         """
-        same = [other for other in self.claims if self._is_for_one_cluster(own, other)]
-        unclear = [
-            other for other in self.claims if other not in same and self._is_unclear(own, other)
-        ]
-        # What lies side by side in a repository and is in no build, Flux applies with whatever leads to the directory
-        # above. Refused, it takes a word of the user; let through, the target is open only where both are.
-        rule = rules.TWO_POLICIES if self._repository else rules.TWO_POLICIES_UNCLEAR
-        apart = [other for other in unclear if self._has_builds_of_its_own(other)]
-        together = [other for other in unclear if other not in apart]
-        doubts = (
+        same: list[Claim] = []
+        apart: list[Claim] = []
+        together: list[Claim] = []
+        for other in self.claims:
+            if self._is_for_one_cluster(own, other):
+                same.append(other)
+            elif not self._is_unclear(own, other):
+                continue
+            elif self._has_builds_of_its_own(other):
+                apart.append(other)
+            else:
+                together.append(other)
+        # What lies side by side in a repository and is in no build, Flux applies with whatever
+        # leads to the directory above. Refused, it takes a word of the user; let through, the
+        # target is open only where both are.
+        rule = rules.TWO_POLICIES_UNCLEAR
+        if self._repository:
+            rule = rules.TWO_POLICIES
+        return [
+            *overlap.check(own, same),
             *overlap.doubt(own, together, rule),
             *overlap.doubt(own, apart, rules.TWO_POLICIES_UNCLEAR),
-        )
-        return [*overlap.check(own, same), *doubts]
+        ]
 
     def _is_for_one_cluster(self, own: Claim, other: Claim) -> bool:
         """Whether a policy is for the cluster of another.
@@ -110,28 +128,30 @@ class Elsewhere:
 
         It was rendered right beside the output, and neither of the two names a cluster.
         """
-        beside = (
-            Path(os.path.realpath(other.file)).parent.parent
-            == Path(os.path.realpath(self.output)).parent
-        )
-        return beside and own.cluster is None and other.cluster is None
+        if own.cluster is not None or other.cluster is not None:
+            return False
+        folder = Path(os.path.realpath(other.file)).parent
+        return folder.parent == Path(os.path.realpath(self.output)).parent
 
     def _has_builds_of_its_own(self, other: Claim) -> bool:
-        """Whether kustomizations lead to the output and to another's directory, where none leads to both."""
-        return all(
-            len(self._above(folder)) > 1 for folder in (self.output, Path(other.file).parent)
-        )
+        """Whether the output and another's directory are built, and not together.
+
+        Kustomizations lead to each of them, and none leads to both.
+        """
+        folders = (self.output, Path(other.file).parent)
+        return all(len(self._above(folder)) > 1 for folder in folders)
 
     def _is_built_with(self, folder: Path) -> bool:
         """Whether the output and another directory are built together.
 
         Some kustomization around has both, or they are one.
         """
-        return bool(self._above(self.output) & self._above(folder))
+        return not self._above(self.output).isdisjoint(self._above(folder))
 
     def _above(self, folder: Path) -> set[str]:
         """Return a directory and all whose kustomizations lead to it."""
-        waiting, found = [os.path.realpath(folder)], set[str]()
+        found = set[str]()
+        waiting = [os.path.realpath(folder)]
         while waiting:
             place = waiting.pop()
             if place not in found:
@@ -144,13 +164,24 @@ class Elsewhere:
         """The directories whose kustomizations name a directory, or a file in it."""
         found: dict[str, list[str]] = {}
         for folder, names in self._folders.items():
-            for name in names:
-                for entry in included(Path(folder, name)) if name in KUSTOMIZATIONS else ():
-                    place = os.path.realpath(Path(folder, entry))
-                    directory = str(Path(place).parent) if Path(place).is_file() else place
-                    if directory != folder:
+            for name in KUSTOMIZATIONS:
+                if name in names:
+                    for directory in _directories(folder, name):
                         found.setdefault(directory, []).append(folder)
         return found
+
+
+def _directories(folder: str, name: str) -> Iterator[str]:
+    """Yield the other directories that a kustomization leads to.
+
+    By a file in them or as a whole.
+    """
+    for entry in included(Path(folder, name)):
+        place = Path(os.path.realpath(Path(folder, entry)))
+        if place.is_file():
+            place = place.parent
+        if str(place) != folder:
+            yield str(place)
 
 
 def included(file: Path) -> Iterator[str]:
@@ -164,7 +195,9 @@ def included(file: Path) -> Iterator[str]:
     except (InputError, OSError):
         return
     for listed in entries:
-        for entry in listed if isinstance(listed, list) else ():
+        if not isinstance(listed, list):
+            continue
+        for entry in listed:
             if isinstance(entry, str) and "://" not in entry and "\0" not in entry:
                 yield entry
 
@@ -175,9 +208,11 @@ def _rendered(file: Path) -> bytes | None:
     It is None for any other, or for one that another run has just removed.
     """
     try:
-        return file.read_bytes() if render.is_header(first_line(file) or "") else None
+        if render.is_header(first_line(file) or ""):
+            return file.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
-        return None
+        pass
+    return None
 
 
 def _shown(file: str) -> str:

@@ -19,7 +19,7 @@ _TO_BASE = f"../../../{WINDOW}"
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PolicyOutput:
     """A policy as a cluster has it (or the base, from some version of it).
 
     `slug` is the name of its directory, `manifests` are what it yields.
@@ -57,14 +57,14 @@ def kustomization(cluster: str) -> str:
     return f"{directory(cluster)}/{KUSTOMIZATION}"
 
 
-def base(part: Part) -> dict[str, bytes]:
+def base(part: PolicyOutput) -> dict[str, bytes]:
     """Return the files of a policy's base, by path."""
     files = flat.files(part.plan.policy, overlay.base(part.plan, part.manifests))
     return {f"{WINDOW}/{part.slug}/{name}": content for name, content in files.items()}
 
 
 def overlays(
-    cluster: str, parts: Sequence[Part], bases: Mapping[str, Sequence[Manifest]]
+    cluster: str, parts: Sequence[PolicyOutput], bases: Mapping[str, Sequence[Manifest]]
 ) -> dict[str, bytes]:
     """Return the files of a cluster as patches of the bases, which are named by slug, by path."""
     resources, patches, files = [], [], {}
@@ -80,7 +80,7 @@ def overlays(
     return _placed(cluster, {**files, KUSTOMIZATION: flat.content(_names(parts), whole)})
 
 
-def complete(cluster: str, parts: Sequence[Part]) -> dict[str, bytes]:
+def complete(cluster: str, parts: Sequence[PolicyOutput]) -> dict[str, bytes]:
     """Return the files of a cluster as complete objects, by path.
 
     Each policy's are in a directory of its own.
@@ -94,12 +94,12 @@ def complete(cluster: str, parts: Sequence[Part]) -> dict[str, bytes]:
     return _placed(cluster, {**files, KUSTOMIZATION: flat.content(_names(parts), whole)})
 
 
-def _in(part: Part, name: str) -> str:
+def _in(part: PolicyOutput, name: str) -> str:
     """Return the name of an object's file among those of all policies of a cluster."""
     return name if part.slug == part.plan.name else f"{part.slug}_{name}"
 
 
-def _names(parts: Sequence[Part]) -> str:
+def _names(parts: Sequence[PolicyOutput]) -> str:
     return ", ".join(part.plan.policy for part in parts)
 
 
