@@ -1,6 +1,6 @@
 """Bonds: references from one class into another.
 
-Of which each is refused, warned of, or acknowledged.
+Each is refused, warned of, or acknowledged.
 """
 
 from collections import defaultdict
@@ -69,6 +69,7 @@ def find(partition: Partition) -> Iterator[Bond]:
     """Yield one bond for each two resources of different classes, that are referrer and target."""
     seen = set()
     for bond in (*_by_field(partition.placements), *_by_hash(partition.placements)):
+        # Two resources are said once, however many fields refer.
         pair = (id(bond.referrer), id(bond.to))
         if bond.referrer.change_class != bond.to.change_class and pair not in seen:
             seen.add(pair)
@@ -91,7 +92,9 @@ def _by_field(placements: Iterable[Placement]) -> Iterator[Bond]:
 
 
 def _meant(
-    referrer: Placement, reference: references.Reference, known: Iterable[Placement]
+    referrer: Placement,
+    reference: references.Reference,
+    known: Iterable[Placement],
 ) -> list[Placement]:
     """Return what a reference means, of all that have its kind and name, or had it."""
     meant = [to for to in known if reference.means(to.resource)]
@@ -157,6 +160,7 @@ def _result(bond: Bond, *, lost: bool) -> Result:
             "one refers to what is not there; put both into one class, or give it a name "
             "for good (disableNameSuffixHash) and acknowledge this"
         )
+    # A class relies on those before it; the other way round it may come too early.
     elif referrer.rank < to.rank:
         rule, why = rules.REFERENCE_AHEAD, "which is applied later and may not be there yet"
     else:

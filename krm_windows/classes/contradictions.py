@@ -58,6 +58,7 @@ def _doubled(names: list[str | None]) -> Iterator[Finding]:
 
 def _undeclared(spec: Tree, known: list[str]) -> Iterator[Finding]:
     """Yield every class that is named and not declared; where none is, that is trouble enough."""
+    # Where no class is declared, that is trouble enough.
     if not known:
         return
     named = {f"spec.{field}": text_at(spec, field) for field in ("default", "keep")}
@@ -103,6 +104,7 @@ def _readable(trees: list[Tree]) -> dict[int, ClassRule]:
 def _covering(selecting: dict[int, ClassRule], index: int, rule: ClassRule) -> int | None:
     """Return the index of the first rule before another that matches all that it does."""
     for before, earlier in selecting.items():
+        # Rules are read in order: only those before it decide first.
         if before == index:
             return None
         if selection.covers(earlier, rule):

@@ -28,6 +28,7 @@ def has_hash(resource: Resource) -> bool:
 
 def will_have_hash(resource: Resource) -> bool:
     """Whether kustomize is still going to append a hash."""
+    # kustomize says so with this one word.
     return _may_be(resource) and resource.item.annotations.get(NEEDS_HASH) == "enabled"
 
 

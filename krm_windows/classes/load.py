@@ -1,6 +1,6 @@
 """Text to model: ChangeClasses read from nodes.
 
-With everything that is wrong in the user's words.
+Everything that is wrong is said in the user's words.
 """
 
 from pydantic import ValidationError
@@ -19,6 +19,7 @@ def load(node: Node, *, file: File | None = None) -> tuple[ChangeClasses | None,
 
     Raises nothing, whatever the document holds.
     """
+    # Null is absent, as in a policy.
     tree = texts.present(texts.read(node))
     found: list[Finding] = [*texts.doubled(node), *contradictions.check(tree)]
     classes = None

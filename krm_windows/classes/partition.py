@@ -64,6 +64,7 @@ def divide(spec: Spec, items: Iterable[KubeObject]) -> Partition:
     """
     resources = [resource_of(item) for item in items if is_resource(item) and not _is_local(item)]
     first = [_place(spec, resource) for resource in resources]
+    # A Namespace goes with the first that is put into it, a CRD with its first object.
     needs = _earliest(first)
     placed = [_settled(placement, needs) for placement in first]
     results = [
@@ -113,6 +114,7 @@ def _earliest(placements: Sequence[Placement]) -> dict[Key, Placement]:
     found: dict[Key, Placement] = {}
     for placement in placements:
         resource = placement.resource
+        # What a Namespace provides, and what a CRD does.
         for key in ((resource.namespace,), (resource.group, resource.kind)):
             if key not in found or placement.rank < found[key].rank:
                 found[key] = placement
@@ -133,6 +135,7 @@ def _settled(placement: Placement, needs: dict[Key, Placement]) -> Placement:
     """Return a placement no later than what needs it, and with that where nothing else was said."""
     key = _provides(placement.resource)
     user = needs.get(key) if key else None
+    # Nothing needs it, or all is well.
     if user is None or user.rank == placement.rank:
         return placement
     # What a rule put early may stay there; only what nothing was said about comes later.
@@ -181,7 +184,10 @@ def _doubled(resources: Iterable[Resource]) -> Iterator[Result]:
         # An object with `generateName` has no name yet.
         if key in seen and name:
             yield resource.result(
-                rules.OBJECT_DUPLICATE, message, path="metadata.name", current=name
+                rules.OBJECT_DUPLICATE,
+                message,
+                path="metadata.name",
+                current=name,
             )
         seen.add(key)
 

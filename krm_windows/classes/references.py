@@ -105,6 +105,7 @@ class Reference:
         """
         if self.kind != resource.kind or self.group not in (None, resource.group):
             return False
+        # A reference has the old name until kustomize has renamed it too.
         if self.name not in (resource.name, *resource.previous_names):
             return False
         return not self.namespace or resource.namespace in ("", self.namespace)
@@ -115,6 +116,7 @@ def of(item: KubeObject, namespace: str) -> Iterator[Reference]:
 
     Names without a namespace are of its own.
     """
+    # A custom resource may have Pods too, wherever it says so.
     fields = list(_OF_KINDS.get(item.kind, ()))
     for pod in _PODS:
         if isinstance(item.node_at(*pod.split("."), "containers"), Sequence):

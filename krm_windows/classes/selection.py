@@ -1,7 +1,4 @@
-"""Selection: which resources a rule or an address means.
-
-And whether one rule leaves anything for another.
-"""
+"""Which resources a rule or an address means, and what one rule leaves for another."""
 
 from collections.abc import Iterable
 
@@ -51,6 +48,7 @@ def is_at(address: str, resource: Resource) -> bool:
 
     `Kind/namespace/name`, or `Kind/name` where there is no namespace.
     """
+    # A kind with a group has dots, and never a slash.
     kind, *namespaces, name = address.split("/")
     namespace = namespaces[0] if namespaces else ""
     if not _is_kind(kind, resource) or not glob.matches(namespace, resource.namespace):
@@ -59,6 +57,7 @@ def is_at(address: str, resource: Resource) -> bool:
 
 
 def _is_kind(name: str, resource: Resource) -> bool:
+    # `Service.serving.knative.dev`; without a group it is the kind of any.
     kind, dot, group = name.partition(".")
     return resource.kind == kind and (not dot or resource.group == group)
 

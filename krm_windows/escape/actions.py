@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from krm_windows.escape.escaped import Escaped
 from krm_windows.escape.terminal import line
 
+# Those of `escapeData` and `escapeProperty`.
 _DATA = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
 _PROPERTY = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A", ":": "%3A", ",": "%2C"})
 

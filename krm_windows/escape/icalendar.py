@@ -38,6 +38,7 @@ def _folded(content: str) -> Iterator[str]:
         octets = len(sign.encode())
         if length + octets > _OCTETS:
             yield part
+            # A line that goes on begins with a blank, which counts.
             part, length = " ", 1
         part += sign
         length += octets

@@ -15,6 +15,7 @@ def json_page(value: object) -> Escaped:
 
 def json_line(value: object) -> str:
     """Return a value as JSON on one line."""
+    # Letters of all scripts stay readable.
     return json_text(json.dumps(value, ensure_ascii=False))
 
 

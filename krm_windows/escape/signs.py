@@ -1,6 +1,4 @@
-"""Which characters nobody sees, or are seen in another place than they stand in.
-
-And how they are written instead.
+"""Characters that nobody sees, or sees in another place, and how they are written instead.
 
 The ranges are listed here and not asked of `unicodedata`, so that every Python prints the same
 bytes; a test compares them with the categories of Unicode (UAX #44). They are: controls (Cc),

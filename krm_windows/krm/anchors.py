@@ -35,6 +35,7 @@ def shared(source: bytes, start: int, end: int) -> str | None:
 
 def _is_repeated(source: bytes, name: bytes, start: int, end: int) -> bool:
     """Whether what looks like an alias of this name stands outside of two places."""
+    # A name without any alias has its place in here, and so none outside.
     first, last = _aliases(source).get(name, (start, start))
     return first < start or last >= end
 
@@ -68,11 +69,13 @@ def _read(source: bytes) -> Iterator[Reference]:
     anchors: dict[str, int] = {}
     for event in layout.events(text):
         if isinstance(event, yaml.DocumentStartEvent):
+            # Each document has anchors of its own.
             anchors.clear()
         elif isinstance(event, yaml.AliasEvent):
             place = offsets.in_bytes(layout.starts(event).index)
             if event.anchor in anchors:
                 yield event.anchor, anchors[event.anchor], place
+        # A name that stood before is out of sight from here on.
         elif isinstance(event, yaml.NodeEvent) and event.anchor is not None:
             anchors[event.anchor] = offsets.in_bytes(layout.starts(event).index)
 

@@ -87,14 +87,17 @@ class _Children:
 
     def _begin(self, event: yaml.NodeEvent) -> None:
         if self.root is None:
+            # The first node of all is the root of the first document.
             self.root = event
         elif self.documents > 1:
             _refuse_second(event)
         elif self.depth == 1:
+            # Directly below the root: a key, a value or an entry begins.
             self.nodes.append([self._start(event), self._end(event)])
             self.names.append(event.value if isinstance(event, yaml.ScalarEvent) else "")
         if isinstance(event, yaml.CollectionStartEvent):
             self.depth += 1
+        # A leaf deeper down: the child reaches at least so far.
         elif self.depth > 1:
             self.nodes[-1][1] = self._end(event)
 
@@ -127,6 +130,7 @@ def read(data: bytes) -> Shape:
     """
     text = data.decode()
     content = text.removeprefix(_BOM)
+    # So much is missing in front of what libyaml counts.
     children = _Children(len(text) - len(content))
     for event in events(content):
         children.add(event)
@@ -192,12 +196,17 @@ def _sequence(text: str, root: yaml.SequenceStartEvent, children: _Children) -> 
 
 
 def _entries(
-    text: str, begin: int, keys: list[Span], values: list[Span], colons: list[int]
+    text: str,
+    begin: int,
+    keys: list[Span],
+    values: list[Span],
+    colons: list[int],
 ) -> Iterator[Span]:
     """Give the entries of a mapping that begins at `begin`, each from its key or its `?`."""
     place = begin
     for (key, _), (_, end), colon in zip(keys, values, colons, strict=True):
         yield lines.question(text, place, key), end
+        # A key without a value may have a colon behind it: `{a:, b}`.
         place = max(end, colon)
 
 

@@ -27,9 +27,11 @@ class Slot:
     head: str
 
 
+# Behind a key, dashes before one, and what may stand between two entries.
 _COLON = re.compile(r"[ \t]*:")
 _LEAD = re.compile(r"(?: |-(?= ))*\Z")
 _SPACE = re.compile(r"\s*")
+# What a single-quoted text may hold on one line.
 _SIMPLE = re.compile(r"[ -~\xa1-\u2027\u202a-\ud7ff]*\Z")
 
 
@@ -46,6 +48,7 @@ class Difference:
     def of_document(self, root: Spot, wanted: Value) -> list[Patch]:
         """Give the patches for a document; of a list with one entry, only the entry changes."""
         if isinstance(root, Row) and not root.flow and isinstance(wanted, list):
+            # An entry of the items: a list of one, whose dash stays.
             slot = next(self._elements(root))
             return self._of_node(root.items[0], (meaning(root.items[0]), wanted[0]), slot, 0)
         return self._of_node(root, (meaning(root), wanted), None, 0)
@@ -55,6 +58,7 @@ class Difference:
         old, wanted = change
         if same(old, wanted):
             return []
+        # Deeper than `depth` everything is written anew (see `edits`).
         if self.depth is None or level < self.depth:
             with suppress(NotMinimalError):
                 return list(self._within(spot, old, wanted, level))
@@ -73,10 +77,15 @@ class Difference:
         raise NotMinimalError
 
     def _pairs(
-        self, spot: Pairs, old: dict[str, Value], wanted: dict[str, Value], level: int
+        self,
+        spot: Pairs,
+        old: dict[str, Value],
+        wanted: dict[str, Value],
+        level: int,
     ) -> Iterator[Patch]:
         """Compare a mapping: entries in place, new ones behind the last, removed ones gone."""
         column = self._column(spot.entries[0][0].start)
+        # A merge key (`<<`) stays: what it brings in is looked at in `_added`.
         kept = [layout.is_merge(key) or name_of(key) in wanted for key, _ in spot.entries]
         if not any(kept):
             raise NotMinimalError
@@ -86,6 +95,7 @@ class Difference:
             name = name_of(key)
             slot = self._value_slot(key, column)
             yield from self._of_node(entry, (old[name], wanted[name]), slot, level + 1)
+        # Patches may come in any order: they are sorted by their place.
         yield from self._removed_entries(spot.entries, kept, column)
         added = _added(spot, old, wanted)
         if added:
@@ -95,6 +105,7 @@ class Difference:
     def _row(self, spot: Row, old: list[Value], wanted: list[Value], level: int) -> Iterator[Patch]:
         """Compare a sequence: what is the same at both ends stays, the rest in order."""
         slots = list(self._elements(spot))
+        # So an entry that is put in at the front leaves the rest as it is.
         first, last = common_ends(old, wanted)
         before = old[first : len(old) - last]
         after = wanted[first : len(wanted) - last]
@@ -102,6 +113,7 @@ class Difference:
         places = slots[first : len(old) - last]
         for item, slot, *change in zip(items, places, before, after, strict=False):
             yield from self._of_node(item, (change[0], change[1]), slot, level + 1)
+        # More stand there than are wanted: the last ones go.
         for item, slot in zip(items[len(after) :], places[len(after) :], strict=True):
             yield self._removed_lines(slot.after - 1, item.end, slot.column)
         added = after[len(items) :]
@@ -116,6 +128,7 @@ class Difference:
         """
         if index >= 0:
             return lines.foot(self.text, spot.items[index].end, slots[0].column + 1)
+        # `key: - a` or `- - a`: there is no line above that is its own.
         self._need_own_line(slots[0].after - 1)
         return lines.above(self.text, slots[0].after - 1)
 
@@ -137,6 +150,7 @@ class Difference:
     def _column(self, place: int) -> int:
         """Give the column of a key or dash, which must begin its line or follow dashes."""
         begin = lines.start(self.text, place)
+        # `- - key` is fine, `{a: key` is not.
         if not _LEAD.match(self.text[begin:place]):
             raise NotMinimalError
         return place - begin
@@ -168,6 +182,7 @@ class Difference:
         """Remove the lines of an entry, and the comments below it that are deeper than it."""
         self._need_own_line(start)
         stop = lines.foot(self.text, end, column + 1)
+        # With the break before it, or on the first line with the one behind it.
         if lines.start(self.text, start):
             return Patch(lines.before(self.text, start), stop, "")
         following = lines.BREAK.match(self.text, stop)
@@ -188,6 +203,7 @@ class Difference:
             return
         first, *rest = writer.entry_lines(slot.head, wanted)
         suffix = _in_style_of(spot, wanted) or first.removeprefix(slot.head)
+        # What does not fit on the line of the head.
         below = self._lines(rest, slot.column)
         stop = lines.end(self.text, spot.end)
         line_end = lines.end(self.text, slot.after)
@@ -202,6 +218,7 @@ class Difference:
         yield Patch(stop, stop, below)
 
     def _root(self, spot: Spot, wanted: Value) -> Patch:
+        # An empty collection has no block style.
         if spot.flow or not wanted:
             return Patch(spot.start, spot.end, writer.flow(wanted))
         column = self._column(spot.start)

@@ -88,13 +88,16 @@ def _without(old: Value, path: Path) -> Value:
 def _rewritten(text: str, root: Spot, wanted: Value) -> str:
     """Give a text that means `wanted`: the smallest change that is proven to do so."""
     sought = canonical(wanted)
+    # Also where it is spelt in another way: `"a"` for `a`.
     if canonical(meaning(root)) == sought:
         return text
     deepest = min(_depth(root), _LEVELS)
     # First the smallest patches, then with larger and larger nodes written anew.
     for depth in (None, *range(deepest, -1, -1)):
         patches = _patches(text, root, wanted, depth)
+        # An alias must not change with the node that it stands for.
         edited = apply(text, [*patches, *_expansions(root, patches)])
+        # Nothing is believed that was not read again.
         if _means(edited, sought):
             return edited
     raise EditError("the object is laid out in a way that cannot be edited")

@@ -102,10 +102,7 @@ def _last(text: str) -> tuple[int, str] | None:
 
 
 def _candidates(scalar: str) -> Iterator[str]:
-    """Give a block scalar with a line break behind it.
-
-    As it is, and without the break being a part of it.
-    """
+    """Give a block scalar with a line break behind it, which is a part of it or is not."""
     yield scalar + "\n"
     header = _HEADER.match(scalar)
     if header is None:

@@ -11,6 +11,7 @@ from krm_windows.krm.layout import Leaf, Pairs, Row, Spot
 from krm_windows.krm.nodes import Value
 from krm_windows.krm.patches import NotMinimalError, Patch, meaning, name_of, same
 
+# What may stand without quotes in a flow collection.
 _WORD = re.compile(r"[\w./-]+\Z", re.ASCII)
 _COLON = re.compile(r"\s*:")
 
@@ -74,6 +75,7 @@ def _name(text: str, key: Spot) -> str:
 
 def _value(text: str, spot: Spot, wanted: Value) -> Iterator[Patch]:
     """Give the patches of a value behind a colon, which may stand there without a blank."""
+    # `{a:, b: 1}`: a value of no characters is null.
     empty = spot.start == spot.end
     for patch in _node(text, spot, wanted):
         yield Patch(patch.start, patch.end, f" {patch.text}") if empty else patch
@@ -93,6 +95,7 @@ def _row(text: str, spot: Row, wanted: list[Value]) -> Iterator[Patch]:
 
 def _removed(starts: list[int], ends: list[int], kept: list[bool]) -> Iterator[Patch]:
     """Remove entries with the comma behind them, those at the end with the comma before them."""
+    # The last one that stays: the commas before it are still needed.
     last = max(index for index, keep in enumerate(kept) if keep)
     for index in range(last):
         if not kept[index]:
@@ -103,6 +106,7 @@ def _removed(starts: list[int], ends: list[int], kept: list[bool]) -> Iterator[P
 
 def _appended(text: str, start: int, end: int, added: list[str]) -> Iterator[Patch]:
     """Add entries behind the last one, each on its own line if that one begins a line."""
+    # JSON over several lines goes on over several lines.
     begin = lines.start(text, start)
     pad = text[begin:start]
     separator = ", "

@@ -1,6 +1,6 @@
-"""The outline of a ResourceList in JSON, by Python's decoder.
+"""The outline of a ResourceList in JSON.
 
-Many times as fast as libyaml's events.
+Python's decoder is many times as fast as the events of libyaml.
 
 Only ASCII without tabs is taken, so that a place in the text is one in the bytes, and no depth that
 libyaml would have to judge. What else stands there is left to libyaml, which reads it or says what
@@ -29,16 +29,15 @@ class _OtherError(ValueError):
 
 
 def find(data: bytes) -> Outline | None:
-    """Find fields and items of the one object that a text is.
-
-    None for what libyaml has to look at.
-    """
+    """Find fields and items of a text in JSON; None for what libyaml has to look at."""
+    # Whatever begins with a bracket may be JSON; most inputs are told apart here.
     if not data.lstrip(b" \r\n").startswith(b"{") or _OTHER.search(data):
         return None
     try:
         outline = _outline(data.decode("ascii"))
     except (ValueError, RecursionError):
         return None
+    # A field that is no list is refused elsewhere, in the words of YAML.
     items = outline.find("items")
     if items and not outline.items.spans and not items.is_empty(data):
         return None
@@ -69,6 +68,7 @@ def _outline(text: str) -> Outline:
     items: tuple[Span, ...] = ()
     while key := _KEY.match(text, place):
         start = _after_space(text, key.end())
+        # Of the items each place is needed; of other fields only the end.
         if key.group(1) == "items" and text.startswith("[", start):
             items = tuple(_entries(text, start))
             end = _list_end(text, start, items)

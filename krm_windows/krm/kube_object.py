@@ -41,6 +41,7 @@ class KubeObject:
         self.reaching = reaching
         self.json = json
         self._text: str | None = None
+        # Read when it is first asked for, and again after an edit.
         self._node: Mapping | None = None
 
     @classmethod
@@ -218,6 +219,7 @@ class KubeObject:
         return self._decoded()
 
     def _become(self, text: str) -> None:
+        # An edit that changes nothing leaves the object as it was read.
         if text != self._decoded():
             self._text = text
             self._node = None

@@ -128,6 +128,7 @@ def read(text: str) -> Spot:
 
     Raises InputError unless there is exactly one.
     """
+    # Before libyaml takes any time for it.
     limits.check_length(text)
     stream = events(text)
     # The events of a document are StreamStart, DocumentStart, those of its root, DocumentEnd.
@@ -188,6 +189,7 @@ class _Reader:
         self.anchors[anchor] = None
         self.deepest = self.depth
         spot = self._node(event)
+        # How deep it is by itself, wherever it may be repeated.
         height = self.deepest - self.depth
         self.deepest = max(deepest, self.deepest)
         # The node itself was counted before.
@@ -209,6 +211,7 @@ class _Reader:
 
     def _alias(self, event: yaml.AliasEvent) -> Spot:
         """Read an alias, which counts for as much as what it stands for."""
+        # It is not walked through again: its size was measured when it was read.
         target = self._target(event)
         self.nodes += target.nodes
         self.length += target.length
@@ -234,6 +237,7 @@ class _Reader:
         """Refuse a text that aliases make too deep or too long (a "billion laughs")."""
         if self.deepest > limits.DEPTH:
             raise too_deep(event)
+        # What is written out is compared with what was written down.
         most = limits.GROWTH * len(self.text) + limits.ALLOWANCE
         if self.nodes > limits.NODES or self.length > most:
             times = f"more than {limits.GROWTH} times as long as it is"
@@ -303,6 +307,7 @@ class _Nodes:
     def node(self, spot: Spot) -> Node:
         if isinstance(spot, Alias):
             return self._target(spot.target)
+        # A spot with an anchor may be asked for again, by an alias.
         if spot.anchor:
             return self._target(spot)
         return self._built(spot)
@@ -343,6 +348,7 @@ def _merged(entries: list[tuple[Scalar, Node]]) -> list[tuple[Scalar, Node]]:
 
     What stands there itself wins, then what came first.
     """
+    # A key of the mapping itself outranks, also where it stands behind the merge.
     seen = {key.text for key, _ in entries if not _merges(key)}
     result: list[tuple[Scalar, Node]] = []
     for key, entry in entries:
@@ -357,6 +363,7 @@ def _merged(entries: list[tuple[Scalar, Node]]) -> list[tuple[Scalar, Node]]:
 
 
 def _inherited(key: Scalar, source: Node) -> Iterator[tuple[Scalar, Node]]:
+    # `<<: [*a, *b]` merges several, the first outranks.
     sources = source.items if isinstance(source, Sequence) else (source,)
     for mapping in sources:
         if not isinstance(mapping, Mapping):

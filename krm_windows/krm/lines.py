@@ -71,6 +71,7 @@ def before(text: str, place: int) -> int:
 def foot(text: str, place: int, column: int) -> int:
     """Give the end of the line of `place`, or of the last comment below it indented by `column`."""
     last = end(text, place)
+    # Comments right below, each a line further down.
     while (comment := _COMMENT.match(text, last)) and len(comment.group(1)) >= column:
         last = comment.end()
     return last
@@ -79,6 +80,7 @@ def foot(text: str, place: int, column: int) -> int:
 def above(text: str, place: int) -> int:
     """Give the end of the line above that of `place` and above the comments right above it."""
     line = start(text, place)
+    # Up, as long as the line above is a comment.
     while line:
         previous = start(text, before(text, line))
         if not text[previous:line].lstrip(" ").startswith("#"):
@@ -101,10 +103,7 @@ def dashes(text: str, begin: int, ends: Iterable[int]) -> Iterator[int]:
 
 
 def colon(text: str, place: int) -> int:
-    """Give the place behind the colon of a key that ends at `place`.
-
-    That place where it has none.
-    """
+    """Give the place behind the colon of a key that ends at `place`, that place if it has none."""
     found = _COLON.match(text, place)
     return found.end() if found else place
 

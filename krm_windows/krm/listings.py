@@ -14,6 +14,7 @@ from krm_windows.krm.kube_object import KubeObject
 Chunk: TypeAlias = bytes | memoryview
 Change: TypeAlias = tuple[int, int, Iterable[Chunk]]
 
+# An empty list or null behind a colon; comments above an entry; markers of documents.
 _EMPTY = re.compile(rb"[ \t]*(?:\[[ \t]*\]|null|~)?")
 _HEADING = re.compile(rb"(?:[ \t]*(?:#[^\n]*)?\n)*")
 _MARKERS = re.compile(
@@ -31,7 +32,12 @@ def objects(data: bytes, listing: Listing) -> list[KubeObject]:
 
 
 def chunks(
-    data: bytes, field: Field, listing: Listing, items: list[KubeObject], *, flow: bool
+    data: bytes,
+    field: Field,
+    listing: Listing,
+    items: list[KubeObject],
+    *,
+    flow: bool,
 ) -> Iterator[Chunk]:
     """Give the bytes behind a field's colon with these items in place of the ones that stand there.
 
@@ -49,7 +55,9 @@ def chunks(
 
 
 def fields(
-    data: bytes, outline: Outline, missing: list[tuple[str, list[KubeObject]]]
+    data: bytes,
+    outline: Outline,
+    missing: list[tuple[str, list[KubeObject]]],
 ) -> Iterator[Chunk]:
     """Give fields to be added at the end of the top level."""
     line_break = newline(data)
@@ -94,7 +102,11 @@ def _document(item: KubeObject) -> bytes:
 
 
 def _in_block(
-    data: bytes, field: Field, listing: Listing, column: int, items: list[KubeObject]
+    data: bytes,
+    field: Field,
+    listing: Listing,
+    column: int,
+    items: list[KubeObject],
 ) -> Iterator[Chunk]:
     """Give a block sequence; what stands above its first entry and below its last one stays."""
     view = memoryview(data)
@@ -108,7 +120,9 @@ def _runs(data: bytes, items: list[KubeObject], column: int) -> Iterator[Chunk]:
     view = memoryview(data)
     start = end = 0
     for item in items:
+        # What nobody edited is a piece of the input, together with its neighbours.
         if item.source is data and not item.edited:
+            # Right behind the one before: one longer piece.
             if item.start == end:
                 end = item.end
                 continue
@@ -135,9 +149,13 @@ def _lines(pieces: Iterable[Chunk], line_break: bytes) -> Iterator[Chunk]:
 
 
 def _in_flow(
-    data: bytes, field: Field, listing: Listing, items: list[KubeObject]
+    data: bytes,
+    field: Field,
+    listing: Listing,
+    items: list[KubeObject],
 ) -> Iterator[Chunk]:
     """Give a flow sequence; what stood between two neighbours stays there."""
+    # Which entry of the input an item is, if it is one.
     numbers = {span: index for index, span in enumerate(listing.spans)}
     yield data[field.start : listing.spans[0][0]]
     previous: int | None = None
@@ -155,6 +173,7 @@ def _in_flow(
 def _filled(data: bytes, field: Field, items: list[KubeObject]) -> Iterator[Chunk]:
     """Give items where there was an empty list or null; a comment behind it stays."""
     line_break = newline(data)
+    # Behind `items: []  # comment` only the comment is left.
     text = _EMPTY.sub(b"", data[field.start : field.end], count=1)
     line, _, rest = text.partition(b"\n")
     yield line.rstrip(b"\r") + line_break

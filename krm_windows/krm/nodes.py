@@ -61,6 +61,7 @@ Node: TypeAlias = Scalar | Mapping | Sequence
 # Python refuses to read longer integers; they are no numbers to anybody else either.
 _DIGITS = 4000
 _NULL = frozenset({"", "~", "null", "Null", "NULL"})
+# The core schema has these spellings and no others: `yes` and `on` are strings.
 _BOOL = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 _INT = re.compile(r"[-+]?[0-9]+\Z")
 _RADIX = re.compile(r"0(?:o[0-7]+|x[0-9a-fA-F]+)\Z")
@@ -124,8 +125,10 @@ def number(meaning: float) -> str:
 
 
 def _meaning(scalar: Scalar) -> Value:
+    # Quoted, a text is a string, whatever it looks like.
     if scalar.tag is None and not scalar.plain:
         return scalar.text
+    # Tags of others (`!vault`) are kept as text: nobody here knows them.
     if scalar.tag is not None and scalar.tag not in _TYPED:
         return scalar.text
     text = scalar.text

@@ -56,6 +56,7 @@ def trace(data: bytes) -> Outline:
 
     Raises InputError unless it is one mapping.
     """
+    # From the fastest to the slowest; each but the last may give up.
     return scan(data) or json_outline.find(data) or parse(data)
 
 
@@ -69,6 +70,7 @@ def listing(data: bytes, field: Field) -> Listing | None:
     spans = [(start + field.start, end + field.start) for start, end in shape.spans]
     if shape.flow:
         return Listing(tuple(spans))
+    # Comments above an entry belong to it, which libyaml does not say.
     dashes = [start for start, _ in spans]
     ends = {index: end for index, (_, end) in enumerate(spans)}
     touching = tuple(_spans(data, field, dashes, shape.column, ends))
@@ -115,6 +117,7 @@ def scan(data: bytes) -> Outline | None:
     names = {field.name for field in fields}
     if not fields or len(names) < len(fields):
         return None
+    # Where something may reach over the end of its line.
     reaching = [match.start() for match in _OPEN.finditer(data)]
     outline = Outline(fields, fields[-1].end, flow=False, items=Listing())
     items = outline.find("items")
@@ -145,6 +148,7 @@ def _scanned_fields(data: bytes) -> tuple[Field, ...]:
     found: list[tuple[str, int, int]] = []
     end = len(data)
     for start, line in _lines(data):
+        # Behind `...` nothing may follow at column 0.
         if end < len(data):
             return ()
         field = _FIELD.match(line)
@@ -210,6 +214,7 @@ def _scanned_list(data: bytes, field: Field, reaching: list[int]) -> Listing | N
     if first is None:
         return None
     column = len(first.group(1))
+    # Entries begin at the column of the first dash; deeper ones are inside of them.
     dash = re.compile(rb"\n {%d}-(?=[ \t\r\n]|\Z)" % column)
     dashes = [match.end() - 1 for match in dash.finditer(data, first.start() - 1, field.end)]
     bounds = [start - column for start in dashes]
@@ -226,6 +231,7 @@ def _ends(data: bytes, bounds: list[int], reaching: list[int]) -> dict[int, int]
 
     None if one of them is not complete: then what looked like a dash was part of a text.
     """
+    # Of all such places those in the list, and the entries that have one.
     low, high = bisect_right(reaching, bounds[0]), bisect_right(reaching, bounds[-1])
     doubtful = {bisect_right(bounds, place) - 1 for place in reaching[low:high]}
     ends: dict[int, int] = {}
@@ -239,7 +245,11 @@ def _ends(data: bytes, bounds: list[int], reaching: list[int]) -> dict[int, int]
 
 
 def _spans(
-    data: bytes, field: Field, dashes: list[int], column: int, ends: dict[int, int]
+    data: bytes,
+    field: Field,
+    dashes: list[int],
+    column: int,
+    ends: dict[int, int],
 ) -> Iterator[Span]:
     """Give the span of each entry, from the comments above its dash to those above the next one.
 
@@ -267,6 +277,7 @@ def _head(data: bytes, start: int, floor: int, column: int) -> int:
         text = data[above:line].lstrip()
         if not text:
             blank = head
+        # The first line from below that is no comment of this column ends the climb.
         elif text[:1] != b"#" or line - above - len(text) > column:
             break
         else:

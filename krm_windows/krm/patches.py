@@ -27,6 +27,7 @@ def apply(text: str, patches: Iterable[Patch]) -> str:
     pieces: list[str] = []
     place = 0
     for patch in sorted(patches, key=_place):
+        # Where patches overlap, what was taken once is not taken again.
         pieces.append(text[place : max(patch.start, place)])
         pieces.append(patch.text)
         place = max(place, patch.end)
@@ -58,4 +59,5 @@ def same(one: Value, other: Value) -> bool:
 
 def canonical(value: Value) -> str:
     """Give a text that is the same for the same values."""
+    # JSON tells 1, 1.0 and true apart, which Python calls equal.
     return json.dumps(value, sort_keys=True)

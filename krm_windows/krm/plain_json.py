@@ -35,9 +35,12 @@ def values(text: str) -> Iterator[object]:
 
 
 def _decoded(
-    decode: Callable[[str, int], tuple[object, int]], text: str, place: int
+    decode: Callable[[str, int], tuple[object, int]],
+    text: str,
+    place: int,
 ) -> tuple[object, int]:
     try:
+        # The C decoder recurses: too deep for it is too deep for us.
         value, end = decode(text, place)
     except RecursionError as error:
         raise _too_deep() from error

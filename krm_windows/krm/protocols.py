@@ -77,7 +77,9 @@ def run(  # noqa: PLR0913 - the six things that a process is given, and two limi
     """
     switches, paths = _arguments(argv)
     strict, debug = "--strict" in switches, "--debug" in switches
+    # One byte more, to see that there is more.
     data = stdin.read(most + 1)
+    # It would not fit into memory many times, so nothing is looked at.
     if len(data) > most:
         return _pass_on(data, stdin, stdout, stderr, most)
     # What some library prints would be taken for a part of the output.
@@ -88,6 +90,7 @@ def run(  # noqa: PLR0913 - the six things that a process is given, and two limi
             outcome = _unread(data, error)
         else:
             outcome = _outcome(process, Call(data, config, strict, debug))
+    # Orchestrators read the output whatever the exit code is.
     stdout.writelines(outcome.output)
     stdout.flush()
     # kustomize sets LOG_TO_STDERR, and kpt prints the results itself.
@@ -146,10 +149,12 @@ def _outcome(process: Process, call: Call) -> Outcome:
     try:
         resources = call.resources()
         process(resources)
+        # A build that fails must not change anything on the way.
         if not fails(resources.results, strict=call.strict):
             return Outcome(ExitCode.FINE, resources.chunks(), sort(resources.results))
         return _echo(call, ExitCode.ERROR, resources.results, silent=resources.silent)
     except Exception as error:  # noqa: BLE001 - the one place where an exception becomes an exit code
+        # Only on request: the traceback is of no use to who wrote the policy.
         if call.debug:
             traceback.print_exc()
         code, result = _trouble(error)

@@ -21,6 +21,7 @@ from krm_windows.results import Result, sort
 API_VERSIONS = ("config.kubernetes.io/v1", "config.kubernetes.io/v1beta1")
 EMPTY = b"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\n"
 
+# A field such as `kind: ResourceList`, which is nearly always written like this.
 _WORD = re.compile(rb"[ \t]*([A-Za-z][\w./-]*)[ \t]*\r?\n?\Z")
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
@@ -60,12 +61,14 @@ class Envelope:
             yield self._change(place, self.outline.items, items)
         else:
             missing.append(("items", items))
+        # Results are written as objects are, in the style of the document.
         additions = [KubeObject.from_value(result.value()) for result in results]
         if additions:
             if place := self.outline.find("results"):
                 yield from self._appended(place, additions)
             else:
                 missing.append(("results", additions))
+        # Fields that the document does not have are put behind its last one.
         end = self.outline.end
         yield end, end, listings.fields(self.data, self.outline, missing)
 
@@ -128,11 +131,13 @@ def check_encoding(data: bytes) -> None:
     """Refuse what is not UTF-8; raises InputError with the line."""
     if data.startswith(_UTF_16):
         raise InputError("the input is UTF-16, where UTF-8 was expected", 1, 1)
+    # The fast way: most inputs are ASCII.
     if data.isascii():
         return
     try:
         data.decode()
     except UnicodeDecodeError as error:
+        # The line of the byte, counted from 1.
         start = data.rfind(b"\n", 0, error.start) + 1
         line = data.count(b"\n", 0, error.start) + 1
         column = error.start - start + 1

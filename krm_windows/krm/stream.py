@@ -53,6 +53,7 @@ def documents(data: bytes) -> list[KubeObject]:
     where `data` is not UTF-8.
     """
     check_encoding(data)
+    # A marker begins a document: where one begins the last one ends.
     bounds = [match.start() for match in _MARKER.finditer(data)]
     # What stands above the first marker is a document, or else comments of the first one.
     if bounds and _NOTHING.match(data[: bounds[0]]):

@@ -1,6 +1,6 @@
-"""The writer: objects of ours as block YAML that every reader.
+"""The writer: objects of ours as block YAML.
 
-Of YAML 1.1 or 1.2, takes for the same value.
+Every reader, of YAML 1.1 or 1.2, takes it for the same value.
 
 No anchors, no aliases, no tags, no width limit; keys in the order given. Whatever some reader could
 take for something other than a string is double-quoted, and the escapes are those that JSON has

@@ -119,6 +119,7 @@ class Pattern:
         for char in text:
             key = (active, before, char)
             if key not in self.known:
+                # Each step is worked out once: in effect a deterministic automaton, made lazily.
                 self.known[key] = self._step(active, before, char, budget)
             active = self.known[key]
             if _END in active:
@@ -128,7 +129,11 @@ class Pattern:
         return _END in self._closure(active, before, "", budget)
 
     def _step(
-        self, active: frozenset[int], before: str, char: str, budget: Budget
+        self,
+        active: frozenset[int],
+        before: str,
+        char: str,
+        budget: Budget,
     ) -> frozenset[int]:
         """Follow a character; a match may begin behind it too.
 
@@ -137,6 +142,7 @@ class Pattern:
         reached = self._closure(active, before, char, budget)
         if _END in reached:
             return frozenset({_END})
+        # A match may begin anywhere.
         following = {self.start}
         for index in reached:
             state = self.states[index]
@@ -159,6 +165,7 @@ class Pattern:
                 continue
             if state.assertion and not _holds(state.assertion, before, after):
                 continue
+            # A state is looked at once, so a loop of empty steps ends.
             fresh = [following for following in state.then if following not in reached]
             reached.update(fresh)
             waiting += fresh

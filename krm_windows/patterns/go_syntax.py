@@ -138,6 +138,7 @@ def _turned(test: Test, flags: _Flags, *, negated: bool) -> Test:
 
 
 def _cases(char: str) -> Iterable[str]:
+    # Unicode, simple case folding: `unicode.SimpleFold` of Go.
     lower = char.casefold()
     # Go folds characters, one for one: `ß` never to `ss`.
     if len(lower) != 1:
@@ -301,9 +302,11 @@ class _Parser:
         if bounds is None:
             return node
         self._take("?")
+        # Each repetition inside multiplies: `(a{100}){100}` is too much.
         if _copies(Repeat(node, *bounds)) > MOST_REPEATS:
             raise PatternError(f"repeats what is repeated, more than {MOST_REPEATS} times together")
         start = self.place
+        # `a**` and `a{2}{3}`: Go refuses both.
         if self._bounds() is not None:
             raise PatternError(f"repeats a repetition at {self.text[start:]!r}")
         return Repeat(node, *bounds)
@@ -355,6 +358,7 @@ class _Parser:
 
     def _escape(self, flags: _Flags) -> Node:
         sign = self._next("an escape")
+        # `\A` and `\z` are `^` and `$` of the whole text.
         assertion = {"A": "^", "z": "$", "b": "b", "B": "B"}.get(sign)
         if assertion:
             return Assertion(assertion)
@@ -377,6 +381,7 @@ class _Parser:
         name = self._next("a category")
         if name == "{":
             name = self._until("}", "a category")
+        # `\P{^Lu}` is negated twice.
         negated ^= name.startswith("^")
         name = name.removeprefix("^")
         if name == "Any":
@@ -425,6 +430,7 @@ class _Parser:
         negated = self._take("^")
         tests: list[Test] = []
         first = True
+        # A `]` right at the beginning is a member.
         while first or not self._rest("]"):
             tests.append(self._member(flags))
             first = False
@@ -445,6 +451,7 @@ class _Parser:
             if found:
                 return found
             self.place = start
+        # A member is a character, or a range such as `a-z`.
         low = self._end()
         high = low
         if self._rest("-") and not self._rest("-]"):

@@ -13,6 +13,7 @@ def merge(target: Tree, patch: Tree) -> Tree:
         return patch
     merged = dict(target) if isinstance(target, dict) else {}
     for name, value in patch.items():
+        # RFC 7386, section 1: null removes.
         if value is None:
             merged.pop(name, None)
         else:
@@ -26,10 +27,10 @@ def empty_maps(patch: Tree, path: str) -> Iterator[str]:
     Nothing to merge, and the mark of a null that got lost.
 
     A patch that is empty as a whole says that the cluster has the policy as it stands.
-
     """
     if isinstance(patch, dict):
         for name, value in patch.items():
+            # kustomize drops null values of a patch on a custom resource before it merges.
             if value == {}:
                 yield f"{path}.{name}"
             yield from empty_maps(value, f"{path}.{name}")
@@ -91,6 +92,7 @@ def _nulls(node: Node, path: str) -> Iterator[tuple[str, int]]:
 def touches(patch: Tree, path: str) -> bool:
     """Whether a patch has anything at a path of the spec, above it or below it."""
     for part in path.split("."):
+        # An entry of a list stands for the whole list: a patch replaces it.
         name = part.partition("[")[0]
         if not isinstance(patch, dict):
             return True

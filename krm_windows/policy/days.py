@@ -30,6 +30,7 @@ _MONTHS = (
 )
 # The days of a month that has not 31.
 _LONGEST = {2: 29, 4: 30, 6: 30, 9: 30, 11: 30}
+# The order in which a week is said; cron counts from Sunday.
 _MONDAY_FIRST = (1, 2, 3, 4, 5, 6, 0)
 _NTH = {number: name for name, number in ORDINALS.items()}
 _RANGE = 3
@@ -42,7 +43,6 @@ def days(recurrence: Recurrence) -> str:
     `every day`, `Monday to Friday in May`, `day 1 of the month`.
 
     The words are true of exactly the days that `Recurrence.matches`.
-
     """
     if recurrence.nth is not None:
         return _nth(recurrence, recurrence.nth)
@@ -52,6 +52,7 @@ def days(recurrence: Recurrence) -> str:
     every_weekday = recurrence.weekdays == EVERY_WEEKDAY
     if recurrence.either:
         return _either(recurrence, dates, every=every_date or every_weekday)
+    # No day field restricts anything.
     if every_date and every_weekday:
         return EVERY_DAY + _in(recurrence.months)
     if every_date:
@@ -142,6 +143,7 @@ def _ranges(runs: Iterable[list[int]], name: Callable[[int], str]) -> list[str]:
     said: list[str] = []
     for run in runs:
         names = [name(value) for value in run]
+        # `Monday and Tuesday`, but `Monday to Wednesday`.
         if len(run) < _RANGE:
             said += names
         else:

@@ -32,6 +32,7 @@ def findings(error: ValidationError, model: type[BaseModel]) -> Iterator[Finding
         if details["type"] == "too_short" and details["input"]:
             continue  # the list has entries, and each of them its own error
         path = path_of(details["loc"])
+        # Our own refusal: pydantic keeps the exception of a validator.
         refused = details.get("ctx", {}).get("error")
         if isinstance(refused, RefusedError):
             yield from (_below(path, finding) for finding in refused.findings)
@@ -43,6 +44,7 @@ def path_of(loc: tuple[int | str, ...]) -> str:
     """Write a location as a path: `spec.targets[0].kind`."""
     path = ""
     for part in loc:
+        # pydantic says so where the name in a map is wrong, not its value.
         if part == "[key]":
             continue
         path += f"[{part}]" if isinstance(part, int) else f".{part}"
@@ -72,6 +74,7 @@ def _finding(details: "ErrorDetails", path: str, model: type[BaseModel]) -> Find
 
 
 def _other_value(details: "ErrorDetails", path: str, current: str | None) -> Finding:
+    # pydantic gives them as one text: `'Open' or 'Closed'`.
     options = re.findall(r"'([^']+)'", str(details.get("ctx", {}).get("expected")))
     *others, last = options or [""]
     must = f"must be {', '.join(others)} or {last}" if others else f"must be {last}"
@@ -99,6 +102,7 @@ def _fields_at(loc: tuple[int | str, ...], model: type[BaseModel]) -> list[str]:
 def _models(model: type[BaseModel]) -> Iterator[tuple[str, type[BaseModel]]]:
     """Yield the fields of a model that hold models: one, a list or a map of them."""
     for name, field in model.model_fields.items():
+        # `Hooks | None`, `tuple[Target, ...]`, `dict[str, Window]`.
         for inner in (field.annotation, *get_args(field.annotation)):
             if isinstance(inner, type) and issubclass(inner, BaseModel):
                 yield field.alias or name, inner

@@ -19,6 +19,7 @@ from krm_windows.policy.moments import Moment, Role, Value
 from krm_windows.policy.trouble import Finding, RefusedError, closest
 from krm_windows.schedule import zones
 
+# DNS label and subdomain: k8s.io/apimachinery, pkg/util/validation.
 LABEL = "[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"
 NAME = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
 # What divides an hour or a day: only that can a CronJob be woken by, evenly.
@@ -31,9 +32,12 @@ _PINNED = (
 )
 _FIELD_PATH = r"^spec(\.[A-Za-z][A-Za-z0-9]*)+$"
 _GROUP_VERSION = rf"^({NAME}/)?v[a-z0-9]+$"
+# Days, hours and minutes in this order, and at least one of them.
 _LENGTH = r"^(?=[0-9])([0-9]{1,4}d)?([0-9]{1,5}h)?([0-9]{1,7}m)?$"
+# A duration of zeros only is none.
 _NOTHING = {"pattern": "^[0dhm]*$"}
 _FOREIGN = re.compile(r"[^a-z0-9./]+")
+# What YAML 1.1 takes for booleans, and the core schema of 1.2 for strings.
 _SPOKEN_FLAGS = {
     "yes": "true",
     "on": "true",
@@ -164,12 +168,16 @@ def _api_version(value: object) -> str:
     return text
 
 
+# Schemas are for files, where a text need not be quoted.
 _TEXT: dict[str, object] = {"type": ["string", "number", "boolean"]}
 _STRING: dict[str, object] = {"type": "string", "minLength": 1}
 
 
 def named(
-    pattern: str, longest: int, must: str, types: tuple[str, ...] = ("string", "integer", "boolean")
+    pattern: str,
+    longest: int,
+    must: str,
+    types: tuple[str, ...] = ("string", "integer", "boolean"),
 ) -> tuple[PlainValidator, WithJsonSchema]:
     """Give reader and schema of a name; a name of digits only need not be quoted."""
     schema = {"type": list(types), "minimum": 0, "maxLength": longest, "pattern": f"^{pattern}$"}

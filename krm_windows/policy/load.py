@@ -1,6 +1,6 @@
 """Text to model: a WindowPolicy and its clusters read from nodes.
 
-With everything that is wrong in the user's words.
+Everything that is wrong is said in the user's words.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -47,6 +47,7 @@ class Loaded:
         """
         if name is None:
             return self.policy, self.results
+        # The policy may name the cluster that it is built for itself.
         if name in self.clusters or name == self.build_for:
             cured = self.cured.get(name, ())
             results = [result for result in self.results if result not in cured]
@@ -84,16 +85,14 @@ class Source:
         return texts.text_at(self.root, "spec", "buildFor")
 
     def version(self, name: str | None) -> tuple[WindowPolicy | None, tuple[Result, ...]]:
-        """Return the policy for a cluster, or for none.
-
-        And all findings but those of other clusters.
+        """Return the policy for a cluster, or for none, with the findings that concern it.
 
         A cluster that the policy does not name has it as it stands.
-
         """
         if name is None or name not in self.patches:
             return self.policy, tuple(self.results((*self.lasting, *self.findings)))
         version = _cluster(self.root, name, self.patches[name], self.findings)
+        # What the patch puts right is no problem of this cluster.
         kept = self.findings - version.cured
         return version.policy, tuple(self.results((*self.lasting, *kept, *version.findings)))
 
@@ -130,6 +129,7 @@ def load(node: Node, *, file: File | None = None) -> Loaded:
         findings += versions[name].findings
     named = source.build_for
     if named is not None and named not in versions and not _has_unread(source):
+        # A build for a cluster without a patch: a typo, most likely.
         findings.append(_unknown_cluster(named, versions, "spec.buildFor"))
     return Loaded(
         source.policy,
@@ -145,14 +145,17 @@ def load(node: Node, *, file: File | None = None) -> Loaded:
 def _validate(root: dict[str, Tree]) -> tuple[WindowPolicy | None, tuple[Finding, ...]]:
     """Read one version of the policy: the model, and all that is wrong or doubtful about it."""
     tree = texts.present(root)
+    # Counted first: nothing is read of what is too much to be read.
     excess = tuple(sizes.check(tree))
     if excess:
         return None, excess
     zone = texts.text_at(root, "spec", "timeZone")
     context = {
+        # Moments are compared in the zone, which is a field beside them.
         "time_zone": zone if zone in zones.names() else None,
         "namespace": texts.text_at(root, "metadata", "namespace"),
     }
+    # From the texts, so they are found whatever else is wrong.
     contradictions = tuple(presence.check(tree))
     try:
         policy = WindowPolicy.model_validate(tree, context=context)
@@ -206,9 +209,9 @@ def _patches(root: dict[str, Tree]) -> dict[str, Tree]:
 
 @dataclass(frozen=True, slots=True)
 class _Version:
-    """The policy of one cluster, what its patch brings in.
+    """The policy of one cluster.
 
-    And what of the policy's own findings it puts right.
+    `findings` are those that its patch brings in, `cured` those of the policy that it puts right.
     """
 
     policy: WindowPolicy | None
@@ -228,6 +231,7 @@ def _cluster(root: dict[str, Tree], name: str, patch: Tree, known: frozenset[Fin
     # The spec stands last, wherever it was: findings come in the order of the fields.
     others = {key: value for key, value in root.items() if key != "spec"}
     policy, problems = _validate({**others, "spec": spec})
+    # What the policy has without the patch is told once, for the policy.
     for finding in problems:
         if finding not in known:
             found.append(_attributed(finding, own, path))
@@ -265,6 +269,7 @@ def _attributed(finding: Finding, patch: Tree, path: str) -> Finding:
     Its own place where the patch has what it is about, or a neighbour of it in one entry; else all
     of the patch.
     """
+    # `windows.night.opens` and its neighbour `closes` share the entry `windows.night`.
     below = finding.path.removeprefix("spec.")
     entry = below.rpartition(".")[0] if below.count(".") > 1 else below
     if clusters.touches(patch, entry):

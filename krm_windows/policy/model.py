@@ -48,11 +48,13 @@ class Metadata(Part):
 
 _KINDS: list[JsonValue] = []
 _KINDS += sorted({*(row.kind for row in gateable.TABLE), *(kind for kind, _ in gateable.REFUSED)})
+# A kind outside of the table has to say where its objects and their field are.
 _UNKNOWN_KIND: dict[str, JsonValue] = {
     "if": {"properties": {"kind": {"enum": _KINDS}}},
     "else": {"required": ["apiVersion", "resource", "suspendField"]},
 }
 _ONLY_NULL: dict[str, JsonValue] = {"additionalProperties": {"type": "null"}}
+# Windows are needed unless everything is open but for freezes.
 _NO_WINDOWS: dict[str, JsonValue] = {
     "if": {"properties": {"outsideWindows": {"const": "Open"}}, "required": ["outsideWindows"]},
     "then": {"properties": {"windows": _ONLY_NULL}},
@@ -67,7 +69,9 @@ class TargetSelector(Part):
 
     kind: fields.Text = Field(description="The kind, such as `Kustomization`.")
     names: tuple[fields.Name, ...] | None = Field(
-        default=None, min_length=1, description="The objects' names."
+        default=None,
+        min_length=1,
+        description="The objects' names.",
     )
     match_labels: dict[fields.Text, fields.AnyText] | None = Field(
         default=None,
@@ -214,6 +218,7 @@ class Override(Part):
     def _check(self, info: ValidationInfo) -> Self:
         if self.starts:
             raise_for(occurrences.check(self.starts, self.ends, "ends", _zone(info)))
+        # A time of day, such as `12:00`, is relative to a beginning.
         elif ":" in self.ends.text[:3]:
             must = "must have a date, because without `starts` a time of day is relative to nothing"
             raise RefusedError(Finding(rules.MOMENT_ROLE, must, self.ends.text, path="ends"))
@@ -262,6 +267,7 @@ class Actuator(Part):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
+        # The Pod would be killed (OOMKilled) in every run.
         limit = self.resources.limits.memory
         if limit is not None and limit.amount < _LEAST_MEMORY.amount:
             must = (
@@ -421,7 +427,9 @@ class Spec(Part):
     @field_validator("targets", mode="after")
     @classmethod
     def _targets(
-        cls, targets: tuple[TargetSelector, ...], info: ValidationInfo
+        cls,
+        targets: tuple[TargetSelector, ...],
+        info: ValidationInfo,
     ) -> tuple[TargetSelector, ...]:
         raise_for(_repeated(targets, str((info.context or {}).get("namespace"))))
         return targets
@@ -465,7 +473,10 @@ def _value(moment: Moment[Value] | None, duration: timedelta | None) -> Value | 
 
 
 def _check_ends(
-    begins: Moment[Value], ends: Moment[Value] | None, name: str, info: ValidationInfo
+    begins: Moment[Value],
+    ends: Moment[Value] | None,
+    name: str,
+    info: ValidationInfo,
 ) -> None:
     if ends is not None:
         raise_for(occurrences.check(begins, ends, name, _zone(info)))

@@ -64,6 +64,7 @@ _LONGEST = timedelta(days=366)
 _GUESSED = 100
 _ONE_OFF = "must be {}: what recurs cannot stand here"
 
+# Shapes are put together of these.
 _TIME = r"(?P<hour>\d{1,2}):(?P<minute>\d{2})"
 _DATE = r"(?P<date>\d{4}-\d{2}-\d{2})"
 _DURATION = re.compile(
@@ -76,7 +77,9 @@ _BLANK = re.compile(rf"({_DATE})\s+(\S.*)", re.ASCII)
 
 def parse(text: str, role: Role) -> Moment[Value]:
     """Read a moment; raises `RefusedError` with the rule that it breaks."""
+    # What kustomize makes of a date without quotes (a timestamp of YAML 1.1).
     shorter = text.removesuffix("T00:00:00Z") if _MIDNIGHT.fullmatch(text) else text
+    # A schedule that is wrong is refused as one.
     if schedules.looks_like_one(shorter):
         return Moment(text, _schedule(text, role))
     _check_spelling(shorter)
@@ -203,12 +206,14 @@ def _recurring(found: re.Match[str], role: Role) -> tuple[frozenset[int], frozen
     if not role.recurs:
         raise _refusal(rules.MOMENT_ROLE, _ONE_OFF.format(role.value), found.string)
     since = _since_midnight(found, role)
+    # 24:00 is 00:00 of the following day: `Fri 24:00` is `Sat 00:00`.
     hours, minutes = divmod(since.seconds // 60, 60)
     return frozenset({minutes}), frozenset({hours}), since.days
 
 
 def _nth(found: re.Match[str], role: Role) -> Recurrence:
     minutes, hours, shift = _recurring(found, role)
+    # `2nd Tue +4d 22:00`: so many days after the second Tuesday.
     weekday = _NUMBERS[found["day"].lower()]
     nth, days = ORDINALS[found["nth"].lower()], int(found["shift"] or 0)
     if days > 27:  # noqa: PLR2004 - more would pass the next month's own
@@ -221,6 +226,7 @@ def _weekdays(found: re.Match[str], role: Role) -> Recurrence:
     named: set[int] = set()
     for item in found["days"].lower().split(","):
         named |= _days(item, found.string)
+    # An end at 24:00 falls on the days that follow those named.
     shifted = frozenset((day + shift) % 7 for day in named)
     return Recurrence(minutes, hours, weekdays=shifted)
 
@@ -259,6 +265,7 @@ def _meant(text: str, role: Role) -> str | None:
     """Guess what was meant: mistyped words, blanks after commas, a time in another notation."""
     if len(text) > _GUESSED:
         return None
+    # Each step mends one habit, from blanks to words.
     spaced = re.sub(r" ?([,-]) ?", r"\1", " ".join(text.split()))
     clock = re.sub(r"\b(\d{1,2})[.h](\d{2})\b", r"\1:\2", spaced)
     timed = re.sub(r"(?i)\b(\d{1,2})(?::(\d{2}))? ?([ap])m\b", _on_24_hours, clock)

@@ -18,13 +18,17 @@ Twenty-eight of them, without the turn of a century.
 
 
 def check(
-    begins: Moment[Value], ends: Moment[Value], path: str, time_zone: str | None
+    begins: Moment[Value],
+    ends: Moment[Value],
+    path: str,
+    time_zone: str | None,
 ) -> Iterator[Finding]:
     """Yield what is wrong with an end at `path`.
 
     Without a known zone, instants are not compared with a wall clock.
     """
     begin, end = begins.value, ends.value
+    # What recurs ends with what recurs, at a time of day, or after a duration.
     if isinstance(begin, Recurrence):
         yield from _recurring(begins, begin, ends, path)
     elif isinstance(begin, datetime) and isinstance(end, datetime):
@@ -37,7 +41,10 @@ def check(
 
 
 def _recurring(
-    begins: Moment[Value], begin: Recurrence, ends: Moment[Value], path: str
+    begins: Moment[Value],
+    begin: Recurrence,
+    ends: Moment[Value],
+    path: str,
 ) -> Iterator[Finding]:
     end = ends.value
     if isinstance(end, datetime):
@@ -52,6 +59,7 @@ def _recurring(
 
 def meeting(one: Recurrence, other: Recurrence) -> date | None:
     """Return the first day from 2001 on that has a minute of both recurrences, or None."""
+    # Never at the same time of day.
     if not (one.minutes & other.minutes and one.hours & other.hours):
         return None
     first, last = date(CYCLE[0], 1, 1), date(CYCLE[1], 12, 31)
@@ -67,6 +75,7 @@ def _ordered(begin: datetime, end: datetime, time_zone: str | None) -> bool:
 
     An instant and a wall clock are compared in the zone's rules.
     """
+    # Two instants, or two times of one wall clock.
     if bool(begin.tzinfo) == bool(end.tzinfo):
         return begin < end
     if time_zone is None:

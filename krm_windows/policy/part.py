@@ -11,7 +11,10 @@ class Part(BaseModel):
     """
 
     model_config = ConfigDict(
-        frozen=True, extra="forbid", alias_generator=to_camel, defer_build=True
+        frozen=True,
+        extra="forbid",
+        alias_generator=to_camel,
+        defer_build=True,
     )
 
 

@@ -29,7 +29,9 @@ def occurrence(begins: Moment[Value] | None, ends: Moment[Value] | timedelta) ->
 def moment(at: Moment[Value]) -> str:
     """Say a moment: what recurs by its days and times, what does not as it was written."""
     if not isinstance(at.value, Recurrence):
+        # `2026-12-22T09:00` as people write it.
         return at.text.replace("T", " ")
+    # `Monday 08:00 and 12:00`; more times than that are said by their fields.
     if _few(at.value):
         return f"{days(at.value)} {_times(at.value)}"
     return _frequent(at.value)

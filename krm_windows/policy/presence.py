@@ -38,10 +38,7 @@ _FLUX, _KUBERNETES = "flux-system", "kube-"
 
 
 def check(tree: Tree) -> Iterator[Finding]:
-    """Yield every contradiction between the fields of a policy.
-
-    With paths from the object's root.
-    """
+    """Yield every contradiction between fields, with paths from the object's root."""
     spec = _map(_map(tree).get("spec"))
     home = _map(_map(tree).get("metadata")).get("namespace")
     if spec:
@@ -50,6 +47,7 @@ def check(tree: Tree) -> Iterator[Finding]:
         yield from _elsewhere(spec, home)
         yield from _network(spec)
         yield from _hooks(spec, home)
+    # Each entry ends in one of two ways.
     for kind, end in (("windows", "closes"), ("freezes", "ends")):
         for name, entry in _map(spec.get(kind)).items():
             yield from _ends(entry, end, f"spec.{kind}.{name}")
@@ -75,6 +73,7 @@ def _list(tree: Tree) -> list[Tree]:
 def _outside(spec: dict[str, Tree]) -> Iterator[Finding]:
     outside, windows = spec.get("outsideWindows", "Closed"), spec.get("windows", {})
     path = "spec.outsideWindows"
+    # A policy of freezes only, written without saying so.
     if outside == "Closed" and windows == {}:
         must = (
             "must be Open for a policy of freezes only, or `windows` must have an entry: "
@@ -134,6 +133,7 @@ def _hooks(spec: dict[str, Tree], home: Tree) -> Iterator[Finding]:
         must = "must have `beforeOpen`, `afterClose` or both"
         yield Finding(rules.HOOK_NONE, must, path="spec.hooks")
     before = _map(hooks.get("beforeOpen"))
+    # A failure that is ignored leaves nothing to roll back.
     if "rollback" in before and before.get("onFailure") == "Continue":
         must = (
             "must be left out with `onFailure: Continue`, "
@@ -221,12 +221,15 @@ def _target(target: Tree, path: str) -> Iterator[Finding]:
             "must be a kind of the table, "
             "or have `apiVersion`, `resource` and `suspendField` beside it"
         )
+        # Most likely it is a kind of the table, mistyped.
         known = sorted(row.kind for row in gateable.TABLE)
         yield Finding(rules.TARGET_KIND, must, kind, closest(kind, known), f"{path}.kind")
 
 
 def _suspend_field(
-    target: dict[str, Tree], row: gateable.Gateable | None, path: str
+    target: dict[str, Tree],
+    row: gateable.Gateable | None,
+    path: str,
 ) -> Iterator[Finding]:
     """Yield what is wrong with the field that closes a target: the gate writes true into it."""
     field = target.get("suspendField")
@@ -243,6 +246,7 @@ def _suspend_field(
 
 def _other_field(field: str, row: gateable.Gateable) -> str | None:
     """Say what must hold for a kind of the table, whose field is known."""
+    # Of Flux `spec.suspend`, of a CronJob too.
     known = ".".join(row.field)
     if field == known:
         return None

@@ -58,6 +58,7 @@ class Quantity:
 
 
 def _written(amount: Fraction, units: dict[str, int]) -> str:
+    # Greater units come later, and the greatest that fits is taken.
     fitting = [suffix for suffix, unit in units.items() if amount % unit == 0]
     suffix = fitting[-1] if fitting else ""
     return f"{amount / units.get(suffix, 1)}{suffix}"
@@ -108,14 +109,12 @@ def _amount(number: Fraction, suffix: str) -> Fraction:
 
 
 def _mended(text: str) -> str | None:
-    """Spell a size as Kubernetes does, `64mb` as `64Mi`.
-
-    None where it is not clear what was meant.
-    """
+    """Spell a size as Kubernetes does, `64mb` as `64Mi`; None where that is not clear."""
     found = _ALMOST.fullmatch(text.strip()) if len(text) <= _LONGEST else None
     if not found:
         return None
     number, unit = found.groups()
+    # `64 Mi` needs only its blank taken away, `64mb` another suffix.
     suffix = unit if _QUANTITY.fullmatch(f"1{unit}") else _SPOKEN.get(unit.lower())
     return None if suffix is None else f"{number}{suffix}"
 

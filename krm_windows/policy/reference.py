@@ -33,10 +33,7 @@ def fields(tree: Mapping[str, object], kind: str, api_version: str, note: str) -
 
 
 def _tables(node: Mapping[str, object], path: str) -> Iterator[tuple[str, Mapping[str, object]]]:
-    """Yield every map with fields of its own.
-
-    With its path, a name in a map written as `<name>`.
-    """
+    """Yield every map with fields of its own, and its path; a name in a map is `<name>`."""
     yield path, node
     for name, inner in _map(node, "properties").items():
         below, place = _entry(inner, f"{path}.{name}".removeprefix("."))
@@ -46,6 +43,7 @@ def _tables(node: Mapping[str, object], path: str) -> Iterator[tuple[str, Mappin
 
 def _entry(node: object, path: str) -> tuple[Mapping[str, object], str]:
     inner: Mapping[str, object] = node if isinstance(node, Mapping) else {}
+    # Fields of the entries of a list, of the values of a map, or its own.
     if "items" in inner:
         return _map(inner, "items"), f"{path}[]"
     if isinstance(inner.get("additionalProperties"), Mapping):

@@ -19,6 +19,7 @@ _ZONES = ("TZ=", "CRON_TZ=")
 _NAMES = re.compile(
     r"(?i)@\w+|sun|mon|tue|wed|thur?|fri|sat|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
 )
+# Signs of Quartz and Jenkins.
 _FOREIGN = re.compile(r"(?i)#|(?<![a-z])(?:[LHR]|L?W)(?![a-z])")
 _RANGE = re.compile(r"(?i)(\d+|[a-z]{3})(?:-(\d+|[a-z]{3}))?")
 _NTH = re.compile(
@@ -26,6 +27,7 @@ _NTH = re.compile(
 )
 _ORDINALS = {"1": "1st", "2": "2nd", "3": "3rd", "4": "4th", "5": "5th"}
 _LONGEST_MONTHS = {2: 29, 4: 30, 6: 30, 9: 30, 11: 30}
+# Seven days in a row hold each weekday once: so is an nth weekday written for cron.
 _WEEKS = {
     frozenset(range(first, first + 7)): nth
     for first, nth in ((1, "1st"), (8, "2nd"), (15, "3rd"), (22, "4th"))
@@ -49,6 +51,7 @@ def _bare(words: list[str]) -> bool:
 
 def parse(text: str) -> Recurrence:
     """Read a schedule; raises `RefusedError` with the rule it breaks."""
+    # What is most likely meant is looked for before the grammar is.
     for check in (_zone, _descriptor, _count, _extension, _turned):
         finding = check(text)
         if finding:
@@ -175,6 +178,7 @@ def _unturned(item: str, bounds: cron.Bounds) -> str:
 def _wrapped(first: int, last: int, step: int, bounds: cron.Bounds) -> str:
     """Write a range that goes on from the beginning of its field as the ranges that it is."""
     size = bounds.high - bounds.low + 1
+    # `Fri-Mon` is 5 to 8, of which 7 and 8 are 0 and 1.
     stop = last if first <= last else last + size
     values = [
         (value - bounds.low) % size + bounds.low for value in range(first, stop + 1, max(step, 1))
@@ -220,6 +224,7 @@ def _odd(text: str) -> Finding | None:
 
     A schedule may be odd in several ways: what is proposed is so in none.
     """
+    # robfig/cron reads them without a word.
     if not any(pattern.search(text) for pattern, _ in _ODD):
         return None
     proposed = text

@@ -1,7 +1,4 @@
-"""What a model of the API says, for others.
-
-As JSON Schema, and as OpenAPI schema of apiextensions.
-"""
+"""What a model of the API says, as JSON Schema and as OpenAPI schema of apiextensions."""
 
 from collections.abc import Mapping
 from typing import TypeAlias
@@ -36,6 +33,7 @@ def structure(model: type[BaseModel]) -> dict[str, Schema]:
     No references, no titles, no null, maps by their names.
     """
     whole = model.model_json_schema()
+    # pydantic puts every model there, and refers to it.
     definitions = whole.pop("$defs")
     tree = _plain(whole, definitions)
     if not isinstance(tree, dict):
@@ -62,7 +60,9 @@ def _plain(node: Schema, definitions: Mapping[str, Schema]) -> Schema:
 
 
 def _resolved(
-    node: dict[str, Schema], reference_to: str, definitions: Mapping[str, Schema]
+    node: dict[str, Schema],
+    reference_to: str,
+    definitions: Mapping[str, Schema],
 ) -> Schema:
     """Return what is referred to; what stands beside the reference wins."""
     _, _, name = reference_to.rpartition("/")
@@ -104,6 +104,7 @@ def json_schema(model: type[BaseModel]) -> dict[str, Schema]:
     has_clusters = "clusters" in _at(spec, "properties")
     if has_clusters:
         _at(spec, "properties", "clusters")["additionalProperties"] = _patch(spec)
+    # From here on the patches are no longer plain values of a map.
     whole = _nullable(tree)
     if has_clusters:
         _name_clusters(_at(whole, "properties", "spec", "properties", "clusters"), _patch(spec))
@@ -145,6 +146,7 @@ def _patch(spec: dict[str, Schema]) -> dict[str, Schema]:
 
 def _partial(node: dict[str, Schema]) -> dict[str, Schema]:
     """Return the schema of a patch on a value: a map merges, everything else replaces."""
+    # RFC 7386: everything but a map is replaced as a whole.
     if node.get("type") != "object":
         return node
     kept = _without(node, "required", "oneOf", "if", "then", "else", "default")

@@ -57,6 +57,7 @@ def _clusters(spec: Tree) -> Iterator[Finding]:
     found = _length(clusters)
     yield from _more("clusters", found, MOST_CLUSTERS)
     patches = clusters.values() if isinstance(clusters, dict) else ()
+    # Every cluster has all of the policy, and what its patch adds.
     total = found * _entries(spec) + sum(_entries(patch) for patch in patches)
     if found <= MOST_CLUSTERS and total > MOST_VERSIONS:
         must = (

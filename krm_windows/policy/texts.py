@@ -27,6 +27,7 @@ def _text(scalar: Scalar) -> str | None:
     meaning = value(scalar)
     if meaning is None:
         return None
+    # `True`, `TRUE` and `true` are one value, as kustomize hands it over.
     if isinstance(meaning, bool):
         return "true" if meaning else "false"
     return scalar.text
@@ -71,6 +72,7 @@ def doubled(node: Node, path: str = "") -> Iterator[Finding]:
     seen: set[str] = set()
     for key, entry in node.entries:
         place = f"{path}.{key.text}".removeprefix(".")
+        # YAML forbids it, JSON leaves it open, and readers take the first or the last.
         if key.text in seen:
             must = f"must stand only once, and stands again in line {key.line}"
             yield Finding(rules.KEY_DUPLICATE, must, path=place)

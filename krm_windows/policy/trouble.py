@@ -73,6 +73,7 @@ def closest(word: str, known: Collection[str], most: int = MOST_KNOWN) -> str | 
         return None
     from difflib import get_close_matches  # noqa: PLC0415 - needed in trouble only, and slow to import
 
+    # The case does not count: `suspendfield` is near to `suspendField`.
     spelled = {name.lower(): name for name in sorted(known) if len(name) <= LONGEST_WORD}
     found = get_close_matches(word.lower(), spelled, n=1, cutoff=0.6)
     return spelled[found[0]] if found else None

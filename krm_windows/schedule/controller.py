@@ -80,10 +80,7 @@ class _Clock:
         return self.at(as_utc - self._offset(guessed))
 
     def later(self, time: _Time, step: timedelta, count: int) -> _Time:
-        """Take `count` steps at once if the clock does not change on the way.
-
-        And one if it does.
-        """
+        """Take `count` steps at once, or one if the clock changes on the way."""
         distance = count * step
         there = self.at(time.utc + distance)
         if there.local - time.local == distance:

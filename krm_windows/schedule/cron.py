@@ -57,6 +57,7 @@ FIELDS = (
     Bounds(1, 12, _MONTHS),
     Bounds(0, 6, WEEKDAYS),
 )
+# What robfig/cron calls descriptors.
 _DESCRIPTORS = {
     "@yearly": "0 0 1 1 *",
     "@annually": "0 0 1 1 *",
@@ -74,6 +75,7 @@ _BLANK = (
     + "\u2028\u2029\u202f\u205f\u3000"
 )
 _WORD = re.compile(f"[^{_BLANK}]+")
+# `TZ=Europe/Berlin 0 8 * * *`; one blank ends the name.
 _ZONE = re.compile(r"(?:CRON_)?TZ=([^ ]*)( .*)?", re.DOTALL)
 _INTEGER = re.compile(r"([+-]?)([0-9]+)")
 # Go's int, and how many digits it may have.
@@ -170,6 +172,7 @@ def _ends(low: str, highs: list[str], bounds: Bounds) -> tuple[int, int]:
 def _step(steps: list[str]) -> int:
     if len(steps) > 1:
         raise CronError(f"too many slashes: {'/'.join(steps)}")
+    # A step of 0 would never end, and Go refuses it too.
     step = _integer(steps[0]) if steps else 1
     if step < 1:
         raise CronError("step of range should be a positive number")

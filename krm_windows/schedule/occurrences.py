@@ -33,7 +33,9 @@ class Occurrences:
         found: dict[int, int] = {}
         for rule in rules:
             for day, minutes in _covered(
-                rule, years, range(begins // bits.DAY, -(-ends // bits.DAY))
+                rule,
+                years,
+                range(begins // bits.DAY, -(-ends // bits.DAY)),
             ):
                 found[day] = found.get(day, 0) | minutes
         cut = (

@@ -46,7 +46,6 @@ def timeline(timetable: Timetable, start: datetime, until: datetime) -> Iterator
     Each has all rules that make it so.
 
     Raises `LookupError` without the rules of its zone.
-
     """
     start, until = start.astimezone(UTC), until.astimezone(UTC)
     days = Days(timetable, timetable.zone)
@@ -66,7 +65,9 @@ def timeline(timetable: Timetable, start: datetime, until: datetime) -> Iterator
 
 
 def openings(
-    timetable: Timetable, start: datetime, until: datetime
+    timetable: Timetable,
+    start: datetime,
+    until: datetime,
 ) -> Iterator[tuple[datetime, datetime]]:
     """Yield the open segments of `timeline` alone, by beginning and end.
 
@@ -77,6 +78,7 @@ def openings(
     begins: datetime | None = None
     last = False
     for day, minute, _, is_open in _parts(days, start, until):
+        # An edge: an opening begins, or one ends.
         if is_open != last:
             at = max(instant(day, minute), start)
             if begins:
@@ -106,9 +108,9 @@ def _parts(days: Days, start: datetime, until: datetime) -> Iterator[tuple[int, 
 
 
 def parts_of_days(start: datetime, until: datetime) -> Iterator[tuple[int, int]]:
-    """Yield the UTC days that lie between two instants at least in part.
+    """Yield the UTC days between two instants.
 
-    And which minutes of each do, as bits.
+    With each come the minutes of it that lie between them, as bits.
     """
     first, last = coverage.minute(start), coverage.minute(until - timedelta.resolution)
     if start >= until:
@@ -119,5 +121,6 @@ def parts_of_days(start: datetime, until: datetime) -> Iterator[tuple[int, int]]
 
 def instant(day: int, minute: int) -> datetime:
     """Give the instant of a minute of a UTC day, of its end too."""
+    # The end of a day is minute 1440, which is midnight of the next.
     day, minute = day + minute // bits.DAY, minute % bits.DAY
     return datetime.combine(date.fromordinal(day), time(minute // 60, minute % 60), UTC)

@@ -26,7 +26,6 @@ class ZoneData:
     What is listed from its `first` clock on, then the POSIX `rule`.
 
     A transition may change nothing that clocks show: the last one says since when the rule applies.
-
     """
 
     first: Clock
