@@ -1,4 +1,4 @@
-"""Finds out what should be true now, and makes it so: `python3 -I DIR`, by every Job of a policy."""
+"""Finds out what should be true now, and makes it so: what every Job of a policy runs."""
 
 import json
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
@@ -32,7 +32,10 @@ def _log(**fields: object) -> None:
 
 @dataclass(frozen=True)
 class Report:
-    """What is done to a target at an instant, or why nothing is; `seen` is what the target is then."""
+    """What is done to a target at an instant, or why nothing is.
+
+    `seen` is what the target is then.
+    """
 
     target: Target
     seen: Seen
@@ -318,7 +321,10 @@ def _load(clock: Callable[[], datetime]) -> tuple[Gate, bool]:
 
 
 def _safely(run: Callable[..., bool], gate: Gate, cluster: Cluster, *, allow_missing: bool) -> bool:
-    """Run, with whatever is around it; where that breaks, close all the same what should be closed."""
+    """Run, with whatever is around it.
+
+    Where that breaks, close all the same what should be closed.
+    """
     try:
         return run(gate, cluster, allow_missing=allow_missing)
     except Exception as error:  # noqa: BLE001 - nothing around a run may keep it from closing
@@ -338,7 +344,10 @@ def _retried(run: Callable[[], bool], pauses: Sequence[float]) -> bool:
 
 
 def _awaits_change(decision: Decision, gate: Gate) -> bool:
-    """Sleep until the next change if it is near: a node's slow clock would otherwise miss its edge."""
+    """Sleep until the next change if it is near; say whether it was.
+
+    A node whose clock is slow would otherwise miss its edge.
+    """
     if decision.until is None:
         return False
     left = decision.until - gate.now()

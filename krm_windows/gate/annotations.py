@@ -35,7 +35,7 @@ def digest(text: str) -> str:
 
 
 def annotation(policy: str, prefix: str = CLOSED_BY) -> str:
-    """Name the annotation by which the policy `namespace/name` says that a suspension is its own."""
+    """Name the annotation by which the policy `namespace/name` says that it has suspended."""
     return prefix + digest(policy)
 
 

@@ -1,11 +1,12 @@
 """Sets of small numbers as the bits of an integer: the minutes of a day, the days of a year.
 
-One operation on such a set costs as little as on a number, whatever is in it. Bit 0 is the first minute, or 1 January.
+One operation on such a set costs as little as on a number, whatever is in it. Bit 0 is the first
+minute, or 1 January.
 """
 
 from collections.abc import Iterable
 
-DAY = 1440
+DAY = 1440  # minutes
 FULL = (1 << DAY) - 1
 
 
@@ -24,7 +25,7 @@ def below(count: int) -> int:
 
 def first(bits: int) -> int:
     """Return the smallest number of a set that is not empty."""
-    return (bits & -bits).bit_length() - 1
+    return (bits & -bits).bit_length() - 1  # in two's complement, only the lowest bit is left
 
 
 def last(bits: int) -> int:
@@ -35,8 +36,11 @@ def last(bits: int) -> int:
 def filled(begins: int, through: int) -> int:
     """Return `begins`, and what follows each of them without a gap in `through`.
 
-    Each step carries twice as far as the one before, as chess programs fill the lines of a board (Kogge and Stone).
+    Each step carries twice as far as the one before, as chess programs fill the lines of a board
+    (Kogge and Stone).
     """
+    # After n steps each beginning has carried over 2**n - 1 numbers, and `through` holds those
+    # before which as many are free.
     step = 1
     while through:
         begins |= through & (begins << step)
@@ -46,7 +50,10 @@ def filled(begins: int, through: int) -> int:
 
 
 def lasting(begins: int, minutes: int) -> int:
-    """Return each number of a set with those that follow it, `minutes` in all; some may lie beyond the day."""
+    """Return each number of a set with those that follow it, `minutes` in all.
+
+    Some may lie beyond the day.
+    """
     covered, length = begins, 1
     while length < minutes:
         step = min(length, minutes - length)

@@ -1,19 +1,24 @@
-"""Two clocks: this node's and the API server's, which tells its own with every answer (`Date`, RFC 9110, 6.6.1)."""
+"""Two clocks: this node's, and the API server's, which tells it with every answer.
+
+That is the header `Date` (RFC 9110, 6.6.1).
+"""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from email.utils import parsedate_to_datetime
 
-MOST = timedelta(
-    seconds=60
-)  # beyond that nothing is opened; nodes that keep time at all are apart by less than one
+# Beyond that nothing is opened; nodes that keep time at all are apart by less than a second.
+MOST = timedelta(seconds=60)
 APART = "the clocks of a node and of the API server are more than 60 s apart"
 _SECOND = timedelta(seconds=1)
 
 
 @dataclass
 class Clocks:
-    """How far our clock is ahead of the API server's, at worst: less than nothing if behind, None if it never said."""
+    """How far our clock is ahead of the API server's, at worst.
+
+    Less than nothing if it is behind, None if the server never said.
+    """
 
     skew: timedelta | None = None
 
@@ -23,7 +28,10 @@ class Clocks:
         return self.skew is not None and abs(self.skew) > MOST
 
     def compare(self, date: str | None, asked: datetime, answered: datetime) -> None:
-        """Take a `Date` into account, by when we have asked and were answered; one that cannot be read says nothing."""
+        """Take a `Date` into account, by when we have asked and were answered.
+
+        One that cannot be read says nothing.
+        """
         found = skew(date, asked, answered)
         if found is not None and (self.skew is None or abs(found) > abs(self.skew)):
             self.skew = found
@@ -37,18 +45,25 @@ class Clocks:
 
 def seconds_of(found: timedelta | None) -> int | None:
     """Give whole seconds."""
-    return None if found is None else round(found.total_seconds())
+    if found is None:
+        return None
+    return round(found.total_seconds())
 
 
 def skew(date: str | None, asked: datetime, answered: datetime) -> timedelta | None:
-    """Say how far our clock is ahead of a `Date`, at least; None if that cannot be read, or is of no time zone.
+    """Say how far our clock is ahead of a `Date`, at least.
 
-    A server writes a whole second, some time between the request and the end of its answer. Only what lies outside of
-    that is skew: an answer that takes long, or a process that was stopped meanwhile, is none.
+    None if that cannot be read, or is of no time zone. A server writes a whole second, some time
+    between the request and the end of its answer. Only what lies outside of that is skew: an answer
+    that takes long, or a process that was stopped meanwhile, is none.
     """
+    if date is None:
+        return None
     try:
-        said = parsedate_to_datetime(date or "")
-        ahead, behind = asked - said - _SECOND, answered - said
+        said = parsedate_to_datetime(date)
+        ahead = asked - said - _SECOND
+        behind = answered - said
     except (TypeError, ValueError, OverflowError):
         return None
+    # At most one of the two is skew: the first if it is more than nothing, the second if less.
     return max(ahead, min(behind, timedelta(0)))

@@ -1,7 +1,7 @@
-"""Connections to the API server: verified TLS, no proxies, an end to every request, and kept from one to the next.
+"""Connections to the API server: verified TLS, no proxies, kept from one request to the next.
 
-Nothing that a server says, or fails to say, takes longer than the time of a request, or more bytes than an answer may
-have: all that comes from it, from the handshake on, passes through `_Stream`.
+Nothing that a server says, or fails to say, takes longer than the time of a request, or more bytes
+than an answer may have: all that comes from it, from the handshake on, passes through `_Stream`.
 """
 
 import ssl
@@ -12,9 +12,8 @@ from io import BufferedReader, RawIOBase
 from socket import IPPROTO_TCP, TCP_NODELAY, create_connection
 from time import monotonic
 
-LARGEST = (
-    2 * 1024**2
-)  # bytes of an answer: etcd takes objects of 1.5 MiB, and a Pod of 128 MiB can read this one
+# Bytes of an answer: etcd takes objects of 1.5 MiB, and a Pod of 128 MiB can read this one.
+LARGEST = 2 * 1024**2
 _PIECE = 65536  # bytes that are read at once, at most
 
 
@@ -30,7 +29,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Answer:
-    """What was answered, whole; `date` and `retry_after` are headers, None where there is none."""
+    """What was answered, whole; `date` and `retry_after` are headers, None if they are missing."""
 
     status: int
     content: bytes
@@ -46,7 +45,10 @@ class Connections:
         self._idle: list[Connection] = []
 
     def ask(self, request: Request, seconds: float) -> Answer:
-        """Send a request and give its answer; whatever goes wrong is raised, and that connection is not used again."""
+        """Send a request and give its answer.
+
+        Whatever goes wrong is raised, and that connection is not used again.
+        """
         end = monotonic() + seconds
         connection = self._take(seconds)
         is_kept = False
@@ -62,7 +64,8 @@ class Connections:
     def _take(self, seconds: float) -> "Connection":
         """Give one that is as the last answer left it, else a new one.
 
-        So a connection that the server closed in the meantime costs nothing, and nothing has to be sent twice.
+        So a connection that the server closed in the meantime costs nothing, and nothing has to be
+        sent twice.
         """
         while True:
             try:
@@ -75,7 +78,10 @@ class Connections:
 
 
 class Connection:
-    """A TLS connection that answers one request after the other; to `http.client` it is a socket."""
+    """A TLS connection that answers one request after the other.
+
+    To `http.client` it is a socket.
+    """
 
     def __init__(self, address: tuple[str, int], tls: ssl.SSLContext, seconds: float) -> None:
         self._address = address
@@ -88,7 +94,7 @@ class Connection:
             self.hang_up()
 
     def ask(self, request: Request, end: float) -> tuple[Answer, bool]:
-        """Send a request, be answered until `end`, and say whether the connection may be used again."""
+        """Send a request and be answered until `end`; say whether another one may be sent."""
         self._stream.begin(end)
         http = HTTPConnection(*self._address)
         http.sock = self
@@ -97,11 +103,15 @@ class Connection:
         content = _read(response)
         headers = response.headers
         answer = Answer(response.status, content, headers["Date"], headers["Retry-After"])
-        # After an interim answer, of which http.client takes all but 100 for final, the real one is still to come.
+        # After an interim answer, of which http.client takes all but 100 for final, the real one is
+        # still to come.
         return answer, response.status >= HTTPStatus.OK and not response.will_close
 
     def is_quiet(self) -> bool:
-        """Say whether nothing came after the last answer, not even the end: it would be taken for the next answer."""
+        """Say whether nothing came after the last answer, not even the end.
+
+        It would be taken for the next answer.
+        """
         self._stream.waits = False
         try:
             return not self._reader.peek(1) and not self._stream.has_ended
@@ -134,10 +144,11 @@ class _Reader(BufferedReader):
 
 
 class _Stream(RawIOBase):
-    """What comes and goes in TLS, with a deadline for all of a request, and a limit for all of its answer.
+    """What comes and goes in TLS, with a deadline for a request, and a limit for its answer.
 
-    TLS is read from memory, so that every byte is counted and every wait is ours: neither a handshake nor records
-    without content can hold `ssl` longer. A stream that ends without TLS saying so was cut off (`SSLEOFError`).
+    TLS is read from memory, so that every byte is counted and every wait is ours: neither a
+    handshake nor records without content can hold `ssl` longer. A stream that ends without TLS
+    saying so was cut off (`SSLEOFError`).
     """
 
     def __init__(self, address: tuple[str, int], tls: ssl.SSLContext, seconds: float) -> None:
@@ -165,7 +176,10 @@ class _Stream(RawIOBase):
         return True
 
     def readinto(self, buffer: memoryview) -> int | None:  # type: ignore[override]
-        """Wait for bytes, and put some into `buffer`; none at the end. Without waiting: None if there are none."""
+        """Wait for bytes, and put some into `buffer`; none at the end.
+
+        Without waiting: None if there are none.
+        """
         while True:
             try:
                 data = self._tls.read(len(buffer))
@@ -194,9 +208,8 @@ class _Stream(RawIOBase):
     def _send(self) -> None:
         if self._outgoing.pending:
             self._plain.settimeout(self._seconds_left())
-            self._plain.sendall(
-                self._outgoing.read()
-            )  # the timeout is that of the whole (docs.python.org)
+            # The timeout is that of the whole (docs.python.org, `socket.sendall`).
+            self._plain.sendall(self._outgoing.read())
 
     def _receive(self) -> None:
         """Wait for more, having sent what TLS has to say."""
@@ -219,7 +232,10 @@ class _Stream(RawIOBase):
 
 
 def _read(response: HTTPResponse) -> bytes:
-    """Read a body piece by piece: `read()` would make room at once for as many bytes as a server says there are."""
+    """Read a body piece by piece.
+
+    `read()` would make room at once for as many bytes as a server says there are.
+    """
     pieces = []
     while piece := response.read(_PIECE):
         pieces.append(piece)

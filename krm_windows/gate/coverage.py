@@ -1,7 +1,8 @@
 """Which minutes rules cover: of wall-clock days what recurs, of UTC days what is dated.
 
-A rule that recurs is a few sets of days with the same minutes each, found for years at once, without a list of its
-occurrences: Friday 22:00 for 30 hours is Fridays from 22:00 on, all of Saturdays, and Sundays until 04:00.
+A rule that recurs is a few sets of days with the same minutes each, found for years at once,
+without a list of its occurrences: Friday 22:00 for 30 hours is Fridays from 22:00 on, all of
+Saturdays, and Sundays until 04:00.
 """
 
 from bisect import bisect_right
@@ -41,25 +42,23 @@ class Years:
 
     def __init__(self, rules: Iterable[Rule], number: int) -> None:
         """Work it out for the years from four times a `number` on: 506 is from 2024 to 2027."""
-        first, last = (
-            max(number * _TOGETHER, date.min.year),
-            min(number * _TOGETHER + _TOGETHER - 1, date.max.year),
-        )
+        first = max(number * _TOGETHER, date.min.year)
+        last = min(number * _TOGETHER + _TOGETHER - 1, date.max.year)
         years = calendar(max(first - _YEARS_BEFORE, date.min.year), last)
         self._first = date(first, 1, 1).toordinal()
         passed = self._first - years.first
         self._rules = [_since(passed, recurring(rule, years)) for rule in rules]
+        # Rules often share their days: what is covered on the same ones is one set of minutes.
         together: dict[int, int] = {}
-        for covered in chain.from_iterable(self._rules):
-            together[covered.days] = together.get(covered.days, 0) | covered.minutes
-        self._size = (
-            years.length - passed
-        ) // 8 + 1  # eight days are a byte; at least one is beyond the end
+        for days, minutes in chain.from_iterable(self._rules):
+            together[days] = together.get(days, 0) | minutes
+        # Eight days are a byte; at least one is beyond the end.
+        self._size = (years.length - passed) // 8 + 1
         every = bits.below(self._size * 8)
-        self._eights = [
-            ((days & every).to_bytes(self._size, "little"), minutes)
-            for days, minutes in together.items()
-        ]
+        self._eights: list[tuple[bytes, int]] = []
+        for days, minutes in together.items():
+            in_bytes = (days & every).to_bytes(self._size, "little")
+            self._eights.append((in_bytes, minutes))
         self._covered: dict[int, list[int]] = {}
 
     @staticmethod
@@ -73,7 +72,10 @@ class Years:
         return self._eight(eight)[place]
 
     def of_rules(self, day: int) -> dict[int, int]:
-        """Return what each rule covers of a wall-clock day, by its place among them; only of those that do."""
+        """Return what each rule covers of a wall-clock day, by its place among them.
+
+        Only of those that cover any of it.
+        """
         index = max(day - self._first, 0)
         found: dict[int, int] = {}
         for number, every in enumerate(self._rules):
@@ -85,26 +87,32 @@ class Years:
     def _eight(self, number: int) -> list[int]:
         """Return what is covered of each of eight days.
 
-        What is covered on the same ones of them is joined first: for however many rules, these are 256 sets at most.
+        What is covered on the same ones of them is joined first: for however many rules, these are
+        256 sets at most.
         """
         if number not in self._covered:
             joined = [0] * 256
-            in_calendar = 0 <= number < self._size
-            for days, minutes in self._eights if in_calendar else ():
-                joined[days[number]] |= minutes
+            if 0 <= number < self._size:
+                for days, minutes in self._eights:
+                    joined[days[number]] |= minutes
             self._covered[number] = _by_place(joined)
         return self._covered[number]
 
 
 def _by_place(joined: list[int]) -> list[int]:
-    """Join those sets whose own number has the bit 0, and so for each bit; there are as many sets as numbers."""
-    last_first = []
+    """Join, for each of eight bits, those of 256 sets whose number has it.
+
+    The upper half of the numbers has the highest bit. Once its sets are joined to those of the
+    lower half, half as many sets are left for the other bits.
+    """
+    highest_first = []
     while len(joined) > 1:
         half = len(joined) // 2
         without, having = joined[:half], joined[half:]
-        last_first.append(reduce(or_, having))
+        highest_first.append(reduce(or_, having))
         joined = list(map(or_, without, having))
-    return last_first[::-1]
+    highest_first.reverse()
+    return highest_first
 
 
 def recurring(rule: Rule, years: Calendar) -> list[Covered]:
@@ -119,6 +127,7 @@ def recurring(rule: Rule, years: Calendar) -> list[Covered]:
     own, reach = _span(rule.begins.times, rule.ends)
     covered = [Covered(days, own)]
     if reach > bits.DAY:
+        # Beyond its midnight it lasts for whole days, and for the rest of minutes on the next one.
         whole, rest = divmod(reach - bits.DAY, bits.DAY)
         covered.append(Covered(days << (whole + 1), bits.below(rest)))
         if whole:
@@ -130,17 +139,33 @@ def _ending(begins: Recurrence, ends: Recurrence, years: Calendar) -> list[Cover
     """Cover what lasts from each moment of `begins` until the next one of `ends`."""
     every = bits.below(years.length + ends.shift + 1)
     begun = begins.days_of(years)
-    ended = ends.days_of(years) if ends.times else 0
+    if not ends.times or not ends.days_of(years):
+        return _endless(begins, begun, every)
+    ended = ends.days_of(years)
     never_ended = every & ~ended
-    # In force at the end of a day is what began on it after the last end, and later until a day that has an end.
-    lasts = ended == 0 or bits.last(begins.times) >= bits.last(ends.times)
-    held = bits.filled(begun if lasts else begun & never_ended, never_ended) << 1
+    # In force at the end of a day is what began on it after the last end, and so it is on later
+    # days until one that has an end.
+    lasting = begun
+    if bits.last(begins.times) < bits.last(ends.times):
+        lasting &= never_ended
+    held = bits.filled(lasting, never_ended) << 1
     return [
-        Covered(begun & never_ended, bits.FULL & ~bits.below(bits.first(begins.times))),
+        Covered(begun & never_ended, _from_first(begins)),
         Covered(begun & ended, bits.filled(begins.times, bits.FULL & ~ends.times)),
         Covered(held & never_ended, bits.FULL),
-        Covered(held & ended, bits.below(bits.first(ends.times)) if ended else 0),
+        Covered(held & ended, bits.below(bits.first(ends.times))),
     ]
+
+
+def _endless(begins: Recurrence, begun: int, every: int) -> list[Covered]:
+    """Cover what nothing ends."""
+    held = bits.filled(begun, every) << 1
+    return [Covered(begun & every, _from_first(begins)), Covered(held & every, bits.FULL)]
+
+
+def _from_first(begins: Recurrence) -> int:
+    """Return the minutes of a day from the first beginning on."""
+    return bits.FULL & ~bits.below(bits.first(begins.times))
 
 
 def _since(day: int, every: list[Covered]) -> list[Covered]:
@@ -151,7 +176,10 @@ def _since(day: int, every: list[Covered]) -> list[Covered]:
 
 @dataclass
 class Dated:
-    """Intervals in UTC minutes, in order and apart from each other: `begins` and `ends` of each, half open."""
+    """Intervals in UTC minutes, in order and apart from each other.
+
+    `begins` and `ends` of each, half open.
+    """
 
     begins: list[int] = field(default_factory=list)
     ends: list[int] = field(default_factory=list)
@@ -160,7 +188,9 @@ class Dated:
     def of(cls, intervals: Iterable[tuple[int, int]]) -> "Dated":
         """Join intervals that overlap or touch; leave out what ends before it begins."""
         joined = cls()
-        for begin, end in sorted(interval for interval in intervals if interval[0] < interval[1]):
+        for begin, end in sorted(intervals):
+            if begin >= end:
+                continue
             if joined.ends and begin <= joined.ends[-1]:
                 joined.ends[-1] = max(joined.ends[-1], end)
             else:
@@ -180,21 +210,28 @@ class Dated:
 
 def of_interval(interval: tuple[int, int], day: int) -> int:
     """Return the minutes of a UTC day in an interval of UTC minutes, as bits."""
-    begin, end = interval[0] - day * bits.DAY, interval[1] - day * bits.DAY
-    return bits.below(min(end, bits.DAY)) & ~bits.below(min(begin, bits.DAY))
+    midnight = day * bits.DAY
+    begin, end = interval
+    before = bits.below(min(begin - midnight, bits.DAY))
+    return bits.below(min(end - midnight, bits.DAY)) & ~before
 
 
 def minute(instant: datetime) -> int:
-    """Return the number of the minute of an aware instant, or of a naive moment, days counted as by `toordinal`."""
+    """Return the number of the minute of an aware instant, or of a naive moment.
+
+    Days are counted as by `toordinal`, so minutes from the midnight of a day 0 on.
+    """
     ahead = instant.utcoffset() or timedelta()
-    seconds = (
-        (instant.hour * 60 + instant.minute) * 60 + instant.second - ahead // timedelta(seconds=1)
-    )
+    shown = (instant.hour * 60 + instant.minute) * 60 + instant.second
+    seconds = shown - ahead // timedelta(seconds=1)  # may be of the day before, or after
     return instant.toordinal() * bits.DAY + seconds // 60
 
 
 def _span(times: int, ends: object) -> tuple[int, int]:
-    """Return what occurrences cover of the day on which they begin, and their last minute from its midnight on."""
+    """Return what occurrences cover of the day on which they begin, and for how long they last.
+
+    The latter in minutes from that day's midnight on.
+    """
     latest = bits.last(times)
     if isinstance(ends, timedelta):
         minutes = ends // _MINUTE
@@ -208,11 +245,11 @@ def _span(times: int, ends: object) -> tuple[int, int]:
 
 
 def interval(rule: Rule, tz: tzinfo) -> tuple[int, int]:
-    """Return the UTC minutes from and until which a dated rule holds; `NEVER` if it does not end."""
+    """Return the UTC minutes from and until which a dated rule holds; `NEVER` if it has no end."""
     begin = rule.begins
     if isinstance(begin, Recurrence):
         raise TypeError(f"{rule.name} is not dated")
-    if begin is None:
+    if begin is None:  # since always
         begin = datetime.min.replace(tzinfo=UTC)
     return _number(begin, tz), _number(_end(rule.ends, begin, tz), tz)
 
@@ -235,14 +272,16 @@ def _end(ends: object, begin: datetime, tz: tzinfo) -> datetime | None:
 
 def _later(moment: datetime, span: timedelta) -> datetime | None:
     """Add a span; None beyond the last year that has a name."""
-    return moment + span if datetime.max.replace(tzinfo=moment.tzinfo) - moment > span else None
+    last = datetime.max.replace(tzinfo=moment.tzinfo)
+    if last - moment > span:
+        return moment + span
+    return None
 
 
 def _number(moment: datetime | None, tz: tzinfo) -> int:
-    """Return the UTC minute of an instant, or at which the wall clock of `tz` shows a naive moment or later."""
+    """Return the UTC minute of an instant, or of when the wall clock of `tz` shows a moment."""
     if moment is None:
         return NEVER
-    aware = date.min.year < moment.year < date.max.year
-    return (
-        minute(utc(moment, tz)) if aware else minute(moment)
-    )  # no clock is asked beyond the calendar's ends
+    if date.min.year < moment.year < date.max.year:
+        return minute(utc(moment, tz))
+    return minute(moment)  # no clock is asked beyond the calendar's ends

@@ -1,14 +1,16 @@
 """The one evaluator: when a policy is open, by which rule, since when and until when."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from enum import Enum
 from functools import cached_property
 
 from krm_windows.gate import bits, coverage
 from krm_windows.gate.coverage import NEVER
 from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.timetable import Rule, Timetable
-from krm_windows.gate.wallclock import pieces
+from krm_windows.gate.wallclock import Piece, pieces
 
 _MINUTE = timedelta(minutes=1)
 _FAR = timedelta(days=400)
@@ -16,7 +18,10 @@ _FAR = timedelta(days=400)
 
 @dataclass(frozen=True)
 class Decision:
-    """What holds at an instant, by which rules; `since` and `until` are UTC, None if over 400 days away."""
+    """What holds at an instant, and by which rules.
+
+    `since` and `until` are UTC, None if they are 400 days away or more.
+    """
 
     open: bool
     rules: tuple[str, ...]
@@ -26,7 +31,10 @@ class Decision:
 
 
 def decide(timetable: Timetable, at: datetime) -> Decision:
-    """Say whether `timetable` is open at the aware instant `at`; raise `LookupError` without the rules of its zone."""
+    """Say whether `timetable` is open at the aware instant `at`.
+
+    Raises `LookupError` without the rules of its zone.
+    """
     return Decider(timetable).decide(at)
 
 
@@ -40,40 +48,75 @@ class Decider:
         self._last: tuple[int, Decision] | None = None
 
     def decide(self, at: datetime) -> Decision:
-        """Say whether the timetable is open at the aware instant `at`: within a minute nothing changes.
+        """Say whether the timetable is open at the aware instant `at`; within a minute it lasts.
 
         Raises `ValueError` for a naive one.
         """
         if at.tzinfo is None:
             raise ValueError(f"{at.isoformat()} is no instant: it has no offset from UTC")
-        now, last = coverage.minute(at), self._last
+        now = coverage.minute(at)
+        # Read once, and not again: another thread may set it for another minute meanwhile.
+        last = self._last
         if last is None or last[0] != now:
-            last = self._last = now, self._decide(now)
-        return last[1]  # never `self._last`, which another thread may have set for another minute
+            last = now, self._decide(now)
+            self._last = last
+        return last[1]
 
     def _decide(self, now: int) -> Decision:
         if self._timetable.state != "Scheduled":
             return Decision(self._timetable.state == "Open", ("state",), "state", None, None)
-        day, now_alone = now // bits.DAY, 1 << now % bits.DAY
-        is_open = self._days.open(day) & now_alone != 0
+        day = now // bits.DAY
+        now_alone = 1 << now % bits.DAY
         rules = self._days.deciding(day, now_alone)
-        since, until = self._days.since(now), self._days.until(now)
-        return Decision(is_open, rules, self._reason(rules), since, until)
+        return Decision(
+            open=self._days.open(day) & now_alone != 0,
+            rules=rules,
+            reason=self._reason(rules),
+            since=self._days.since(now),
+            until=self._days.until(now),
+        )
 
     def _reason(self, rules: tuple[str, ...]) -> str:
+        """Say by which rules, and why each is there, if it says so."""
+        if not rules:
+            return "no window is open"
         held = self._timetable
-        reasons = {
-            rule.name: rule.reason for rule in (*held.overrides, *held.freezes, *held.windows)
-        }
-        words = (f"{name}: {reasons[name]}" if reasons.get(name) else name for name in rules)
-        return "; ".join(words) or "no window is open"
+        reasons = {}
+        for rule in (*held.overrides, *held.freezes, *held.windows):
+            if rule.reason:
+                reasons[rule.name] = f"{rule.name}: {rule.reason}"
+        return "; ".join(reasons.get(name, name) for name in rules)
 
 
-class _Rank:
-    """Rules of one kind: where one of them is in force, those of the ranks below have no say."""
+class Rank(Enum):
+    """The ranks of rules, and what they decide.
 
-    def __init__(self, rules: tuple[Rule, ...], tz: tzinfo, *, opens: bool) -> None:
-        self.rules, self.opens = rules, opens
+    Where a rule of one rank is in force, those of the ranks below have no say.
+    """
+
+    CLOSING_OVERRIDES = 1, False
+    OPENING_OVERRIDES = 2, True
+    FREEZES = 3, False
+    WINDOWS = 4, True
+
+    def __init__(self, _: int, opens: bool) -> None:  # noqa: FBT001 - how an enum gives it
+        self.opens = opens
+
+
+def _ranked(timetable: Timetable) -> Iterator[tuple[Rank, tuple[Rule, ...]]]:
+    """Give the rules of each rank, the strongest rank first."""
+    overrides = timetable.overrides
+    yield Rank.CLOSING_OVERRIDES, tuple(rule for rule in overrides if rule.state != "Open")
+    yield Rank.OPENING_OVERRIDES, tuple(rule for rule in overrides if rule.state == "Open")
+    yield Rank.FREEZES, timetable.freezes
+    yield Rank.WINDOWS, timetable.windows
+
+
+class _Ranked:
+    """The rules of one rank, and what they cover of the days that were asked for."""
+
+    def __init__(self, rank: Rank, rules: tuple[Rule, ...], tz: tzinfo) -> None:
+        self.rank = rank
         self._tz = tz
         self._recurring = [rule for rule in rules if isinstance(rule.begins, Recurrence)]
         self._once = [rule for rule in rules if not isinstance(rule.begins, Recurrence)]
@@ -100,24 +143,31 @@ class _Rank:
         return self._days[day]
 
     def named(self, day: int) -> list[tuple[int, str]]:
-        """Return the minutes of a UTC day that each rule covers alone, with its name; of those that cover any."""
-        once = zip(self._intervals, self._once, strict=True)
-        found = [(coverage.of_interval(interval, day), rule.name) for interval, rule in once]
+        """Return the minutes of a UTC day that each rule covers alone, with its name.
+
+        Only of those that cover any.
+        """
+        found = []
+        for interval, rule in zip(self._intervals, self._once, strict=True):
+            found.append((coverage.of_interval(interval, day), rule.name))
         if not self._recurring:
             return found
         parts = pieces(day, self._tz)
-        walls = range(
-            parts[0].shown // bits.DAY, (parts[-1].shown + parts[-1].minutes) // bits.DAY + 1
-        )
-        by_rule: dict[int, dict[int, int]] = {}
-        for wall in walls:
-            for number, minutes in self._around(wall).of_rules(wall).items():
-                by_rule.setdefault(number, dict.fromkeys(walls, 0))[wall] = minutes
-        for number, on_days in by_rule.items():
+        for number, on_wall_days in self._by_rule(parts).items():
             covered = 0
             for piece in parts:
-                covered |= piece.in_utc(on_days.__getitem__)
+                covered |= piece.in_utc(on_wall_days.__getitem__)
             found.append((covered, self._recurring[number].name))
+        return found
+
+    def _by_rule(self, parts: tuple[Piece, ...]) -> dict[int, dict[int, int]]:
+        """Return what each rule that recurs covers of the wall-clock days shown by some pieces."""
+        first, last = parts[0], parts[-1]
+        days = range(first.shown // bits.DAY, (last.shown + last.minutes) // bits.DAY + 1)
+        found: dict[int, dict[int, int]] = {}
+        for day in days:
+            for number, minutes in self._around(day).of_rules(day).items():
+                found.setdefault(number, dict.fromkeys(days, 0))[day] = minutes
         return found
 
     def _on_wall_day(self, day: int) -> int:
@@ -133,24 +183,17 @@ class _Rank:
 
 
 class Days:
-    """The UTC days of a timetable, each worked out when it is asked for: the minutes of a day as `bits`."""
+    """The UTC days of a timetable, each worked out when it is asked for.
+
+    The minutes of a day are `bits`; a day is the ordinal of a date.
+    """
 
     def __init__(self, timetable: Timetable, tz: tzinfo) -> None:
-        closing = tuple(rule for rule in timetable.overrides if rule.state != "Open")
-        opening = tuple(rule for rule in timetable.overrides if rule.state == "Open")
-        self._overrides = _Rank(opening, tz, opens=True)
-        ranks = (
-            _Rank(closing, tz, opens=False),
-            self._overrides,
-            _Rank(timetable.freezes, tz, opens=False),
-            _Rank(timetable.windows, tz, opens=True),
-        )
-        self._ranks = [rank for rank in ranks if rank.rules]
+        self._ranks = [_Ranked(rank, rules, tz) for rank, rules in _ranked(timetable) if rules]
         self._state = timetable.state
         self._open_outside = timetable.outside_windows == "Open"
-        self._early = -(
-            -timetable.closes_early // _MINUTE
-        )  # what is no whole minute closes a little earlier
+        # Rounded up: what is no whole minute closes a little earlier.
+        self._early = -(-timetable.closes_early // _MINUTE)
         self._by_rules: dict[int, tuple[int, int]] = {}
         self._open: dict[int, int] = {}
         self._decisive_on: dict[int, list[tuple[int, str]]] = {}
@@ -168,49 +211,65 @@ class Days:
         return self._open[day]
 
     def by_rules(self, day: int) -> tuple[int, int]:
-        """Return when rules open, `closesEarly` left out, and when overrides do: the first rank in force decides."""
+        """Return when rules open, `closesEarly` left out, and when overrides alone do."""
         if day not in self._by_rules:
-            left, opened, overridden = bits.FULL, 0, 0
-            for rank in self._ranks:
-                if not left:
-                    break
-                covered = rank.on_day(day) & left
-                left &= ~covered
-                if rank.opens:
-                    opened |= covered
-                if rank is self._overrides:
-                    overridden = covered
-            if self._open_outside:
-                opened |= left
-            self._by_rules[day] = opened, overridden
+            self._by_rules[day] = self._ruled(day)
         return self._by_rules[day]
 
+    def _ruled(self, day: int) -> tuple[int, int]:
+        """Give each minute to the first rank that is in force in it."""
+        left = bits.FULL
+        opened = overridden = 0
+        for ranked in self._ranks:
+            if not left:
+                break
+            covered = ranked.on_day(day) & left
+            left &= ~covered
+            if ranked.rank.opens:
+                opened |= covered
+            if ranked.rank is Rank.OPENING_OVERRIDES:
+                overridden = covered
+        if self._open_outside:
+            opened |= left
+        return opened, overridden
+
     def deciding(self, day: int, part: int) -> tuple[str, ...]:
-        """Name what decides in a part of a day, first what does so first; `part` is open or closed throughout."""
+        """Name what decides in a part of a day, first what does so first.
+
+        The part, as bits, is open or closed throughout.
+        """
         if self._state != "Scheduled":
             return ("state",)
-        found = [(minutes & part, name) for minutes, name in self._decisive(day)]
-        ordered = sorted((bits.first(minutes), name) for minutes, name in found if minutes)
-        return tuple(dict.fromkeys(name for _, name in ordered))
+        found = []
+        for minutes, name in self._decisive(day):
+            if minutes & part:
+                found.append((bits.first(minutes & part), name))
+        return tuple(dict.fromkeys(name for _, name in sorted(found)))
 
     def _decisive(self, day: int) -> list[tuple[int, str]]:
-        """Return the minutes of a day in which each rule decides, alone or with others of its rank, and its name."""
+        """Return the minutes of a day in which each rule decides, with its name."""
         if day not in self._decisive_on:
-            opened = self.by_rules(day)[0]
-            early = opened & ~self.open(day)
-            found, left = [(early, "closesEarly")], bits.FULL & ~early
-            for rank in self._ranks:
-                decided = left & rank.on_day(day)
-                if decided:
-                    found += [(minutes & decided, name) for minutes, name in rank.named(day)]
-                    left &= ~decided
-            found.append((left & opened, "outsideWindows"))
-            self._decisive_on[day] = [each for each in found if each[0]]
+            self._decisive_on[day] = [each for each in self._deciders(day) if each[0]]
         return self._decisive_on[day]
+
+    def _deciders(self, day: int) -> Iterator[tuple[int, str]]:
+        """Yield what decides, alone or with others of its rank; some for no minute at all."""
+        opened, _ = self.by_rules(day)
+        early = opened & ~self.open(day)
+        yield early, "closesEarly"
+        left = bits.FULL & ~early
+        for ranked in self._ranks:
+            decided = left & ranked.on_day(day)
+            if decided:
+                for minutes, name in ranked.named(day):
+                    yield minutes & decided, name
+                left &= ~decided
+        yield left & opened, "outsideWindows"
 
     def since(self, now: int) -> datetime | None:
         """Find the last change up to a UTC minute."""
-        today, held = now // bits.DAY, self._held(now)
+        today = now // bits.DAY
+        held = self._held(now)
         for day in range(today, today - _FAR.days - 2, -1):
             other = self.open(day) ^ held
             if day == today:
@@ -221,7 +280,8 @@ class Days:
 
     def until(self, now: int) -> datetime | None:
         """Find the first change after a UTC minute."""
-        today, held = now // bits.DAY, self._held(now)
+        today = now // bits.DAY
+        held = self._held(now)
         for day in range(today, today + _FAR.days + 2):
             other = self.open(day) ^ held
             if day == today:
@@ -232,35 +292,44 @@ class Days:
 
     def _held(self, now: int) -> int:
         """Return a day that is throughout what it is at a UTC minute."""
-        return bits.FULL if self.open(now // bits.DAY) >> now % bits.DAY & 1 else 0
+        is_open = self.open(now // bits.DAY) >> now % bits.DAY & 1
+        return bits.FULL if is_open else 0
 
     def _shortened(self, day: int, opened: int) -> int:
-        """Close each run of a day early: open is only what stays so for all of the margin, and a minute more."""
-        left = min(self._next_closed(day + 1) - day * bits.DAY - self._early, bits.DAY)
+        """Close early: open is only what stays so for all of the margin, and a minute more."""
+        # What is closed on this day, with the margin before it; and what is closed on a later one.
         closing = bits.leading(bits.FULL & ~opened, min(self._early, bits.DAY) + 1)
-        return opened & bits.below(left) & ~closing
+        later = self._next_closed(day + 1) - day * bits.DAY - self._early
+        return opened & bits.below(min(later, bits.DAY)) & ~closing
 
     def _next_closed(self, day: int) -> int:
-        """Find the first minute from a midnight on that rules close, as far as the margin looks ahead.
+        """Find the first minute from a midnight on that rules close, within the margin.
 
         Days that were open throughout when it was last asked are passed over.
         """
-        each, last = day, day + self._early // bits.DAY + 1
-        while each <= last and (each in self._clear or self.by_rules(each)[0] == bits.FULL):
-            each = self._clear.stop if each in self._clear else each + 1
+        each = day
+        last = day + self._early // bits.DAY + 1
+        closed = 0
+        while each <= last:
+            if each in self._clear:
+                each = self._clear.stop
+                continue
+            closed = bits.FULL & ~self.by_rules(each)[0]
+            if closed:
+                break
+            each += 1
         self._clear = range(day, each)
         if each > last:
             return NEVER
-        return each * bits.DAY + bits.first(bits.FULL & ~self.by_rules(each)[0])
+        return each * bits.DAY + bits.first(closed)
 
 
 def _instant(minute: int, now: int) -> datetime | None:
-    """Give the instant of a UTC minute; None if it is far from `now`, or beyond the calendar's ends."""
-    day = minute // bits.DAY
-    if (
-        abs(minute - now) >= _FAR // _MINUTE
-        or not date.min.toordinal() <= day <= date.max.toordinal()
-    ):
+    """Give the instant of a UTC minute; None if it is far from `now`, or has no date."""
+    if abs(minute - now) >= _FAR // _MINUTE:
         return None
-    at = time(minute % bits.DAY // 60, minute % 60, tzinfo=UTC)
+    day, of_day = divmod(minute, bits.DAY)
+    if not date.min.toordinal() <= day <= date.max.toordinal():
+        return None
+    at = time(of_day // 60, of_day % 60, tzinfo=UTC)
     return datetime.combine(date.fromordinal(day), at)

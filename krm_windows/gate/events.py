@@ -1,4 +1,4 @@
-"""Kubernetes Events on the targets: what a run did to them, whom it left them to, which hook failed."""
+"""Kubernetes Events on the targets: what a run did to them, or why not; which hook failed."""
 
 import json
 from collections.abc import Callable
@@ -152,7 +152,7 @@ def _write(gate: Gate, cluster: Cluster, target: Target, record: Record) -> None
 
 
 def _digits(gate: Gate, seen: Seen, record: Record) -> str:
-    """Give the same digits for the same news, so that the API server refuses a second Event of it."""
+    """Give the same digits for the same news: the API server refuses a second Event of it."""
     occasion = seen.version if record.kind.is_told_each_time else str(record.decision.since)
     return digest(json.dumps([gate.timetable.policy, seen.uid, record.words, occasion]))
 

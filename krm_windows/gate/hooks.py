@@ -299,7 +299,10 @@ class Hooks:
         return Permission(May.OPEN) if passed else self._failed(note)
 
     def _after_hook(self, note: Note, end: End, *, passed: bool) -> Note:
-        """Give the note of how the hook before opening ended; one that never began is tried again."""
+        """Give the note of how the hook before opening ended.
+
+        One that never began is tried again.
+        """
         if passed:
             return replace(note, stage=Stage.PASSED)
         if end is End.NEVER_BEGAN:
@@ -321,7 +324,7 @@ class Hooks:
         note = self.notes.latest(self._find())
         if self._is_about_to_begin(note) or not self._lasts(began):
             return not began.open  # another run is opening it
-        is_over = not began.open or note.occurrence != _occurrence(began)
+        is_over = _is_over(note, began)
         while note.stage in ENDING:
             transition = ENDING[note.stage]
             if transition.when is When.OVER and not is_over:
@@ -335,7 +338,7 @@ class Hooks:
         return note.stage is Stage.CLOSED or self._is_past(note)
 
     def _is_about_to_begin(self, note: Note) -> bool:
-        """Say whether an occurrence begins in a moment, so has begun by the clock of another node."""
+        """Say whether an occurrence begins in a moment: by another node's clock it has begun."""
         if note.occurrence is None:
             return False
         return timedelta(0) < datetime.fromisoformat(note.occurrence) - self.gate.now() < AHEAD
@@ -346,7 +349,10 @@ class Hooks:
         return not self._any_closes(self.notes.find())
 
     def _calm(self, seconds: float) -> None:
-        """Wait until nothing reconciles, twice in a row as a status may lag; but so long at most."""
+        """Wait until nothing reconciles, twice in a row as a status may lag.
+
+        But so long at most.
+        """
         end, calm = monotonic() + seconds, 0
         while calm <= 1 and monotonic() < end:
             sleep(self.pause)
@@ -399,7 +405,10 @@ class Hooks:
     def _run(
         self, kind: str, name: str, lasts: Callable[[], bool] = lambda: True, *, begins: bool = True
     ) -> End:
-        """Start a Job unless it is there, and wait for its end while it `lasts`; log how it ended."""
+        """Start a Job unless it is there, and wait for its end while it `lasts`.
+
+        Log how it ended.
+        """
         hook = self.hooks[kind]
         job = _Job(self.cluster, self.namespace, name, hook, begins)
         over, trouble = monotonic() + hook.seconds + self.grace, None
@@ -460,12 +469,17 @@ def _any_reconciles(found: Found) -> bool:
     return any(reason not in _AT_REST for reason in reasons)
 
 
+def _is_over(note: Note, decision: Decision) -> bool:
+    """Say whether the occurrence of a note is: all is closed, or another one has begun."""
+    return not decision.open or note.occurrence != _occurrence(decision)
+
+
 def _occurrence(decision: Decision) -> str | None:
     return decision.since.isoformat() if decision.since else None
 
 
 def _end_of(job: object, name: str) -> str | None:
-    """Say what went wrong with a Job that has ended, nothing if all was well; None of one that has not."""
+    """Say what went wrong with a Job, nothing if all was well; None if it has not ended."""
     if dig(job, "metadata", "name") not in (None, name):
         raise ApiError(REFUSED, f"another Job than {name}")
     conditions = true_of(job)

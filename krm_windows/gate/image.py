@@ -1,4 +1,7 @@
-"""The image's own zone data, read only to compare it with the rules of the timetable, which alone decide."""
+"""The image's own zone data, read only to compare it with the rules of the timetable.
+
+Those alone decide (docs/decisions/0022-the-zone-rules-travel-with-the-policy.md).
+"""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
@@ -11,16 +14,15 @@ _MINUTE = timedelta(minutes=1)
 _DAY = timedelta(days=1)
 # What says the release: the first line of `zic`'s source, or a file of some distributions.
 _VERSIONS = ("tzdata.zi", "+VERSION")
-
-
-_LONGEST_RELEASE = 20  # characters: it is written into every mark
+_LONGEST_RELEASE = 20  # characters: it is written into every annotation
 
 
 @dataclass(frozen=True)
 class Difference:
-    """From when in the coming year the two releases read the clock otherwise; `image` is `unknown` if unsaid.
+    """From when in the coming year the two releases read the clock otherwise.
 
-    `at` None: they do so now. That is no instant, which would be another one at every look.
+    `at` None: they do so now. That is no instant, which would be another one at every run. `image`
+    is `unknown` if it does not say.
     """
 
     at: datetime | None
@@ -28,58 +30,66 @@ class Difference:
     image: str
 
     def __str__(self) -> str:
-        """Say it to whoever reads Events and marks, in the same words look after look."""
+        """Say it to whoever reads Events and annotations, in the same words run after run."""
         since = f"from {self.at:%Y-%m-%dT%H:%MZ} on" if self.at else "now"
         return (
-            f"the image's zone data ({self.image}) differs {since} from the timetable's ({self.timetable}), "
-            "which decides"
+            f"the image's zone data ({self.image}) differs {since} "
+            f"from the timetable's ({self.timetable}), which decides"
         )
 
 
 def difference(zone: Zone, now: datetime) -> Difference | None:
-    """Compare the image's data of a zone with its rules; None where they agree, or where the image has none.
+    """Compare the image's data of a zone with its rules.
 
-    Whatever goes wrong is no difference: nothing depends on it.
+    None where they agree, or where the image has none. Whatever goes wrong is no difference:
+    nothing depends on it.
     """
     try:
-        from zoneinfo import TZPATH, ZoneInfo  # noqa: PLC0415 - an image may have neither module nor data
+        # An image may have neither module nor data.
+        from zoneinfo import TZPATH, ZoneInfo  # noqa: PLC0415
 
         begins = now.astimezone(UTC)
         at = _first(zone, ZoneInfo(zone.key), begins)
         if at is None:
             return None
         return Difference(at if at > begins else None, zone.rules.release, _release(TZPATH))
-    except Exception:  # noqa: BLE001 - a comparison must not keep a look from anything
+    except Exception:  # noqa: BLE001 - a comparison must not keep a run from anything
         return None
 
 
 def _first(zone: Zone, other: tzinfo, begins: datetime) -> datetime | None:
     """Find from when in the year after `begins` two zones differ, to the minute.
 
-    They are compared at `begins`, then at every midnight of UTC and beside each transition: at the same instants
-    whenever it is asked, so that the answer is the same.
+    They are compared at `begins`, then at every midnight of UTC and beside each transition: at the
+    same instants whenever it is asked, so that the answer is the same.
     """
     midnight = begins.replace(hour=0, minute=0, second=0, microsecond=0)
-    looks = [midnight + number * _DAY for number in range(1, _YEAR)]
+    instants = [midnight + number * _DAY for number in range(1, _YEAR)]
     for transition in zone.transitions(begins.year, begins.year + 1):
         at = transition.at.replace(tzinfo=UTC)
-        looks += [at - _MINUTE, at]
+        instants += [at - _MINUTE, at]
     before = begins
-    for look in sorted({begins, *looks}):
-        if begins <= look <= midnight + _YEAR * _DAY:
-            if _differ(zone, other, look):
-                return _edge(zone, other, before, look)
-            before = look
+    for at in sorted({begins, *instants}):
+        if begins <= at <= midnight + _YEAR * _DAY:
+            if _differ(zone, other, at):
+                return _edge(zone, other, before, at)
+            before = at
     return None
 
 
 def _edge(zone: Zone, other: tzinfo, same: datetime, differs: datetime) -> datetime:
-    """Halve what lies between two looks, until they are a minute apart; rules change on whole minutes."""
+    """Halve what lies between two instants, until they are a minute apart.
+
+    Rules change on whole minutes.
+    """
     while differs - same > _MINUTE:
         middle = (same + (differs - same) / 2).replace(second=0, microsecond=0)
         if middle <= same:
             break
-        same, differs = (same, middle) if _differ(zone, other, middle) else (middle, differs)
+        if _differ(zone, other, middle):
+            differs = middle
+        else:
+            same = middle
     return differs
 
 

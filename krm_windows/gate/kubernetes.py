@@ -1,4 +1,8 @@
-"""The Kubernetes API, as far as the gate needs it: requests for targets, several at once, each in its share of time."""
+"""The Kubernetes API, as far as the gate needs it.
+
+Requests for targets run several at once, each in its share of time
+(docs/decisions/0029-connections-are-kept-and-requests-run-together.md).
+"""
 
 import json
 import re
@@ -21,13 +25,12 @@ from krm_windows.gate.connection import Answer, Connections, Request
 from krm_windows.gate.timetable import Target
 
 TIMEOUT = 10.0  # seconds for a request: to connect, to ask and to be answered, all in all
-AT_ONCE = 8  # requests: more keep one processor no busier, and the API server gives each account its share
+# Requests: more keep one processor no busier, and the API server gives each account its share.
+AT_ONCE = 8
 _NESTED = 250_000  # maps and lists in an answer: a million empty ones are 100 MiB in memory
 _WORDS = 1024  # characters of what a server says that are told
-UNANSWERED, REFUSED = (
-    0,
-    -1,
-)  # for a status where there is none: no answer, and one that cannot be taken
+# For a status where there is none: no answer, and one that cannot be taken.
+UNANSWERED, REFUSED = 0, -1
 _BUSY = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
 _VERSION = re.compile(r"v[1-9][0-9]*((alpha|beta)[1-9][0-9]*)?")
 _NODE = partial(datetime.now, UTC)
@@ -36,12 +39,18 @@ T = TypeVar("T")
 
 
 def run_seconds(targets: int, timeout: float = TIMEOUT) -> float:
-    """Say how long a look may ask: as long as twelve requests that hang, or an eightieth of one for each target."""
+    """Say for how long a run may ask.
+
+    As long as twelve requests that hang, or an eightieth of one for each target.
+    """
     return timeout * max(12, targets / 80)
 
 
 class ApiError(Exception):
-    """The API server did not do what it was asked: `status` is its HTTP status, or `UNANSWERED`, or `REFUSED`."""
+    """The API server did not do what it was asked.
+
+    `status` is its HTTP status, or `UNANSWERED`, or `REFUSED`.
+    """
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message[:_WORDS])
@@ -49,7 +58,9 @@ class ApiError(Exception):
 
 
 class Cluster:
-    """An API server, for one look. `account` is the folder of `token` and `ca.crt`; `now` is this node's clock.
+    """An API server, for one run.
+
+    `account` is the folder of `token` and `ca.crt`; `now` is this node's clock.
 
     For several requests at once it is copied: copies share all but the time that they have.
     """
@@ -65,9 +76,8 @@ class Cluster:
         self.clocks = Clocks()
         self._account, self._timeout, self._now = account, timeout, now
         tls = ssl.create_default_context(cafile=account / "ca.crt")
-        tls.verify_flags &= (
-            ~ssl.VERIFY_X509_STRICT
-        )  # on since Python 3.13; CAs of common distributions fail it
+        # It is on since Python 3.13, and the CAs of common distributions fail it.
+        tls.verify_flags &= ~ssl.VERIFY_X509_STRICT
         self._connections = Connections((host.strip("[]"), int(port)), tls)
         self._versions: dict[str, str] = {}
         self._discovering, self._reading = Lock(), Lock()
@@ -75,7 +85,10 @@ class Cluster:
         self.renew(0)
 
     def renew(self, targets: int) -> None:
-        """Begin another look, at so many targets: with its own time, and with the token that is there now."""
+        """Begin another run, over so many targets.
+
+        It has its own time, and the token that is there now.
+        """
         self._end = monotonic() + run_seconds(targets, self._timeout)
         with suppress(OSError, ValueError):  # kubelet writes it anew every hour
             self._token = (self._account / "token").read_text().strip()
@@ -83,9 +96,10 @@ class Cluster:
     def each(
         self, targets: Sequence[Target], work: Callable[["Cluster", Target], T]
     ) -> Iterator[tuple[Target, T]]:
-        """Work on every target, `AT_ONCE` at a time, and give what comes of it, in the order of the targets.
+        """Work on every target, `AT_ONCE` at a time, and give what comes of it.
 
-        They begin in that order, each with its share of the time that is left: what one leaves, the next have.
+        They begin and are given in the order of the targets, each with its share of the time that
+        is left: what one leaves, the next have.
         """
 
         def turn(count: int, target: Target) -> T:
@@ -104,9 +118,10 @@ class Cluster:
     def patch(
         self, target: Target, body: dict[str, object], read: Callable[[Target, object], T]
     ) -> T:
-        """Apply a JSON merge patch (RFC 7386) and give what `read` makes of the object then; raise `ApiError`.
+        """Apply a JSON merge patch (RFC 7386) and give what `read` makes of the object then.
 
-        It is made for a version, so that what somebody else has changed since is not undone.
+        Raises `ApiError`. It is made for a version, so that what somebody else has changed since is
+        not undone.
         """
         if not dig(body, "metadata", "resourceVersion"):
             raise ApiError(REFUSED, f"{target} has no resourceVersion")
@@ -120,7 +135,10 @@ class Cluster:
         return f"{group}/namespaces/{target.namespace}/{target.resource}/{target.name}"
 
     def _discover(self, group: str) -> str:
-        """Ask, once, for the version of a group that the server prefers; as part of paths, it has to be one."""
+        """Ask, once, for the version of a group that the server prefers.
+
+        It becomes a part of paths, so it has to be one.
+        """
         if not self._discovering.acquire(timeout=max(0, self._end - monotonic())):
             raise ApiError(UNANSWERED, f"no time left to ask for the version of {group}")
         try:
@@ -138,7 +156,10 @@ class Cluster:
     def ask(
         self, method: str, path: str, body: dict[str, object] | None = None
     ) -> dict[str, object]:
-        """Send a request and give the object that is answered; raise `ApiError`, whatever goes wrong."""
+        """Send a request and give the object that is answered.
+
+        Raises `ApiError`, whatever goes wrong.
+        """
         return self.answer(method, path, body, dict)
 
     def answer(
@@ -148,9 +169,10 @@ class Cluster:
         body: dict[str, object] | None,
         read: Callable[[dict[str, object]], T],
     ) -> T:
-        """Send a request and give what `read` makes of the object that is answered; raise `ApiError`.
+        """Send a request and give what `read` makes of the object that is answered.
 
-        One answer is read at a time: what is made of the largest is a good part of the memory of a Pod.
+        Raises `ApiError`. One answer is read at a time: what is made of the largest is a good part
+        of the memory of a Pod.
         """
         content_type = "application/merge-patch+json" if method == "PATCH" else "application/json"
         headers = {"Authorization": f"Bearer {self._token}", "Content-Type": content_type}
@@ -169,7 +191,8 @@ class Cluster:
         asked = self._now()
         try:
             answer = self._connections.ask(request, seconds)
-        except Exception as error:  # what an answer may do to http.client and ssl, no one can list
+        except Exception as error:
+            # What an answer may do to http.client and ssl, no one can list.
             raise ApiError(
                 UNANSWERED, f"no answer to {request.method} {request.path}: {error!r}"
             ) from error
@@ -177,9 +200,13 @@ class Cluster:
         return answer
 
     def _wait(self, request: Request, answer: Answer) -> None:
-        """Wait as long as a busy server asks for (RFC 9110, 10.2.3), if there is time; else the others come first."""
-        asked_for = _LONGEST_WAIT.fullmatch(answer.retry_after or "")
-        seconds = max(1, int(asked_for[0])) if asked_for else 1
+        """Wait as long as a busy server asks for (RFC 9110, 10.2.3), if there is time.
+
+        Else the others come first: `ApiError`.
+        """
+        seconds = 1
+        if _LONGEST_WAIT.fullmatch(answer.retry_after or ""):
+            seconds = max(1, int(answer.retry_after or ""))  # a date, which it may be, is not read
         if monotonic() + seconds >= self._end:
             raise ApiError(
                 UNANSWERED,
@@ -203,7 +230,10 @@ def _object(status: int, content: bytes, request: str) -> dict[str, object]:
 
 
 def parse(text: str) -> object:
-    """Read JSON as RFC 8259 has it; raise `ValueError` or `RecursionError` for the rest, so for a key given twice."""
+    """Read JSON as RFC 8259 has it.
+
+    Raises `ValueError` or `RecursionError` for the rest, so for a key that is given twice.
+    """
     if text.count("[") + text.count("{") > _NESTED:
         raise ValueError("too many maps and lists")
     return json.loads(text, object_pairs_hook=_unique, parse_constant=_refused)
@@ -223,5 +253,7 @@ def _refused(constant: str) -> object:
 def dig(thing: object, *path: str) -> object:
     """Give what lies at `path` in nested mappings; None where there is nothing."""
     for key in path:
-        thing = thing.get(key) if isinstance(thing, dict) else None
+        if not isinstance(thing, dict):
+            return None
+        thing = thing.get(key)
     return thing

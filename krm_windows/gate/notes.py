@@ -1,4 +1,4 @@
-"""How far a policy's hooks are: a note on every target, so that any run goes on where another ended.
+"""How far a policy's hooks are: a note on every target, by which any run goes on.
 
 An occurrence of the calendar takes its targets through a cycle of stages, from the first hook to
 the last. The latest note on any target counts. One is written only in place of that which the run
@@ -104,7 +104,10 @@ class Notes:
         return [annotation(name, HOOKS) for name in self.gate.timetable.own_names]
 
     def find(self) -> Found:
-        """Read every target; one that does not exist is left out, one that cannot be read is None."""
+        """Read every target.
+
+        One that does not exist is left out, one that cannot be read is None.
+        """
         targets = self.gate.timetable.targets
         self.cluster.renew(len(targets))
         found: Found = {}

@@ -21,8 +21,9 @@ _FIRST_DAY, _LAST_DAY = date.min.toordinal(), date.max.toordinal()
 class Recurrence:
     """The wall-clock minutes that all fields allow; a field left out allows everything.
 
-    `days` are 1 to 31, `weekdays` 0 (Sunday) to 6. `either`: the day of the month or the weekday is enough. `nth` (1 to
-    5, -1: last) keeps the nth such weekday of a month. `shift` moves whole days later, if need be into the next month.
+    `days` are 1 to 31, `weekdays` 0 (Sunday) to 6. `either`: the day of the month or the weekday is
+    enough, as in cron. `nth` (1 to 5, -1: last) keeps the nth such weekday of a month. `shift`
+    moves whole days later, if need be into the next month.
 
     Days are counted as `date.toordinal` does, minutes of a day from midnight on.
     """
@@ -40,11 +41,12 @@ class Recurrence:
     def times(self) -> int:
         """The minutes of a day, as bits."""
         minutes = bits.of(self.minutes)
+        # The minutes of an hour, put at each hour: the product of two sums of powers of two.
         return bits.of(hour * 60 for hour in self.hours) * minutes
 
     @cached_property
     def _named(self) -> dict[int, tuple[int, int]]:
-        """By year, once it was asked for: the ordinal of its 1 January, and the days that are named, as bits."""
+        """By year, once it was asked for: its 1 January as an ordinal, its named days as bits."""
         return {}
 
     def matches(self, day: date) -> bool:
@@ -91,7 +93,9 @@ class Recurrence:
         times = self.times & bits.below(wall.hour * 60 + wall.minute + 1)
         if times and self.on(day):
             return _moment(day, bits.last(times))
-        before = self.day_before(day) if self.times else None
+        if not self.times:
+            return None
+        before = self.day_before(day)
         return _moment(before, bits.last(self.times)) if before else None
 
     def after(self, wall: datetime) -> datetime | None:
@@ -100,22 +104,29 @@ class Recurrence:
         times = self.times & ~bits.below(wall.hour * 60 + wall.minute + 1)
         if times and self.on(day):
             return _moment(day, bits.first(times))
-        later = self.day_after(day) if self.times else None
+        if not self.times:
+            return None
+        later = self.day_after(day)
         return _moment(later, bits.first(self.times)) if later else None
 
     def _year(self, year: int) -> tuple[int, int]:
         """Give the ordinal of the year's 1 January, and its named days: bit 0 is that day."""
         if year not in self._named:
-            self._named[year] = date(year, 1, 1).toordinal(), self._days_of(calendar(year, year))
+            first = date(year, 1, 1).toordinal()
+            self._named[year] = first, self._days_of(calendar(year, year))
         return self._named[year]
 
     def days_of(self, years: "Calendar") -> int:
-        """Return the days of some years that are named, as bits; a shift may lead beyond their end."""
+        """Return the days of some years that are named, as bits.
+
+        A shift may lead beyond their end.
+        """
         return self._days_of(years) << self.shift
 
     def _days_of(self, calendar: "Calendar") -> int:
         on_day = calendar.days[self.days]
         on_weekday = calendar.weekdays[self.weekdays]
+        # Which of the two is meant, was decided by whoever read the schedule.
         named = on_day | on_weekday if self.either else on_day & on_weekday
         if self.nth is not None:
             named &= calendar.weeks[self.nth]
@@ -123,7 +134,7 @@ class Recurrence:
 
 
 class Calendar(NamedTuple):
-    """The days of years as bits: those with a day of the month, a weekday, in a month, in an nth week of a month.
+    """The days of years as bits, by day of the month, weekday, month, and nth week of a month.
 
     Bit 0 is `first`, an ordinal, the 1 January of the first year; there are `length` days.
     """
@@ -137,7 +148,7 @@ class Calendar(NamedTuple):
 
 
 class _Joined(dict[frozenset[int], int]):
-    """Sets that are joined where several are asked for, once each: windows share their days, if not all of them."""
+    """Sets that are joined where several are asked for, once each: windows share their days."""
 
     def __init__(self, sets: dict[int, int]) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""One target: what is read of its object, and what to change so that it becomes what it should be."""
+"""One target: what is read of its object, and what makes it what it should be."""
 
 import json
 from dataclasses import dataclass, field
@@ -297,7 +297,7 @@ class _Case:
         return Change(patch, action, words, suspend)
 
     def _wanted_suspend(self) -> bool:
-        """Say what the field should hold: what another policy has closed stays so until it opens."""
+        """Say what the field should hold: another policy opens what it has closed."""
         is_kept = self.seen.suspended and self._is_of_others
         return is_kept or not self.opens
 

@@ -1,4 +1,8 @@
-"""The wall clock that never runs backwards: in a repeated hour it stands still until it reaches new ground."""
+"""The wall clock that never runs backwards.
+
+In a repeated hour it stands still until it reaches new ground
+(docs/decisions/0003-the-wall-clock-never-runs-backwards.md).
+"""
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
@@ -14,30 +18,37 @@ _FIRST_DAY, _LAST_DAY = date.min.toordinal() + 2, date.max.toordinal() - 2
 
 
 def wall(instant: datetime, tz: tzinfo) -> datetime:
-    """Read the latest naive wall-clock minute that clocks in `tz` have shown up to the aware `instant`."""
+    """Read the latest naive minute that clocks in `tz` have shown up to the aware `instant`."""
+
+    def is_second(minute: datetime) -> bool:
+        return minute.astimezone(tz).fold == 1
+
     local = instant.astimezone(UTC).astimezone(tz)
     if local.fold:
         shown_before = local.replace(fold=0).astimezone(UTC)
-        if (
-            shown_before.astimezone(tz) == local
-        ):  # zoneinfo marks an hour in Nuuk that was never repeated
-            turned_back = first_minute(
-                shown_before, instant, lambda minute: bool(minute.astimezone(tz).fold)
-            )
+        # Not so where zoneinfo marks an hour in Nuuk that was never repeated.
+        if shown_before.astimezone(tz) == local:
+            turned_back = first_minute(shown_before, instant, is_second)
             local = (turned_back - _MINUTE).astimezone(tz)
     return local.replace(tzinfo=None, fold=0, second=0, microsecond=0)
 
 
 def instant(wall_clock: datetime, tz: tzinfo) -> datetime:
-    """Find the first UTC instant at which the monotone wall clock of `tz` shows the naive `wall_clock` or later."""
+    """Find the first UTC instant at which the wall clock of `tz` shows `wall_clock` or later.
+
+    `wall_clock` is naive; the clock is the one that never runs backwards.
+    """
+
+    def shown(minute: datetime) -> datetime:
+        return minute.astimezone(tz).replace(tzinfo=None)
+
     local = wall_clock.replace(tzinfo=tz, fold=0)
     utc = local.astimezone(UTC)
-    if utc.astimezone(tz).replace(tzinfo=None) == wall_clock:
+    if shown(utc) == wall_clock:
         return utc
+    # It is in an hour that was left out, around which the two folds are (PEP 495).
     before = local.replace(fold=1).astimezone(UTC)
-    return first_minute(
-        before, utc, lambda minute: minute.astimezone(tz).replace(tzinfo=None) >= wall_clock
-    )
+    return first_minute(before, utc, lambda minute: shown(minute) >= wall_clock)
 
 
 def utc(moment: datetime, tz: tzinfo) -> datetime:
@@ -46,9 +57,10 @@ def utc(moment: datetime, tz: tzinfo) -> datetime:
 
 
 class Piece(NamedTuple):
-    """Minutes of a UTC day, from `begins` on, during which the wall clock runs from `shown` on, or stands still there.
+    """Minutes of a UTC day, from `begins` on, during which the wall clock runs or stands still.
 
-    `shown` is a wall-clock minute, numbered from midnight of day 0 on.
+    It runs from `shown` on, or stands there. `shown` is a wall-clock minute, numbered from midnight
+    of day 0 on.
     """
 
     begins: int
@@ -57,11 +69,16 @@ class Piece(NamedTuple):
     runs: bool
 
     def in_utc(self, on_wall_day: Callable[[int], int]) -> int:
-        """Return which of these minutes are covered, as bits of the UTC day, by what is covered of wall-clock days."""
+        """Return which of these minutes are covered, as bits of the UTC day.
+
+        `on_wall_day` gives what is covered of a wall-clock day.
+        """
         day, at = divmod(self.shown, bits.DAY)
         covered = on_wall_day(day) >> at
         if not self.runs:
-            return bits.below(self.minutes) << self.begins if covered & 1 else 0
+            # What holds at the minute that is shown holds for as long as it is shown.
+            all_or_none = bits.below(self.minutes) if covered & 1 else 0
+            return all_or_none << self.begins
         if at + self.minutes > bits.DAY:
             covered |= on_wall_day(day + 1) << (bits.DAY - at)
         return (covered & bits.below(self.minutes)) << self.begins
@@ -75,11 +92,9 @@ def pieces(day: int, tz: tzinfo) -> tuple[Piece, ...]:
 
 def _cut(midnight: int, begins: int, ends: int, tz: tzinfo) -> Iterator[Piece]:
     """Halve a part of a day until the clock runs or stands still throughout each half."""
-    shown, later, minutes = (
-        _shown(midnight + begins, tz),
-        _shown(midnight + ends, tz),
-        ends - begins,
-    )
+    minutes = ends - begins
+    shown = _shown(midnight + begins, tz)
+    later = _shown(midnight + ends, tz)
     if later - shown == minutes or minutes == 1:
         yield Piece(begins, minutes, shown, runs=True)
     elif later == shown:
@@ -92,7 +107,10 @@ def _cut(midnight: int, begins: int, ends: int, tz: tzinfo) -> Iterator[Piece]:
 
 @lru_cache(maxsize=1024)
 def _shown(minute: int, tz: tzinfo) -> int:
-    """Return the minute that the wall clock shows at a UTC minute, both numbered from midnight of day 0 on."""
+    """Return the minute that the wall clock shows at a UTC minute.
+
+    Both are numbered from the midnight of day 0 on.
+    """
     day, of_day = divmod(minute, bits.DAY)
     known = min(max(day, _FIRST_DAY), _LAST_DAY)
     at = datetime.combine(date.fromordinal(known), time(of_day // 60, of_day % 60), UTC)

@@ -1,18 +1,22 @@
-"""The clocks of a time zone by the rules that travel in the timetable alone: no zone data of the image decides."""
+"""The clocks of a time zone, by the rules that travel in the timetable.
+
+No zone data of the image decides (docs/decisions/0022-the-zone-rules-travel-with-the-policy.md).
+"""
 
 import re
 from bisect import bisect_right
 from calendar import isleap, monthrange
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import MAXYEAR, MINYEAR, datetime, timedelta, tzinfo
+from datetime import MAXYEAR, MINYEAR, date, datetime, timedelta, tzinfo
 from functools import cache, lru_cache
 
 _DAY = timedelta(days=1)
 _JANUARY_AND_FEBRUARY = 59
 _MOMENT = "%Y-%m-%dT%H:%MZ"
 _OFFSET = re.compile(r"([+-])(\d\d):(\d\d)(?::(\d\d))?")
-# POSIX.1-2017, "TZ", with the wider hours of RFC 9636, section 3.3.1: std offset [dst [offset] , start , end].
+# POSIX.1-2017, "TZ", with the wider hours of RFC 9636, section 3.3.1:
+# std offset [dst [offset] , start , end].
 _NAME = r"(<[+-]?\w+>|[A-Za-z]+)"
 _TIME = r"([+-]?)(\d+)(?::(\d+))?(?::(\d+))?"
 _DATE = re.compile(rf"(?:M(\d+)\.(\d)\.(\d)|(J?)(\d+))(?:/{_TIME})?")
@@ -22,10 +26,13 @@ _TWO_O_CLOCK = ("", "2", None, None)
 
 @dataclass(frozen=True)
 class ZoneRules:
-    """The rules of one zone, as the timetable has them, taken from the tzdata of a `release` such as `2026f`.
+    """The rules of one zone, as the timetable has them.
 
-    `transitions` are such as `2027-03-28T01:00Z +02:00 CEST`: an instant, and what clocks show from then on. `before`
-    the first one they show that, without an instant. After the last one the POSIX `rule` applies.
+    They are taken from the tzdata of a `release` such as `2026f`.
+
+    `transitions` are such as `2027-03-28T01:00Z +02:00 CEST`: an instant, and what clocks show from
+    then on. `before` the first one they show that, without an instant. After the last one the POSIX
+    `rule` applies.
     """
 
     release: str
@@ -86,8 +93,8 @@ class Transition:
 class Yearly:
     """A day of the year, and the time on it, by the clock that is in force until then.
 
-    A day is the `week`th (5: the last) `weekday` (0: Sunday) of a `month`; without a month the day of that `number`,
-    from 0 on, or from 1 on and 29 February never counted where `julian`.
+    A day is the `week`th (5: the last) `weekday` (0: Sunday) of a `month`; without a month the day
+    of that `number`, from 0 on, or from 1 on and 29 February never counted where `julian`.
     """
 
     month: int
@@ -117,7 +124,8 @@ class Yearly:
 
     def of(self, year: int) -> datetime:
         """Give the moment in a year, on that clock."""
-        return datetime(year, 1, 1) + (self._day(year) * _DAY) + self.time  # noqa: DTZ001 - on that clock
+        new_year = datetime(year, 1, 1)  # noqa: DTZ001 - on that clock
+        return new_year + self._day(year) * _DAY + self.time
 
     def _day(self, year: int) -> int:
         """Count the days from 1 January."""
@@ -130,7 +138,7 @@ class Yearly:
         day = 1 + (self.weekday - first - 1) % 7 + (self.week - 1) * 7
         if day > length:
             day -= 7
-        return datetime(year, self.month, day).timetuple().tm_yday - 1  # noqa: DTZ001 - a day of any clock
+        return date(year, self.month, day).timetuple().tm_yday - 1
 
 
 @dataclass(frozen=True)
@@ -149,18 +157,23 @@ class Posix:
         if not found:
             raise ValueError(f"{text!r} is no POSIX rule of a time zone")
         name, *parts = found.groups()
-        # POSIX counts what is added to the clock to get UTC; everybody else, what clocks are ahead of it.
+        # POSIX counts what is added to the clock to get UTC; everybody else, what clocks are ahead.
         standard = Clock(-_time(*parts[:4]), name.strip("<>"))
         summer, time, (begins, ends) = parts[4], parts[5:9], parts[9:]
         if summer is None:
             return cls(standard, None, None, None)
-        ahead = standard.offset + timedelta(hours=1) if time[1] is None else -_time(*time)
-        return cls(
-            standard, Clock(ahead, summer.strip("<>")), Yearly.parse(begins), Yearly.parse(ends)
-        )
+        # An hour ahead of standard time where nothing is said.
+        ahead = standard.offset + timedelta(hours=1)
+        if time[1] is not None:
+            ahead = -_time(*time)
+        in_summer = Clock(ahead, summer.strip("<>"))
+        return cls(standard, in_summer, Yearly.parse(begins), Yearly.parse(ends))
 
     def transitions(self, first: int, last: int) -> Iterator[Transition]:
-        """Give those of the years from `first` to `last`, in order; of a rule with one clock there are none."""
+        """Give those of the years from `first` to `last`, in order.
+
+        Of a rule with one clock there are none.
+        """
         if self.summer is None or self.begins is None or self.ends is None:
             return
         for year in range(max(first, MINYEAR), min(last, MAXYEAR) + 1):
@@ -170,7 +183,10 @@ class Posix:
 
 
 class _Table:
-    """What clocks show at first, and transitions in order: how readings of such a clock and of UTC are turned."""
+    """What clocks show at first, and transitions in order.
+
+    By them readings of such a clock and of UTC are turned into each other.
+    """
 
     def __init__(self, first: Clock, transitions: Iterable[Transition]) -> None:
         self.clocks = [first]
@@ -178,12 +194,12 @@ class _Table:
         self.ends: list[datetime] = []
         self.begins: list[datetime] = []
         for transition in transitions:
-            # As in PEP 495: between these two readings, `fold` says whether the clocks have changed already.
-            readings = [
-                transition.at + clock.offset for clock in (self.clocks[-1], transition.clock)
-            ]
-            self.begins.append(min(readings))
-            self.ends.append(max(readings))
+            # As in PEP 495: between these two readings, `fold` says whether the clocks have changed
+            # already.
+            before = transition.at + self.clocks[-1].offset
+            after = transition.at + transition.clock.offset
+            self.begins.append(min(before, after))
+            self.ends.append(max(before, after))
             self.moments.append(transition.at)
             self.clocks.append(transition.clock)
 
@@ -194,10 +210,16 @@ class _Table:
 
 
 class Zone(tzinfo):
-    """A time zone that gives what `zoneinfo` gives for the same rules, from the first transition on."""
+    """A time zone that gives what `zoneinfo` gives for the same rules.
+
+    Before the first transition it may differ.
+    """
 
     def __init__(self, key: str, rules: ZoneRules) -> None:
-        """Read the rules of the zone that is called `key`; raise `ValueError` where they cannot be read."""
+        """Read the rules of the zone that is called `key`.
+
+        Raises `ValueError` where they cannot be read.
+        """
         self.key = key
         self.rules = rules
         self.posix = Posix.parse(rules.rule)
@@ -224,7 +246,10 @@ class Zone(tzinfo):
         return
 
     def fromutc(self, dt: datetime) -> datetime:
-        """Give the reading at a UTC moment, with `fold` where it is the second time; `dt` bears this zone."""
+        """Give the reading at a UTC moment, with `fold` where it is the second time.
+
+        `dt` bears this zone.
+        """
         table = self._around(dt.year)
         utc = dt.replace(tzinfo=None)
         index = bisect_right(table.moments, utc)
@@ -252,8 +277,13 @@ class Zone(tzinfo):
         return self._around(dt.year).clock(dt.replace(tzinfo=None))
 
     def _around(self, year: int) -> _Table:
-        """Give the transitions that readings in a year need: the listed ones, later those of the years around it."""
-        return self._table if year <= self._ruled else _yearly(self.posix, year)
+        """Give the transitions that readings in a year need.
+
+        They are the listed ones, later those of the years around it.
+        """
+        if year <= self._ruled:
+            return self._table
+        return _yearly(self.posix, year)
 
 
 @cache
@@ -278,4 +308,6 @@ def _time(
     sign: str | None, hours: str, minutes: str | None = None, seconds: str | None = None
 ) -> timedelta:
     length = timedelta(hours=int(hours), minutes=int(minutes or 0), seconds=int(seconds or 0))
-    return -length if sign == "-" else length
+    if sign == "-":
+        return -length
+    return length

@@ -355,6 +355,38 @@ def test_since_and_until(
     assert (decision.since, decision.until) == (_utc(since), _utc(until)), reason
 
 
+DAYS_400, MINUTE = timedelta(days=400), timedelta(minutes=1)
+
+
+@pytest.mark.parametrize(("away", "is_found"), [(DAYS_400 - MINUTE, True), (DAYS_400, False)])
+def test_changes_are_found_for_400_days(*, away: timedelta, is_found: bool) -> None:
+    """Both ways, less than 400 days; to the minute."""
+    held = windows((DEC_22 - away, DEC_22 + away))
+    decision = decide(held, DEC_22)
+    found = (DEC_22 - away, DEC_22 + away) if is_found else (None, None)
+    assert (decision.since, decision.until) == found
+
+
+@pytest.mark.parametrize("margin", [MINUTE, timedelta(hours=24), timedelta(days=2) + MINUTE])
+@pytest.mark.parametrize("ends", [time(0), time(0, 1), time(23, 59)])
+def test_a_margin_of_whole_days(margin: timedelta, ends: time) -> None:
+    """It closes so much before the end, on whichever side of a midnight that is."""
+    end = datetime.combine(datetime(2027, 1, 10), ends, UTC)
+    held = replace(windows((DEC_22 - MINUTE, end)), closes_early=margin)
+    assert decide(held, DEC_22).until == end - margin
+    assert decide(held, end - margin - MINUTE).open
+    assert not decide(held, end - margin).open
+
+
+def test_what_begins_as_it_ends_lasts_until_the_next_end() -> None:
+    """A moment that is both an end and a beginning ends what was, and begins anew."""
+    weekly = Recurrence(frozenset({0}), frozenset({8}), weekdays=frozenset({2}))
+    daily = Recurrence(frozenset({0}), frozenset({8}))
+    assert decide(windows((weekly, weekly)), DEC_22 + timedelta(days=3)).open
+    [ends] = {decide(windows((weekly, daily)), datetime(2026, 12, 22, 9, tzinfo=UTC)).until}
+    assert ends == datetime(2026, 12, 23, 7, tzinfo=UTC)
+
+
 def _utc(moment: datetime | None) -> datetime | None:
     return moment and moment.replace(tzinfo=UTC)
 

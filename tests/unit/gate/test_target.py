@@ -221,6 +221,18 @@ YOUNG, OLDER = timedelta(minutes=59), timedelta(hours=1)
             {},
         ),
         (
+            "created this moment",
+            APPS,
+            found({}, suspended=False, applied=False, age=timedelta(0)),
+            {},
+        ),
+        (
+            "yet to be created, so no time is told",
+            APPS,
+            found({}, suspended=False, applied=False, age=timedelta(seconds=-1)),
+            patch({**MARKED}, suspend=True),
+        ),
+        (
             "for an hour",
             APPS,
             found({}, suspended=False, applied=False, age=OLDER),

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from krm_windows.gate import bits, coverage
 from krm_windows.gate.recurrence import Recurrence
-from krm_windows.gate.timetable import Rule
+from krm_windows.gate.timetable import Kind, Rule
 from krm_windows.schedule.occurrences import Occurrences, stretches
 from krm_windows.schedule.timeline import openings
 
@@ -47,9 +47,11 @@ def rules(draw: st.DrawFn) -> Rule:
     )
     clocks = st.builds(time, st.integers(0, 23), st.integers(0, 59))
     if draw(st.booleans()):
-        return Rule("windows.w", draw(recurrences()), draw(recurrences() | spans | clocks))
+        return Rule(Kind.WINDOW, "w", draw(recurrences()), draw(recurrences() | spans | clocks))
     begins = datetime(2026, 6, 1) + draw(st.integers(0, 2 * 365 * 1440)) * MINUTE
-    return Rule("windows.w", begins, draw(spans | clocks | spans.map(lambda span: begins + span)))
+    return Rule(
+        Kind.WINDOW, "w", begins, draw(spans | clocks | spans.map(lambda span: begins + span))
+    )
 
 
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -91,6 +93,6 @@ def test_stretches_are_the_runs_of_a_day(covered: list[bool]) -> None:
 def test_what_began_years_ago_is_there() -> None:
     """A leap day's window that lasts until the next one."""
     leap = Recurrence(frozenset({0}), frozenset({0}), days=frozenset({29}), months=frozenset({2}))
-    found = Occurrences.of([Rule("windows.w", leap, leap)], FIRST, FIRST + timedelta(days=1))
+    found = Occurrences.of([Rule(Kind.WINDOW, "w", leap, leap)], FIRST, FIRST + timedelta(days=1))
     day = date(2027, 1, 1).toordinal()
     assert list(found) == [(day * bits.DAY, (day + 1) * bits.DAY)]
