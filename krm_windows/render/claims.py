@@ -15,9 +15,11 @@ def claims(files: Mapping[str, bytes]) -> Iterator[Claim]:
     targets, and nothing the cluster. A base, whose CronJobs are suspended, claims nothing. Raises
     InputError for what is no YAML.
     """
-    found = [claim for path, content in files.items() for claim in _timetabled(path, content)]
+    found: list[Claim] = []
+    for path, content in files.items():
+        found += _timetabled(path, content)
     yield from found
-    if files and not found:
+    if not found:
         yield from _by_rights({path: _parsed(path, content) for path, content in files.items()})
 
 
@@ -37,15 +39,20 @@ def _parsed(path: str, content: bytes) -> KubeObject:
 
 
 def _by_rights(items: Mapping[str, KubeObject]) -> Iterator[Claim]:
-    kinds = {item.kind for item in items.values()}
-    runs = any(
-        item.kind == "CronJob" and item.get("spec", "suspend") is not True
-        for item in items.values()
-    )
-    if "ConfigMap" in kinds or not runs:
+    if any(item.kind == "ConfigMap" for item in items.values()):
+        return
+    if not any(map(_runs, items.values())):
         return
     for path, item in items.items():
-        label = item.labels.get(POLICY) if item.kind == "Role" else None
-        targets = tuple(roles.targets(item)) if label else ()
-        if label and targets:
-            yield Claim(label.replace(".", "/", 1), None, targets, path)
+        label = item.labels.get(POLICY)
+        if item.kind != "Role" or not label:
+            continue
+        targets = tuple(roles.targets(item))
+        if targets:
+            policy = label.replace(".", "/", 1)  # a label takes no slash
+            yield Claim(policy, None, targets, path)
+
+
+def _runs(item: KubeObject) -> bool:
+    """Whether an object is a CronJob that is not suspended."""
+    return item.kind == "CronJob" and item.get("spec", "suspend") is not True

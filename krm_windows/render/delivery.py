@@ -45,16 +45,25 @@ class Template:
         """Return the files that deliver the windows of a cluster, by path."""
         policies = ", ".join(part.plan.policy for part in parts)
         name = file_name(self.item.kind, self.item.name)
-        folder, values = f"{CLUSTERS}/{cluster}/{DELIVERY}", {name: self._for(cluster)}
-        values[flat.KUSTOMIZATION] = flat.kustomization([name])
-        return {f"{folder}/{file}": flat.content(policies, value) for file, value in values.items()}
+        folder = f"{CLUSTERS}/{cluster}/{DELIVERY}"
+        own = self._for(cluster)
+        listing = flat.kustomization([name])
+        return {
+            f"{folder}/{name}": flat.content(policies, own),
+            f"{folder}/{flat.KUSTOMIZATION}": flat.content(policies, listing),
+        }
 
     def _for(self, cluster: str) -> dict[str, object]:
-        whole = {key: self.item.get(key) for key in ("apiVersion", "kind", "metadata")}
-        spec = self.item.get("spec")
+        """Return the Flux Kustomization of a cluster."""
+        spec: dict[str, object] = {"prune": True}  # Flux demands it; the template may say otherwise
+        given = self.item.get("spec")
+        if isinstance(given, dict):
+            spec.update(given)
         prefix = PurePosixPath(str(self.item.get("spec", "path") or "."))
-        path = f"./{prefix / directory(cluster)}"
+        spec["path"] = f"./{prefix / directory(cluster)}"
         return {
-            **whole,
-            "spec": {"prune": True, **(spec if isinstance(spec, dict) else {}), "path": path},
+            "apiVersion": self.item.get("apiVersion"),
+            "kind": self.item.get("kind"),
+            "metadata": self.item.get("metadata"),
+            "spec": spec,
         }

@@ -38,11 +38,11 @@ def files(policy: str, manifests: Iterable[Manifest]) -> dict[str, bytes]:
 
 def named(manifests: Iterable[Manifest]) -> dict[str, Manifest]:
     """Return objects by the names of their files."""
-    return {
-        file_name(kind, name): manifest
-        for manifest in manifests
-        for kind, _, name in [emit.identity(manifest)]
-    }
+    found = {}
+    for manifest in manifests:
+        kind, _, name = emit.identity(manifest)
+        found[file_name(kind, name)] = manifest
+    return found
 
 
 def kustomization(resources: Iterable[str]) -> dict[str, object]:

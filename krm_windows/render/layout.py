@@ -8,6 +8,7 @@ from krm_windows.emit import Manifest
 from krm_windows.plan.model import Plan
 from krm_windows.render import flat, overlay
 from krm_windows.render.flat import KUSTOMIZATION
+from krm_windows.render.patch import Object
 
 Layout = Literal["flat", "overlays"]
 WINDOW = "reconciliation-window"
@@ -67,17 +68,20 @@ def overlays(
     cluster: str, parts: Sequence[PolicyOutput], bases: Mapping[str, Sequence[Manifest]]
 ) -> dict[str, bytes]:
     """Return the files of a cluster as patches of the bases, which are named by slug, by path."""
-    resources, patches, files = [], [], {}
+    resources: list[str] = []
+    patches: list[Object] = []
+    files: dict[str, bytes] = {}
     for part in parts:
         own, changes = overlay.cluster(bases[part.slug], part.manifests)
-        named = {_in(part, name): manifest for name, manifest in own.items()}
-        resources += [f"{_TO_BASE}/{part.slug}", *named]
+        resources.append(f"{_TO_BASE}/{part.slug}")
         patches += changes
-        files.update(
-            {name: flat.content(part.plan.policy, manifest) for name, manifest in named.items()}
-        )
+        for file, manifest in own.items():
+            name = _in(part, file)
+            resources.append(name)
+            files[name] = flat.content(part.plan.policy, manifest)
     whole = {**flat.kustomization(resources), "patches": patches}
-    return _placed(cluster, {**files, KUSTOMIZATION: flat.content(_names(parts), whole)})
+    files[KUSTOMIZATION] = flat.content(_names(parts), whole)
+    return _placed(cluster, files)
 
 
 def complete(cluster: str, parts: Sequence[PolicyOutput]) -> dict[str, bytes]:
@@ -85,18 +89,21 @@ def complete(cluster: str, parts: Sequence[PolicyOutput]) -> dict[str, bytes]:
 
     Each policy's are in a directory of its own.
     """
-    files = {
-        f"{part.slug}/{name}": content
-        for part in parts
-        for name, content in flat.files(part.plan.policy, part.manifests).items()
-    }
+    files: dict[str, bytes] = {}
+    for part in parts:
+        for name, content in flat.files(part.plan.policy, part.manifests).items():
+            files[f"{part.slug}/{name}"] = content
     whole = flat.kustomization(part.slug for part in parts)
-    return _placed(cluster, {**files, KUSTOMIZATION: flat.content(_names(parts), whole)})
+    files[KUSTOMIZATION] = flat.content(_names(parts), whole)
+    return _placed(cluster, files)
 
 
 def _in(part: PolicyOutput, name: str) -> str:
     """Return the name of an object's file among those of all policies of a cluster."""
-    return name if part.slug == part.plan.name else f"{part.slug}_{name}"
+    if part.slug == part.plan.name:
+        return name
+    # Two policies have one name, in different namespaces.
+    return f"{part.slug}_{name}"
 
 
 def _names(parts: Sequence[PolicyOutput]) -> str:

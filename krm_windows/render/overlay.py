@@ -5,7 +5,8 @@ base holds depends on one version of the policy, never on all clusters: so the c
 leaves the files of all others as they are, and no shard of a fleet has to know the others.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import TypeVar
 
 from krm_windows import emit
 from krm_windows.emit import Identity, Manifest, configmap, names
@@ -14,6 +15,8 @@ from krm_windows.krm import writer
 from krm_windows.plan.model import Plan
 from krm_windows.render import flat
 from krm_windows.render.patch import DIRECTIVE, Object, difference
+
+_Value = TypeVar("_Value")
 
 PLACEHOLDER = "placeholder"
 _TABLES = (configmap.TIMETABLE, configmap.HOOKS)
@@ -26,23 +29,19 @@ def base(plan: Plan, manifests: Iterable[Manifest]) -> list[Manifest]:
 
 
 def _waiting(plan: Plan, manifest: Manifest) -> Manifest:
-    metadata, spec = manifest["metadata"], manifest.get("spec", {})
+    """Return an object as the base has it."""
+    metadata = manifest["metadata"]
+    spec = manifest.get("spec", {})
     match manifest["kind"]:
         case "CronJob":
-            annotations = {
-                key: text for key, text in metadata["annotations"].items() if key != WINDOW
-            }
-            timeless = {key: value for key, value in spec.items() if key != "timeZone"}
+            annotations = _without(metadata["annotations"], WINDOW)
             return {
                 **manifest,
                 "metadata": {**metadata, "annotations": annotations},
-                "spec": {**timeless, **_NEVER},
+                "spec": {**_without(spec, "timeZone"), **_NEVER},
             }
         case "ConfigMap":
-            data = {
-                key: text for key, text in manifest.get("data", {}).items() if key not in _TABLES
-            }
-            return {**manifest, "data": data}
+            return {**manifest, "data": _without(manifest.get("data", {}), *_TABLES)}
         case "Job":
             name = names.now(plan, PLACEHOLDER)
             return {
@@ -51,6 +50,10 @@ def _waiting(plan: Plan, manifest: Manifest) -> Manifest:
                 "spec": {"suspend": True, **spec},
             }
     return manifest
+
+
+def _without(mapping: Mapping[str, _Value], *keys: str) -> dict[str, _Value]:
+    return {key: value for key, value in mapping.items() if key not in keys}
 
 
 def cluster(
@@ -63,7 +66,7 @@ def cluster(
     there = {_place(manifest): manifest for manifest in based}
     here = {_place(manifest): manifest for manifest in wanted}
     own = flat.named(manifest for place, manifest in here.items() if place not in there)
-    both = sorted((place for place in here if place in there), key=_reading)
+    both = sorted(filter(there.__contains__, here), key=_reading)
     changes = [_change(there[place], here[place]) for place in both]
     removals = [_removal(manifest) for place, manifest in there.items() if place not in here]
     return own, [*filter(None, changes), *removals]
@@ -75,7 +78,9 @@ def _place(manifest: Manifest) -> Identity:
     A policy has one Job, whose name is a hash.
     """
     kind, namespace, name = emit.identity(manifest)
-    return kind, namespace, "" if kind == "Job" else name
+    if kind == "Job":
+        return kind, namespace, ""
+    return kind, namespace, name
 
 
 def _reading(place: Identity) -> bool:
@@ -85,16 +90,18 @@ def _reading(place: Identity) -> bool:
 
 def _change(there: Manifest, here: Manifest) -> Object | None:
     """Return the entry of `patches` that makes one object of another, None where they are equal."""
-    changed = {key: value for key, value in difference(there, here).items() if key != "metadata"}
+    changed = _without(difference(there, here), "metadata")
     metadata = difference(there["metadata"], here["metadata"])
     if not changed and not metadata:
         return None
     named: dict[str, object] = {"metadata": {**_named(here), **metadata}}
     # kustomize trims the end of a patch in line, so a text of several lines must not be its last.
-    patch = _entry(here, changed | named if "data" in changed else named | changed)
-    return (
-        patch if there["metadata"]["name"] == here["metadata"]["name"] else patch | _renaming(there)
-    )
+    patch = _entry(here, {**named, **changed})
+    if "data" in changed:
+        patch = _entry(here, {**changed, **named})
+    if there["metadata"]["name"] != here["metadata"]["name"]:
+        patch.update(_renaming(there))
+    return patch
 
 
 def _removal(manifest: Manifest) -> Object:
@@ -104,15 +111,15 @@ def _removal(manifest: Manifest) -> Object:
 def _named(manifest: Manifest) -> dict[str, str]:
     """Return what metadata say which object it is; one of the whole cluster has no namespace."""
     _, namespace, name = emit.identity(manifest)
-    return {"name": name, "namespace": namespace} if namespace else {"name": name}
+    if not namespace:
+        return {"name": name}
+    return {"name": name, "namespace": namespace}
 
 
 def _entry(manifest: Manifest, patch: Object) -> dict[str, object]:
-    return {
-        "patch": writer.render(
-            {"apiVersion": manifest["apiVersion"], "kind": manifest["kind"], **patch}
-        )
-    }
+    """Return an entry of `patches` for an object."""
+    whole = {"apiVersion": manifest["apiVersion"], "kind": manifest["kind"], **patch}
+    return {"patch": writer.render(whole)}
 
 
 def _renaming(there: Manifest) -> dict[str, object]:

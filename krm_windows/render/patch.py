@@ -19,33 +19,45 @@ _KEYED = frozenset(
 
 def difference(base: Object, wanted: Object) -> dict[str, object]:
     """Return the patch that makes `wanted` of `base`, empty where they are equal."""
-    changed = {key: value for key, value in wanted.items() if key not in base or base[key] != value}
     patch: dict[str, object] = {}
-    for key, value in changed.items():
-        before = base.get(key)
-        if isinstance(value, Mapping) and isinstance(before, Mapping):
-            patch[key] = difference(before, value)
-        elif key in _KEYED and before is not None:
-            containers = _containers(before, value) if key == "containers" else None
-            if containers is None:
-                return {DIRECTIVE: "replace", **wanted}
-            patch[key] = containers
-        else:
-            patch[key] = value
-    return {**patch, **{key: None for key in base if key not in wanted}}
+    for key, value in wanted.items():
+        if key in base and base[key] == value:
+            continue
+        change = _change(key, base.get(key), value)
+        if change is _REPLACED:
+            return {DIRECTIVE: "replace", **wanted}
+        patch[key] = change
+    patch.update(dict.fromkeys(key for key in base if key not in wanted))
+    return patch
 
 
-def _containers(before: object, wanted: object) -> list[object] | None:
+# What says that no patch of a list makes another of it, so that the map around it is replaced.
+_REPLACED = object()
+
+
+def _change(key: str, before: object, wanted: object) -> object:
+    """Return the patch of one field, or `_REPLACED`."""
+    if isinstance(wanted, Mapping) and isinstance(before, Mapping):
+        return difference(before, wanted)
+    if key not in _KEYED or before is None:
+        return wanted
+    if key == "containers" and isinstance(before, list) and isinstance(wanted, list):
+        return _containers(before, wanted)
+    return _REPLACED
+
+
+def _containers(before: list[Mapping[str, object]], wanted: list[Mapping[str, object]]) -> object:
     """Return the patches of containers whose names stay as they are.
 
-    None where that is not all that is to do.
+    It is `_REPLACED` where that is not all that is to do.
     """
-    if not isinstance(before, list) or not isinstance(wanted, list):
-        return None
-    names = [container["name"] for container in wanted]
-    if names != [container["name"] for container in before]:
-        return None
-    patches = [difference(*pair) for pair in zip(before, wanted, strict=True)]
-    if any(DIRECTIVE in patch for patch in patches):
-        return None
-    return [{"name": name, **patch} for name, patch in zip(names, patches, strict=True) if patch]
+    if [each["name"] for each in before] != [each["name"] for each in wanted]:
+        return _REPLACED
+    patches = []
+    for old, new in zip(before, wanted, strict=True):
+        patch = difference(old, new)
+        if DIRECTIVE in patch:
+            return _REPLACED
+        if patch:
+            patches.append({"name": new["name"], **patch})
+    return patches

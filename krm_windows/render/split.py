@@ -8,7 +8,7 @@ from krm_windows.classes.partition import Partition
 from krm_windows.emit.labels import GOVERNED_BY
 from krm_windows.emit.names import digest, fit
 from krm_windows.inventory import CHANGE_CLASS, Resource
-from krm_windows.krm import KubeObject, writer
+from krm_windows.krm import KubeObject, Value, writer
 from krm_windows.krm.listings import framed
 from krm_windows.render.flat import KUSTOMIZATION, kustomization
 
@@ -27,30 +27,38 @@ def files(
     """Return the content of each file by its path; a class without a resource has none.
 
     `template` is the Flux Kustomization, whose path is that of the directory in which all of this
-    stands.
+    is.
     """
-    trees = {declared.name: _tree(partition, declared) for declared in spec.classes}
-    there = [declared for declared in spec.classes if trees[declared.name]]
-    found = {
-        f"{of.name}/{file}": content
-        for of in there
-        for file, content in _listed(trees[of.name]).items()
-    }
+    there: list[ChangeClass] = []
+    found: dict[str, bytes] = {}
+    for declared in spec.classes:
+        tree = _tree(partition, declared)
+        if not tree:
+            continue
+        there.append(declared)
+        for file, content in _listed(tree).items():
+            found[f"{declared.name}/{file}"] = content
     if template is not None and there:
-        deliverers = [_delivered(template, declared, there) for declared in there]
-        found |= _listed(
-            {f"kustomization_{item.name}.yaml": _document(item) for item in deliverers}
-        )
+        found.update(_delivery(template, there))
     head = f"{header(name)}\n".encode()
     return {path: head + content for path, content in found.items()}
 
 
+def _delivery(template: KubeObject, there: list[ChangeClass]) -> dict[str, bytes]:
+    """Return the Flux Kustomizations of the classes, with the kustomization that lists them."""
+    contents = {}
+    for declared in there:
+        item = _delivered(template, declared, there)
+        contents[f"kustomization_{item.name}.yaml"] = _document(item)
+    return _listed(contents)
+
+
 def _tree(partition: Partition, declared: ChangeClass) -> dict[str, bytes]:
     """Return the resources of a class in their order, as they came."""
-    return {
-        file_name(placed.resource): _document(placed.resource.item.as_read())
-        for placed in partition.of(declared.name)
-    }
+    found = {}
+    for placed in partition.of(declared.name):
+        found[file_name(placed.resource)] = _document(placed.resource.item.as_read())
+    return found
 
 
 def file_name(resource: Resource) -> str:
@@ -75,28 +83,32 @@ def _listed(contents: dict[str, bytes]) -> dict[str, bytes]:
 
 def _document(item: KubeObject) -> bytes:
     text = framed(item, None, b"\n")
-    return text if text.endswith(b"\n") else text + b"\n"
+    if text.endswith(b"\n"):
+        return text
+    return text + b"\n"
 
 
 def _delivered(template: KubeObject, declared: ChangeClass, there: list[ChangeClass]) -> KubeObject:
     """Return the Flux Kustomization of a class.
 
-    The template with its own name, path, marks and dependencies.
+    It is the template with its own name, path, annotations and dependencies.
     """
     item = template.as_read()
-    path, depends_on = item.get("spec", "path"), item.get("spec", "dependsOn")
     item.set(f"{template.name}-{declared.name}", "metadata", "name")
     item.set_annotation(CHANGE_CLASS, declared.name)
     if declared.policy is not None:
         item.set_annotation(GOVERNED_BY, declared.policy)
-    item.set(
-        f"{(path if isinstance(path, str) else '.').rstrip('/')}/{declared.name}", "spec", "path"
-    )
-    names = [{"name": f"{template.name}-{earlier.name}"} for earlier in relied_on(declared, there)]
+    path = template.get("spec", "path")
+    if not isinstance(path, str):
+        path = "."
+    item.set(f"{path.rstrip('/')}/{declared.name}", "spec", "path")
+    waited = relied_on(declared, there)
+    names: list[Value] = [{"name": f"{template.name}-{each.name}"} for each in waited]
     if names:
-        item.set(
-            [*(depends_on if isinstance(depends_on, list) else []), *names], "spec", "dependsOn"
-        )
+        depends_on = template.get("spec", "dependsOn")
+        if isinstance(depends_on, list):
+            names = depends_on + names
+        item.set(names, "spec", "dependsOn")
     return item
 
 

@@ -32,10 +32,10 @@ def key(*parts: bytes) -> str:
 @cache
 def program() -> bytes:
     """Return what stands for this program: a digest of its sources, whatever its version says."""
-    sources = sorted(_sources(resources.files(krm_windows)))
-    return _digest(
-        [version("tzdata").encode(), *(part for source in sources for part in source)]
-    ).encode()
+    parts = [version("tzdata").encode()]
+    for source in sorted(_sources(resources.files(krm_windows))):
+        parts += source
+    return _digest(parts).encode()
 
 
 def seal(files: Mapping[str, bytes], place: str, key: str) -> dict[str, bytes]:
@@ -46,23 +46,24 @@ def seal(files: Mapping[str, bytes], place: str, key: str) -> dict[str, bytes]:
 def without(files: Mapping[str, bytes], place: str) -> dict[str, bytes]:
     """Return files without the stamp of the one at `place`.
 
-    Another release says the same under another.
+    Another release says the same under another stamp.
     """
-    return {
-        path: _LINE.sub(b"", content) if path == place else content
-        for path, content in files.items()
-    }
+    found = dict(files)
+    if place in found:
+        found[place] = _LINE.sub(b"", found[place])
+    return found
 
 
 def settled(
     older: Mapping[str, bytes], files: Mapping[str, bytes], place: str
 ) -> Mapping[str, bytes]:
-    """Return the older files where they differ from the new ones in the release of the zone data and the stamp alone.
+    """Return the older files where only the release of the zone data, or the stamp, is new.
 
     A release that changes nothing for the zones of a tree changes no file in it.
     """
-    same_release = without(older, place) == without(files, place)
-    if not same_release and _of_any_release(older, place) == _of_any_release(files, place):
+    if without(older, place) == without(files, place):
+        return files
+    if _of_any_release(older, place) == _of_any_release(files, place):
         return older
     return files
 
@@ -78,9 +79,11 @@ def is_fresh(files: Mapping[str, bytes], place: str, key: str) -> bool:
 
 
 def _stamp(files: Mapping[str, bytes], key: str) -> str:
-    return _digest(
-        [key.encode(), *(part for path in sorted(files) for part in (path.encode(), files[path]))]
-    )[:32]
+    """Return the stamp of files and of what went in."""
+    parts = [key.encode()]
+    for path in sorted(files):
+        parts += [path.encode(), files[path]]
+    return _digest(parts)[:32]
 
 
 def _digest(parts: Iterable[bytes]) -> str:
