@@ -41,7 +41,9 @@ def undeclared(name: str, known: Iterable[str], path: str) -> Finding:
 
 def _list(tree: Tree, name: str) -> list[Tree]:
     found = tree.get(name) if isinstance(tree, dict) else None
-    return found if isinstance(found, list) else []
+    if isinstance(found, list):
+        return found
+    return []
 
 
 def _doubled(names: list[str | None]) -> Iterator[Finding]:

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field, JsonValue
 
 from krm_windows.policy import fields
-from krm_windows.policy.part import Part
+from krm_windows.policy.fields import Part
 
 KIND: Literal["ChangeClasses"] = "ChangeClasses"
 

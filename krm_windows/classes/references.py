@@ -157,7 +157,12 @@ def _walk(node: Node | None, steps: list[str], path: str) -> Iterator[tuple[str,
         yield from _walk(node.find(step), rest, f"{path}.{step}".removeprefix("."))
 
 
-def _reference(path: str, node: Node, kind: str, namespace: str) -> Reference:
+def _reference(
+    path: str,
+    node: Node,
+    kind: str,
+    namespace: str,
+) -> Reference:
     """Read a name, or a map with a name that may say kind, group and namespace too."""
     if isinstance(node, Scalar):
         return Reference(path, kind, node.text, None, namespace)
@@ -177,4 +182,6 @@ def _reference(path: str, node: Node, kind: str, namespace: str) -> Reference:
 
 def _text(node: Node, key: str) -> str:
     found = node.find(key) if isinstance(node, Mapping) else None
-    return found.text if isinstance(found, Scalar) else ""
+    if isinstance(found, Scalar):
+        return found.text
+    return ""

@@ -8,9 +8,8 @@ Whoever writes for a medium takes the function of that medium; what a command pr
 """
 
 from krm_windows.escape import actions, icalendar, markdown, prometheus
-from krm_windows.escape.escaped import Escaped
 from krm_windows.escape.records import json_line, json_page, json_text, sarif_text
-from krm_windows.escape.signs import visible
+from krm_windows.escape.signs import Escaped, visible
 from krm_windows.escape.terminal import line, page, word
 
 __all__ = [

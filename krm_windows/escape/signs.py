@@ -86,9 +86,21 @@ def hidden_in(text: str) -> re.Pattern[str]:
 
     One that is made in no time where there is only ASCII.
     """
-    return _CONTROL if text.isascii() else hidden()
+    if text.isascii():
+        return _CONTROL
+    return hidden()
 
 
 def visible(text: str) -> str:
     """Return a text with the code of every character that nobody sees; tabs and line feeds stay."""
     return hidden_in(text).sub(lambda found: code(found[0]), text)
+
+
+class Escaped(str):
+    """A whole document that is printed as it is; only this room makes one.
+
+    Put together with other text it is a plain `str` again, and is escaped once more before it is
+    printed.
+    """
+
+    __slots__ = ()

@@ -33,7 +33,12 @@ def shared(source: bytes, start: int, end: int) -> str | None:
     return None
 
 
-def _is_repeated(source: bytes, name: bytes, start: int, end: int) -> bool:
+def _is_repeated(
+    source: bytes,
+    name: bytes,
+    start: int,
+    end: int,
+) -> bool:
     """Whether what looks like an alias of this name stands outside of two places."""
     # A name without any alias has its place in here, and so none outside.
     first, last = _aliases(source).get(name, (start, start))

@@ -53,7 +53,13 @@ class Difference:
             return self._of_node(root.items[0], (meaning(root.items[0]), wanted[0]), slot, 0)
         return self._of_node(root, (meaning(root), wanted), None, 0)
 
-    def _of_node(self, spot: Spot, change: Change, slot: Slot | None, level: int) -> list[Patch]:
+    def _of_node(
+        self,
+        spot: Spot,
+        change: Change,
+        slot: Slot | None,
+        level: int,
+    ) -> list[Patch]:
         """Give what has to change in a node; all of it where less would not do."""
         old, wanted = change
         if same(old, wanted):
@@ -64,7 +70,13 @@ class Difference:
                 return list(self._within(spot, old, wanted, level))
         return list(self._instead(spot, wanted, slot))
 
-    def _within(self, spot: Spot, old: Value, wanted: Value, level: int) -> Iterable[Patch]:
+    def _within(
+        self,
+        spot: Spot,
+        old: Value,
+        wanted: Value,
+        level: int,
+    ) -> Iterable[Patch]:
         """Give the patches inside of a collection that stays one."""
         if spot.flow:
             return flow_difference.patches(self.text, spot, wanted)
@@ -102,7 +114,13 @@ class Difference:
             foot = lines.foot(self.text, spot.end, column)
             yield self._insertion(foot, writer.lines(added), column)
 
-    def _row(self, spot: Row, old: list[Value], wanted: list[Value], level: int) -> Iterator[Patch]:
+    def _row(
+        self,
+        spot: Row,
+        old: list[Value],
+        wanted: list[Value],
+        level: int,
+    ) -> Iterator[Patch]:
         """Compare a sequence: what is the same at both ends stays, the rest in order."""
         slots = list(self._elements(spot))
         # So an entry that is put in at the front leaves the rest as it is.

@@ -54,7 +54,12 @@ def _replaced(old: Value, path: Path, content: Value) -> Value:
     return {**old, step: _replaced(old.get(step), rest, content)}
 
 
-def _replaced_item(old: Value, index: int, rest: Path, content: Value) -> Value:
+def _replaced_item(
+    old: Value,
+    index: int,
+    rest: Path,
+    content: Value,
+) -> Value:
     """Give a list with another item, or with one more behind its last."""
     if not isinstance(old, list) or not 0 <= index <= len(old):
         raise EditError(f"{index!r} cannot be set in what is no list so long")
@@ -103,7 +108,12 @@ def _rewritten(text: str, root: Spot, wanted: Value) -> str:
     raise EditError("the object is laid out in a way that cannot be edited")
 
 
-def _patches(text: str, root: Spot, wanted: Value, depth: int | None) -> list[Patch]:
+def _patches(
+    text: str,
+    root: Spot,
+    wanted: Value,
+    depth: int | None,
+) -> list[Patch]:
     try:
         return Difference(text, depth).of_document(root, wanted)
     except NotMinimalError:

@@ -68,4 +68,6 @@ class Outline:
         found = [field for field in self.fields if field.name == name]
         if len(found) > 1:
             raise InputError(f"the field {name!r} stands twice in the ResourceList")
-        return found[0] if found else None
+        if found:
+            return found[0]
+        return None

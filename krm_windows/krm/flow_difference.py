@@ -104,7 +104,12 @@ def _removed(starts: list[int], ends: list[int], kept: list[bool]) -> Iterator[P
         yield Patch(ends[last], ends[-1], "")
 
 
-def _appended(text: str, start: int, end: int, added: list[str]) -> Iterator[Patch]:
+def _appended(
+    text: str,
+    start: int,
+    end: int,
+    added: list[str],
+) -> Iterator[Patch]:
     """Add entries behind the last one, each on its own line if that one begins a line."""
     # JSON over several lines goes on over several lines.
     begin = lines.start(text, start)

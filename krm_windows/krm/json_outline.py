@@ -50,7 +50,9 @@ def word(text: bytes, key: str) -> str | None:
     if text.count(b'"%b"' % key.encode()) != 1:
         return None
     found = json.loads(text).get(key)
-    return found if isinstance(found, str) else None
+    if isinstance(found, str):
+        return found
+    return None
 
 
 def _refused(_: str) -> NoReturn:
@@ -118,4 +120,6 @@ def _value_end(text: str, start: int) -> int:
 
 def _after_space(text: str, place: int) -> int:
     found = _SPACE.match(text, place)
-    return found.end() if found else place
+    if found:
+        return found.end()
+    return place

@@ -153,7 +153,9 @@ class KubeObject:
     def get(self, *path: str | int) -> Value:
         """Give the meaning of the node at a path (core schema of YAML 1.2), else None."""
         found = self.node_at(*path)
-        return None if found is None else value(found)
+        if found is None:
+            return None
+        return value(found)
 
     def mentions(self, text: str) -> bool:
         """Say whether `text` may be part of a key or value: cheap, and never wrongly False."""
@@ -243,7 +245,9 @@ class KubeObject:
         # From the line break before the object: its first line may be the field.
         begin = max(self.start - 1, 0)
         found = _line_of(key, self.column).search(self.source, begin, self.end)
-        return found.group(1).decode() if found else None
+        if found:
+            return found.group(1).decode()
+        return None
 
     def _string(self, *path: str) -> str:
         found = self.node_at(*path)

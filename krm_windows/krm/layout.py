@@ -181,7 +181,9 @@ class _Reader:
         if self.nodes > limits.NODES:
             raise _at(event, f"has more than {limits.NODES} nodes")
         anchor = cast("yaml.NodeEvent", event).anchor
-        return self._anchored(event, anchor) if anchor else self._node(event)
+        if anchor:
+            return self._anchored(event, anchor)
+        return self._node(event)
 
     def _anchored(self, event: yaml.Event, anchor: str) -> Spot:
         """Read a node that has an anchor, and measure it."""

@@ -57,7 +57,9 @@ def start(text: str, place: int) -> int:
 def end(text: str, place: int) -> int:
     """Give where the line of `place` ends, before its break."""
     found = BREAK.search(text, place)
-    return found.start() if found else len(text)
+    if found:
+        return found.start()
+    return len(text)
 
 
 def before(text: str, place: int) -> int:
@@ -105,7 +107,9 @@ def dashes(text: str, begin: int, ends: Iterable[int]) -> Iterator[int]:
 def colon(text: str, place: int) -> int:
     """Give the place behind the colon of a key that ends at `place`, that place if it has none."""
     found = _COLON.match(text, place)
-    return found.end() if found else place
+    if found:
+        return found.end()
+    return place
 
 
 def question(text: str, place: int, key: int) -> int:

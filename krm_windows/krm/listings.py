@@ -186,7 +186,9 @@ def _emptied(data: bytes, field: Field, listing: Listing) -> bytes:
     if not listing.spans:
         text = data[field.start : field.end]
         has_brackets = b"[" in text.split(b"#")[0]
-        return text if has_brackets else b" []" + _EMPTY.sub(b"", text, count=1)
+        if has_brackets:
+            return text
+        return b" []" + _EMPTY.sub(b"", text, count=1)
     if listing.column is None:
         return b" []"
     # A comment behind `items:` stays on its line.

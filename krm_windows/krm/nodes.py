@@ -44,7 +44,9 @@ class Mapping:
         found = [(name, node) for name, node in self.entries if name.text == key]
         if len(found) > 1:
             raise _duplicate(found[1][0])
-        return found[0][1] if found else None
+        if found:
+            return found[0][1]
+        return None
 
 
 @dataclass(frozen=True, slots=True)

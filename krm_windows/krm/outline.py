@@ -265,7 +265,12 @@ def _spans(
     return pairwise(heads)
 
 
-def _head(data: bytes, start: int, floor: int, column: int) -> int:
+def _head(
+    data: bytes,
+    start: int,
+    floor: int,
+    column: int,
+) -> int:
     """Climb from the line at `start` over comments that belong to it, not beyond `floor`.
 
     A comment deeper than `column` belongs to what is above, and so does one that stands right below

@@ -75,7 +75,9 @@ def _inside(value: object) -> Iterable[object]:
 def _next(text: str, place: int) -> int:
     """Give where the next value begins."""
     found = _SPACE.match(text, place)
-    return found.end() if found else place
+    if found:
+        return found.end()
+    return place
 
 
 def _too_deep() -> ExcessError:

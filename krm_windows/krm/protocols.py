@@ -110,7 +110,13 @@ def _configuration(paths: Sequence[str], read_file: Callable[[Path], bytes]) -> 
         raise InputError(f"{paths[0]}: {error.strerror}") from error
 
 
-def _pass_on(data: bytes, stdin: BinaryIO, stdout: BinaryIO, stderr: TextIO, most: int) -> int:
+def _pass_on(
+    data: bytes,
+    stdin: BinaryIO,
+    stdout: BinaryIO,
+    stderr: TextIO,
+    most: int,
+) -> int:
     """Give back an input that is too long to be read, piece by piece.
 
     One without an end is cut off.
@@ -174,7 +180,13 @@ def _trouble(error: Exception) -> tuple[ExitCode, Result]:
     return ExitCode.FAILURE, rules.INTERNAL.result(f"internal error: {what} (--debug shows where)")
 
 
-def _echo(call: Call, code: ExitCode, results: list[Result], *, silent: bool = False) -> Outcome:
+def _echo(
+    call: Call,
+    code: ExitCode,
+    results: list[Result],
+    *,
+    silent: bool = False,
+) -> Outcome:
     """Give the input as it came, with results where it has a place for them.
 
     Nothing if it is no YAML at all.
@@ -196,7 +208,9 @@ def _unread(data: bytes, error: InputError) -> Outcome:
 
 
 def _as_it_came(data: bytes) -> list[Chunk]:
-    return [data] if _is_yaml(data) else []
+    if _is_yaml(data):
+        return [data]
+    return []
 
 
 def _is_yaml(data: bytes) -> bool:

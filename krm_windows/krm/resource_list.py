@@ -162,7 +162,9 @@ def _word(data: bytes, place: Field | None) -> str:
     if plain := _WORD.match(text):
         return plain.group(1).decode()
     node = layout.node(layout.read(text.decode()))
-    return node.text if isinstance(node, Scalar) else ""
+    if isinstance(node, Scalar):
+        return node.text
+    return ""
 
 
 def _config(data: bytes, found: Outline) -> KubeObject | None:

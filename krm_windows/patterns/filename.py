@@ -95,7 +95,9 @@ def _class_end(pattern: str, start: int) -> int | None:
     if pattern.startswith("]", first):
         first += 1
     end = pattern.find("]", first)
-    return end if end >= 0 else None
+    if end >= 0:
+        return end
+    return None
 
 
 def _class(inside: str) -> _One:

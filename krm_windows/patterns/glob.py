@@ -25,7 +25,12 @@ def matches(glob: str, text: str) -> bool:
     return _in_order(inner, text, len(first), len(text) - len(last))
 
 
-def _in_order(parts: Sequence[str], text: str, start: int, end: int) -> bool:
+def _in_order(
+    parts: Sequence[str],
+    text: str,
+    start: int,
+    end: int,
+) -> bool:
     """Whether parts stand in a range of a text one behind the other."""
     for part in parts:
         # `str.find` is linear (two-way search), and each call goes on where the last one ended.

@@ -150,7 +150,13 @@ class Pattern:
                 following.update(state.then)
         return frozenset(following)
 
-    def _closure(self, active: Iterable[int], before: str, after: str, budget: Budget) -> set[int]:
+    def _closure(
+        self,
+        active: Iterable[int],
+        before: str,
+        after: str,
+        budget: Budget,
+    ) -> set[int]:
         """Return what is reached between two characters, empty at the ends of the text."""
         reached = set(active)
         waiting = list(reached)

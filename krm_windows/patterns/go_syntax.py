@@ -134,7 +134,9 @@ def _folded(test: Test) -> Test:
 def _turned(test: Test, flags: _Flags, *, negated: bool) -> Test:
     """Pass what flags and a negation make of a test; letters are folded before it is negated."""
     folded = _folded(test) if flags.fold else test
-    return _not(folded) if negated else folded
+    if negated:
+        return _not(folded)
+    return folded
 
 
 def _cases(char: str) -> Iterable[str]:
@@ -295,7 +297,9 @@ class _Parser:
         self.place += len(found) + len(end)
         chars = [self._literal(char, flags) for char in found]
         before += chars[:-1]
-        return chars[-1] if chars else None
+        if chars:
+            return chars[-1]
+        return None
 
     def _repeated(self, node: Node) -> Node:
         bounds = self._bounds()
@@ -316,7 +320,9 @@ class _Parser:
         for sign, bounds in _REPEATS.items():
             if self._take(sign):
                 return bounds
-        return self._counts() if self._rest("{") else None
+        if self._rest("{"):
+            return self._counts()
+        return None
 
     def _counts(self) -> tuple[int, int | None] | None:
         """Read `{n}`, `{n,}` or `{n,m}`; None where it is a plain brace."""
@@ -364,7 +370,9 @@ class _Parser:
             return Assertion(assertion)
         self.place -= 1
         test = self._set(flags)
-        return Char(test) if test else self._literal(self._character(), flags)
+        if test:
+            return Char(test)
+        return self._literal(self._character(), flags)
 
     def _set(self, flags: _Flags) -> Test | None:
         r"""Read what follows a backslash, if it is a set: `d`, `W`, `pL`, `P{Lu}`."""
@@ -385,7 +393,9 @@ class _Parser:
         negated ^= name.startswith("^")
         name = name.removeprefix("^")
         if name == "Any":
-            return _none if negated else _any
+            if negated:
+                return _none
+            return _any
         if name not in _CATEGORIES:
             raise PatternError(f"has the category {name!r}, which is not known")
 
@@ -439,7 +449,9 @@ class _Parser:
         def test(char: str) -> bool:
             return any(each(char) for each in tests)
 
-        return _not(test) if negated else test
+        if negated:
+            return _not(test)
+        return test
 
     def _member(self, flags: _Flags) -> Test:
         if self._rest("[:") and ":]" in self.text[self.place + 2 :]:
@@ -472,7 +484,9 @@ class _Parser:
     def _end(self) -> str:
         """Read one end of a range."""
         char = self._next("a class")
-        return self._character() if char == "\\" else char
+        if char == "\\":
+            return self._character()
+        return char
 
 
 def _copies(node: Node) -> int:

@@ -1,4 +1,6 @@
-"""The leaves of a policy: each a type that reads one text, and says in a JSON schema what it takes.
+"""What every part of the API has in common, and its leaves.
+
+A leaf is a type that reads one text, and says in a JSON schema what it takes.
 
 Every scalar arrives as text, because kustomize hands over JSON and kpt the file as it was written:
 the two would make different values of one policy (`22:00`, `on`, dates).
@@ -10,7 +12,8 @@ from datetime import datetime, time, timedelta
 from functools import partial
 from typing import Annotated, Literal
 
-from pydantic import PlainValidator, WithJsonSchema
+from pydantic import BaseModel, ConfigDict, JsonValue, PlainValidator, WithJsonSchema
+from pydantic.alias_generators import to_camel
 
 from krm_windows import rules
 from krm_windows.gate.recurrence import Recurrence
@@ -18,6 +21,26 @@ from krm_windows.policy import moments
 from krm_windows.policy.moments import Moment, Role, Value
 from krm_windows.policy.trouble import Finding, RefusedError, closest
 from krm_windows.schedule import zones
+
+
+class Part(BaseModel):
+    """A part of the API: frozen, in camelCase, without unknown fields.
+
+    Its validator is built on first use.
+    """
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        alias_generator=to_camel,
+        defer_build=True,
+    )
+
+
+def one_of(*names: str) -> dict[str, JsonValue]:
+    """Say in a schema that exactly one of these fields is given."""
+    return {"oneOf": [{"required": [name]} for name in names]}
+
 
 # DNS label and subdomain: k8s.io/apimachinery, pkg/util/validation.
 LABEL = "[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"
@@ -67,7 +90,13 @@ def _text(value: object) -> str:
     return text
 
 
-def _matching(value: object, *, pattern: re.Pattern[str], must: str, longest: int) -> str:
+def _matching(
+    value: object,
+    *,
+    pattern: re.Pattern[str],
+    must: str,
+    longest: int,
+) -> str:
     text = text_of(value)
     if len(text) > longest or not pattern.fullmatch(text):
         proposed = _as_label(text, pattern, longest)

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import ConfigDict, Field
 
 from krm_windows.policy import fields
-from krm_windows.policy.part import Part, one_of
+from krm_windows.policy.fields import Part, one_of
 from krm_windows.policy.resources import Resources
 
 

@@ -22,7 +22,9 @@ class Image:
     @property
     def reference(self) -> str:
         """What a Pod names: tag and digest, of which the digest counts, or the tag alone."""
-        return f"{self.tag}@{self.digest}" if self.digest else self.tag
+        if self.digest:
+            return f"{self.tag}@{self.digest}"
+        return self.tag
 
 
 # The gate needs any Python from 3.11 on; flux-cli carries kubectl, and this is its newest release.

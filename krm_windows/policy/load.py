@@ -219,7 +219,12 @@ class _Version:
     cured: frozenset[Finding] = frozenset()
 
 
-def _cluster(root: dict[str, Tree], name: str, patch: Tree, known: frozenset[Finding]) -> _Version:
+def _cluster(
+    root: dict[str, Tree],
+    name: str,
+    patch: Tree,
+    known: frozenset[Finding],
+) -> _Version:
     """Read the policy of one cluster; what it has without its patch is not told again."""
     path = f"spec.clusters.{name}"
     if not isinstance(patch, dict):
@@ -248,8 +253,7 @@ def _misplaced(patch: dict[str, Tree], path: str) -> Iterator[Finding]:
 def _unsaid(name: str) -> Finding:
     must = (
         f"must be a map: {name} would have no windows at all, and so be open for ever; write "
-        f"`{name}: {{}}` for a "
-        "cluster that has the policy as it stands, or remove the line"
+        f"`{name}: {{}}` for a cluster that has the policy as it stands, or remove the line"
     )
     return Finding(rules.CLUSTER_NULL, must, path=f"spec.clusters.{name}")
 
@@ -257,8 +261,7 @@ def _unsaid(name: str) -> Finding:
 def _emptied(path: str) -> Finding:
     must = (
         "must not be an empty map, which changes nothing; kustomize drops a null that a patch "
-        "adds, "
-        "so write what is to be removed as null into the policy's own file"
+        "adds, so write what is to be removed as null into the policy's own file"
     )
     return Finding(rules.CLUSTER_EMPTY_MAP, must, path=path)
 

@@ -25,11 +25,11 @@ from pydantic import (
 
 from krm_windows import gateable, rules
 from krm_windows.policy import fields, occurrences, phrases, quantities
+from krm_windows.policy.fields import Part, one_of
 from krm_windows.policy.hooks import Hooks
 from krm_windows.policy.images import DEFAULTS
 from krm_windows.policy.moments import Moment, Value
 from krm_windows.policy.network import NetworkPolicy
-from krm_windows.policy.part import Part, one_of
 from krm_windows.policy.resources import Resources
 from krm_windows.policy.trouble import Finding, RefusedError, raise_for
 
@@ -102,8 +102,7 @@ class TargetSelector(Part):
         default=None,
         description=(
             "What true in `suspendField` means, where its name does not tell; a field whose true "
-            "opens cannot "
-            "be gated."
+            "opens cannot be gated."
         ),
     )
     must_exist: fields.Flag | None = Field(
@@ -258,10 +257,8 @@ class Actuator(Part):
         default_factory=Resources.model_construct,
         description=(
             "What the Pods of looks may use up, as the ResourceQuota and LimitRange of the "
-            "namespace want it; "
-            "default: requests of 10m cpu, 64Mi memory and no disk, limits of 1 cpu, 128Mi memory "
-            "and "
-            "64Mi disk."
+            "namespace want it; default: requests of 10m cpu, 64Mi memory and no disk, limits of "
+            "1 cpu, 128Mi memory and 64Mi disk."
         ),
     )
 
@@ -375,26 +372,24 @@ class Spec(Part):
         default="Enabled",
         description=(
             "Whether the API server holds the gate's account to the field that it turns, its "
-            "marks to the "
-            "gate, and the Jobs of hooks to this policy; needs Kubernetes 1.30 or later and a "
-            "delivery that may create "
-            "cluster-scoped ValidatingAdmissionPolicy and Binding."
+            "marks to the gate, and the Jobs of hooks to this policy; needs Kubernetes 1.30 or "
+            "later and a delivery that may create cluster-scoped ValidatingAdmissionPolicy and "
+            "Binding."
         ),
     )
     cross_namespace_targets: Literal["Refuse", "Allow"] = Field(
         default="Refuse",
         description=(
-            "Whether `targets` and `released` may lie in other namespaces than the policy; `check "
-            "--repo` does "
-            "not take a tenant's word for it."
+            "Whether `targets` and `released` may lie in other namespaces than the policy; "
+            "`check --repo` does not take a tenant's word for it."
         ),
     )
     extras: tuple[Literal["NetworkPolicy", "PrometheusRule", "StateMetrics"], ...] = Field(
         default=(),
         description=(
             "What is emitted besides: `NetworkPolicy` lets the gate's Pods reach the API server "
-            "alone, "
-            "`PrometheusRule` alerts, `StateMetrics` tells kube-state-metrics about the targets."
+            "alone, `PrometheusRule` alerts, `StateMetrics` tells kube-state-metrics about the "
+            "targets."
         ),
     )
     network_policy: NetworkPolicy | None = Field(
@@ -408,8 +403,7 @@ class Spec(Part):
         default_factory=dict,
         description=(
             "A merge patch (RFC 7386) on this `spec` for each cluster, by its name; `{}` for one "
-            "that has it "
-            "as it stands."
+            "that has it as it stands."
         ),
     )
     build_for: fields.Label | None = Field(
@@ -453,7 +447,9 @@ class WindowPolicy(Part):
 def _zone(info: ValidationInfo) -> str | None:
     """Return the policy's time zone, which `policy.load` reads first; None where it is wrong."""
     zone = (info.context or {}).get("time_zone")
-    return zone if isinstance(zone, str) else None
+    if isinstance(zone, str):
+        return zone
+    return None
 
 
 def _no_extra(index: int) -> Finding:
@@ -469,7 +465,9 @@ def _end(moment: Moment[Value] | None, duration: timedelta | None) -> Moment[Val
 
 
 def _value(moment: Moment[Value] | None, duration: timedelta | None) -> Value | timedelta:
-    return moment.value if moment else duration or timedelta(0)
+    if moment:
+        return moment.value
+    return duration or timedelta(0)
 
 
 def _check_ends(
@@ -500,7 +498,9 @@ def _group(target: TargetSelector) -> str:
     row = gateable.find(target.kind, target.api_version)
     if row:
         return row.group
-    return gateable.group_of(target.api_version) if target.api_version else ""
+    if target.api_version:
+        return gateable.group_of(target.api_version)
+    return ""
 
 
 def _shared_names(windows: Mapping[str, Window]) -> Iterator[Finding]:

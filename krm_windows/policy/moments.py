@@ -111,7 +111,12 @@ def is_cron(moment: Moment[Value]) -> bool:
     return isinstance(moment.value, Recurrence) and schedules.looks_like_one(moment.text)
 
 
-def _refusal(rule: Rule, must: str, text: str, proposed: str | None = None) -> RefusedError:
+def _refusal(
+    rule: Rule,
+    must: str,
+    text: str,
+    proposed: str | None = None,
+) -> RefusedError:
     return RefusedError(Finding(rule, must, text, proposed))
 
 
@@ -139,7 +144,9 @@ def _check_spelling(text: str) -> None:
 def _date(found: re.Match[str], role: Role) -> datetime:
     """Read a date: its begin, or as an end the begin of the day behind it."""
     day = datetime.combine(_day(found), time())
-    return day + timedelta(days=1) if role.ends else day
+    if role.ends:
+        return day + timedelta(days=1)
+    return day
 
 
 def _day(found: re.Match[str]) -> date:

@@ -7,7 +7,7 @@ from pydantic import Field, PlainValidator, WithJsonSchema
 
 from krm_windows import rules
 from krm_windows.policy import fields
-from krm_windows.policy.part import Part
+from krm_windows.policy.fields import Part
 from krm_windows.policy.trouble import Finding, RefusedError
 
 _HTTPS = 443
@@ -55,7 +55,6 @@ class NetworkPolicy(Part):
         min_length=1,
         description=(
             "The addresses of the API server, as `kubectl get endpointslices kubernetes` lists "
-            "them; "
-            "the gate's Pods reach these and nothing else."
+            "them; the gate's Pods reach these and nothing else."
         ),
     )

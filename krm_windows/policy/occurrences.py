@@ -84,4 +84,6 @@ def _ordered(begin: datetime, end: datetime, time_zone: str | None) -> bool:
 
 
 def _instant(at: datetime, time_zone: str) -> datetime:
-    return at if at.tzinfo else instant(at, zones.zone(time_zone))
+    if at.tzinfo:
+        return at
+    return instant(at, zones.zone(time_zone))

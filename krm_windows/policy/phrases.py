@@ -48,7 +48,9 @@ def duration(length: timedelta) -> str:
 
 
 def _end(ends: Moment[Value] | timedelta) -> str:
-    return moment(ends) if isinstance(ends, Moment) else duration(ends)
+    if isinstance(ends, Moment):
+        return moment(ends)
+    return duration(ends)
 
 
 def _few(recurrence: Recurrence) -> bool:
@@ -72,7 +74,9 @@ def _frequent(recurrence: Recurrence) -> str:
     minutes = _field(recurrence.minutes, EVERY_MINUTE, "minute")
     times = f"{minutes} of {_field(recurrence.hours, EVERY_HOUR, 'hour')}"
     named = days(recurrence)
-    return times if named == EVERY_DAY else f"{times} on {named}"
+    if named == EVERY_DAY:
+        return times
+    return f"{times} on {named}"
 
 
 def _field(chosen: Collection[int], every: Collection[int], noun: str) -> str:

@@ -63,11 +63,15 @@ def _targets(spec: dict[str, Tree]) -> Iterator[tuple[str, Tree]]:
 
 
 def _map(tree: Tree) -> dict[str, Tree]:
-    return tree if isinstance(tree, dict) else {}
+    if isinstance(tree, dict):
+        return tree
+    return {}
 
 
 def _list(tree: Tree) -> list[Tree]:
-    return tree if isinstance(tree, list) else []
+    if isinstance(tree, list):
+        return tree
+    return []
 
 
 def _outside(spec: dict[str, Tree]) -> Iterator[Finding]:

@@ -116,7 +116,9 @@ def _mended(text: str) -> str | None:
     number, unit = found.groups()
     # `64 Mi` needs only its blank taken away, `64mb` another suffix.
     suffix = unit if _QUANTITY.fullmatch(f"1{unit}") else _SPOKEN.get(unit.lower())
-    return None if suffix is None else f"{number}{suffix}"
+    if suffix is None:
+        return None
+    return f"{number}{suffix}"
 
 
 def _refused(must: str, text: str, proposed: str | None = None) -> RefusedError:

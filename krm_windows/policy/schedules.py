@@ -66,7 +66,12 @@ def parse(text: str) -> Recurrence:
     return recurrence
 
 
-def _refusal(rule: Rule, must: str, text: str, proposed: str | None = None) -> Finding:
+def _refusal(
+    rule: Rule,
+    must: str,
+    text: str,
+    proposed: str | None = None,
+) -> Finding:
     if proposed and _accepted(proposed):
         return Finding(rule, must, text, proposed)
     return Finding(rule, must, text)
@@ -175,7 +180,12 @@ def _unturned(item: str, bounds: cron.Bounds) -> str:
     return _wrapped(first, last, int(step) if step.isdigit() else 1, bounds)
 
 
-def _wrapped(first: int, last: int, step: int, bounds: cron.Bounds) -> str:
+def _wrapped(
+    first: int,
+    last: int,
+    step: int,
+    bounds: cron.Bounds,
+) -> str:
     """Write a range that goes on from the beginning of its field as the ranges that it is."""
     size = bounds.high - bounds.low + 1
     # `Fri-Mon` is 5 to 8, of which 7 and 8 are 0 and 1.

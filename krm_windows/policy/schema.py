@@ -160,7 +160,9 @@ def _partial(node: dict[str, Schema]) -> dict[str, Schema]:
 
 
 def _dict(node: Schema) -> dict[str, Schema]:
-    return node if isinstance(node, dict) else {}
+    if isinstance(node, dict):
+        return node
+    return {}
 
 
 def _nullable(node: dict[str, Schema]) -> dict[str, Schema]:
@@ -253,4 +255,6 @@ def _set_type(kept: dict[str, Schema], node: dict[str, Schema]) -> None:
 
 
 def _list(node: Schema) -> list[Schema]:
-    return node if isinstance(node, list) else []
+    if isinstance(node, list):
+        return node
+    return []

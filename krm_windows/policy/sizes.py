@@ -87,8 +87,12 @@ def _named(targets: Tree) -> int:
 
 
 def _entry(tree: Tree, name: str) -> Tree:
-    return tree.get(name) if isinstance(tree, dict) else None
+    if isinstance(tree, dict):
+        return tree.get(name)
+    return None
 
 
 def _length(tree: Tree) -> int:
-    return len(tree) if isinstance(tree, dict | list) else 0
+    if isinstance(tree, dict | list):
+        return len(tree)
+    return 0

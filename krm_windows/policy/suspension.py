@@ -80,4 +80,6 @@ def _of_words(words: tuple[str, ...]) -> Meaning:
         return Meaning.CLOSES
     if closing or _DENYING.intersection(words):
         return Meaning.UNKNOWN
-    return Meaning.OPENS if _OPENING.intersection(words) else Meaning.UNKNOWN
+    if _OPENING.intersection(words):
+        return Meaning.OPENS
+    return Meaning.UNKNOWN

@@ -29,7 +29,9 @@ def _text(scalar: Scalar) -> str | None:
         return None
     # `True`, `TRUE` and `true` are one value, as kustomize hands it over.
     if isinstance(meaning, bool):
-        return "true" if meaning else "false"
+        if meaning:
+            return "true"
+        return "false"
     return scalar.text
 
 
@@ -46,7 +48,9 @@ def text_at(tree: Tree, *path: str) -> str | None:
     """Return the text at a path, or None where there is none."""
     for name in path:
         tree = tree.get(name) if isinstance(tree, dict) else None
-    return tree if isinstance(tree, str) else None
+    if isinstance(tree, str):
+        return tree
+    return None
 
 
 def ref(root: Tree, api_version: str, kind: str) -> ResourceRef:

@@ -76,4 +76,6 @@ def closest(word: str, known: Collection[str], most: int = MOST_KNOWN) -> str | 
     # The case does not count: `suspendfield` is near to `suspendField`.
     spelled = {name.lower(): name for name in sorted(known) if len(name) <= LONGEST_WORD}
     found = get_close_matches(word.lower(), spelled, n=1, cutoff=0.6)
-    return spelled[found[0]] if found else None
+    if found:
+        return spelled[found[0]]
+    return None

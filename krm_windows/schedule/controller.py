@@ -26,7 +26,12 @@ _NOON = 12
 _YEARS = 5
 
 
-def next_runs(schedule: str, time_zone: str, after: datetime, count: int) -> list[datetime]:
+def next_runs(
+    schedule: str,
+    time_zone: str,
+    after: datetime,
+    count: int,
+) -> list[datetime]:
     """Return the first `count` UTC instants after the aware `after` at which the controller fires.
 
     `time_zone` is an IANA name, or empty for UTC; a `TZ=` before the schedule outranks it. A list

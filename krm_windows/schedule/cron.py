@@ -45,7 +45,9 @@ class Bounds:
         if name in self.names:
             return self.low + self.names.index(name)
         number, sign = _signed(text)
-        return None if sign else number
+        if sign:
+            return None
+        return number
 
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
@@ -182,7 +184,9 @@ def _step(steps: list[str]) -> int:
 def _number(text: str, bounds: Bounds) -> int:
     # Go lowers a dotted capital I to a plain i, Python to two characters.
     number = bounds.number(text.replace("İ", "i"))
-    return _integer(text) if number is None else number
+    if number is None:
+        return _integer(text)
+    return number
 
 
 def _integer(text: str) -> int:

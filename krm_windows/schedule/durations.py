@@ -35,7 +35,9 @@ def nanoseconds(text: str) -> int | None:
         return None
     if is_negative:
         return -total
-    return total if total <= LARGEST else None
+    if total <= LARGEST:
+        return total
+    return None
 
 
 def _sum(digits: str) -> int | None:
@@ -51,7 +53,9 @@ def _sum(digits: str) -> int | None:
             return None
         total += length
         place = part.end()
-    return total if digits else None
+    if digits:
+        return total
+    return None
 
 
 def _length(whole: str, fraction: str, unit: int) -> int | None:
