@@ -27,7 +27,7 @@ CORE = {
     "decide",
     "image",
     "kubernetes",
-    "marks",
+    "annotations",
     "recurrence",
     "target",
     "timetable",
