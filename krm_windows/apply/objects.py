@@ -48,7 +48,7 @@ def standing(plan: Plan, items: Iterable[KubeObject]) -> Standing:
 
 def _needles(plan: Plan) -> set[str]:
     """Return what an object of this plan cannot but mention: a cut name still begins like the policy's."""
-    given = {look.given for look in plan.wake_ups if look.given}
+    given = {trigger.given for trigger in plan.triggers if trigger.given}
     return {names.beginning(plan), *names.own_labels(plan), *given}
 
 
@@ -87,7 +87,9 @@ def _own_targets(plan: Plan, wanted: Iterable[Manifest]) -> Iterator[Result]:
 
 def claimed(plan: Plan, found: Standing) -> list[KubeObject]:
     """Return the foreign CronJobs that the policy names in `cronJobs`."""
-    keys = [("CronJob", plan.namespace, look.given) for look in plan.wake_ups if look.given]
+    keys = [
+        ("CronJob", plan.namespace, trigger.given) for trigger in plan.triggers if trigger.given
+    ]
     return [found.foreign[key] for key in keys if key in found.foreign]
 
 

@@ -16,7 +16,7 @@ from krm_windows.gate import wallclock
 from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.zones import Zone
 from krm_windows.plan.model import Plan
-from krm_windows.plan.wakeups import WakeUp
+from krm_windows.plan.triggers import Trigger
 from krm_windows.results import Result
 from krm_windows.schedule import controller, cron
 
@@ -40,7 +40,7 @@ class _Fault:
 class _Runs:
     """When an edge is `meant` and when it is `fired`, from before a clock change to well after it."""
 
-    wake_up: WakeUp
+    trigger: Trigger
     meant: tuple[datetime, ...]
     fired: frozenset[datetime]
 
@@ -55,41 +55,41 @@ class _Runs:
 
 def check(plan: Plan, begins: datetime, ends: datetime) -> Iterator[Result]:
     """Yield each edge that the controller would not fire as meant between two UTC instants."""
-    if plan.looks:
+    if plan.runs_gate:
         return
     zone = plan.timetable.zone
     changes = tuple(clock_changes(zone, begins, ends))
-    every = [[_runs(wake_up, change, zone) for wake_up in plan.wake_ups] for change in changes]
-    for number, wake_up in enumerate(plan.wake_ups):
+    every = [[_runs(trigger, change, zone) for trigger in plan.triggers] for change in changes]
+    for number, trigger in enumerate(plan.triggers):
         faults = dict.fromkeys(
             fault for runs in every for fault in runs[number].faults(_vanished(runs))
         )
         for verb in dict.fromkeys(fault.verb for fault in faults):
-            yield _reported(wake_up, [fault for fault in faults if fault.verb == verb], zone)
+            yield _reported(trigger, [fault for fault in faults if fault.verb == verb], zone)
     yield from _hurried(plan, changes, zone)
 
 
-def _runs(wake_up: WakeUp, change: ClockChange, zone: Zone) -> _Runs:
-    meant = _meant(wake_up, change, zone)
+def _runs(trigger: Trigger, change: ClockChange, zone: Zone) -> _Runs:
+    meant = _meant(trigger, change, zone)
     fired = _until(
-        controller.runs(wake_up.schedule, wake_up.time_zone, meant[0]), change.at + _AROUND
+        controller.runs(trigger.schedule, trigger.time_zone, meant[0]), change.at + _AROUND
     )
-    return _Runs(wake_up, tuple(meant), frozenset(fired))
+    return _Runs(trigger, tuple(meant), frozenset(fired))
 
 
 def _vanished(every: Iterable[_Runs]) -> set[datetime]:
     """Return the instants at which something opens and closes at once, in a missing hour, and nothing fires."""
     runs = list(every)
     opening, closing = (
-        {at for each in runs if each.wake_up.suspends is side for at in each.meant}
+        {at for each in runs if each.trigger.suspends is side for at in each.meant}
         for side in (False, True)
     )
     return (opening & closing).difference(*(each.fired for each in runs))
 
 
-def _meant(wake_up: WakeUp, change: ClockChange, zone: Zone) -> list[datetime]:
+def _meant(trigger: Trigger, change: ClockChange, zone: Zone) -> list[datetime]:
     """Return the instants of an edge from well before a change to well after it, by the wall clock of the gate."""
-    recurrence = cron.parse(wake_up.schedule).recurrence or Recurrence()
+    recurrence = cron.parse(trigger.schedule).recurrence or Recurrence()
     early = wallclock.wall(change.at - _AROUND, zone)
     instants = (wallclock.instant(moment, zone) for moment in _moments(recurrence, early))
     return list(_until(instants, change.at + _AROUND))
@@ -110,7 +110,7 @@ def _until(instants: Iterable[datetime], last: datetime) -> Iterator[datetime]:
             return
 
 
-def _reported(wake_up: WakeUp, faults: list[_Fault], zone: Zone) -> Result:
+def _reported(trigger: Trigger, faults: list[_Fault], zone: Zone) -> Result:
     first, last = faults[0], faults[-1]
     when, until = first.at.astimezone(zone), last.at.astimezone(zone)
     instead = (
@@ -123,13 +123,13 @@ def _reported(wake_up: WakeUp, faults: list[_Fault], zone: Zone) -> Result:
         f"{findings.repeated(len(faults), until)}, where the clocks of {zone.key} change; take another time, or use "
         "the actuator Gate"
     )
-    return findings.at(rules.KUBECTL_CLOCK_CHANGE, wake_up.path, message, when)
+    return findings.at(rules.KUBECTL_CLOCK_CHANGE, trigger.path, message, when)
 
 
 def _hurried(plan: Plan, changes: Iterable[ClockChange], zone: Zone) -> Iterator[Result]:
     """Report two edges between which a clock change leaves less time than a late Job takes."""
     for change in changes:
-        edges = sorted({at for wake_up in plan.wake_ups for at in _meant(wake_up, change, zone)})
+        edges = sorted({at for trigger in plan.triggers for at in _meant(trigger, change, zone)})
         for edge, following in pairwise(edges):
             if edge < change.at < following and following - edge <= 2 * plan.runtime.patience:
                 minutes = (following - edge) // timedelta(minutes=1)

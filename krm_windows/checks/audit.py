@@ -32,7 +32,9 @@ def audit(plan: Plan, interval: timedelta, scope: Scope) -> Iterator[Result]:
     """Yield every finding on a plan whose targets are looked at every `interval`, if anything looks at them."""
     facts = take(plan.timetable, scope.first, scope.years)
     hook = plan.hooks.before_open if plan.hooks else None
-    delays = windows.Delays(interval if plan.looks else None, hook.timeout if hook else timedelta())
+    delays = windows.Delays(
+        interval if plan.runs_gate else None, hook.timeout if hook else timedelta()
+    )
     yield from windows.check(facts, delays)
     yield from clock_edges.check(facts)
     yield from closures.check(facts, scope.max_closed)

@@ -100,7 +100,7 @@ def _largest(plan: Plan, manifest: Manifest) -> tuple[str, int]:
         field = max(shares, key=lambda each: shares[each])
         return field, shares[field]
     fields = {
-        "CronJob": "windows" if plan.looks else "targets",
+        "CronJob": "windows" if plan.runs_gate else "targets",
         "PrometheusRule": "windows",
         "ValidatingAdmissionPolicy": "hooks" if plan.hooks else "targets",
     }

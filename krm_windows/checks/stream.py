@@ -61,7 +61,7 @@ def verify(plan: Plan, items: Iterable[KubeObject], stream: Inventory) -> list[R
         ]
     emitted = Emitted(plan, ours)
     overlaps = overlap.check(Claim.of(plan.timetable), _others(plan, items))
-    checks = (_missing, _timetable, _wake_ups, _references, _rights, _beside)
+    checks = (_missing, _timetable, _triggers, _references, _rights, _beside)
     return [
         *marked,
         *overlaps,
@@ -117,7 +117,7 @@ def _targets(plan: Plan, stream: Inventory) -> Iterator[Result]:
 
 def _timetable(emitted: Emitted) -> Iterator[Result]:
     """Compare the ConfigMap that would be applied with what this policy compiles to; `Kubectl` has none."""
-    if not emitted.plan.looks:
+    if not emitted.plan.runs_gate:
         return
     plan = emitted.plan
     for item in emitted.programs():
@@ -136,7 +136,7 @@ def _timetable(emitted: Emitted) -> Iterator[Result]:
 def _missing(emitted: Emitted) -> Iterator[Result]:
     """Look for what no reference leads to, and for what every other object refers to; `Kubectl` needs neither."""
     for kind, found in {"ConfigMap": emitted.programs(), "Job": emitted.of("Job")}.items():
-        if emitted.plan.looks and not found:
+        if emitted.plan.runs_gate and not found:
             yield rules.EMITTED_MISSING.result(
                 f"the {kind} of the policy {emitted.plan.policy} is missing"
             )
@@ -149,27 +149,27 @@ def _parsed(text: str) -> object:
         return None
 
 
-def _wake_ups(emitted: Emitted) -> Iterator[Result]:
+def _triggers(emitted: Emitted) -> Iterator[Result]:
     """Look for a CronJob that is not suspended for every edge; one that acts has to do what the policy says."""
     found = [
         (
             item.get("spec", "schedule"),
             item.get("spec", "timeZone"),
-            [] if emitted.plan.looks else _acts(item),
+            [] if emitted.plan.runs_gate else _acts(item),
         )
         for item in emitted.of("CronJob")
         if item.get("spec", "suspend") is not True
     ]
-    for look in emitted.plan.wake_ups:
+    for trigger in emitted.plan.triggers:
         acts = (
             []
-            if look.suspends is None
-            else kubectl.pod(emitted.plan, suspend=look.suspends).containers
+            if trigger.suspends is None
+            else kubectl.pod(emitted.plan, suspend=trigger.suspends).containers
         )
-        if (look.schedule, look.time_zone, [act["args"] for act in acts]) not in found:
+        if (trigger.schedule, trigger.time_zone, [act["args"] for act in acts]) not in found:
             yield rules.EMITTED_MISSING.result(
-                f'no active CronJob of the policy {emitted.plan.policy} has the schedule "{look.schedule}" '
-                f"in {look.time_zone}{' and patches all targets' if acts else ''} ({look.words})"
+                f'no active CronJob of the policy {emitted.plan.policy} has the schedule "{trigger.schedule}" '
+                f"in {trigger.time_zone}{' and patches all targets' if acts else ''} ({trigger.words})"
             )
 
 
@@ -192,7 +192,7 @@ def _references(emitted: Emitted) -> Iterator[Result]:
         program = item.get(*pod, "template", "spec", "volumes", 0, "configMap", "name")
         needed = [
             ("ServiceAccount", account),
-            *([("ConfigMap", program)] if emitted.plan.looks else []),
+            *([("ConfigMap", program)] if emitted.plan.runs_gate else []),
         ]
         for kind, name in needed:
             if (kind, item.namespace, name) not in standing:
@@ -228,8 +228,8 @@ def _named(plan: Plan) -> Iterator[tuple[str, str, str]]:
         )
         yield "ServiceAccount", account, message
     if "PrometheusRule" in plan.extras:
-        for look in plan.wake_ups:
-            cron_job = names.cron_job(plan, look)
+        for trigger in plan.triggers:
+            cron_job = names.cron_job(plan, trigger)
             message = (
                 f'the PrometheusRule names the CronJob "{cron_job}" where no layer above can rename it, and there is '
                 "none; run the function in the outermost layer"

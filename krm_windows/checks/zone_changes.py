@@ -61,7 +61,7 @@ CHANGED = frozenset(
 def check(plan: Plan) -> Iterator[Result]:
     """Warn of such a zone where the controller's copy decides: with the actuator `Kubectl`, and nothing heals."""
     zone = plan.timetable.time_zone
-    if not plan.looks and zone in CHANGED:
+    if not plan.runs_gate and zone in CHANGED:
         yield rules.KUBECTL_ZONE.result(
             f"has had other rules since 2022: a CronJob controller whose zone data is older than {_release(plan)} "
             "fires at other times than these, and with the actuator Kubectl nothing corrects it; use Gate, "

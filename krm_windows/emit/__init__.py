@@ -1,6 +1,6 @@
 """Plan to objects: one literal for each kind, so that the source looks like the manifest."""
 
-from krm_windows.emit import admission, alerts, network, now, state_metrics
+from krm_windows.emit import admission, alerts, apply_job, network, state_metrics
 from krm_windows.emit.configmap import config_map
 from krm_windows.emit.cronjob import cron_job
 from krm_windows.emit.manifest import Identity, Manifest, identity
@@ -12,8 +12,8 @@ __all__ = ["Identity", "Manifest", "beside", "identity", "objects"]
 
 def objects(plan: Plan) -> list[Manifest]:
     """Return everything a cluster needs for one policy, in the order in which it can be applied."""
-    config = config_map(plan) if plan.looks else None
-    cron_jobs = sorted((cron_job(plan, look) for look in plan.wake_ups), key=identity)
+    config = config_map(plan) if plan.runs_gate else None
+    cron_jobs = sorted((cron_job(plan, trigger) for trigger in plan.triggers), key=identity)
     return [
         *restraints(plan),
         service_account(plan),
@@ -22,8 +22,8 @@ def objects(plan: Plan) -> list[Manifest]:
         *([config] if config else []),
         *cron_jobs,
         *extras(plan),
-        *([now.look(plan, config)] if config else []),
-        *([now.lift(plan)] if not plan.looks and not cron_jobs else []),
+        *([apply_job.run(plan, config)] if config else []),
+        *([apply_job.lift(plan)] if not plan.runs_gate and not cron_jobs else []),
     ]
 
 

@@ -2,7 +2,7 @@
 
 PromQL knows no time zones, so no rule works out when a window is open. The gate does: its Job succeeds only where
 every target is as it should be (but for those left to a person). So a target that is not as it should be, and a cluster
-in which nobody looks, are the same to see: no look has succeeded. Metrics: kube-state-metrics, docs/metrics/workload.
+in which nothing runs, are the same to see: no run has succeeded. Metrics: kube-state-metrics, docs/metrics/workload.
 """
 
 import json
@@ -15,24 +15,24 @@ from krm_windows.escape.prometheus import pattern, template, text
 from krm_windows.gate.annotations import ZONE_DATA
 from krm_windows.gate.clocks import APART
 from krm_windows.plan.model import Plan
-from krm_windows.plan.wakeups import WakeUp
+from krm_windows.plan.triggers import Trigger
 
-_SUCCESS = "krm_windows:last_successful_look:timestamp_seconds"
-_FAILURE = "krm_windows:last_failed_look:timestamp_seconds"
+_SUCCESS = "krm_windows:last_successful_run:timestamp_seconds"
+_FAILURE = "krm_windows:last_failed_run:timestamp_seconds"
 # What the Jobs at an edge are for, told by the beginning of their CronJob's slug.
 _EDGES = {
     "open-": (
         "KrmWindowsNotOpened",
-        "a window of {policy} opened, and no look has succeeded since",
+        "a window of {policy} opened, and no run has succeeded since",
     ),
     "close-": (
         "KrmWindowsNotClosed",
-        "a window of {policy} closed, and no look has succeeded since",
+        "a window of {policy} closed, and no run has succeeded since",
     ),
-    # The looks in UTC, at what recurs and what is dated: one of them may be an hour beside the edge (ADR 24).
+    # The triggers in UTC, for what recurs and what is dated: one of them may be an hour beside the edge (ADR 24).
     "edge-": (
         "KrmWindowsEdgeMissed",
-        "a window, freeze or override of {policy} may have begun or ended, and no look has succeeded since",
+        "a window, freeze or override of {policy} may have begun or ended, and no run has succeeded since",
     ),
 }
 _KINDS = "customresource_group, customresource_kind, target_namespace, target_name"
@@ -58,18 +58,18 @@ def objects(plan: Plan) -> list[Manifest]:
 def _rules(plan: Plan) -> Iterator[Rule]:
     jobs = f"namespace={text(plan.namespace)},job_name=~{text(_jobs(plan))}"
     failed = f'kube_job_failed{{{jobs},condition="true"}} == 1'
-    succeeded = f"kube_cronjob_status_last_successful_time{_cron_jobs(plan, plan.wake_ups)}"
+    succeeded = f"kube_cronjob_status_last_successful_time{_cron_jobs(plan, plan.triggers)}"
     yield _record(plan, _SUCCESS, succeeded)
     yield _record(
         plan,
         _FAILURE,
         f"kube_job_status_start_time{{{jobs}}} and on (namespace, job_name) {failed}",
     )
-    if plan.looks:
+    if plan.runs_gate:
         yield _overdue(plan)
     yield _failing(plan)
     yield from _edges(plan)
-    if plan.looks and state_metrics.kinds(plan) and "StateMetrics" in plan.extras:
+    if plan.runs_gate and state_metrics.kinds(plan) and "StateMetrics" in plan.extras:
         yield _reopened(plan)
         yield _apart(plan)
         yield _zone_data(plan)
@@ -84,13 +84,12 @@ def _record(plan: Plan, name: str, expression: str) -> Rule:
 
 
 def _overdue(plan: Plan) -> Rule:
-    """Alert where no look of any CronJob has succeeded for two intervals, or none ever since they were created.
+    """Alert where no run of any CronJob has succeeded for two intervals, or none ever since they were created.
 
-    An edit, which the end of the Job that looks at once tells of, begins that time anew: it may have made the interval
-    shorter. It is no success, as that Job does not fail (docs/decisions/0028-the-job-that-looks-at-once-does-not-fail).
+    An edit, which the end of the apply Job tells of, begins that time anew: it may have made the interval shorter. It is no success, as that Job does not fail (docs/decisions/0028-the-job-that-looks-at-once-does-not-fail).
     """
     seconds = int((2 * plan.interval).total_seconds())
-    at_once = text(f"{pattern(names.now_begins(plan))}[0-9a-f]+")
+    at_once = text(f"{pattern(names.apply_job_prefix(plan))}[0-9a-f]+")
     edited = (
         f"kube_job_status_completion_time{{namespace={text(plan.namespace)},job_name=~{at_once}}}"
     )
@@ -99,12 +98,12 @@ def _overdue(plan: Plan) -> Rule:
         "KrmWindowsNotAsWanted",
         f"time() - max by (namespace) ({_succeeded(plan)} or {edited}) > {seconds}",
         gate.deadline(plan),
-        "no look of {policy} has succeeded for two intervals: a target is not in its wanted state, or nobody looks",
+        "no run of {policy} has succeeded for two intervals: a target is not in its wanted state, or nothing runs",
     )
 
 
 def _failing(plan: Plan) -> Rule:
-    """Alert where a Job has failed that began after the last look that succeeded."""
+    """Alert where a Job has failed that began after the last run that succeeded."""
     failed, succeeded = (_recorded(plan, name) for name in (_FAILURE, _SUCCESS))
     return _alert(
         plan,
@@ -118,19 +117,19 @@ def _failing(plan: Plan) -> Rule:
 def _edges(plan: Plan) -> Iterator[Rule]:
     """Yield an alert for each sort of edge: one is past, and no Job of any CronJob has succeeded since.
 
-    An edge for which no Job was made is healed by the next look, so only edges that act are asked when they are due:
+    An edge for which no Job was made is healed by the next run, so only edges that act are asked when they are due:
     older releases of kube-state-metrics leave the time zone out there (kubernetes/kube-state-metrics#2206).
     """
-    # So long after an edge a look that was late may still end well.
+    # So long after an edge a run that was late may still end well.
     patience = gate.STARTING_DEADLINE_SECONDS + gate.deadline(plan)
     for slug, (name, words) in _EDGES.items():
-        looks = [look for look in plan.wake_ups if look.slug.startswith(slug)]
-        if looks:
-            which = _cron_jobs(plan, looks)
+        triggers = [trigger for trigger in plan.triggers if trigger.slug.startswith(slug)]
+        if triggers:
+            which = _cron_jobs(plan, triggers)
             edge = f"kube_cronjob_status_last_schedule_time{which} < time() - {patience}"
             due = (
                 ""
-                if plan.looks
+                if plan.runs_gate
                 else f"kube_cronjob_next_schedule_time{which} < time() - {patience} or "
             )
             last = f"max by (namespace) ({due}{edge})"
@@ -138,8 +137,8 @@ def _edges(plan: Plan) -> Iterator[Rule]:
 
 
 def _reopened(plan: Plan) -> Rule:
-    """Alert where a target carries our mark and is not suspended for two intervals: the gate does not close it."""
-    marked = f"{state_metrics.MARK}{{policy={text(plan.policy)}}}"
+    """Alert where a target carries our annotation and is not suspended for two intervals: the gate does not close it."""
+    marked = f"{state_metrics.CLOSED_BY}{{policy={text(plan.policy)}}}"
     return _alert(
         plan,
         "KrmWindowsReopened",
@@ -150,10 +149,8 @@ def _reopened(plan: Plan) -> Rule:
 
 
 def _apart(plan: Plan) -> Rule:
-    """Alert where a target's mark says that it was not opened, as clocks are apart: the look has failed, besides."""
-    marked = (
-        f"{state_metrics.MARK}{{policy={text(plan.policy)},mark=~{text(f'.*{pattern(APART)}.*')}}}"
-    )
+    """Alert where a target's annotation says that it was not opened, as clocks are apart: the run has failed, besides."""
+    marked = f"{state_metrics.CLOSED_BY}{{policy={text(plan.policy)},closed_by=~{text(f'.*{pattern(APART)}.*')}}}"
     return _alert(
         plan,
         "KrmWindowsClocksApart",
@@ -164,15 +161,15 @@ def _apart(plan: Plan) -> Rule:
 
 
 def _zone_data(plan: Plan) -> Rule:
-    """Alert once where a mark says that the image has other zone rules than the timetable.
+    """Alert once where an annotation says that the image has other zone rules than the timetable.
 
-    In the JSON of a mark a reason's quotes are escaped, so that no reason looks like that key.
+    In the JSON of the annotation a reason's quotes are escaped, so that no reason looks like that key.
     """
     key = text(f".*{pattern(f', {json.dumps(ZONE_DATA)}: ')}.*")
     return _alert(
         plan,
         "KrmWindowsZoneDataDiffers",
-        f"max by (policy) ({state_metrics.MARK}{{policy={text(plan.policy)},mark=~{key}}})",
+        f"max by (policy) ({state_metrics.CLOSED_BY}{{policy={text(plan.policy)},closed_by=~{key}}})",
         0,
         "the image of {policy} has other zone data for the coming year than its timetable, which decides",
     )
@@ -190,8 +187,8 @@ def _alert(plan: Plan, name: str, expression: str, seconds: int, words: str) -> 
 
 
 def _succeeded(plan: Plan) -> str:
-    """Return the expression of when a look last succeeded; where none ever has, of when the last CronJob was made."""
-    created = f"max by (namespace) (kube_cronjob_created{_cron_jobs(plan, plan.wake_ups)})"
+    """Return the expression of when a run last succeeded; where none ever has, of when the last CronJob was made."""
+    created = f"max by (namespace) (kube_cronjob_created{_cron_jobs(plan, plan.triggers)})"
     return f"({_recorded(plan, _SUCCESS)} or on (namespace) {created})"
 
 
@@ -199,14 +196,14 @@ def _recorded(plan: Plan, name: str) -> str:
     return f"{name}{{policy={text(plan.policy)}}}"
 
 
-def _cron_jobs(plan: Plan, looks: Iterable[WakeUp]) -> str:
-    found = _either(names.cron_job(plan, look) for look in looks)
+def _cron_jobs(plan: Plan, triggers: Iterable[Trigger]) -> str:
+    found = _either(names.cron_job(plan, trigger) for trigger in triggers)
     return f"{{namespace={text(plan.namespace)},cronjob=~{text(found)}}}"
 
 
 def _jobs(plan: Plan) -> str:
     """Return the pattern of the names of the CronJobs' Jobs: they add the minute of their run."""
-    return f"({_either(names.cron_job(plan, look) for look in plan.wake_ups)})-[0-9]+"
+    return f"({_either(names.cron_job(plan, trigger) for trigger in plan.triggers)})-[0-9]+"
 
 
 def _either(found: Iterable[str]) -> str:

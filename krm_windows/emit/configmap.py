@@ -66,7 +66,7 @@ def program(parts: frozenset[str] = frozenset()) -> dict[str, str]:
 
 
 def _entry(parts: frozenset[str]) -> str:
-    """Return the program's first file: the core's `main`, with the parts around its look."""
+    """Return the program's first file: the core's `main`, with the parts around its run."""
     look = {
         frozenset(): "",
         frozenset({"hooks"}): "hooks.run",

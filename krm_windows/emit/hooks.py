@@ -42,9 +42,9 @@ def jobs(plan: Plan, hooks: Hooks) -> dict[str, dict[str, object]]:
 
 
 def longest_seconds(hooks: Hooks, targets: int) -> int:
-    """Return how long one look may take for its hooks: those after the last occurrence, then those before the next.
+    """Return how long one run may take for its hooks: those after the last occurrence, then those before the next.
 
-    For each, the targets are read and noted on: that is given half as long as a look.
+    For each, the targets are read and noted on: that is given half as long as a run.
     """
     around = _GRACE_SECONDS + ceil(run_seconds(targets) / 2)
     twice = (

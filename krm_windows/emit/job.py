@@ -33,7 +33,7 @@ _REQUESTS = {"cpu": "10m", "ephemeral-storage": "0", "memory": "64Mi"}
 _LIMITS = {"cpu": "1", "ephemeral-storage": "64Mi", "memory": "128Mi"}
 # Where clients in a cluster look for their credentials (client-go, rest.InClusterConfig).
 _ACCESS, _ACCESS_PATH = "api-access", "/var/run/secrets/kubernetes.io/serviceaccount"
-# The kubelet renews a token after four fifths of its time, and notices within about a minute; a look takes what it has
+# The kubelet renews a token after four fifths of its time, and notices within about a minute; a run takes what it has
 # read for 120 s. Less time would be cut short, more would only help who has stolen it.
 _TOKEN_SECONDS = 1200
 

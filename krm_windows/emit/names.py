@@ -10,7 +10,7 @@ from krm_windows import gateable
 from krm_windows.gate.annotations import DIGITS as DIGITS  # noqa: PLC0414 - the digits of names of objects, too
 from krm_windows.gate.annotations import digest as digest  # noqa: PLC0414
 from krm_windows.plan.model import Plan
-from krm_windows.plan.wakeups import WakeUp
+from krm_windows.plan.triggers import Trigger
 
 CRON_JOB_LIMIT = 52
 NAME_LIMIT = 63
@@ -18,7 +18,7 @@ _OCCURRENCE = len("-202611200800-") + DIGITS  # what the gate adds to the name o
 
 # A policy whose own name looks like that of something emitted could collide with a shorter one: `a` with a window
 # `b-open-c`, `a-open-b` with a window `c`. Its names carry a hash.
-_AMBIGUOUS = re.compile(r"-(open|close|edge|look|now|gate)(-|$)")
+_AMBIGUOUS = re.compile(r"-(open|close|edge|resync|apply|gate)(-|$)")
 
 
 def fit(name: str, limit: int) -> str:
@@ -33,9 +33,9 @@ def beginning(plan: Plan) -> str:
     return plan.name[: CRON_JOB_LIMIT - DIGITS - 1].rstrip("-.")
 
 
-def cron_job(plan: Plan, look: WakeUp) -> str:
-    """Return the name of a wake-up's CronJob: the one the policy gives, or one made of policy and slug."""
-    return look.given or _made(plan, look.slug, CRON_JOB_LIMIT)
+def cron_job(plan: Plan, trigger: Trigger) -> str:
+    """Return the name of a trigger's CronJob: the one the policy gives, or one made of policy and slug."""
+    return trigger.given or _made(plan, trigger.slug, CRON_JOB_LIMIT)
 
 
 def gate(plan: Plan) -> str:
@@ -70,14 +70,14 @@ def hook(plan: Plan, kind: str) -> str:
     return _made(plan, kind, NAME_LIMIT - _OCCURRENCE)
 
 
-def now(plan: Plan, content: str) -> str:
-    """Return the name of the Job that looks as soon as it is applied; `content` are digits of what it does."""
-    return _made(plan, f"now-{content}", NAME_LIMIT)
+def apply_job(plan: Plan, content: str) -> str:
+    """Return the name of the apply Job; `content` are digits of what it does."""
+    return _made(plan, f"apply-{content}", NAME_LIMIT)
 
 
-def now_begins(plan: Plan) -> str:
-    """Return what the names of all such Jobs of a policy begin with; hexadecimal digits follow."""
-    return now(plan, "0" * DIGITS)[:-DIGITS]
+def apply_job_prefix(plan: Plan) -> str:
+    """Return what the names of all apply Jobs of a policy begin with; hexadecimal digits follow."""
+    return apply_job(plan, "0" * DIGITS)[:-DIGITS]
 
 
 def policy_label(plan: Plan) -> str:

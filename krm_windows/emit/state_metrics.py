@@ -1,6 +1,6 @@
 """The configuration by which kube-state-metrics tells Prometheus about the targets.
 
-Two metrics: whether an object is suspended, by whomever, and the mark of this policy where it carries one. CronJobs are
+Two metrics: whether an object is suspended, by whomever, and this policy's closed-by annotation where it carries one. CronJobs are
 left out, as kube-state-metrics knows them (`kube_cronjob_spec_suspend`). Format: kube-state-metrics,
 docs/metrics/extend/customresourcestate-metrics.md.
 """
@@ -14,7 +14,7 @@ from krm_windows.krm import writer
 from krm_windows.plan.model import Plan
 
 KEY = "custom-resource-state.yaml"
-SUSPENDED, MARK = "krm_windows_target_suspended", "krm_windows_target_mark_info"
+SUSPENDED, CLOSED_BY = "krm_windows_target_suspended", "krm_windows_target_closed_by_info"
 _PREFIX = "krm_windows"
 
 
@@ -54,7 +54,7 @@ def _resource(plan: Plan, target: Target) -> dict[str, object]:
         "groupVersionKind": kind,
         "metricNamePrefix": _PREFIX,
         "labelsFromPath": labels,
-        "metrics": [_suspended(target), *([_mark(plan)] if plan.looks else [])],
+        "metrics": [_suspended(target), *([_closed_by(plan)] if plan.runs_gate else [])],
     }
 
 
@@ -66,11 +66,11 @@ def _suspended(target: Target) -> dict[str, object]:
     }
 
 
-def _mark(plan: Plan) -> dict[str, object]:
-    labels = {"mark": [annotation(plan.policy)]}
+def _closed_by(plan: Plan) -> dict[str, object]:
+    labels = {"closed_by": [annotation(plan.policy)]}
     return {
-        "name": MARK.removeprefix(f"{_PREFIX}_"),
-        "help": "The mark of a policy on an object that it has closed: why, since when and until when.",
+        "name": CLOSED_BY.removeprefix(f"{_PREFIX}_"),
+        "help": "The closed-by annotation of a policy on an object that it has closed: why, since when and until when.",
         "commonLabels": {"policy": plan.policy},
         "each": {
             "type": "Info",

@@ -255,7 +255,7 @@ def main(
         gate.announce()
         done = once()
     if options.leave_to_next and not done:
-        gate.log(left="to the next look")
+        gate.log(left="to the next run")
         done = True
     return 0 if done and is_sound else 1
 

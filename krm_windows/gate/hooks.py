@@ -27,7 +27,7 @@ _ROUNDS = 5  # that a run goes on where others, or a server that lies, change wh
 _FINAL = {400, 401, 403, 404, 413, 422}
 _AT_REST = (None, "ProgressingWithRetry")  # what has failed stays so while it is suspended
 _DUE, _FAILED = "hooks.beforeOpen is due", "hooks.beforeOpen failed: Job {}/{}"
-_UNNOTED = "hooks: no target takes a note, or another look has taken it back"
+_UNNOTED = "hooks: no target takes a note, or another run has taken it back"
 # These say how far the hook before opening is.
 _OF_A_JOB = (Stage.OPENING, Stage.PASSED, Stage.BREAKING, Stage.ABORTED)
 End = Enum("End", ["WELL", "BAD", "NEVER_BEGAN", "BROKEN_OFF"])

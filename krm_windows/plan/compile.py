@@ -1,4 +1,4 @@
-"""Policy to plan: targets resolved, moments into a timetable, wake-ups and rights worked out."""
+"""Policy to plan: targets resolved, moments into a timetable, triggers and rights worked out."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -12,7 +12,7 @@ from krm_windows.plan.edges import Edges, edges
 from krm_windows.plan.model import Plan, Runtime
 from krm_windows.plan.rights import rights
 from krm_windows.plan.targets import Selection
-from krm_windows.plan.wakeups import Given, Wording, wake_ups
+from krm_windows.plan.triggers import Given, Wording, triggers
 from krm_windows.policy import moments
 from krm_windows.policy.model import Actuator, Spec, WindowPolicy
 from krm_windows.results import Result
@@ -45,12 +45,12 @@ def compile_policy(
     results += [result for selection in selections for result in _check(spec, selection, inventory)]
     results += _check_released(selections, released, inventory)
     timetable = _timetable(policy, cluster, early, _unique(selections), _unique(released))
-    found = _wake_ups(spec, timetable)
+    found = _triggers(spec, timetable)
     plan = Plan(
         name=policy.metadata.name,
         namespace=home,
         timetable=timetable,
-        wake_ups=found.wake_ups,
+        triggers=found.triggers,
         rights=rights((*timetable.targets, *timetable.released), spec.hooks, events=spec.events),
         runtime=_runtime(spec.actuator, found.patience),
         interval=spec.interval,
@@ -63,12 +63,12 @@ def compile_policy(
     return plan, [*results, *found.results]
 
 
-def _wake_ups(spec: Spec, timetable: Timetable) -> Edges:
-    """Return the CronJobs of the policy's actuator: those that act at edges, or those that look."""
+def _triggers(spec: Spec, timetable: Timetable) -> Edges:
+    """Return the CronJobs of the policy's actuator: those that act at edges, or those that run the gate."""
     wording = _wording(spec)
     if spec.actuator.type == "Kubectl":
         return edges(timetable, wording)
-    return Edges(wake_ups(timetable, wording, spec.interval))
+    return Edges(triggers(timetable, wording, spec.interval))
 
 
 def _runtime(actuator: Actuator, patience: timedelta) -> Runtime:
@@ -193,11 +193,11 @@ def _wording(spec: Spec) -> Wording:
 
 
 def uninstall(plan: Plan) -> Plan:
-    """Return the plan that only lifts our marks and suspensions: no looks, nothing besides, every target released."""
+    """Return the plan that only lifts our marks and suspensions: no triggers, nothing besides, every target released."""
     held = plan.timetable
     released = tuple(sorted({*held.targets, *held.released}, key=str))
     lifts = replace(held, state="Open", targets=(), released=released)
     granted = rights(released, events=plan.events)
     return replace(
-        plan, wake_ups=(), extras=frozenset(), timetable=lifts, hooks=None, rights=granted
+        plan, triggers=(), extras=frozenset(), timetable=lifts, hooks=None, rights=granted
     )

@@ -1,7 +1,7 @@
 """From a recurrence to the smallest cron schedule that covers it.
 
 A CronJob's five fields are a product of sets, and with both day fields restricted they mean *or*, so not every set of
-moments is a schedule. As the schedules only say when to look, one that fires more often is right; of two that cover,
+moments is a schedule. As the schedules only say when the gate runs, one that fires more often is right; of two that cover,
 the one with fewer runs is taken.
 """
 

@@ -15,7 +15,7 @@ from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.timetable import Rule, Timetable
 from krm_windows.plan import covering, minutes
 from krm_windows.plan import union as weekly
-from krm_windows.plan.wakeups import Given, WakeUp, Wording
+from krm_windows.plan.triggers import Given, Trigger, Wording
 from krm_windows.results import Result
 from krm_windows.schedule import cron
 
@@ -34,7 +34,7 @@ GATE = "the actuator Gate keeps it"
 class Edges:
     """The CronJobs that act, how long each may take to start and then to end, and what speaks against them."""
 
-    wake_ups: tuple[WakeUp, ...] = ()
+    triggers: tuple[Trigger, ...] = ()
     patience: timedelta = MOST_PATIENCE
     results: tuple[Result, ...] = ()
 
@@ -64,7 +64,7 @@ def edges(timetable: Timetable, wording: Wording) -> Edges:
     """Return the edges of a timetable's windows; they are worth something only where no result is an error."""
     lifts = rules.KUBECTL_LIFTS.result(
         "opens whatever is suspended, a person's suspension too, and does nothing between two edges, so an edit of the "
-        "windows has to wait for the next one; Gate lifts only its own suspensions, and looks at once",
+        "windows has to wait for the next one; Gate lifts only its own suspensions, and runs at once",
         path="spec.actuator.type",
         current="Kubectl",
     )
@@ -103,15 +103,15 @@ def _weekly(timetable: Timetable, wording: Wording) -> Edges:
     opening = _Writer(OPENS, timetable, wording, _begins)
     closing = _Writer(CLOSES, timetable, wording, _ends)
     parts = [*opening.write(found.opens), *closing.write(found.closes)]
-    wake_ups = tuple(
-        sorted((part for part in parts if isinstance(part, WakeUp)), key=lambda each: each.slug)
+    triggers = tuple(
+        sorted((part for part in parts if isinstance(part, Trigger)), key=lambda each: each.slug)
     )
     results = [part for part in parts if isinstance(part, Result)]
-    if len({each.slug for each in wake_ups}) < len(wake_ups):
+    if len({each.slug for each in triggers}) < len(triggers):
         results.append(
             _error("windows", "have names by which their CronJobs cannot be told apart: rename one")
         )
-    return _patient(wake_ups, found.shortest, results)
+    return _patient(triggers, found.shortest, results)
 
 
 def _begins(window: Rule) -> frozenset[int]:
@@ -131,14 +131,14 @@ class _Writer:
     wording: Wording
     own: Callable[[Rule], frozenset[int]]
 
-    def write(self, wanted: frozenset[int]) -> Iterator[WakeUp | Result]:
+    def write(self, wanted: frozenset[int]) -> Iterator[Trigger | Result]:
         left = wanted
         for window in self.timetable.windows:
             mine = self.own(window) & left
             left -= mine
             yield from self._of(window, mine)
 
-    def _of(self, window: Rule, mine: frozenset[int]) -> Iterator[WakeUp | Result]:
+    def _of(self, window: Rule, mine: frozenset[int]) -> Iterator[Trigger | Result]:
         name, given = (
             window.key,
             self.edge.given(self.wording.given.get(window.name, Given())),
@@ -152,7 +152,7 @@ class _Writer:
             suffix = f"-{first // 60:02}{first % 60:02}" if len(lines) > 1 else ""
             words = self._words(mine)
             zone, path = self.timetable.time_zone, self.edge.path(window)
-            yield WakeUp(slug + suffix, schedule, zone, words, given, self.edge.suspends, path)
+            yield Trigger(slug + suffix, schedule, zone, words, given, self.edge.suspends, path)
 
     def _lines(self, window: Rule, mine: frozenset[int]) -> list[tuple[int, str]]:
         """Return the schedules for the edges of one window: as written, where that is what fires at them."""
@@ -173,15 +173,15 @@ def _as_they_are(timetable: Timetable, wording: Wording) -> Edges:
     """Take the edges of windows that are not weekly, and prove that they are those of their union."""
     parts = [part for window in timetable.windows for part in _own(timetable, window, wording)]
     results = [part for part in parts if isinstance(part, Result)]
-    wake_ups = tuple(
-        sorted((part for part in parts if isinstance(part, WakeUp)), key=lambda each: each.slug)
+    triggers = tuple(
+        sorted((part for part in parts if isinstance(part, Trigger)), key=lambda each: each.slug)
     )
     if results:
         return Edges(results=tuple(results))
-    return _proven(timetable, wake_ups)
+    return _proven(timetable, triggers)
 
 
-def _proven(timetable: Timetable, wake_ups: tuple[WakeUp, ...]) -> Edges:
+def _proven(timetable: Timetable, triggers: tuple[Trigger, ...]) -> Edges:
     """Hold the schedules against the union of the windows, minute by minute of the audited years."""
     whole = 0
     for window in timetable.windows:
@@ -190,7 +190,7 @@ def _proven(timetable: Timetable, wake_ups: tuple[WakeUp, ...]) -> Edges:
     seen = (1 << _SPAN.days * covering.DAY) - (1 << _SPAN.minute(AUDITED[0].date()) + 1)
     edges_of = {OPENS: whole & ~before & seen, CLOSES: before & ~whole & seen}
     for edge, wanted in edges_of.items():
-        odd = wanted ^ (_fired(wake_ups, suspends=edge.suspends) & seen)
+        odd = wanted ^ (_fired(triggers, suspends=edge.suspends) & seen)
         if odd:
             at = _SPAN.at(minutes.lowest(odd))
             message = (
@@ -198,19 +198,19 @@ def _proven(timetable: Timetable, wake_ups: tuple[WakeUp, ...]) -> Edges:
             )
             return Edges(results=(_error("windows", message),))
     gap = minutes.shortest(edges_of[OPENS] | edges_of[CLOSES], _LONG_GAP)
-    return _patient(wake_ups, timedelta(minutes=gap), [])
+    return _patient(triggers, timedelta(minutes=gap), [])
 
 
-def _fired(wake_ups: tuple[WakeUp, ...], *, suspends: bool) -> int:
+def _fired(triggers: tuple[Trigger, ...], *, suspends: bool) -> int:
     """Return when schedules fire on a wall clock that never changes: there, when their fields say."""
     fired = 0
-    for wake_up in wake_ups:
-        if wake_up.suspends is suspends:
-            fired |= _SPAN.fires(cron.parse(wake_up.schedule).recurrence or Recurrence())
+    for trigger in triggers:
+        if trigger.suspends is suspends:
+            fired |= _SPAN.fires(cron.parse(trigger.schedule).recurrence or Recurrence())
     return fired
 
 
-def _own(timetable: Timetable, window: Rule, wording: Wording) -> Iterator[WakeUp | Result]:
+def _own(timetable: Timetable, window: Rule, wording: Wording) -> Iterator[Trigger | Result]:
     name, given = window.key, wording.given.get(window.name, Given())
     for edge in (OPENS, CLOSES):
         words = f"{edge.field} {wording.words.get(window.name, name)}"
@@ -221,7 +221,7 @@ def _own(timetable: Timetable, window: Rule, wording: Wording) -> Iterator[WakeU
             continue
         slug = f"{edge.verb}-{name}"
         zone, path = timetable.time_zone, edge.path(window)
-        yield WakeUp(slug, schedule, zone, words, edge.given(given), edge.suspends, path)
+        yield Trigger(slug, schedule, zone, words, edge.given(given), edge.suspends, path)
 
 
 def _exact(window: Rule, edge: _Edge) -> str | None:
@@ -239,7 +239,7 @@ def _exact(window: Rule, edge: _Edge) -> str | None:
     return covering.cover(window.begins, at)
 
 
-def _patient(wake_ups: tuple[WakeUp, ...], gap: timedelta, results: list[Result]) -> Edges:
+def _patient(triggers: tuple[Trigger, ...], gap: timedelta, results: list[Result]) -> Edges:
     """Share the shortest time between two edges between starting and ending."""
     patience = min(MOST_PATIENCE, (gap - LEAST_PATIENCE) // 2)
     if patience < LEAST_PATIENCE:
@@ -248,7 +248,7 @@ def _patient(wake_ups: tuple[WakeUp, ...], gap: timedelta, results: list[Result]
             *results,
             rules.KUBECTL_DEADLINE.result(f"have edges that {message}", path="spec.windows"),
         ]
-    return Edges(wake_ups, patience, tuple(results))
+    return Edges(triggers, patience, tuple(results))
 
 
 def _error(path: str, message: str, current: str | None = None) -> Result:

@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Literal
 
 from krm_windows.gate.timetable import Timetable
-from krm_windows.plan.wakeups import WakeUp
+from krm_windows.plan.triggers import Trigger
 from krm_windows.policy.hooks import Hooks
 from krm_windows.policy.network import ApiServer
 from krm_windows.policy.resources import Resources
@@ -46,7 +46,7 @@ class Runtime:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """One policy, compiled for one cluster: `interval` lies between two looks, `extras` are named as in the policy.
+    """One policy, compiled for one cluster: `interval` lies between two runs, `extras` are named as in the policy.
 
     `admission`: whether admission policies hold its account. `api_servers`: where its Pods may connect to, with the
     extra `NetworkPolicy`; none means any address at the usual ports.
@@ -55,7 +55,7 @@ class Plan:
     name: str
     namespace: str
     timetable: Timetable
-    wake_ups: tuple[WakeUp, ...]
+    triggers: tuple[Trigger, ...]
     rights: tuple[Rights, ...]
     runtime: Runtime
     interval: timedelta = timedelta(minutes=15)
@@ -66,8 +66,8 @@ class Plan:
     api_servers: tuple[ApiServer, ...] = ()
 
     @property
-    def looks(self) -> bool:
-        """Whether its Jobs look what should hold, as the actuator `Gate` does; else they act at the edges."""
+    def runs_gate(self) -> bool:
+        """Whether its Jobs run the gate, which works out what should hold; else they act at the edges (`Kubectl`)."""
         return self.runtime.actuator == "Gate"
 
     @property

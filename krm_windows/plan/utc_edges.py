@@ -1,4 +1,4 @@
-"""The edges of a timetable in UTC: wake-ups that need no zone data of the CronJob controller.
+"""The edges of a timetable in UTC: triggers that need no zone data of the CronJob controller.
 
 The controller reads `timeZone` by zone data of its own, of whatever release it was built with, and fires at odd times
 around a change of the clock. `Etc/UTC` it reads right. What the gate decides by is the policy's own zone rules, so the

@@ -43,7 +43,7 @@ def _waiting(plan: Plan, manifest: Manifest) -> Manifest:
         case "ConfigMap":
             return {**manifest, "data": _without(manifest.get("data", {}), *_TABLES)}
         case "Job":
-            name = names.now(plan, PLACEHOLDER)
+            name = names.apply_job(plan, PLACEHOLDER)
             return {
                 **manifest,
                 "metadata": {**metadata, "name": name},

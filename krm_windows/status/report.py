@@ -86,7 +86,7 @@ def report(
     )
     look = last(things, names.label(timetable.policy))
     own = (
-        [names.cron_job(version.plan, each) for each in version.plan.wake_ups]
+        [names.cron_job(version.plan, each) for each in version.plan.triggers]
         if version.plan
         else []
     )

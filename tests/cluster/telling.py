@@ -320,9 +320,9 @@ class Story:
 
     def run_as_look(self, name: str, program: str) -> None:
         """Run lines of Python in a Pod that is a look's but for its command."""
-        found = self.api.get("cronjobs", self.name, "windows-look")["spec"]["jobTemplate"]["spec"][
-            "template"
-        ]["spec"]
+        found = self.api.get("cronjobs", self.name, "windows-resync")["spec"]["jobTemplate"][
+            "spec"
+        ]["template"]["spec"]
         found["containers"][0]["command"] = ["python3", "-c", program]
         self.api.create("pods", self.name, {"metadata": {"name": name}, "spec": found})
 
@@ -335,9 +335,9 @@ class Story:
         `faketime` for one: the clock of a node cannot be turned here, that of one process can.
         """
         volume = self.api.get("configmaps", self.name, f"{policy}-gate")["data"]
-        look = self.api.get("cronjobs", self.name, f"{policy}-look")["spec"]["jobTemplate"]["spec"][
-            "template"
-        ]["spec"]
+        look = self.api.get("cronjobs", self.name, f"{policy}-resync")["spec"]["jobTemplate"][
+            "spec"
+        ]["template"]["spec"]
         token = f"api/v1/namespaces/{self.name}/serviceaccounts/{policy}-gate/token"
         with TemporaryDirectory() as folder:
             for item in look["volumes"][0]["configMap"]["items"]:

@@ -58,7 +58,7 @@ def test_a_job_that_is_killed_is_made_good(story: Story) -> None:
     story.begin()
     closing = open_window(after=90)
     story.policy({"windows": {"next": closing.spec}})
-    eventually("the edit was looked at", lambda: len(story.log("windows-now-*")) > 0)
+    eventually("the edit was looked at", lambda: len(story.log("windows-apply-*")) > 0)
     sleep_until(closing.closes - timedelta(seconds=50))
     leave_one_job(story, "early", "windows-close-next")
     eventually(
@@ -178,7 +178,7 @@ def test_a_target_that_is_missing_is_named(story: Story) -> None:
     targets = [{"kind": "Kustomization", "names": [APPS, "absent"], "mustExist": False}]
     story.policy({"targets": targets, "windows": {"later": far_window().spec}})
     story.eventually_closed()
-    story.kubectl("create", "job", "look", "--from=cronjob/windows-look")
+    story.kubectl("create", "job", "resync", "--from=cronjob/windows-resync")
     eventually(
         "the log names it",
         lambda: any("absent" in str(line.get("failed")) for line in story.log("look-*")),

@@ -137,12 +137,12 @@ def test_a_delivery_that_waits_is_not_red_for_what_heals(story: Story) -> None:
     assert readiness(story) != "False"
     assert story.open()
     [at_once] = [
-        job for job in story.api.items("jobs", story.name) if "-now-" in job["metadata"]["name"]
+        job for job in story.api.items("jobs", story.name) if "-apply-" in job["metadata"]["name"]
     ]
     assert [each["type"] for each in at_once["status"]["conditions"] if each["status"] == "True"][
         -1
     ] == "Complete"
-    assert any(line.get("left") == "to the next look" for line in story.log("windows-now-*"))
+    assert any(line.get("left") == "to the next run" for line in story.log("windows-apply-*"))
     story.include("windows")
     story.commit("Give the account its rights")
     story.eventually_closed()

@@ -24,7 +24,7 @@ def reasons(story: Story) -> list[str]:
 
 def look(story: Story, name: str) -> None:
     """Look once more, as the CronJob does."""
-    story.kubectl("create", "job", name, "--from=cronjob/windows-look")
+    story.kubectl("create", "job", name, "--from=cronjob/windows-resync")
     story.kubectl("wait", "--for=condition=Complete", f"job/{name}", "--timeout=15m")
 
 

@@ -57,7 +57,7 @@ class Plant:
 
     def look(self, name: str) -> None:
         """Start a look, as the CronJob does."""
-        self.story.kubectl("create", "job", name, "--from=cronjob/windows-look")
+        self.story.kubectl("create", "job", name, "--from=cronjob/windows-resync")
 
     def ended(self, name: str) -> str | None:
         """Return how a look ended, None while it goes on."""

@@ -83,7 +83,7 @@ def attempts(namespace: str) -> dict[str, Callable[[Api], object]]:
             "configmaps", namespace, "windows-gate", patch
         ),
         "patch its own CronJob": lambda api: api.patch(
-            "cronjobs", namespace, "windows-look", patch
+            "cronjobs", namespace, "windows-resync", patch
         ),
         "create a Job": lambda api: api.create("jobs", namespace, job),
         "list Pods": lambda api: api.items("pods", namespace),

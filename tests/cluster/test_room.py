@@ -14,7 +14,7 @@ from test_status import row, status
 
 from krm_windows.policy.images import DEFAULTS
 
-LOOK = "windows-look"
+LOOK = "windows-resync"
 NOWHERE = f"127.0.0.1:{REGISTRY_PORT}/nowhere/python:3.13"  # the node's containerd asks, and is told that there is none
 NOBODY_LOOKS = ("open", "closed", None)
 IMAGE = "/spec/jobTemplate/spec/template/spec/containers/0/image"

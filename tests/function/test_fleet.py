@@ -158,7 +158,7 @@ def test_from_one_layout_to_the_other(run: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    "place", [KUSTOMIZATION, "reconciliation-window/change/cronjob_change-look.yaml"]
+    "place", [KUSTOMIZATION, "reconciliation-window/change/cronjob_change-resync.yaml"]
 )
 @pytest.mark.parametrize("edit", ["line", "comment", "gone"])
 def test_an_edit_by_hand_is_noticed(

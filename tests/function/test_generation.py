@@ -134,7 +134,7 @@ def test_G03_an_object_of_ours_is_updated_in_place() -> None:
         "Monday 09:00",
         '"hours"',
         '"minutes"',
-        "week-now-",
+        "week-apply-",
     }
     known |= {"0 6,7,15,16 * * 1,4", "0 7,8,15,16 * * 1,4"}
     assert all(any(text in line for text in known) for line in changed), changed
@@ -405,6 +405,6 @@ def test_G12_adopted_and_then_dropped() -> None:
     assert sorted(name for kind, _, name in ours(later) if kind == "CronJob") == [
         "week-close-office",
         "week-edge-utc-00",
-        "week-look",
         "week-open-office",
+        "week-resync",
     ]

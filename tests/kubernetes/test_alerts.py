@@ -16,9 +16,14 @@ from calls import POLICY, call, wire
 
 from krm_windows.gate.clocks import APART
 
-LOOK, OPENS, CLOSES, EDGE = "week-look", "week-open-office", "week-close-office", "week-edge-utc-00"
+RESYNC, OPENS, CLOSES, EDGE = (
+    "week-resync",
+    "week-open-office",
+    "week-close-office",
+    "week-edge-utc-00",
+)
 NAMESPACE = "flux-system"
-NOW = "week-now-0123456789"
+NOW = "week-apply-0123456789"
 EDGES = "  actuator: {type: Kubectl}\n"
 HOOK = "  hooks: {namespace: line, beforeOpen: {image: 'line:1', timeout: 45m}}\n"
 ON_MARKS = ("KrmWindowsReopened", "KrmWindowsClocksApart", "KrmWindowsZoneDataDiffers")
@@ -45,7 +50,7 @@ def said(rules: dict) -> dict[str, str]:
     return {rule["alert"]: rule["annotations"]["summary"] for rule in every if "alert" in rule}
 
 
-def cron_job(metric: str, name: str = LOOK, namespace: str = NAMESPACE) -> str:
+def cron_job(metric: str, name: str = RESYNC, namespace: str = NAMESPACE) -> str:
     """Write a series of a CronJob."""
     return f'kube_cronjob_{metric}{{namespace="{namespace}",cronjob="{name}"}}'
 
@@ -71,7 +76,7 @@ def failed(name: str, start: int) -> Series:
 
 
 SUCCESS = cron_job("status_last_successful_time")
-MARK = target("mark_info", f',policy="{NAMESPACE}/week",mark="…"')
+MARK = target("closed_by_info", f',policy="{NAMESPACE}/week",closed_by="…"')
 MARK_APART = MARK.replace("…", f'{{\\"reason\\": \\"{APART}\\"}}')
 MARK_ZONES = MARK.replace("…", '{\\"reason\\": \\"closed\\", \\"zoneData\\": \\"other data\\"}')
 MARK_REASON = MARK.replace(
@@ -90,10 +95,10 @@ class Case:
 
 
 CASES = {
-    "every look succeeds": Case(
+    "every run succeeds": Case(
         {SUCCESS: EVERY_QUARTER}, {minute: set() for minute in range(0, 120, 7)}
     ),
-    "no look has succeeded for two intervals": Case(
+    "no run has succeeded for two intervals": Case(
         {SUCCESS: "0x200"},
         {30: set(), 36: set(), 38: {"KrmWindowsNotAsWanted"}, 120: {"KrmWindowsNotAsWanted"}},
     ),
@@ -109,30 +114,30 @@ CASES = {
     ),
     "nothing is known at all": Case({}, {60: set()}),
     "a Job failed": Case(
-        {SUCCESS: "900x44 2700x60", **failed("week-look-29000000", 1800)},
+        {SUCCESS: "900x44 2700x60", **failed("week-resync-29000000", 1800)},
         {31: {"KrmWindowsGateFailing"}, 44: {"KrmWindowsGateFailing"}, 46: set(), 60: set()},
     ),
     "a Job failed before any succeeded": Case(
-        {cron_job("created"): "0x200", **failed("week-look-29000000", 60)},
+        {cron_job("created"): "0x200", **failed("week-resync-29000000", 60)},
         {5: {"KrmWindowsGateFailing"}},
     ),
     "a Job of another policy failed": Case(
         {
             SUCCESS: "0x30",
-            **failed("week-look-2-29000000", 60),
-            **failed("other-look-29000000", 60),
+            **failed("week-resync-2-29000000", 60),
+            **failed("other-resync-29000000", 60),
         },
         {5: set()},
     ),
     "a Job succeeded": Case(
         {
             SUCCESS: "0x30",
-            job("status_start_time", "week-look-1"): "60x30",
-            job("failed", "week-look-1", ',condition="true"'): "0x30",
+            job("status_start_time", "week-resync-1"): "60x30",
+            job("failed", "week-resync-1", ',condition="true"'): "0x30",
         },
         {5: set()},
     ),
-    "the window opened, and its look did not succeed": Case(
+    "the window opened, and its run did not succeed": Case(
         {SUCCESS: "2700x74 4500x60", cron_job("status_last_schedule_time", OPENS): "_x60 3600x200"},
         {70: set(), 72: {"KrmWindowsNotOpened"}, 74: {"KrmWindowsNotOpened"}, 76: set()},
     ),
@@ -179,19 +184,19 @@ CASES = {
         {SUCCESS: "0x400", job("status_completion_time", NOW): "_x100 6000x300"},
         {101: set(), 130: set()},
     ),
-    "an edit was looked at, and no look succeeded after it": Case(
+    "an edit was applied, and no run succeeded after it": Case(
         {SUCCESS: "0x400", job("status_completion_time", NOW): "_x100 6000x300"},
         {101: set(), 130: set(), 140: {"KrmWindowsNotAsWanted"}},
     ),
-    "a Job failed, and an edit was looked at": Case(
+    "a Job failed, and an edit was applied": Case(
         {
             SUCCESS: "900x60",
-            **failed("week-look-29000000", 1800),
+            **failed("week-resync-29000000", 1800),
             job("status_completion_time", NOW): "_x31 1860x60",
         },
         {31: {"KrmWindowsGateFailing"}, 40: {"KrmWindowsGateFailing"}},
     ),
-    "the window opened, its look did not succeed, and an edit was looked at": Case(
+    "the window opened, its run did not succeed, and an edit was applied": Case(
         {
             SUCCESS: "2700x200",
             cron_job("status_last_schedule_time", OPENS): "_x60 3600x200",
@@ -203,11 +208,11 @@ CASES = {
         {SUCCESS: EVERY_QUARTER, cron_job("next_schedule_time", OPENS): "90000x200"},
         {30: set(), 120: set()},
     ),
-    "the window closed, and its look did not succeed": Case(
+    "the window closed, and its run did not succeed": Case(
         {SUCCESS: "2700x200", cron_job("status_last_schedule_time", CLOSES): "_x60 3600x200"},
         {70: set(), 72: {"KrmWindowsNotClosed"}},
     ),
-    "an edge was met in UTC alone, and its look did not succeed": Case(
+    "an edge was met in UTC alone, and its run did not succeed": Case(
         {SUCCESS: "2700x74 4500x60", cron_job("status_last_schedule_time", EDGE): "_x60 3600x200"},
         {70: set(), 72: {"KrmWindowsEdgeMissed"}, 74: {"KrmWindowsEdgeMissed"}, 76: set()},
     ),
@@ -336,7 +341,7 @@ def test_every_alert_fires_in_a_case(rules: dict) -> None:
 def test_promtool_accepts_them(
     change: str, names: set[str], tool: Callable[[str], Path], tmp_path: Path
 ) -> None:
-    """Of policies with dated rules, and of edges that act, where nobody looks between them."""
+    """Of policies with dated rules, and of edges that act, where nothing runs between them."""
     rules = emitted(POLICY + EXTRAS + change)
     always = {"KrmWindowsGateFailing", "KrmWindowsNotOpened", "KrmWindowsNotClosed"}
     looking = {"KrmWindowsNotAsWanted", *ON_MARKS} if names else set()

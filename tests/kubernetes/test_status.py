@@ -80,7 +80,7 @@ def test_as_wanted(scene: Scene) -> None:
     """It exits 0; the last look is read from Jobs and CronJobs with the policy's label."""
     labels = {"krm-windows.dev/policy": "flux-system.week"}
     ended = {"type": "Complete", "status": "True", "lastTransitionTime": "2026-11-21T09:50:00Z"}
-    meta = {"name": "week-look-1", "namespace": "flux-system", "labels": labels}
+    meta = {"name": "week-resync-1", "namespace": "flux-system", "labels": labels}
     scene.cluster.add(
         {
             "apiVersion": "batch/v1",
@@ -98,12 +98,13 @@ def test_as_wanted(scene: Scene) -> None:
 
 def test_cron_jobs_that_are_gone(scene: Scene) -> None:
     """It exits 1: all is as it should be now, and nobody will open it."""
-    for path in [path for path in scene.cluster.objects if path.endswith("/cronjobs/week-look")]:
+    for path in [path for path in scene.cluster.objects if path.endswith("/cronjobs/week-resync")]:
         del scene.cluster.objects[path]
     done = scene.run()
     assert done.returncode == 1
     assert (
-        "CronJob flux-system/week-look is missing: was it pruned, or never applied?" in done.stdout
+        "CronJob flux-system/week-resync is missing: was it pruned, or never applied?"
+        in done.stdout
     )
 
 

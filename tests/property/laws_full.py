@@ -2,7 +2,7 @@
 
 `make laws-full`. Zones whose clocks show the same are walked once. Each meets `--shapes` of the recurring shapes, one
 zone after the other taking the next ones, for all the years; and every dated shape, each at a change of its own, in the
-year of that change and in its neighbours. From 2026 on, the wake-ups in UTC have to meet every edge to the minute.
+year of that change and in its neighbours. From 2026 on, the triggers in UTC have to meet every edge to the minute.
 """
 
 import argparse
@@ -146,14 +146,14 @@ def _compare(shape: str, timetable: Timetable, year: int) -> Tally:
 
 
 def _met(shape: str, policy: Plan, year: int) -> Tally:
-    """Replay the wake-ups in UTC: each edge of a year is met, in those years that they are made for."""
+    """Replay the triggers in UTC: each edge of a year is met, in those years that they are made for."""
     start, count = _span(year)
     if year < FIRST_MET:
         return Tally()
     late = unmet(policy, utc(start), utc(start + count))
     return Tally(
         differences=tuple(
-            f"  {shape}, {policy.timetable.time_zone}: nobody looks at {edge}" for edge in late
+            f"  {shape}, {policy.timetable.time_zone}: nothing runs at {edge}" for edge in late
         )
     )
 

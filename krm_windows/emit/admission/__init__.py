@@ -26,7 +26,7 @@ def objects(plan: Plan) -> list[Manifest]:
 
 def _objects(plan: Plan) -> Iterator[Manifest]:
     yield from target.objects(plan)
-    if plan.looks:  # the actuator `Kubectl` knows no marks, so there is nothing to forge
+    if plan.runs_gate:  # the actuator `Kubectl` knows no marks, so there is nothing to forge
         yield from marks.objects(plan)
     if plan.hooks:
         yield from hooks.objects(plan, plan.hooks)

@@ -16,7 +16,7 @@ from krm_windows.plan.model import Plan
 
 def own(plan: Plan) -> list[str]:
     """Return the annotations that the gate of a plan writes."""
-    if not plan.looks:
+    if not plan.runs_gate:
         return []
     notes = [annotation(plan.policy, HOOKS)] if plan.hooks else []
     return [annotation(plan.policy), *notes]
@@ -32,7 +32,7 @@ def removable(plan: Plan, key: str, before: str = "") -> list[str]:
 
     Marks of any policy: those on a target that nobody keeps closed are stale. Notes of hooks are its own alone.
     """
-    if not plan.looks:
+    if not plan.runs_gate:
         return []
     notes = [before + annotation(name, HOOKS) for name in plan.own_names]
     return [f"{key}.startsWith({cel.text(before + CLOSED_BY)})", f"{key} in {cel.texts(notes)}"]

@@ -70,7 +70,7 @@ def _unchanged(plan: Plan, steps: dict[Path, list[str]]) -> Iterator[str]:
     """Yield for each map that its keys are as before, but for those that are compared on their own, or may change."""
     known = f"key in {cel.texts(_METADATA)}"
     yield _same(METADATA, known, known)
-    written = [f"key in {cel.texts(marks.own(plan))}"] if plan.looks else []
+    written = [f"key in {cel.texts(marks.own(plan))}"] if plan.runs_gate else []
     yield _same(ANNOTATIONS, " || ".join(marks.removable(plan, "key")), " || ".join(written))
     for path, keys in steps.items():
         may_change = f"key in {cel.texts(keys if path else ['metadata', *keys])}"

@@ -123,7 +123,7 @@ def test_a_fault_is_told_if_and_only_if_there_is_one(
     meant = [(each.begins, not each.open) for each in timeline(plan.timetable, *YEARS)][1:]
     fired = sorted(
         (run, each.suspends)
-        for each in plan.wake_ups
+        for each in plan.triggers
         for run in takewhile(
             lambda run: run < YEARS[1], controller.runs(each.schedule, zone, YEARS[0])
         )

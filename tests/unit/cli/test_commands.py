@@ -57,7 +57,7 @@ def rendered(folder: str = "out") -> dict[str, dict[str, object]]:
 
 def names(folder: str = "out") -> list[str]:
     """Return the names of the rendered files, without the hash of the Job."""
-    return sorted(name.partition("-now-")[0] for name in rendered(folder))
+    return sorted(name.partition("-apply-")[0] for name in rendered(folder))
 
 
 # help, version, wrong calls
@@ -213,8 +213,8 @@ def test_render(run: Run) -> None:
         "configmap_week-gate.yaml",
         "cronjob_week-close-office.yaml",
         "cronjob_week-edge-utc-00.yaml",
-        "cronjob_week-look.yaml",
         "cronjob_week-open-office.yaml",
+        "cronjob_week-resync.yaml",
         "job_week",
         "kustomization.yaml",
         "role_week-gate.yaml",
@@ -292,7 +292,7 @@ def test_render_check(run: Run) -> None:
     render = ("render", "policy.yaml", "-o", "out", "--resources", "resources")
     missing = run(*render, "--check")
     assert missing.code == 1
-    assert "+++ b/cronjob_week-look.yaml\n" in missing.out
+    assert "+++ b/cronjob_week-resync.yaml\n" in missing.out
     assert not Path("out").exists()
     run(*render)
     assert run(*render, "--check") == RENDERED
@@ -386,7 +386,7 @@ def test_render_from_standard_input(run: Run) -> None:
         b"",
         f"krm-windows: zone rules {zones.release()}",
     )
-    assert Path("out/cronjob_week-look.yaml").exists()
+    assert Path("out/cronjob_week-resync.yaml").exists()
 
 
 def test_values_of_a_chart_are_no_resources(run: Run) -> None:
@@ -512,7 +512,7 @@ def test_render_a_renamed_policy(run: Run) -> None:
     Path("policy.yaml").write_text(renamed)
     refused = run("render", "policy.yaml", "-o", "out")
     assert (refused.code, "(former-name)" in refused.err) == (1, True)
-    assert "cronjob_week-look.yaml" in names()
+    assert "cronjob_week-resync.yaml" in names()
     Path("policy.yaml").write_text(
         renamed.replace("spec:\n", "spec:\n  formerNames: [flux-system/week]\n")
     )

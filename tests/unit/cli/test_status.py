@@ -141,7 +141,7 @@ def test_a_target(status: Status, at: str, found: Thing, code: int, cells: list[
 def test_the_table(status: Status) -> None:
     """Moments are those of the policy's clocks; the header says what holds, and why."""
     code, printed = status(
-        CLOSED, thing(suspend=True, notes=OURS), job("week-look-1", "2026-11-21T09:55:10Z")
+        CLOSED, thing(suspend=True, notes=OURS), job("week-resync-1", "2026-11-21T09:55:10Z")
     )
     assert code == 0
     assert printed.splitlines() == [
@@ -186,7 +186,7 @@ def test_json(status: Status) -> None:
     _, printed = status(
         CLOSED,
         thing(),
-        job("week-look-1", "2026-11-21T09:55:10Z", "Failed"),
+        job("week-resync-1", "2026-11-21T09:55:10Z", "Failed"),
         options=("-o", "json"),
     )
     found = json.loads(printed)
@@ -196,7 +196,7 @@ def test_json(status: Status) -> None:
     assert found["lastLook"] == {
         "at": "2026-11-21T10:55:10+01:00",
         "succeeded": False,
-        "by": "Job week-look-1",
+        "by": "Job week-resync-1",
     }
     assert found["targets"] == [
         {
@@ -219,13 +219,13 @@ def test_the_last_look_is_the_newest(status: Status) -> None:
     cron_job = {
         "apiVersion": "batch/v1",
         "kind": "CronJob",
-        "metadata": {"name": "week-look", "namespace": "flux-system", "labels": LABEL},
+        "metadata": {"name": "week-resync", "namespace": "flux-system", "labels": LABEL},
         "status": {"lastSuccessfulTime": "2026-11-21T09:57:00Z"},
     }
     foreign = job("other", "2026-11-21T09:59:00Z")
     foreign["metadata"] = {"name": "other", "namespace": "flux-system"}
     _, printed = status(
-        CLOSED, thing(), job("week-look-1", "2026-11-21T09:40:00Z", "Failed"), cron_job, foreign
+        CLOSED, thing(), job("week-resync-1", "2026-11-21T09:40:00Z", "Failed"), cron_job, foreign
     )
     assert row(printed)[-1] == "3 m ago, succeeded"
     _, printed = status(CLOSED, thing())
@@ -235,7 +235,9 @@ def test_the_last_look_is_the_newest(status: Status) -> None:
 def test_the_job_of_a_hook_is_no_look(status: Status) -> None:
     """It has the policy's label, too, and may have ended well where the look did not."""
     hook = job("week-before-open-1", "2026-11-21T09:50:00Z", component="hook")
-    _, printed = status(CLOSED, thing(), job("week-look-1", "2026-11-21T09:45:00Z", "Failed"), hook)
+    _, printed = status(
+        CLOSED, thing(), job("week-resync-1", "2026-11-21T09:45:00Z", "Failed"), hook
+    )
     assert row(printed)[-1] == "15 m ago, failed"
 
 
@@ -260,20 +262,20 @@ def test_clocks_that_are_apart(status: Status, at: str, policy: str) -> None:
 
 def test_the_job_that_leaves_to_the_next_look_proves_nothing(status: Status) -> None:
     """It ends well whatever it could not do, so it is no look, neither the newest nor the only one."""
-    at_once = job("week-now-0123456789", "2026-11-21T09:58:00Z")
+    at_once = job("week-apply-0123456789", "2026-11-21T09:58:00Z")
     command = ["python3", "-I", "/gate", "--allow-missing", "--leave-to-next"]
     at_once["spec"] = {"template": {"spec": {"containers": [{"name": "gate", "command": command}]}}}
     _, printed = status(CLOSED, thing(), at_once)
     assert row(printed)[-1] == "never"
     _, printed = status(
-        CLOSED, thing(), at_once, job("week-look-1", "2026-11-21T09:45:00Z", "Failed")
+        CLOSED, thing(), at_once, job("week-resync-1", "2026-11-21T09:45:00Z", "Failed")
     )
     assert row(printed)[-1] == "15 m ago, failed"
 
 
 def test_a_cluster_whose_clock_is_ahead(status: Status) -> None:
     """Its last look was not before it was."""
-    _, printed = status(CLOSED, thing(), job("week-look-1", "2026-11-21T10:00:03Z"))
+    _, printed = status(CLOSED, thing(), job("week-resync-1", "2026-11-21T10:00:03Z"))
     assert row(printed)[-1] == "0 m ago, succeeded"
 
 
@@ -296,7 +298,7 @@ def test_only_what_the_policy_looks_into_is_read(
     status(
         CLOSED,
         thing(),
-        *(job(f"week-look-{number}", "2026-11-21T09:45:00Z") for number in range(9)),
+        *(job(f"week-resync-{number}", "2026-11-21T09:45:00Z") for number in range(9)),
     )
     assert made == [thing()]
 
@@ -414,7 +416,7 @@ def test_the_clock_of_the_api_server_counts(  # noqa: PLR0913 - a case, and what
 ) -> None:
     """By it Jobs have ended, so by it a look is overdue, and Events are asked for: whatever this machine says."""
     server = datetime.now(UTC) + ahead
-    ended = job("week-look-1", (server - timedelta(minutes=40, seconds=30)).isoformat())
+    ended = job("week-resync-1", (server - timedelta(minutes=40, seconds=30)).isoformat())
     header = f"I1122 10:00:00.0 7 round_trippers.go:587]     Date: {format_datetime(server, usegmt=True)}"
     kubectl(f"""\
 case $* in
@@ -524,10 +526,10 @@ def test_a_cron_job_that_somebody_suspended(status: Status) -> None:
     suspended = {
         "apiVersion": "batch/v1",
         "kind": "CronJob",
-        "metadata": {"name": "week-look", "namespace": "flux-system", "labels": LABEL},
+        "metadata": {"name": "week-resync", "namespace": "flux-system", "labels": LABEL},
         "spec": {"suspend": True},
     }
     code, printed = status(CLOSED, thing(suspend=True, notes=OURS), suspended)
     assert code == 1
-    assert "CronJob flux-system/week-look is suspended: nobody looks by it" in printed
+    assert "CronJob flux-system/week-resync is suspended: nobody looks by it" in printed
     assert "CronJob flux-system/week-open-office is missing" in printed

@@ -93,7 +93,7 @@ def test_rights_are_only_where_they_are_used() -> None:
 
 
 def test_a_job_has_time_for_its_hooks() -> None:
-    """In each of its two looks: 3 minutes for targets to calm down, 3, 5 and 2 for the Jobs, and what lies between."""
+    """In each of its two runs: 3 minutes for targets to calm down, 3, 5 and 2 for the Jobs, and what lies between."""
     assert deadlines(HOOKS) == {deadlines("").pop() + 2 * (13 * 60 + 4 * 120)}
 
 

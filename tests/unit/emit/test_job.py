@@ -7,7 +7,7 @@ import yaml
 import zoned
 from calls import POLICY, call, wire
 
-from krm_windows.emit import Manifest, configmap, now
+from krm_windows.emit import Manifest, apply_job, configmap
 from krm_windows.plan.model import Plan, Runtime
 
 PLAN = Plan(
@@ -22,7 +22,7 @@ PLAN = Plan(
 
 def looks_at_once(plan: Plan) -> Manifest:
     """Return the Job of a plan."""
-    return now.look(plan, configmap.config_map(plan))
+    return apply_job.run(plan, configmap.config_map(plan))
 
 
 def at_once(policy: str = POLICY) -> list[dict]:
@@ -109,7 +109,7 @@ def test_it_ends(spec: dict) -> None:
     assert "ttlSecondsAfterFinished" not in spec
 
 
-@pytest.mark.parametrize("spec", [*at_once(), now.lift(PLAN)["spec"]])
+@pytest.mark.parametrize("spec", [*at_once(), apply_job.lift(PLAN)["spec"]])
 def test_the_job_that_is_applied_never_counts_as_failed(spec: dict) -> None:
     """Nothing would run it again, and what waits for it would be red for good: it starts again until it ends well.
 
@@ -125,15 +125,15 @@ def test_the_job_that_is_applied_never_counts_as_failed(spec: dict) -> None:
 def test_only_the_job_of_an_edit_forgives_what_is_missing() -> None:
     """A delivering Kustomization that waits for it is blocked neither by targets that come later nor by any trouble."""
     commands = [spec["template"]["spec"]["containers"][0]["command"][3:] for spec in pods()]
-    at_once, *looks = commands
+    at_once, *others = commands
     assert at_once == ["--allow-missing", "--leave-to-next"]
-    assert looks
-    assert not any(looks)
+    assert others
+    assert not any(others)
 
 
 def test_where_no_look_follows_nothing_is_left_to_it() -> None:
     """`render --uninstall`: that its Job has ended is the sign that all is open."""
-    assert not PLAN.wake_ups
+    assert not PLAN.triggers
     assert "--leave-to-next" not in str(looks_at_once(PLAN)["spec"])
 
 

@@ -95,7 +95,7 @@ def test_containers_have_names_of_their_own() -> None:
 
 
 def test_only_edges_and_rights_are_emitted() -> None:
-    """No program, no timetable, nothing that looks."""
+    """No program, no timetable, nothing that runs it."""
     kinds = [item["kind"] for item in built()]
     held = ["ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"]
     assert kinds == [*held, "ServiceAccount", "Role", "RoleBinding", "CronJob", "CronJob"]

@@ -14,7 +14,7 @@ from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.timetable import Kind, Rule, Target
 from krm_windows.plan.model import Plan, Runtime
 from krm_windows.plan.rights import rights
-from krm_windows.plan.wakeups import WakeUp, Wording, wake_ups
+from krm_windows.plan.triggers import Trigger, Wording, triggers
 
 DNS = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 EXTRAS = frozenset({"NetworkPolicy", "PrometheusRule", "StateMetrics"})
@@ -44,9 +44,9 @@ def plan(
         freezes=(Rule(Kind.FREEZE, "f", INSTANT, timedelta(hours=1), "r"),),
         targets=targets,
     )
-    looks = wake_ups(timetable, Wording(), timedelta(minutes=15))
+    found = triggers(timetable, Wording(), timedelta(minutes=15))
     runtime = Runtime("python:3.13", "IfNotPresent")
-    return Plan(name, namespace, timetable, looks, rights(targets), runtime, extras=EXTRAS)
+    return Plan(name, namespace, timetable, found, rights(targets), runtime, extras=EXTRAS)
 
 
 def all_names(one: Plan) -> list[tuple[str, str, str]]:
@@ -55,7 +55,9 @@ def all_names(one: Plan) -> list[tuple[str, str, str]]:
 
 
 LABELS = st.from_regex(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?", fullmatch=True)
-WORDS = st.sampled_from(("a", "b", "open", "close", "edge", "look", "now", "gate", "0800", "0800z"))
+WORDS = st.sampled_from(
+    ("a", "b", "open", "close", "edge", "resync", "apply", "gate", "0800", "0800z")
+)
 SPOKEN = st.lists(WORDS, min_size=1, max_size=5).map("-".join)
 POLICIES = st.tuples(
     LABELS | SPOKEN | SPOKEN.map(lambda name: name.replace("-", ".", 1)), LABELS | SPOKEN
@@ -64,12 +66,12 @@ WINDOWS = st.lists(LABELS | SPOKEN, min_size=1, max_size=3, unique=True).map(tup
 
 
 @given(POLICIES, st.from_regex(f"[0-9a-f]{{{names.DIGITS}}}", fullmatch=True))
-def test_what_the_name_of_the_job_that_looks_at_once_begins_with(
-    who: tuple[str, str], content: str
-) -> None:
+def test_what_the_name_of_the_apply_job_begins_with(who: tuple[str, str], content: str) -> None:
     """Whether it was cut or not, hexadecimal digits follow."""
     one = plan(*who)
-    assert re.fullmatch(f"{re.escape(names.now_begins(one))}[0-9a-f]+", names.now(one, content))
+    assert re.fullmatch(
+        f"{re.escape(names.apply_job_prefix(one))}[0-9a-f]+", names.apply_job(one, content)
+    )
 
 
 @given(POLICIES, WINDOWS, st.lists(LABELS | SPOKEN, max_size=3, unique=True).map(tuple))
@@ -124,23 +126,23 @@ def test_labels_are_unique_across_policies(one: tuple[str, str], other: tuple[st
     [
         ("week", "open-office", "week-open-office"),
         ("week", "edge-2300z", "week-edge-2300z"),
-        ("reopen", "look", "reopen-look"),
-        ("open-week", "look", "open-week-look"),
-        ("week-open", "look", "week-open-#-look"),
+        ("reopen", "resync", "reopen-resync"),
+        ("open-week", "resync", "open-week-resync"),
+        ("week-open", "resync", "week-open-#-resync"),
         ("a-open-b", "open-c", "a-open-b-#-open-c"),
-        ("w" * 52, "look", "w" * 35 + "-#"),
+        ("w" * 52, "resync", "w" * 35 + "-#"),
     ],
 )
 def test_cron_jobs(policy: str, slug: str, want: str) -> None:
     """A reader finds policy and window in the name; what could be read in two ways, or is too long, has a hash."""
-    got = names.cron_job(plan(policy), WakeUp(slug, "* * * * *", "Etc/UTC", ""))
+    got = names.cron_job(plan(policy), Trigger(slug, "* * * * *", "Etc/UTC", ""))
     assert re.sub("[0-9a-f]{16}(?=-|$)", "#", got) == want
 
 
 def test_a_given_name_is_taken_as_it_is() -> None:
     """The policy knows best."""
-    look = WakeUp("open-w", "* * * * *", "Etc/UTC", "", given="the-name")
-    assert names.cron_job(plan("a-open-b"), look) == "the-name"
+    trigger = Trigger("open-w", "* * * * *", "Etc/UTC", "", given="the-name")
+    assert names.cron_job(plan("a-open-b"), trigger) == "the-name"
 
 
 def test_a_cut_name_is_stable_and_told_from_its_neighbours() -> None:

@@ -27,7 +27,7 @@ def said(answer: Answer) -> Iterator[Given]:
             yield container["resources"]
 
 
-def looks(resources: str, more: str = "") -> list[Given]:
+def containers(resources: str, more: str = "") -> list[Given]:
     """Return the resources of the containers of a policy whose actuator has some."""
     return list(said(call(wire(config=spec(actuator=f"{{{more}resources: {resources}}}")))))
 
@@ -35,7 +35,7 @@ def looks(resources: str, more: str = "") -> list[Given]:
 @pytest.mark.parametrize("more", ["", "type: Kubectl, "])
 def test_every_name_is_said(more: str) -> None:
     """A quota that counts one of them refuses Pods that do not say it; and no disk is asked for."""
-    found = looks("{}", more)
+    found = containers("{}", more)
     assert len(found) > 1
     for each in found:
         assert each == {
@@ -48,7 +48,7 @@ def test_every_name_is_said(more: str) -> None:
 def test_what_the_policy_gives(more: str) -> None:
     """It stands in every Pod, in the form that the API server gives back."""
     given = "{requests: {cpu: 0.05, ephemeral-storage: 16Mi}, limits: {cpu: 500m, memory: 0.25Gi}}"
-    for each in looks(given, more):
+    for each in containers(given, more):
         assert each == {
             "requests": {"cpu": "50m", "ephemeral-storage": "16Mi", "memory": "64Mi"},
             "limits": {"cpu": "500m", "ephemeral-storage": "64Mi", "memory": "256Mi"},
@@ -66,7 +66,7 @@ def test_what_the_policy_gives(more: str) -> None:
 )
 def test_a_default_gives_way(given: str, name: str, asked: str, limit: str) -> None:
     """Whoever gives a limit below the default request, or a request above the default limit, need not give both."""
-    for each in looks(given):
+    for each in containers(given):
         assert (each["requests"][name], each["limits"][name]) == (asked, limit)
 
 

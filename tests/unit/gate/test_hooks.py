@@ -381,7 +381,7 @@ def test_both_start_it_at_once(lab: Lab) -> None:
     assert (lab.posts(), lab.kinds()) == (2, ["before-open"])
 
 
-def test_looks_of_six_wake_ups_wait_together(lab: Lab) -> None:
+def test_runs_of_six_triggers_wait_together(lab: Lab) -> None:
     """A hook may take longer than the interval: those that come meanwhile start no other, and none opens before."""
     lab.api.ends["before-open"] = ""
     with ThreadPoolExecutor(6) as pool:

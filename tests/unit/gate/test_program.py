@@ -496,7 +496,7 @@ def test_run_and_leave_to_the_next(api: Api, run: Run) -> None:
     """What looks at once tries three times, says what it could not do, and is no failure."""
     api.fault("PATCH", "infra", *[status(403)] * 3)
     code, log = run(text(SHUT), "--leave-to-next")
-    assert (code, log[-1]) == (0, {"left": "to the next look"})
+    assert (code, log[-1]) == (0, {"left": "to the next run"})
     assert [line["failed"] for line in log if "failed" in line] == [
         ["Kustomization flux-system/infra"]
     ] * 3

@@ -15,7 +15,7 @@ from krm_windows.inventory import Inventory
 from krm_windows.krm import KubeObject
 from krm_windows.plan import compile_policy
 from krm_windows.plan.edges import Edges, edges
-from krm_windows.plan.wakeups import Given, WakeUp, Wording
+from krm_windows.plan.triggers import Given, Trigger, Wording
 from krm_windows.policy.load import load
 from krm_windows.rules import KUBECTL_DEADLINE, KUBECTL_LIFTS, KUBECTL_UNION, TARGET_UNSEEN
 from krm_windows.schedule import controller
@@ -54,11 +54,11 @@ def timetable(*rules: Rule) -> Timetable:
     return zoned.timetable(policy="a/b", time_zone="Etc/UTC", windows=rules)
 
 
-def fired(wake_ups: tuple[WakeUp, ...]) -> list[tuple[datetime, bool]]:
+def fired(triggers: tuple[Trigger, ...]) -> list[tuple[datetime, bool]]:
     """Return when the controller would fire in four weeks, and what is written then."""
     runs = (
         (run, bool(each.suspends))
-        for each in wake_ups
+        for each in triggers
         for run in takewhile(
             lambda run: run < LAST, controller.runs(each.schedule, each.time_zone, FIRST)
         )
@@ -76,7 +76,7 @@ def test_they_are_the_edges_of_the_union(rules: tuple[Rule, ...]) -> None:
         assert ids(found) == [KUBECTL_LIFTS.id, KUBECTL_UNION.id]
         return
     wanted = [(segment.begins, not segment.open) for segment in segments[1:]]
-    got = [edge for edge in fired(found.wake_ups) if edge[0] > FIRST]
+    got = [edge for edge in fired(found.triggers) if edge[0] > FIRST]
     assert got == wanted
     assert all(one != other for (_, one), (_, other) in pairwise(got))
 
@@ -85,7 +85,7 @@ def test_they_are_the_edges_of_the_union(rules: tuple[Rule, ...]) -> None:
 def test_a_late_job_never_meets_the_next_edge(rules: tuple[Rule, ...]) -> None:
     """It starts and ends before, or the policy is refused."""
     found = edges(timetable(*rules), Wording())
-    times = [when for when, _ in fired(found.wake_ups)]
+    times = [when for when, _ in fired(found.triggers)]
     if KUBECTL_DEADLINE.id not in ids(found):
         assert found.patience >= timedelta(minutes=1)
         assert all(after - before > 2 * found.patience for before, after in pairwise(times))
@@ -110,7 +110,7 @@ def compiled(windows: str) -> tuple[list[tuple[str, str, str | None]], list[str]
         for each in results
         if each.field and each.tags["rule"] != TARGET_UNSEEN.id
     ]
-    return [(each.slug, each.schedule, each.given) for each in plan.wake_ups], said
+    return [(each.slug, each.schedule, each.given) for each in plan.triggers], said
 
 
 @pytest.mark.parametrize(
@@ -233,7 +233,7 @@ def test_given_names_are_kept() -> None:
     """Those of hand-written CronJobs, which are adopted."""
     names = Wording(given={"windows.w": Given("infra-open", "infra-close")})
     rule = Rule(Kind.WINDOW, "w", at(480, frozenset({1})), timedelta(hours=4))
-    assert [each.given for each in edges(timetable(rule), names).wake_ups] == [
+    assert [each.given for each in edges(timetable(rule), names).triggers] == [
         "infra-close",
         "infra-open",
     ]

@@ -11,7 +11,7 @@ from krm_windows.gate.recurrence import EVERY_DAY, EVERY_MONTH, EVERY_WEEKDAY, R
 from krm_windows.gate.timetable import Kind, Rule
 from krm_windows.plan import minutes
 from krm_windows.plan.edges import edges
-from krm_windows.plan.wakeups import Wording
+from krm_windows.plan.triggers import Wording
 from krm_windows.schedule.timeline import timeline
 
 SPAN = minutes.Span(date(2025, 1, 1), date(2026, 4, 1))

@@ -1,4 +1,4 @@
-"""The wake-ups in UTC are those of a slow model that walks through the minutes one by one."""
+"""The triggers in UTC are those of a slow model that walks through the minutes one by one."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, time, timedelta

@@ -8,7 +8,7 @@ from krm_windows.status import trouble
 from krm_windows.status.objects import Thing
 
 LABELS = {"krm-windows.dev/policy": "flux-system.week", "app.kubernetes.io/component": "gate"}
-POD = "week-look-29700000-abcde"
+POD = "week-resync-29700000-abcde"
 NOON = "2026-11-21T12:00:00Z"
 
 
@@ -24,7 +24,7 @@ def thing(kind: str, name: str, **status: object) -> Thing:
 
 
 def event(
-    reason: str, message: str, kind: str = "Job", name: str = "week-look-29700000", **more: object
+    reason: str, message: str, kind: str = "Job", name: str = "week-resync-29700000", **more: object
 ) -> Thing:
     """Return a warning about an object."""
     about = {"kind": kind, "name": name}
@@ -40,10 +40,10 @@ def event(
 
 def newest(*things: Thing, after: datetime | None = None) -> trouble.Trouble | None:
     """Return the trouble of the policy that has one CronJob."""
-    return trouble.newest(things, "flux-system.week", ["week-look"], after)
+    return trouble.newest(things, "flux-system.week", ["week-resync"], after)
 
 
-FORBIDDEN = 'Error creating: pods "week-look-29700000-x" is forbidden: '
+FORBIDDEN = 'Error creating: pods "week-resync-29700000-x" is forbidden: '
 CASES = {
     "quota": event(
         "FailedCreate", f"{FORBIDDEN}failed quota: small: must specify limits.cpu for: gate"
@@ -72,10 +72,12 @@ CASES = {
     ),
     "node": thing("Pod", POD, reason="Evicted", message="The node was low on resource: memory."),
     "configuration": event("FailedMount", 'configmap "week-gate" not found', "Pod", POD),
-    "missed": event("MissSchedule", "Missed scheduled time to start a job", "CronJob", "week-look"),
+    "missed": event(
+        "MissSchedule", "Missed scheduled time to start a job", "CronJob", "week-resync"
+    ),
     "deadline": thing(
         "Job",
-        "week-look-29700000",
+        "week-resync-29700000",
         conditions=[
             {
                 "type": "Failed",
@@ -100,9 +102,9 @@ def test_a_cause(cause: str) -> None:
 @pytest.mark.parametrize(
     "foreign",
     [
-        event("FailedCreate", "exceeded quota", name="week-look-2-29700000"),
+        event("FailedCreate", "exceeded quota", name="week-resync-2-29700000"),
         event("FailedCreate", "exceeded quota", name="other"),
-        event("FailedCreate", "exceeded quota", kind="ReplicaSet", name="week-look-1"),
+        event("FailedCreate", "exceeded quota", kind="ReplicaSet", name="week-resync-1"),
         event("SuccessfulCreate", "Created job", type="Normal"),
         {**thing("Pod", "other", reason="Evicted"), "metadata": {"name": "other", "labels": {}}},
         event("FailedCreate", "exceeded quota", involvedObject=None),

@@ -1,7 +1,7 @@
-"""When the cluster has to look: the schedules that cover every edge of a timetable.
+"""When the gate has to run: the schedules that cover every edge of a timetable.
 
-With the actuator `Gate` a CronJob only decides when to look, so a schedule may fire too often but must never leave an
-edge uncovered. The windows' own schedules, in the policy's time zone, are those that a person reads. That no edge is
+With the actuator `Gate` a CronJob only decides when the gate runs, so a schedule may fire too often but must never
+leave an edge uncovered. The windows' own schedules, in the policy's time zone, are those that a person reads. That no edge is
 missed is for those in UTC beside them (`utc_edges`), as the controller may know other zone rules than the gate.
 Closing edges are moved ahead by `closesEarly`, on the wall clock here and in real time there.
 """
@@ -24,11 +24,11 @@ DAY = 24 * HOUR
 
 
 @dataclass(frozen=True, slots=True)
-class WakeUp:
+class Trigger:
     """One CronJob: what its name says, when it fires, in which zone, and the windows in words.
 
     For the actuator `Kubectl`, `suspends` is what it writes, at the edge of the field `path` below `spec`; one that
-    only looks has neither.
+    only runs the gate has neither.
     """
 
     slug: str
@@ -57,35 +57,35 @@ class Wording:
     words: Mapping[str, str] = field(default_factory=dict)
 
 
-def wake_ups(timetable: Timetable, wording: Wording, interval: timedelta) -> tuple[WakeUp, ...]:
-    """Return every look of a timetable, sorted by name, equal schedules once."""
+def triggers(timetable: Timetable, wording: Wording, interval: timedelta) -> tuple[Trigger, ...]:
+    """Return every trigger of a timetable, sorted by name, equal schedules once."""
     recurring = [each for rule in timetable.windows for each in _window(timetable, rule, wording)]
     edges = (
         _edges(timetable) if interval > timedelta(minutes=1) else ()
-    )  # a look every minute meets them all
-    return _distinct([*recurring, *edges, _look(timetable, interval)])
+    )  # a run every minute meets them all
+    return _distinct([*recurring, *edges, _resync(timetable, interval)])
 
 
-def _distinct(looks: Iterable[WakeUp]) -> tuple[WakeUp, ...]:
-    """Merge looks with one schedule, but never two whose names the policy gives."""
-    groups: dict[tuple[str, str], list[WakeUp]] = {}
-    for look in sorted(looks, key=lambda look: look.slug):
-        groups.setdefault((look.schedule, look.time_zone), []).append(look)
+def _distinct(triggers: Iterable[Trigger]) -> tuple[Trigger, ...]:
+    """Merge triggers with one schedule, but never two whose names the policy gives."""
+    groups: dict[tuple[str, str], list[Trigger]] = {}
+    for trigger in sorted(triggers, key=lambda trigger: trigger.slug):
+        groups.setdefault((trigger.schedule, trigger.time_zone), []).append(trigger)
     return tuple(
         sorted(
-            (look for group in groups.values() for look in _merged(group)),
-            key=lambda look: look.slug,
+            (trigger for group in groups.values() for trigger in _merged(group)),
+            key=lambda trigger: trigger.slug,
         )
     )
 
 
-def _merged(group: list[WakeUp]) -> list[WakeUp]:
-    words = "; ".join(dict.fromkeys(look.words for look in group))
-    kept = [look for look in group if look.given] or group[:1]
-    return [replace(look, words=words) for look in kept]
+def _merged(group: list[Trigger]) -> list[Trigger]:
+    words = "; ".join(dict.fromkeys(trigger.words for trigger in group))
+    kept = [trigger for trigger in group if trigger.given] or group[:1]
+    return [replace(trigger, words=words) for trigger in kept]
 
 
-def _window(timetable: Timetable, rule: Rule, wording: Wording) -> Iterator[WakeUp]:
+def _window(timetable: Timetable, rule: Rule, wording: Wording) -> Iterator[Trigger]:
     if not isinstance(rule.begins, Recurrence):
         return
     name, given = rule.key, wording.given.get(rule.name, Given())
@@ -93,10 +93,10 @@ def _window(timetable: Timetable, rule: Rule, wording: Wording) -> Iterator[Wake
     opens = wording.schedules.get((rule.name, "opens")) or covering.cover(
         rule.begins, covering.moments(rule.begins)
     )
-    yield WakeUp(f"open-{name}", opens, timetable.time_zone, f"opens {words}", given.open)
+    yield Trigger(f"open-{name}", opens, timetable.time_zone, f"opens {words}", given.open)
     as_written = None if timetable.closes_early else wording.schedules.get((rule.name, "closes"))
     closes = as_written or _closing(rule.begins, rule.ends, timetable.closes_early)
-    yield WakeUp(f"close-{name}", closes, timetable.time_zone, f"closes {words}", given.close)
+    yield Trigger(f"close-{name}", closes, timetable.time_zone, f"closes {words}", given.close)
 
 
 def _closing(begins: Recurrence, ends: object, early: timedelta) -> str:
@@ -109,18 +109,18 @@ def _closing(begins: Recurrence, ends: object, early: timedelta) -> str:
     return covering.cover(begins, covering.ends_of(covering.moments(begins), ends).shifted(back))
 
 
-def _edges(timetable: Timetable) -> Iterator[WakeUp]:
-    """Yield the looks in UTC that meet every edge, whatever zone data the CronJob controller has."""
+def _edges(timetable: Timetable) -> Iterator[Trigger]:
+    """Yield the triggers in UTC that meet every edge, whatever zone data the CronJob controller has."""
     tz = timetable.zone
     # In UTC itself the windows' own schedules do.
     recurs = replace(timetable, windows=()) if timetable.time_zone in _UTC else timetable
     recurring = utc_edges.recurring(recurs, tz)
     for each in recurring:
-        yield WakeUp(
+        yield Trigger(
             f"edge-utc-{min(each.minutes):02}",
             str(each),
             UTC,
-            "looks at the edges of what recurs, in UTC",
+            "edges of recurring rules, in UTC",
         )
     for each, rules in utc_edges.single(timetable, tz, recurring):
         alone = len(each.minutes) == len(each.hours) == 1
@@ -131,15 +131,15 @@ def _edges(timetable: Timetable) -> Iterator[WakeUp]:
         )
         named = ", ".join(sorted(rules)[:_NAMED])
         more = f" and {len(rules) - _NAMED} more" if len(rules) > _NAMED else ""
-        yield WakeUp(slug, str(each), UTC, f"edges of {named}{more}")
+        yield Trigger(slug, str(each), UTC, f"edges of {named}{more}")
 
 
-def _look(timetable: Timetable, interval: timedelta) -> WakeUp:
-    """Return the regular look, its offset hashed so that a fleet does not wake in one second."""
+def _resync(timetable: Timetable, interval: timedelta) -> Trigger:
+    """Return the periodic resync, its offset hashed so that a fleet does not run in one second."""
     every = _minutes(interval)
     who = f"{timetable.policy}@{timetable.cluster or ''}"
     offset = int.from_bytes(hashlib.sha256(who.encode()).digest()[:8]) % every
-    return WakeUp("look", _every(every, offset), UTC, f"looks every {_text(interval)}")
+    return Trigger("resync", _every(every, offset), UTC, f"runs every {_text(interval)}")
 
 
 def _every(every: int, offset: int) -> str:

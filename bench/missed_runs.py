@@ -1,4 +1,4 @@
-"""How late an edge is seen where a tenth of the looks is lost: simulated over two years, for several intervals."""
+"""How late an edge is seen where a tenth of the runs is missed: simulated over two years, for several intervals."""
 
 import random
 from bisect import bisect_left
@@ -9,7 +9,7 @@ from itertools import takewhile
 from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.timetable import Kind, Rule, Timetable
 from krm_windows.plan import zone_rules
-from krm_windows.plan.wakeups import WakeUp, Wording, wake_ups
+from krm_windows.plan.triggers import Trigger, Wording, triggers
 from krm_windows.schedule.controller import runs
 from krm_windows.schedule.timeline import timeline
 
@@ -50,17 +50,17 @@ def _late(zone: str, interval: timedelta, rng: random.Random, *, same: bool) -> 
     timetable = Timetable(
         policy="flux-system/p", time_zone=zone, zone_rules=rules, windows=(NIGHT, NOON)
     )
-    looks = [
-        look
-        for look in wake_ups(timetable, Wording(), interval)
-        if same or look.time_zone == "Etc/UTC"
+    found = [
+        trigger
+        for trigger in triggers(timetable, Wording(), interval)
+        if same or trigger.time_zone == "Etc/UTC"
     ]
-    fired = sorted(run for look in looks for run in _fired(look))
+    fired = sorted(run for trigger in found for run in _fired(trigger))
     edges = [part.begins for part in timeline(timetable, START, UNTIL)][1:]
     for _ in range(ROUNDS):
         kept = [at for at in fired if rng.random() >= LOST]
         yield from (kept[bisect_left(kept, edge)] - edge for edge in edges if edge <= kept[-1])
 
 
-def _fired(look: WakeUp) -> list[datetime]:
-    return list(takewhile(lambda at: at < UNTIL, runs(look.schedule, look.time_zone, START)))
+def _fired(trigger: Trigger) -> list[datetime]:
+    return list(takewhile(lambda at: at < UNTIL, runs(trigger.schedule, trigger.time_zone, START)))

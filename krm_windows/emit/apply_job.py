@@ -1,4 +1,4 @@
-"""The Job that runs as soon as it is applied."""
+"""The apply Job: it runs as soon as it is applied, and its name changes with what it does."""
 
 import json
 from dataclasses import replace
@@ -10,12 +10,12 @@ from krm_windows.emit.manifest import Manifest
 from krm_windows.plan.model import Plan
 
 
-def look(plan: Plan, config: Manifest) -> Manifest:
-    """Return the Job that looks at once, named after all that it depends on: `config` is the gate's ConfigMap.
+def run(plan: Plan, config: Manifest) -> Manifest:
+    """Return the Job that runs the gate at once, named after all that it depends on: `config` is the gate's ConfigMap.
 
-    Where another look comes, it leaves to that what it cannot do; where none comes (`render --uninstall`), it goes on.
+    Where another run comes, it leaves to that what it cannot do; where none comes (`render --uninstall`), it goes on.
     """
-    leaves = ["--leave-to-next"] if plan.wake_ups else []
+    leaves = ["--leave-to-next"] if plan.triggers else []
     spec = unfailing_spec(plan, gate.pod(plan, "--allow-missing", *leaves))
     around = {**config, "data": {**config["data"], **configmap.tables(_of_any_release(plan))}}
     return _job(plan, spec, [around, spec])
@@ -28,7 +28,7 @@ def lift(plan: Plan) -> Manifest:
 
 
 def _of_any_release(plan: Plan) -> Plan:
-    """Return the plan without the release of its zone data: one that changes nothing is no reason to look at once."""
+    """Return the plan without the release of its zone data: one that changes nothing is no reason for another Job."""
     held = plan.timetable
     if held.zone_rules is None:
         return plan
@@ -40,6 +40,8 @@ def _job(plan: Plan, spec: dict[str, object], content: object) -> Manifest:
     return {
         "apiVersion": "batch/v1",
         "kind": "Job",
-        "metadata": metadata(plan, names.now(plan, digest), plan.namespace, {FORCE: "enabled"}),
+        "metadata": metadata(
+            plan, names.apply_job(plan, digest), plan.namespace, {FORCE: "enabled"}
+        ),
         "spec": spec,
     }

@@ -1,4 +1,4 @@
-"""Laws of wake-ups: replayed as the controller would fire them, the emitted schedules look at every edge.
+"""Laws of triggers: replayed as the controller would fire them, the emitted schedules meet every edge.
 
 Those in UTC alone meet each edge to the minute, in every zone and at every change of a clock: what zone data the
 controller has does not matter, nor how long `interval` is.
@@ -13,7 +13,7 @@ from changes import Change, changes, of
 from met import replayed, unmet
 from shapes import POLICY, RECURRING, SHAPES, compiled, plan
 
-from krm_windows.plan.wakeups import Wording, wake_ups
+from krm_windows.plan.triggers import Wording, triggers
 
 DAY, MINUTE = timedelta(days=1), timedelta(minutes=1)
 START, UNTIL = datetime(2026, 1, 1, tzinfo=UTC), datetime(2032, 1, 1, tzinfo=UTC)
@@ -83,7 +83,9 @@ def test_there_are_few(shape: str) -> None:
     """No flood, in any shape: at most four for what recurs, and four for what comes once."""
     for change in COMING[::97]:
         slugs = [
-            look.slug for look in plan(shape, change).wake_ups if look.slug.startswith("edge-")
+            trigger.slug
+            for trigger in plan(shape, change).triggers
+            if trigger.slug.startswith("edge-")
         ]
         assert sum(slug.startswith("edge-utc-") for slug in slugs) <= 4, change
         assert sum(not slug.startswith("edge-utc-") for slug in slugs) <= 4, change
@@ -91,16 +93,16 @@ def test_there_are_few(shape: str) -> None:
 
 @pytest.mark.parametrize("interval", INTERVALS, ids=str)
 def test_no_edge_waits_longer_than_an_interval(interval: timedelta) -> None:
-    """The regular look comes every `interval`, across midnight and the turn of the year too, for every fleet member."""
+    """The resync comes every `interval`, across midnight and the turn of the year too, for every fleet member."""
     timetable = plan("office hours", Change("Europe/Berlin", 0, 0, 0)).timetable
     until = UNTIL if interval >= timedelta(hours=6) else START + 7 * DAY
     for cluster in range(4):
-        (look,) = (
-            look
-            for look in wake_ups(replace(timetable, cluster=str(cluster)), Wording(), interval)
-            if look.slug == "look"
+        (trigger,) = (
+            trigger
+            for trigger in triggers(replace(timetable, cluster=str(cluster)), Wording(), interval)
+            if trigger.slug == "resync"
         )
-        fired = replayed(look, START, until)
+        fired = replayed(trigger, START, until)
         assert fired[0] <= START
         assert {later - earlier for earlier, later in pairwise(fired)} == {interval}
 
@@ -108,5 +110,5 @@ def test_no_edge_waits_longer_than_an_interval(interval: timedelta) -> None:
 def test_every_policy_has_its_regular_look() -> None:
     """In UTC, where no clock changes, so that it is never late itself."""
     for shape in SHAPES:
-        looks = {look.slug: look for look in plan(shape, of("Europe/Berlin")[-1]).wake_ups}
-        assert looks["look"].time_zone == "Etc/UTC"
+        found = {trigger.slug: trigger for trigger in plan(shape, of("Europe/Berlin")[-1]).triggers}
+        assert found["resync"].time_zone == "Etc/UTC"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.timetable import Kind, Rule, Timetable
-from krm_windows.plan.wakeups import Given, WakeUp, Wording, wake_ups
+from krm_windows.plan.triggers import Given, Trigger, Wording, triggers
 from krm_windows.schedule import cron
 from krm_windows.schedule.timeline import timeline
 
@@ -85,11 +85,11 @@ def timetables(draw: st.DrawFn) -> Timetable:
     )
 
 
-def fires(look: WakeUp, at: datetime) -> bool:
+def fires(trigger: Trigger, at: datetime) -> bool:
     """Whether a CronJob fires at an instant, the clock not having been changed nearby."""
-    schedule = cron.parse(look.schedule).recurrence
+    schedule = cron.parse(trigger.schedule).recurrence
     assert schedule
-    wall = at.astimezone(ZoneInfo(look.time_zone)).replace(tzinfo=None)
+    wall = at.astimezone(ZoneInfo(trigger.time_zone)).replace(tzinfo=None)
     return schedule.at_or_before(wall) == wall
 
 
@@ -119,34 +119,36 @@ def steady(zone: ZoneInfo, at: datetime) -> bool:
 )
 @given(timetables())
 def test_every_edge_is_covered(timetable: Timetable) -> None:
-    """Replay a year: wherever open turns to closed or back, a CronJob other than the regular look fires."""
-    looks = [look for look in wake_ups(timetable, Wording(), QUARTER) if look.slug != "look"]
+    """Replay a year: wherever open turns to closed or back, a CronJob other than the resync fires."""
+    found = [
+        trigger for trigger in triggers(timetable, Wording(), QUARTER) if trigger.slug != "resync"
+    ]
     zone = ZoneInfo(timetable.time_zone)
     edges = [segment.begins for segment in timeline(timetable, START, END)][1:]
     for edge in (edge for edge in edges[:400] if steady(zone, edge)):
-        assert any(fires(look, edge) for look in looks), (edge, looks)
+        assert any(fires(trigger, edge) for trigger in found), (edge, found)
 
 
-def looks_of(
+def triggers_of(
     wording: Wording = Wording(),  # noqa: B008 - frozen
     interval: timedelta = QUARTER,
     **fields: object,
-) -> dict[str, WakeUp]:
-    """Return the wake-ups of a timetable by their slugs."""
+) -> dict[str, Trigger]:
+    """Return the triggers of a timetable by their slugs."""
     timetable = zoned.timetable(policy="flux-system/week", time_zone="Europe/Berlin", **fields)
-    return {look.slug: look for look in wake_ups(timetable, wording, interval)}
+    return {trigger.slug: trigger for trigger in triggers(timetable, wording, interval)}
 
 
 @pytest.mark.parametrize(
     "minutes", [1, 2, 3, 5, 10, 15, 20, 30, 60, 120, 180, 240, 360, 480, 720, 1440]
 )
 @pytest.mark.parametrize("cluster", [None, "north", "south"])
-def test_the_look_keeps_its_interval(minutes: int, cluster: str | None) -> None:
-    """From one look to the next it is always the interval, over midnight too, wherever the first one lies."""
-    look = looks_of(interval=timedelta(minutes=minutes), cluster=cluster)["look"]
-    schedule = cron.parse(look.schedule).recurrence
+def test_the_resync_keeps_its_interval(minutes: int, cluster: str | None) -> None:
+    """From one run to the next it is always the interval, over midnight too, wherever the first one lies."""
+    trigger = triggers_of(interval=timedelta(minutes=minutes), cluster=cluster)["resync"]
+    schedule = cron.parse(trigger.schedule).recurrence
     assert schedule
-    assert look.time_zone == "Etc/UTC"
+    assert trigger.time_zone == "Etc/UTC"
     at = schedule.after(datetime(2027, 1, 1))
     for _ in range(50):
         assert at
@@ -158,21 +160,21 @@ def test_the_look_keeps_its_interval(minutes: int, cluster: str | None) -> None:
 
 def test_a_fleet_does_not_look_in_one_minute() -> None:
     """The minute depends on policy and cluster."""
-    assert len({looks_of(cluster=f"edge-{n}")["look"].schedule for n in range(100)}) == 15
+    assert len({triggers_of(cluster=f"edge-{n}")["resync"].schedule for n in range(100)}) == 15
 
 
 @pytest.mark.parametrize(
     ("minutes", "words"),
     [
-        (1, "looks every minute"),
-        (15, "looks every 15 minutes"),
-        (60, "looks every hour"),
-        (1440, "looks every 24 hours"),
+        (1, "runs every minute"),
+        (15, "runs every 15 minutes"),
+        (60, "runs every hour"),
+        (1440, "runs every 24 hours"),
     ],
 )
 def test_the_look_in_words(minutes: int, words: str) -> None:
     """A person who reads the annotation reads a sentence."""
-    assert looks_of(interval=timedelta(minutes=minutes))["look"].words == words
+    assert triggers_of(interval=timedelta(minutes=minutes))["resync"].words == words
 
 
 def test_a_schedule_stays_as_its_author_wrote_it() -> None:
@@ -181,29 +183,31 @@ def test_a_schedule_stays_as_its_author_wrote_it() -> None:
     wording = Wording(
         schedules={("windows.w", "opens"): "0 8 * * MON", ("windows.w", "closes"): "0 17 * * THU"}
     )
-    looks = looks_of(wording, windows=window)
-    assert (looks["open-w"].schedule, looks["close-w"].schedule) == ("0 8 * * MON", "0 17 * * THU")
-    early = looks_of(wording, windows=window, closes_early=QUARTER)
+    found = triggers_of(wording, windows=window)
+    assert (found["open-w"].schedule, found["close-w"].schedule) == ("0 8 * * MON", "0 17 * * THU")
+    early = triggers_of(wording, windows=window, closes_early=QUARTER)
     assert (early["open-w"].schedule, early["close-w"].schedule) == ("0 8 * * MON", "45 16 * * 4")
 
 
 def test_thirty_holidays_are_one_cron_job() -> None:
     """Dates share the CronJob of their time of day, one for winter's and one for summer's."""
     days = [datetime(2027, 1, 1) + n * 10 * DAY for n in range(30)]
-    looks = looks_of(
+    found = triggers_of(
         freezes=tuple(Rule(Kind.FREEZE, f"f{n}", day, day + DAY, "r") for n, day in enumerate(days))
     )
-    assert set(looks) == {"edge-2200z", "edge-2300z", "look"}
-    assert looks["edge-2200z"].schedule == "0 22 * * *"
-    assert looks["edge-2200z"].time_zone == "Etc/UTC"
+    assert set(found) == {"edge-2200z", "edge-2300z", "resync"}
+    assert found["edge-2200z"].schedule == "0 22 * * *"
+    assert found["edge-2200z"].time_zone == "Etc/UTC"
 
 
 def test_an_instant_is_looked_at_in_utc() -> None:
     """It has no wall clock of its own, so its CronJob has none that could change."""
     begins = datetime(2027, 7, 1, 8, 30, tzinfo=UTC)
-    looks = looks_of(freezes=(Rule(Kind.FREEZE, "f", begins, 2 * HOUR, "r"),))
+    found = triggers_of(freezes=(Rule(Kind.FREEZE, "f", begins, 2 * HOUR, "r"),))
     assert {
-        (look.slug, look.schedule, look.time_zone) for look in looks.values() if look.slug != "look"
+        (trigger.slug, trigger.schedule, trigger.time_zone)
+        for trigger in found.values()
+        if trigger.slug != "resync"
     } == {
         ("edge-0830z", "30 8 * * *", "Etc/UTC"),
         ("edge-1030z", "30 10 * * *", "Etc/UTC"),
@@ -213,30 +217,33 @@ def test_an_instant_is_looked_at_in_utc() -> None:
 def test_equal_schedules_are_one_cron_job() -> None:
     """The first name stands for all, and its words tell of all."""
     windows = tuple(Rule(Kind.WINDOW, name, MONDAY, THURSDAY) for name in ("b", "a"))
-    looks = looks_of(windows=windows)
-    assert set(looks) == {"open-a", "close-a", "edge-utc-00", "look"}
-    assert looks["open-a"].words == "opens a; opens b"
+    found = triggers_of(windows=windows)
+    assert set(found) == {"open-a", "close-a", "edge-utc-00", "resync"}
+    assert found["open-a"].words == "opens a; opens b"
 
 
 def test_given_names_are_always_there() -> None:
     """A name that the policy gives is never merged away, and takes the place of one that we would have made."""
     windows = tuple(Rule(Kind.WINDOW, name, MONDAY, THURSDAY) for name in ("a", "b", "c"))
     wording = Wording(given={"windows.b": Given(open="first"), "windows.c": Given(open="second")})
-    looks = wake_ups(
+    found = triggers(
         zoned.timetable(policy="p/q", time_zone="Etc/UTC", windows=windows), wording, QUARTER
     )
-    assert [look.given for look in looks if look.schedule == "0 8 * * 1"] == ["first", "second"]
-    assert [look.slug for look in looks if look.schedule == "0 17 * * 4"] == ["close-a"]
+    assert [trigger.given for trigger in found if trigger.schedule == "0 8 * * 1"] == [
+        "first",
+        "second",
+    ]
+    assert [trigger.slug for trigger in found if trigger.schedule == "0 17 * * 4"] == ["close-a"]
 
 
 def test_edges_are_met_in_utc() -> None:
     """Whatever the controller knows of the zone: at each offset that the policy's own rules have, on the days then."""
-    looks = looks_of(windows=(Rule(Kind.WINDOW, "w", MONDAY, THURSDAY),))
-    assert looks["edge-utc-00"].schedule == "0 6,7,15,16 * * 1,4"
-    assert looks["edge-utc-00"].time_zone == "Etc/UTC"
+    found = triggers_of(windows=(Rule(Kind.WINDOW, "w", MONDAY, THURSDAY),))
+    assert found["edge-utc-00"].schedule == "0 6,7,15,16 * * 1,4"
+    assert found["edge-utc-00"].time_zone == "Etc/UTC"
     night = Recurrence(frozenset({30}), frozenset({0}), weekdays=frozenset({1}))
     assert (
-        looks_of(windows=(Rule(Kind.WINDOW, "w", night, HOUR),))["edge-utc-30"].schedule
+        triggers_of(windows=(Rule(Kind.WINDOW, "w", night, HOUR),))["edge-utc-30"].schedule
         == "30 0,22,23 * * 0,1"
     )
 
@@ -244,20 +251,22 @@ def test_edges_are_met_in_utc() -> None:
 def test_what_the_clock_skips_is_met_when_it_does() -> None:
     """Half past two on the Sunday in March is three; a Saturday is never skipped."""
     saturday = Recurrence(frozenset({0}), frozenset({20}), weekdays=frozenset({6}))
-    looks = looks_of(
+    found = triggers_of(
         windows=(Rule(Kind.WINDOW, "w", saturday, time(2, 30)),), interval=timedelta(days=1)
     )
-    assert looks["edge-0100z"].schedule == "0 1 * * *"
-    assert looks["edge-0100z"].words == "edges of windows.w"
-    early = looks_of(windows=(Rule(Kind.WINDOW, "w", saturday, time(2, 30)),), closes_early=QUARTER)
+    assert found["edge-0100z"].schedule == "0 1 * * *"
+    assert found["edge-0100z"].words == "edges of windows.w"
+    early = triggers_of(
+        windows=(Rule(Kind.WINDOW, "w", saturday, time(2, 30)),), closes_early=QUARTER
+    )
     assert "edge-0045z" in early
-    assert set(looks_of(windows=(Rule(Kind.WINDOW, "w", saturday, time(23, 30)),))) >= {
+    assert set(triggers_of(windows=(Rule(Kind.WINDOW, "w", saturday, time(23, 30)),))) >= {
         "edge-utc-00",
         "edge-utc-30",
     }
     assert not any(
         slug.endswith("z")
-        for slug in looks_of(windows=(Rule(Kind.WINDOW, "w", saturday, time(23, 30)),))
+        for slug in triggers_of(windows=(Rule(Kind.WINDOW, "w", saturday, time(23, 30)),))
     )
 
 
@@ -276,19 +285,19 @@ def test_what_would_be_too_many_shares_a_schedule() -> None:
         )
         for n in range(60)
     )
-    looks = looks_of(freezes=freezes, windows=windows)
-    assert sum(slug.startswith("edge-utc-") for slug in looks) <= 4
-    assert sum(slug.startswith("edge-") for slug in looks) <= 8
-    assert max(len(look.words) for look in looks.values()) < 1000
+    found = triggers_of(freezes=freezes, windows=windows)
+    assert sum(slug.startswith("edge-utc-") for slug in found) <= 4
+    assert sum(slug.startswith("edge-") for slug in found) <= 8
+    assert max(len(trigger.words) for trigger in found.values()) < 1000
 
 
 def test_a_look_every_minute_needs_no_other() -> None:
     """And in UTC the windows' own schedules are met as they are."""
     window = (Rule(Kind.WINDOW, "w", MONDAY, THURSDAY),)
-    assert set(looks_of(windows=window, interval=timedelta(minutes=1))) == {
+    assert set(triggers_of(windows=window, interval=timedelta(minutes=1))) == {
         "open-w",
         "close-w",
-        "look",
+        "resync",
     }
-    in_utc = wake_ups(zoned.timetable("p/q", "Etc/UTC", windows=window), Wording(), QUARTER)
-    assert {look.slug for look in in_utc} == {"open-w", "close-w", "look"}
+    in_utc = triggers(zoned.timetable("p/q", "Etc/UTC", windows=window), Wording(), QUARTER)
+    assert {trigger.slug for trigger in in_utc} == {"open-w", "close-w", "resync"}
