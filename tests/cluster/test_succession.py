@@ -1,6 +1,7 @@
 """Renaming, dropping, taking over, removing: whose suspension it was, and who lifts it."""
 
 from datetime import timedelta
+from shutil import rmtree
 
 from telling import APPS, Story, eventually, far_window, minute, throughout, wall
 from test_policies import CLOSED, OPEN
@@ -26,6 +27,7 @@ def test_a_renamed_policy_without_former_names_leaves_it_closed(story: Story) ->
     story.policy(CLOSED, name="before")
     eventually("closed by the old name", lambda: story.closed("before"))
     story.leave_out("before")
+    rmtree(story.tree / "cluster/before")  # beside it the other would be refused
     story.policy(OPEN, name="after")
     story.eventually_says("left closed by another policy")
     assert story.suspended()
