@@ -53,6 +53,7 @@ def reports(
     loaded = load(config.node, file=file_of(config))
     clusters: dict[str, tuple[_Version, list[str]]] = {}
     for name in choice.clusters(loaded):
+        # Clusters that have it alike share a report; a plan is compared by all it says.
         version = _version(config, items, *loaded.for_cluster(name))
         _, names = clusters.setdefault(repr(version), (version, []))
         if name:

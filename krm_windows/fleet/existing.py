@@ -74,6 +74,7 @@ class ExistingOutput:
         """
         found: list[Claim] = []
         for folder, names in self._folders.items():
+            # Those of one directory belong together: a timetable says more than Roles.
             contents = {}
             for name in names:
                 file = f"{folder}/{name}"
@@ -151,6 +152,7 @@ class ExistingOutput:
     def _above(self, folder: Path) -> set[str]:
         """Return a directory and all whose kustomizations lead to it."""
         found = set[str]()
+        # Kustomizations may include each other, so each is looked at once.
         waiting = [os.path.realpath(folder)]
         while waiting:
             place = waiting.pop()

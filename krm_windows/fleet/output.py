@@ -44,6 +44,7 @@ class FleetOutput:
     def clusters(self) -> list[str]:
         """Return the clusters of the fleet, and those that have files of ours and are no more."""
         there = folders(self.output / paths.CLUSTERS)
+        # A directory without files of ours may be anybody's.
         gone = [name for name in there if name not in self._known and self._branch(name).read()]
         return sorted([*self._known, *gone])
 
@@ -59,6 +60,7 @@ class FleetOutput:
         if name not in self._known:
             return self._renewed(name, branch, older, {})
         if not self.checks and self.fleet.is_fresh(name, older):
+            # A run that was killed may have left files of its own.
             branch.tidy()
             return ClusterOutcome(name)
         rendered = self.fleet.render(name, older)

@@ -68,6 +68,7 @@ def found(
     for cluster in _clusters(given, choice):
         claims = {each.name: each.claim(cluster, items) for each in given}
         own = [claim for claim in claims.values() if claim is not None]
+        # What is given takes the place of what was rendered from it before.
         around = [
             claim
             for claim in rendered

@@ -64,6 +64,7 @@ class FleetPolicy:
 
     def at(self, cluster: str) -> Document:
         """Return the policy of a cluster that it reaches."""
+        # Without a document of its own, a cluster has the shared one, with its `clusters`.
         shared = self.document
         if shared is not None and cluster not in self.own:
             return shared

@@ -123,6 +123,7 @@ class Fleet:
             results += compiled.results
             if compiled.output:
                 outputs.append(compiled.output)
+        # An error in one policy: files of the others alone would take windows away.
         if len(outputs) < len(reaching):
             return Rendered(None, tuple(results))
         overlaps = self._overlaps(cluster, outputs)
@@ -130,11 +131,13 @@ class Fleet:
             return Rendered(None, (*results, *overlaps))
         files = self._files(cluster, outputs)
         configs = [policy.at(cluster).config for policy in reaching]
+        # What stays as it is cannot forget anything.
         changed = (content for path, content in older.items() if files.get(path) != content)
         results += about(configs[0], _forgotten(changed, outputs))
         results += _zones(older.values(), zip(configs, outputs, strict=True))
         if fails(results):
             return Rendered(None, tuple(results))
+        # A stamp says that there is nothing to tell; the next run would be silent.
         if self._said.issuperset(map(_said, results)):
             files = stamp.seal(files, paths.kustomization(cluster), self._key(cluster))
         return Rendered(files, tuple(results))
@@ -164,6 +167,7 @@ class Fleet:
         """
         place = paths.kustomization(cluster)
         names = {policy.name for policy in self.policies}
+        # Policies of the fleet itself are in the key.
         if any(claim.policy not in names for claim in self.existing(cluster)):
             return False  # whether they share a target is known only when the policies are compiled
         return place in files and stamp.is_fresh(files, place, self._key(cluster))
@@ -213,6 +217,7 @@ class Fleet:
             if compiled.output:
                 results = filter(self._holds_for_all, compiled.results)
                 return Compiled(compiled.output, tuple(results))
+        # It is wrong without a cluster, or has documents of clusters only.
         first = next(filter(policy.reaches, self.clusters), None)
         if first is None:
             raise InputError(f"the policy {policy.name} reaches none of the clusters")

@@ -40,6 +40,7 @@ def directories(
 
 def _at(item: Object, copies: Value, path: str) -> Iterator[tuple[Identity, str]]:
     """Yield the source, and the directory in it, that a path of an artifact is copied from."""
+    # Two copies at one path make a directory that no repository has.
     touching = [each for each in _copies(copies) if _touches(each, path)]
     if len(touching) != 1:
         return

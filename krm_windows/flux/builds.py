@@ -73,6 +73,7 @@ class Builds:
 
     def build(self, requests: Iterable[Request]) -> None:
         """Do what is asked for, unless it was done."""
+        # In the order in which they are asked for, each once.
         missing = [request for request in dict.fromkeys(requests) if request not in self.done]
         total = len(self.done) + len(missing)
         with ThreadPoolExecutor(self.jobs) as pool:
@@ -116,6 +117,7 @@ class Builds:
         """Put plain files together, or have kustomize do what is more than that."""
         if closure.broken:
             return (), None
+        # Most directories only list files: a build of those takes no process.
         plain = self._plain(closure)
         if plain is not None:
             return plain, None
@@ -221,6 +223,7 @@ def _note_origins(closure: Closure) -> None:
 
     It also reads no schema that it does not need.
     """
+    # Notes that the kustomization itself asks for stay.
     metadata: list[Value] = []
     known = closure.root.get("buildMetadata")
     if isinstance(known, list):
@@ -254,6 +257,7 @@ def _named(closure: Closure, said: str) -> str | None:
     """
     names = {basename(name) for name in _FILE.findall(said)}
     found = [path for path in closure.files if basename(path) in names]
+    # Several files may have that name.
     if len(found) != 1:
         return None
     return found[0]

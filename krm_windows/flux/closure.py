@@ -258,6 +258,7 @@ class _Walk:
         if place == self.closure.directory:
             self.closure.root = wanted
         self.closure.kustomizations[file] = wanted
+        # The bytes stay as they are where nothing was taken out or put in.
         if wanted != fields or file not in self.closure.files:
             self.closure.files[file] = render(wanted).encode()
 
@@ -518,6 +519,7 @@ def unchecked(closure: Closure, file: str, fields: Fields) -> Iterator[str]:
     for name in unknown(fields):
         yield f"the field {name}"
     place = dirname(file) or "."
+    # What is in the copy that a build is given; all else it might read from this machine.
     known = {*closure.files, *(dirname(each) or "." for each in closure.kustomizations)}
     for path in (*paths(fields), *_bases(fields)):
         if path.startswith("/") or joined(place, path) not in known:

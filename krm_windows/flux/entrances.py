@@ -127,6 +127,7 @@ def _tops(tree: Checkout, found: Iterable[Object]) -> Iterator[Entrance]:
     No Kustomization applies them, and no kustomization includes them.
     """
     flux = [item for item in found if item.kind == "Kustomization"]
+    # One that applies everything leads to each directory, and so tells nothing.
     applied = {below("", item.text("spec", "path")) for item in flux} - {"."}
     directories = {dirname(item.file) or "." for item in flux}
     for directory in sorted(directories.difference(_included(tree))):

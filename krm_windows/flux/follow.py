@@ -158,6 +158,7 @@ def _arrive(
         if changed != request:
             builds.build([changed])
             request = changed
+    # With the variables of `postBuild`, which may name further directories.
     arrived = _applying(state, kustomization, request, builds.done[request], shared)
     state.built[arrived.key] = builds.done[request]
     _arrived(state, arrived)
@@ -168,6 +169,7 @@ def _arrived(state: _State, kustomization: Kustomization) -> None:
     kustomization = _expanded(state, kustomization)
     state.found[kustomization.key] = kustomization
     state.met.add(kustomization.key)
+    # The first one counts where two Kustomizations apply one object.
     for item in kustomization.objects:
         state.known.setdefault(item.identity, item)
     state.sources.learn(kustomization.objects, kustomization.namespace)
@@ -273,6 +275,7 @@ def _directory(state: _State, kustomization: Kustomization) -> str | None:
     path = kustomization.path
     if source is None or "${" in path:
         return None
+    # An artifact is put together of other sources; any other source is one itself.
     origins = iter([(source, path)])
     if source[1] == artifacts.KIND:
         origins = artifacts.directories(source, path, state.known.values())
@@ -353,6 +356,7 @@ def _survey(tree: Checkout, states: Sequence[_State], builds: Builds) -> Survey:
 def _of_builds(states: Sequence[_State]) -> Iterator[Notice]:
     """Yield what is said of the builds of all clusters, those that they share once."""
     instead: dict[Notice, Notice] = {}
+    # By identity: clusters that share a directory have the very same build.
     builds: dict[int, Build] = {}
     for state in states:
         instead.update(_unbuilt(state))
@@ -425,10 +429,12 @@ def _loose(
     One beside a kustomization is a part of that, and one in the directory of another cluster is
     that cluster's.
     """
+    # A policy that some build leads to is no loose one.
     told: set[str] = set()
     for own, state in zip(within, states, strict=True):
         told.update(each.name for each, _ in own)
         told.update(gate.policy for gate in _rendered(state))
+    # Clusters lie side by side, so whatever is beside one is another's.
     others = {dirname(state.root) for state in states} - {""}
     return [each for each in _in_files(tree, others) if each.name not in told]
 

@@ -79,6 +79,7 @@ def _names(text: bytes) -> tuple[bytes, bytes] | None:
     names: dict[bytes, bytes] = dict(_NAME.findall(block[1]))
     if b"name" not in names:
         return None
+    # It has one, spelt in a way that the pattern does not read, such as with quotes.
     if b"namespace" not in names and b"\n  namespace:" in b"\n" + block[1]:
         return None
     return names.get(b"namespace", b""), names[b"name"]

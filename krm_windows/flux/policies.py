@@ -73,6 +73,7 @@ class Written:
 def _targets(policy: WindowPolicy, objects: Iterable[Object]) -> Iterator[Target]:
     """Yield what a policy's selectors find among some objects."""
     wanted = kinds(policy)
+    # Reading an object in full is dear, so only kinds that are selected are handed on.
     resources = [
         Resource(each.item, each.api_version, each.kind, each.namespace, each.name)
         for each in objects

@@ -47,6 +47,7 @@ def spared(closure: Closure) -> str | None:
     """
     patches: list[tuple[str, Value]] = []
     for file, fields in closure.kustomizations.items():
+        # Any of these reads the schema, or changes it.
         if any(fields.get(name) for name in _SCHEMATIC):
             return None
         patches += ((dirname(file) or ".", patch) for patch in _patches(fields))

@@ -108,6 +108,7 @@ class Sources:
         for item in items:
             if self.sync is None:
                 self.sync = synced(item, namespace, self.root)
+        # All clusters share the addresses: what is here for one is here for the others.
         if self.sync is not None:
             self.addresses |= {self.sync.address, self._declared(self.sync.source)} - {""}
 
@@ -222,6 +223,7 @@ def _of_kustomization(item: Object, namespace: str, root: str) -> Sync | None:
         return None
     path = item.text("spec", "path")
     directory = None
+    # `flux-system/flux-system`, as `flux bootstrap` names it.
     if item.name == namespace:
         directory = _offset(source[1], root, path)
     elif below("", path) == root != ".":

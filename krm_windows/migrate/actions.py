@@ -287,6 +287,7 @@ def _flux_kind(words: list[str]) -> str:
 
 def _kubectl(call: _Call, command: Command, home: str) -> Iterator[Action]:
     """Read `kubectl patch KIND NAME`, or `kubectl patch KIND/NAME`."""
+    # A flag with a value may stand between them, so flags are taken out first.
     if call.words[:1] != ("patch",) or not call.words[1:]:
         raise CommandError(f"`{command}` is not understood")
     kind, _, name = call.words[1].partition("/")

@@ -125,6 +125,7 @@ def _directory(
             objects.append(origins.document(item))
         if item.kind not in _SILENT and heuristics.may_suspend(item.item.span):
             scripts.append(origins.document(item))
+    # Paths of documents have no `.`: the repository is an empty text.
     path = applied.path
     if path == ".":
         path = ""
@@ -145,6 +146,7 @@ def _twice(directories: Iterable[AppliedDirectory]) -> Iterator[Result]:
     found: dict[tuple[str, str], Document] = {}
     for directory in directories:
         for each in filter(jobs.is_one, directory.objects):
+            # The first one that is applied is what the others are compared with.
             other = found.setdefault((each.namespace, each.name), each)
             if trees.plain(other.tree) == trees.plain(each.tree):
                 continue

@@ -144,6 +144,7 @@ class Cutover:
 
     def _goes(self, found: Document) -> bool:
         """Whether a document is one of those objects, or a patch of one of those CronJobs."""
+        # A patch has the name of its CronJob, and no command that suspends.
         if found.kind == "CronJob" and found.name in self._names and not jobs.is_one(found):
             return found.place not in self._staying
         return found.place in self._places
@@ -197,6 +198,7 @@ class Cutover:
         """Return the paths of what goes out of a kustomization, or of a Flux Kustomization."""
         directory = posixpath.dirname(path)
         own = self.repository.kustomizations.get(directory)
+        # One with nothing left is named as obsolete, and stays as it is.
         if document is own and directory not in self._emptied:
             return self._entries(directory, document.tree) + self._patches(directory, document.tree)
         if (document.kind, document.group) != ("Kustomization", KUSTOMIZE):
@@ -239,6 +241,7 @@ class Cutover:
                 yield resolve(directory, path)
 
     def _patch_goes(self, directory: str, entry: Tree) -> bool:
+        # A target says for which objects a patch is, whatever the patch itself says (kustomize).
         target = trees.at(entry, "target")
         if target is not None:
             return isinstance(target, dict) and self._target_goes(target)
@@ -287,6 +290,7 @@ class Cutover:
 
     def _unused_directories(self) -> Iterator[Result]:
         """Name directories that are applied to a cluster and have nothing left in them."""
+        # What nothing includes is applied by Flux itself, and only somebody can stop that.
         applied = {directory.path for directory in self._directories}
         for path in sorted(self._emptied & applied):
             place = self.repository.kustomizations[path].place

@@ -59,6 +59,7 @@ def _self_lock(
         return
     for job in gating.jobs:
         closes = any(action.suspends for action in job.actions)
+        # Only what suspends locks itself out: a resume lets edits in again.
         if not closes or not any(job.document is each for each in directory.objects):
             continue
         if directory.kustomization:
@@ -146,6 +147,7 @@ def _excess(role: Document) -> Iterator[Result]:
         place = role.place
         if first:
             place = first.place
+        # Also `*`, which has more than those two.
         excess = {each.text for each in trees.leaves(trees.at(rule, "verbs"))} - _NEEDED
         if excess:
             verbs = ", ".join(sorted(excess))
@@ -191,6 +193,7 @@ def _suspended(cluster: ClusterObjects, gated: Iterable[Target]) -> Iterator[Res
 def unused(repository: Repository, used: frozenset[str], names: frozenset[str]) -> Iterator[Result]:
     """Yield files that no cluster has, with a CronJob that opens or closes, or a patch of one."""
     for path in sorted(repository.contents):
+        # Reading is dear: what has no such word in it holds no CronJob.
         if path in used or path.endswith(".json") or b"CronJob" not in repository.contents[path]:
             continue
         for found in repository.documents(path):

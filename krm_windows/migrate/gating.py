@@ -95,6 +95,7 @@ def read(cluster: ClusterObjects) -> Gating:
                 act = Act(action.suspends, job.namespace, job.name)
                 acts.setdefault(target, {})[act] = job
     known = cluster.gated.keys()
+    # Such as `flux create` made in the cluster, or a cluster that is in another repository.
     unseen = frozenset(each for each in acts if (each.kind, each.namespace, each.name) not in known)
     results += _both(acts)
     results += _unseen(cluster, acts, unseen)
@@ -121,6 +122,7 @@ def _group(members: Iterable[Target], does: dict[Act, Job]) -> Group:
     opens: list[Edge] = []
     closes: list[Edge] = []
     for act, job in does.items():
+        # A suspended CronJob never runs, so it makes no window (Kubernetes, `spec.suspend`).
         if job.schedule is None or job.suspended:
             continue
         home = job.document.place

@@ -116,6 +116,7 @@ def _including(repository: Repository, touched: set[str]) -> set[str]:
     """Return the directories whose kustomizations lead to some files, through others or not."""
     entries_of = {}
     for directory, kustomization in repository.kustomizations.items():
+        # The kustomization's own file counts too: it may be what is written anew.
         named = {resolve(directory, each.text) for each in entries(kustomization.tree, *RESOURCES)}
         entries_of[directory] = named | {kustomization.place.file}
     found: set[str] = set()

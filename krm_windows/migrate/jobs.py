@@ -217,6 +217,7 @@ def _commands(container: Map) -> list[Command]:
     words = [_replaced(word, known) for word in _words(container)]
     if not words:
         return []
+    # Without a shell nothing is expanded but `$(NAME)`, by Kubernetes itself.
     if words[0].rpartition("/")[2] not in _SHELLS:
         unknown = any(map(_REFERENCE.search, words))
         return [Command(tuple(words), expands=unknown)]
@@ -327,6 +328,7 @@ def _texts(tree: Tree) -> Iterator[Leaf]:
     else:
         words = [entry for entry in tree if isinstance(entry, Leaf)]
         if words:
+            # `["flux", "suspend", …]` is one command, though no word of it says so.
             joined = " ".join(word.text for word in words)
             yield Leaf(joined, joined, words[0].place)
         for entry in tree:
@@ -369,6 +371,7 @@ def _files(document: Document, container: Map) -> Iterator[Result]:
     image = text(container, "image").rpartition("/")[2]
     if not image.startswith(("flux", "kubectl")):
         return
+    # `sh /scripts/close.sh` and `/scripts/close.sh` are both the script.
     words = [word for word in _words(container) if word.rpartition("/")[2] not in _SHELLS]
     if words and _SCRIPT.fullmatch(words[0]):
         message = (

@@ -65,6 +65,7 @@ def migrate(
     """
     tree = builds.tree
     repository = Repository(dict(contents(Path(tree.root))))
+    # Most repositories have no such words: then nothing is built.
     if not any(map(heuristics.may_suspend, repository.contents.values())):
         return Migration(())
     directories = _directories(builds, repository, pattern)
@@ -73,15 +74,18 @@ def migrate(
     noticed = tuple(inputs.notices(seen, repository))
     found = _clusters(seen, directories, Origins(tree, repository))
     unnamed: list[Result] = []
+    # A policy names its clusters, and these have no names to tell them apart.
     if not directories.named and len(found) > 1:
         unnamed += _unnamed(found)
         found = []
     gatings = [gating.read(_barred(each, noticed)) for each in found]
     made, results = policies.make(gatings, adopt_until)
     results += [*noticed, *unnamed, *_findings(gatings), *_refusals(made)]
+    # Where no cluster was taken, every CronJob would be named here again.
     if not unnamed:
         results += faults.unused(repository, inputs.files, _names(gatings))
     results += _unreadable(repository, noticed)
+    # Half a change would leave windows to nobody.
     if fails(results) or not made:
         return _made(made, results)
     after = Cutover(repository, gatings)
@@ -107,6 +111,7 @@ def _made(
 def _wrong(seen: Survey, inputs: BuildInputs, after: Cutover, hints: Hints | None) -> list[Result]:
     """Return what would be wrong with the repository as it is to be."""
     strays = list(inputs.strays(after.repository, after))
+    # The proof builds everything again that changed; it is not needed to refuse.
     return strays or list(proof.check(seen, inputs, after, hints))
 
 

@@ -32,6 +32,7 @@ def policy(
     names: list[str] = []
     for pair in pairs:
         names += pair
+    # `suspend-apps`, `resume-apps`: `apps`.
     stem = "-".join(_shared(names))[:_LONGEST].strip("-.") or POLICY
     taken = {other.name for other in others}
     if stem not in taken:

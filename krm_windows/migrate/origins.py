@@ -48,6 +48,7 @@ class Origins:
             return self._placed(made, made.name, [], item.directory)
         made = Document(tree, origin.place, origin.index)
         before = (origin.namespace, origin.name)
+        # `namePrefix`, `nameSuffix` and `namespace` of a kustomization change these.
         if before != (made.namespace, made.name):
             made = replace(made, former=frozenset({before}))
         return self._placed(made, origin.name, [origin.tree], item.directory)

@@ -185,6 +185,7 @@ def _runs(edge: Edge, kind: _Kind, until: datetime) -> Iterator[_Event]:
 def _moments(schedule: str, until: datetime) -> tuple[datetime, ...]:
     """Return the runs of a schedule, on a wall clock that is written as UTC."""
     recurrence = cron.parse(schedule).recurrence
+    # Minutes since Sunday, of two weeks: what opens on a Saturday may close on a Sunday.
     if until == _FORTNIGHT and recurrence:
         week = sorted(minutes(recurrence))
         fortnight = week + [minute + WEEK for minute in week]
@@ -208,6 +209,7 @@ def _is_weekly(edge: Edge) -> bool:
 def _meeting(opens: list[Edge], closes: list[Edge], about: str) -> Iterator[Result]:
     """Find an opening and a closing at one minute: which of the two Jobs is last is chance."""
     until = _horizon(opens + closes)
+    # When something is closed, and which CronJob does it.
     shut: dict[datetime, Edge] = {}
     for edge in closes:
         shut.update(dict.fromkeys(_moments(edge.schedule, until), edge))

@@ -107,6 +107,7 @@ def make(gatings: Sequence[Gating], adopt_until: str) -> tuple[list[Policy], lis
 
 def _drafts(gatings: Sequence[Gating]) -> tuple[list[Draft], list[Result]]:
     """Return a draft for each set of CronJobs that gate something."""
+    # Clusters share a policy where the same CronJobs act on its targets.
     held: dict[Key, dict[str | None, Windows]] = {}
     results: list[Result] = []
     for gating in gatings:
@@ -193,6 +194,7 @@ def _policy(draft: Draft, name: str, adopt_until: str, claimed: set[tuple[str, s
         cluster: _spec(draft, held, names, adopted) for cluster, held in draft.clusters.items()
     }
     base = _most_common(specs)
+    # The base is what most clusters have, so that few of them need a patch.
     spec = {**base, "adoptUntil": adopt_until}
     clusters = _clusters(base, specs)
     if clusters:

@@ -67,6 +67,7 @@ def check(
     changed: dict[str, bytes | None] = {**after.files, **dict.fromkeys(after.obsolete)}
     builds = inputs.builds
     tree = Edited(builds.tree.root, changed=changed)
+    # What was built from files that stay is taken as it was.
     again = replace(builds, tree=tree, done=inputs.untouched(changed), read={}, plugins={})
     roots = [cluster.root for cluster in before.clusters]
     seen = survey(tree, roots, again, hints)

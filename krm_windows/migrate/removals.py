@@ -37,6 +37,7 @@ def _rights(objects: list[Document], accounts: set[tuple[str, str]]) -> Iterator
             continue
         subjects = faults.subjects(each)
         role = text(each.tree, "roleRef", "kind"), text(each.tree, "roleRef", "name")
+        # A binding of several accounts goes only if all of them do.
         if subjects and subjects <= accounts:
             yield each
             unused.add(role)

@@ -180,6 +180,7 @@ class _Parser:
             self._begin(self.stack[-1], simple)
             return
         head = simple.words[0]
+        # `for x in a b; do`, or with the end of the line before `do`.
         if head == "for" and simple.until in (";", "\n"):
             self.stack.append(_Open(simple, self.here))
             self.here = []
@@ -301,6 +302,7 @@ class _Run:
     def _repeat(self, loop: _Loop, chained: str) -> None:
         words, unknown = self._expanded(loop.words)
         operators = (loop.after, chained)
+        # Whether a loop behind `||` runs at all, only the shell could know.
         if unknown or _OR in operators:
             raise _refused(("for", loop.name, "in", *loop.words))
         inside = ""
@@ -317,6 +319,7 @@ class _Run:
             self._assign(simple.words, after)
             return
         words, unknown = self._expanded(simple.words)
+        # These run the command behind them: `exec flux suspend ks apps`.
         words = list(dropwhile(_PREFIXES.__contains__, words))
         if not words:
             raise _refused(simple.words)
@@ -349,6 +352,7 @@ class _Run:
             if name in _ELSEWHERE:
                 raise _refused((written,))
             value, unknown = self._joined(raw)
+            # What it was before is not what it is now, even if nobody knows that.
             self.variables.pop(name, None)
             if not unknown and after not in _CONDITIONAL:
                 self.variables[name] = value

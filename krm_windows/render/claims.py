@@ -39,6 +39,7 @@ def _parsed(path: str, content: bytes) -> KubeObject:
 
 
 def _by_rights(items: Mapping[str, KubeObject]) -> Iterator[Claim]:
+    # With a ConfigMap the windows are in a timetable; without one the actuator is `Kubectl`.
     if any(item.kind == "ConfigMap" for item in items.values()):
         return
     if not any(map(_runs, items.values())):

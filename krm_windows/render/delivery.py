@@ -59,6 +59,7 @@ class Template:
         given = self.item.get("spec")
         if isinstance(given, dict):
             spec.update(given)
+        # `path` of the template is where the tree lies; each cluster is below it.
         prefix = PurePosixPath(str(self.item.get("spec", "path") or "."))
         spec["path"] = f"./{prefix / directory(cluster)}"
         return {

@@ -72,6 +72,7 @@ def overlays(
     patches: list[Object] = []
     files: dict[str, bytes] = {}
     for part in parts:
+        # Objects that the base lacks are files of the cluster, beside the patches.
         own, changes = overlay.cluster(bases[part.slug], part.manifests)
         resources.append(f"{_TO_BASE}/{part.slug}")
         patches += changes

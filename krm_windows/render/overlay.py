@@ -63,6 +63,7 @@ def cluster(
 
     That are objects by file, and entries of `patches`.
     """
+    # By what stays equal: the name of a Job changes with the times.
     there = {_place(manifest): manifest for manifest in based}
     here = {_place(manifest): manifest for manifest in wanted}
     own = flat.named(manifest for place, manifest in here.items() if place not in there)
@@ -99,6 +100,7 @@ def _change(there: Manifest, here: Manifest) -> Object | None:
     patch = _entry(here, {**named, **changed})
     if "data" in changed:
         patch = _entry(here, {**changed, **named})
+    # kustomize renames only where a patch says that it may.
     if there["metadata"]["name"] != here["metadata"]["name"]:
         patch.update(_renaming(there))
     return patch

@@ -56,6 +56,7 @@ def _containers(before: list[Mapping[str, object]], wanted: list[Mapping[str, ob
     patches = []
     for old, new in zip(before, wanted, strict=True):
         patch = difference(old, new)
+        # A directive within a list would replace the container as a whole.
         if DIRECTIVE in patch:
             return _REPLACED
         if patch:

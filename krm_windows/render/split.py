@@ -106,6 +106,7 @@ def _delivered(template: KubeObject, declared: ChangeClass, there: list[ChangeCl
     names: list[Value] = [{"name": f"{template.name}-{each.name}"} for each in waited]
     if names:
         depends_on = template.get("spec", "dependsOn")
+        # Those of the template hold for every class.
         if isinstance(depends_on, list):
             names = depends_on + names
         item.set(names, "spec", "dependsOn")

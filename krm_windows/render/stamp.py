@@ -63,6 +63,7 @@ def settled(
     """
     if without(older, place) == without(files, place):
         return files
+    # Nothing but the release is new: the files stay, and so does their stamp.
     if _of_any_release(older, place) == _of_any_release(files, place):
         return older
     return files
