@@ -127,8 +127,10 @@ def kinds() -> str:
     ]
     lines += [
         "",
-        "Any other kind with a boolean field that stops its reconciliation "
-        "can be named with `apiVersion` and",
+        (
+            "Any other kind with a boolean field that stops its reconciliation "
+            "can be named with `apiVersion` and"
+        ),
         "`suspendField`. These cannot:",
         "",
         "| kind | group | why not |",

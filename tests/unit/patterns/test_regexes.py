@@ -166,7 +166,7 @@ def test_patterns_are_found() -> None:
         "policy.fields.Label",
         "policy.schedules._ODD",
         "migrate.faults._DEAD",
-        "policy.moments._SHAPES",
+        "policy.moments.SHAPES",
     } <= names
 
 
