@@ -301,7 +301,13 @@ def _kubectl(call: _Call, command: Command, home: str) -> Iterator[Action]:
     suspends = _sets(row, kind, call.patch, command)
     if suspends is None:
         return
-    # The API server refuses strategic merge patches of custom resources.
+    _check_runs(call, row, names, command)
+    yield Action(suspends, row, tuple(names), call.namespace or home)
+
+
+def _check_runs(call: _Call, row: Gateable, names: list[str], command: Command) -> None:
+    """Refuse a patch that kubectl or the API server refuses whenever it runs."""
+    # The API server takes no strategic merge patches of custom resources.
     if call.is_strategic and row.group != "batch":
         raise CommandError(
             f"`{command}` always fails: a custom resource takes no strategic patch, "
@@ -309,7 +315,6 @@ def _kubectl(call: _Call, command: Command, home: str) -> Iterator[Action]:
         )
     if not names:
         raise CommandError(f"`{command}` names no object, and fails as it stands")
-    yield Action(suspends, row, tuple(names), call.namespace or home)
 
 
 def _sets(row: Gateable, kind: str, content: str | None, command: Command) -> bool | None:
