@@ -18,3 +18,8 @@ class ExitCode(IntEnum):
     CLOSED = 10
     """`state --exit-code`: changes are held back."""
     INTERRUPTED = 130
+
+    @classmethod
+    def of(cls, *, failed: bool) -> "ExitCode":
+        """Return what a command says that either failed or did not."""
+        return cls.ERROR if failed else cls.FINE

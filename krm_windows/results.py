@@ -77,10 +77,15 @@ class Result:
     file: File | None = None
     tags: dict[str, str] = attribute(default_factory=dict)
 
+    @property
+    def path(self) -> str:
+        """The path of the field, empty where it is about no field."""
+        return self.field.path if self.field else ""
+
     def __str__(self) -> str:
         """Give the line for stderr: severity, object, field, message, rule id."""
         subject = str(self.resource_ref or (self.file.path if self.file else ""))
-        place = " ".join(part for part in (subject, self.field.path if self.field else "") if part)
+        place = " ".join(part for part in (subject, self.path) if part)
         rule = f" ({self.tags['rule']})" if "rule" in self.tags else ""
         return f"[{self.severity}] {place}{': ' if place else ''}{self.message}{rule}"
 
@@ -112,8 +117,7 @@ def sort(results: Iterable[Result]) -> list[Result]:
 
 
 def _key(result: Result) -> tuple[object, ...]:
-    path = result.field.path if result.field else ""
-    place = tuple(map(_part, _NUMBER.split(path)))
+    place = tuple(map(_part, _NUMBER.split(result.path)))
     return (
         _RANK[result.severity],
         str(result.resource_ref or ""),

@@ -15,7 +15,10 @@ from krm_windows.results import Result
 
 @dataclass(frozen=True)
 class Application:
-    """A plan and the stream that it is to be put onto: first asked what stands against it, then made so."""
+    """A plan and the stream that it is to be put onto.
+
+    First asked what stands against it, then made so.
+    """
 
     plan: Plan
     items: list[KubeObject]

@@ -8,18 +8,20 @@ from krm_windows.inventory import file_of, ref_of
 from krm_windows.krm import KubeObject
 from krm_windows.results import Result
 
-_SHARED = "krm-windows.dev/"  # what the names of both end in, so that an object without it need not be read
-# Where annotations of an object stand, and where those of what Flux applies or Helm renders for it do.
+# What the names of both have in common: an object without it need not be read.
+_SHARED = "krm-windows.dev/"
+# The annotations of an object, and those of what Flux applies or Helm renders for it.
 _PLACES = (("metadata", "annotations"), ("spec", "commonMetadata", "annotations"))
 
 MESSAGE = (
-    "is written by the gate alone, in the cluster: from Git it would be a claim that the gate closed this, put back "
-    "at every reconcile; remove it (krm-windows.dev/hold keeps a target shut)"
+    "is written by the gate alone, in the cluster: from Git it would be a claim that the gate "
+    "closed this, put back at every reconcile; remove it (krm-windows.dev/hold keeps a target "
+    "shut)"
 )
 
 
 def check(items: Iterable[KubeObject]) -> Iterator[Result]:
-    """Yield each annotation of an object in Git that only the gate writes, under whatever digest."""
+    """Yield each annotation in Git that only the gate writes, under whatever digest."""
     for item in items:
         for path in paths(item):
             yield rules.MARK_IN_GIT.result(MESSAGE, path=path, ref=ref_of(item), file=file_of(item))
@@ -31,6 +33,8 @@ def paths(item: KubeObject) -> Iterator[str]:
         return
     for place in _PLACES:
         found = item.get(*place)
-        for key in sorted(found) if isinstance(found, dict) else ():
+        if not isinstance(found, dict):
+            continue
+        for key in sorted(found):
             if key.startswith((CLOSED_BY, HOOKS)):
                 yield ".".join((*place, key))

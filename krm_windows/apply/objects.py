@@ -1,4 +1,7 @@
-"""The emitted objects in the stream: update those that are there, add the others, remove what is no longer yielded."""
+"""The emitted objects in the stream.
+
+Update those that are there, add the others, remove what is no longer yielded.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -40,32 +43,36 @@ def standing(plan: Plan, items: Iterable[KubeObject]) -> Standing:
     foreign: dict[Identity, KubeObject] = {}
     for item in items:
         if item.kind in KINDS and any(item.mentions(needle) for needle in needles):
-            namespace = "" if item.kind in KINDS_OF_CLUSTERS else item.namespace or plan.namespace
-            key = (item.kind, namespace, item.name)
-            (ours if item.labels.get(POLICY) in own else foreign)[key] = item
+            namespace = item.namespace or plan.namespace
+            if item.kind in KINDS_OF_CLUSTERS:
+                namespace = ""
+            found = ours if item.labels.get(POLICY) in own else foreign
+            found[item.kind, namespace, item.name] = item
     return Standing(ours, foreign)
 
 
 def _needles(plan: Plan) -> set[str]:
-    """Return what an object of this plan cannot but mention: a cut name still begins like the policy's."""
-    given = {trigger.given for trigger in plan.triggers if trigger.given}
+    """Return what an object of this plan cannot but mention.
+
+    A cut name still begins like the policy's.
+    """
+    given = {look.given for look in plan.triggers if look.given}
     return {names.beginning(plan), *names.own_labels(plan), *given}
 
 
 def check(plan: Plan, wanted: Sequence[Manifest], found: Standing) -> Iterator[Result]:
-    """Yield an error for each foreign object under a name of ours that the policy does not claim."""
+    """Yield an error for each foreign object under a name of ours that is not claimed."""
     yield from _own_targets(plan, wanted)
     adopted = {id(item) for item in claimed(plan, found)}
     taken = (found.foreign[key] for key in map(identity, wanted) if key in found.foreign)
     for item in taken:
         if id(item) not in adopted:
-            adopt = (
-                ", or name it in the window's cronJobs to adopt it"
-                if item.kind == "CronJob"
-                else ""
-            )
+            adopt = ""
+            if item.kind == "CronJob":
+                adopt = ", or name it in the window's cronJobs to adopt it"
             yield rules.NAME_TAKEN.result(
-                f"stands in the resources already and is not ours; rename it or the policy {plan.policy}{adopt}",
+                "stands in the resources already and is not ours; rename it or the policy "
+                f"{plan.policy}{adopt}",
                 path="metadata.name",
                 current=item.name,
                 ref=ref_of(item),
@@ -79,7 +86,8 @@ def _own_targets(plan: Plan, wanted: Iterable[Manifest]) -> Iterator[Result]:
     for target in plan.timetable.targets:
         if target.group == "batch" and (target.kind, target.namespace, target.name) in own:
             yield rules.SELF_LOCK.result(
-                f"must not gate {target}, one of its own: suspended at a close, it could not wake the gate to open",
+                f"must not gate {target}, one of its own: suspended at a close, it could not wake "
+                "the gate to open",
                 path="spec.targets",
                 current=target.name,
             )
@@ -96,7 +104,10 @@ def claimed(plan: Plan, found: Standing) -> list[KubeObject]:
 def edit(
     wanted: Iterable[Manifest], found: Standing, items: Sequence[KubeObject], directory: Directory
 ) -> list[KubeObject]:
-    """Return the items with the wanted objects: updated where they stand, new ones at the end, others of ours gone."""
+    """Return the items with the wanted objects.
+
+    Updated where they stand, new ones at the end, others of ours gone.
+    """
     here = {**found.foreign, **found.ours}
     manifests = {identity(manifest): manifest for manifest in wanted}
     for key, manifest in manifests.items():
@@ -108,7 +119,7 @@ def edit(
 
 
 def _update(item: KubeObject, manifest: Manifest) -> None:
-    """Make an object say what the manifest says, keeping its other labels, annotations and comments."""
+    """Make an object say what the manifest says, but keep its other metadata and comments."""
     for key, value in manifest.items():
         if key != "metadata":
             item.set(value, key)

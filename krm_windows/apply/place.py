@@ -1,6 +1,7 @@
 """Where an orchestrator that keeps files shall write new objects: one directory, one file each.
 
-kpt scatters objects that have no path, and fails where two have the same path and index; kustomize strips both.
+kpt scatters objects that have no path, and fails where two have the same path and index; kustomize
+strips both.
 """
 
 from collections.abc import Iterable
@@ -20,7 +21,7 @@ def file_name(kind: str, name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Directory:
-    """The directory of a policy's objects, relative to the package, and the places in it that are taken."""
+    """The directory of a policy's objects in the package, and the places taken in it."""
 
     name: str
     taken: frozenset[tuple[str, str]]

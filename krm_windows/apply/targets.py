@@ -1,4 +1,7 @@
-"""The gated objects in the stream: no `suspend` in Git that fights the window, and a note of who governs them."""
+"""The gated objects in the stream.
+
+No `suspend` in Git that fights the window, and a note of who governs them.
+"""
 
 from collections.abc import Iterable, Iterator
 
@@ -12,7 +15,7 @@ from krm_windows.results import Result
 
 
 def check(plan: Plan, inventory: Inventory) -> Iterator[Result]:
-    """Yield what the gated objects of the stream say against this plan, and what will be changed in them."""
+    """Yield what gated objects say against this plan, and what will change in them."""
     for target, resource in visible(plan.timetable.targets, inventory):
         yield from _suspension(plan, target, resource)
         yield from _governor(plan, resource)
@@ -29,6 +32,7 @@ def edit(plan: Plan, inventory: Inventory) -> None:
 
 def release(plan: Plan, items: Iterable[KubeObject], inventory: Inventory) -> None:
     """Remove the note from objects that this policy does not gate any more."""
+    # An annotation of ours on what is gated no longer was left by an older build.
     gated = {id(resource.item) for _, resource in visible(plan.timetable.targets, inventory)}
     for item in items:
         if (
@@ -36,8 +40,11 @@ def release(plan: Plan, items: Iterable[KubeObject], inventory: Inventory) -> No
             and item.mentions(GOVERNED_BY)
             and item.annotations.get(GOVERNED_BY) in plan.own_names
         ):
-            alone = item.annotations.keys() == {GOVERNED_BY}
-            item.remove(*("metadata", "annotations", GOVERNED_BY)[: 2 if alone else 3])
+            # No empty mapping is left behind, as there was none before.
+            if item.annotations.keys() == {GOVERNED_BY}:
+                item.remove("metadata", "annotations")
+            else:
+                item.remove("metadata", "annotations", GOVERNED_BY)
 
 
 def visible(targets: Iterable[Target], inventory: Inventory) -> Iterator[tuple[Target, Resource]]:
@@ -71,8 +78,8 @@ def _governor(plan: Plan, resource: Resource) -> Iterator[Result]:
     governor = resource.item.annotations.get(GOVERNED_BY)
     if governor not in (None, *plan.own_names):
         message = (
-            f"is already gated by the policy {governor}; two policies on one target close it for each other, "
-            f"so remove it from {governor} or from {plan.policy}"
+            f"is already gated by the policy {governor}; two policies on one target close it for "
+            f"each other, so remove it from {governor} or from {plan.policy}"
         )
         yield resource.result(
             rules.TWO_POLICIES,

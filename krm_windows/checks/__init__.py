@@ -1,1 +1,4 @@
-"""Proof without a cluster: facts in, results out. Nothing here changes an object or starts a process."""
+"""Proof without a cluster: facts in, results out.
+
+Nothing here changes an object or starts a process.
+"""

@@ -1,7 +1,8 @@
-"""Edges that act, beside clock changes: whether the CronJob controller fires each of them once, and when it is meant.
+"""Edges that act, beside clock changes.
 
-Away from clock changes a schedule fires as its fields say. Beside one the controller goes its own ways, and with the
-actuator `Kubectl` nothing looks again.
+Whether the CronJob controller fires each of them once, and when it is meant. Away from clock
+changes a schedule fires as its fields say. Beside one the controller goes its own ways, and with
+the actuator `Kubectl` nothing looks again.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -25,7 +26,10 @@ _AROUND = timedelta(days=2)
 
 @dataclass(frozen=True, slots=True)
 class _Fault:
-    """What the controller does to one edge: `meant` and `fired` are UTC instants, one of them may be absent."""
+    """What the controller does to one edge.
+
+    `meant` and `fired` are UTC instants, one of them may be absent.
+    """
 
     verb: str
     meant: datetime | None
@@ -38,7 +42,7 @@ class _Fault:
 
 @dataclass(frozen=True, slots=True)
 class _Runs:
-    """When an edge is `meant` and when it is `fired`, from before a clock change to well after it."""
+    """When an edge is `meant` and when it is `fired`, around a clock change."""
 
     trigger: Trigger
     meant: tuple[datetime, ...]
@@ -46,8 +50,11 @@ class _Runs:
 
     def faults(self, spared: Collection[datetime]) -> Iterator[_Fault]:
         """Compare the two but for some instants."""
+        # The controller counts from the first one, so that is never fired itself.
         lost = sorted(set(self.meant[1:]) - self.fired - set(spared))
         odd = sorted(self.fired - set(self.meant))
+        # One that is lost and one that is odd are one that was moved; the rest were skipped, or
+        # came twice.
         yield from (_Fault("moves", at, instead) for at, instead in zip(lost, odd, strict=False))
         yield from (_Fault("skips", at, None) for at in lost[len(odd) :])
         yield from (_Fault("repeats", None, at) for at in odd[len(lost) :])
@@ -59,14 +66,24 @@ def check(plan: Plan, begins: datetime, ends: datetime) -> Iterator[Result]:
         return
     zone = plan.timetable.zone
     changes = tuple(clock_changes(zone, begins, ends))
-    every = [[_runs(trigger, change, zone) for trigger in plan.triggers] for change in changes]
-    for number, trigger in enumerate(plan.triggers):
-        faults = dict.fromkeys(
-            fault for runs in every for fault in runs[number].faults(_vanished(runs))
-        )
-        for verb in dict.fromkeys(fault.verb for fault in faults):
-            yield _reported(trigger, [fault for fault in faults if fault.verb == verb], zone)
+    found: list[list[_Fault]] = [[] for _ in plan.triggers]
+    for change in changes:
+        every = [_runs(trigger, change, zone) for trigger in plan.triggers]
+        vanished = _vanished(every)
+        for faults, runs in zip(found, every, strict=True):
+            faults.extend(runs.faults(vanished))
+    for trigger, faults in zip(plan.triggers, found, strict=True):
+        for same in _by_verb(faults).values():
+            yield _reported(trigger, same, zone)
     yield from _hurried(plan, changes, zone)
+
+
+def _by_verb(faults: Iterable[_Fault]) -> dict[str, list[_Fault]]:
+    """Return faults by what they do, each once: two changes may be so near that both show it."""
+    found: dict[str, list[_Fault]] = {}
+    for fault in dict.fromkeys(faults):
+        found.setdefault(fault.verb, []).append(fault)
+    return found
 
 
 def _runs(trigger: Trigger, change: ClockChange, zone: Zone) -> _Runs:
@@ -78,17 +95,22 @@ def _runs(trigger: Trigger, change: ClockChange, zone: Zone) -> _Runs:
 
 
 def _vanished(every: Iterable[_Runs]) -> set[datetime]:
-    """Return the instants at which something opens and closes at once, in a missing hour, and nothing fires."""
-    runs = list(every)
-    opening, closing = (
-        {at for each in runs if each.trigger.suspends is side for at in each.meant}
-        for side in (False, True)
-    )
-    return (opening & closing).difference(*(each.fired for each in runs))
+    """Return the instants at which something opens and closes at once and nothing fires.
+
+    They lie in a missing hour.
+    """
+    opening: set[datetime] = set()
+    closing: set[datetime] = set()
+    fired: set[datetime] = set()
+    for each in every:
+        side = closing if each.trigger.suspends else opening
+        side.update(each.meant)
+        fired |= each.fired
+    return (opening & closing) - fired
 
 
 def _meant(trigger: Trigger, change: ClockChange, zone: Zone) -> list[datetime]:
-    """Return the instants of an edge from well before a change to well after it, by the wall clock of the gate."""
+    """Return the instants of an edge around a change, by the wall clock of the gate."""
     recurrence = cron.parse(trigger.schedule).recurrence or Recurrence()
     early = wallclock.wall(change.at - _AROUND, zone)
     instants = (wallclock.instant(moment, zone) for moment in _moments(recurrence, early))
@@ -113,30 +135,33 @@ def _until(instants: Iterable[datetime], last: datetime) -> Iterator[datetime]:
 def _reported(trigger: Trigger, faults: list[_Fault], zone: Zone) -> Result:
     first, last = faults[0], faults[-1]
     when, until = first.at.astimezone(zone), last.at.astimezone(zone)
-    instead = (
-        f" to {findings.moment(first.fired.astimezone(zone))}"
-        if first.meant and first.fired
-        else ""
-    )
+    instead = ""
+    if first.meant and first.fired:
+        instead = f" to {findings.moment(first.fired.astimezone(zone))}"
     message = (
-        f"cannot be kept: the CronJob controller {first.verb} the edge of {findings.moment(when)}{instead}"
-        f"{findings.repeated(len(faults), until)}, where the clocks of {zone.key} change; take another time, or use "
-        "the actuator Gate"
+        f"cannot be kept: the CronJob controller {first.verb} the edge of "
+        f"{findings.moment(when)}{instead}{findings.repeated(len(faults), until)}, where the "
+        f"clocks of {zone.key} change; take another time, or use the actuator Gate"
     )
     return findings.at(rules.KUBECTL_CLOCK_CHANGE, trigger.path, message, when)
 
 
 def _hurried(plan: Plan, changes: Iterable[ClockChange], zone: Zone) -> Iterator[Result]:
     """Report two edges between which a clock change leaves less time than a late Job takes."""
+    # The Job of the first may start as late as `patience`, and then take as long again.
+    needed = 2 * plan.runtime.patience
     for change in changes:
-        edges = sorted({at for trigger in plan.triggers for at in _meant(trigger, change, zone)})
-        for edge, following in pairwise(edges):
-            if edge < change.at < following and following - edge <= 2 * plan.runtime.patience:
+        edges: set[datetime] = set()
+        for trigger in plan.triggers:
+            edges.update(_meant(trigger, change, zone))
+        for edge, following in pairwise(sorted(edges)):
+            if edge < change.at < following and following - edge <= needed:
                 minutes = (following - edge) // timedelta(minutes=1)
                 when = edge.astimezone(zone)
                 message = (
-                    f"have edges at {findings.moment(when)} and {minutes} minutes later, as the clocks of {zone.key} "
-                    "change, and a Job that starts late would undo the next; use the actuator Gate"
+                    f"have edges at {findings.moment(when)} and {minutes} minutes later, as the "
+                    f"clocks of {zone.key} change, and a Job that starts late would undo the "
+                    "next; use the actuator Gate"
                 )
                 yield findings.at(rules.KUBECTL_DEADLINE, "windows", message, when)
                 return

@@ -7,17 +7,18 @@ from krm_windows.plan.model import Plan
 from krm_windows.results import Result
 
 RISK = (
-    "who gets hold of its token can point a Kustomization at another path, source or `serviceAccountName`, which is "
-    "cluster-admin where kustomize-controller enforces no tenant account"
+    "who gets hold of its token can point a Kustomization at another path, source or "
+    "`serviceAccountName`, which is cluster-admin where kustomize-controller enforces no tenant "
+    "account"
 )
 NARROW = (
-    "remove `admissionPolicy: Disabled`, or start kustomize-controller with `--default-service-account` and "
-    "`--no-cross-namespace-refs`"
+    "remove `admissionPolicy: Disabled`, or start kustomize-controller with "
+    "`--default-service-account` and `--no-cross-namespace-refs`"
 )
 
 
 def check(plan: Plan) -> Iterator[Result]:
-    """Yield a warning where nothing but RBAC holds the gate's account, with the risk and how to narrow it."""
+    """Yield a warning where nothing but RBAC holds the gate's account."""
     if not plan.admission:
         message = f"the gate's account may patch every field of its targets: {RISK}; {NARROW}"
         yield rules.ADMISSION_DISABLED.result(

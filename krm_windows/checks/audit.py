@@ -1,4 +1,4 @@
-"""The audit: a policy over the coming years, and what a reviewer should know before it is merged."""
+"""The audit of a policy over the coming years, for whoever reviews it."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -29,18 +29,27 @@ class Scope:
 
 
 def audit(plan: Plan, interval: timedelta, scope: Scope) -> Iterator[Result]:
-    """Yield every finding on a plan whose targets are looked at every `interval`, if anything looks at them."""
+    """Yield every finding on a plan.
+
+    Its targets are looked at every `interval`, if anything looks at them.
+    """
     facts = take(plan.timetable, scope.first, scope.years)
-    hook = plan.hooks.before_open if plan.hooks else None
-    delays = windows.Delays(
-        interval if plan.runs_gate else None, hook.timeout if hook else timedelta()
-    )
-    yield from windows.check(facts, delays)
+    yield from windows.check(facts, _delays(plan, interval))
     yield from clock_edges.check(facts)
     yield from closures.check(facts, scope.max_closed)
     yield from images.check(plan)
     yield from admission.check(plan)
     # What a build refuses is refused here too, whatever years are asked for.
-    yield from actuation.check(
-        plan, min(facts.years.begins, AUDITED[0]), max(facts.years.ends, AUDITED[1])
-    )
+    begins = min(facts.years.begins, AUDITED[0])
+    ends = max(facts.years.ends, AUDITED[1])
+    yield from actuation.check(plan, begins, ends)
+
+
+def _delays(plan: Plan, interval: timedelta) -> windows.Delays:
+    """Return what may pass from an edge until targets are open, by runs and by the hook."""
+    before_open = timedelta()
+    if plan.hooks and plan.hooks.before_open:
+        before_open = plan.hooks.before_open.timeout
+    if plan.runs_gate:
+        return windows.Delays(interval, before_open)
+    return windows.Delays(None, before_open)

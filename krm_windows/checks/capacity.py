@@ -1,6 +1,7 @@
-"""What a cluster would refuse for its size, found before anybody applies it: each object as it is emitted, measured.
+"""What a cluster would refuse for its size, found before anybody applies it.
 
-The sizes are those of Kubernetes' own JSON, byte by byte. A layer above that adds labels or annotations adds to them.
+Each object as it is emitted, measured. The sizes are those of Kubernetes' own JSON, byte by byte. A
+layer above that adds labels or annotations adds to them.
 """
 
 import json
@@ -14,16 +15,23 @@ from krm_windows.plan.model import Plan
 from krm_windows.results import Result
 
 MOST_DATA = 1024**2
-"""Bytes of the values of a ConfigMap (k8s.io/kubernetes, pkg/apis/core: MaxSecretSize, which holds for both)."""
+"""Bytes of the values of a ConfigMap.
+
+Source: k8s.io/kubernetes, pkg/apis/core: MaxSecretSize, which holds for both.
+"""
 
 MOST_STORED = 1024**2 * 3 // 2
 """Bytes of a request to etcd (etcd, `--max-request-bytes`)."""
 
 MOST_ANNOTATED = 256 * 1024
-"""Bytes of all annotations of an object (k8s.io/apimachinery, pkg/api/validation: TotalAnnotationSizeLimitB)."""
+"""Bytes of all annotations of an object.
+
+Source: k8s.io/apimachinery, pkg/api/validation: TotalAnnotationSizeLimitB.
+"""
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
-# Go writes these in JSON as \u003c, so that it can stand in HTML (encoding/json, HTMLEscape): a byte becomes six, ...
+# Go writes these in JSON as \u003c, so that it can stand in HTML (encoding/json, HTMLEscape): a
+# byte becomes six, ...
 _ESCAPED = re.compile("[<>&]")
 # ... and each of these, three bytes in UTF-8, too.
 _SEPARATORS = re.compile("[\u2028\u2029]")
@@ -31,7 +39,10 @@ _SEPARATORS = re.compile("[\u2028\u2029]")
 
 @dataclass(frozen=True, slots=True)
 class _Excess:
-    """A limit that an object exceeds: the bytes it has, those it may have, and whose limit it is, in words."""
+    """A limit that an object exceeds.
+
+    The bytes it has, those it may have, and whose limit it is, in words.
+    """
 
     size: int
     most: int
@@ -39,7 +50,7 @@ class _Excess:
 
 
 def check(plan: Plan, manifests: Iterable[Manifest]) -> Iterator[Result]:
-    """Yield each object that is too large to be applied, with the limit that nothing gets around, where it exceeds one.
+    """Yield each object that is too large to be applied, with the hardest limit it exceeds.
 
     `manifests` is what the plan emits.
     """
@@ -50,7 +61,10 @@ def check(plan: Plan, manifests: Iterable[Manifest]) -> Iterator[Result]:
 
 
 def size(manifest: Manifest) -> int:
-    """Return how many bytes an object has as Kubernetes and kubectl write it: compact JSON, with Go's escapes."""
+    """Return how many bytes an object has as Kubernetes and kubectl write it.
+
+    Compact JSON, with Go's escapes.
+    """
     text = json.dumps(manifest, ensure_ascii=False, separators=(",", ":"))
     escapes = 5 * len(_ESCAPED.findall(text)) + 3 * len(_SEPARATORS.findall(text))
     return len(text.encode()) + escapes
@@ -59,7 +73,8 @@ def size(manifest: Manifest) -> int:
 def annotated(manifest: Manifest) -> int:
     """Return how many bytes of annotations an object has after a client-side `kubectl apply`.
 
-    kubectl keeps the object in one of them, with a newline (kubectl, util.GetModifiedConfiguration).
+    kubectl keeps the object in one of them, with a newline (kubectl,
+    util.GetModifiedConfiguration).
     """
     annotations = manifest["metadata"]["annotations"]
     own = sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items())
@@ -94,21 +109,27 @@ def _result(plan: Plan, manifest: Manifest, excess: _Excess) -> Result:
 
 
 def _largest(plan: Plan, manifest: Manifest) -> tuple[str, int]:
-    """Return the field of the policy that most of an object comes from, and the bytes that it takes there."""
-    if manifest["kind"] == "ConfigMap":
+    """Return the field of the policy that most of an object comes from, and its bytes."""
+    kind = manifest["kind"]
+    if kind == "ConfigMap":
         shares = _shares(plan)
         field = max(shares, key=lambda each: shares[each])
         return field, shares[field]
-    fields = {
-        "CronJob": "windows" if plan.runs_gate else "targets",
-        "PrometheusRule": "windows",
-        "ValidatingAdmissionPolicy": "hooks" if plan.hooks else "targets",
-    }
-    return fields.get(manifest["kind"], "targets"), size(manifest)
+    if kind == "PrometheusRule" or (kind == "CronJob" and plan.runs_gate):
+        field = "windows"
+    elif kind == "ValidatingAdmissionPolicy" and plan.hooks:
+        field = "hooks"
+    else:
+        # A Role names its targets, and a CronJob that acts has each of them in its arguments.
+        field = "targets"
+    return field, size(manifest)
 
 
 def _shares(plan: Plan) -> dict[str, int]:
-    """Return how many bytes of the gate's ConfigMap come from which field: it is measured without each."""
+    """Return how many bytes of the gate's ConfigMap come from which field.
+
+    It is measured without each.
+    """
     whole, held = size(configmap.config_map(plan)), plan.timetable
     without = {
         "targets": replace(held, targets=(), released=()),
@@ -129,6 +150,7 @@ def _fix(plan: Plan, field: str, taken: int, excess: _Excess) -> str:
     if field != "targets" or rest >= excess.most:
         return f"`{field}` takes {taken:,} of them: remove what is over, or write shorter texts"
     count = len(plan.timetable.targets) + len(plan.timetable.released)
+    # Rounded up; what is not targets is in each of them again.
     policies = max(-(-taken // (excess.most - rest)), 2)
     return (
         f"split its {count:,} targets into at least {policies} policies (docs/reference/limits.md)"

@@ -1,4 +1,7 @@
-"""The clock changes of a time zone: hours of the wall clock that are skipped, and those that come twice."""
+"""The clock changes of a time zone.
+
+Hours of the wall clock that are skipped, and those that come twice.
+"""
 
 from bisect import bisect_left
 from collections.abc import Iterator
@@ -54,6 +57,7 @@ def _first_minute(day: datetime, zone: tzinfo) -> datetime:
     def differs(count: int) -> bool:
         return _offset(day + count * _MINUTE, zone) != before
 
+    # The offset changes once in a day, so the minutes are sorted by whether they differ.
     found = bisect_left(minutes, True, key=differs)  # noqa: FBT003
     return day + minutes[found] * _MINUTE
 

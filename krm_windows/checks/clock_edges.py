@@ -13,8 +13,14 @@ from krm_windows.gate.timetable import Kind, Rule
 from krm_windows.results import Result
 
 _MINUTE = timedelta(minutes=1)
-_OPENING = {Kind.WINDOW: "opens"}
-_CLOSING = {Kind.WINDOW: "closes"}
+
+
+# What the fields of a rule are called that say when it begins and when it ends.
+_FIELDS = {
+    Kind.WINDOW: ("opens", "closes"),
+    Kind.FREEZE: ("starts", "ends"),
+    Kind.OVERRIDE: ("starts", "ends"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,24 +36,29 @@ def check(facts: Facts) -> Iterator[Result]:
     """Yield what clock changes do to windows, freezes and overrides."""
     held = facts.timetable
     for rule in (*held.windows, *held.freezes, *held.overrides):
-        gone = [change for change in facts.changes if _vanishes(rule, change)]
+        gone: list[ClockChange] = []
+        hits: dict[str, list[_Hit]] = {}
+        for change in facts.changes:
+            if _vanishes(rule, change):
+                gone.append(change)
+                continue
+            for hit in _hits(rule, change):
+                hits.setdefault(hit.path, []).append(hit)
         if gone:
             yield _vanished(rule, gone, facts)
-        hits = [
-            hit for change in facts.changes if change not in gone for hit in _hits(rule, change)
-        ]
-        for path in dict.fromkeys(hit.path for hit in hits):
-            yield from _reported([hit for hit in hits if hit.path == path], facts)
+        for same in hits.values():
+            yield from _reported(same, facts)
 
 
 def _hits(rule: Rule, change: ClockChange) -> Iterator[_Hit]:
     """Yield the first beginning and the first end of a rule that fall into a change."""
-    begins = next(iter(_begins(rule, change.begins, change.ends)), None)
+    first, last = _FIELDS[rule.kind]
+    begins = next(_begins(rule, change.begins, change.ends), None)
     if begins:
-        yield _Hit(f"{rule.name}.{_OPENING.get(rule.kind, 'starts')}", begins, change)
-    ends = next(iter(_ends(rule, change)), None)
+        yield _Hit(f"{rule.name}.{first}", begins, change)
+    ends = next(_ends(rule, change), None)
     if ends:
-        field = "duration" if isinstance(rule.ends, timedelta) else _CLOSING.get(rule.kind, "ends")
+        field = "duration" if isinstance(rule.ends, timedelta) else last
         yield _Hit(f"{rule.name}.{field}", ends, change)
 
 
@@ -66,34 +77,39 @@ def _ends(rule: Rule, change: ClockChange) -> Iterator[datetime]:
     """Yield the wall-clock ends in a change."""
     match rule.ends:
         case timedelta() as length:
-            begins = _begins(rule, change.begins - length, change.ends - length)
-            yield from (moment + length for moment in begins)
+            for begin in _begins(rule, change.begins - length, change.ends - length):
+                yield begin + length
         case time() as clock:
-            days = dict.fromkeys((change.begins.date(), (change.ends - _MINUTE).date()))
-            yield from (
-                end
-                for end in (datetime.combine(day, clock) for day in days)
-                if _closes(rule, end, change)
-            )
-        case Recurrence() as recurrence:
-            end = recurrence.after(change.begins - _MINUTE)
-            while end and end < change.ends:
-                if _is_end(rule, recurrence, end):
+            # A change may lie around midnight, and so on two days.
+            for day in dict.fromkeys((change.begins.date(), (change.ends - _MINUTE).date())):
+                end = datetime.combine(day, clock)
+                if _closes(rule, end, change):
                     yield end
-                end = recurrence.after(end)
+        case Recurrence() as recurrence:
+            yield from _recurring_ends(rule, recurrence, change)
         case datetime() as end:
             if not end.tzinfo and change.begins <= end < change.ends:
                 yield end
 
 
+def _recurring_ends(rule: Rule, recurrence: Recurrence, change: ClockChange) -> Iterator[datetime]:
+    end = recurrence.after(change.begins - _MINUTE)
+    while end and end < change.ends:
+        if _is_end(rule, recurrence, end):
+            yield end
+        end = recurrence.after(end)
+
+
 def _closes(rule: Rule, end: datetime, change: ClockChange) -> bool:
-    """Whether a time of day falls into a change, and something that began in the day before ends by it."""
+    """Whether a time of day lies in a change and ends what began in the day before."""
     return change.begins <= end < change.ends and any(_begins(rule, end - DAY, end))
 
 
 def _is_end(rule: Rule, recurrence: Recurrence, end: datetime) -> bool:
     """Whether anything is open for this end to close."""
-    begin = rule.begins.at_or_before(end - _MINUTE) if isinstance(rule.begins, Recurrence) else None
+    if not isinstance(rule.begins, Recurrence):
+        return False
+    begin = rule.begins.at_or_before(end - _MINUTE)
     return begin is not None and recurrence.after(begin) == end
 
 
@@ -111,40 +127,50 @@ def _end_of(rule: Rule, begin: datetime) -> datetime | None:
         case timedelta() as length:
             return begin + length
         case time() as clock:
-            same_day = datetime.combine(begin, clock)
-            return same_day if same_day > begin else same_day + DAY
+            # The next such time after the beginning, so 22:00 to 06:00 ends on the next day.
+            end = datetime.combine(begin, clock)
+            if end <= begin:
+                end += DAY
+            return end
         case Recurrence() as recurrence:
             return recurrence.after(begin)
-        case datetime() as end:
-            return None if end.tzinfo else end
+        case datetime(tzinfo=None) as end:
+            return end
+        case _:
+            return None
 
 
 def _vanished(rule: Rule, changes: list[ClockChange], facts: Facts) -> Result:
     first, last = changes[0], changes[-1]
     message = (
-        f"does not exist on {first.begins:%a %Y-%m-%d}{findings.repeated(len(changes), last.begins)}: the clocks of "
-        f"{facts.timetable.time_zone} skip {_span(first)}, in which it lies; move it, or make it longer"
+        "does not exist on "
+        f"{first.begins:%a %Y-%m-%d}{findings.repeated(len(changes), last.begins)}: the clocks of "
+        f"{facts.timetable.time_zone} skip {_span(first)}, in which it lies; move it, or make it "
+        "longer"
     )
     return findings.at(rules.VANISHES, rule.name, message, first.begins)
 
 
 def _reported(hits: Iterable[_Hit], facts: Facts) -> Iterator[Result]:
     """Report the hits of one field: those in missing hours, and those in hours that come twice."""
+    # In a missing hour an edge comes at its end; of a repeated hour the first showing counts.
     missing = [hit for hit in hits if hit.change.skips]
     doubled = [hit for hit in hits if not hit.change.skips]
     zone = facts.timetable.time_zone
     if missing:
         first = missing[0]
         message = (
-            f"falls on {first.moment:%H:%M} of {first.moment:%a %Y-%m-%d}{_more(missing)}, which the clocks of {zone} "
-            f"skip: there it happens at {first.change.ends:%H:%M}; take a time outside of {_span(first.change)}"
+            f"falls on {first.moment:%H:%M} of {first.moment:%a %Y-%m-%d}{_more(missing)}, which "
+            f"the clocks of {zone} skip: there it happens at {first.change.ends:%H:%M}; take a "
+            f"time outside of {_span(first.change)}"
         )
         yield findings.at(rules.EDGE_MISSING_HOUR, first.path, message, first.moment)
     if doubled:
         first = doubled[0]
         message = (
-            f"falls on {first.moment:%H:%M} of {first.moment:%a %Y-%m-%d}{_more(doubled)}, which the clocks of {zone} "
-            f"show twice: the first of the two counts; take a time outside of {_span(first.change)}"
+            f"falls on {first.moment:%H:%M} of {first.moment:%a %Y-%m-%d}{_more(doubled)}, which "
+            f"the clocks of {zone} show twice: the first of the two counts; take a time outside "
+            f"of {_span(first.change)}"
         )
         yield findings.at(rules.EDGE_REPEATED_HOUR, first.path, message, first.moment)
 

@@ -1,4 +1,7 @@
-"""What keeps a policy closed: freezes that cut windows, rules that are over, and closures that last too long."""
+"""What keeps a policy closed.
+
+Freezes that cut windows, rules that are over, and closures that last too long.
+"""
 
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -8,65 +11,73 @@ from krm_windows import rules
 from krm_windows.checks import findings
 from krm_windows.checks.facts import DAY, Facts, bare, is_open
 from krm_windows.gate.recurrence import Recurrence
-from krm_windows.gate.timetable import Kind, Rule
+from krm_windows.gate.timetable import Rule
 from krm_windows.gate.wallclock import utc
 from krm_windows.results import Result
+from krm_windows.rules import Rule as Check
 from krm_windows.schedule.timeline import Segment, timeline
 
 _MINUTE = timedelta(minutes=1)
 _EVER = datetime.max.replace(tzinfo=UTC)
 _WINDOWS = ("windows", "are closed", "add a window")
 _FREEZES = ("freezes", "keep it closed", "end one earlier")
-_OVER = {
-    Kind.WINDOW: rules.WINDOW_OVER,
-    Kind.FREEZE: rules.FREEZE_OVER,
-    Kind.OVERRIDE: rules.OVERRIDE_OVER,
-}
 
 
 def check(facts: Facts, longest: timedelta) -> Iterator[Result]:
     """Yield what is over, what is cut, and where the policy is closed for longer than `longest`."""
     held = facts.timetable
-    for rule in (*held.windows, *held.freezes, *held.overrides):
-        yield from _over(facts, rule)
+    yield from _over(facts, held.windows, rules.WINDOW_OVER)
+    yield from _over(facts, held.freezes, rules.FREEZE_OVER)
+    yield from _over(facts, held.overrides, rules.OVERRIDE_OVER)
     yield from _cuts(facts)
     yield from _long(facts, longest)
 
 
-def _over(facts: Facts, rule: Rule) -> Iterator[Result]:
+def _over(facts: Facts, dated: Iterable[Rule], check: Check) -> Iterator[Result]:
     """Report what is dated and has ended before the audited years."""
-    if isinstance(rule.begins, Recurrence):
-        return
-    ends = _end(facts, rule)
-    if ends <= facts.years.begins:
-        check = _OVER[rule.kind]
-        when = facts.local(ends)
-        yield findings.at(
-            check, rule.name, f"is over since {findings.moment(when)}: remove it, or renew it", when
-        )
+    for rule in dated:
+        # What recurs is never over.
+        if isinstance(rule.begins, Recurrence):
+            continue
+        ends = _end(facts, rule)
+        if ends <= facts.years.begins:
+            when = facts.local(ends)
+            message = f"is over since {findings.moment(when)}: remove it, or renew it"
+            yield findings.at(check, rule.name, message, when)
 
 
 def _end(facts: Facts, rule: Rule) -> datetime:
     """Return the instant at which something dated ends."""
-    if isinstance(rule.ends, datetime) or not isinstance(rule.begins, datetime):
-        return utc(rule.ends, facts.zone) if isinstance(rule.ends, datetime) else _EVER
+    if isinstance(rule.ends, datetime):
+        return utc(rule.ends, facts.zone)
+    if not isinstance(rule.begins, datetime):
+        return _EVER
     return next(timeline(bare(facts.timetable, rule), utc(rule.begins, facts.zone), _EVER)).ends
 
 
 def _cuts(facts: Facts) -> Iterator[Result]:
     """Report for each freeze the first window of which it takes a part only."""
-    windows = bare(facts.timetable, *facts.timetable.windows)
-    paths = {freeze.name for freeze in facts.timetable.freezes}
-    told: set[str] = set()
+    untold = {freeze.name for freeze in facts.timetable.freezes}
     for before, closed, after in _closures(facts.segments_around(*facts.timetable.freezes)):
-        freezes = [name for name in closed.rules if name in paths and name not in told]
-        rest = [
-            *([before] if freezes and before and is_open(windows, closed.begins) else []),
-            *([after] if freezes and after and is_open(windows, closed.ends - _MINUTE) else []),
-        ]
-        if rest:
-            told.update(freezes)
-            yield from (_cut(facts, name, closed, rest) for name in freezes)
+        freezes = untold.intersection(closed.rules)
+        kept = list(_kept(facts, before, closed, after)) if freezes else []
+        if kept:
+            untold -= freezes
+            # In the order in which they decide.
+            for name in closed.rules:
+                if name in freezes:
+                    yield _cut(facts, name, closed, kept)
+
+
+def _kept(
+    facts: Facts, before: Segment | None, closed: Segment, after: Segment | None
+) -> Iterator[Segment]:
+    """Yield what is left open of the windows that a closure cuts."""
+    windows = bare(facts.timetable, *facts.timetable.windows)
+    if before and is_open(windows, closed.begins):
+        yield before
+    if after and is_open(windows, closed.ends - _MINUTE):
+        yield after
 
 
 def _closures(
@@ -76,23 +87,23 @@ def _closures(
     before: Segment | None = None
     for segment, after in pairwise(chain(segments, (None,))):
         if segment and not segment.open:
-            yield (
-                before if before and before.ends == segment.begins else None,
-                segment,
-                after if after and after.begins == segment.ends else None,
-            )
+            # Weeks like any other are left out of the segments, so a neighbour need not touch.
+            touching_before = before if before and before.ends == segment.begins else None
+            touching_after = after if after and after.begins == segment.ends else None
+            yield touching_before, segment, touching_after
         before = segment
 
 
 def _cut(facts: Facts, name: str, closed: Segment, kept: list[Segment]) -> Result:
-    windows = ", ".join(dict.fromkeys(rule for segment in kept for rule in segment.rules))
-    rest = " and ".join(
-        f"from {findings.moment(facts.local(part.begins))} to {findings.moment(facts.local(part.ends))}"
-        for part in kept
-    )
+    windows: dict[str, None] = {}
+    parts: list[str] = []
+    for part in kept:
+        windows.update(dict.fromkeys(part.rules))
+        begins, ends = facts.local(part.begins), facts.local(part.ends)
+        parts.append(f"from {findings.moment(begins)} to {findings.moment(ends)}")
     message = (
-        f"cuts {windows}: the rest stays open, {rest}; let the freeze begin before the window and end after it, if "
-        "nothing of it is to be open"
+        f"cuts {', '.join(windows)}: the rest stays open, {' and '.join(parts)}; let the freeze "
+        "begin before the window and end after it, if nothing of it is to be open"
     )
     return findings.at(rules.FREEZE_CUTS, name, message, facts.local(closed.begins))
 
@@ -104,11 +115,15 @@ def _long(facts: Facts, longest: timedelta) -> Iterator[Result]:
         return
     worst = max(closures, key=lambda span: span.length)
     begins, ends = facts.local(worst.begins), facts.local(worst.ends)
-    until = "on" if worst.ends == facts.years.ends else f"to {findings.moment(ends)}"
-    others = f"; it is one of {len(closures)} such times" if len(closures) > 1 else ""
+    until = f"to {findings.moment(ends)}"
+    if worst.ends == facts.years.ends:
+        until = "on"
+    others = ""
+    if len(closures) > 1:
+        others = f"; it is one of {len(closures)} such times"
     path, verb, fix = _WINDOWS if facts.timetable.windows else _FREEZES
     message = (
-        f"{verb} from {findings.moment(begins)} {until}, {worst.length // DAY} days in a row, more than "
-        f"{longest // DAY}{others}: {fix}, or raise --max-closed if this is meant"
+        f"{verb} from {findings.moment(begins)} {until}, {worst.length // DAY} days in a row, "
+        f"more than {longest // DAY}{others}: {fix}, or raise --max-closed if this is meant"
     )
     yield findings.at(rules.CLOSED_LONG, path, message, begins)

@@ -1,6 +1,7 @@
 """The Flux Kustomization that delivers the windows: live, and in front of what they gate.
 
-Were it, its source or anything that it waits for closed by its own windows, no edit of them would arrive (S5).
+Were it, its source or anything that it waits for closed by its own windows, no edit of them would
+arrive (S5).
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -18,20 +19,23 @@ Address = tuple[str, str, str]
 def check(
     delivering: KubeObject, targets: Iterable[Target], items: list[KubeObject]
 ) -> list[Result]:
-    """Return what is wrong with a Kustomization as the delivery of windows that gate these targets."""
+    """Return what is wrong with a Kustomization that delivers windows for these targets."""
     resource = inventory.resource_of(delivering)
     gated = {(target.kind, target.namespace, target.name): target for target in targets}
     return [*_fields(resource), *_locks(resource, gated, items)]
 
 
 def _fields(resource: Resource) -> Iterator[Result]:
-    """Yield an error for each field with which the windows would not arrive as they were rendered."""
+    """Yield an error for each field that keeps windows from arriving as rendered."""
     for name, wrong, reason in (
         ("suspend", True, "while it is suspended, no edit of the windows arrives"),
         (
             "prune",
             False,
-            "CronJobs of windows that are gone would go on, and every edit would leave a Job behind",
+            (
+                "CronJobs of windows that are gone would go on, and every edit would leave a Job "
+                "behind"
+            ),
         ),
     ):
         if resource.item.get("spec", name) is wrong:
@@ -52,23 +56,22 @@ def _locks(
 ) -> Iterator[Result]:
     """Yield an error for each gated object that the delivery is, reads from or waits for."""
     seen = {(found.namespace, found.name): found for found in _kustomizations(items)}
-    me = (resource.namespace, resource.name)
-    waits = _chain(resource, seen)
+    own = ("Kustomization", resource.namespace, resource.name)
     chain: list[tuple[Address, str, str]] = [
-        (("Kustomization", *me), "metadata.name", "is what delivers them"),
+        (own, "metadata.name", "is what delivers them"),
         (_source(resource), "spec.sourceRef", "is the source that they are delivered from"),
-        *(
-            (("Kustomization", *address), "spec.dependsOn", "is what their delivery waits for")
-            for address in waits
-        ),
     ]
-    for address, path, reason in chain:
-        if address in gated:
+    for address in _chain(resource, seen):
+        waited = ("Kustomization", *address)
+        chain.append((waited, "spec.dependsOn", "is what their delivery waits for"))
+    for key, path, reason in chain:
+        if key in gated:
             message = (
-                f"the windows must not gate {gated[address]}, which {reason}: while closed, no edit of them would "
-                "arrive; what is gated may depend on the windows, never the other way round"
+                f"the windows must not gate {gated[key]}, which {reason}: while closed, no "
+                "edit of them would arrive; what is gated may depend on the windows, never the "
+                "other way round"
             )
-            yield resource.result(rules.SELF_LOCK, message, path=path, current=address[2])
+            yield resource.result(rules.SELF_LOCK, message, path=path, current=key[2])
 
 
 def _chain(resource: Resource, seen: Mapping[tuple[str, str], Resource]) -> list[tuple[str, str]]:
@@ -77,16 +80,21 @@ def _chain(resource: Resource, seen: Mapping[tuple[str, str], Resource]) -> list
     waiting = [resource]
     while waiting:
         for address in _depends_on(waiting.pop()):
-            if address not in found:
-                found[address] = None
-                waiting += [seen[address]] if address in seen else []
+            if address in found:
+                continue
+            found[address] = None
+            if address in seen:
+                waiting.append(seen[address])
     return list(found)
 
 
 def _depends_on(resource: Resource) -> Iterator[tuple[str, str]]:
     entries = resource.item.get("spec", "dependsOn")
-    for entry in entries if isinstance(entries, list) else ():
+    if not isinstance(entries, list):
+        return
+    for entry in entries:
         if isinstance(entry, dict):
+            # Without a namespace it is that of the Kustomization itself (kustomize-controller).
             yield str(entry.get("namespace") or resource.namespace), str(entry.get("name"))
 
 

@@ -1,7 +1,8 @@
-"""What a timetable comes to over some years: the facts that an audit judges, told by the evaluator of the cluster.
+"""What a timetable comes to over some years.
 
-A week of a weekly rule is like the next, so years are looked at only where something is out of the ordinary: beside
-what is dated or recurs by the month, and beside clock changes.
+The facts that an audit judges, told by the evaluator of the cluster. A week of a weekly rule is
+like the next, so years are looked at only where something is out of the ordinary: beside what is
+dated or recurs by the month, and beside clock changes.
 """
 
 from collections.abc import Iterable, Iterator
@@ -73,7 +74,10 @@ class Facts:
 
     @cached_property
     def spans(self) -> tuple[Span, ...]:
-        """The parts of the years that are looked at, in order: without those weeks that are as any other."""
+        """The parts of the years that are looked at, in order.
+
+        Without those weeks that are as any other.
+        """
         if not self._opens_every_week():
             return (self.years,)
         return tuple(_joined(self._unusual(), self.years))
@@ -85,9 +89,11 @@ class Facts:
             yield from timeline(self.timetable, span.begins, span.ends)
 
     def segments_around(self, *rules: Rule) -> Iterator[Segment]:
-        """Yield those `segments` in which any of some rules holds, with those before and after them, in order."""
+        """Yield those `segments` in which any of some rules holds, and their neighbours."""
+        if not rules:
+            return
         alone = bare(self.timetable, *rules)
-        for span in self.spans if rules else ():
+        for span in self.spans:
             found = (
                 Span(begins - DAY, ends + DAY)
                 for begins, ends in openings(alone, span.begins, span.ends)
@@ -114,9 +120,14 @@ class Facts:
         return frozenset(found)
 
     def closures(self, longest: timedelta) -> Iterator[Span]:
-        """Yield what is closed for more than `longest`, a day or more, in `spans` and for as long before the years."""
+        """Yield what is closed for more than `longest`, a day or more, in `spans`.
+
+        And for as long before the years, as a closure may have begun there.
+        """
         for span in self.spans:
-            closed = span.begins - longest if span.begins == self.years.begins else span.begins
+            closed = span.begins
+            if closed == self.years.begins:
+                closed -= longest
             for day, within in parts_of_days(closed, span.ends):
                 opened = self._days.open(day) & within
                 if opened:
@@ -156,12 +167,15 @@ class Facts:
         return Days(self.timetable, self.zone)
 
     def looked_at(self, *rules: Rule) -> Span:
-        """Return where `occurrences` looks: three weeks of what is weekly, else all of the audited years."""
-        first, last = (
-            wallclock.wall(at, self.zone).replace(tzinfo=UTC)
-            for at in (self.years.begins, self.years.ends)
-        )
-        return Span(first, min(last, first + 3 * WEEK) if all(map(is_weekly, rules)) else last)
+        """Return where `occurrences` looks.
+
+        Three weeks of what is weekly, else all of the audited years.
+        """
+        first = wallclock.wall(self.years.begins, self.zone).replace(tzinfo=UTC)
+        last = wallclock.wall(self.years.ends, self.zone).replace(tzinfo=UTC)
+        if all(map(is_weekly, rules)):
+            last = min(last, first + 3 * WEEK)
+        return Span(first, last)
 
     def local(self, at: datetime) -> datetime:
         """Return an instant on the clocks of the policy's time zone."""
@@ -182,18 +196,26 @@ class Facts:
             freezes=tuple(filter(is_weekly, held.freezes)),
             overrides=(),
         )
-        first = self.years.begins
-        weeks = ((first + n * WEEK, first + (n + 1) * WEEK) for n in range(3))
-        return all(any(openings(weekly, *week)) for week in weeks)
+        begins = self.years.begins
+        for _ in range(3):
+            if not any(openings(weekly, begins, begins + WEEK)):
+                return False
+            begins += WEEK
+        return True
 
     def _unusual(self) -> Iterator[Span]:
-        """Yield what has to be looked at: a month to begin with, clock changes, and whatever is not weekly."""
-        yield Span(self.years.begins, self.years.begins + 4 * WEEK)
-        yield from (Span(change.at - MARGIN, change.at + MARGIN) for change in self.changes)
+        """Yield what has to be looked at.
+
+        A month to begin with, clock changes, and whatever is not weekly.
+        """
+        first, last = self.years.edges
+        yield Span(first, first + 4 * WEEK)
+        for change in self.changes:
+            yield Span(change.at - MARGIN, change.at + MARGIN)
         held = self.timetable
         every = (*held.windows, *held.freezes, *held.overrides)
         rest = bare(held, *(rule for rule in every if not is_weekly(rule)))
-        for begins, ends in openings(rest, self.years.begins - MARGIN, self.years.ends + MARGIN):
+        for begins, ends in openings(rest, first - MARGIN, last + MARGIN):
             yield Span(begins - MARGIN, ends + MARGIN)
 
 
@@ -203,10 +225,9 @@ def span_of(occurrence: tuple[int, int]) -> Span:
 
 
 def take(timetable: Timetable, first: date, years: int) -> Facts:
-    """Return the facts of so many years from midnight of `first` on the wall clock of the policy."""
-    zone = timetable.zone
+    """Return the facts of so many years from midnight of `first`, in the policy's zone."""
     begins, ends = (
-        wallclock.instant(datetime.combine(day, time()), zone)
+        wallclock.instant(datetime.combine(day, time()), timetable.zone)
         for day in (first, later(first, years))
     )
     return Facts(replace(timetable, state="Scheduled"), Span(begins, ends))

@@ -10,9 +10,11 @@ from krm_windows.rules import Rule
 def at(
     rule: Rule, path: str, message: str, on: date | None = None, *, proposed: str | None = None
 ) -> Result:
-    """Report a rule at `path` below `spec`; the date goes into the tags, for machines to sort by."""
+    """Report a rule at `path` below `spec`; the date goes into the tags, for machines to sort."""
     result = rule.result(message, path=f"spec.{path}", proposed=proposed)
-    return result if on is None else replace(result, tags={**result.tags, "date": f"{on:%Y-%m-%d}"})
+    if on is None:
+        return result
+    return replace(result, tags={**result.tags, "date": f"{on:%Y-%m-%d}"})
 
 
 def moment(at: datetime) -> str:
@@ -22,4 +24,6 @@ def moment(at: datetime) -> str:
 
 def repeated(count: int, last: date) -> str:
     """Say how often else something happens."""
-    return f" (and {count - 1} more times until {last:%Y-%m-%d})" if count > 1 else ""
+    if count == 1:
+        return ""
+    return f" (and {count - 1} more times until {last:%Y-%m-%d})"

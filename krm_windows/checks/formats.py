@@ -1,7 +1,7 @@
-"""Reports as text for a person, as JSON for a program, and as the commands by which GitHub annotates a change."""
+"""Reports as text, as JSON, and as the commands by which GitHub annotates a change."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from krm_windows import escape
@@ -16,12 +16,11 @@ _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: 
 
 def text(reports: Reports) -> str:
     """Return a line for each finding, and one that counts them."""
-    lines = [line for report in reports for line in _lines(report)]
+    lines: list[str] = []
+    for report in reports:
+        lines.extend(escape.line(report.written(result)) for result in report.results)
+        lines.append(_count(report))
     return "".join(f"{line}\n" for line in lines)
-
-
-def _lines(report: Findings) -> list[str]:
-    return [*(escape.line(report.written(result)) for result in report.results), _count(report)]
 
 
 def _count(report: Findings) -> str:
@@ -31,7 +30,10 @@ def _count(report: Findings) -> str:
 
 
 def as_json(reports: Reports, *, every: bool) -> str:
-    """Return what was audited, with the results as the functions specification has them; for `every` cluster a list."""
+    """Return what was audited, with the results as the functions specification has them.
+
+    For `every` cluster a list.
+    """
     records = [report.record() for report in reports]
     return escape.json_page(records if every else records[0])
 
@@ -43,15 +45,22 @@ def as_sarif(reports: Reports) -> str:
 
 def github(reports: Reports) -> str:
     """Return a workflow command of GitHub Actions for each finding."""
-    found = (_command(report, result) for report in reports for result in report.results)
-    return escape.actions.commands(found)
+    return escape.actions.commands(_commands(reports))
+
+
+def _commands(reports: Reports) -> Iterator[str]:
+    for report in reports:
+        for result in report.results:
+            yield _command(report, result)
 
 
 def _command(report: Findings, result: Result) -> str:
+    properties = {"title": report.title(result)}
     place = report.place(result)
-    where = {"file": place[0], "line": str(place[1])} if place else {}
-    properties = {**where, "title": report.title(result)}
-    field = f"{result.field.path}: " if result.field else ""
+    if place:
+        file, line = place
+        properties = {"file": file, "line": str(line), **properties}
+    field = f"{result.path}: " if result.field else ""
     return escape.actions.command(_LEVELS[result.severity], properties, f"{field}{result.message}")
 
 

@@ -1,7 +1,8 @@
-"""What a move between change classes must not forget: the Flux Kustomization that loses an object would prune it.
+"""What a move between change classes must not forget.
 
-Flux prunes what it applied and no longer finds, unless another Kustomization has applied it since (owner labels) or the
-object in the cluster says `kustomize.toolkit.fluxcd.io/prune: disabled`.
+The Flux Kustomization that loses an object would prune it. Flux prunes what it applied and no
+longer finds, unless another Kustomization has applied it since (owner labels) or the object in the
+cluster says `kustomize.toolkit.fluxcd.io/prune: disabled`.
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,19 +17,19 @@ PRUNE = "kustomize.toolkit.fluxcd.io/prune"
 
 
 def moved(older: Mapping[str, bytes], newer: Mapping[str, bytes]) -> Iterator[Result]:
-    """Yield each object that stood in one class and now stands in another, both given as `class/file`.
+    """Yield each object that was in one class and now is in another.
 
-    One that said before that it is not to be pruned has been handed over.
+    Both are given as `class/file`. One that said before that it is not to be pruned has been handed
+    over.
     """
-    before = {PurePosixPath(path).name: path for path in older if path not in newer}
+    # By the file's name, which is made of the object's kind and name.
+    left = {PurePosixPath(path).name: path for path in older if path not in newer}
     for path in newer:
-        origin = before.get(PurePosixPath(path).name)
-        if path not in older and origin is not None and not _kept(KubeObject.parse(older[origin])):
-            yield _result(
-                KubeObject.parse(newer[path]),
-                PurePosixPath(origin).parts[0],
-                PurePosixPath(path).parts[0],
-            )
+        origin = left.get(PurePosixPath(path).name)
+        if path in older or origin is None or _kept(KubeObject.parse(older[origin])):
+            continue
+        source, goal = PurePosixPath(origin).parts[0], PurePosixPath(path).parts[0]
+        yield _result(KubeObject.parse(newer[path]), source, goal)
 
 
 def _kept(item: KubeObject) -> bool:
@@ -37,8 +38,9 @@ def _kept(item: KubeObject) -> bool:
 
 def _result(item: KubeObject, origin: str, goal: str) -> Result:
     message = (
-        f"must not move from {origin} to {goal} at once: {origin} prunes it, unless {goal} has applied it before; "
-        f"first annotate it {PRUNE}: disabled where it is, and move it when that has reached the cluster"
+        f"must not move from {origin} to {goal} at once: {origin} prunes it, unless {goal} has "
+        f"applied it before; first annotate it {PRUNE}: disabled where it is, and move it when "
+        "that has reached the cluster"
     )
     return resource_of(item).result(
         rules.CLASS_MOVED, message, path="metadata", proposed=f"{PRUNE}: disabled"

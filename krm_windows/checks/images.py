@@ -1,4 +1,7 @@
-"""What Jobs run on: an image named by its tag alone is what the registry says on the day that a node pulls it."""
+"""The images that Jobs run on.
+
+One named by its tag alone is what the registry says on the day that a node pulls it.
+"""
 
 from collections.abc import Iterator
 
@@ -9,17 +12,21 @@ from krm_windows.results import Result
 
 
 def check(plan: Plan) -> Iterator[Result]:
-    """Yield each image that the policy names without a digest; that of a default is ours to pin (`policy.images`)."""
+    """Yield each image that the policy names without a digest.
+
+    That of a default is ours to pin (`policy.images`).
+    """
     for path, image in _named(plan):
         if "@" not in image:
             message = (
-                f"{image} is a tag, which whoever may push to its registry can move to another program; "
-                f"name its digest too: {image}@sha256:…"
+                f"{image} is a tag, which whoever may push to its registry can move to another "
+                f"program; name its digest too: {image}@sha256:…"
             )
             yield rules.IMAGE_TAG.result(message, path=path, current=image)
 
 
 def _named(plan: Plan) -> Iterator[tuple[str, str]]:
+    # What a release names by default is pinned with the release.
     defaults = {image.reference for image in DEFAULTS.values()}
     if plan.runtime.image not in defaults:
         yield "spec.actuator.image", plan.runtime.image

@@ -1,6 +1,7 @@
 """A policy among what is applied: no cluster knows its kind, so the whole Kustomization fails.
 
-kustomize leaves out what has the annotation `config.kubernetes.io/local-config`, and Flux builds with kustomize.
+kustomize leaves out what has the annotation `config.kubernetes.io/local-config`, and Flux builds
+with kustomize.
 """
 
 from krm_windows.inventory import LOCAL_CONFIG
@@ -9,8 +10,8 @@ from krm_windows.krm import KubeObject
 GROUP = "krm-windows.dev/"
 PATH = "metadata.annotations"
 MESSAGE = (
-    f'must have the annotation `{LOCAL_CONFIG}: "true"`: the policy is among what is applied, no cluster knows its '
-    "kind, and the whole Kustomization would fail"
+    f'must have the annotation `{LOCAL_CONFIG}: "true"`: the policy is among what is applied, no '
+    "cluster knows its kind, and the whole Kustomization would fail"
 )
 
 

@@ -1,6 +1,7 @@
-"""Two policies on one target of one cluster: it is open only while both are, so the windows of neither hold.
+"""Two policies on one target of one cluster.
 
-Facts in, results out: whoever calls knows which policies are in force in one cluster.
+It is open only while both are, so the windows of neither hold. Facts in, results out: whoever calls
+knows which policies are in force in one cluster.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,7 +21,8 @@ _PATH = "spec.targets"
 class Claim:
     """What a policy (`namespace/name`) gates in a cluster, None where it is for none in particular.
 
-    `file` is where it was rendered, empty for a policy that was given. `former_names` are those of `formerNames`.
+    `file` is where it was rendered, empty for a policy that was given. `former_names` are those of
+    `formerNames`.
     """
 
     policy: str
@@ -37,8 +39,14 @@ class Claim:
         )
 
     def shares(self, other: "Claim") -> list[Target]:
-        """Return the targets that another claims as well; what bears this policy's name, or a former one, is none."""
-        if other.policy == self.policy or (other.file and other.policy in self.former_names):
+        """Return the targets that another claims as well.
+
+        What bears this policy's name, or a former one, is none.
+        """
+        if other.policy == self.policy:
+            return []
+        # What was rendered under a former name is this policy as it was; two given at once are two.
+        if other.file and other.policy in self.former_names:
             return []
         theirs = {_address(target) for target in other.targets}
         return [target for target in self.targets if _address(target) in theirs]
@@ -52,12 +60,13 @@ def check(own: Claim, others: Iterable[Claim]) -> Iterator[Result]:
 
 
 def doubt(own: Claim, others: Iterable[Claim], rule: Rule) -> Iterator[Result]:
-    """Yield what a policy has in common with others of which nothing says that they are for another cluster."""
+    """Yield what a policy has in common with others that may be for another cluster."""
     for other in others:
         if shared := own.shares(other):
             must = (
-                "neither says for which cluster it is: if both are for one, leave it to one of them, and if not, name "
-                "the cluster in each policy (`clusters: {NAME: {}}`) and render with --cluster"
+                "neither says for which cluster it is: if both are for one, leave it to one of "
+                "them, and if not, name the cluster in each policy (`clusters: {NAME: {}}`) and "
+                "render with --cluster"
             )
             yield _result(rule, own, other, shared, must)
 
@@ -71,14 +80,15 @@ def among(claims: Sequence[Claim]) -> Iterator[tuple[Claim, Result]]:
 
 def _result(rule: Rule, own: Claim, other: Claim, shared: Sequence[Target], must: str) -> Result:
     named = ", ".join(map(str, shared[:_FEW]))
-    more = f" and {counted(len(shared) - _FEW, 'target')} more" if len(shared) > _FEW else ""
+    if len(shared) > _FEW:
+        named += f" and {counted(len(shared) - _FEW, 'target')} more"
     verb = "is" if len(shared) == 1 else "are"
-    where = f" ({other.file})" if other.file else ""
-    on = f" on {own.cluster}" if own.cluster else ""
-    return rule.result(
-        f"{named}{more} {verb} gated by the policy {other.policy} too{on}{where}; {must}",
-        path=_PATH,
-    )
+    gated = f"gated by the policy {other.policy} too"
+    if own.cluster:
+        gated += f" on {own.cluster}"
+    if other.file:
+        gated += f" ({other.file})"
+    return rule.result(f"{named} {verb} {gated}; {must}", path=_PATH)
 
 
 def _address(target: Target) -> tuple[str, str, str, str]:

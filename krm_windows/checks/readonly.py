@@ -12,17 +12,20 @@ ADVICE = (
 
 
 def check(results: Iterable[Result], adopted: Iterable[Resource]) -> list[Result]:
-    """Return the results with each change to an existing object turned into an error that names file and change."""
+    """Return the results, each change to an existing object as an error.
+
+    It names the file and the change.
+    """
     return [*map(_edits, results), *map(_adopts, adopted)]
 
 
 def _edits(result: Result) -> Result:
     if result.tags.get("rule") != rules.SUSPEND_FALSE.id:
         return result
-    path = result.field.path if result.field else ""
+    where = _in(result.file.path if result.file else "")
     return rules.RENDER_READ_ONLY.result(
-        f"remove this line{_in(result.file)}: it would undo every close at the next reconcile; {ADVICE}",
-        path=path,
+        f"remove this line{where}: it would undo every close at the next reconcile; {ADVICE}",
+        path=result.path,
         current="false",
         ref=result.resource_ref,
         file=result.file,
@@ -30,8 +33,10 @@ def _edits(result: Result) -> Result:
 
 
 def _adopts(resource: Resource) -> Result:
+    where = _in(resource.file.path if resource.file else "")
     return rules.RENDER_READ_ONLY.result(
-        f"remove this CronJob{_in(resource.file)}: the policy's cronJobs adopts it, and it is rendered anew; {ADVICE}",
+        f"remove this CronJob{where}: the policy's cronJobs adopts it, and it is rendered anew; "
+        f"{ADVICE}",
         path="metadata.name",
         current=resource.name,
         ref=resource.ref,
@@ -39,6 +44,5 @@ def _adopts(resource: Resource) -> Result:
     )
 
 
-def _in(file: object) -> str:
-    path = getattr(file, "path", "")
+def _in(path: str) -> str:
     return f" in {path}" if path else ""

@@ -9,14 +9,16 @@ from krm_windows.results import Result
 from krm_windows.schedule import zones
 
 _FEW = 5
+# The steps of a path such as `spec.targets[0].kind`: an index, or a key.
 _STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What was found on `policy` from `first` to `last`; `file` is where it stands, None for a stream.
+    """What was found on `policy` from `first` to `last`.
 
-    `clusters` are those that have it alike; there are none where it is audited as it stands.
+    `file` is where it stands, None for a stream. `clusters` are those that have it alike; there
+    are none where it is audited as it stands.
     """
 
     policy: str
@@ -30,11 +32,12 @@ class Report:
     @property
     def name(self) -> str:
         """The policy, and the clusters: the first few of them."""
-        named = [
-            *self.clusters[:_FEW],
-            *([f"{len(self.clusters) - _FEW} more"] if len(self.clusters) > _FEW else []),
-        ]
-        return f"{self.policy} on {', '.join(named)}" if named else self.policy
+        if not self.clusters:
+            return self.policy
+        named = list(self.clusters[:_FEW])
+        if len(self.clusters) > _FEW:
+            named.append(f"{len(self.clusters) - _FEW} more")
+        return f"{self.policy} on {', '.join(named)}"
 
     @property
     def heading(self) -> str:
@@ -58,15 +61,16 @@ class Report:
         return str(result)
 
     def place(self, result: Result) -> tuple[str, int] | None:
-        """Return file and line of a result: of its field, or of the nearest that holds it; None for a stream."""
-        return (
-            (self.file, line(self.item, result.field.path if result.field else ""))
-            if self.file
-            else None
-        )
+        """Return file and line of a result: of its field, or of the nearest that holds it.
+
+        None for a stream.
+        """
+        if not self.file:
+            return None
+        return self.file, line(self.item, result.path)
 
     def record(self) -> dict[str, object]:
-        """Return what was audited and found, the results as the functions specification has them."""
+        """Return what was found, the results as the functions specification has them."""
         return {
             "policy": self.policy,
             "clusters": self.clusters,
@@ -78,17 +82,31 @@ class Report:
 
 
 def line(item: KubeObject, path: str) -> int:
-    """Return the line on which the field at `path` begins, counted from 1 in the file of an object."""
-    node, found = item.node, item.node.line
-    held: object = node
+    """Return the line in its file, from 1, on which the field at `path` begins."""
+    found = item.node.line
+    node: object = item.node
     for index, key in _STEP.findall(path):
-        if isinstance(held, Sequence) and index and int(index) < len(held.items):
-            held = held.items[int(index)]
-            found = held.line
-            continue
-        entries = held.entries if isinstance(held, Mapping) else ()
-        entry = next(((name, value) for name, value in entries if name.text == key), None)
-        if entry is None:
+        step = _element(node, int(index)) if index else _entry(node, key)
+        if step is None:
             break
-        found, held = entry[0].line, entry[1]
+        found, node = step
+    # Lines of the node count from the beginning of its document.
     return item.source.count(b"\n", 0, item.start) + found
+
+
+def _element(node: object, index: int) -> tuple[int, object] | None:
+    """Return an element of a list, behind its line."""
+    if not isinstance(node, Sequence) or index >= len(node.items):
+        return None
+    element = node.items[index]
+    return element.line, element
+
+
+def _entry(node: object, key: str) -> tuple[int, object] | None:
+    """Return the value of an entry of a mapping, behind the line of its key."""
+    if not isinstance(node, Mapping):
+        return None
+    for name, value in node.entries:
+        if name.text == key:
+            return name.line, value
+    return None

@@ -1,9 +1,12 @@
-"""The targets that a Role of ours names, where nothing else that was emitted does: with the actuator `Kubectl`."""
+"""The targets that a Role of ours names, where nothing else that was emitted does.
+
+With the actuator `Kubectl`.
+"""
 
 from collections.abc import Iterator
 
 from krm_windows.gate.timetable import Target
-from krm_windows.gateable import TABLE
+from krm_windows.gateable import TABLE, Gateable
 from krm_windows.krm import KubeObject
 
 _ROWS = {(row.group, row.resource): row for row in TABLE}
@@ -12,16 +15,16 @@ _ROWS = {(row.group, row.resource): row for row in TABLE}
 def targets(role: KubeObject) -> Iterator[Target]:
     """Yield the objects that a Role lets the gate turn, of the kinds whose field is known."""
     found = role.get("rules")
-    for rule in found if isinstance(found, list) else ():
-        fields = rule if isinstance(rule, dict) else {}
-        groups, resources, names = (
-            fields.get(key) for key in ("apiGroups", "resources", "resourceNames")
-        )
-        if not (
-            isinstance(groups, list) and isinstance(resources, list) and isinstance(names, list)
-        ):
+    if not isinstance(found, list):
+        return
+    for rule in found:
+        if not isinstance(rule, dict):
             continue
-        row = _ROWS.get((str(groups[0]), str(resources[0])))
+        groups, resources = rule.get("apiGroups"), rule.get("resources")
+        names = rule.get("resourceNames")
+        if not isinstance(names, list):
+            continue
+        row = _row(groups, resources)
         if row is None:
             continue
         for name in names:
@@ -32,3 +35,10 @@ def targets(role: KubeObject) -> Iterator[Target]:
                 namespace=role.namespace,
                 name=str(name),
             )
+
+
+def _row(groups: object, resources: object) -> Gateable | None:
+    """Return what is known of the kind that a rule is about; ours are about one each."""
+    if not isinstance(groups, list) or not isinstance(resources, list):
+        return None
+    return _ROWS.get((str(groups[0]), str(resources[0])))

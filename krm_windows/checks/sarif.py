@@ -1,4 +1,7 @@
-"""Reports as SARIF, the format of code scanners (OASIS, Static Analysis Results Interchange Format, 2.1.0)."""
+"""Reports as SARIF, the format of code scanners.
+
+Source: OASIS, Static Analysis Results Interchange Format, 2.1.0.
+"""
 
 import hashlib
 import os
@@ -50,28 +53,28 @@ class Findings(Protocol):
 
 def log(reports: Sequence[Findings]) -> dict[str, object]:
     """Return a log of one run; only rules that fired are described."""
-    fired = {result.tags["rule"] for report in reports for result in report.results}
+    fired: set[str] = set()
+    for report in reports:
+        fired.update(result.tags["rule"] for result in report.results)
     rules = [rule for rule in RULES if rule.id in fired]
     order = {rule.id: index for index, rule in enumerate(rules)}
+    results: list[object] = []
+    for report in reports:
+        results.extend(_result(report, result, order) for result in report.results)
+    driver = {
+        "name": "krm-windows",
+        "version": __version__,
+        "informationUri": SOURCE,
+        "rules": [_rule(rule) for rule in rules],
+    }
     return {
         "$schema": SCHEMA,
         "version": "2.1.0",
         "runs": [
             {
-                "tool": {
-                    "driver": {
-                        "name": "krm-windows",
-                        "version": __version__,
-                        "informationUri": SOURCE,
-                        "rules": [_rule(rule) for rule in rules],
-                    }
-                },
+                "tool": {"driver": driver},
                 "columnKind": "unicodeCodePoints",
-                "results": [
-                    _result(report, result, order)
-                    for report in reports
-                    for result in report.results
-                ],
+                "results": results,
             }
         ],
     }
@@ -88,20 +91,19 @@ def _rule(rule: Rule) -> dict[str, object]:
 
 def _result(report: Findings, result: Result, order: dict[str, int]) -> dict[str, object]:
     name = result.tags["rule"]
-    field = result.field.path if result.field else ""
-    about = f"{report.subject(result)} {field}".rstrip()
+    about = f"{report.subject(result)} {result.path}".rstrip()
     # By this a code scanner knows a finding again after lines have moved.
     known_by = f"{about} {report.mark(result)} {name}".encode("utf-8", "surrogatepass")
     identity = hashlib.sha256(known_by).hexdigest()
+    heading = report.title(result).rpartition(": ")[0]
+    message = f"{heading}: {result.message}"
+    if result.path:
+        message = f"{heading}: {result.path}: {result.message}"
     return {
         "ruleId": name,
         "ruleIndex": order[name],
         "level": _LEVELS[result.severity],
-        "message": {
-            "text": escape.sarif_text(
-                f"{report.title(result).rpartition(': ')[0]}: {f'{field}: ' if field else ''}{result.message}"
-            )
-        },
+        "message": {"text": escape.sarif_text(message)},
         "locations": [
             {**_place(report, result), "logicalLocations": [{"fullyQualifiedName": about}]}
         ],
@@ -114,9 +116,10 @@ def _place(report: Findings, result: Result) -> dict[str, object]:
     place = report.place(result)
     if place is None:
         return {}
-    path = PurePath(place[0])
-    # The bytes of the name, which need not be UTF-8. A colon before the first slash would be the end of a scheme.
-    uri = path.as_uri() if path.is_absolute() else quote(os.fsencode(path.as_posix()))
-    return {
-        "physicalLocation": {"artifactLocation": {"uri": uri}, "region": {"startLine": place[1]}}
-    }
+    path, line = PurePath(place[0]), place[1]
+    # The bytes of the name, which need not be UTF-8. A colon before the first slash would be the
+    # end of a scheme.
+    uri = quote(os.fsencode(path.as_posix()))
+    if path.is_absolute():
+        uri = path.as_uri()
+    return {"physicalLocation": {"artifactLocation": {"uri": uri}, "region": {"startLine": line}}}

@@ -1,12 +1,13 @@
-"""Proof on a final stream: the function was run on it, and rights and targets are where they belong.
+"""Proof on a final stream: the function was run, rights and targets are in their places.
 
-A layer above may have moved, renamed or dropped what was emitted, and an exec function that is not enabled is skipped
-without a word (kustomize), so this looks at what would be applied.
+A layer above may have moved, renamed or dropped what was emitted, and an exec function that is not
+enabled is skipped without a word (kustomize), so this looks at what would be applied.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from typing import NamedTuple
 
 from krm_windows import rules
 from krm_windows.apply import marks, targets
@@ -15,13 +16,37 @@ from krm_windows.checks.overlap import Claim
 from krm_windows.emit import Manifest, beside, configmap, kubectl, names, state_metrics
 from krm_windows.emit.labels import GOVERNED_BY, POLICY
 from krm_windows.gate.timetable import Target
-from krm_windows.inventory import Inventory, file_of, ref_of
+from krm_windows.inventory import Inventory, Resource, file_of, ref_of
 from krm_windows.krm import InputError, KubeObject, plain_json
 from krm_windows.plan.model import Plan
 from krm_windows.policy.model import KIND
 from krm_windows.results import Result
 
 ALL = "*"
+# The verbs by which the gate turns a target: it reads the object, and patches its field.
+_TURN = ("get", "patch")
+
+
+class _Loose(NamedTuple):
+    """A right in a namespace that cannot name its objects, such as that to make Jobs."""
+
+    namespace: str
+    verbs: tuple[str, ...]
+    group: str
+    resource: str
+
+
+class _Grant(NamedTuple):
+    """One line of a Role: verbs on one object of a resource, or on `ALL` of them."""
+
+    verbs: tuple[str, ...]
+    group: str
+    resource: str
+    name: str
+
+    def loose(self, namespace: str) -> _Loose:
+        """Return it without its name."""
+        return _Loose(namespace, self.verbs, self.group, self.resource)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,29 +70,29 @@ class Emitted:
 def verify(plan: Plan, items: Iterable[KubeObject], stream: Inventory) -> list[Result]:
     """Return what is wrong with a stream that should hold the windows of this plan."""
     items = tuple(items)
-    marked = list(marks.check(items))
-    label = names.policy_label(plan)
-    ours = tuple(
-        item for item in items if item.mentions(label) and item.labels.get(POLICY) == label
-    )
-    marked += _local(items)
+    found = [*marks.check(items), *_local(items)]
+    ours = tuple(_emitted(plan, items))
     if not ours:
-        return [
-            *marked,
-            rules.NOT_RUN.result(
-                f"the resources hold nothing of the policy {plan.policy}: the function was not run on them "
-                "(kustomize skips an exec function without --enable-exec, and kubectl always does)"
-            ),
-        ]
+        message = (
+            f"the resources hold nothing of the policy {plan.policy}: the function was not run on "
+            "them (kustomize skips an exec function without --enable-exec, and kubectl always does)"
+        )
+        return [*found, rules.NOT_RUN.result(message)]
+    found += overlap.check(Claim.of(plan.timetable), _others(plan, items))
+    found += _targets(plan, stream)
     emitted = Emitted(plan, ours)
-    overlaps = overlap.check(Claim.of(plan.timetable), _others(plan, items))
-    checks = (_missing, _timetable, _triggers, _references, _rights, _beside)
-    return [
-        *marked,
-        *overlaps,
-        *_targets(plan, stream),
-        *(result for check in checks for result in check(emitted)),
-    ]
+    for check in (_missing, _timetable, _triggers, _references, _rights, _beside):
+        found += check(emitted)
+    return found
+
+
+def _emitted(plan: Plan, items: Iterable[KubeObject]) -> Iterator[KubeObject]:
+    """Yield the objects that bear the label of the plan's policy."""
+    label = names.policy_label(plan)
+    for item in items:
+        # To look for the text is far quicker than to parse the labels of every object.
+        if item.mentions(label) and item.labels.get(POLICY) == label:
+            yield item
 
 
 def _local(items: Iterable[KubeObject]) -> Iterator[Result]:
@@ -80,34 +105,39 @@ def _local(items: Iterable[KubeObject]) -> Iterator[Result]:
 
 
 def _others(plan: Plan, items: Iterable[KubeObject]) -> Iterator[Claim]:
-    """Yield what other policies claim of which the same stream holds the windows: one build is for one cluster."""
-    own = names.policy_label(plan)
+    """Yield what other policies claim of which the same stream holds the windows.
+
+    One build is for one cluster. With the actuator `Kubectl` there is no timetable, so the Roles
+    say what is claimed.
+    """
     claimed: set[str] = set()
     granted: dict[str, list[Target]] = {}
-    for item in items:
-        label = item.labels.get(POLICY) if item.mentions(POLICY) else None
-        if label is None or label == own:
-            continue
-        if (found := timetables.read(item)) is not None:
+    for label, item in _of_others(names.policy_label(plan), items):
+        found = timetables.read(item)
+        if found is not None:
             claimed.add(label)
             yield replace(Claim.of(found), cluster=plan.timetable.cluster)
         elif item.kind == "Role":
             granted.setdefault(label, []).extend(roles.targets(item))
     for label, targets_ in granted.items():
         if label not in claimed:
+            # The label of a policy is `namespace.name`.
             yield Claim(label.replace(".", "/", 1), plan.timetable.cluster, tuple(targets_))
+
+
+def _of_others(own: str, items: Iterable[KubeObject]) -> Iterator[tuple[str, KubeObject]]:
+    """Yield the objects of policies with another label than our own, behind that label."""
+    for item in items:
+        if not item.mentions(POLICY):
+            continue
+        label = item.labels.get(POLICY)
+        if label is not None and label != own:
+            yield label, item
 
 
 def _targets(plan: Plan, stream: Inventory) -> Iterator[Result]:
     for target, resource in targets.visible(plan.timetable.targets, stream):
-        value, path = resource.item.get(*target.field), ".".join(target.field)
-        if value is False or (value is True and plan.timetable.first_apply != "Wait"):
-            message = (
-                "must not stand in what is applied: the parent's next reconcile would bring it back"
-            )
-            yield resource.result(
-                rules.TARGET_SUSPEND, message, path=path, current=str(value).lower()
-            )
+        yield from _suspension(plan, target, resource)
         governor = resource.item.annotations.get(GOVERNED_BY)
         if governor not in (None, plan.policy):
             message = f"is gated by the policy {governor} too"
@@ -115,26 +145,55 @@ def _targets(plan: Plan, stream: Inventory) -> Iterator[Result]:
             yield resource.result(rules.TWO_POLICIES, message, path=path, current=governor)
 
 
-def _timetable(emitted: Emitted) -> Iterator[Result]:
-    """Compare the ConfigMap that would be applied with what this policy compiles to; `Kubectl` has none."""
-    if not emitted.plan.runs_gate:
+def _suspension(plan: Plan, target: Target, resource: Resource) -> Iterator[Result]:
+    """Report a field that the parent would bring back.
+
+    With `firstApply: Wait` a target is suspended on purpose until its first window.
+    """
+    value = resource.item.get(*target.field)
+    waits = value is True and plan.timetable.first_apply == "Wait"
+    if not isinstance(value, bool) or waits:
         return
+    yield resource.result(
+        rules.TARGET_SUSPEND,
+        "must not stand in what is applied: the parent's next reconcile would bring it back",
+        path=".".join(target.field),
+        current=str(value).lower(),
+    )
+
+
+def _timetable(emitted: Emitted) -> Iterator[Result]:
+    """Compare the ConfigMap that would be applied with what this policy compiles to.
+
+    `Kubectl` has none.
+    """
     plan = emitted.plan
+    if not plan.runs_gate:
+        return
     for item in emitted.programs():
         for key, wanted in configmap.tables(plan).items():
             found = item.get("data", key)
             if not isinstance(found, str) or _parsed(found) != _parsed(wanted):
                 message = "is not what the policy compiles to: run the function again"
                 yield rules.STALE.result(message, path=f"data.{key}", ref=ref_of(item))
-        program = configmap.program(configmap.parts(plan))
-        other = [key for key, source in program.items() if item.get("data", key) != source]
-        if other:
-            message = f"is the gate of another release ({', '.join(other)} differ): run the function again"
-            yield rules.STALE.result(message, path="data", ref=ref_of(item))
+        yield from _program(plan, item)
+
+
+def _program(plan: Plan, item: KubeObject) -> Iterator[Result]:
+    program = configmap.program(configmap.parts(plan))
+    other = [key for key, source in program.items() if item.get("data", key) != source]
+    if other:
+        message = (
+            f"is the gate of another release ({', '.join(other)} differ): run the function again"
+        )
+        yield rules.STALE.result(message, path="data", ref=ref_of(item))
 
 
 def _missing(emitted: Emitted) -> Iterator[Result]:
-    """Look for what no reference leads to, and for what every other object refers to; `Kubectl` needs neither."""
+    """Look for what no reference leads to, and for what every other object refers to.
+
+    `Kubectl` needs neither.
+    """
     for kind, found in {"ConfigMap": emitted.programs(), "Job": emitted.of("Job")}.items():
         if emitted.plan.runs_gate and not found:
             yield rules.EMITTED_MISSING.result(
@@ -150,64 +209,78 @@ def _parsed(text: str) -> object:
 
 
 def _triggers(emitted: Emitted) -> Iterator[Result]:
-    """Look for a CronJob that is not suspended for every edge; one that acts has to do what the policy says."""
-    found = [
-        (
-            item.get("spec", "schedule"),
-            item.get("spec", "timeZone"),
-            [] if emitted.plan.runs_gate else _acts(item),
+    """Look for a CronJob that is not suspended for every edge.
+
+    One that acts has to do what the policy says.
+    """
+    plan = emitted.plan
+    found = list(_active(emitted))
+    for trigger in plan.triggers:
+        arguments: list[object] = []
+        if trigger.suspends is not None:
+            acts = kubectl.pod(plan, suspend=trigger.suspends).containers
+            arguments = [act["args"] for act in acts]
+        if (trigger.schedule, trigger.time_zone, arguments) in found:
+            continue
+        patches = " and patches all targets" if arguments else ""
+        yield rules.EMITTED_MISSING.result(
+            f'no active CronJob of the policy {plan.policy} has the schedule "{trigger.schedule}" '
+            f"in {trigger.time_zone}{patches} ({trigger.words})"
         )
-        for item in emitted.of("CronJob")
-        if item.get("spec", "suspend") is not True
-    ]
-    for trigger in emitted.plan.triggers:
-        acts = (
-            []
-            if trigger.suspends is None
-            else kubectl.pod(emitted.plan, suspend=trigger.suspends).containers
-        )
-        if (trigger.schedule, trigger.time_zone, [act["args"] for act in acts]) not in found:
-            yield rules.EMITTED_MISSING.result(
-                f'no active CronJob of the policy {emitted.plan.policy} has the schedule "{trigger.schedule}" '
-                f"in {trigger.time_zone}{' and patches all targets' if acts else ''} ({trigger.words})"
-            )
+
+
+def _active(emitted: Emitted) -> Iterator[tuple[object, object, list[object]]]:
+    """Yield schedule, time zone and arguments of each CronJob that is not suspended."""
+    for item in emitted.of("CronJob"):
+        if item.get("spec", "suspend") is True:
+            continue
+        arguments = [] if emitted.plan.runs_gate else _acts(item)
+        yield item.get("spec", "schedule"), item.get("spec", "timeZone"), arguments
 
 
 def _acts(item: KubeObject) -> list[object]:
     """Return the arguments of each container of a CronJob."""
-    containers = ("spec", "jobTemplate", "spec", "template", "spec", "containers")
-    count = item.get(*containers)
-    return [
-        item.get(*containers, i, "args")
-        for i in range(len(count) if isinstance(count, list) else 0)
-    ]
+    path = ("spec", "jobTemplate", "spec", "template", "spec", "containers")
+    containers = item.get(*path)
+    if not isinstance(containers, list):
+        return []
+    return [item.get(*path, index, "args") for index in range(len(containers))]
 
 
 def _references(emitted: Emitted) -> Iterator[Result]:
     """Look for the account and the ConfigMap of every Job beside it."""
-    standing = {(item.kind, item.namespace, item.name) for item in emitted.items}
+    present = {(item.kind, item.namespace, item.name) for item in emitted.items}
     for item in emitted.of("CronJob", "Job"):
-        pod = ("spec", "jobTemplate", "spec") if item.kind == "CronJob" else ("spec",)
-        account = item.get(*pod, "template", "spec", "serviceAccountName")
-        program = item.get(*pod, "template", "spec", "volumes", 0, "configMap", "name")
-        needed = [
-            ("ServiceAccount", account),
-            *([("ConfigMap", program)] if emitted.plan.runs_gate else []),
-        ]
-        for kind, name in needed:
-            if (kind, item.namespace, name) not in standing:
+        for kind, name in _needed(emitted.plan, item):
+            if (kind, item.namespace, name) not in present:
                 yield rules.REFERENCE_BROKEN.result(
                     f'refers to the {kind} "{name}", which is not in {item.namespace}',
                     ref=ref_of(item),
                 )
 
 
+def _needed(plan: Plan, item: KubeObject) -> Iterator[tuple[str, object]]:
+    """Yield kind and name of what the Pods of a CronJob or Job refer to."""
+    job = ("spec", "jobTemplate", "spec") if item.kind == "CronJob" else ("spec",)
+    pod = (*job, "template", "spec")
+    yield "ServiceAccount", item.get(*pod, "serviceAccountName")
+    if plan.runs_gate:
+        yield "ConfigMap", item.get(*pod, "volumes", 0, "configMap", "name")
+
+
 def _beside(emitted: Emitted) -> Iterator[Result]:
-    """Look for what nothing refers to, word for word: it names accounts and CronJobs inside of texts."""
+    """Look for what nothing refers to, word for word.
+
+    It names accounts and CronJobs inside of texts.
+    """
+    # What has no reference to follow is compared as a whole; metadata may be added to by layers.
     wanted = beside(emitted.plan)
     for manifest in wanted:
         if not any(_says(item, manifest) for item in emitted.of(manifest["kind"])):
-            message = f"the {manifest['kind']} of the policy {emitted.plan.policy} is missing, or not what it yields"
+            message = (
+                f"the {manifest['kind']} of the policy {emitted.plan.policy} is missing, or not "
+                "what it yields"
+            )
             yield rules.EMITTED_MISSING.result(message)
     standing = {
         (item.kind, item.name) for item in emitted.items if item.namespace == emitted.plan.namespace
@@ -218,21 +291,22 @@ def _beside(emitted: Emitted) -> Iterator[Result]:
 
 
 def _named(plan: Plan) -> Iterator[tuple[str, str, str]]:
-    """Yield kind and name of what is named inside of a text, and what it means if there is no such object."""
+    """Yield the kind and name of what a text names, and what it means if there is none."""
     if plan.admission:
         account = names.gate(plan)
         message = (
-            f'the admission policies name the ServiceAccount "{account}" in {plan.namespace} where no layer above '
-            "can rename or move it, and there is none: nothing would hold the gate to its field, and one that was "
-            "moved could close nothing, as its marks would be refused; run the function in the outermost layer"
+            f'the admission policies name the ServiceAccount "{account}" in {plan.namespace} '
+            "where no layer above can rename or move it, and there is none: nothing would hold "
+            "the gate to its field, and one that was moved could close nothing, as its marks "
+            "would be refused; run the function in the outermost layer"
         )
         yield "ServiceAccount", account, message
     if "PrometheusRule" in plan.extras:
         for trigger in plan.triggers:
             cron_job = names.cron_job(plan, trigger)
             message = (
-                f'the PrometheusRule names the CronJob "{cron_job}" where no layer above can rename it, and there is '
-                "none; run the function in the outermost layer"
+                f'the PrometheusRule names the CronJob "{cron_job}" where no layer above can '
+                "rename it, and there is none; run the function in the outermost layer"
             )
             yield "CronJob", cron_job, message
 
@@ -244,86 +318,112 @@ def _says(item: KubeObject, manifest: Manifest) -> bool:
 
 def _rights(emitted: Emitted) -> Iterator[Result]:
     """Prove that each target can be turned, and nothing else be touched."""
+    plan = emitted.plan
+    wanted = {*plan.timetable.targets, *plan.timetable.released}
+    loose = _loose(plan)
     bound = [role for role in emitted.of("Role") if _bound(emitted, role)]
-    wanted = {*emitted.plan.timetable.targets, *emitted.plan.timetable.released}
+    yield from _lacking(emitted, wanted, bound)
+    yield from _lacking_loose(loose, bound)
+    yield from _excess(emitted, wanted, loose)
+
+
+def _lacking(
+    emitted: Emitted, wanted: Iterable[Target], bound: Sequence[KubeObject]
+) -> Iterator[Result]:
+    """Yield the targets that no bound Role in their namespace names."""
     for target in sorted(wanted, key=str):
-        if not any(role.namespace == target.namespace and _grants(role, target) for role in bound):
+        near = (role for role in bound if role.namespace == target.namespace)
+        if not any(_grants(role, target) for role in near):
             yield _misplaced(emitted, target)
-    loose = _loose(emitted.plan)
-    for namespace, verbs, group, resource in sorted(loose):
-        found = [
-            granted for role in bound if role.namespace == namespace for granted in _granted(role)
-        ]
-        if (list(verbs), (group, resource, ALL)) not in found:
+
+
+def _lacking_loose(loose: Iterable[_Loose], bound: Sequence[KubeObject]) -> Iterator[Result]:
+    """Yield the rights without names that no bound Role gives, such as that to make Jobs."""
+    given: set[_Loose] = set()
+    for role in bound:
+        given.update(grant.loose(role.namespace) for grant in _granted(role) if grant.name == ALL)
+    for right in sorted(loose):
+        if right not in given:
             message = (
-                f"no bound Role in {namespace} lets the gate {' and '.join(verbs)} {resource} there"
+                f"no bound Role in {right.namespace} lets the gate {' and '.join(right.verbs)} "
+                f"{right.resource} there"
             )
             yield rules.RIGHTS_MISSING.result(message)
-    named = {(target.group, target.resource, target.name) for target in wanted}
+
+
+def _excess(
+    emitted: Emitted, wanted: Iterable[Target], loose: Container[_Loose]
+) -> Iterator[Result]:
+    """Yield what a Role gives beyond that, bound or not."""
+    turned = {_Grant(_TURN, target.group, target.resource, target.name) for target in wanted}
     for role in emitted.of("Role"):
-        for verb_list, (group, resource, name) in _granted(role):
-            turns = verb_list == ["get", "patch"] and (group, resource, name) in named
-            if not turns and not (
-                name == ALL and (role.namespace, tuple(verb_list), group, resource) in loose
-            ):
-                message = (
-                    f"grants {verb_list} on {group}/{resource}/{name}, more than the policy needs"
-                )
-                yield rules.RIGHTS_EXCESS.result(message, ref=ref_of(role))
+        for grant in _granted(role):
+            if grant in turned:
+                continue
+            if grant.name == ALL and grant.loose(role.namespace) in loose:
+                continue
+            message = (
+                f"grants {list(grant.verbs)} on {grant.group}/{grant.resource}/{grant.name}, more "
+                "than the policy needs"
+            )
+            yield rules.RIGHTS_EXCESS.result(message, ref=ref_of(role))
 
 
-def _loose(plan: Plan) -> set[tuple[str, tuple[str, ...], str, str]]:
-    """Return namespace, verbs, group and resource of every right that cannot name its objects."""
-    return {
-        (rights.namespace, grant.verbs, grant.group, grant.resource)
-        for rights in plan.rights
-        for grant in rights.grants
-        if not grant.names
-    }
+def _loose(plan: Plan) -> set[_Loose]:
+    """Return every right of the plan that cannot name its objects."""
+    found: set[_Loose] = set()
+    for rights in plan.rights:
+        for grant in rights.grants:
+            if not grant.names:
+                right = _Loose(rights.namespace, tuple(grant.verbs), grant.group, grant.resource)
+                found.add(right)
+    return found
 
 
 def _bound(emitted: Emitted, role: KubeObject) -> bool:
     accounts = {(item.namespace, item.name) for item in emitted.of("ServiceAccount")}
-    return any(
-        binding.namespace == role.namespace
-        and (binding.get("roleRef", "kind"), binding.get("roleRef", "name")) == ("Role", role.name)
-        and (binding.get("subjects", 0, "namespace"), binding.get("subjects", 0, "name"))
-        in accounts
-        for binding in emitted.of("RoleBinding")
-    )
+    for binding in emitted.of("RoleBinding"):
+        refers = (binding.get("roleRef", "kind"), binding.get("roleRef", "name"))
+        if binding.namespace != role.namespace or refers != ("Role", role.name):
+            continue
+        subject = (binding.get("subjects", 0, "namespace"), binding.get("subjects", 0, "name"))
+        if subject in accounts:
+            return True
+    return False
 
 
 def _grants(role: KubeObject, target: Target) -> bool:
-    return any(
-        granted == (target.group, target.resource, target.name) for _, granted in _granted(role)
-    )
+    wanted = (target.group, target.resource, target.name)
+    return any((grant.group, grant.resource, grant.name) == wanted for grant in _granted(role))
 
 
-def _granted(role: KubeObject) -> Iterator[tuple[list[str], tuple[str, str, str]]]:
-    """Yield the verbs for each (group, resource, name) of a Role; a rule without names grants all."""
+def _granted(role: KubeObject) -> Iterator[_Grant]:
+    """Yield what a Role grants, one by one; a rule without names grants all."""
     found = role.get("rules")
-    for i in range(len(found) if isinstance(found, list) else 0):
+    if not isinstance(found, list):
+        return
+    for i in range(len(found)):
+        verbs = tuple(_texts(role, "rules", i, "verbs"))
+        groups = _texts(role, "rules", i, "apiGroups")
+        resources = _texts(role, "rules", i, "resources")
         names = _texts(role, "rules", i, "resourceNames") or [ALL]
-        groups, resources = (
-            _texts(role, "rules", i, field) for field in ("apiGroups", "resources")
-        )
-        for granted in product(groups, resources, names):
-            yield _texts(role, "rules", i, "verbs"), granted
+        for group, resource, name in product(groups, resources, names):
+            yield _Grant(verbs, group, resource, name)
 
 
 def _texts(item: KubeObject, *path: str | int) -> list[str]:
     found = item.get(*path)
-    return [str(text) for text in found] if isinstance(found, list) else []
+    if not isinstance(found, list):
+        return []
+    return [str(text) for text in found]
 
 
 def _misplaced(emitted: Emitted, target: Target) -> Result:
     elsewhere = sorted({role.namespace for role in emitted.of("Role") if _grants(role, target)})
-    found = (
-        f"; the Role for it lies in {', '.join(elsewhere)}, moved there by a layer above"
-        if elsewhere
-        else ""
-    )
+    found = ""
+    if elsewhere:
+        found = f"; the Role for it lies in {', '.join(elsewhere)}, moved there by a layer above"
     return rules.RIGHTS_MISSING.result(
-        f"no bound Role in {target.namespace} lets the gate turn {target}{found}; run the function in the outermost "
-        "layer, or put no `namespace:` over its output"
+        f"no bound Role in {target.namespace} lets the gate turn {target}{found}; run the function "
+        "in the outermost layer, or put no `namespace:` over its output"
     )

@@ -1,4 +1,7 @@
-"""What a change of a policy must not forget: what the older version may have closed, and nobody would open again."""
+"""What a change of a policy must not forget.
+
+What the older version may have closed, and nobody would open again.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -11,28 +14,45 @@ from krm_windows.results import Result
 
 def forgotten(rendered: Iterable[bytes], new: Sequence[Timetable]) -> list[Result]:
     """Return what newer timetables leave shut of those among rendered manifests."""
-    old = (timetables.read(KubeObject.parse(manifest)) for manifest in rendered)
-    return [
-        result for found in old if found is not None for result in check(found, _heir(found, new))
-    ]
+    found: list[Result] = []
+    for manifest in rendered:
+        old = timetables.read(KubeObject.parse(manifest))
+        if old is not None:
+            found.extend(check(old, _heir(old, new)))
+    return found
 
 
 def _heir(old: Timetable, new: Sequence[Timetable]) -> Timetable:
-    """Return the timetable that takes the place of another; one that nothing takes the place of, the first could."""
-    return next((heir for heir in new if old.policy in (heir.policy, *heir.former_names)), new[0])
+    """Return the timetable that takes the place of another.
+
+    One that nothing takes the place of, the first could.
+    """
+    for heir in new:
+        if old.policy in (heir.policy, *heir.former_names):
+            return heir
+    return new[0]
 
 
 def check(old: Timetable, new: Timetable) -> Iterator[Result]:
-    """Yield what a newer timetable leaves shut of an older one; where that was held open, nothing is."""
+    """Yield what a newer timetable leaves shut of an older one.
+
+    Where that was held open, nothing is.
+    """
     if old.state == "Open":
         return
     if old.policy not in (new.policy, *new.former_names):
-        message = f'must have "{old.policy}", as the policy was called: what was closed under that name would stay closed'
+        message = (
+            f'must have "{old.policy}", as the policy was called: what was closed under that name '
+            "would stay closed"
+        )
         yield rules.FORMER_NAME.result(message, path="spec.formerNames", proposed=old.policy)
     kept = {_address(target) for target in (*new.targets, *new.released)}
     for target in old.targets:
         if _address(target) not in kept:
-            message = f"must have {target}, which is gated no longer: if it is closed now, it would stay closed"
+            message = (
+                f"must have {target}, which is gated no longer: if it is closed now, it would "
+                "stay closed"
+            )
             yield rules.TARGET_DROPPED.result(message, path="spec.released", proposed=target.name)
 
 

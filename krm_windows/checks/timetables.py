@@ -9,21 +9,27 @@ from krm_windows.krm import KubeObject
 
 
 def read(manifest: KubeObject) -> Timetable | None:
-    """Return the timetable of a manifest; None where there is none, or none that this release can read."""
+    """Return the timetable of a manifest.
+
+    None where there is none, or none that this release can read.
+    """
     # Most ConfigMaps of a stream are others: those are not read for it, whatever stands in them.
     if manifest.kind != "ConfigMap" or not manifest.mentions(configmap.TIMETABLE):
         return None
     text = manifest.get("data", configmap.TIMETABLE)
+    if not isinstance(text, str):
+        return None
     try:
-        return timetable.load(text) if isinstance(text, str) else None
+        return timetable.load(text)
     except (ValueError, TypeError, LookupError):
+        # Of another release, or edited by hand.
         return None
 
 
 def manifests(content: bytes) -> Iterator[bytes]:
-    """Yield the manifests that may hold a timetable, of what is in a file: an object, or a kustomization's patches.
+    """Yield the manifests that may hold a timetable, of what is in a file.
 
-    Raises InputError for what is no YAML.
+    An object, or a kustomization's patches. Raises InputError for what is no YAML.
     """
     if configmap.TIMETABLE.encode() not in content:
         return
@@ -32,6 +38,8 @@ def manifests(content: bytes) -> Iterator[bytes]:
         yield content
         return
     for entry in patches:
-        text = entry.get("patch") if isinstance(entry, dict) else None
+        if not isinstance(entry, dict):
+            continue
+        text = entry.get("patch")
         if isinstance(text, str) and configmap.TIMETABLE in text:
             yield text.encode()

@@ -1,8 +1,12 @@
-"""Windows that do not do what they seem to: never or always open, uneven, or too short to be of use."""
+"""Windows that do not do what they seem to.
+
+Never or always open, uneven, or too short to be of use.
+"""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import chain
 
 from krm_windows import rules
 from krm_windows.checks import findings
@@ -14,38 +18,48 @@ from krm_windows.policy.phrases import duration
 from krm_windows.results import Result
 from krm_windows.schedule.timeline import timeline
 
-# How long a Pod takes until the program in it looks: scheduling, pulling from the node's cache, starting.
+# How long a Pod takes until the program in it looks: scheduling, pulling from the node's cache,
+# starting.
 START_UP = timedelta(seconds=60)
 _MINUTE = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True)
 class Delays:
-    """What may pass from an edge until its targets are open: `interval` lies between two looks, None without looks."""
+    """What may pass from an edge until its targets are open.
+
+    `interval` lies between two looks, None without looks.
+    """
 
     interval: timedelta | None
     before_open: timedelta = timedelta()
 
     @property
     def longest(self) -> timedelta:
-        """The time that passes if the look at the edge is lost, and the hook takes as long as it may."""
-        return (self.interval + START_UP if self.interval else timedelta()) + self.before_open
+        """The time that passes if the run at the edge is lost and the hook takes its timeout."""
+        if not self.interval:
+            return self.before_open
+        return self.interval + START_UP + self.before_open
 
     def __str__(self) -> str:
         """Say it in words."""
-        looks = self.interval and (
-            f"if the look at its beginning is lost, the next comes at most {duration(self.interval)} later and takes "
-            "up to a minute to start"
-        )
-        hook = self.before_open and f"`beforeOpen` may take {duration(self.before_open)}"
-        return ", and ".join(part for part in (looks, hook) if part)
+        parts: list[str] = []
+        if self.interval:
+            parts.append(
+                "if the look at its beginning is lost, the next comes at most "
+                f"{duration(self.interval)} later and takes up to a minute to start"
+            )
+        if self.before_open:
+            parts.append(f"`beforeOpen` may take {duration(self.before_open)}")
+        return ", and ".join(parts)
 
 
 @dataclass(frozen=True, slots=True)
 class _Lengths:
-    """What is to be known of a window's occurrences: the first, in minutes, and how long any of them is at most.
+    """What is to be known of a window's occurrences.
 
-    `whole` are the first shortest and the last longest of those that are not cut where the audit begins or ends.
+    The first, in minutes, and how long any of them is at most.     `whole` are the first shortest
+    and the last longest of those that are not cut where the audit begins or ends.
     """
 
     first: tuple[int, int]
@@ -56,21 +70,24 @@ class _Lengths:
     def of(cls, occurrences: Iterable[tuple[int, int]], looked: Span) -> "_Lengths | None":
         """Look at each occurrence once; return None where there is none."""
         begins, ends = map(coverage.minute, looked.edges)
-        first = shortest = longest = None
-        most = 0
-        for each in occurrences:
-            first = first or each
-            length = each[1] - each[0]
-            most = max(most, length)
-            if begins < each[0] and each[1] < ends:
-                if shortest is None or length < shortest[1] - shortest[0]:
-                    shortest = each
-                if longest is None or length >= longest[1] - longest[0]:
-                    longest = each
+        every = iter(occurrences)
+        first = next(every, None)
         if first is None:
             return None
-        whole = (span_of(shortest), span_of(longest)) if shortest and longest else None
-        return cls(first, most * _MINUTE, whole)
+        shortest, longest = None, first
+        most = least = greatest = 0
+        for each in chain((first,), every):
+            length = each[1] - each[0]
+            most = max(most, length)
+            # What touches an end of the audit may be cut there.
+            if begins < each[0] and each[1] < ends:
+                if shortest is None or length < least:
+                    shortest, least = each, length
+                if length >= greatest:
+                    longest, greatest = each, length
+        if shortest is None:
+            return cls(first, most * _MINUTE, None)
+        return cls(first, most * _MINUTE, (span_of(shortest), span_of(longest)))
 
 
 def check(facts: Facts, delays: Delays) -> Iterator[Result]:
@@ -90,22 +107,31 @@ def check(facts: Facts, delays: Delays) -> Iterator[Result]:
         elif lengths.whole:
             yield from _lengths(facts, window, *lengths.whole, delays)
     if windows and not endless and facts.is_endless(*windows):
-        message = "leave no minute closed between them: shorten one, or remove the policy if it is to hold nothing back"
+        message = (
+            "leave no minute closed between them: shorten one, or remove the policy if it is to "
+            "hold nothing back"
+        )
         yield findings.at(rules.WINDOW_ALWAYS_OPEN, "windows", message, facts.first)
 
 
 def _always(facts: Facts, window: Rule) -> Iterator[Result]:
     message = (
-        f"is open from {facts.first} on without an end: each occurrence lasts until the next; let it end earlier, or "
-        "remove the policy if it is to hold nothing back"
+        f"is open from {facts.first} on without an end: each occurrence lasts until the next; let "
+        "it end earlier, or remove the policy if it is to hold nothing back"
     )
     yield findings.at(rules.WINDOW_ALWAYS_OPEN, window.name, message, facts.first)
 
 
 def _absent(facts: Facts, window: Rule) -> Iterator[Result]:
-    """Report a window that recurs and does not come once; one that is dated is over, or only begins later."""
+    """Report a window that recurs and does not come once.
+
+    One that is dated is over, or only begins later.
+    """
     if isinstance(window.begins, Recurrence) and window.name not in facts.opening:
-        message = f"does not come once from {facts.first} to {facts.last}: change `opens`, or audit more years"
+        message = (
+            f"does not come once from {facts.first} to {facts.last}: change `opens`, or audit "
+            "more years"
+        )
         yield findings.at(rules.WINDOW_NEVER_OPENS, window.name, message, facts.first)
 
 
@@ -126,7 +152,10 @@ def _never(facts: Facts, window: Rule, lengths: _Lengths) -> Iterator[Result]:
 
 
 def _shut(facts: Facts, window: Rule) -> str:
-    """Name what keeps a window shut when it comes first; nothing where the clock skips all that it has."""
+    """Name what keeps a window shut when it comes first.
+
+    Nothing where the clock skips all that it has.
+    """
     for each in map(span_of, facts.occurrences(window)):
         for part in timeline(facts.timetable, *map(facts.instant, each.edges)):
             return ", ".join(part.rules)
@@ -136,45 +165,47 @@ def _shut(facts: Facts, window: Rule) -> str:
 def _lengths(
     facts: Facts, window: Rule, shortest: Span, longest: Span, delays: Delays
 ) -> Iterator[Result]:
-    """Compare the whole occurrences of a window with each other and with what a look takes."""
-    early, least = facts.timetable.closes_early, delays.longest
+    """Compare the whole occurrences of a window with each other and with what a run takes."""
     if longest.length > 2 * shortest.length:
         yield _unequal(window, longest.begins, longest.length, shortest.length)
-    if shortest.length - early < max(least, _MINUTE) and not _is_prolonged(
-        facts, shortest, early + least
-    ):
-        yield (
-            _early(window, shortest, early)
-            if shortest.length <= early
-            else _short(window, shortest, early, delays)
-        )
+    early, least = facts.timetable.closes_early, delays.longest
+    if shortest.length - early >= max(least, _MINUTE):
+        return
+    if _is_prolonged(facts, shortest, early + least):
+        return
+    if shortest.length <= early:
+        yield _early(window, shortest, early)
+    else:
+        yield _short(window, shortest, early, delays)
 
 
 def _is_prolonged(facts: Facts, occurrence: Span, least: timedelta) -> bool:
-    """Whether other windows go on where this one begins or ends, so that all of them together are long enough."""
+    """Whether other windows prolong this one, so that together they are long enough."""
     return span_of(facts.union.around(coverage.minute(occurrence.begins))).length >= least
 
 
 def _early(window: Rule, shortest: Span, early: timedelta) -> Result:
     message = (
-        f"is {duration(shortest.length)} long on {findings.moment(shortest.begins)}, and closesEarly, "
-        f"{duration(early)}, leaves nothing of it: make the window longer, or closesEarly shorter"
+        f"is {duration(shortest.length)} long on {findings.moment(shortest.begins)}, and "
+        f"closesEarly, {duration(early)}, leaves nothing of it: make the window longer, or "
+        "closesEarly shorter"
     )
     return findings.at(rules.WINDOW_CLOSES_EARLY, window.name, message, shortest.begins)
 
 
 def _short(window: Rule, shortest: Span, early: timedelta, delays: Delays) -> Result:
     message = (
-        f"is open for {duration(shortest.length - early)} only, on {findings.moment(shortest.begins)}: {delays}; make "
-        f"the window at least {duration(early + delays.longest)} long, or `interval` shorter"
+        f"is open for {duration(shortest.length - early)} only, on "
+        f"{findings.moment(shortest.begins)}: {delays}; make the window at least "
+        f"{duration(early + delays.longest)} long, or `interval` shorter"
     )
     return findings.at(rules.WINDOW_SHORT, window.name, message, shortest.begins)
 
 
 def _unequal(window: Rule, begins: datetime, length: timedelta, shortest: timedelta) -> Result:
     message = (
-        f"is open for {duration(length)} from {findings.moment(begins)} on, more than twice the {duration(shortest)} "
-        "of its shortest occurrence; if that is not meant, end it by a time of day or a duration, which count from "
-        "its own beginning"
+        f"is open for {duration(length)} from {findings.moment(begins)} on, more than twice the "
+        f"{duration(shortest)} of its shortest occurrence; if that is not meant, end it by a time "
+        "of day or a duration, which count from its own beginning"
     )
     return findings.at(rules.WINDOW_UNEQUAL, window.name, message, begins)

@@ -1,4 +1,7 @@
-"""Time zones whose rules were changed lately: a CronJob controller with older zone data reads them otherwise."""
+"""Time zones whose rules were changed lately.
+
+A CronJob controller with older zone data reads them otherwise.
+"""
 
 from collections.abc import Iterator
 
@@ -6,8 +9,9 @@ from krm_windows import rules
 from krm_windows.plan.model import Plan
 from krm_windows.results import Result
 
-# Source: https://data.iana.org/time-zones/tzdb/NEWS, releases 2022b to 2026f. These are the names for which the data of
-# 2022a and that of 2026f show another offset anywhere in 2024 to 2031, or which 2022a does not have.
+# Source: https://data.iana.org/time-zones/tzdb/NEWS, releases 2022b to 2026f. These are the names
+# for which the data of 2022a and that of 2026f show another offset anywhere in 2024 to 2031, or
+# which 2022a does not have.
 CHANGED = frozenset(
     [
         "Africa/Cairo",
@@ -59,13 +63,16 @@ CHANGED = frozenset(
 
 
 def check(plan: Plan) -> Iterator[Result]:
-    """Warn of such a zone where the controller's copy decides: with the actuator `Kubectl`, and nothing heals."""
+    """Warn of such a zone where the controller's copy decides.
+
+    With the actuator `Kubectl`, and nothing heals.
+    """
     zone = plan.timetable.time_zone
     if not plan.runs_gate and zone in CHANGED:
         yield rules.KUBECTL_ZONE.result(
-            f"has had other rules since 2022: a CronJob controller whose zone data is older than {_release(plan)} "
-            "fires at other times than these, and with the actuator Kubectl nothing corrects it; use Gate, "
-            "or see that the control plane is newer",
+            "has had other rules since 2022: a CronJob controller whose zone data is older than "
+            f"{_release(plan)} fires at other times than these, and with the actuator Kubectl "
+            "nothing corrects it; use Gate, or see that the control plane is newer",
             path="spec.timeZone",
             current=zone,
         )

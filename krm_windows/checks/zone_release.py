@@ -1,7 +1,8 @@
-"""Two builders with different zone data: whether a change of the time zone's rules lies between what is there and now.
+"""Two builders with different zone data.
 
-A release of the zone data mostly changes nothing for a policy's zone. Then the recorded release is kept, so that no
-file changes; else the rules differ, and whoever reviews the diff should know why.
+Whether a change of the time zone's rules lies between what is there and now. A release of the zone
+data mostly changes nothing for a policy's zone. Then the recorded release is kept, so that no file
+changes; else the rules differ, and whoever reviews the diff should know why.
 """
 
 from collections.abc import Iterable, Iterator
@@ -18,20 +19,21 @@ _ZONE = "spec.timeZone"
 
 
 def recorded(items: Iterable[KubeObject], plan: Plan) -> ZoneRules | None:
-    """Return the rules that a timetable of the policy carries among manifests; None where there is none to read."""
+    """Return the rules that a timetable of the policy carries among manifests.
+
+    None where there is none to read.
+    """
     for item in items:
         timetable = timetables.read(item)
-        if (
-            timetable
-            and timetable.policy in plan.own_names
-            and timetable.time_zone == plan.timetable.time_zone
-        ):
+        if timetable is None or timetable.policy not in plan.own_names:
+            continue
+        if timetable.time_zone == plan.timetable.time_zone:
             return timetable.zone_rules
     return None
 
 
 def kept(plan: Plan, found: ZoneRules | None) -> Plan:
-    """Return the plan with the release that is recorded, where its rules are those of this build."""
+    """Return the plan with the recorded release, where its rules are those of this build."""
     if found is None or not _agree(found, plan.timetable.zone_rules):
         return plan
     return replace(plan, timetable=replace(plan.timetable, zone_rules=found))
@@ -42,22 +44,24 @@ def check(plan: Plan, found: ZoneRules | None) -> Iterator[Result]:
     ours, zone = plan.timetable.zone_rules, plan.timetable.time_zone
     if found is None or ours is None or found.release == ours.release:
         return
+    # Releases are a year and a letter, such as 2026b, so texts are in their order.
     if _agree(found, ours):
         message = (
-            f"was built with release {found.release} of the zone data, and {ours.release} says the same of {zone}: "
-            "nothing changes"
+            f"was built with release {found.release} of the zone data, and {ours.release} says "
+            f"the same of {zone}: nothing changes"
         )
         yield rules.ZONE_RELEASE.result(message, path=_ZONE, current=zone)
     elif found.release > ours.release:
         message = (
-            f"was built with release {found.release} of the zone data, which says other things of {zone} than "
-            f"{ours.release} of this builder: renew its package tzdata, or old rules would come back"
+            f"was built with release {found.release} of the zone data, which says other things of "
+            f"{zone} than {ours.release} of this builder: renew its package tzdata, or old rules "
+            "would come back"
         )
         yield rules.ZONE_RULES_OLDER.result(message, path=_ZONE, current=zone)
     else:
         message = (
-            f"has other rules in release {ours.release} of the zone data than in {found.release}, with which it was "
-            f"built: {_first_difference(found, ours)}"
+            f"has other rules in release {ours.release} of the zone data than in {found.release}, "
+            f"with which it was built: {_first_difference(found, ours)}"
         )
         yield rules.ZONE_RULES_CHANGED.result(message, path=_ZONE, current=zone)
 
@@ -68,11 +72,9 @@ def _agree(one: ZoneRules, other: ZoneRules | None) -> bool:
 
 def _first_difference(old: ZoneRules, new: ZoneRules) -> str:
     """Name the earliest transition that only one of two has."""
-    gone, come = (
-        set(old.transitions) - set(new.transitions),
-        set(new.transitions) - set(old.transitions),
-    )
-    differing = sorted(gone | come)
-    if not differing:
+    gone = set(old.transitions) - set(new.transitions)
+    come = set(new.transitions) - set(old.transitions)
+    if not gone and not come:
         return f"{old.rule} became {new.rule}"
-    return f"{'no longer' if differing[0] in gone else 'now'} {differing[0]}"
+    first = min(gone | come)
+    return f"no longer {first}" if first in gone else f"now {first}"

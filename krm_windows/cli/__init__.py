@@ -1,4 +1,7 @@
-"""The command line: a module for each command. Only here the clock is read, something printed, the process ended."""
+"""The command line: a module for each command.
+
+Only here the clock is read, something printed, the process ended.
+"""
 
 from krm_windows.cli.main import main
 

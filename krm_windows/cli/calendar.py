@@ -39,12 +39,17 @@ def run(arguments: argparse.Namespace) -> ExitCode:
 
 
 def _json(every: Sequence[Calendar], arguments: argparse.Namespace) -> None:
-    several = arguments.all_clusters or len(arguments.policy) > 1
-    output.show_json(records.calendars(every) if several else records.calendar(every[0]))
+    if arguments.all_clusters or len(arguments.policy) > 1:
+        output.show_json(records.calendars(every))
+    else:
+        output.show_json(records.calendar(every[0]))
 
 
 def _written(every: Sequence[Calendar], arguments: argparse.Namespace) -> None:
-    """Print what a writer returns; it is imported only now, as some take longer than the calendar."""
+    """Print what a writer returns.
+
+    It is imported only now, as some take longer than the calendar.
+    """
     page = importlib.import_module(f"krm_windows.preview.{arguments.output}").render(every)
     if arguments.output == "text" and output.is_terminal():
         from krm_windows.preview import color  # noqa: PLC0415 - takes long to import, and only a terminal needs it

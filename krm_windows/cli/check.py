@@ -1,7 +1,7 @@
-"""`krm-windows check`: what a reviewer should know of a policy, or of a whole repository, before it is merged."""
+"""`krm-windows check`: what a reviewer should know of a policy or a whole repository."""
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
@@ -9,11 +9,12 @@ from pathlib import Path
 from krm_windows.checks.audit import MAX_CLOSED, YEARS, Scope
 from krm_windows.checks.formats import FORMATS, FORMATS_OF_EVERY
 from krm_windows.checks.overlap import Claim
+from krm_windows.checks.report import Report
 from krm_windows.cli import chosen, inputs, output, places, report, repository, seen, times
 from krm_windows.exit_codes import ExitCode
 from krm_windows.fleet import audit, overlaps
 from krm_windows.fleet.existing import ExistingOutput
-from krm_windows.krm import InputError
+from krm_windows.krm import InputError, KubeObject
 from krm_windows.preview.versions import Choice
 from krm_windows.results import fails
 
@@ -67,35 +68,52 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     if bool(arguments.policies) == (arguments.repo is not None):
         raise InputError("check takes a POLICY, or --repo DIR")
     chosen.check(arguments)
-    if arguments.repo is not None:
-        if arguments.cluster is not None or arguments.all_clusters:
-            raise InputError(
-                "--cluster, as --all-clusters, is about a POLICY; with --repo give --clusters GLOB"
-            )
-        return repository.run(arguments)
+    if arguments.repo is None:
+        return _policies(arguments)
+    if arguments.cluster is not None or arguments.all_clusters:
+        raise InputError(
+            "--cluster, as --all-clusters, is about a POLICY; with --repo give --clusters GLOB"
+        )
+    return repository.run(arguments)
+
+
+def _policies(arguments: argparse.Namespace) -> ExitCode:
     configs = {path: inputs.policy(path) for path in arguments.policies}
-    items = seen.resources(arguments.resources) if arguments.resources else []
-    scope = Scope(arguments.first or times.now().date(), arguments.years, arguments.max_closed)
+    items = seen.resources(arguments.resources)
     choice = Choice(arguments.cluster, every=arguments.all_clusters)
-    found = []
+    shared = overlaps.found(list(configs.values()), items, choice, _rendered(arguments.policies))
+    found: list[Report] = []
+    for each in _audited(configs, items, choice, arguments):
+        whole = overlaps.added(each, shared)
+        found.append(replace(whole, results=tuple(places.placed(whole.results, configs))))
+    several = arguments.all_clusters or len(configs) > 1
+    formats = FORMATS_OF_EVERY if several else FORMATS
+    output.show(formats[arguments.output](found))
+    failed = any(fails(each.results, strict=arguments.strict) for each in found)
+    return ExitCode.of(failed=failed)
+
+
+def _audited(
+    configs: Mapping[str, KubeObject],
+    items: list[KubeObject],
+    choice: Choice,
+    arguments: argparse.Namespace,
+) -> Iterator[Report]:
+    """Yield the reports on each policy, with its file."""
+    scope = Scope(arguments.first or times.now().date(), arguments.years, arguments.max_closed)
     for path, config in configs.items():
         file = None if path == inputs.STDIN else path
-        found += [replace(each, file=file) for each in audit.reports(config, items, choice, scope)]
-    shared = overlaps.found(list(configs.values()), items, choice, _rendered(arguments.policies))
-    found = [overlaps.added(each, shared) for each in found]
-    found = [replace(each, results=tuple(places.placed(each.results, configs))) for each in found]
-    several = arguments.all_clusters or len(configs) > 1
-    output.show((FORMATS_OF_EVERY if several else FORMATS)[arguments.output](found))
-    failed = fails([result for each in found for result in each.results], strict=arguments.strict)
-    return ExitCode.ERROR if failed else ExitCode.FINE
+        for each in audit.reports(config, items, choice, scope):
+            yield replace(each, file=file)
 
 
 def _rendered(policies: Sequence[str]) -> dict[Claim, None]:
     """Return what was rendered anywhere around the files of some policies, each once."""
     folders = dict.fromkeys(Path(path).parent for path in policies if path != inputs.STDIN)
-    return dict.fromkeys(
-        claim for folder in folders for claim in ExistingOutput(folder / "windows").claims
-    )
+    found: dict[Claim, None] = {}
+    for folder in folders:
+        found |= dict.fromkeys(ExistingOutput(folder / "windows").claims)
+    return found
 
 
 def _date(text: str) -> date:

@@ -6,7 +6,7 @@ from krm_windows.krm import InputError
 
 
 def check(arguments: argparse.Namespace, *others: str) -> None:
-    """Refuse `--cluster` beside `--all-clusters`, or beside one of the other options that name more than one."""
+    """Refuse `--cluster` beside any option that names more than one."""
     if arguments.cluster is None:
         return
     for option in ("--all-clusters", *others):

@@ -5,7 +5,10 @@ from pathlib import Path
 
 
 def directory(text: str) -> Path:
-    """Take the path of a directory; an empty one, often a variable that is not set, would be the working directory."""
+    """Take the path of a directory.
+
+    An empty one, often a variable that is not set, would be the working directory.
+    """
     if not text.strip():
         raise argparse.ArgumentTypeError(
             f"must name a directory, got {text!r}; . is the one you are in"

@@ -49,6 +49,8 @@ def _show(
     elif arguments.output == "markdown":
         output.show(changes.markdown(every, sort(results)))
     else:
-        several = arguments.cluster is None and every[0].cluster is not None
         found = [records.difference(one) for one in every]
-        output.show_json(found if several else found[0])
+        if arguments.cluster is None and every[0].cluster is not None:
+            output.show_json(found)
+        else:
+            output.show_json(found[0])

@@ -3,10 +3,12 @@
 import argparse
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import lru_cache
+from itertools import chain
+from operator import methodcaller
 from pathlib import Path
 
 from krm_windows import render
@@ -30,7 +32,8 @@ from krm_windows.system.files import first_line
 from krm_windows.system.processes import MOST, spread
 from krm_windows.system.reading import SUFFIXES
 
-# What a fleet is rendered to, below its directory: files of ours that are about to be written again.
+# What a fleet is rendered to, below its directory: files of ours that are about to be written
+# again.
 _OWN = re.compile(
     f"{layout.WINDOW}/.*|{layout.CLUSTERS}/[^/]+/(?:{layout.WINDOW}|{layout.DELIVERY})/.*"
 )
@@ -88,23 +91,23 @@ def run(arguments: argparse.Namespace) -> ExitCode:
             raise
         return report.show(places.placed(wrong, policies), strict=arguments.strict)
     tree = FleetOutput(wanted, arguments.output, arguments.check, arguments.strict)
+    return _run(tree, policies, shard, arguments)
+
+
+def _run(
+    tree: FleetOutput,
+    policies: Mapping[str, KubeObject],
+    shard: shards.Shard,
+    arguments: argparse.Namespace,
+) -> ExitCode:
     base = tree.fleet.base()
     said = list(base.results)
     for path, config in policies.items():
         said += applied.check(config, path)
     if base.files is None or fails(said, strict=arguments.strict):
         return report.show(places.placed(said, policies), strict=arguments.strict)
-    stale, found = False, Findings(base.results)
-    with ExitStack() as stack:
-        if not arguments.check:
-            stack.enter_context(locks.part(arguments.output, shard.index, shard.count))
-        names = list(filter(shard.has, tree.clusters()))
-        for outcome in _outcomes(
-            tree, base.files if shard.has_base else None, names, arguments.jobs
-        ):
-            output.show(outcome.diff)
-            stale |= arguments.check and outcome.changed
-            found.add(outcome)
+    found = Findings(base.results)
+    stale = _renew(tree, base.files, found, shard, arguments)
     code = report.show(places.placed(found.results(), policies), strict=arguments.strict)
     if code is ExitCode.FINE:
         report.tell_zone_rules()
@@ -117,26 +120,49 @@ class NoClusterError(InputError):
 
 def _found(policies: Iterable[KubeObject]) -> list[Result]:
     """Return what is to be said of policies that name no clusters, or none that can be read."""
-    read = [load.read(policy.node, file=file_of(policy)) for policy in policies]
-    return [result for source in read for result in source.version(None)[1]]
+    found: list[Result] = []
+    for policy in policies:
+        _, results = load.read(policy.node, file=file_of(policy)).version(None)
+        found.extend(results)
+    return found
 
 
 def _is_about_clusters(result: Result) -> bool:
     """Whether clusters were named, and wrongly: in a list, or with nothing behind their names."""
-    path = f"{result.field.path}." if result.field else ""
-    return fails([result]) and path.startswith(f"{CLUSTERS}.")
+    return fails([result]) and f"{result.path}.".startswith(f"{CLUSTERS}.")
 
 
-def _outcomes(
-    tree: FleetOutput, base: Files | None, names: Sequence[str], jobs: int
-) -> Iterator[ClusterOutcome]:
-    if base is not None:
-        yield tree.base(base)
-    yield from progress.bar(spread(tree.cluster, names, jobs), len(names))
+def _renew(
+    tree: FleetOutput,
+    base: Files,
+    found: "Findings",
+    shard: shards.Shard,
+    arguments: argparse.Namespace,
+) -> bool:
+    """Render this shard of the fleet, or show how it differs; return whether anything is stale."""
+    names = list(filter(shard.has, tree.clusters()))
+    stale = False
+    with ExitStack() as stack:
+        if not arguments.check:
+            stack.enter_context(locks.part(arguments.output, shard.index, shard.count))
+        outcomes: list[Iterable[ClusterOutcome]] = []
+        if shard.has_base:
+            outcomes.append([tree.base(base)])
+        work = spread(tree.cluster, names, arguments.jobs)
+        outcomes.append(progress.bar(work, len(names)))
+        for outcome in chain.from_iterable(outcomes):
+            output.show(outcome.diff)
+            found.add(outcome)
+            if arguments.check and outcome.changed:
+                stale = True
+    return stale
 
 
 class Findings:
-    """What was found in the base and in clusters: each once, and what is not true of all with the names of some."""
+    """What was found in the base and in clusters.
+
+    Each once, and what is not true of all with the names of some.
+    """
 
     def __init__(self, base: Iterable[Result]) -> None:
         self._base = {str(result): result for result in base}
@@ -156,40 +182,48 @@ class Findings:
 
 
 def _in(clusters: Sequence[str]) -> str:
-    rest = len(clusters) - _LISTED
-    return f" [{', '.join(clusters[:_LISTED])}{f' and {rest} more' if rest > 0 else ''}]"
+    named = ", ".join(clusters[:_LISTED])
+    if len(clusters) > _LISTED:
+        named += f" and {len(clusters) - _LISTED} more"
+    return f" [{named}]"
 
 
 def _fleet(arguments: argparse.Namespace, shared: Sequence[KubeObject]) -> Fleet:
     own = _clusters(arguments.clusters) if arguments.clusters else {}
     policies = _policies(shared, own)
-    named = (
-        {name for policy in policies for name in policy.named} if arguments.all_clusters else set()
-    )
-    clusters = sorted(
-        cluster for cluster in {*own, *named} if any(policy.reaches(cluster) for policy in policies)
-    )
+    named = set(own)
+    if arguments.all_clusters:
+        for policy in policies:
+            named.update(policy.named)
+    clusters = _reached(policies, named)
     if not clusters:
         raise NoClusterError(
             "there is no cluster: the policies name none, and there is none in --clusters"
         )
     return Fleet(
         policies=policies,
-        clusters=tuple(clusters),
+        clusters=clusters,
         layout=arguments.layout,
         resources=_resources(arguments.resources),
         sees=arguments.resources is not None,
         apart=CLUSTER in (arguments.resources or ""),
         uninstalls=arguments.uninstall,
-        delivery=_template(arguments.flux_kustomizations)
-        if arguments.flux_kustomizations
-        else None,
+        delivery=_template(arguments.flux_kustomizations),
         existing=_existing(arguments.output),
     )
 
 
+def _reached(policies: Sequence[FleetPolicy], clusters: Iterable[str]) -> tuple[str, ...]:
+    """Return the clusters, in order, that any of the policies is for."""
+    return tuple(
+        cluster
+        for cluster in sorted(clusters)
+        if any(map(methodcaller("reaches", cluster), policies))
+    )
+
+
 def _existing(output: Path) -> Callable[[str], tuple[Claim, ...]]:
-    """Return what gives the policies that were rendered for a cluster around the tree, and not into it."""
+    """Return what gives the policies that were rendered around the tree, not into it."""
     root = f"{os.path.realpath(output)}/"
 
     def is_own(file: str) -> bool:
@@ -204,31 +238,40 @@ def _existing(output: Path) -> Callable[[str], tuple[Claim, ...]]:
 
 
 def _clusters(folder: Path) -> dict[str, list[KubeObject]]:
-    """Return the WindowPolicies of each cluster in a directory: a file of its name, or all below a directory of it."""
+    """Return the WindowPolicies of each cluster in a directory.
+
+    A file of its name, or all below a directory of it.
+    """
     if not folder.is_dir():
         raise InputError(f"{folder}: no such directory")
     found: dict[str, list[KubeObject]] = {}
     for path in sorted(walk.entries(folder)):
-        name = path.name if path.is_dir() else path.stem
-        if path.name.startswith(".") or not (path.is_dir() or path.suffix in SUFFIXES):
+        is_folder = path.is_dir()
+        if path.name.startswith(".") or not (is_folder or path.suffix in SUFFIXES):
             continue
-        if not path.resolve().is_relative_to(folder.resolve()):
-            raise InputError(f"{path}: leads out of {folder}, whose files alone are read")
-        if not re.fullmatch(fields.LABEL, name):
-            raise InputError(
-                f"{path}: {name!r} is no name of a cluster, which is a-z, 0-9 and, between them, -"
-            )
-        policies = (
-            item for item in inputs.resources(str(path), without=_is_rendered) if item.kind == KIND
-        )
-        found.setdefault(name, []).extend(policies)
+        name = path.name if is_folder else path.stem
+        _refuse(folder, path, name)
+        items = inputs.resources(str(path), without=_is_rendered)
+        # Both `a.yaml` and `a/` may say something of the cluster `a`.
+        policies = found.setdefault(name, [])
+        policies.extend(item for item in items if item.kind == KIND)
     return found
+
+
+def _refuse(folder: Path, path: Path, name: str) -> None:
+    """Refuse what leads out of the directory, and what no cluster can be called."""
+    if not path.resolve().is_relative_to(folder.resolve()):
+        raise InputError(f"{path}: leads out of {folder}, whose files alone are read")
+    if not re.fullmatch(fields.LABEL, name):
+        raise InputError(
+            f"{path}: {name!r} is no name of a cluster, which is a-z, 0-9 and, between them, -"
+        )
 
 
 def _policies(
     shared: Sequence[KubeObject], own: Mapping[str, Sequence[KubeObject]]
 ) -> tuple[FleetPolicy, ...]:
-    """Return the policies, each with those of its documents that are about single clusters, by name."""
+    """Return the policies by name, each with its documents that are about single clusters."""
     policies = {_address(policy): policy for policy in shared}
     if len(policies) < len(shared):
         raise InputError("one policy is given twice")
@@ -249,12 +292,15 @@ def _address(policy: KubeObject) -> tuple[str, str]:
 
 
 def _meant(document: KubeObject, policies: Mapping[tuple[str, str], KubeObject]) -> tuple[str, str]:
-    """Return the policy that a document of a cluster is about; one that names no namespace may leave it out."""
-    if document.namespace:
-        return _address(document)
-    return next(
-        (address for address in policies if address[1] == document.name), _address(document)
-    )
+    """Return the policy that a document of a cluster is about.
+
+    One that names no namespace may leave it out.
+    """
+    if not document.namespace:
+        for address in policies:
+            if address[1] == document.name:
+                return address
+    return _address(document)
 
 
 def _resources(path: str | None) -> Callable[[str | None], list[KubeObject]]:
@@ -267,7 +313,10 @@ def _resources(path: str | None) -> Callable[[str | None], list[KubeObject]]:
 
     @lru_cache(maxsize=1)
     def read(cluster: str | None) -> list[KubeObject]:
-        return seen.resources(path.replace(CLUSTER, cluster), _is_rendered) if cluster else []
+        # The base is for no cluster in particular, and sees none.
+        if not cluster:
+            return []
+        return seen.resources(path.replace(CLUSTER, cluster), _is_rendered)
 
     return read
 
@@ -277,7 +326,9 @@ def _is_rendered(file: Path) -> bool:
     return line is not None and render.is_header(line)
 
 
-def _template(path: str) -> Template:
+def _template(path: str | None) -> Template | None:
+    if not path:
+        return None
     found = inputs.objects(path)
     if len(found) != 1:
         raise InputError(f"{path}: must hold one Kustomization, found {len(found)} objects")

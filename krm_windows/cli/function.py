@@ -24,7 +24,10 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _configuration(path: Path) -> bytes:
-    """Read the configuration that kustomize names: no device, and neither more nor longer than any other input."""
+    """Read the configuration that kustomize names.
+
+    No device, and neither more nor longer than any other input.
+    """
     try:
         return read_file(path)
     except WorkspaceError as error:

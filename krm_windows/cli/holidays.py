@@ -6,7 +6,8 @@ from krm_windows.cli import output, years
 from krm_windows.exit_codes import ExitCode
 from krm_windows.krm import InputError
 
-# What the extra `holidays` names: krm-windows itself is on no public index, where anybody may take its name.
+# What the extra `holidays` names: krm-windows itself is on no public index, where anybody may take
+# its name.
 NEEDS = "pip install 'holidays>=0.80,<1'"
 
 

@@ -6,7 +6,8 @@ from krm_windows.cli import inputs, output, years
 from krm_windows.exit_codes import ExitCode
 from krm_windows.krm import InputError
 
-# What the extra `ics` names: krm-windows itself is on no public index, where anybody may take its name.
+# What the extra `ics` names: krm-windows itself is on no public index, where anybody may take its
+# name.
 NEEDS = "pip install 'icalendar>=6.1,<8' 'recurring-ical-events>=3.8,<4'"
 
 

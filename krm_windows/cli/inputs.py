@@ -27,15 +27,21 @@ def only(path: str, kind: str) -> KubeObject:
 
 
 def resources(path: str, *, without: Callable[[Path], bool] = lambda _: False) -> list[KubeObject]:
-    """Return the objects of every YAML file below a directory but some, or of a stream on standard input."""
+    """Return the objects of a directory's YAML files but some, or of standard input."""
     if path == STDIN:
         return objects(STDIN)
-    if not Path(path).exists():
+    place = Path(path)
+    if not place.exists():
         raise InputError(f"{path}: no such file or directory")
-    if not Path(path).is_dir():
-        return [] if without(Path(path)) else _of_file(path)
-    files = (file for file in manifests(Path(path)) if not without(file))
-    return [item for file in files for item in _of_file(str(file))]
+    if not place.is_dir():
+        if without(place):
+            return []
+        return _of_file(path)
+    found: list[KubeObject] = []
+    for file in manifests(place):
+        if not without(file):
+            found.extend(_of_file(str(file)))
+    return found
 
 
 def _of_file(path: str) -> list[KubeObject]:
@@ -48,7 +54,10 @@ def _of_file(path: str) -> list[KubeObject]:
 
 
 def objects(path: str) -> list[KubeObject]:
-    """Return the documents that are objects: one without a kind, such as values for a chart, is none."""
+    """Return the documents that are objects.
+
+    One without a kind, such as values for a chart, is none.
+    """
     try:
         return [item for item in documents(content(path)) if item.kind]
     except InputError as error:

@@ -21,14 +21,18 @@ def options(parser: argparse.ArgumentParser) -> None:
         type=destinations.directory,
         required=True,
         metavar="DIR",
-        help="what KUSTOMIZE_PLUGIN_HOME points at; kustomize's own default is ~/.config/kustomize/plugin",
+        help=(
+            "what KUSTOMIZE_PLUGIN_HOME points at; kustomize's own default is "
+            "~/.config/kustomize/plugin"
+        ),
     )
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Write a plugin for each kind: a launcher of the Python that runs this command."""
     for kind in KINDS:
-        # kustomize starts it in the kustomization's directory: -P keeps modules that lie there from being imported.
+        # kustomize starts it in the kustomization's directory: -P keeps modules that lie there from
+        # being imported.
         launcher = f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -P -m krm_windows "$@"\n'
         path = API / kind.lower() / kind
         put_program(arguments.plugin_home, path, launcher.encode())

@@ -37,7 +37,8 @@ of kustomize."""
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
-    # A plugin of pydantic that happens to be installed must not change what a build yields, nor take its time.
+    # A plugin of pydantic that happens to be installed must not change what a build yields, nor
+    # take its time.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     arguments = list(sys.argv[1:] if argv is None else argv)
     with output.streams():
@@ -73,7 +74,7 @@ def _command(arguments: Sequence[str]) -> int:
         parsed = parser.parse_args(arguments)
     except SystemExit as end:
         # For argparse a wrong call is 2, which is our own failure in the table of exit codes.
-        return ExitCode.ERROR if end.code else ExitCode.FINE
+        return ExitCode.of(failed=bool(end.code))
     if "run" not in parsed:
         output.tell_help(parser.format_help())
         return ExitCode.ERROR
@@ -103,7 +104,10 @@ def _failed(error: Exception, *, debug: bool) -> ExitCode:
 
 
 def _version(arguments: Sequence[str]) -> str:
-    """Return what `--version` says: the release of this program, and that of the zone data in use."""
+    """Return what `--version` says.
+
+    The release of this program, and that of the zone data in use.
+    """
     if "--version" not in arguments:
         return ""
     from krm_windows.schedule import zones  # noqa: PLC0415 - no other command says it

@@ -39,7 +39,10 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--adopt-until",
         type=_date,
         metavar="DATE",
-        help=f"until then what the CronJobs suspended counts as ours (default: in {_TAKEOVER.days} days)",
+        help=(
+            f"until then what the CronJobs suspended counts as ours (default: in {_TAKEOVER.days} "
+            "days)"
+        ),
     )
     parser.add_argument(
         "--format", choices=FORMATS, default="text", help="the form of the report (default: text)"
@@ -55,7 +58,10 @@ def options(parser: argparse.ArgumentParser) -> None:
         default=[],
         type=repository.source,
         metavar="NAME=DIR",
-        help="this source is that directory of the repository, `.` for all of it; NAME or NAMESPACE/NAME (repeatable)",
+        help=(
+            "this source is that directory of the repository, `.` for all of it; NAME or "
+            "NAMESPACE/NAME (repeatable)"
+        ),
     )
     parser.add_argument(
         "-j",
@@ -83,9 +89,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         raise InputError(f"{arguments.directory}: no such directory")
     until = arguments.adopt_until or times.now().date() + _TAKEOVER
     tree = Checkout.at(arguments.directory)
-    builder = Builder.find(
-        None if arguments.no_cache else builds.cache(Path(tree.root), arguments.cache)
-    )
+    builder = Builder.find(builds.chosen(Path(tree.root), arguments))
     with builder or nullcontext(), progress.meter("builds") as report:
         hints = Hints.of(arguments.source, remotes.addresses(arguments.directory))
         made = Builds(tree, builder, arguments.jobs, report)
@@ -94,7 +98,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         create(arguments.output, found.files)
     output.show(FORMATS[arguments.format](found))
     failed = fails(found.results, strict=arguments.strict) or not found.policies
-    return ExitCode.ERROR if failed else ExitCode.FINE
+    return ExitCode.of(failed=failed)
 
 
 def _date(text: str) -> date:

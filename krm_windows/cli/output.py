@@ -1,7 +1,8 @@
 """What commands say: the one module that writes to standard output and standard error.
 
-Nothing leaves it that steers a terminal or is obeyed by a CI system. A command hands over text as it has it; what the
-writer of another medium has escaped is told by its type. The function's own output, a ResourceList, does not pass here.
+Nothing leaves it that steers a terminal or is obeyed by a CI system. A command hands over text as
+it has it; what the writer of another medium has escaped is told by its type. The function's own
+output, a ResourceList, does not pass here.
 """
 
 import argparse
@@ -36,7 +37,10 @@ def show_json(value: object) -> None:
 
 
 def show_painted(text: str, paint: Callable[[str], "Text"]) -> None:
-    """Print a page in colour on a terminal; `paint` gets what is harmless, and its codes are the only ones."""
+    """Print a page in colour on a terminal.
+
+    `paint` gets what is harmless, and its codes are the only ones.
+    """
     from rich.console import Console  # noqa: PLC0415 - takes long to import, and only a terminal needs it
 
     Console(file=_behind(sys.stdout)).print(paint(escape.page(text)), soft_wrap=True, end="")
@@ -59,7 +63,10 @@ def tell_results(results: Sequence["Result"]) -> None:
 
 
 def tell_traceback(error: BaseException) -> None:
-    """Say on standard error where an exception comes from, behind a rim: its words may be anybody's."""
+    """Say on standard error where an exception comes from, behind a rim.
+
+    Its words may be anybody's.
+    """
     for line in "".join(traceback.format_exception(error)).rstrip("\n").split("\n"):
         _say(f"| {escape.page(line)}")
 
@@ -75,7 +82,10 @@ def flush() -> None:
 
 
 def cannot_be_written(error: OSError) -> None:
-    """Say that the output could not be written, unless whoever read it has stopped: then nobody wants to know."""
+    """Say that the output could not be written, unless whoever read it has stopped.
+
+    Then nobody wants to know.
+    """
     if not isinstance(error, BrokenPipeError):
         tell(f"the output cannot be written: {error.strerror}")
     # What is left would be written again when Python ends, and fail again.
@@ -83,7 +93,10 @@ def cannot_be_written(error: OSError) -> None:
 
 
 def progress_stream() -> TextIO | None:
-    """Return standard error for a bar, which shows no text from elsewhere; None where it is no terminal."""
+    """Return standard error for a bar, which shows no text from elsewhere.
+
+    None where it is no terminal.
+    """
     return _behind(sys.stderr) if sys.stderr.isatty() else None
 
 
@@ -99,13 +112,15 @@ class Parser(argparse.ArgumentParser):
 
 @contextmanager
 def streams() -> Iterator[None]:
-    """Guard the streams of the process: what a library or Python itself prints is made harmless too.
+    """Guard the streams of the process.
 
-    A stream that the caller has closed, which is None in Python, is one that nobody reads.
+    What a library or Python itself prints is made harmless too. A stream that the caller has
+    closed, which is None in Python, is one that nobody reads.
     """
     for name, mode in {"stdin": "r", "stdout": "w", "stderr": "w"}.items():
         if getattr(sys, name) is None:
-            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115 - until the end
+            # Open until the end of the process.
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115
     guarded = (cast("TextIO", Guarded(stream)) for stream in (sys.stdout, sys.stderr))
     with redirect_stdout(next(guarded)), redirect_stderr(next(guarded)):
         yield

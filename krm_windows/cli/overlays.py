@@ -1,7 +1,8 @@
-"""Directories of resources that hold a kustomization: what kustomize makes of them, as a transformer would see it.
+"""Directories of resources that hold a kustomization.
 
-Where a kustomization only lists files that lie beside it, the files say all there is. Where it does more, as an overlay
-does, its own files are only a part of what is applied.
+What kustomize makes of them, as a transformer would see it. Where a kustomization only lists files
+that lie beside it, the files say all there is. Where it does more, as an overlay does, its own
+files are only a part of what is applied.
 """
 
 import os
@@ -22,9 +23,10 @@ from krm_windows.system.kustomize import Builder
 
 
 def built(path: Path, files: Sequence[KubeObject], *, rendered: bool) -> list[KubeObject]:
-    """Return what a kustomization builds to, the objects of its files where these are all or it cannot be built.
+    """Return what a kustomization builds to.
 
-    Unless what was `rendered` before counts too, objects of policies are left out.
+    The objects of its files where these are all, or where it cannot be built. Unless what was
+    `rendered` before counts too, objects of policies are left out.
     """
     tree = Checkout.at(builds.repository(path))
     directory = path.resolve().relative_to(tree.root).as_posix()
@@ -33,14 +35,15 @@ def built(path: Path, files: Sequence[KubeObject], *, rendered: bool) -> list[Ku
     found = _built(tree, directory)
     if not found:
         return [*files]
-    # What is local to the configuration is dropped at the end of a build, and a transformer sees it before.
+    # What is local to the configuration is dropped at the end of a build, and a transformer sees it
+    # before.
     local = [item for item in files if item.annotations.get(LOCAL) == "true"]
     kept = [each for each in found if rendered or each.note(POLICY) is None]
     return [*local, *(_placed(tree, each) for each in kept)]
 
 
 def _lists_files_beside_it(tree: Checkout, directory: str) -> bool:
-    """Whether a kustomization, and each below it, does no more than to list files that lie below."""
+    """Whether a kustomization, and each below it, only lists files that lie below."""
     closure = close(tree, directory, {})
     inside = "" if directory == "." else f"{directory}/"
     return closure.resources is not None and all(file.startswith(inside) for file in closure.files)

@@ -13,7 +13,7 @@ _PLACED = frozenset({rules.CLUSTER_NULL.id, rules.LOCAL_CONFIG.id})
 
 
 def placed(results: Iterable[Result], policies: Mapping[str, KubeObject]) -> list[Result]:
-    """Return results with file and line behind their words, where they are about one of the policies, by file."""
+    """Return results about one of the policies with file and line added, by file."""
     known = {str(ref_of(config)): (file, config) for file, config in policies.items()}
     return [_placed(result, known.get(str(result.resource_ref))) for result in results]
 
@@ -22,5 +22,5 @@ def _placed(result: Result, policy: tuple[str, KubeObject] | None) -> Result:
     if policy is None or result.tags.get("rule") not in _PLACED or result.file is not None:
         return result
     file, config = policy
-    path = result.field.path if result.field else ""
-    return replace(result, message=f"{result.message} ({file}:{report.line(config, path)})")
+    line = report.line(config, result.path)
+    return replace(result, message=f"{result.message} ({file}:{line})")

@@ -1,4 +1,7 @@
-"""What the commands that look at a policy share: which versions of it, and how the answer is printed."""
+"""What the commands that look at a policy share.
+
+Which versions of it, and how the answer is printed.
+"""
 
 import argparse
 from collections.abc import Sequence
@@ -7,6 +10,7 @@ from krm_windows.cli import inputs, report, seen
 from krm_windows.exit_codes import ExitCode
 from krm_windows.krm import KubeObject
 from krm_windows.preview.versions import Choice, Source, Version
+from krm_windows.results import Result
 
 
 def options(
@@ -23,17 +27,23 @@ def options(
 def load(
     paths: Sequence[str], choice: Choice, arguments: argparse.Namespace
 ) -> tuple[list[Version], ExitCode]:
-    """Load the policies of some files; report what is wrong with any, and then return no version of any."""
+    """Load the policies of some files.
+
+    Report what is wrong with any, and then return no version of any.
+    """
     items = resources(arguments)
-    loaded = [Source(inputs.policy(path), items).versions(choice) for path in paths]
-    code = report.show(
-        [result for _, results in loaded for result in results], strict=arguments.strict
-    )
-    return (
-        [version for found, _ in loaded for version in found] if code is ExitCode.FINE else []
-    ), code
+    versions: list[Version] = []
+    results: list[Result] = []
+    for path in paths:
+        found, said = Source(inputs.policy(path), items).versions(choice)
+        versions.extend(found)
+        results.extend(said)
+    code = report.show(results, strict=arguments.strict)
+    if code is not ExitCode.FINE:
+        return [], code
+    return versions, code
 
 
 def resources(arguments: argparse.Namespace) -> list[KubeObject]:
     """Read what `--resources` names."""
-    return seen.resources(arguments.resources) if arguments.resources else []
+    return seen.resources(arguments.resources)

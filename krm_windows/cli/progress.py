@@ -1,4 +1,7 @@
-"""How far a long command has come: a bar on a terminal, after a second, and nothing anywhere else."""
+"""How far a long command has come.
+
+A bar on a terminal, after a second, and nothing anywhere else.
+"""
 
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -46,7 +49,10 @@ def bar(steps: Iterable[Step], total: int, what: str = "clusters") -> Iterator[S
 
 
 def _begin(stack: ExitStack, what: str, stream: TextIO) -> Progress:
-    """Put a bar on standard error; it goes when the stack is left. Without a thread, as processes may be forked."""
+    """Put a bar on standard error; it goes when the stack is left.
+
+    Without a thread, as processes may be forked.
+    """
     from rich.console import Console  # noqa: PLC0415 - most runs need no bar
     from rich.progress import MofNCompleteColumn, Progress  # noqa: PLC0415 - likewise
 

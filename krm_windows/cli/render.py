@@ -44,7 +44,10 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--resources",
         metavar="DIR",
-        help="what a transformer would see: a directory of YAML, in which {cluster} is its name, or - for a stream",
+        help=(
+            "what a transformer would see: a directory of YAML, in which {cluster} is its name, "
+            "or - for a stream"
+        ),
     )
     parser.add_argument(
         "--check", action="store_true", help="write nothing; exit 1 with a diff if DIR is stale"
@@ -65,7 +68,8 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         return fleet.run(arguments)
     if len(arguments.policies) != 1:
         raise InputError(
-            f"takes one POLICY for one cluster, got {len(arguments.policies)}; or give --all-clusters"
+            f"takes one POLICY for one cluster, got {len(arguments.policies)}; or give "
+            "--all-clusters"
         )
     file = arguments.policies[0]
     config = inputs.policy(file)
@@ -101,7 +105,7 @@ def _older(path: Path) -> Iterable[bytes]:
 
 
 def _folder(plan: Plan, path: Path) -> Folder:
-    """Return the directory, in which what was rendered under a former name is the policy's own too."""
+    """Return the directory, where what was rendered under a former name is ours too."""
     policies = (plan.policy, *plan.timetable.former_names)
     return Folder(path, frozenset(map(render.header, policies)))
 
@@ -109,7 +113,7 @@ def _folder(plan: Plan, path: Path) -> Folder:
 def _plan(
     config: KubeObject, arguments: argparse.Namespace
 ) -> tuple[Plan | None, Sequence[Result]]:
-    items = seen.resources(arguments.resources) if arguments.resources else []
+    items = seen.resources(arguments.resources)
     compiled = window_policy.compile_onto(config, items, arguments.cluster)
     results = readonly.check(compiled.results, compiled.adopted)
     if arguments.uninstall:  # whoever cleans up names the targets, seen or not
@@ -119,4 +123,6 @@ def _plan(
     if compiled.application is None or fails(results):
         return None, results
     plan = compiled.application.plan
-    return (uninstall(plan) if arguments.uninstall else plan), results
+    if arguments.uninstall:
+        plan = uninstall(plan)
+    return plan, results

@@ -1,4 +1,7 @@
-"""What a command found, for a person: results on standard error, stale files as a diff, and the exit code they mean."""
+"""What a command found, for a person.
+
+Results on standard error, stale files as a diff, and the exit code they mean.
+"""
 
 import argparse
 from collections.abc import Mapping, Sequence
@@ -23,7 +26,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 def show(results: Sequence[Result], *, strict: bool) -> ExitCode:
     """Print results in their order and return what they mean."""
     output.tell_results(sort(results))
-    return ExitCode.ERROR if fails(results, strict=strict) else ExitCode.FINE
+    return ExitCode.of(failed=fails(results, strict=strict))
 
 
 def tell_zone_rules() -> None:
@@ -34,7 +37,10 @@ def tell_zone_rules() -> None:
 
 
 def compare(folder: "Folder", files: Mapping[str, bytes]) -> ExitCode:
-    """Print how the files of a directory differ from those that it should have; say whether they are stale."""
+    """Print how the files of a directory differ from those that it should have.
+
+    Say whether they are stale.
+    """
     diff = "".join(folder.stale(files))
     output.show(diff)
-    return ExitCode.ERROR if diff else ExitCode.FINE
+    return ExitCode.of(failed=bool(diff))

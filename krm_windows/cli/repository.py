@@ -1,4 +1,7 @@
-"""`krm-windows check --repo`: proof that nothing live and nothing windowed conflict, over a whole repository."""
+"""`krm-windows check --repo`.
+
+Proof that nothing live and nothing windowed conflict, over a whole repository.
+"""
 
 import argparse
 import os
@@ -42,7 +45,10 @@ def options(parser: argparse.ArgumentParser) -> None:
         default=[],
         type=source,
         metavar="NAME=DIR",
-        help="this source is that directory of the repository, `.` for all of it; NAME or NAMESPACE/NAME (repeatable)",
+        help=(
+            "this source is that directory of the repository, `.` for all of it; NAME or "
+            "NAMESPACE/NAME (repeatable)"
+        ),
     )
     group.add_argument(
         "--since",
@@ -62,7 +68,10 @@ def options(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAMESPACE",
-        help="policies in this namespace may gate targets in others, though it is a tenant's (repeatable)",
+        help=(
+            "policies in this namespace may gate targets in others, though it is a tenant's "
+            "(repeatable)"
+        ),
     )
     group.add_argument(
         "--cache",
@@ -81,9 +90,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     if not tree.is_directory("."):
         raise InputError(f"{arguments.repo}: no such directory")
     with ExitStack() as stack:
-        builder = Builder.find(
-            None if arguments.no_cache else builds.cache(Path(tree.root), arguments.cache)
-        )
+        builder = Builder.find(builds.chosen(Path(tree.root), arguments))
         if builder is not None:
             stack.enter_context(builder)
         before = None
@@ -99,7 +106,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
             arguments.repo, after, repository.check(after, before, arguments.allow_cross_namespace)
         )
     output.show(FORMATS[arguments.output]([report]))
-    return ExitCode.ERROR if fails(report.results, strict=arguments.strict) else ExitCode.FINE
+    return ExitCode.of(failed=fails(report.results, strict=arguments.strict))
 
 
 def _survey(tree: Checkout, builder: Builder | None, arguments: argparse.Namespace) -> Survey:
@@ -118,10 +125,15 @@ def _advice(tree: Checkout) -> str:
     found = [each.directory for each in entrances.find(tree)]
     if not found:
         return "--clusters says where they are, and no Flux Kustomization was found that would tell"
-    more = f" and {len(found) - _FEW} more" if len(found) > _FEW else ""
+    some = ", ".join(found[:_FEW])
+    if len(found) > _FEW:
+        some += f" and {len(found) - _FEW} more"
+    # One that is alone is named itself: what lies beside it may be no cluster.
     parents = {dirname(directory) for directory in found}
-    pattern = f"{parents.pop()}/*" if len(parents) == 1 and len(found) > 1 else found[0]
-    return f"clusters seem to start from {', '.join(found[:_FEW])}{more}: say so with `--clusters '{pattern}'`"
+    pattern = found[0]
+    if len(parents) == 1 and len(found) > 1:
+        pattern = f"{parents.pop()}/*"
+    return f"clusters seem to start from {some}: say so with `--clusters '{pattern}'`"
 
 
 def source(text: str) -> Given:

@@ -1,4 +1,4 @@
-"""`krm-windows schema`: what a WindowPolicy or ChangeClasses may hold, for editors, catalogues and readers."""
+"""`krm-windows schema`: the fields of WindowPolicy and ChangeClasses, for editors and readers."""
 
 import argparse
 

@@ -14,7 +14,10 @@ _SHARD = re.compile(r"([1-9][0-9]{0,5})/([1-9][0-9]{0,5})")
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """One of `count` parts, `index` from 0 on. To which a cluster belongs depends on its name alone."""
+    """One of `count` parts, `index` from 0 on.
+
+    To which a cluster belongs depends on its name alone.
+    """
 
     index: int = 0
     count: int = 1
@@ -40,9 +43,10 @@ def parse(text: str) -> Shard:
 
 
 def of(environ: Mapping[str, str]) -> Shard:
-    """Return the part of a Pod of an Indexed Job: Kubernetes says which one, its manifest of how many.
+    """Return the part of a Pod of an Indexed Job.
 
-    Anywhere else it is the whole. Raises InputError where only one of the two is said.
+    Kubernetes says which one, its manifest of how many. Anywhere else it is the whole. Raises
+    InputError where only one of the two is said.
     """
     if INDEX not in environ:
         return Shard()
@@ -50,5 +54,8 @@ def of(environ: Mapping[str, str]) -> Shard:
     try:
         return parse(f"{int(index) + 1}/{count}")
     except (ValueError, argparse.ArgumentTypeError):
-        message = f"{INDEX} is {index!r}, so {COUNT} must say of how many, got {count!r}; or give --shard, 1/1 for all"
+        message = (
+            f"{INDEX} is {index!r}, so {COUNT} must say of how many, got {count!r}; or give "
+            "--shard, 1/1 for all"
+        )
         raise InputError(message) from None

@@ -1,4 +1,7 @@
-"""`krm-windows split`: a base as one plain tree for each change class, for Flux, which runs no plugin."""
+"""`krm-windows split`: a base as one plain tree for each change class.
+
+It is for Flux, which runs no plugin.
+"""
 
 import argparse
 from collections.abc import Iterable, Iterator, Mapping
@@ -44,7 +47,10 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--flux-kustomization",
         metavar="FILE",
-        help="a Flux Kustomization with the path of DIR: written once for each class, with its name and path",
+        help=(
+            "a Flux Kustomization with the path of DIR: written once for each class, with its "
+            "name and path"
+        ),
     )
     parser.add_argument(
         "--check", action="store_true", help="write nothing; exit 1 with a diff if DIR is stale"
@@ -53,12 +59,18 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--root",
         type=Path,
         metavar="DIR",
-        help="what the base may read files of (default: the Git repository around it, else the base itself)",
+        help=(
+            "what the base may read files of (default: the Git repository around it, else the "
+            "base itself)"
+        ),
     )
     parser.add_argument(
         "--allow-network",
         action="store_true",
-        help="fetch the base's remote parts: kustomize and git then run unconfined, so do it for bases you trust only",
+        help=(
+            "fetch the base's remote parts: kustomize and git then run unconfined, so do it for "
+            "bases you trust only"
+        ),
     )
     report.options(parser)
 
@@ -69,11 +81,12 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     if arguments.output is not None:
         _apart(arguments.base, arguments.output)
     spec, partition, results = change_classes.partition_of(config, _base(arguments))
-    if spec is not None and arguments.plan:
-        output.show((placements.as_json if arguments.json else placements.text)(spec, partition))
-    if spec is None or arguments.plan:
-        return report.show(results, strict=arguments.strict)
-    return _write(config, spec, partition, results, arguments)
+    if spec is not None and not arguments.plan:
+        return _write(config, spec, partition, results, arguments)
+    if spec is not None:
+        form = placements.as_json if arguments.json else placements.text
+        output.show(form(spec, partition))
+    return report.show(results, strict=arguments.strict)
 
 
 def _write(
@@ -91,16 +104,17 @@ def _write(
     code = report.show(found, strict=arguments.strict)
     if code is not ExitCode.FINE:
         return code
-    return report.compare(folder, files) if arguments.check else _replace(folder, files)
-
-
-def _replace(folder: Folder, files: Mapping[str, bytes]) -> ExitCode:
+    if arguments.check:
+        return report.compare(folder, files)
     folder.write(files)
     return ExitCode.FINE
 
 
 def _base(arguments: argparse.Namespace) -> list[KubeObject]:
-    """Return what is to be applied: a kustomization as it is built, else the objects of files or a stream."""
+    """Return what is to be applied.
+
+    A kustomization as it is built, else the objects of files or a stream.
+    """
     path: str = arguments.base
     if path == inputs.STDIN:
         return inputs.objects(inputs.STDIN)
@@ -108,13 +122,14 @@ def _base(arguments: argparse.Namespace) -> list[KubeObject]:
         return documents(_built(Path(path), arguments.root, fetches=arguments.allow_network))
     for inner in sorted(kustomizations(Path(path))):
         raise InputError(
-            f"{path}: is no kustomization, but holds {inner}, which has to be built: name its directory"
+            f"{path}: is no kustomization, but holds {inner}, which has to be built: name its "
+            "directory"
         )
     return inputs.resources(path)
 
 
 def _built(base: Path, root: Path | None, *, fetches: bool) -> bytes:
-    """Build a kustomization from a copy of the files that it names, as far as they lie below the root."""
+    """Build a kustomization from a copy of the files below the root that it names."""
     tree = Checkout.at(builds.repository(base) if root is None else root)
     place = base.resolve()
     if not place.is_relative_to(tree.root):
@@ -135,7 +150,10 @@ def _built(base: Path, root: Path | None, *, fetches: bool) -> bytes:
 
 
 def _apart(base: str, output: Path) -> None:
-    """Refuse to write where the base is read from: the next run would take its own output for more of the base."""
+    """Refuse to write where the base is read from.
+
+    The next run would take its own output for more of the base.
+    """
     if base == inputs.STDIN or is_kustomization(Path(base)):
         return
     if output.resolve().is_relative_to(Path(base).resolve()):
@@ -171,11 +189,13 @@ def _nameless(partition: Partition) -> Iterator[Result]:
 def _elsewhere(template: KubeObject | None, output: Path) -> Iterator[Result]:
     """Warn of a template with a path that is not the end of where the split is written."""
     path = template.get("spec", "path") if template else None
-    parts = PurePosixPath(path).parts if isinstance(path, str) else ()
-    if template is not None and output.resolve().parts[-len(parts) :] != parts and parts:
+    if template is None or not isinstance(path, str):
+        return
+    parts = PurePosixPath(path).parts
+    if parts and output.resolve().parts[-len(parts) :] != parts:
         message = f"must be the path of {output} in the source: the path of each class is below it"
         yield resource_of(template).result(
-            rules.PATH_ELSEWHERE, message, path="spec.path", current=str(path)
+            rules.PATH_ELSEWHERE, message, path="spec.path", current=path
         )
 
 

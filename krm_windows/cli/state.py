@@ -38,4 +38,6 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         output.show_json(records.state(decision, timetable.zone))
     else:
         output.show(sentences.state(timetable, decision))
-    return ExitCode.CLOSED if arguments.exit_code and not decision.open else ExitCode.FINE
+    if arguments.exit_code and not decision.open:
+        return ExitCode.CLOSED
+    return ExitCode.FINE

@@ -34,7 +34,10 @@ def options(parser: argparse.ArgumentParser) -> None:
         "-f",
         "--filename",
         metavar="FILE",
-        help="what `kubectl get … -o json` printed, or - for standard input (default: kubectl is asked)",
+        help=(
+            "what `kubectl get … -o json` printed, or - for standard input (default: kubectl is "
+            "asked)"
+        ),
     )
     source.add_argument(
         "-w", "--watch", action="store_true", help="go on, and print it anew when it changes"
@@ -54,7 +57,10 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def _given(text: str) -> str:
-    """Refuse an empty text, which kubectl takes for whichever cluster is current: often a variable that is not set."""
+    """Refuse an empty text, which kubectl takes for whichever cluster is current.
+
+    Often a variable that is not set.
+    """
     if not text.strip():
         raise argparse.ArgumentTypeError(
             f"must not be empty, got {text!r}; leave it out for the current cluster"
@@ -76,7 +82,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     _show(found, at, arguments)
     if arguments.watch:
         _watch(asked, found)
-    return ExitCode.FINE if found.as_wanted else ExitCode.ERROR
+    return ExitCode.of(failed=not found.as_wanted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +93,10 @@ class _Asked:
     arguments: argparse.Namespace
 
     def judged(self) -> tuple[Report | None, list[Result], datetime]:
-        """Ask, and judge what is answered, at an instant; there is no report where the policy is wrong."""
+        """Ask, and judge what is answered, at an instant.
+
+        There is no report where the policy is wrong.
+        """
         loaded, choice = self.source.load(), Choice(self.arguments.cluster)
         [cluster] = choice.clusters(loaded)
         policy, faults = loaded.for_cluster(cluster)
@@ -101,12 +110,15 @@ class _Asked:
             *(KubeObject.from_value(each) for each in things if each.get("kind") in read_into),
         ]
         versions, results = Source(self.source.config, items).versions(choice)
-        return (self._report(versions[0], things, at) if versions else None), results, at
+        if not versions:
+            return None, results, at
+        return self._report(versions[0], things, at), results, at
 
     def _at(self) -> datetime:
         """Return the instant to judge for: now, by the clock of the API server where one is asked.
 
-        By that clock Jobs have ended, and a gate whose own is another opens nothing. This machine's may be any.
+        By that clock Jobs have ended, and a gate whose own is another opens nothing. This machine's
+        may be any.
         """
         at: datetime | None = self.arguments.at
         if at is not None:
@@ -126,8 +138,10 @@ class _Asked:
         found = judge(version, things, at, has_asked=has_asked)
         if not has_asked or not found.is_overdue(at, version.policy.spec.interval):
             return found
-        more = [thing for query in closer(version.policy) for thing in self._willing(query)]
-        return judge(version, [*things, *more], at, has_asked=True)
+        more = list(things)
+        for query in closer(version.policy):
+            more.extend(self._willing(query))
+        return judge(version, more, at, has_asked=True)
 
     def _willing(self, query: Query) -> list[Thing]:
         """Ask for what is not needed: who may not read it, or has none of it, is told the rest."""
@@ -139,12 +153,12 @@ class _Asked:
     def _things(self, policy: WindowPolicy) -> list[Thing]:
         name = self.arguments.filename
         if not name:
-            return [
-                thing
-                for query in queries(policy)
-                for thing in _read("kubectl", self._kubectl.get(query))
-            ]
-        if not (content := inputs.content(name)).strip():
+            found: list[Thing] = []
+            for query in queries(policy):
+                found.extend(_read("kubectl", self._kubectl.get(query)))
+            return found
+        content = inputs.content(name)
+        if not content.strip():
             raise InputError(f"{name}: is empty: did kubectl fail?")
         return _read(name, content.decode(errors="replace"))
 

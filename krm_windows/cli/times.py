@@ -83,7 +83,10 @@ def _instant(text: str, wanted: str) -> datetime:
 
 
 def possible(day: _Day, text: str) -> _Day:
-    """Give back what lies in the years that can be asked for; raise `ArgumentTypeError` for anything else."""
+    """Give back what lies in the years that can be asked for.
+
+    Raise `ArgumentTypeError` for anything else.
+    """
     if day.year < FIRST_YEAR:
         raise argparse.ArgumentTypeError(
             f"must be in {FIRST_YEAR} or later, where zone rules begin, got {text!r}"

@@ -30,7 +30,10 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--root",
         type=Path,
         metavar="DIR",
-        help="what a kustomization may read files of (default: the Git repository around it, else itself)",
+        help=(
+            "what a kustomization may read files of (default: the Git repository around it, else "
+            "itself)"
+        ),
     )
     report.options(parser)
 
@@ -47,7 +50,10 @@ def run(arguments: argparse.Namespace) -> ExitCode:
 
 
 def _applied(path: str, root: Path | None) -> list[KubeObject]:
-    """Return what is applied: a kustomization as kustomize builds it, where that is there, else what the files hold."""
+    """Return what is applied.
+
+    That is what kustomize builds, where it is there, else what the files hold.
+    """
     place = Path(path)
     if path == inputs.STDIN or not is_kustomization(place):
         return inputs.resources(path)

@@ -1,1 +1,4 @@
-"""Freezes as dated data, made once from what others publish and then pasted into a policy: no look-up at build time."""
+"""Freezes as dated data, made once from what others publish and then pasted into a policy.
+
+No look-up at build time.
+"""

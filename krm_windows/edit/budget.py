@@ -1,7 +1,8 @@
-"""A limit on the work of code that is not ours: its calls are counted, so that every machine stops at one place.
+"""A limit on the work of code that is not ours.
 
-An expansion of a recurring event may go through eight thousand years for a rule that never matches, and what makes it
-do so has too many forms to be refused one by one.
+Its calls are counted, so that every machine stops at one place. An expansion of a recurring event
+may go through eight thousand years for a rule that never matches, and what makes it do so has too
+many forms to be refused one by one.
 """
 
 import sys

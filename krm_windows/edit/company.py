@@ -12,15 +12,17 @@ from krm_windows.edit.entries import Entry, Field
 
 LARGEST = 1_000_000
 _DAY = timedelta(days=1)
-# AWS Systems Manager Change Calendar: what holds outside of the events. A calendar that does not say is open there.
+# AWS Systems Manager Change Calendar: what holds outside of the events. A calendar that does not
+# say is open there.
 _TYPE = "X-CALENDAR-TYPE"
 _TYPES = {"": Field.FREEZES, "DEFAULT_OPEN": Field.FREEZES, "DEFAULT_CLOSED": Field.WINDOWS}
 
 
 def render(content: bytes, years: Sequence[int]) -> str:
-    """Write a calendar's events as the field of a policy's spec that they mean: `freezes`, or else `windows`.
+    """Write a calendar's events as the field of a policy's spec that they mean.
 
-    Raises ValueError for what is no calendar, or more than a policy can be read with.
+    `freezes`, or else `windows`. Raises ValueError for what is no calendar, or more than a
+    policy can be read with.
     """
     calendar = _parsed(content)
     with _stumbling():
@@ -32,7 +34,7 @@ def render(content: bytes, years: Sequence[int]) -> str:
 
 
 def read(content: bytes, years: Sequence[int]) -> Iterator[Entry]:
-    """Yield the events that touch some years, repeated ones each time, each with its own beginning and end.
+    """Yield the events that touch some years, each repetition with its beginning and end.
 
     Raises ValueError for what is no calendar.
     """
@@ -51,7 +53,8 @@ def _parsed(content: bytes) -> icalendar.Calendar:
 def _events(calendar: icalendar.Calendar, years: Sequence[int]) -> Iterator[Entry]:
     first, last = date(min(years), 1, 1), date(max(years), 12, 31)
     with _stumbling(), budget.limited():
-        # A day more on either side: which day an event is on depends on the time zone that it is read in.
+        # A day more on either side: which day an event is on depends on the time zone that it is
+        # read in.
         events = recurring_ical_events.of(calendar).between(first - _DAY, last + 2 * _DAY)
     for event in events:
         with _stumbling():
@@ -70,14 +73,17 @@ def _day(at: date) -> date:
 
 def _last_day(ends: date) -> date:
     """Return the last day that something touches which ends before `ends`, as iCalendar has it."""
-    return (ends - timedelta(microseconds=1)).date() if isinstance(ends, datetime) else ends - _DAY
+    if isinstance(ends, datetime):
+        return (ends - timedelta(microseconds=1)).date()
+    return ends - _DAY
 
 
 @contextmanager
 def _stumbling() -> Iterator[None]:
-    """Turn whatever the packages stumble over into ValueError; around their calls alone, not around code of ours.
+    """Turn whatever the packages stumble over into ValueError.
 
-    They raise KeyError where a field is missing, TypeError where it is there twice, AttributeError where it is another.
+    Around their calls alone, not around code of ours. They raise KeyError where a field is
+    missing, TypeError where it is there twice, AttributeError where it is another.
     """
     try:
         yield
@@ -88,7 +94,10 @@ def _stumbling() -> Iterator[None]:
 
 
 def _within(starts: date, ends: date) -> tuple[date, date]:
-    """Return whole days with the last one included (in iCalendar it is not), or times of whole minutes around all."""
+    """Return whole days with the last one included, or whole minutes around all times.
+
+    In iCalendar the last day is not included.
+    """
     if isinstance(starts, datetime) and isinstance(ends, datetime):
         up = -ends.second % 60
         return starts.replace(second=0, microsecond=0), (ends + timedelta(seconds=up)).replace(

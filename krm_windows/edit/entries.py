@@ -28,11 +28,9 @@ class Field(Enum):
     @property
     def keys(self) -> tuple[str, str, str]:
         """The names of an entry's beginning, end and words in that field."""
-        return (
-            ("opens", "closes", "description")
-            if self is Field.WINDOWS
-            else ("starts", "ends", "reason")
-        )
+        if self is Field.WINDOWS:
+            return "opens", "closes", "description"
+        return "starts", "ends", "reason"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +58,9 @@ def render(entries: Iterable[Entry], field: Field = Field.FREEZES) -> str:
     for entry in joined:
         values = (_moment(entry.starts), _moment(entry.ends), entry.reason)
         named[_free(entry, named, counted)] = dict(zip(field.keys, values, strict=True))
-    return render_yaml({field.value: named}) if named else ""
+    if not named:
+        return ""
+    return render_yaml({field.value: named})
 
 
 def _joined(entries: Iterable[Entry]) -> list[Entry]:
@@ -87,7 +87,9 @@ def _continues(before: Entry, after: Entry) -> bool:
 
 
 def _moment(at: date) -> str:
-    return at.isoformat(timespec="minutes") if isinstance(at, datetime) else at.isoformat()
+    if isinstance(at, datetime):
+        return at.isoformat(timespec="minutes")
+    return at.isoformat()
 
 
 def _free(entry: Entry, taken: Container[str], counted: Counter[str]) -> str:

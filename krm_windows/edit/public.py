@@ -14,7 +14,10 @@ class UnknownPlaceError(Exception):
 def entries(
     country: str, subdivision: str | None, years: Sequence[int], language: str | None
 ) -> Iterator[Entry]:
-    """Yield a country's public holidays (ISO 3166 codes), in a language where the package has it."""
+    """Yield a country's public holidays, in a language where the package has it.
+
+    Countries are ISO 3166 codes.
+    """
     known = holidays.list_supported_countries()
     if country not in known:
         raise UnknownPlaceError(

@@ -12,12 +12,13 @@ _ZONES = ("STANDARD", "DAYLIGHT")
 
 
 def check(calendar: icalendar.Calendar) -> None:
-    """Raise ValueError for more than a calendar of closures has, and for what repeats more often than a freeze can."""
+    """Raise ValueError for too many closures, and for what repeats more often than a freeze can."""
     components = list(calendar.walk())
     zones = [each for each in components if each.name in _ZONES]
     if len(components) > MOST_COMPONENTS or len(zones) > MOST_ZONE_RULES:
         raise ValueError(
-            f"it has more than {MOST_COMPONENTS} components, or {MOST_ZONE_RULES} changes of time zones"
+            f"it has more than {MOST_COMPONENTS} components, or {MOST_ZONE_RULES} changes of time "
+            "zones"
         )
     for component in components:
         for rule in _rules(component):
@@ -34,7 +35,8 @@ def _check(component: icalendar.Component, rule: icalendar.vRecur) -> None:
     frequency = str(next(iter(rule.get("FREQ", [])), ""))
     if frequency not in _FREQUENCIES:
         raise ValueError(
-            f"{title} repeats {frequency}, which is no freeze; what is read is {', '.join(_FREQUENCIES)}"
+            f"{title} repeats {frequency}, which is no freeze; what is read is "
+            f"{', '.join(_FREQUENCIES)}"
         )
     times = 1
     for part in ("BYHOUR", "BYMINUTE", "BYSECOND"):

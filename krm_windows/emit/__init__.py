@@ -12,29 +12,34 @@ __all__ = ["Identity", "Manifest", "beside", "identity", "objects"]
 
 def objects(plan: Plan) -> list[Manifest]:
     """Return everything a cluster needs for one policy, in the order in which it can be applied."""
-    config = config_map(plan) if plan.runs_gate else None
     cron_jobs = sorted((cron_job(plan, trigger) for trigger in plan.triggers), key=identity)
-    return [
+    account = [
         *restraints(plan),
         service_account(plan),
         *(role(plan, rights) for rights in plan.rights),
         *(role_binding(plan, rights) for rights in plan.rights),
-        *([config] if config else []),
-        *cron_jobs,
-        *extras(plan),
-        *([apply_job.run(plan, config)] if config else []),
-        *([apply_job.lift(plan)] if not plan.runs_gate and not cron_jobs else []),
     ]
+    if plan.runs_gate:
+        config = config_map(plan)
+        return [*account, config, *cron_jobs, *extras(plan), apply_job.run(plan, config)]
+    # Without CronJobs (`render --uninstall`) nothing else would lift what `Kubectl` has closed.
+    lifts = [] if cron_jobs else [apply_job.lift(plan)]
+    return [*account, *cron_jobs, *extras(plan), *lifts]
 
 
 def beside(plan: Plan) -> list[Manifest]:
-    """Return what no Job refers to, so that nothing would be missed if it were gone: restraints and extras."""
+    """Return what no Job refers to, so that nothing would be missed if it were gone.
+
+    Restraints and extras.
+    """
     return [*restraints(plan), *extras(plan)]
 
 
 def restraints(plan: Plan) -> list[Manifest]:
     """Return what holds the account: it stands before the account and its rights do."""
-    return admission.objects(plan) if plan.admission else []
+    if not plan.admission:
+        return []
+    return admission.objects(plan)
 
 
 def extras(plan: Plan) -> list[Manifest]:
@@ -44,9 +49,8 @@ def extras(plan: Plan) -> list[Manifest]:
         "PrometheusRule": alerts.objects,
         "StateMetrics": state_metrics.objects,
     }
-    return [
-        manifest
-        for name, objects_of in emitters.items()
-        if name in plan.extras
-        for manifest in objects_of(plan)
-    ]
+    found: list[Manifest] = []
+    for name, objects_of in emitters.items():
+        if name in plan.extras:
+            found.extend(objects_of(plan))
+    return found

@@ -29,10 +29,14 @@ _EDGES = {
         "KrmWindowsNotClosed",
         "a window of {policy} closed, and no run has succeeded since",
     ),
-    # The triggers in UTC, for what recurs and what is dated: one of them may be an hour beside the edge (ADR 24).
+    # The triggers in UTC, for what recurs and what is dated: one of them may be an hour beside the
+    # edge (ADR 24).
     "edge-": (
         "KrmWindowsEdgeMissed",
-        "a window, freeze or override of {policy} may have begun or ended, and no run has succeeded since",
+        (
+            "a window, freeze or override of {policy} may have begun or ended, and no run has "
+            "succeeded since"
+        ),
     ),
 }
 _KINDS = "customresource_group, customresource_kind, target_namespace, target_name"
@@ -98,7 +102,8 @@ def _overdue(plan: Plan) -> Rule:
         "KrmWindowsNotAsWanted",
         f"time() - max by (namespace) ({_succeeded(plan)} or {edited}) > {seconds}",
         gate.deadline(plan),
-        "no run of {policy} has succeeded for two intervals: a target is not in its wanted state, or nothing runs",
+        "no run of {policy} has succeeded for two intervals: a target is not in its wanted state, "
+        "or nothing runs",
     )
 
 
@@ -115,10 +120,12 @@ def _failing(plan: Plan) -> Rule:
 
 
 def _edges(plan: Plan) -> Iterator[Rule]:
-    """Yield an alert for each sort of edge: one is past, and no Job of any CronJob has succeeded since.
+    """Yield an alert for each sort of edge.
 
-    An edge for which no Job was made is healed by the next run, so only edges that act are asked when they are due:
-    older releases of kube-state-metrics leave the time zone out there (kubernetes/kube-state-metrics#2206).
+    One is past, and no Job of any CronJob has succeeded since.     An edge for which no Job was
+    made is healed by the next run, so only edges that act are asked when they are due: older
+    releases of kube-state-metrics leave the time zone out there
+    (kubernetes/kube-state-metrics#2206).
     """
     # So long after an edge a run that was late may still end well.
     patience = gate.STARTING_DEADLINE_SECONDS + gate.deadline(plan)
@@ -127,29 +134,33 @@ def _edges(plan: Plan) -> Iterator[Rule]:
         if triggers:
             which = _cron_jobs(plan, triggers)
             edge = f"kube_cronjob_status_last_schedule_time{which} < time() - {patience}"
-            due = (
-                ""
-                if plan.runs_gate
-                else f"kube_cronjob_next_schedule_time{which} < time() - {patience} or "
-            )
-            last = f"max by (namespace) ({due}{edge})"
+            if not plan.runs_gate:
+                edge = f"kube_cronjob_next_schedule_time{which} < time() - {patience} or {edge}"
+            last = f"max by (namespace) ({edge})"
             yield _alert(plan, name, f"{last} > on (namespace) {_succeeded(plan)}", 0, words)
 
 
 def _reopened(plan: Plan) -> Rule:
-    """Alert where a target carries our annotation and is not suspended for two intervals: the gate does not close it."""
+    """Alert where a target carries our annotation and is not suspended for two intervals.
+
+    The gate does not close it.
+    """
     marked = f"{state_metrics.CLOSED_BY}{{policy={text(plan.policy)}}}"
     return _alert(
         plan,
         "KrmWindowsReopened",
         f"max by ({_KINDS}) ({state_metrics.SUSPENDED} == 0 and on ({_KINDS}) {marked})",
         int((2 * plan.interval).total_seconds()),
-        "{policy} has closed a target, somebody resumed it, and it was not closed again for two intervals",
+        "{policy} has closed a target, somebody resumed it, and it was not closed again for two "
+        "intervals",
     )
 
 
 def _apart(plan: Plan) -> Rule:
-    """Alert where a target's annotation says that it was not opened, as clocks are apart: the run has failed, besides."""
+    """Alert where a target's annotation says that it was not opened, as clocks are apart.
+
+    The run has failed, besides.
+    """
     marked = f"{state_metrics.CLOSED_BY}{{policy={text(plan.policy)},closed_by=~{text(f'.*{pattern(APART)}.*')}}}"
     return _alert(
         plan,
@@ -163,15 +174,18 @@ def _apart(plan: Plan) -> Rule:
 def _zone_data(plan: Plan) -> Rule:
     """Alert once where an annotation says that the image has other zone rules than the timetable.
 
-    In the JSON of the annotation a reason's quotes are escaped, so that no reason looks like that key.
+    In the JSON of the annotation a reason's quotes are escaped, so that no reason looks like that
+    key.
     """
     key = text(f".*{pattern(f', {json.dumps(ZONE_DATA)}: ')}.*")
     return _alert(
         plan,
         "KrmWindowsZoneDataDiffers",
-        f"max by (policy) ({state_metrics.CLOSED_BY}{{policy={text(plan.policy)},closed_by=~{key}}})",
+        "max by (policy) "
+        f"({state_metrics.CLOSED_BY}{{policy={text(plan.policy)},closed_by=~{key}}})",
         0,
-        "the image of {policy} has other zone data for the coming year than its timetable, which decides",
+        "the image of {policy} has other zone data for the coming year than its timetable, which "
+        "decides",
     )
 
 
@@ -187,7 +201,10 @@ def _alert(plan: Plan, name: str, expression: str, seconds: int, words: str) -> 
 
 
 def _succeeded(plan: Plan) -> str:
-    """Return the expression of when a run last succeeded; where none ever has, of when the last CronJob was made."""
+    """Return the expression of when a run last succeeded.
+
+    Where none ever has, of when the last CronJob was made.
+    """
     created = f"max by (namespace) (kube_cronjob_created{_cron_jobs(plan, plan.triggers)})"
     return f"({_recorded(plan, _SUCCESS)} or on (namespace) {created})"
 

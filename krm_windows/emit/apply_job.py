@@ -11,9 +11,10 @@ from krm_windows.plan.model import Plan
 
 
 def run(plan: Plan, config: Manifest) -> Manifest:
-    """Return the Job that runs the gate at once, named after all that it depends on: `config` is the gate's ConfigMap.
+    """Return the Job that runs the gate at once, named after all that it depends on.
 
-    Where another run comes, it leaves to that what it cannot do; where none comes (`render --uninstall`), it goes on.
+    `config` is the gate's ConfigMap.     Where another run comes, it leaves to that what it cannot
+    do; where none comes (`render --uninstall`), it goes on.
     """
     leaves = ["--leave-to-next"] if plan.triggers else []
     spec = unfailing_spec(plan, gate.pod(plan, "--allow-missing", *leaves))
@@ -28,7 +29,10 @@ def lift(plan: Plan) -> Manifest:
 
 
 def _of_any_release(plan: Plan) -> Plan:
-    """Return the plan without the release of its zone data: one that changes nothing is no reason for another Job."""
+    """Return the plan without the release of its zone data.
+
+    One that changes nothing is no reason for another Job.
+    """
     held = plan.timetable
     if held.zone_rules is None:
         return plan

@@ -18,7 +18,8 @@ ENTRY = "__main__.py"
 
 _FOLDERS = {"package": PurePosixPath("krm_windows"), "gate": PurePosixPath("krm_windows/gate")}
 
-# An empty package, not a namespace: a namespace would lose to any installed krm_windows, as in an image of our own.
+# An empty package, not a namespace: a namespace would lose to any installed krm_windows, as in an
+# image of our own.
 _EMPTY = {"package.__init__.py": ""}
 # What is shipped beside the core only where the policy uses it.
 _PARTS = {"events": ("events",), "hooks": ("hooks", "notes")}
@@ -37,32 +38,34 @@ def config_map(plan: Plan) -> Manifest:
 def items(plan: Plan) -> list[dict[str, str]]:
     """Return which key lies at which path of the volume, so that `python3 -I` finds the package."""
     # The names alone: every Job asks for them, and the tables are as long as the policy.
-    tables_ = (TIMETABLE, HOOKS) if plan.hooks else (TIMETABLE,)
-    return [{"key": key, "path": _path(key)} for key in (*program(parts(plan)), *tables_)]
+    keys = [*program(parts(plan)), TIMETABLE]
+    if plan.hooks:
+        keys.append(HOOKS)
+    return [{"key": key, "path": _path(key)} for key in keys]
 
 
 def parts(plan: Plan) -> frozenset[str]:
     """Return what a plan needs beside the core of the gate: `events`, `hooks`."""
-    return frozenset({"events"} if plan.events else ()) | ({"hooks"} if plan.hooks else frozenset())
+    found: set[str] = set()
+    if plan.events:
+        found.add("events")
+    if plan.hooks:
+        found.add("hooks")
+    return frozenset(found)
 
 
 @cache
 def program(parts: frozenset[str] = frozenset()) -> dict[str, str]:
-    """Return the source of each module of the gate and of its `parts` by its key, the entry first."""
-    left_out = {
-        f"{module}.py"
-        for part, modules in _PARTS.items()
-        if part not in parts
-        for module in modules
-    }
-    modules = sorted(
-        file for file in Path(gate.__file__).parent.glob("*.py") if file.name not in left_out
-    )
-    return {
-        ENTRY: _entry(parts),
-        **_EMPTY,
-        **{f"gate.{file.name}": file.read_text("utf-8") for file in modules},
-    }
+    """Return the source of each module of the gate and its `parts` by key, the entry first."""
+    left_out: set[str] = set()
+    for part, modules in _PARTS.items():
+        if part not in parts:
+            left_out.update(modules)
+    found = {ENTRY: _entry(parts), **_EMPTY}
+    for file in sorted(Path(gate.__file__).parent.glob("*.py")):
+        if file.stem not in left_out:
+            found[f"gate.{file.name}"] = file.read_text("utf-8")
+    return found
 
 
 def _entry(parts: frozenset[str]) -> str:
@@ -75,19 +78,26 @@ def _entry(parts: frozenset[str]) -> str:
     }[parts]
     partial = "from functools import partial\n\n" if len(parts) > 1 else ""
     package = f"from krm_windows.gate import {', '.join(sorted(parts))}\n" if parts else ""
-    return f"{partial}{package}from krm_windows.gate.__main__ import main\nraise SystemExit(main({look}))\n"
+    return (
+        f"{partial}{package}from krm_windows.gate.__main__ import main\nraise "
+        f"SystemExit(main({look}))\n"
+    )
 
 
 @cache
 def _path(key: str) -> str:
     folder, _, name = key.partition(".")
-    return str(_FOLDERS[folder] / name) if folder in _FOLDERS else key
+    if folder not in _FOLDERS:
+        return key
+    return str(_FOLDERS[folder] / name)
 
 
 def tables(plan: Plan) -> dict[str, str]:
     """Return the JSON that the program follows, by key."""
-    around = {HOOKS: str(escape.json_page(hooks.dump(plan, plan.hooks)))} if plan.hooks else {}
-    return {TIMETABLE: _timetable(plan), **around}
+    found = {TIMETABLE: _timetable(plan)}
+    if plan.hooks:
+        found[HOOKS] = str(escape.json_page(hooks.dump(plan, plan.hooks)))
+    return found
 
 
 def _timetable(plan: Plan) -> str:
@@ -127,7 +137,10 @@ def _names(names: list[str]) -> str:
 
 
 def _harmless(timetable: Timetable) -> Timetable:
-    """Return a timetable whose reasons may be shown as they are: the gate puts them into Events, marks and its log."""
+    """Return a timetable whose reasons may be shown as they are.
+
+    The gate puts them into Events, marks and its log.
+    """
     return replace(
         timetable,
         freezes=tuple(replace(rule, reason=escape.line(rule.reason)) for rule in timetable.freezes),

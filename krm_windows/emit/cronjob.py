@@ -7,13 +7,17 @@ from krm_windows.emit.manifest import Manifest
 from krm_windows.plan.model import Plan
 from krm_windows.plan.triggers import Trigger
 
-# A run that hangs, as its Pod waits for a node, a quota or an image, must not keep those after it from starting; two
-# at once do what one does (docs/decisions/0030-looks-run-side-by-side.md). Commands that act wait for each other.
+# A run that hangs, as its Pod waits for a node, a quota or an image, must not keep those after it
+# from starting; two at once do what one does (docs/decisions/0030-looks-run-side-by-side.md).
+# Commands that act wait for each other.
 _CONCURRENCY = {"Gate": "Allow", "Kubectl": "Forbid"}
 
 
 def cron_job(plan: Plan, trigger: Trigger) -> Manifest:
-    """Return the CronJob of one trigger. One finished Job is kept, so that its image stays on the node."""
+    """Return the CronJob of one trigger.
+
+    One finished Job is kept, so that its image stays on the node.
+    """
     pod = (
         gate.pod(plan) if trigger.suspends is None else kubectl.pod(plan, suspend=trigger.suspends)
     )

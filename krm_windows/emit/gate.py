@@ -8,10 +8,12 @@ from krm_windows.gate.kubernetes import run_seconds
 from krm_windows.plan.model import Plan
 
 MOUNT = "/gate"
-# A Job decides twice where an edge is near: the wait for it, and the start of a Pod, are at most a minute each.
+# A Job decides twice where an edge is near: the wait for it, and the start of a Pod, are at most a
+# minute each.
 _RUNS = 2
 _AROUND_SECONDS = 120
-# A trigger missed while the controller was down is made good within this time; later ones are left to the next run.
+# A trigger missed while the controller was down is made good within this time; later ones are left
+# to the next run.
 STARTING_DEADLINE_SECONDS = 300
 
 
@@ -27,9 +29,10 @@ def pod(plan: Plan, *flags: str) -> Pod:
 
 
 def deadline(plan: Plan) -> int:
-    """Return the seconds that a Job may take: in each of its runs Events may take as long as the run itself.
+    """Return the seconds that a Job may take.
 
-    In each hooks may run for as long as they may. 360 s for up to 960 targets without either, 620 s for 2,000.
+    In each of its runs Events may take as long as the run itself.     In each hooks may run for as
+    long as they may. 360 s for up to 960 targets without either, 620 s for 2,000.
     """
     targets = len(plan.timetable.targets) + len(plan.timetable.released)
     passes = 2 if plan.events else 1

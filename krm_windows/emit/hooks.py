@@ -42,16 +42,17 @@ def jobs(plan: Plan, hooks: Hooks) -> dict[str, dict[str, object]]:
 
 
 def longest_seconds(hooks: Hooks, targets: int) -> int:
-    """Return how long one run may take for its hooks: those after the last occurrence, then those before the next.
+    """Return how long one run may take for its hooks.
 
-    For each, the targets are read and noted on: that is given half as long as a run.
+    Those after the last occurrence, then those before the next.     For each, the targets are read
+    and noted on: that is given half as long as a run.
     """
     around = _GRACE_SECONDS + ceil(run_seconds(targets) / 2)
-    twice = (
-        [hooks.after_close] if hooks.after_close else []
-    )  # once for targets to calm down, once for the Job
     every = [hook for _, hook in hooks.each()]
-    return sum(_seconds(hook) + around for hook in (*every, *twice))
+    if hooks.after_close:
+        # Once for targets to calm down, once for the Job.
+        every.append(hooks.after_close)
+    return sum(_seconds(hook) + around for hook in every)
 
 
 def _seconds(hook: Hook) -> int:
@@ -105,16 +106,21 @@ def _pod(hook: Hook) -> dict[str, object]:
 
 
 def _container(hook: Hook) -> dict[str, object]:
+    said = {
+        "command": list(hook.command),
+        "args": list(hook.args),
+        "env": [_variable(variable) for variable in hook.env],
+    }
     return {
         "name": "hook",
         "image": hook.image,
         "imagePullPolicy": "IfNotPresent",
-        **({"command": list(hook.command)} if hook.command else {}),
-        **({"args": list(hook.args)} if hook.args else {}),
-        **({"env": [_variable(variable) for variable in hook.env]} if hook.env else {}),
+        # What a hook leaves to its image is left out.
+        **{key: value for key, value in said.items() if value},
         "resources": resources.written(hook.resources, _REQUESTS, _LIMITS),
         "securityContext": UNPRIVILEGED,
-        "volumeMounts": [{"name": "tmp", "mountPath": "/tmp"}],  # noqa: S108 - the one place that it may write to
+        # The one place that it may write to.
+        "volumeMounts": [{"name": "tmp", "mountPath": "/tmp"}],  # noqa: S108
     }
 
 

@@ -1,7 +1,8 @@
 """The Job: it ends by itself, and its Pod passes Pod Security *restricted*, whatever runs in it.
 
-Kubernetes would mount the account's token into every container of a Pod, those included that a webhook adds. So that is
-switched off, on the account too, and the containers that ask the API server mount a token of their own.
+Kubernetes would mount the account's token into every container of a Pod, those included that a
+webhook adds. So that is switched off, on the account too, and the containers that ask the API
+server mount a token of their own.
 """
 
 from collections.abc import Iterable
@@ -12,7 +13,8 @@ from krm_windows.emit.labels import labels
 from krm_windows.plan.model import Plan
 
 USER = 65532
-# What Pod Security *restricted* wants of a Pod and of a container, with a numeric user and a read-only root besides.
+# What Pod Security *restricted* wants of a Pod and of a container, with a numeric user and a
+# read-only root besides.
 RESTRICTED: dict[str, object] = {
     "runAsNonRoot": True,
     "runAsUser": USER,
@@ -26,15 +28,17 @@ UNPRIVILEGED: dict[str, object] = {
 }
 BACKOFF_LIMIT = 2
 _WITHOUT_END = 2**31 - 1  # the largest `backoffLimit`
-# One thread of Python is never throttled by one processor: a slow start would make an edge late. Kubernetes looks for a
-# node by requests, so little is asked for; and no disk, or nothing would be closed on a node that is full, or that does
-# not say how much it has (a kubelet with `localStorageCapacityIsolation: false`). Unsaid, it would be the limit.
+# One thread of Python is never throttled by one processor: a slow start would make an edge late.
+# Kubernetes looks for a node by requests, so little is asked for; and no disk, or nothing would be
+# closed on a node that is full, or that does not say how much it has (a kubelet with
+# `localStorageCapacityIsolation: false`). Unsaid, it would be the limit.
 _REQUESTS = {"cpu": "10m", "ephemeral-storage": "0", "memory": "64Mi"}
 _LIMITS = {"cpu": "1", "ephemeral-storage": "64Mi", "memory": "128Mi"}
 # Where clients in a cluster look for their credentials (client-go, rest.InClusterConfig).
 _ACCESS, _ACCESS_PATH = "api-access", "/var/run/secrets/kubernetes.io/serviceaccount"
-# The kubelet renews a token after four fifths of its time, and notices within about a minute; a run takes what it has
-# read for 120 s. Less time would be cut short, more would only help who has stolen it.
+# The kubelet renews a token after four fifths of its time, and notices within about a minute; a run
+# takes what it has read for 120 s. Less time would be cut short, more would only help who has
+# stolen it.
 _TOKEN_SECONDS = 1200
 
 
@@ -67,8 +71,9 @@ def job_spec(plan: Plan, pod: Pod) -> dict[str, object]:
 def unfailing_spec(plan: Plan, pod: Pod) -> dict[str, object]:
     """Return the spec of a Job that is applied, and never counts as failed (docs/decisions/0028…).
 
-    What has failed stays so: nothing runs such a Job again, and what waits for it is red for good. So it has no
-    deadline, and one Pod starts its container again until that has ended well, at last every five minutes.
+    What has failed stays so: nothing runs such a Job again, and what waits for it is red for good.
+    So it has no deadline, and one Pod starts its container again until that has ended well, at last
+    every five minutes.
     """
     return {"backoffLimit": _WITHOUT_END, "template": _template(plan, pod, "OnFailure")}
 

@@ -1,4 +1,7 @@
-"""What the actuator `Kubectl` runs: `kubectl patch`, a container for each namespace and kind, and no shell."""
+"""What the actuator `Kubectl` runs.
+
+`kubectl patch`, a container for each namespace and kind, and no shell.
+"""
 
 import json
 from collections import Counter
@@ -39,7 +42,10 @@ def _batches(targets: Iterable[Target]) -> list[Batch]:
 
 
 def _patch(batch: Batch, *, suspend: bool) -> list[str]:
-    """Return kubectl's arguments; Flux takes back what a manager writes whose name begins with `kubectl`."""
+    """Return kubectl's arguments.
+
+    Flux takes back what a manager writes whose name begins with `kubectl`.
+    """
     first = batch[0]
     change: object = suspend
     for name in reversed(first.field):
@@ -59,12 +65,16 @@ def _patch(batch: Batch, *, suspend: bool) -> list[str]:
 
 def _resource(target: Target) -> str:
     """Name a resource as kubectl does: `kustomizations.v1.kustomize.toolkit.fluxcd.io`."""
-    parts = (target.resource, target.version, target.group) if target.group else (target.resource,)
-    return ".".join(part for part in parts if part)
+    if not target.group:
+        return target.resource
+    return ".".join(filter(None, (target.resource, target.version, target.group)))
 
 
 def _name(batch: Batch, *, unique: bool = True) -> str:
-    """Name a container after what it patches; where that is not unique, with a hash of all that tells it apart."""
+    """Name a container after what it patches.
+
+    Where that is not unique, with a hash of all that tells it apart.
+    """
     first = batch[0]
     plain = f"{first.resource}-{first.namespace}"
     if unique:

@@ -26,7 +26,10 @@ def labels(plan: Plan) -> dict[str, str]:
 def metadata(
     plan: Plan, name: str, namespace: str, annotations: dict[str, str] | None = None
 ) -> Metadata:
-    """Return an object's metadata. Flux must not substitute variables in code, so every object opts out."""
+    """Return an object's metadata.
+
+    Flux must not substitute variables in code, so every object opts out.
+    """
     return {
         "name": name,
         "namespace": namespace,

@@ -1,4 +1,7 @@
-"""The shape of what is emitted: enough of Kubernetes' object for the rooms that put it somewhere."""
+"""The shape of what is emitted.
+
+Enough of Kubernetes' object for the rooms that put it somewhere.
+"""
 
 from typing import NotRequired, TypedDict
 

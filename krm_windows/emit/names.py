@@ -1,7 +1,7 @@
 """The names of what is emitted: stable, unique across policies, within the limits of Kubernetes.
 
-A CronJob's name is at most 52 characters, so that its Jobs' names fit 63 (k8s.io/api batch/v1); a label's value is at
-most 63 characters.
+A CronJob's name is at most 52 characters, so that its Jobs' names fit 63 (k8s.io/api batch/v1); a
+label's value is at most 63 characters.
 """
 
 import re
@@ -16,16 +16,17 @@ CRON_JOB_LIMIT = 52
 NAME_LIMIT = 63
 _OCCURRENCE = len("-202611200800-") + DIGITS  # what the gate adds to the name of a hook
 
-# A policy whose own name looks like that of something emitted could collide with a shorter one: `a` with a window
-# `b-open-c`, `a-open-b` with a window `c`. Its names carry a hash.
+# A policy whose own name looks like that of something emitted could collide with a shorter one: `a`
+# with a window `b-open-c`, `a-open-b` with a window `c`. Its names carry a hash.
 _AMBIGUOUS = re.compile(r"-(open|close|edge|resync|apply|gate)(-|$)")
 
 
 def fit(name: str, limit: int) -> str:
     """Return a name within a limit: a longer one is cut and ends in a hash of the whole."""
-    return (
-        name if len(name) <= limit else f"{name[: limit - DIGITS - 1].rstrip('-.')}-{digest(name)}"
-    )
+    if len(name) <= limit:
+        return name
+    # Neither a hyphen nor a dot may stand before the hyphen of the hash (RFC 1123).
+    return f"{name[: limit - DIGITS - 1].rstrip('-.')}-{digest(name)}"
 
 
 def beginning(plan: Plan) -> str:
@@ -34,7 +35,10 @@ def beginning(plan: Plan) -> str:
 
 
 def cron_job(plan: Plan, trigger: Trigger) -> str:
-    """Return the name of a trigger's CronJob: the one the policy gives, or one made of policy and slug."""
+    """Return the name of a trigger's CronJob.
+
+    The one the policy gives, or one made of policy and slug.
+    """
     return trigger.given or _made(plan, trigger.slug, CRON_JOB_LIMIT)
 
 
@@ -51,13 +55,16 @@ def role(plan: Plan, namespace: str) -> str:
 
 
 def admission(plan: Plan, fields: tuple[tuple[str, ...], ...]) -> str:
-    """Return the name of the admission policy of what these fields turn: no other policy of the cluster has it."""
-    mark = (
-        ""
-        if fields == (gateable.SUSPEND,)
-        else f"-{digest(' '.join('.'.join(field) for field in fields))}"
-    )
-    return f"{plan.namespace}.{gate(plan)}{mark}"
+    """Return the name of the admission policy of what these fields turn.
+
+    No other policy of the cluster has it.
+    """
+    name = f"{plan.namespace}.{gate(plan)}"
+    # Nearly all policies have that one alone, and a name that can be read.
+    if fields == (gateable.SUSPEND,):
+        return name
+    paths = [".".join(field) for field in fields]
+    return f"{name}-{digest(' '.join(paths))}"
 
 
 def state_metrics(plan: Plan) -> str:
@@ -66,7 +73,10 @@ def state_metrics(plan: Plan) -> str:
 
 
 def hook(plan: Plan, kind: str) -> str:
-    """Return what the names of a hook's Jobs begin with; the gate adds the occurrence and a digest."""
+    """Return what the names of a hook's Jobs begin with.
+
+    The gate adds the occurrence and a digest.
+    """
     return _made(plan, kind, NAME_LIMIT - _OCCURRENCE)
 
 
@@ -96,5 +106,7 @@ def label(policy: str) -> str:
 
 
 def _made(plan: Plan, slug: str, limit: int) -> str:
-    mark = f"-{digest(plan.name)}" if _AMBIGUOUS.search(plan.name) else ""
-    return fit(f"{plan.name}{mark}-{slug}", limit)
+    name = plan.name
+    if _AMBIGUOUS.search(name):
+        name = f"{name}-{digest(name)}"
+    return fit(f"{name}-{slug}", limit)

@@ -13,7 +13,10 @@ _USUAL_PORTS = (443, 6443)
 
 
 def objects(plan: Plan) -> list[Manifest]:
-    """Return the NetworkPolicy of the Pods in the policy's namespace; those of hooks run elsewhere."""
+    """Return the NetworkPolicy of the Pods in the policy's namespace.
+
+    Those of hooks run elsewhere.
+    """
     selector = {"matchLabels": {COMPONENT: GATE, POLICY: names.policy_label(plan)}}
     return [
         {

@@ -1,6 +1,7 @@
-"""What a container asks for and may use up, as its Pod says it: what the policy gives, and defaults for the rest.
+"""What a container asks for and may use up, as its Pod says it.
 
-Every name stands in requests and in limits, as a ResourceQuota that counts one refuses Pods that do not say it.
+What the policy gives, and defaults for the rest. Every name stands in requests and in limits, as a
+ResourceQuota that counts one refuses Pods that do not say it.
 """
 
 from collections.abc import Mapping

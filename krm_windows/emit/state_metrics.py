@@ -1,7 +1,8 @@
 """The configuration by which kube-state-metrics tells Prometheus about the targets.
 
-Two metrics: whether an object is suspended, by whomever, and this policy's closed-by annotation where it carries one. CronJobs are
-left out, as kube-state-metrics knows them (`kube_cronjob_spec_suspend`). Format: kube-state-metrics,
+Two metrics: whether an object is suspended, by whomever, and this policy's closed-by annotation
+where it carries one. CronJobs are left out, as kube-state-metrics knows them
+(`kube_cronjob_spec_suspend`). Format: kube-state-metrics,
 docs/metrics/extend/customresourcestate-metrics.md.
 """
 
@@ -33,21 +34,26 @@ def objects(plan: Plan) -> list[Manifest]:
 
 
 def kinds(plan: Plan) -> list[Target]:
-    """Return a target of each kind that is told of: those that one field turns, as one metric has one path."""
-    targets = (*plan.timetable.targets, *plan.timetable.released)
+    """Return a target of each kind that is told of.
+
+    Those that one field turns, as one metric has one path. kube-state-metrics knows CronJobs
+    without our telling.
+    """
     fields: dict[tuple[str, str], dict[tuple[str, ...], Target]] = {}
-    for target in targets:
+    for target in (*plan.timetable.targets, *plan.timetable.released):
         fields.setdefault((target.group, target.kind), {})[target.field] = target
-    return [
-        target
-        for (group, _), found in sorted(fields.items())
-        for target in found.values()
-        if group != "batch" and len(found) == 1
-    ]
+    found: list[Target] = []
+    for (group, _), by_field in sorted(fields.items()):
+        if group != "batch" and len(by_field) == 1:
+            found.extend(by_field.values())
+    return found
 
 
 def _resource(plan: Plan, target: Target) -> dict[str, object]:
-    """Return what is said of one kind: names that Prometheus' own labels of the scrape do not hide."""
+    """Return what is said of one kind.
+
+    Names that Prometheus' own labels of the scrape do not hide.
+    """
     labels = {"target_name": ["metadata", "name"], "target_namespace": ["metadata", "namespace"]}
     kind = {"group": target.group, "version": target.version or "*", "kind": target.kind}
     return {
@@ -70,7 +76,10 @@ def _closed_by(plan: Plan) -> dict[str, object]:
     labels = {"closed_by": [annotation(plan.policy)]}
     return {
         "name": CLOSED_BY.removeprefix(f"{_PREFIX}_"),
-        "help": "The closed-by annotation of a policy on an object that it has closed: why, since when and until when.",
+        "help": (
+            "The closed-by annotation of a policy on an object that it has closed: why, since "
+            "when and until when."
+        ),
         "commonLabels": {"policy": plan.policy},
         "each": {
             "type": "Info",

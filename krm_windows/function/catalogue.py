@@ -1,6 +1,7 @@
-"""What the function says of the kinds it takes: JSON Schema, KRMFunctionDefinition, metadata and field reference.
+"""What the function says of the kinds it takes.
 
-All of it is generated and committed; `python -m krm_windows.function.catalogue --check` says what is stale.
+JSON Schema, KRMFunctionDefinition, metadata and field reference. All of it is generated and
+committed; `python -m krm_windows.function.catalogue --check` says what is stale.
 """
 
 import argparse
@@ -18,7 +19,10 @@ from krm_windows.policy import reference, schema
 from krm_windows.policy.model import API_VERSION, WindowPolicy
 from krm_windows.policy.schema import SOURCE
 
-SUMMARY = "Reconciliation windows for GitOps: when changes may reach a cluster, as plain CronJobs and rights."
+SUMMARY = (
+    "Reconciliation windows for GitOps: when changes may reach a cluster, as plain CronJobs and "
+    "rights."
+)
 GROUP, _, VERSION = API_VERSION.partition("/")
 _IMAGE = f"localhost/krm-windows:{__version__}"
 
@@ -87,8 +91,8 @@ WINDOW_POLICY = Kind(
     plural="windowpolicies",
     summary=SUMMARY,
     note=(
-        "Windows, freezes, overrides and clusters are maps keyed by name, so that a patch can change one entry; `null` "
-        "removes one."
+        "Windows, freezes, overrides and clusters are maps keyed by name, so that a patch can "
+        "change one entry; `null` removes one."
     ),
     example="no-deploy-friday",
     tags=("gitops", "flux", "change window", "freeze"),
@@ -96,7 +100,10 @@ WINDOW_POLICY = Kind(
 CHANGE_CLASSES = Kind(
     ChangeClasses,
     plural="changeclasses",
-    summary="Change classes for GitOps: which resources may change at once, and which wait for a window.",
+    summary=(
+        "Change classes for GitOps: which resources may change at once, and which wait for a "
+        "window."
+    ),
     note="The annotation `krm-windows.dev/change-class` on a resource wins over every rule.",
     example="change-classes",
     tags=("gitops", "flux", "change window", "change class"),

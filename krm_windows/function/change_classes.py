@@ -1,4 +1,7 @@
-"""The function of the kind ChangeClasses: every resource annotated with its class, or those of one class alone."""
+"""The function of the kind ChangeClasses.
+
+Every resource annotated with its class, or those of one class alone.
+"""
 
 from collections.abc import Iterable
 
@@ -38,7 +41,10 @@ def validate(resources: ResourceList, config: KubeObject) -> None:
 def partition_of(
     config: KubeObject, items: Iterable[KubeObject]
 ) -> tuple[Spec | None, Partition, list[Result]]:
-    """Return what the classes say (None where they are wrong), the partition of the items, and all findings."""
+    """Return what the classes say, the partition of the items, and all findings.
+
+    The classes are None where they are wrong.
+    """
     classes, found = load(config.node, file=file_of(config))
     results = [*found, *configuration.narrowed(config)]
     if classes is None:

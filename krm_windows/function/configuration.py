@@ -9,7 +9,10 @@ CONFIG_PATH = "config.kubernetes.io/path"
 
 
 def narrowed(config: KubeObject) -> list[Result]:
-    """Warn of a path that kustomize gives: it hands an exec function only the items below that path."""
+    """Warn of a path that kustomize gives.
+
+    It hands an exec function only the items below that path.
+    """
     annotations = config.annotations
     if CONFIG_PATH not in annotations or inventory.PATH in annotations:
         return []

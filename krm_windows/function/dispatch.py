@@ -15,19 +15,27 @@ EXPECTED = f"expected a {API_VERSION} {' or '.join(KINDS)}"
 
 
 def process(resources: ResourceList) -> None:
-    """Run the function that the functionConfig asks for; raises ConfigurationError where it is none of ours."""
+    """Run the function that the functionConfig asks for.
+
+    Raises ConfigurationError where it is none of ours.
+    """
     config = resources.function_config
     if config is None:
         raise ConfigurationError(f"no functionConfig: {EXPECTED}")
     if config.api_version != API_VERSION or config.kind not in KINDS:
         found = f"{config.api_version or '(no apiVersion)'} {config.kind or '(no kind)'}"
         raise ConfigurationError(f"functionConfig is {found}: {EXPECTED}")
-    transform, validate = _functions(config.kind)
-    (validate if config.annotations.get(MODE) == VALIDATE else transform)(resources, config)
+    run, validate = _functions(config.kind)
+    if config.annotations.get(MODE) == VALIDATE:
+        run = validate
+    run(resources, config)
 
 
 def _functions(kind: str) -> tuple[Function, Function]:
-    """Return how a kind is run, and how under `Validate`; each is imported where it is asked for."""
+    """Return how a kind is run, and how under `Validate`.
+
+    Each is imported where it is asked for.
+    """
     if kind == "ChangeClasses":
         from krm_windows.function import change_classes  # noqa: PLC0415 - most runs are of the other kind
 

@@ -17,7 +17,10 @@ from krm_windows.results import Result, fails
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """A policy compiled against a stream: `application` is None where an error stands among the results."""
+    """A policy compiled against a stream.
+
+    `application` is None where an error stands among the results.
+    """
 
     application: Application | None
     adopted: tuple[Resource, ...]
@@ -33,7 +36,10 @@ def transform(resources: ResourceList, config: KubeObject) -> None:
 
 
 def validate(resources: ResourceList, config: KubeObject) -> None:
-    """Prove that the windows of a policy are in the stream; kustomize wants a validator to print nothing."""
+    """Prove that the windows of a policy are in the stream.
+
+    kustomize wants a validator to print nothing.
+    """
     resources.silent = True
     resources.results.extend(verify(config, resources.items))
 
@@ -53,7 +59,10 @@ def compile_loaded(
     policy: WindowPolicy | None,
     found: list[Result],
 ) -> Compiled:
-    """Compile a policy that was loaded for a cluster, with what was found (None: an error), and check it likewise."""
+    """Compile a policy that was loaded for a cluster, and check it likewise.
+
+    The policy is None where it could not be loaded.
+    """
     if policy is None or fails(found):
         return Compiled(None, (), tuple(found))
     seen = inventory.take(items, kinds(policy))
@@ -62,13 +71,14 @@ def compile_loaded(
     planned += [*zone_release.check(plan, built), *zone_changes.check(plan)]
     plan = zone_release.kept(plan, built)
     application = Application(plan, items, seen)
-    faults = (
-        ()
-        if fails(planned)
-        else (*actuation.check(plan, *AUDITED), *capacity.check(plan, application.wanted))
-    )
-    results = (*found, *about(config, [*planned, *faults, *application.check()]))
-    return Compiled(None if fails(results) else application, application.adopted, results)
+    if not fails(planned):
+        # Both look at what a plan without errors comes to.
+        planned += actuation.check(plan, *AUDITED)
+        planned += capacity.check(plan, application.wanted)
+    results = (*found, *about(config, [*planned, *application.check()]))
+    if fails(results):
+        return Compiled(None, application.adopted, results)
+    return Compiled(application, application.adopted, results)
 
 
 def verify(
@@ -91,9 +101,14 @@ def verify(
 def load_policy(
     config: KubeObject, cluster: str | None = None
 ) -> tuple[WindowPolicy | None, str | None, list[Result]]:
-    """Return the policy for a cluster (given, or its own `buildFor`), that cluster's name, and all findings."""
+    """Return the policy for a cluster, that cluster's name, and all findings.
+
+    The cluster is the given one, or the policy's own `buildFor`.
+    """
     loaded = load(config.node, file=file_of(config))
     name = loaded.build_for if cluster is None else cluster
     policy, found = loaded.for_cluster(name)
     results = [*found, *configuration.narrowed(config)]
-    return (None if fails(results) else policy), name, results
+    if fails(results):
+        return None, name, results
+    return policy, name, results

@@ -1,4 +1,4 @@
-"""Policy to plan: everything that one cluster needs for one policy, worked out but not yet written down."""
+"""Policy to plan: what one cluster needs for one policy, not yet written down as objects."""
 
 from krm_windows.plan.compile import compile_policy, kinds, uninstall
 from krm_windows.plan.edges import AUDITED

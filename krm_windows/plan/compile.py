@@ -1,6 +1,6 @@
 """Policy to plan: targets resolved, moments into a timetable, triggers and rights worked out."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import timedelta
 
@@ -14,11 +14,14 @@ from krm_windows.plan.rights import rights
 from krm_windows.plan.targets import Selection
 from krm_windows.plan.triggers import Given, Wording, triggers
 from krm_windows.policy import moments
-from krm_windows.policy.model import Actuator, Spec, WindowPolicy
+from krm_windows.policy.model import Actuator, Spec, TargetSelector, WindowPolicy
 from krm_windows.results import Result
 
-# What the checks of a plan look at beside the targets themselves: consumers of sources, and their timeouts.
+# What the checks of a plan look at beside the targets themselves: consumers of sources, and their
+# timeouts.
 ALWAYS_READ = frozenset({"Kustomization", "HelmRelease"})
+Address = tuple[str, str, str, str]
+"""Group, resource, namespace and name."""
 
 
 def kinds(policy: WindowPolicy) -> frozenset[str]:
@@ -31,18 +34,16 @@ def kinds(policy: WindowPolicy) -> frozenset[str]:
 def compile_policy(
     policy: WindowPolicy, cluster: str | None, inventory: Inventory
 ) -> tuple[Plan, list[Result]]:
-    """Compile a policy for one cluster; the plan is worth something only where no result is an error."""
+    """Compile a policy for one cluster.
+
+    The plan is worth something only where no result is an error.
+    """
     spec, home = policy.spec, policy.metadata.namespace
-    selections = [
-        targets.select(selector, f"spec.targets[{i}]", home, inventory)
-        for i, selector in enumerate(spec.targets)
-    ]
-    released = [
-        targets.select(selector, f"spec.released[{i}]", home, inventory)
-        for i, selector in enumerate(spec.released)
-    ]
+    selections = _selected(spec.targets, "spec.targets", home, inventory)
+    released = _selected(spec.released, "spec.released", home, inventory)
     early, results = _closes_early(spec, selections, inventory)
-    results += [result for selection in selections for result in _check(spec, selection, inventory)]
+    for selection in selections:
+        results += _check(spec, selection, inventory)
     results += _check_released(selections, released, inventory)
     timetable = _timetable(policy, cluster, early, _unique(selections), _unique(released))
     found = _triggers(spec, timetable)
@@ -63,8 +64,17 @@ def compile_policy(
     return plan, [*results, *found.results]
 
 
+def _selected(
+    selectors: Iterable[TargetSelector], path: str, namespace: str, inventory: Inventory
+) -> list[Selection]:
+    return [
+        targets.select(selector, f"{path}[{i}]", namespace, inventory)
+        for i, selector in enumerate(selectors)
+    ]
+
+
 def _triggers(spec: Spec, timetable: Timetable) -> Edges:
-    """Return the CronJobs of the policy's actuator: those that act at edges, or those that run the gate."""
+    """Return the CronJobs of the policy's actuator: those that act at edges, or those that look."""
     wording = _wording(spec)
     if spec.actuator.type == "Kubectl":
         return edges(timetable, wording)
@@ -88,7 +98,8 @@ def _check(spec: Spec, selection: Selection, inventory: Inventory) -> Iterable[R
     yield from sources.check(selection, inventory)
     if spec.first_apply == "Wait" and not selection.row.applied:
         yield rules.WAIT_UNKNOWN.result(
-            f"cannot be Wait for {selection.row.kind}: its status does not say whether it was ever applied",
+            f"cannot be Wait for {selection.row.kind}: its status does not say whether it was "
+            "ever applied",
             path="spec.firstApply",
             current="Wait",
         )
@@ -97,7 +108,7 @@ def _check(spec: Spec, selection: Selection, inventory: Inventory) -> Iterable[R
 def _check_released(
     selections: list[Selection], released: list[Selection], inventory: Inventory
 ) -> Iterable[Result]:
-    gated = {_address(target) for selection in selections for target in selection.targets()}
+    gated = _by_address(selections)
     for selection in released:
         yield from targets.check_released(selection, inventory)
         for target in selection.targets():
@@ -120,11 +131,19 @@ def _closes_early(
 
 def _unique(selections: list[Selection]) -> tuple[Target, ...]:
     """Return the objects of all entries, sorted, each once."""
-    found = {_address(target): target for selection in selections for target in selection.targets()}
+    found = _by_address(selections)
     return tuple(found[address] for address in sorted(found))
 
 
-def _address(target: Target) -> tuple[str, str, str, str]:
+def _by_address(selections: Iterable[Selection]) -> dict[Address, Target]:
+    found: dict[Address, Target] = {}
+    for selection in selections:
+        for target in selection.targets():
+            found[_address(target)] = target
+    return found
+
+
+def _address(target: Target) -> Address:
     return target.group, target.resource, target.namespace, target.name
 
 
@@ -147,53 +166,56 @@ def _timetable(
         first_apply=spec.first_apply,
         adopt_until=spec.adopt_until.value if spec.adopt_until else None,
         former_names=tuple(sorted(spec.former_names)),
-        windows=tuple(
-            Rule(Kind.WINDOW, f"{n}", w.opens.value, w.ends)
-            for n, w in sorted(spec.windows.items())
-        ),
-        freezes=tuple(
-            Rule(Kind.FREEZE, f"{n}", f.starts.value, f.ends_at, f.reason)
-            for n, f in sorted(spec.freezes.items())
-        ),
-        overrides=tuple(
-            Rule(
-                Kind.OVERRIDE,
-                f"{n}",
-                o.starts.value if o.starts else None,
-                o.ends_at,
-                o.reason,
-                o.state,
-            )
-            for n, o in sorted(spec.overrides.items())
-        ),
+        windows=tuple(_windows(spec)),
+        freezes=tuple(_freezes(spec)),
+        overrides=tuple(_overrides(spec)),
         targets=gated,
         released=released,
     )
 
 
+def _windows(spec: Spec) -> Iterator[Rule]:
+    for name, window in sorted(spec.windows.items()):
+        yield Rule(Kind.WINDOW, name, window.opens.value, window.ends)
+
+
+def _freezes(spec: Spec) -> Iterator[Rule]:
+    for name, freeze in sorted(spec.freezes.items()):
+        yield Rule(Kind.FREEZE, name, freeze.starts.value, freeze.ends_at, freeze.reason)
+
+
+def _overrides(spec: Spec) -> Iterator[Rule]:
+    for name, override in sorted(spec.overrides.items()):
+        # One that does not say when it starts has been in force since always.
+        begins = override.starts.value if override.starts else None
+        ends, reason, state = override.ends_at, override.reason, override.state
+        yield Rule(Kind.OVERRIDE, name, begins, ends, reason, state)
+
+
 def _wording(spec: Spec) -> Wording:
-    """Take from the policy what its CronJobs repeat: schedules as written, given names, the windows in words."""
+    """Take from the policy what its CronJobs repeat.
+
+    Schedules as written, given names, the windows in words.
+    """
     schedules: dict[tuple[str, str], str] = {}
+    given: dict[str, Given] = {}
+    words: dict[str, str] = {}
     for name, window in spec.windows.items():
+        path = f"windows.{name}"
+        words[path] = f"{name}: {window.words()}, {spec.time_zone}"
         for edge, moment in (("opens", window.opens), ("closes", window.closes)):
             if moment is not None and moments.is_cron(moment):
-                schedules[f"windows.{name}", edge] = moment.text
-    return Wording(
-        schedules=schedules,
-        given={
-            f"windows.{name}": Given(window.cron_jobs.open, window.cron_jobs.close)
-            for name, window in spec.windows.items()
-            if window.cron_jobs
-        },
-        words={
-            f"windows.{name}": f"{name}: {window.words()}, {spec.time_zone}"
-            for name, window in spec.windows.items()
-        },
-    )
+                schedules[path, edge] = moment.text
+        if window.cron_jobs:
+            given[path] = Given(window.cron_jobs.open, window.cron_jobs.close)
+    return Wording(schedules, given, words)
 
 
 def uninstall(plan: Plan) -> Plan:
-    """Return the plan that only lifts our marks and suspensions: no triggers, nothing besides, every target released."""
+    """Return the plan that only lifts our marks and suspensions.
+
+    No looks, nothing besides, every target released.
+    """
     held = plan.timetable
     released = tuple(sorted({*held.targets, *held.released}, key=str))
     lifts = replace(held, state="Open", targets=(), released=released)

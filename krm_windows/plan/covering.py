@@ -1,8 +1,8 @@
 """From a recurrence to the smallest cron schedule that covers it.
 
-A CronJob's five fields are a product of sets, and with both day fields restricted they mean *or*, so not every set of
-moments is a schedule. As the schedules only say when the gate runs, one that fires more often is right; of two that cover,
-the one with fewer runs is taken.
+A CronJob's five fields are a product of sets, and with both day fields restricted they mean *or*,
+so not every set of moments is a schedule. As the schedules only say when to look, one that fires
+more often is right; of two that cover, the one with fewer runs is taken.
 """
 
 from collections.abc import Iterable, Iterator
@@ -25,9 +25,10 @@ MONTH = frozenset(range(1, 32))
 
 @dataclass(frozen=True, slots=True)
 class Moments:
-    """Times on the days that a recurrence names, and on those before and after, as wall-clock minutes.
+    """Times on the days that a recurrence names, and around them, as wall-clock minutes.
 
-    Bit 0 of `minutes` is the minute `first`, counted from the midnight of a named day on; less than 0 is before it.
+    Bit 0 of `minutes` is the minute `first`, counted from the midnight of a named day on; less than
+    0 is before it.
     """
 
     first: int
@@ -38,7 +39,10 @@ class Moments:
         return Moments(self.first + minutes, self.minutes)
 
     def on_days(self) -> dict[int, int]:
-        """Return the minutes of each day that has some, as bits; days are counted from the named one on."""
+        """Return the minutes of each day that has some, as bits.
+
+        Days are counted from the named one on.
+        """
         day, begins = divmod(self.first, bits.DAY)
         left = self.minutes << begins
         found = {}
@@ -72,54 +76,70 @@ def moments(recurrence: Recurrence) -> Moments:
 
 
 def ends_of(begins: Moments, end: time | timedelta) -> Moments:
-    """Return when the occurrences end that begin at these times of the named day, by time of day or duration."""
+    """Return when occurrences of the named day end, by time of day or duration."""
     if isinstance(end, timedelta):
         return begins.shifted(end // _MINUTE)
     clock = end.hour * HOUR + end.minute
+    # What begins before that time ends on its own day, what begins at it or later on the next.
     earlier = begins.minutes & bits.below(clock)
-    today, tomorrow = 1 if earlier else 0, 1 if begins.minutes != earlier else 0
+    today = int(earlier != 0)
+    tomorrow = int(earlier != begins.minutes)
     return Moments(clock, today | tomorrow << bits.DAY)
 
 
 def cover(recurrence: Recurrence, at: Moments) -> str:
-    """Return the smallest schedule that fires at every moment in `at` of every day that the recurrence names."""
+    """Return the smallest schedule for every moment in `at` of every recurring day."""
     on_days = at.on_days()
-    hours = hours_at(reduce(or_, on_days.values(), 0))
-    day, month, weekday = cover_days(recurrence, frozenset(on_days)).fields()
-    return f"{field(hours, range(HOUR))} {field(set().union(*hours.values()), range(24))} {day} {month} {weekday}"
+    # One schedule has the same times on all days, and each minute in all of its hours.
+    by_minute = hours_at(reduce(or_, on_days.values(), 0))
+    minutes = field(by_minute, range(HOUR))
+    hours = field(set().union(*by_minute.values()), range(24))
+    days = cover_days(recurrence, frozenset(on_days))
+    return " ".join((minutes, hours, *days.fields()))
 
 
 def hours_at(minutes: int) -> dict[int, frozenset[int]]:
-    """Return the hours in which each minute of an hour is, of minutes of a day as bits; one that is in none is not."""
+    """Return the hours in which each minute of an hour is, of minutes of a day as bits.
+
+    One that is in none is not.
+    """
+    # Sixty bits for each hour, and one number of those minutes that any hour has.
     of_hours = [minutes >> HOUR * hour & bits.below(HOUR) for hour in range(24)]
     within = reduce(or_, of_hours)
-    return {
-        minute: frozenset(hour for hour, of_hour in enumerate(of_hours) if of_hour >> minute & 1)
-        for minute in range(HOUR)
-        if within >> minute & 1
-    }
+    found: dict[int, frozenset[int]] = {}
+    for minute in range(HOUR):
+        if within >> minute & 1:
+            hours = (hour for hour, of_hour in enumerate(of_hours) if of_hour >> minute & 1)
+            found[minute] = frozenset(hours)
+    return found
 
 
 @lru_cache(maxsize=1024)
 def cover_days(recurrence: Recurrence, shifts: frozenset[int]) -> Days:
     """Return day fields that match each day of the recurrence moved by each of `shifts` days."""
     if recurrence.either and (recurrence.days == MONTH or recurrence.weekdays == WEEK):
-        # Either of them is every day; written out, the full field would be a star, and the other one would decide.
+        # Either of them is every day; written out, the full field would be a star, and the other
+        # one would decide.
         recurrence = replace(recurrence, days=MONTH, weekdays=WEEK, either=False)
     if _plain(recurrence):
-        return Days(
-            MONTH,
-            YEAR,
-            frozenset((day + shift) % 7 for day in recurrence.weekdays for shift in shifts),
-        )
+        return Days(MONTH, YEAR, _moved(recurrence.weekdays, shifts))
     if shifts == {0} and recurrence.nth is None and recurrence.shift == 0:
         return Days(recurrence.days, recurrence.months, recurrence.weekdays)
     # A day that is moved beyond the end of the cycle is as one at its beginning.
     cycle = calendar(*CYCLE)
     named = recurrence.days_of(cycle)
-    return _smallest(
-        reduce(or_, (_in_cycle(named << shift % cycle.length, cycle) for shift in shifts)), cycle
-    )
+    wanted = 0
+    for shift in shifts:
+        wanted |= _in_cycle(named << shift % cycle.length, cycle)
+    return _smallest(wanted, cycle)
+
+
+def _moved(weekdays: frozenset[int], shifts: frozenset[int]) -> frozenset[int]:
+    """Return weekdays moved by each of some numbers of days."""
+    found: set[int] = set()
+    for shift in shifts:
+        found.update((day + shift) % 7 for day in weekdays)
+    return frozenset(found)
 
 
 def _plain(recurrence: Recurrence) -> bool:
@@ -136,7 +156,11 @@ def _in_cycle(days: int, cycle: Calendar) -> int:
 
 
 def _smallest(wanted: int, cycle: Calendar) -> Days:
-    """Return the rarer of the day fields, with weekdays alone or with days of the month, that match days of a cycle."""
+    """Return the rarer of the day fields that match days of a cycle.
+
+    Those are weekdays alone, or days of the month.
+    """
+    # Both cover; a schedule with both day fields would fire on either of them.
     months = frozenset(month for month in YEAR if wanted & cycle.months[frozenset({month})])
     weekdays = frozenset(day for day in WEEK if wanted & cycle.weekdays[frozenset({day})])
     days = frozenset(day for day in MONTH if wanted & cycle.days[frozenset({day})])
@@ -145,12 +169,18 @@ def _smallest(wanted: int, cycle: Calendar) -> Days:
 
 def _runs(days: Days) -> float:
     """Estimate the firing days a year: a twelfth of it a month, a seventh a weekday."""
-    per_month = sum(sum(day <= length for day in days.days) for length in map(_length, days.months))
-    return per_month * len(days.weekdays) / 7
+    per_year = 0
+    for month in days.months:
+        length = _length(month)
+        per_year += sum(day <= length for day in days.days)
+    return per_year * len(days.weekdays) / 7
 
 
 def _length(month: int) -> float:
-    return 28.25 if month == 2 else (date(2001, month % 12 + 1, 1) - timedelta(1)).day  # noqa: PLR2004 - February
+    """Return how many days a month has; February has a leap day every fourth year."""
+    if month == 2:  # noqa: PLR2004 - February
+        return 28.25
+    return (date(2001, month % 12 + 1, 1) - timedelta(1)).day
 
 
 def field(values: Iterable[int], full: Iterable[int]) -> str:
@@ -162,7 +192,9 @@ def field(values: Iterable[int], full: Iterable[int]) -> str:
 
 
 def _run(run: list[int]) -> str:
-    return f"{run[0]}-{run[-1]}" if len(run) > 2 else ",".join(map(str, run))  # noqa: PLR2004 - two read shorter
+    if len(run) > 2:  # noqa: PLR2004 - two read shorter
+        return f"{run[0]}-{run[-1]}"
+    return ",".join(map(str, run))
 
 
 def _runs_of(values: list[int]) -> Iterator[list[int]]:

@@ -1,11 +1,12 @@
 """The edges of the actuator `Kubectl`: when a CronJob opens the targets, and when one closes them.
 
-Its CronJobs act, so an edge that lies inside another window must not fire: what is emitted are the edges of the union
-of all windows. If all windows are weekly, the union is worked out over a week; otherwise the windows' own edges have to
-be those of the union already. What no schedule of edges keeps is refused, with the advice to use `Gate`.
+Its CronJobs act, so an edge that lies inside another window must not fire: what is emitted are the
+edges of the union of all windows. If all windows are weekly, the union is worked out over a week;
+otherwise the windows' own edges have to be those of the union already. What no schedule of edges
+keeps is refused, with the advice to use `Gate`.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from itertools import chain
@@ -21,18 +22,20 @@ from krm_windows.schedule import cron
 
 # The ten calendar years for which a release proves the edges of `Kubectl`: a build reads no clock.
 AUDITED = (datetime(2026, 1, 1, tzinfo=UTC), datetime(2036, 1, 1, tzinfo=UTC))
-# How long the Job of an edge may take to start, and then again to end, so that it never outlasts the opposite edge.
+# How long the Job of an edge may take to start, and then again to end, so that it never outlasts
+# the opposite edge.
 MOST_PATIENCE, LEAST_PATIENCE = timedelta(minutes=5), timedelta(minutes=1)
 # A gap of so many minutes or more leaves a Job all its patience.
 _LONG_GAP = (2 * MOST_PATIENCE + LEAST_PATIENCE) // timedelta(minutes=1)
-# From well before the audited years on: a window that is open at their beginning opened within these.
+# From well before the audited years on: a window that is open at their beginning opened within
+# these.
 _SPAN = minutes.Span(date(AUDITED[0].year - 9, 1, 1), AUDITED[1].date())
 GATE = "the actuator Gate keeps it"
 
 
 @dataclass(frozen=True, slots=True)
 class Edges:
-    """The CronJobs that act, how long each may take to start and then to end, and what speaks against them."""
+    """The CronJobs that act, how late each may start and end, and what speaks against them."""
 
     triggers: tuple[Trigger, ...] = ()
     patience: timedelta = MOST_PATIENCE
@@ -54,31 +57,44 @@ class _Edge:
         return window.ends if self.suspends else window.begins
 
     def path(self, window: Rule) -> str:
-        return f"{window.name}.{'duration' if isinstance(self.value(window), timedelta) else self.field}"
+        if isinstance(self.value(window), timedelta):
+            return f"{window.name}.duration"
+        return f"{window.name}.{self.field}"
 
 
 OPENS, CLOSES = _Edge("opens", "open", suspends=False), _Edge("closes", "close", suspends=True)
 
 
 def edges(timetable: Timetable, wording: Wording) -> Edges:
-    """Return the edges of a timetable's windows; they are worth something only where no result is an error."""
+    """Return the edges of a timetable's windows.
+
+    They are worth something only where no result is an error.
+    """
     lifts = rules.KUBECTL_LIFTS.result(
-        "opens whatever is suspended, a person's suspension too, and does nothing between two edges, so an edit of the "
-        "windows has to wait for the next one; Gate lifts only its own suspensions, and runs at once",
+        "opens whatever is suspended, a person's suspension too, and does nothing between two "
+        "edges, so an edit of the windows has to wait for the next one; Gate lifts only its own "
+        "suspensions, and runs at once",
         path="spec.actuator.type",
         current="Kubectl",
     )
-    refused = tuple(chain.from_iterable(map(_refused, timetable.windows)))
-    if refused:
-        return Edges(results=(lifts, *refused))
-    found = (_weekly if all(map(weekly.is_weekly, timetable.windows)) else _as_they_are)(
-        timetable, wording
-    )
+    found = _found(timetable, wording)
     return replace(found, results=(lifts, *found.results))
 
 
+def _found(timetable: Timetable, wording: Wording) -> Edges:
+    refused = tuple(chain.from_iterable(map(_refused, timetable.windows)))
+    if refused:
+        return Edges(results=refused)
+    if all(map(weekly.is_weekly, timetable.windows)):
+        return _weekly(timetable, wording)
+    return _as_they_are(timetable, wording)
+
+
 def _refused(window: Rule) -> Iterator[Result]:
-    """Refuse what no schedule says: a date has a year, and a weekday of the month takes both day fields."""
+    """Refuse what no schedule says.
+
+    A date has a year, and a weekday of the month takes both day fields.
+    """
     for name, value in (("opens", window.begins), ("closes", window.ends)):
         path = f"{window.name}.{name}"
         if isinstance(value, datetime):
@@ -86,32 +102,36 @@ def _refused(window: Rule) -> Iterator[Result]:
         elif isinstance(value, Recurrence) and (value.nth is not None or value.shift):
             yield _error(
                 path,
-                f"is an nth weekday, and a schedule with both day fields means either of them: {GATE}",
+                "is an nth weekday, and a schedule with both day fields means either of them: "
+                f"{GATE}",
             )
 
 
 def _weekly(timetable: Timetable, wording: Wording) -> Edges:
     found = weekly.union(timetable.windows)
     if not found.opens:
-        return Edges(
-            results=(
-                _error(
-                    "windows", "leave no minute closed between them, so there is no edge to act at"
-                ),
-            )
-        )
+        message = "leave no minute closed between them, so there is no edge to act at"
+        return Edges(results=(_error("windows", message),))
     opening = _Writer(OPENS, timetable, wording, _begins)
     closing = _Writer(CLOSES, timetable, wording, _ends)
-    parts = [*opening.write(found.opens), *closing.write(found.closes)]
-    triggers = tuple(
-        sorted((part for part in parts if isinstance(part, Trigger)), key=lambda each: each.slug)
-    )
-    results = [part for part in parts if isinstance(part, Result)]
+    triggers, results = _parted(chain(opening.write(found.opens), closing.write(found.closes)))
     if len({each.slug for each in triggers}) < len(triggers):
-        results.append(
-            _error("windows", "have names by which their CronJobs cannot be told apart: rename one")
-        )
+        message = "have names by which their CronJobs cannot be told apart: rename one"
+        results.append(_error("windows", message))
     return _patient(triggers, found.shortest, results)
+
+
+def _parted(parts: Iterable[Trigger | Result]) -> tuple[tuple[Trigger, ...], list[Result]]:
+    """Part CronJobs, in the order of their names, from what speaks against them."""
+    triggers: list[Trigger] = []
+    results: list[Result] = []
+    for part in parts:
+        if isinstance(part, Trigger):
+            triggers.append(part)
+        else:
+            results.append(part)
+    triggers.sort(key=lambda each: each.slug)
+    return tuple(triggers), results
 
 
 def _begins(window: Rule) -> frozenset[int]:
@@ -124,7 +144,10 @@ def _ends(window: Rule) -> frozenset[int]:
 
 @dataclass(frozen=True, slots=True)
 class _Writer:
-    """Gives the edges of a weekly union to the windows whose they are; one that several share to the first by name."""
+    """Gives the edges of a weekly union to the windows whose they are.
+
+    One that several share to the first by name.
+    """
 
     edge: _Edge
     timetable: Timetable
@@ -132,6 +155,7 @@ class _Writer:
     own: Callable[[Rule], frozenset[int]]
 
     def write(self, wanted: frozenset[int]) -> Iterator[Trigger | Result]:
+        # Each edge of the union is somebody's; what is taken is not given to a later window.
         left = wanted
         for window in self.timetable.windows:
             mine = self.own(window) & left
@@ -139,23 +163,34 @@ class _Writer:
             yield from self._of(window, mine)
 
     def _of(self, window: Rule, mine: frozenset[int]) -> Iterator[Trigger | Result]:
-        name, given = (
-            window.key,
-            self.edge.given(self.wording.given.get(window.name, Given())),
-        )
+        given = self.edge.given(self.wording.given.get(window.name, Given()))
         lines = self._lines(window, mine)
         if given and len(lines) != 1:
-            message = f"must be left out: the edges of this window are not one CronJob beside the others; or {GATE}"
+            message = (
+                "must be left out: the edges of this window are not one CronJob beside the "
+                f"others; or {GATE}"
+            )
             yield _error(f"{window.name}.cronJobs.{self.edge.verb}", message, given)
-        slug = f"{self.edge.verb}-{name}"
         for first, schedule in lines:
-            suffix = f"-{first // 60:02}{first % 60:02}" if len(lines) > 1 else ""
-            words = self._words(mine)
-            zone, path = self.timetable.time_zone, self.edge.path(window)
-            yield Trigger(slug + suffix, schedule, zone, words, given, self.edge.suspends, path)
+            slug = f"{self.edge.verb}-{window.key}"
+            if len(lines) > 1:
+                # Several of one window are told apart by the first time of day that each has.
+                slug += f"-{first // 60:02}{first % 60:02}"
+            yield Trigger(
+                slug,
+                schedule,
+                self.timetable.time_zone,
+                self._words(mine),
+                given,
+                self.edge.suspends,
+                self.edge.path(window),
+            )
 
     def _lines(self, window: Rule, mine: frozenset[int]) -> list[tuple[int, str]]:
-        """Return the schedules for the edges of one window: as written, where that is what fires at them."""
+        """Return the schedules for the edges of one window.
+
+        As written, where that is what fires at them.
+        """
         written = self.wording.schedules.get((window.name, self.edge.field))
         value = self.edge.value(window)
         if written and isinstance(value, Recurrence) and weekly.minutes(value) == mine:
@@ -163,29 +198,26 @@ class _Writer:
         return sorted(weekly.schedules(mine))
 
     def _words(self, mine: frozenset[int]) -> str:
-        shared = (window for window in self.timetable.windows if self.own(window) & mine)
-        return f"{self.edge.field} " + "; ".join(
-            self.wording.words.get(each.name, each.name) for each in shared
-        )
+        shared = [window.name for window in self.timetable.windows if self.own(window) & mine]
+        words = "; ".join(self.wording.words.get(name, name) for name in shared)
+        return f"{self.edge.field} {words}"
 
 
 def _as_they_are(timetable: Timetable, wording: Wording) -> Edges:
-    """Take the edges of windows that are not weekly, and prove that they are those of their union."""
-    parts = [part for window in timetable.windows for part in _own(timetable, window, wording)]
-    results = [part for part in parts if isinstance(part, Result)]
-    triggers = tuple(
-        sorted((part for part in parts if isinstance(part, Trigger)), key=lambda each: each.slug)
-    )
+    """Take the edges of windows that are not weekly, and prove them those of their union."""
+    own = (_own(timetable, window, wording) for window in timetable.windows)
+    triggers, results = _parted(chain.from_iterable(own))
     if results:
         return Edges(results=tuple(results))
     return _proven(timetable, triggers)
 
 
 def _proven(timetable: Timetable, triggers: tuple[Trigger, ...]) -> Edges:
-    """Hold the schedules against the union of the windows, minute by minute of the audited years."""
+    """Hold the schedules against the union of the windows, by the minute of audited years."""
     whole = 0
     for window in timetable.windows:
         whole |= _SPAN.open(window)
+    # The minute before each: open now and not then is an opening, the other way round a closing.
     before = whole << 1
     seen = (1 << _SPAN.days * covering.DAY) - (1 << _SPAN.minute(AUDITED[0].date()) + 1)
     edges_of = {OPENS: whole & ~before & seen, CLOSES: before & ~whole & seen}
@@ -202,7 +234,10 @@ def _proven(timetable: Timetable, triggers: tuple[Trigger, ...]) -> Edges:
 
 
 def _fired(triggers: tuple[Trigger, ...], *, suspends: bool) -> int:
-    """Return when schedules fire on a wall clock that never changes: there, when their fields say."""
+    """Return when schedules fire on a wall clock that never changes.
+
+    There, when their fields say.
+    """
     fired = 0
     for trigger in triggers:
         if trigger.suspends is suspends:
@@ -216,7 +251,10 @@ def _own(timetable: Timetable, window: Rule, wording: Wording) -> Iterator[Trigg
         words = f"{edge.field} {wording.words.get(window.name, name)}"
         schedule = wording.schedules.get((window.name, edge.field)) or _exact(window, edge)
         if schedule is None:
-            message = f"is not on the day of its beginning, and the days of the month do not say on which: {GATE}"
+            message = (
+                "is not on the day of its beginning, and the days of the month do not say on "
+                f"which: {GATE}"
+            )
             yield _error(edge.path(window), message)
             continue
         slug = f"{edge.verb}-{name}"
@@ -225,7 +263,7 @@ def _own(timetable: Timetable, window: Rule, wording: Wording) -> Iterator[Trigg
 
 
 def _exact(window: Rule, edge: _Edge) -> str | None:
-    """Return the schedule of one end of a window, None where no schedule fires at exactly these moments."""
+    """Return the schedule of one end of a window, None if none fires exactly then."""
     value = edge.value(window)
     if isinstance(value, Recurrence):
         return covering.cover(value, covering.moments(value))
@@ -243,7 +281,10 @@ def _patient(triggers: tuple[Trigger, ...], gap: timedelta, results: list[Result
     """Share the shortest time between two edges between starting and ending."""
     patience = min(MOST_PATIENCE, (gap - LEAST_PATIENCE) // 2)
     if patience < LEAST_PATIENCE:
-        message = f"come within {gap // LEAST_PATIENCE} minutes, and a Job that starts late would undo the next: {GATE}"
+        message = (
+            f"come within {gap // LEAST_PATIENCE} minutes, and a Job that starts late would undo "
+            f"the next: {GATE}"
+        )
         results = [
             *results,
             rules.KUBECTL_DEADLINE.result(f"have edges that {message}", path="spec.windows"),

@@ -1,9 +1,11 @@
-"""Sets of minutes over many years, each a number with a bit for every minute on a wall clock that never changes.
+"""Sets of minutes over many years.
 
-A day is 180 bytes, so a recurrence is put together day by day, and unions, intervals and edges are a few operations on
+Each is a number with a bit for every minute on a wall clock that never changes. A day is 180 bytes,
+so a recurrence is put together day by day, and unions, intervals and edges are a few operations on
 whole numbers: twenty years with an edge in every minute cost no more than those with one.
 """
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from functools import lru_cache
@@ -37,7 +39,7 @@ class Span:
 
     def fires(self, recurrence: Recurrence) -> int:
         """Return the minutes at which a recurrence is."""
-        return self._daily(recurrence, _of_day(recurrence))
+        return self._daily(recurrence, recurrence.times)
 
     def open(self, window: Rule) -> int:
         """Return the minutes at which a recurring window is open."""
@@ -59,28 +61,18 @@ class Span:
 
     def _daily(self, recurrence: Recurrence, pattern: int) -> int:
         """Put a pattern onto every day of a recurrence."""
-        on, off = pattern.to_bytes(DAY // 8, "little"), bytes(DAY // 8)
         # Its days are told by their fields: what is an nth weekday or moved, no schedule says.
         if recurrence.nth is not None or recurrence.shift:
             raise ValueError(recurrence)
-        months, numbers, weekdays = recurrence.months, recurrence.days, recurrence.weekdays
-        if recurrence.either:
-            named = (
-                m in months and (d in numbers or w in weekdays)
-                for m, d, w in _fields(self.first, self.days)
-            )
-        else:
-            named = (
-                m in months and d in numbers and w in weekdays
-                for m, d, w in _fields(self.first, self.days)
-            )
+        on, off = pattern.to_bytes(DAY // 8, "little"), bytes(DAY // 8)
+        # A day is 1440 minutes, 180 whole bytes; the first day is in the lowest.
+        named = _named(recurrence, _fields(self.first, self.days))
         return int.from_bytes(b"".join(on if is_named else off for is_named in named), "little")
 
     def _until_time(self, begins: Recurrence, clock: int) -> int:
         """Open from each beginning to the next time of day; one at that time lasts a day."""
-        pattern = _of_day(begins)
-        before = pattern & ((1 << clock) - 1)
-        after = pattern >> clock << clock
+        before = begins.times & ((1 << clock) - 1)
+        after = begins.times >> clock << clock
         today = _from_lowest(before, clock) | _from_lowest(after, DAY)
         found = self._daily(begins, today)
         if after:
@@ -88,9 +80,13 @@ class Span:
         return self._cut(found)
 
     def _until_next(self, begins: int, ends: int) -> int:
-        """Open from each beginning to the first end after it; an end that a beginning falls on does not end it."""
+        """Open from each beginning to the first end after it.
+
+        An end that a beginning falls on does not end it.
+        """
         passable = self._cut(~(ends & ~begins))
-        # Adding carries from a beginning through every minute that no end stands in, up to the first that one does.
+        # Adding carries from a beginning through every minute that no end stands in, up to the
+        # first that one does.
         carried = (passable + begins) ^ passable
         return (carried | begins) & passable
 
@@ -102,8 +98,18 @@ def _fields(first: date, days: int) -> tuple[tuple[int, int, int], ...]:
     return tuple((day.month, day.day, day.isoweekday() % 7) for day in every)
 
 
+def _named(recurrence: Recurrence, days: Iterable[tuple[int, int, int]]) -> Iterator[bool]:
+    """Yield of each day, by month, day and weekday, whether a recurrence names it."""
+    months, numbers, weekdays = recurrence.months, recurrence.days, recurrence.weekdays
+    # With both day fields restricted cron means either of them (robfig/cron, SpecSchedule).
+    if recurrence.either:
+        return (m in months and (d in numbers or w in weekdays) for m, d, w in days)
+    return (m in months and d in numbers and w in weekdays for m, d, w in days)
+
+
 def lowest(minutes: int) -> int:
     """Return the first minute of a set that has one."""
+    # `-minutes` has the lowest bit in common with it, and no other.
     return (minutes & -minutes).bit_length() - 1
 
 
@@ -112,19 +118,19 @@ def shortest(minutes: int, most: int) -> int:
     return next((gap for gap in range(1, most) if minutes & minutes >> gap), most)
 
 
-def _of_day(recurrence: Recurrence) -> int:
-    return sum(
-        1 << hour * 60 + minute for hour in recurrence.hours for minute in recurrence.minutes
-    )
-
-
 def _from_lowest(minutes: int, end: int) -> int:
-    """Return all minutes from the first of a set up to before an end; none where the set is empty."""
-    return (1 << end) - (1 << lowest(minutes)) if minutes else 0
+    """Return all minutes from the first of a set up to before an end.
+
+    None where the set is empty.
+    """
+    if not minutes:
+        return 0
+    return (1 << end) - (1 << lowest(minutes))
 
 
 def _stretched(minutes: int, length: int) -> int:
     """Return every minute that lies less than `length` minutes after one of a set."""
+    # Twice as many minutes with each step: 2, 4, 8 …, the last step only as far as is needed.
     covered = 1
     while covered < length:
         step = min(covered, length - covered)

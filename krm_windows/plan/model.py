@@ -1,4 +1,4 @@
-"""The plan: everything that is emitted for one policy and one cluster, before it becomes objects."""
+"""The plan: what is emitted for one policy and one cluster, before it becomes objects."""
 
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -13,7 +13,10 @@ from krm_windows.policy.resources import Resources
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """Verbs on named objects of one resource; without names on all of them, for verbs that know no name beforehand."""
+    """Verbs on named objects of one resource.
+
+    Without names on all of them, for verbs that know no name beforehand.
+    """
 
     group: str
     resource: str
@@ -31,7 +34,7 @@ class Rights:
 
 @dataclass(frozen=True, slots=True)
 class Runtime:
-    """What runs in a Job, the image it runs on, how that is pulled, and what the policy says of its resources.
+    """What runs in a Job, its image and how that is pulled, and its resources.
 
     `patience`: with `Kubectl`, how long a Job may take to start, and then again to end.
     """
@@ -46,9 +49,10 @@ class Runtime:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """One policy, compiled for one cluster: `interval` lies between two runs, `extras` are named as in the policy.
+    """One policy, compiled for one cluster.
 
-    `admission`: whether admission policies hold its account. `api_servers`: where its Pods may connect to, with the
+    `interval` lies between two runs, `extras` are named as in the policy. `admission`: whether
+    admission policies hold its account. `api_servers`: where its Pods may connect to, with the
     extra `NetworkPolicy`; none means any address at the usual ports.
     """
 
@@ -67,7 +71,10 @@ class Plan:
 
     @property
     def runs_gate(self) -> bool:
-        """Whether its Jobs run the gate, which works out what should hold; else they act at the edges (`Kubectl`)."""
+        """Whether its Jobs run the gate, which works out what should hold.
+
+        Else they act at the edges (`Kubectl`).
+        """
         return self.runtime.actuator == "Gate"
 
     @property

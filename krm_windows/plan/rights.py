@@ -1,10 +1,14 @@
-"""The rights that the gate takes: `get` and `patch` on named objects, and what hooks and Events need where they are."""
+"""The rights that the gate takes.
+
+`get` and `patch` on named objects, and what hooks and Events need where they are.
+"""
 
 from krm_windows.gate.timetable import Target
 from krm_windows.plan.model import Grant, Rights
 from krm_windows.policy.hooks import Hooks
 
-# A Job's name has its occurrence in it, and an Event's what it tells, so neither can be named beforehand.
+# A Job's name has its occurrence in it, and an Event's what it tells, so neither can be named
+# beforehand.
 JOBS = Grant("batch", "jobs", (), ("create", "get"))
 EVENTS = Grant("", "events", (), ("create",))
 
@@ -13,17 +17,12 @@ def rights(
     targets: tuple[Target, ...], hooks: Hooks | None = None, *, events: bool = False
 ) -> tuple[Rights, ...]:
     """Return the rights that turning these targets takes, a set for each namespace, all sorted."""
+    beside = (EVENTS,) if events else ()
     namespaces = sorted({target.namespace for target in targets})
-    found = [
-        Rights(name, (*([EVENTS] if events else []), *_grants(targets, name)))
-        for name in namespaces
-    ]
-    return tuple(
-        sorted(
-            [*found, *([Rights(hooks.namespace, (JOBS,))] if hooks else [])],
-            key=lambda r: r.namespace,
-        )
-    )
+    found = [Rights(name, (*beside, *_grants(targets, name))) for name in namespaces]
+    if hooks:
+        found.append(Rights(hooks.namespace, (JOBS,)))
+    return tuple(sorted(found, key=lambda each: each.namespace))
 
 
 def _grants(targets: tuple[Target, ...], namespace: str) -> tuple[Grant, ...]:

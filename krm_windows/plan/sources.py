@@ -8,18 +8,20 @@ from krm_windows.plan.targets import Selection
 from krm_windows.results import Result
 
 LIVE = "live"
-# `flux bootstrap` names the source and the Kustomization that deliver a cluster's own directory like their namespace.
+# `flux bootstrap` names the source and the Kustomization that deliver a cluster's own directory
+# like their namespace.
 ROOT = ("flux-system", "flux-system")
 
 
 def check(selection: Selection, inventory: Inventory) -> Iterator[Result]:
-    """Yield an error for each gated object that delivers the policy itself or a live Kustomization."""
+    """Yield an error for each gated object that delivers the policy or what is live."""
     if selection.row.is_source:
         for name in selection.names:
             yield from _source(selection, name, inventory)
         yield rules.SOURCE_UPLINK.result(
-            f"gates a source: the cluster needs its uplink while the window is open to fetch what {selection.row.kind} "
-            "names, and after a restart of source-controller there is no drift correction until the window opens",
+            "gates a source: the cluster needs its uplink while the window is open to fetch what "
+            f"{selection.row.kind} names, and after a restart of source-controller there is no "
+            "drift correction until the window opens",
             path=selection.path,
         )
     elif selection.row.kind == "Kustomization" and selection.row.group == gateable.KUSTOMIZE:
@@ -71,8 +73,9 @@ def _shared(selection: Selection, name: str, reason: str) -> Result:
 
 def _self_lock(selection: Selection, name: str) -> Result:
     return rules.SELF_LOCK.result(
-        f"must not gate Kustomization {selection.namespace}/{name}: it delivers the cluster's own directory, so while "
-        "closed no edit of the windows would arrive; gate the Kustomizations of apps and infrastructure instead",
+        f"must not gate Kustomization {selection.namespace}/{name}: it delivers the cluster's own "
+        "directory, so while closed no edit of the windows would arrive; gate the Kustomizations "
+        "of apps and infrastructure instead",
         path=selection.path,
         current=name,
     )

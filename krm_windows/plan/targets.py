@@ -1,7 +1,7 @@
 """From what a policy says of its targets to the objects the gate turns, by name."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from krm_windows import gateable, rules
 from krm_windows.gate.timetable import Target
@@ -13,7 +13,7 @@ from krm_windows.results import Result
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """One entry of `targets`: its path in the policy, its kind's row, and the names it stands for."""
+    """One entry of `targets`: its path in the policy, its kind's row, and its names."""
 
     path: str
     selector: TargetSelector
@@ -49,14 +49,14 @@ def select(selector: TargetSelector, path: str, namespace: str, inventory: Inven
     """Resolve one entry; `namespace` is the policy's, the default."""
     row = _row(selector)
     where = selector.namespace or namespace
-    version = selector.api_version.rpartition("/")[2] if selector.api_version else None
+    version = None
+    if selector.api_version:
+        version = selector.api_version.rpartition("/")[2]
     names = tuple(selector.names or ())
     if selector.match_labels:
-        names = tuple(
-            sorted(
-                r.name for r in inventory.of(row.group, row.kind, where) if _matches(r, selector)
-            )
-        )
+        found = inventory.of(row.group, row.kind, where)
+        matching = (each.name for each in found if _matches(each, selector))
+        names = tuple(sorted(matching))
     return Selection(path, selector, row, version, where, names)
 
 
@@ -65,16 +65,16 @@ def _row(selector: TargetSelector) -> Gateable:
     known = gateable.find(selector.kind, selector.api_version)
     if known is not None and selector.resource is None and selector.suspend_field is None:
         return known
-    group = (
-        gateable.group_of(selector.api_version)
-        if selector.api_version
-        else known.group
-        if known
-        else ""
-    )
-    resource = selector.resource or (known.resource if known else "")
-    field = tuple(selector.suspend_field.split(".")) if selector.suspend_field else gateable.SUSPEND
-    return Gateable(selector.kind, group, resource, field, known.applied if known else ())
+    row = known or Gateable(selector.kind, "", "", gateable.SUSPEND, ())
+    # What the policy does not say of another field is as with `suspend`.
+    row = replace(row, field=gateable.SUSPEND)
+    if selector.api_version:
+        row = replace(row, group=gateable.group_of(selector.api_version))
+    if selector.resource:
+        row = replace(row, resource=selector.resource)
+    if selector.suspend_field:
+        row = replace(row, field=tuple(selector.suspend_field.split(".")))
+    return row
 
 
 def _matches(resource: Resource, selector: TargetSelector) -> bool:
@@ -92,7 +92,10 @@ def check(selection: Selection, inventory: Inventory) -> Iterator[Result]:
 
 
 def check_released(selection: Selection, inventory: Inventory) -> Iterator[Result]:
-    """Yield what speaks against opening the objects of one entry for good; they need not be visible."""
+    """Yield what speaks against opening the objects of one entry for good.
+
+    They need not be visible.
+    """
     yield from _refused(selection)
     yield from _unmatched(selection, inventory)
 
@@ -112,55 +115,62 @@ def _missing(selection: Selection, inventory: Inventory) -> Iterator[Result]:
     if selector.match_labels:
         yield from _unmatched(selection, inventory)
         return
+    if selector.must_exist is False:
+        return
     others = inventory.of(row.group, row.kind, selection.namespace)
+    # Where some of a kind are seen, all of them should be.
+    rule = rules.TARGET_MISSING if others or selector.must_exist else rules.TARGET_UNSEEN
+    advice = _advice(others, selector)
     for i, name in enumerate(selection.names):
-        if selector.must_exist is False or inventory.find(
-            row.group, row.kind, selection.namespace, name
-        ):
-            continue
-        rule = rules.TARGET_MISSING if others or selector.must_exist else rules.TARGET_UNSEEN
-        known = ", ".join(sorted(r.name for r in others))
-        yield rule.result(
-            f"there is no {row.kind} {selection.namespace}/{name} in the resources"
-            + (f"; there are: {known}" if known else "")
-            + ("" if selector.must_exist else "; mustExist says whether it has to be"),
-            path=f"{selection.path}.names[{i}]",
-            current=name,
-        )
+        if not inventory.find(row.group, row.kind, selection.namespace, name):
+            yield rule.result(
+                f"there is no {row.kind} {selection.namespace}/{name} in the resources{advice}",
+                path=f"{selection.path}.names[{i}]",
+                current=name,
+            )
+
+
+def _advice(others: Sequence[Resource], selector: TargetSelector) -> str:
+    advice = ""
+    if others:
+        advice += f"; there are: {', '.join(sorted(each.name for each in others))}"
+    if not selector.must_exist:
+        advice += "; mustExist says whether it has to be"
+    return advice
 
 
 def _unmatched(selection: Selection, inventory: Inventory) -> Iterator[Result]:
     if selection.names:
         return
-    wanted = ", ".join(
-        f"{key}={value}" for key, value in sorted((selection.selector.match_labels or {}).items())
-    )
-    seen = (
-        "no resources are visible here" if not inventory.visible else "none of the resources does"
-    )
+    labels = sorted((selection.selector.match_labels or {}).items())
+    seen = "none of the resources does"
+    if not inventory.visible:
+        seen = "no resources are visible here"
     yield rules.TARGET_UNMATCHED.result(
         f"must match at least one {selection.row.kind} in {selection.namespace}, and {seen}; "
         "name the targets in `names`, or run the function where it sees them",
         path=f"{selection.path}.matchLabels",
-        current=wanted,
+        current=", ".join(f"{key}={value}" for key, value in labels),
     )
 
 
 def _cautions(selection: Selection, resource: Resource) -> Iterator[Result]:
     """Yield what is to be known of one visible target."""
     renamed = [name for name in resource.previous_names if name != resource.name]
+    # kustomize keeps the names that an object had in an annotation while it builds.
     if renamed:
         message = (
-            f'was renamed from "{renamed[-1]}" by the kustomization; a rename in a layer above does not reach the '
-            "names in the Role and the timetable, so run the function in the outermost layer"
+            f'was renamed from "{renamed[-1]}" by the kustomization; a rename in a layer above '
+            "does not reach the names in the Role and the timetable, so run the function in the "
+            "outermost layer"
         )
         yield resource.result(
             rules.TARGET_RENAMED, message, path="metadata.name", current=resource.name
         )
     if selection.row.kind == "HelmRepository" and resource.text("spec", "type") == "oci":
         message = (
-            "must not be of type oci: such a HelmRepository is never reconciled, so there is nothing to hold back; "
-            "gate the HelmRelease or an OCIRepository"
+            "must not be of type oci: such a HelmRepository is never reconciled, so there is "
+            "nothing to hold back; gate the HelmRelease or an OCIRepository"
         )
         yield resource.result(rules.TARGET_REFUSED, message, path="spec.type", current="oci")
     if (

@@ -1,8 +1,9 @@
 """How long a target may go on after it is suspended: what `closesEarly: auto` stands for.
 
-Suspension does not stop what already runs. A Kustomization runs up to `spec.timeout`, else its interval less 30 s, but
-at least 30 s (kustomize-controller, `Kustomization.GetTimeout`); a HelmRelease up to 5 m unless set
-(helm-controller, `HelmRelease.GetTimeout`); a source has no work of its own, so its consumers' timeouts count.
+Suspension does not stop what already runs. A Kustomization runs up to `spec.timeout`, else its
+interval less 30 s, but at least 30 s (kustomize-controller, `Kustomization.GetTimeout`); a
+HelmRelease up to 5 m unless set (helm-controller, `HelmRelease.GetTimeout`); a source has no work
+of its own, so its consumers' timeouts count.
 """
 
 from collections.abc import Iterable, Iterator
@@ -22,7 +23,10 @@ HELM_DEFAULT = timedelta(minutes=5)
 def longest(
     selections: Iterable[Selection], inventory: Inventory
 ) -> tuple[timedelta, list[Result]]:
-    """Return the longest effective timeout of all targets in whole minutes, and what keeps it from being known."""
+    """Return the longest effective timeout of all targets in whole minutes.
+
+    With it, what keeps it from being known.
+    """
     found: list[timedelta] = []
     results: list[Result] = []
     for selection in selections:
@@ -30,7 +34,9 @@ def longest(
         for name in selection.names:
             timeouts = list(_timeouts(selection, name, seen.get(name), inventory))
             found += timeouts
-            results += [] if timeouts else [_unknown(selection, name)]
+            if not timeouts:
+                results.append(_unknown(selection, name))
+    # Rounded up, as nothing may run on after the end.
     minutes = -(-max(found, default=timedelta()) // timedelta(minutes=1))
     return timedelta(minutes=minutes), results
 
@@ -40,12 +46,10 @@ def _timeouts(
 ) -> Iterator[timedelta]:
     if resource is None:
         return
+    runners: Iterable[Resource] = (resource,)
     if selection.row.is_source:
-        yield from (
-            timeout for user in sources.users(selection, name, inventory) if (timeout := _own(user))
-        )
-    elif timeout := _own(resource):
-        yield timeout
+        runners = sources.users(selection, name, inventory)
+    yield from filter(None, map(_own, runners))
 
 
 def _own(resource: Resource) -> timedelta | None:
@@ -54,20 +58,26 @@ def _own(resource: Resource) -> timedelta | None:
         return timeout or HELM_DEFAULT
     if resource.kind != "Kustomization":
         return None
+    if timeout:
+        return timeout
     interval = go_duration(resource.text("spec", "interval"))
-    return timeout or (max(interval - LEAST, LEAST) if interval else None)
+    if not interval:
+        return None
+    return max(interval - LEAST, LEAST)
 
 
 def go_duration(text: str) -> timedelta | None:
-    """Parse a duration as Go writes it (`1h30m`, `90s`), None where the text is none, or less than nothing."""
+    """Parse a duration as Go writes it (`1h30m`, `90s`), None if it is none or negative."""
     length = durations.nanoseconds(text)
-    return timedelta(microseconds=length // 1000) if length is not None and length >= 0 else None
+    if length is None or length < 0:
+        return None
+    return timedelta(microseconds=length // 1000)
 
 
 def _unknown(selection: Selection, name: str) -> Result:
     return rules.TIMEOUT_UNKNOWN.result(
-        f"cannot be `auto`: the timeout of {selection.row.kind} {selection.namespace}/{name} is not visible here; "
-        "write the longest timeout of the targets, such as 10m",
+        f"cannot be `auto`: the timeout of {selection.row.kind} {selection.namespace}/{name} is "
+        "not visible here; write the longest timeout of the targets, such as 10m",
         path="spec.closesEarly",
         current="auto",
     )

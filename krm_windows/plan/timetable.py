@@ -1,4 +1,7 @@
-"""The timetable's JSON form, written; `gate.timetable` reads it. Not in the gate, for the cluster never writes one."""
+"""The timetable's JSON form, written; `gate.timetable` reads it.
+
+Not in the gate, for the cluster never writes one.
+"""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -24,9 +27,10 @@ def dump(timetable: Timetable) -> dict[str, object]:
 
 
 def _kinds(targets: Iterable[Target]) -> list[dict[str, object]]:
-    """Return targets by their kinds, and the names in each namespace: an object has 1 MiB, and a name 253 characters.
+    """Return targets by their kinds, and the names in each namespace.
 
-    `objects` are lists of a namespace and the names in it. A map could not be told from the rest of the JSON form.
+    An object has 1 MiB, and a name 253 characters. `objects` are lists of a namespace and the
+    names in it. A map could not be told from the rest of the JSON form.
     """
     found: dict[Target, dict[str, list[str]]] = {}
     for target in targets:

@@ -1,9 +1,10 @@
 """When the gate has to run: the schedules that cover every edge of a timetable.
 
-With the actuator `Gate` a CronJob only decides when the gate runs, so a schedule may fire too often but must never
-leave an edge uncovered. The windows' own schedules, in the policy's time zone, are those that a person reads. That no edge is
-missed is for those in UTC beside them (`utc_edges`), as the controller may know other zone rules than the gate.
-Closing edges are moved ahead by `closesEarly`, on the wall clock here and in real time there.
+With the actuator `Gate` a CronJob only decides when to trigger, so a schedule may fire too often but
+must never leave an edge uncovered. The windows' own schedules, in the policy's time zone, are those
+that a person reads. That no edge is missed is for those in UTC beside them (`utc_edges`), as the
+controller may know other zone rules than the gate. Closing edges are moved ahead by `closesEarly`,
+on the wall clock here and in real time there.
 """
 
 import hashlib
@@ -27,8 +28,8 @@ DAY = 24 * HOUR
 class Trigger:
     """One CronJob: what its name says, when it fires, in which zone, and the windows in words.
 
-    For the actuator `Kubectl`, `suspends` is what it writes, at the edge of the field `path` below `spec`; one that
-    only runs the gate has neither.
+    For the actuator `Kubectl`, `suspends` is what it writes, at the edge of the field `path` below
+    `spec`; one that only triggers has neither.
     """
 
     slug: str
@@ -50,7 +51,10 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """What the policy says of each rule: its own cron schedules to keep, given names, and sentences."""
+    """What the policy says of each rule.
+
+    Its own cron schedules to keep, given names, and sentences.
+    """
 
     schedules: Mapping[tuple[str, str], str] = field(default_factory=dict)
     given: Mapping[str, Given] = field(default_factory=dict)
@@ -59,11 +63,13 @@ class Wording:
 
 def triggers(timetable: Timetable, wording: Wording, interval: timedelta) -> tuple[Trigger, ...]:
     """Return every trigger of a timetable, sorted by name, equal schedules once."""
-    recurring = [each for rule in timetable.windows for each in _window(timetable, rule, wording)]
-    edges = (
-        _edges(timetable) if interval > timedelta(minutes=1) else ()
-    )  # a run every minute meets them all
-    return _distinct([*recurring, *edges, _resync(timetable, interval)])
+    found = [_resync(timetable, interval)]
+    for rule in timetable.windows:
+        found.extend(_window(timetable, rule, wording))
+    # A run every minute meets all edges.
+    if interval > timedelta(minutes=1):
+        found.extend(_edges(timetable))
+    return _distinct(found)
 
 
 def _distinct(triggers: Iterable[Trigger]) -> tuple[Trigger, ...]:
@@ -71,12 +77,10 @@ def _distinct(triggers: Iterable[Trigger]) -> tuple[Trigger, ...]:
     groups: dict[tuple[str, str], list[Trigger]] = {}
     for trigger in sorted(triggers, key=lambda trigger: trigger.slug):
         groups.setdefault((trigger.schedule, trigger.time_zone), []).append(trigger)
-    return tuple(
-        sorted(
-            (trigger for group in groups.values() for trigger in _merged(group)),
-            key=lambda trigger: trigger.slug,
-        )
-    )
+    found: list[Trigger] = []
+    for group in groups.values():
+        found.extend(_merged(group))
+    return tuple(sorted(found, key=lambda trigger: trigger.slug))
 
 
 def _merged(group: list[Trigger]) -> list[Trigger]:
@@ -90,13 +94,16 @@ def _window(timetable: Timetable, rule: Rule, wording: Wording) -> Iterator[Trig
         return
     name, given = rule.key, wording.given.get(rule.name, Given())
     words = wording.words.get(rule.name, name)
-    opens = wording.schedules.get((rule.name, "opens")) or covering.cover(
-        rule.begins, covering.moments(rule.begins)
-    )
-    yield Trigger(f"open-{name}", opens, timetable.time_zone, f"opens {words}", given.open)
-    as_written = None if timetable.closes_early else wording.schedules.get((rule.name, "closes"))
-    closes = as_written or _closing(rule.begins, rule.ends, timetable.closes_early)
-    yield Trigger(f"close-{name}", closes, timetable.time_zone, f"closes {words}", given.close)
+    zone = timetable.time_zone
+    # A schedule that the policy itself has is kept as it is written, as a person knows it again.
+    opens = wording.schedules.get((rule.name, "opens"))
+    if opens is None:
+        opens = covering.cover(rule.begins, covering.moments(rule.begins))
+    yield Trigger(f"open-{name}", opens, zone, f"opens {words}", given.open)
+    closes = wording.schedules.get((rule.name, "closes"))
+    if closes is None or timetable.closes_early:
+        closes = _closing(rule.begins, rule.ends, timetable.closes_early)
+    yield Trigger(f"close-{name}", closes, zone, f"closes {words}", given.close)
 
 
 def _closing(begins: Recurrence, ends: object, early: timedelta) -> str:
@@ -110,34 +117,33 @@ def _closing(begins: Recurrence, ends: object, early: timedelta) -> str:
 
 
 def _edges(timetable: Timetable) -> Iterator[Trigger]:
-    """Yield the triggers in UTC that meet every edge, whatever zone data the CronJob controller has."""
+    """Yield the runs in UTC that meet every edge, whatever the controller's zone data."""
     tz = timetable.zone
     # In UTC itself the windows' own schedules do.
     recurs = replace(timetable, windows=()) if timetable.time_zone in _UTC else timetable
     recurring = utc_edges.recurring(recurs, tz)
     for each in recurring:
-        yield Trigger(
-            f"edge-utc-{min(each.minutes):02}",
-            str(each),
-            UTC,
-            "edges of recurring rules, in UTC",
-        )
+        words = "edges of recurring rules, in UTC"
+        yield Trigger(f"edge-utc-{min(each.minutes):02}", str(each), UTC, words)
     for each, rules in utc_edges.single(timetable, tz, recurring):
-        alone = len(each.minutes) == len(each.hours) == 1
-        slug = (
-            f"edge-{each.first // HOUR:02}{each.first % HOUR:02}z"
-            if alone
-            else f"edge-daily-{min(each.minutes):02}"
-        )
         named = ", ".join(sorted(rules)[:_NAMED])
-        more = f" and {len(rules) - _NAMED} more" if len(rules) > _NAMED else ""
-        yield Trigger(slug, str(each), UTC, f"edges of {named}{more}")
+        if len(rules) > _NAMED:
+            named += f" and {len(rules) - _NAMED} more"
+        yield Trigger(_slug(each), str(each), UTC, f"edges of {named}")
+
+
+def _slug(schedule: utc_edges.Schedule) -> str:
+    """Name a daily schedule: by its time, or by its first minute where it has several."""
+    if len(schedule.minutes) == len(schedule.hours) == 1:
+        return f"edge-{schedule.first // HOUR:02}{schedule.first % HOUR:02}z"
+    return f"edge-daily-{min(schedule.minutes):02}"
 
 
 def _resync(timetable: Timetable, interval: timedelta) -> Trigger:
     """Return the periodic resync, its offset hashed so that a fleet does not run in one second."""
     every = _minutes(interval)
     who = f"{timetable.policy}@{timetable.cluster or ''}"
+    # Not at random: the same policy has the same schedule in each build.
     offset = int.from_bytes(hashlib.sha256(who.encode()).digest()[:8]) % every
     return Trigger("resync", _every(every, offset), UTC, f"runs every {_text(interval)}")
 
@@ -151,7 +157,9 @@ def _every(every: int, offset: int) -> str:
         return f"{minute}-59/{every} * * * *"
     if every == HOUR:
         return f"{minute} * * * *"
-    return f"{minute} {hour} * * *" if every == DAY else f"{minute} {hour}-23/{every // HOUR} * * *"
+    if every == DAY:
+        return f"{minute} {hour} * * *"
+    return f"{minute} {hour}-23/{every // HOUR} * * *"
 
 
 def _minutes(span: timedelta) -> int:
@@ -159,6 +167,9 @@ def _minutes(span: timedelta) -> int:
 
 
 def _text(span: timedelta) -> str:
-    minutes = _minutes(span)
-    number, unit = (minutes, "minute") if minutes % HOUR else (minutes // HOUR, "hour")
-    return unit if number == 1 else f"{number} {unit}s"
+    number, unit = _minutes(span), "minute"
+    if number % HOUR == 0:
+        number, unit = number // HOUR, "hour"
+    if number == 1:
+        return unit
+    return f"{number} {unit}s"

@@ -1,4 +1,7 @@
-"""The union of weekly windows, worked out over one week: minutes from Sunday 00:00 on, on the wall clock."""
+"""The union of weekly windows, worked out over one week.
+
+Minutes from Sunday 00:00 on, on the wall clock.
+"""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -13,7 +16,7 @@ WEEK = 7 * DAY
 
 @dataclass(frozen=True, slots=True)
 class Union:
-    """The minutes of the week at which the union of some windows opens, and those at which it closes."""
+    """The minutes of the week at which a union of windows opens, and those at which it closes."""
 
     opens: frozenset[int]
     closes: frozenset[int]
@@ -23,9 +26,8 @@ class Union:
         """The shortest time between two edges, on the wall clock."""
         edges = sorted(self.opens | self.closes)
         following = [*edges[1:], edges[0] + WEEK]
-        return timedelta(
-            minutes=min(after - edge for edge, after in zip(edges, following, strict=True))
-        )
+        gaps = (after - edge for edge, after in zip(edges, following, strict=True))
+        return timedelta(minutes=min(gaps))
 
 
 def is_weekly(rule: Rule) -> bool:
@@ -42,42 +44,59 @@ def _by_weekday(recurrence: Recurrence) -> bool:
 def union(windows: Iterable[Rule]) -> Union:
     """Return the edges of the union of weekly windows; there are none where it is never closed."""
     is_open = bytearray(WEEK)
-    for begin, end in (occurrence for window in windows for occurrence in occurrences(window)):
-        is_open[begin:end] = b"\1" * (min(end, WEEK) - begin)
-        over = min(end - WEEK, WEEK)
-        if over > 0:
-            is_open[:over] = b"\1" * over
+    for window in windows:
+        for begin, end in occurrences(window):
+            is_open[begin:end] = b"\1" * (min(end, WEEK) - begin)
+            # What goes on after Saturday is open at the beginning of the same week.
+            over = min(end - WEEK, WEEK)
+            if over > 0:
+                is_open[:over] = b"\1" * over
+    # Before the first minute is the last one: a week follows a week.
     changes = [minute for minute in range(WEEK) if is_open[minute] != is_open[minute - 1]]
     opens = frozenset(minute for minute in changes if is_open[minute])
     return Union(opens, frozenset(changes) - opens)
 
 
 def occurrences(window: Rule) -> Iterator[tuple[int, int]]:
-    """Yield beginning and end of each occurrence of a weekly window; an end may lie in the weeks after."""
+    """Yield beginning and end of each occurrence of a weekly window.
+
+    An end may lie in the weeks after.
+    """
+    if not isinstance(window.begins, Recurrence):
+        return
     closing = sorted(minutes(window.ends)) if isinstance(window.ends, Recurrence) else []
-    for begin in sorted(minutes(window.begins)) if isinstance(window.begins, Recurrence) else ():
+    for begin in sorted(minutes(window.begins)):
         match window.ends:
             case timedelta() as length:
                 yield begin, begin + length // timedelta(minutes=1)
             case time() as clock:
-                yield begin, begin + ((clock.hour * 60 + clock.minute - begin) % DAY or DAY)
+                # The next such time after the beginning; at that time itself, a day later.
+                left = (clock.hour * 60 + clock.minute - begin) % DAY
+                yield begin, begin + (left or DAY)
             case _:
-                yield begin, next((end for end in closing if end > begin), closing[0] + WEEK)
+                later = (end for end in closing if end > begin)
+                yield begin, next(later, closing[0] + WEEK)
 
 
 def minutes(recurrence: Recurrence) -> frozenset[int]:
     """Return the minutes of the week of a weekly recurrence."""
+    # With either day field, and all days of the month, every weekday is meant.
     days = EVERY_WEEKDAY if recurrence.either else recurrence.weekdays
-    return frozenset(
-        day * DAY + hour * 60 + minute
-        for day in days
-        for hour in recurrence.hours
-        for minute in recurrence.minutes
-    )
+    found: set[int] = set()
+    for day in days:
+        for hour in recurrence.hours:
+            begins = day * DAY + hour * 60
+            found.update(begins + minute for minute in recurrence.minutes)
+    return frozenset(found)
 
 
 def schedules(wanted: Iterable[int]) -> Iterator[tuple[int, str]]:
-    """Yield the fewest schedules that fire at exactly these minutes of the week, each with its first time of day."""
+    """Yield the fewest schedules that fire at exactly these minutes of the week.
+
+    Each has its first time of day.
+    """
+    # The days of each time of day, then the minutes of each hour with the same days, then the hours
+    # with the same minutes and days: what is left are schedules whose fields are products of sets.
     days: dict[int, set[int]] = {}
     for minute in wanted:
         days.setdefault(minute % DAY, set()).add(minute // DAY)

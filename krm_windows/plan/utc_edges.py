@@ -1,9 +1,10 @@
 """The edges of a timetable in UTC: triggers that need no zone data of the CronJob controller.
 
-The controller reads `timeZone` by zone data of its own, of whatever release it was built with, and fires at odd times
-around a change of the clock. `Etc/UTC` it reads right. What the gate decides by is the policy's own zone rules, so the
-UTC instants of all edges are known here: what recurs comes at one of the offsets that these rules have, or, where the
-clock skips it, at the very change; what is dated comes once.
+The controller reads `timeZone` by zone data of its own, of whatever release it was built with, and
+fires at odd times around a change of the clock. `Etc/UTC` it reads right. What the gate decides by
+is the policy's own zone rules, so the UTC instants of all edges are known here: what recurs comes
+at one of the offsets that these rules have, or, where the clock skips it, at the very change; what
+is dated comes once.
 """
 
 from collections.abc import Iterator, Mapping
@@ -19,9 +20,11 @@ from krm_windows.plan.covering import EVERY_DAY, Days, Moments
 
 HOUR, DAY = 60, 24 * 60
 _MINUTE = timedelta(minutes=1)
-# Of each sort (what recurs, what comes once) at most so many CronJobs; the last one takes what would be more.
+# Of each sort (what recurs, what comes once) at most so many CronJobs; the last one takes what
+# would be more.
 MOST = 4
-# A build reads no clock. Offsets and changes of these years are those that matter to policies of today.
+# A build reads no clock. Offsets and changes of these years are those that matter to policies of
+# today.
 _FIRST, _LAST = datetime(2026, 1, 1, tzinfo=UTC), datetime(2046, 1, 1, tzinfo=UTC)
 # No zone has changed its clock twice within so many days.
 _STEP = timedelta(days=4)
@@ -55,7 +58,10 @@ class Schedule:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """At the UTC minute `at` (counted as `coverage.minute` does) clocks go from one offset to another, in minutes."""
+    """At the UTC minute `at` clocks go from one offset to another, in minutes.
+
+    It is counted as `coverage.minute` does.
+    """
 
     at: int
     before: int
@@ -64,51 +70,66 @@ class Change:
 
 def recurring(timetable: Timetable, tz: tzinfo) -> list[Schedule]:
     """Return the schedules that meet whatever recurs, but for what a clock change skips."""
-    known = changes(tz)
-    offsets = {each for change in known for each in (change.before, change.after)} or {
-        _offset(tz, _FIRST)
-    }
+    offsets = _offsets(tz)
     found: dict[Days, int] = {}
     for _, early, recurrence, at in _recurrences(timetable):
+        # At each offset, as a CronJob in UTC does not know which of them holds on a day: 08:00 in
+        # Berlin is 06:00 or 07:00. One run too many finds nothing to do.
         for offset in offsets:
+            # 00:30 at +01:00 is 23:30 of the day before, so its days are another schedule's.
             for shift, minutes in at.shifted(-offset - early).on_days().items():
                 days = covering.cover_days(recurrence, frozenset({shift}))
                 found[days] = found.get(days, 0) | minutes
     return _schedules(found)
 
 
+def _offsets(tz: tzinfo) -> set[int]:
+    """Return all offsets that a zone has in the coming years, in minutes."""
+    found = {_offset(tz, _FIRST)}
+    for change in changes(tz):
+        found |= {change.before, change.after}
+    return found
+
+
 def single(
     timetable: Timetable, tz: tzinfo, met: list[Schedule]
 ) -> list[tuple[Schedule, frozenset[str]]]:
-    """Return daily schedules that meet what comes once, and what recurs within a time that a clock change skips.
+    """Return daily schedules for what comes once, and for times that a clock change skips.
 
-    Beside each one are the names of the rules that it is for. What daily schedules of `met` meet is left out.
+    Beside each one are the names of the rules that it is for. What daily schedules of `met` meet is
+    left out.
     """
     daily = [each for each in met if each.days == EVERY_DAY]
+    # The names of the rules that want each minute of the day.
     found: dict[int, set[str]] = {}
     for rule, minute in (*_dated(timetable, tz), *_skipped(timetable, tz)):
         if not any(each.fires(minute) for each in daily):
             found.setdefault(minute, set()).add(rule)
+    schedules = [_daily(minute) for minute in sorted(found)]
     if len(found) > MOST:
         schedules = _schedules({EVERY_DAY: bits.of(found)})
-    else:
-        schedules = [
-            Schedule(frozenset({at % HOUR}), frozenset({at // HOUR}), EVERY_DAY)
-            for at in sorted(found)
-        ]
-    return [
-        (each, frozenset().union(*(found[at] for at in found if each.fires(at))))
-        for each in schedules
-    ]
+    return [(each, _fired_for(each, found)) for each in schedules]
+
+
+def _daily(minute: int) -> Schedule:
+    return Schedule(frozenset({minute % HOUR}), frozenset({minute // HOUR}), EVERY_DAY)
+
+
+def _fired_for(schedule: Schedule, found: Mapping[int, set[str]]) -> frozenset[str]:
+    """Return the names of the rules that a schedule is for."""
+    wanted = (names for minute, names in found.items() if schedule.fires(minute))
+    return frozenset().union(*wanted)
 
 
 def _schedules(found: Mapping[Days, int]) -> list[Schedule]:
-    """Give each minute of an hour a schedule; those that differ in nothing else are one, and so are those too many.
+    """Give each minute of an hour a schedule.
 
-    `found`: the minutes of the UTC day that are wanted on some days, as bits.
+    Those that differ in nothing else are one, and so are those too many. `found`: the minutes
+    of the UTC day that are wanted on some days, as bits.
     """
     hours: dict[int, frozenset[int]] = {}
     days: dict[int, set[Days]] = {}
+    # A CronJob has each of its minutes in all of its hours, so each minute is looked at alone.
     for wanted, minutes in found.items():
         for minute, of_day in covering.hours_at(minutes).items():
             hours[minute] = hours.get(minute, frozenset()) | of_day
@@ -136,8 +157,8 @@ def _joined(schedules: list[Schedule]) -> Schedule:
 def _together(several: set[Days]) -> Days:
     """Return day fields that match whenever any of `several` does.
 
-    A schedule with both day fields restricted fires on either; so fields of one sort are joined, and a mixture is
-    every day.
+    A schedule with both day fields restricted fires on either; so fields of one sort are joined,
+    and a mixture is every day.
     """
     if len(several) == 1:
         return next(iter(several))
@@ -150,10 +171,11 @@ def _together(several: set[Days]) -> Days:
 
 
 def _edges(timetable: Timetable) -> Iterator[tuple[Rule, int, int]]:
-    """Yield each rule with how many minutes of real time before its beginning, and its end, there may be an edge.
+    """Yield each rule with how long before its beginning and end an edge may be.
 
-    `closesEarly` moves what closes. An override that opens ends into what was closed already if it is shorter than
-    that; and what one holds open is not closed ahead of another that closes.
+    In minutes of real time. `closesEarly` moves what closes. An override that opens ends into what
+    was closed already if it is shorter than that; and what one holds open is not closed ahead of
+    another that closes.
     """
     early = -(-timetable.closes_early // _MINUTE)
     held_open = any(rule.state == "Open" for rule in timetable.overrides)
@@ -172,7 +194,10 @@ def _edges(timetable: Timetable) -> Iterator[tuple[Rule, int, int]]:
 
 
 def _recurrences(timetable: Timetable) -> Iterator[tuple[Rule, int, Recurrence, Moments]]:
-    """Yield the beginnings and the ends of what recurs: how early they are looked at, on which days, and when then."""
+    """Yield the beginnings and the ends of what recurs.
+
+    How early they are looked at, on which days, and when then.
+    """
     for rule, begin, end in _edges(timetable):
         if isinstance(rule.begins, Recurrence):
             at = covering.moments(rule.begins)
@@ -184,7 +209,10 @@ def _recurrences(timetable: Timetable) -> Iterator[tuple[Rule, int, Recurrence, 
 
 
 def _dated(timetable: Timetable, tz: tzinfo) -> Iterator[tuple[str, int]]:
-    """Yield rule and minute of the UTC day of everything that comes once; what is never, or since always, does not."""
+    """Yield rule and minute of the UTC day of everything that comes once.
+
+    What is never, or since always, does not.
+    """
     for rule, begin, end in _edges(timetable):
         if not isinstance(rule.begins, Recurrence):
             begins, ends = coverage.interval(rule, tz)
@@ -195,7 +223,10 @@ def _dated(timetable: Timetable, tz: tzinfo) -> Iterator[tuple[str, int]]:
 
 
 def _skipped(timetable: Timetable, tz: tzinfo) -> Iterator[tuple[str, int]]:
-    """Yield rule and minute of the UTC day of edges that a clock change skips: they come when it has skipped them."""
+    """Yield rule and minute of the UTC day of edges that a clock change skips.
+
+    They come when it has skipped them.
+    """
     skips = [
         (change.at, _skipped_by(change)) for change in changes(tz) if change.after > change.before
     ]
@@ -216,7 +247,7 @@ def _skipped_by(change: Change) -> dict[int, int]:
 
 
 def _within(skipped: dict[int, int], days: Recurrence, moments: dict[int, int]) -> bool:
-    """Whether a change skips any of the moments of a recurrence, given for each day around a named one."""
+    """Whether a change skips any moment of a recurrence, for each day around a named one."""
     for day, minutes in skipped.items():
         if any(at & minutes and days.on(day - shift) for shift, at in moments.items()):
             return True

@@ -1,6 +1,6 @@
 """Calendars: the open intervals of timetables over a range of days, and which of them are alike."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from functools import cache
@@ -13,7 +13,10 @@ from krm_windows.schedule.timeline import Segment, timeline
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """So many days: from midnight of a date on the wall clock of each policy, or of 24 hours from an aware instant."""
+    """So many days, from a date or from an instant.
+
+    From midnight of a date on each policy's wall clock, or of 24 hours from an aware instant.
+    """
 
     start: date | datetime
     days: int
@@ -29,7 +32,10 @@ class Period:
 
 @dataclass(frozen=True, slots=True)
 class Calendar:
-    """When a timetable is open in the half-open UTC interval [`begins`, `ends`): `intervals`, maximal and in order."""
+    """When a timetable is open in the half-open UTC interval [`begins`, `ends`).
+
+    `intervals` are maximal and in order.
+    """
 
     timetable: Timetable
     begins: datetime
@@ -44,8 +50,22 @@ class Calendar:
     @property
     def name(self) -> str:
         """The policy, and the cluster if it is for one: `flux-system/week on plant-7`."""
-        policy, cluster = self.timetable.policy, self.timetable.cluster
-        return f"{policy} on {cluster}" if cluster else policy
+        return named(self.timetable)
+
+
+def named(timetable: Timetable) -> str:
+    """Return the policy of a timetable, and the cluster if it is for one."""
+    if not timetable.cluster:
+        return timetable.policy
+    return f"{timetable.policy} on {timetable.cluster}"
+
+
+def some(names: Sequence[str], few: int) -> str:
+    """Name the first few of many, and say how many more there are."""
+    listed = ", ".join(names[:few])
+    if len(names) > few:
+        return f"{listed} and {len(names) - few} more"
+    return listed
 
 
 def calendars(timetables: Iterable[Timetable], period: Period) -> tuple[Calendar, ...]:
@@ -57,9 +77,8 @@ def alike(every: Iterable[Calendar]) -> list[list[Calendar]]:
     """Group calendars whose rules and days are the same, in the order of their first."""
     groups: dict[tuple[Timetable, datetime, datetime], list[Calendar]] = {}
     for calendar in every:
-        groups.setdefault((_rules(calendar.timetable), calendar.begins, calendar.ends), []).append(
-            calendar
-        )
+        key = (_rules(calendar.timetable), calendar.begins, calendar.ends)
+        groups.setdefault(key, []).append(calendar)
     return list(groups.values())
 
 
@@ -75,6 +94,7 @@ def _intervals(timetable: Timetable, begins: datetime, ends: datetime) -> tuple[
 
 def _rules(timetable: Timetable) -> Timetable:
     """Leave of a timetable what says when it is open."""
+    # Whatever does not change when it is open is emptied, so that a fleet is evaluated once.
     return replace(
         timetable,
         policy="",

@@ -1,9 +1,13 @@
-"""The difference of two policies for a reader: as text, or as Markdown to paste into a pull request."""
+"""The difference of two policies for a reader.
 
-from collections.abc import Iterator, Sequence
+As text, or as Markdown to paste into a pull request.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import timedelta
 
 from krm_windows.escape.markdown import cell, code
+from krm_windows.preview.calendar import some
 from krm_windows.preview.clock import shown
 from krm_windows.preview.difference import Change, Difference, alike
 from krm_windows.preview.text import span
@@ -15,30 +19,40 @@ _HEAD = ("", "from", "until", "for", "by")
 
 def text(every: Sequence[Difference]) -> str:
     """Return a part for all clusters that change alike, with an empty line between two."""
-    return "\n".join(
-        "".join(f"{line.rstrip()}\n" for line in _text(group)) for group in alike(every)
-    )
+    return "\n".join(_page(map(str.rstrip, _text(group))) for group in alike(every))
+
+
+def _page(lines: Iterable[str]) -> str:
+    return "".join(f"{line}\n" for line in lines)
 
 
 def markdown(every: Sequence[Difference], results: Sequence[Result]) -> str:
-    """Return a heading, a table for all clusters that change alike, and what the change has forgotten."""
+    """Return a heading, a table for clusters that change alike, and what is forgotten."""
     parts = [f"### {code(every[0].policy)}: what this change opens and closes\n"]
-    parts += ["".join(f"{line}\n" for line in _markdown(group)) for group in alike(every)]
+    parts += [_page(_markdown(group)) for group in alike(every)]
     if results:
-        parts.append(
-            "".join(f"- **{result.severity}**: {code(_words(result))}\n" for result in results)
-        )
+        parts.append(_page(map(_item, results)))
     return "\n".join(parts)
+
+
+def _item(result: Result) -> str:
+    """Return the line of a list for a result."""
+    words = f"{result.message} ({result.tags['rule']})"
+    if result.path:
+        words = f"{result.path}: {words}"
+    return f"- **{result.severity}**: {code(words)}"
 
 
 def _text(group: Sequence[Difference]) -> Iterator[str]:
     one = group[0]
-    named = f"{one.policy} on {_clusters(group)}" if one.cluster else one.policy
-    yield f"{named}, {_days(one)}: {_sum(one)}"
+    name = one.policy
+    if one.cluster:
+        name = f"{one.policy} on {_clusters(group)}"
+    yield f"{name}, {_days(one)}: {_sum(one)}"
     if not one.changes:
         return
     rows = [_HEAD, *(_row(one, change) for change in one.changes)]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(_HEAD))]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         yield "  ".join(f"{part:<{width}}" for part, width in zip(row, widths, strict=True))
 
@@ -58,23 +72,23 @@ def _markdown(group: Sequence[Difference]) -> Iterator[str]:
 
 
 def _row(difference: Difference, change: Change) -> tuple[str, ...]:
-    edges = (shown(at, difference.zone) for at in (change.begins, change.ends))
     return (
         "opens" if change.opens else "closes",
-        *edges,
+        shown(change.begins, difference.zone),
+        shown(change.ends, difference.zone),
         span(change.ends - change.begins),
         change.reason,
     )
 
 
 def _clusters(group: Sequence[Difference]) -> str:
-    names, more = [one.cluster or "" for one in group[:_FEW]], len(group) - _FEW
-    return ", ".join(names) + (f" and {more} more" if more > 0 else "")
+    return some([one.cluster or "" for one in group], _FEW)
 
 
 def _days(one: Difference) -> str:
-    last = one.ends - timedelta.resolution
-    return f"{one.begins.astimezone(one.zone):%Y-%m-%d} to {last.astimezone(one.zone):%Y-%m-%d} ({one.zone.key})"
+    first = one.begins.astimezone(one.zone)
+    last = (one.ends - timedelta.resolution).astimezone(one.zone)
+    return f"{first:%Y-%m-%d} to {last:%Y-%m-%d} ({one.zone.key})"
 
 
 def _sum(one: Difference) -> str:
@@ -82,7 +96,3 @@ def _sum(one: Difference) -> str:
         return "nothing opens or closes"
     sums = (("opens", one.length(opens=True)), ("closes", one.length(opens=False)))
     return ", ".join(f"{verb} {span(length)}" for verb, length in sums if length)
-
-
-def _words(result: Result) -> str:
-    return f"{result.field.path + ': ' if result.field else ''}{result.message} ({result.tags['rule']})"

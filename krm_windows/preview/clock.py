@@ -10,16 +10,29 @@ _MINUTE = timedelta(minutes=1)
 
 
 def stamp(at: datetime, zone: tzinfo) -> str:
-    """Write an instant as RFC 3339 does, with the zone's offset; in UTC where that is no whole number of minutes."""
+    """Write an instant as RFC 3339 does, with the zone's offset.
+
+    In UTC where that is no whole number of minutes, as RFC 3339 has no seconds in an offset.
+    """
     local = at.astimezone(zone)
-    return (at.astimezone(UTC) if (local.utcoffset() or _MINUTE) % _MINUTE else local).isoformat()
+    offset = local.utcoffset() or timedelta()
+    if offset % _MINUTE:
+        local = at.astimezone(UTC)
+    return local.isoformat()
 
 
 def shown(at: datetime, zone: tzinfo) -> str:
-    """Write an instant for a reader: `Mon 2026-12-14 08:00`, in a repeated hour with the offset that tells which."""
+    """Write an instant for a reader.
+
+    `Mon 2026-12-14 08:00`, in a repeated hour with the offset that tells which.
+    """
     local = at.astimezone(zone)
-    repeated = local.utcoffset() != local.replace(fold=1 - local.fold).utcoffset()
-    return f"{local:%a %Y-%m-%d %H:%M}{f' {local.isoformat()[-6:]}' if repeated else ''}"
+    moment = f"{local:%a %Y-%m-%d %H:%M}"
+    # The other reading of the same clock has another offset only where it is shown twice (PEP 495).
+    other = local.replace(fold=1 - local.fold)
+    if local.utcoffset() == other.utcoffset():
+        return moment
+    return f"{moment} {local.isoformat()[-6:]}"
 
 
 @cache
@@ -34,6 +47,10 @@ def changes(zone: tzinfo, begins: datetime, ends: datetime) -> tuple[ClockChange
 
 def words(change: ClockChange, zone: Zone) -> str:
     """Say what clocks do: `Sun 2026-03-29 02:00: clocks go forward to 03:00 (Europe/Berlin)`."""
-    before, after = (change.begins, change.ends) if change.skips else (change.ends, change.begins)
-    target = f"{after:%H:%M}" if after.date() == before.date() else f"{after:%a %Y-%m-%d %H:%M}"
-    return f"{before:%a %Y-%m-%d %H:%M}: clocks go {'forward' if change.skips else 'back'} to {target} ({zone.key})"
+    before, after, way = change.ends, change.begins, "back"
+    if change.skips:
+        before, after, way = change.begins, change.ends, "forward"
+    target = f"{after:%H:%M}"
+    if after.date() != before.date():
+        target = f"{after:%a %Y-%m-%d %H:%M}"
+    return f"{before:%a %Y-%m-%d %H:%M}: clocks go {way} to {target} ({zone.key})"

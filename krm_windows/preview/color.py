@@ -12,7 +12,10 @@ def paint(page: str) -> Text:
     """Return a page with its signs in colour; they can be told apart without it."""
     painted = Text()
     for line in page.splitlines(keepends=True):
-        painted.append_text(_week(line) if _WEEK.fullmatch(line.rstrip("\n")) else Text(line))
+        if _WEEK.fullmatch(line.rstrip("\n")):
+            painted.append_text(_week(line))
+        else:
+            painted.append(line)
     return painted
 
 

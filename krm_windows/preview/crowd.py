@@ -1,4 +1,7 @@
-"""Windows too short and too close to be drawn one by one: one bar says how often it opens, and is no plain "open"."""
+"""Windows too short and too close to be drawn one by one.
+
+One bar says how often it opens, and is no plain "open".
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -13,7 +16,10 @@ _FINEST = 1 / 300
 
 
 def bars(row: Row, band: Band) -> list[tuple[int, Fact]]:
-    """Return what of a row is drawn in a band, in order, each with the number of the first fact it stands for."""
+    """Return what of a row is drawn in a band, in order.
+
+    Each has the number of the first fact that it stands for.
+    """
     return sorted(_bars(row, band), key=itemgetter(0))
 
 
@@ -35,6 +41,7 @@ def _bars(row: Row, band: Band) -> Iterator[tuple[int, Fact]]:
 
 def _touch(one: Fact, following: Fact, finest: timedelta) -> bool:
     """Whether two windows, and the gap between them, are all narrower than can be seen."""
+    # One that is wide enough to be seen is drawn on its own, however near the next one is.
     lengths = (
         one.ends - one.begins,
         following.begins - one.ends,
@@ -48,14 +55,15 @@ def _merged(crowd: Sequence[tuple[int, Fact]]) -> Iterator[tuple[int, Fact]]:
         yield from crowd
         return
     (number, first), (_, last) = crowd[0], crowd[-1]
-    together = sum((fact.ends - fact.begins for _, fact in crowd), timedelta())
-    rules = tuple(dict.fromkeys(rule for _, fact in crowd for rule in fact.rules))
+    together = timedelta()
+    rules: dict[str, None] = {}
+    for _, fact in crowd:
+        together += fact.ends - fact.begins
+        rules |= dict.fromkeys(fact.rules)
     words = (
-        f"opens {len(crowd)} times within {span(last.ends - first.begins)}, for {span(together)} in all, "
-        f"by {', '.join(rules)}; the first: {first.words}"
+        f"opens {len(crowd)} times within {span(last.ends - first.begins)}, for {span(together)} "
+        f"in all, by {', '.join(rules)}; the first: {first.words}"
     )
     label = f"{len(crowd)} \N{MULTIPLICATION SIGN} {first.label}"
-    yield (
-        number,
-        replace(first, kind="often", ends=last.ends, rules=rules, label=label, words=words),
-    )
+    bar = replace(first, kind="often", ends=last.ends, rules=tuple(rules), label=label, words=words)
+    yield number, bar

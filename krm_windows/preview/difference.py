@@ -13,7 +13,10 @@ from krm_windows.schedule.timeline import Segment, timeline
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """The UTC interval [`begins`, `ends`) that opens or closes; `was` and `now` are the rules that decided it."""
+    """The UTC interval [`begins`, `ends`) that opens or closes.
+
+    `was` and `now` are the rules that decided it.
+    """
 
     begins: datetime
     ends: datetime
@@ -32,7 +35,10 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The changes of a policy for one cluster (None: for none in particular), within [`begins`, `ends`), in order."""
+    """The changes of a policy for one cluster within [`begins`, `ends`), in order.
+
+    The cluster is None where they are for none in particular.
+    """
 
     policy: str
     cluster: str | None
@@ -68,10 +74,11 @@ def alike(every: Sequence[Difference]) -> list[list[Difference]]:
 
 def _changes(old: Timetable, new: Timetable, begins: datetime, ends: datetime) -> Iterator[Change]:
     """Sweep over the edges of both: between one and the next, neither changes."""
-    lines = [list(timeline(timetable, begins, ends)) for timetable in (old, new)]
-    edges = sorted({begins, ends, *(segment.begins for line in lines for segment in line)})
-    for start, end in pairwise(edges):
-        was, now = (_during(timetable, start, end) for timetable in (old, new))
+    edges = {begins, ends}
+    for timetable in (old, new):
+        edges.update(segment.begins for segment in timeline(timetable, begins, ends))
+    for start, end in pairwise(sorted(edges)):
+        was, now = _during(old, start, end), _during(new, start, end)
         if was.open != now.open:
             yield Change(start, end, now.open, was.rules, now.rules)
 

@@ -1,4 +1,7 @@
-"""Freezes and overrides as they lie in time, whatever wins: for pictures that show more than what results."""
+"""Freezes and overrides as they lie in time, whatever wins.
+
+For pictures that show more than what results.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -20,18 +23,19 @@ class Span:
     @property
     def kind(self) -> str:
         """What it does: `freeze`, `override-open` or `override-closed`."""
-        return f"override-{self.rule.state.lower()}" if self.rule.state else "freeze"
+        if self.rule.state is None:
+            return "freeze"
+        return f"override-{self.rule.state.lower()}"
 
 
 @cache
 def spans(timetable: Timetable, begins: datetime, ends: datetime) -> tuple[Span, ...]:
-    """Return where the freezes and overrides of a timetable are in force within a UTC interval, by their beginning."""
-    found = (
-        span
-        for rule in (*timetable.freezes, *timetable.overrides)
-        for span in _of(rule, timetable, begins, ends)
-    )
-    return tuple(sorted(found, key=lambda span: (span.begins, span.rule.name)))
+    """Return where freezes and overrides are in force in a UTC interval, by beginning."""
+    found: list[Span] = []
+    for rule in (*timetable.freezes, *timetable.overrides):
+        found.extend(_of(rule, timetable, begins, ends))
+    found.sort(key=lambda span: (span.begins, span.rule.name))
+    return tuple(found)
 
 
 def _of(rule: Rule, timetable: Timetable, begins: datetime, ends: datetime) -> Iterator[Span]:

@@ -1,4 +1,7 @@
-"""A policy in plain words: a sentence for each rule, every moment as it is resolved, and what wins over what."""
+"""A policy in plain words.
+
+A sentence for each rule, every moment as it is resolved, and what wins over what.
+"""
 
 from collections.abc import Collection, Iterator
 from datetime import UTC, datetime, time, timedelta, tzinfo
@@ -12,10 +15,12 @@ from krm_windows.policy.days import days
 from krm_windows.policy.hooks import Hook, Hooks
 from krm_windows.policy.model import Freeze, Override, Spec, Window, WindowPolicy
 from krm_windows.policy.moments import Moment, Value
+from krm_windows.preview.calendar import named
 from krm_windows.preview.clock import shown, stamp
 
 _CLOCKS = """\
-When clocks go forward, a moment in the missing hour happens at its end. When they go back, the repeated hour counts as
+When clocks go forward, a moment in the missing hour happens at its end. When they go \
+back, the repeated hour counts as
 time that has passed: what held before it holds until clocks reach new ground."""
 
 
@@ -25,36 +30,31 @@ def render(policy: WindowPolicy, timetable: Timetable) -> str:
 
 
 def _lines(spec: Spec, timetable: Timetable) -> Iterator[str]:
-    zone = timetable.zone
-    name = f"{timetable.policy} on {timetable.cluster}" if timetable.cluster else timetable.policy
     targets = ", ".join(map(str, timetable.targets)) or "what its targets select by label"
-    yield f"{name} says when changes may reach {targets}."
+    yield f"{named(timetable)} says when changes may reach {targets}."
     yield f"Its moments are those of clocks in {spec.time_zone}."
     yield ""
-    yield from (
-        line
-        for name, window in sorted(spec.windows.items())
-        for line in _window(name, window, zone)
-    )
-    yield from (
-        line
-        for name, freeze in sorted(spec.freezes.items())
-        for line in _freeze(name, freeze, zone)
-    )
-    yield from (
-        line
-        for name, override in sorted(spec.overrides.items())
-        for line in _override(name, override, zone)
-    )
+    yield from _rules(spec, timetable.zone)
     yield "What wins, from the top:"
     yield from (f"  {place}. {words}" for place, words in enumerate(_order(timetable), 1))
     yield from _margin(timetable)
     yield ""
-    yield from _hooks(spec.hooks) if spec.hooks else ()
+    if spec.hooks:
+        yield from _hooks(spec.hooks)
     if spec.events:
         yield "Events on them say what was done."
         yield ""
     yield from _CLOCKS.splitlines()
+
+
+def _rules(spec: Spec, zone: tzinfo) -> Iterator[str]:
+    """Yield what each window, freeze and override says, by their names."""
+    for name, window in sorted(spec.windows.items()):
+        yield from _window(name, window, zone)
+    for name, freeze in sorted(spec.freezes.items()):
+        yield from _freeze(name, freeze, zone)
+    for name, override in sorted(spec.overrides.items()):
+        yield from _override(name, override, zone)
 
 
 def _window(name: str, window: Window, zone: tzinfo) -> Iterator[str]:
@@ -67,9 +67,14 @@ def _window(name: str, window: Window, zone: tzinfo) -> Iterator[str]:
 
 
 def _description(lines: list[str]) -> Iterator[str]:
-    """Yield what somebody wrote; what stands over several lines has a rim, so that none is taken for one of ours."""
-    rim = "  " if len(lines) == 1 else "  | "
-    yield from (f"{rim}{line}" for line in lines)
+    """Yield what somebody wrote.
+
+    Several lines get a rim, so that none is taken for one of ours.
+    """
+    if len(lines) == 1:
+        yield f"  {lines[0]}"
+        return
+    yield from (f"  | {line}" for line in lines)
 
 
 def _freeze(name: str, freeze: Freeze, zone: tzinfo) -> Iterator[str]:
@@ -82,10 +87,17 @@ def _freeze(name: str, freeze: Freeze, zone: tzinfo) -> Iterator[str]:
 
 def _override(name: str, override: Override, zone: tzinfo) -> Iterator[str]:
     may = "changes may" if override.state == "Open" else "nothing may"
-    yield f"overrides.{name}: {may} reach them {override.words()}, whatever windows and freezes say."
-    asked = (("asked for by", override.requested_by), ("see", override.ticket))
-    yield f"  {', '.join([override.reason, *(f'{words} {value}' for words, value in asked if value)])}"
-    yield from _resolved("starts", override.starts, zone) if override.starts else ()
+    yield (
+        f"overrides.{name}: {may} reach them {override.words()}, whatever windows and freezes say."
+    )
+    parts = [override.reason]
+    if override.requested_by:
+        parts.append(f"asked for by {override.requested_by}")
+    if override.ticket:
+        parts.append(f"see {override.ticket}")
+    yield f"  {', '.join(parts)}"
+    if override.starts:
+        yield from _resolved("starts", override.starts, zone)
     yield from _end("ends", override.ends, None, override.starts, zone)
     yield ""
 
@@ -93,20 +105,25 @@ def _override(name: str, override: Override, zone: tzinfo) -> Iterator[str]:
 def _hooks(hooks: Hooks) -> Iterator[str]:
     """Yield what runs around every occurrence, and where."""
     yield f"Jobs run in {hooks.namespace} around every time in which it is open:"
-    if before := hooks.before_open:
+    before, after = hooks.before_open, hooks.after_close
+    if before:
         yield f"  before opening     {_job(before)}"
-        aborts = before.on_failure == "Abort"
-        yield f"  if that fails      {'nothing opens this time' if aborts else 'it opens all the same'}"
+        outcome = "it opens all the same"
+        if before.on_failure == "Abort":
+            outcome = "nothing opens this time"
+        yield f"  if that fails      {outcome}"
     if before and before.rollback:
         yield f"    and once         {_job(before.rollback)}"
-    if after := hooks.after_close:
+    if after:
         yield f"  after closing      {_job(after)}"
-        yield f"                     as soon as nothing reconciles any more, or {phrases.duration(after.timeout)} later"
+        length = phrases.duration(after.timeout)
+        yield f"                     as soon as nothing reconciles any more, or {length} later"
     yield ""
 
 
 def _job(hook: Hook) -> str:
-    return f"{' '.join([*hook.command, *hook.args]) or hook.image}, for at most {phrases.duration(hook.timeout)}"
+    program = " ".join([*hook.command, *hook.args]) or hook.image
+    return f"{program}, for at most {phrases.duration(hook.timeout)}"
 
 
 def _resolved(field: str, moment: Moment[Value], zone: tzinfo) -> Iterator[str]:
@@ -124,13 +141,12 @@ def _end(
     if moment is not None:
         yield from _resolved(field, moment, zone)
         return
-    instant = (
-        begins is not None
-        and isinstance(begins.value, datetime)
-        and begins.value.tzinfo is not None
-    )
-    counted = "in real time" if instant else "on the clock"
-    yield f"  duration {phrases.duration(length or timedelta()):<20} after its own beginning, counted {counted}"
+    counted = "on the clock"
+    # After an instant, a length is real time, whatever clocks do meanwhile.
+    if begins is not None and isinstance(begins.value, datetime) and begins.value.tzinfo:
+        counted = "in real time"
+    words = phrases.duration(length or timedelta())
+    yield f"  duration {words:<20} after its own beginning, counted {counted}"
 
 
 def _words(value: Value, zone: tzinfo) -> str:
@@ -144,13 +160,19 @@ def _words(value: Value, zone: tzinfo) -> str:
 
 
 def _fields(recurrence: Recurrence) -> str:
-    """Say a recurrence as the cluster has it: the minutes, the hours, and the days that they are of."""
+    """Say a recurrence as the cluster has it.
+
+    The minutes, the hours, and the days that they are of.
+    """
     minutes = _field("minute", recurrence.minutes, EVERY_MINUTE)
-    return f"{minutes}; {_field('hour', recurrence.hours, EVERY_HOUR)}; {days(recurrence)}"
+    hours = _field("hour", recurrence.hours, EVERY_HOUR)
+    return f"{minutes}; {hours}; {days(recurrence)}"
 
 
 def _field(name: str, numbers: Collection[int], every: Collection[int]) -> str:
-    return f"every {name}" if numbers == every else f"{name} {', '.join(map(str, sorted(numbers)))}"
+    if numbers == every:
+        return f"every {name}"
+    return f"{name} {', '.join(map(str, sorted(numbers)))}"
 
 
 def _order(timetable: Timetable) -> Iterator[str]:
@@ -172,4 +194,7 @@ def _order(timetable: Timetable) -> Iterator[str]:
 def _margin(timetable: Timetable) -> Iterator[str]:
     if timetable.closes_early:
         length = phrases.duration(timetable.closes_early)
-        yield f"What is open closes {length} early, so that what runs ends inside; what an override opens does not."
+        yield (
+            f"What is open closes {length} early, so that what runs ends inside; what an override "
+            "opens does not."
+        )

@@ -1,4 +1,7 @@
-"""Calendars as one page of HTML: the picture, and every fact of it in words; nothing is loaded from anywhere."""
+"""Calendars as one page of HTML: the picture, and every fact of it in words.
+
+Nothing is loaded from anywhere.
+"""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -11,6 +14,7 @@ from krm_windows.preview.markup import Child, Element, element, percent
 from krm_windows.preview.picture import KINDS, Band, Fact, Picture, Row, draw
 from krm_windows.preview.text import span
 
+# The page carries all it needs and loads nothing (Content Security Policy Level 3).
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 _CHARACTER = 0.0075  # of the width of a track on a desk
 
@@ -52,8 +56,11 @@ def _header(picture: Picture) -> Element:
 
 def _count(picture: Picture) -> str:
     number = sum(len(row.names) for row in picture.rows)
-    alike = f", in {len(picture.rows)} rows of what is alike" if number > len(picture.rows) else ""
-    return f"{number} clusters{alike}" if number > 1 else picture.rows[0].names[0]
+    if number == 1:
+        return picture.rows[0].names[0]
+    if number == len(picture.rows):
+        return f"{number} clusters"
+    return f"{number} clusters, in {len(picture.rows)} rows of what is alike"
 
 
 def _search() -> Element:
@@ -70,125 +77,144 @@ def _main(picture: Picture) -> Iterator[Element]:
 
 
 def _band(picture: Picture, band: Band) -> Element:
-    axis = element(
-        "td", *(_tick(band, i) for i in range(len(band.ticks))), class_="axis", aria_hidden="true"
-    )
-    corner = element(
-        "th", "Cluster" if len(picture.rows) > 1 else "", scope="col", role="columnheader"
-    )
+    ticks = (_tick(band, i) for i in range(len(band.ticks)))
+    axis = element("td", *ticks, class_="axis", aria_hidden="true")
+    heading = "Cluster" if len(picture.rows) > 1 else ""
+    corner = element("th", heading, scope="col", role="columnheader")
     head = element("thead", element("tr", corner, axis, role="row"), role="rowgroup")
     rows = (_row(row, number, band) for number, row in enumerate(picture.rows))
-    grid = {
-        "style": f"--grid:{_grid(band)}",
-        "role": "table",
-        "aria_label": band.title or picture.title,
-    }
-    table = element("table", head, element("tbody", *rows, role="rowgroup"), class_="band", **grid)
-    title = (element("h2", band.title),) if band.title else ()
-    return element("section", *title, table)
+    table = element(
+        "table",
+        head,
+        element("tbody", *rows, role="rowgroup"),
+        class_="band",
+        style=f"--grid:{_grid(band)}",
+        role="table",
+        aria_label=band.title or picture.title,
+    )
+    if not band.title:
+        return element("section", table)
+    return element("section", element("h2", band.title), table)
 
 
 def _tick(band: Band, i: int) -> Element:
     tick = band.ticks[i]
-    following = band.ticks[i + 1].at if i + 1 < len(band.ticks) else band.ends
-    left, width = band.place(tick.at, following) or (0, 0)
-    words = (element("span", tick.weekday, class_="weekday"), tick.label)
-    kind = "tick major" if tick.major else "tick"
+    following = band.ends
+    if i + 1 < len(band.ticks):
+        following = band.ticks[i + 1].at
     return element(
-        "span", *words, class_=kind, style=f"left:{percent(left)};width:{percent(width)}"
+        "span",
+        element("span", tick.weekday, class_="weekday"),
+        tick.label,
+        class_="tick major" if tick.major else "tick",
+        style=_style(band.place(tick.at, following)),
     )
+
+
+def _style(place: tuple[float, float] | None) -> str:
+    """Return where something lies; what lies outside has no width."""
+    left, width = place or (0, 0)
+    return f"left:{percent(left)};width:{percent(width)}"
 
 
 def _grid(band: Band) -> str:
     """Return a line for each tick as one background, where clock changes have moved it to."""
-    stops = []
+    if not band.ticks:
+        return "none"
+    stops: list[str] = []
     for tick in band.ticks:
-        left, color = (
-            percent((band.place(tick.at, tick.at) or (0, 0))[0]),
-            f"var(--{'major' if tick.major else 'line'})",
-        )
-        stops.append(
-            f"transparent {left},{color} {left} calc({left} + 1px),transparent calc({left} + 1px)"
-        )
-    return f"linear-gradient(to right,{','.join(stops)})" if stops else "none"
+        left = percent(band.left(tick.at))
+        color = "var(--major)" if tick.major else "var(--line)"
+        # Transparent up to the line, a pixel of colour, and transparent again.
+        stops += [
+            f"transparent {left}",
+            f"{color} {left} calc({left} + 1px)",
+            f"transparent calc({left} + 1px)",
+        ]
+    return f"linear-gradient(to right,{','.join(stops)})"
 
 
 def _row(row: Row, number: int, band: Band) -> Element:
     name = element("th", element("a", row.title, href=f"#r{number}"), scope="row", role="rowheader")
-    facts = (_bar(fact, f"r{number}-{i}", band) for i, fact in crowd.bars(row, band))
-    children = [bar for bar in facts if bar is not None]
-    children[:0] = _outside(row, band)
-    track = element(
-        "td", *children, class_="track", role="cell", style=f"--lanes:{row.lanes_in(band)}"
-    )
+    children = list(_outside(row, band))
+    for i, fact in crowd.bars(row, band):
+        bar = _bar(fact, f"r{number}-{i}", band)
+        if bar is not None:
+            children.append(bar)
+    lanes = f"--lanes:{row.lanes_in(band)}"
+    track = element("td", *children, class_="track", role="cell", style=lanes)
     return element("tr", name, track, role="row", data_row=number)
 
 
 def _outside(row: Row, band: Band) -> Iterator[Element]:
-    """Yield what of the band lies outside of the row's own days, which begin at its own midnight."""
+    """Yield what of the band lies outside of the row's own days.
+
+    Those begin at the row's own midnight.
+    """
     for begins, ends in ((band.begins, row.begins), (row.ends, band.ends)):
-        if begins < ends and (place := band.place(begins, ends)):
-            yield element(
-                "span",
-                class_="outside",
-                style=f"left:{percent(place[0])};width:{percent(place[1])}",
-            )
+        place = band.place(begins, ends)
+        if begins < ends and place:
+            yield element("span", class_="outside", style=_style(place))
 
 
 def _bar(fact: Fact, name: str, band: Band) -> Element | None:
     place = band.place(fact.begins, fact.ends)
     if place is None:
         return None
-    left, width = place
-    fits = width > _CHARACTER * len(fact.label)
-    label = fact.label if fact.kind == "clock" else element("span", fact.label) if fits else ""
-    lane = f";--lane:{fact.lane}" if fact.lane else ""
-    style = f"left:{percent(left)};width:{percent(width)}{lane}"
+    style = _style(place)
+    if fact.lane:
+        style += f";--lane:{fact.lane}"
     return element(
-        "a", label, class_=f"bar {fact.kind}", href=f"#{name}", style=style, aria_label=fact.words
+        "a",
+        _label(fact, place[1]),
+        class_=f"bar {fact.kind}",
+        href=f"#{name}",
+        style=style,
+        aria_label=fact.words,
     )
+
+
+def _label(fact: Fact, width: float) -> Child:
+    """Return the label of a bar; none where it would not fit, as then its end would be cut off."""
+    if fact.kind == "clock":
+        return fact.label
+    if width > _CHARACTER * len(fact.label):
+        return element("span", fact.label)
+    return ""
 
 
 def _words(row: Row, number: int) -> Element:
     """Return every fact of a row as a table, and the names of all that it stands for."""
-    names = element("ul", *(element("li", name) for name in row.names), class_="names")
-    listed: tuple[Child, ...] = (names,) if row.has_more else ()
-    head = element(
-        "tr", *(element("th", title, scope="col") for title in ("", "from", "until", "for", "by"))
-    )
-    facts = [_fact(row, fact, f"r{number}-{i}") for i, fact in enumerate(row.facts)]
-    table = element("table", element("thead", head), element("tbody", *facts), class_="facts")
-    never = (
-        ()
-        if any(fact.kind == "open" for fact in row.facts)
-        else (element("p", "Never open in these days."),)
-    )
-    title = element("h3", row.title, " ", element("small", row.zone.key))
-    return element(
-        "section",
-        title,
-        *listed,
-        *never,
-        *((table,) if facts else ()),
-        id=f"r{number}",
-        class_="words",
-    )
+    children: list[Child] = [element("h3", row.title, " ", element("small", row.zone.key))]
+    if row.has_more:
+        names = (element("li", name) for name in row.names)
+        children.append(element("ul", *names, class_="names"))
+    if not any(fact.kind == "open" for fact in row.facts):
+        children.append(element("p", "Never open in these days."))
+    if row.facts:
+        children.append(_table(row, number))
+    return element("section", *children, id=f"r{number}", class_="words")
+
+
+def _table(row: Row, number: int) -> Element:
+    titles = (element("th", title, scope="col") for title in ("", "from", "until", "for", "by"))
+    facts = (_fact(row, fact, f"r{number}-{i}") for i, fact in enumerate(row.facts))
+    head = element("thead", element("tr", *titles))
+    return element("table", head, element("tbody", *facts), class_="facts")
 
 
 def _fact(row: Row, fact: Fact, name: str) -> Element:
-    kind = element(
-        "td", element("span", class_=f"swatch {fact.kind}", aria_hidden="true"), KINDS[fact.kind]
-    )
+    swatch = element("span", class_=f"swatch {fact.kind}", aria_hidden="true")
+    kind = element("td", swatch, KINDS[fact.kind])
     if fact.kind == "clock":
         return element("tr", kind, element("td", fact.words, colspan=4), id=name, class_="clock")
-    edges = (element("td", _time(row, at)) for at in (fact.begins, fact.ends))
-    by = element("td", *_by(fact))
     return element(
         "tr",
         kind,
-        *edges,
+        element("td", _time(row, fact.begins)),
+        element("td", _time(row, fact.ends)),
         element("td", span(fact.ends - fact.begins), class_="length"),
-        by,
+        element("td", *_by(fact)),
         id=name,
         class_=fact.kind,
     )
@@ -196,7 +222,8 @@ def _fact(row: Row, fact: Fact, name: str) -> Element:
 
 def _by(fact: Fact) -> Iterator[Child]:
     for i, rule in enumerate(fact.rules):
-        yield from ((", ",) if i else ())
+        if i:
+            yield ", "
         yield element("code", rule)
     if fact.reason:
         yield f" {fact.reason}"

@@ -1,4 +1,7 @@
-"""Calendars as iCalendar (RFC 5545): an event for each time that a policy is open, for the calendars people look at."""
+"""Calendars as iCalendar (RFC 5545).
+
+An event for each time that a policy is open, for the calendars people look at.
+"""
 
 import hashlib
 from collections.abc import Iterator, Sequence
@@ -14,22 +17,20 @@ from krm_windows.schedule.timeline import Segment
 def render(every: Sequence[Calendar]) -> str:
     """Return one calendar with the events of all.
 
-    Times are UTC, so that no reader needs to know a zone. An event that a rim of the range would cut is given in full,
-    so that it has the same UID and the same times whatever range is asked for.
+    Times are UTC, so that no reader needs to know a zone. An event that a rim of the range would
+    cut is given in full, so that it has the same UID and the same times whatever range is asked
+    for.
     """
     lines = [
         "BEGIN:VCALENDAR",
         "VERSION:2.0",
         "PRODID:-//krm-windows//calendar//EN",
         "CALSCALE:GREGORIAN",
-        *(
-            line
-            for calendar in every
-            for segment in calendar.intervals
-            for line in _event(calendar, segment)
-        ),
-        "END:VCALENDAR",
     ]
+    for calendar in every:
+        for segment in calendar.intervals:
+            lines.extend(_event(calendar, segment))
+    lines.append("END:VCALENDAR")
     return page(lines)
 
 
@@ -38,22 +39,26 @@ def _event(calendar: Calendar, segment: Segment) -> Iterator[str]:
     words = f"By {', '.join(segment.rules)}.\n{_targets(calendar.timetable)}"
     yield "BEGIN:VEVENT"
     yield f"UID:{_uid(calendar.timetable, begins)}"
-    yield f"DTSTAMP:{_stamp(calendar.begins)}"  # the range's beginning: the same call writes the same bytes
+    # The range's beginning and not now, so that the same call writes the same bytes.
+    yield f"DTSTAMP:{_stamp(calendar.begins)}"
     yield f"DTSTART:{_stamp(begins)}"
     yield f"DTEND:{_stamp(ends)}"
     yield f"SUMMARY:{text(f'Open: {calendar.name}')}"
     yield f"DESCRIPTION:{text(words)}"
+    # It says when changes may come, and keeps nobody busy (RFC 5545, 3.8.2.7).
     yield "TRANSP:TRANSPARENT"
     yield "END:VEVENT"
 
 
 def _targets(timetable: Timetable) -> str:
-    return f"Changes may reach {', '.join(map(str, timetable.targets)) or 'what the policy selects by label'}."
+    named = ", ".join(map(str, timetable.targets)) or "what the policy selects by label"
+    return f"Changes may reach {named}."
 
 
 def _whole(calendar: Calendar, segment: Segment) -> tuple[datetime, datetime]:
     """Return an interval as it is without the range, at most 400 days beyond it."""
     begins, ends = segment.begins, segment.ends
+    # Only what touches the range may be cut by it.
     if begins == calendar.begins:
         begins = decide(calendar.timetable, begins).since or begins
     if ends == calendar.ends:
@@ -62,7 +67,7 @@ def _whole(calendar: Calendar, segment: Segment) -> tuple[datetime, datetime]:
 
 
 def _uid(timetable: Timetable, begins: datetime) -> str:
-    """Return a name that the event keeps as long as its policy, its cluster and its beginning are the same."""
+    """Return a name that depends on the event's policy, cluster and beginning alone."""
     identity = "\n".join((timetable.policy, timetable.cluster or "", _stamp(begins)))
     return f"{hashlib.sha256(identity.encode()).hexdigest()[:32]}@krm-windows.dev"
 

@@ -1,7 +1,7 @@
 """Elements of HTML and SVG, built as a tree so that every text is escaped.
 
-What XML 1.0 forbids (2.2, Char) and what nobody sees is written as its code: a character reference would be the
-character again.
+What XML 1.0 forbids (2.2, Char) and what nobody sees is written as its code: a character reference
+would be the character again.
 """
 
 from xml.etree import ElementTree as ET
@@ -16,20 +16,19 @@ Child = Element | str
 
 
 def element(tag: str, *children: Child, **attributes: object) -> Element:
-    """Make an element; `class_` is written `class`, `font_size` `font-size`; an attribute that is None is left out."""
-    names = {name: name.rstrip("_").replace("_", "-") for name in attributes}
-    made = Element(
-        tag,
-        {
-            names[name]: _shown(str(value))
-            for name, value in attributes.items()
-            if value is not None
-        },
-    )
+    """Make an element; `class_` is written `class`, `font_size` `font-size`.
+
+    An attribute that is None is left out.
+    """
+    made = Element(tag)
+    for name, value in attributes.items():
+        if value is not None:
+            made.set(name.rstrip("_").replace("_", "-"), _shown(str(value)))
     for child in children:
         if isinstance(child, Element):
             made.append(child)
         elif len(made):
+            # In ElementTree a text behind an element is the tail of that element.
             made[-1].tail = (made[-1].tail or "") + _text(tag, child)
         else:
             made.text = (made.text or "") + _text(tag, child)

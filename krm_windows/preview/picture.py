@@ -1,9 +1,13 @@
-"""What a picture of calendars shows and where: rows of facts along bands of time, for any writer to draw."""
+"""What a picture of calendars shows and where.
+
+Rows of facts along bands of time, for any writer to draw.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 
+from krm_windows.checks.clock_changes import ClockChange
 from krm_windows.gate import wallclock
 from krm_windows.gate.zones import Zone
 from krm_windows.plan.zone_rules import zone_of
@@ -29,10 +33,11 @@ _QUARTER = timedelta(hours=6)
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One thing in a row during the UTC interval [`begins`, `ends`), an instant if it is a clock change.
+    """One thing in a row during the UTC interval [`begins`, `ends`).
 
-    `kind` is `open` (`often` where many are drawn as one), `freeze`, `override-open`, `override-closed` or `clock`;
-    lane 0 is what results, others what was asked for. `rules` are paths in the spec; `reason` is the user's.
+    A clock change is an instant. `kind` is `open` (`often` where many are drawn as one), `freeze`,
+    `override-open`, `override-closed` or `clock`; lane 0 is what results, others what was asked
+    for. `rules` are paths in the spec; `reason` is the user's.
     """
 
     kind: str
@@ -65,17 +70,23 @@ class Band:
     ticks: tuple[Tick, ...]
 
     def place(self, begins: datetime, ends: datetime) -> tuple[float, float] | None:
-        """Return where an interval lies as fractions of the width, left edge and width; None outside of the band."""
+        """Return where an interval lies as fractions of the width, left edge and width.
+
+        None outside of the band.
+        """
         left, right = max(begins, self.begins), min(ends, self.ends)
         whole = self.ends - self.begins
-        if (
-            left > right
-            or left >= self.ends
-            or right < self.begins
-            or (left == right and begins != ends)
-        ):
+        # What begins where the band ends is in the next one, as is a clock change there.
+        if left > right or left >= self.ends or right < self.begins:
+            return None
+        if left == right and begins != ends:
             return None
         return (left - self.begins) / whole, (right - left) / whole
+
+    def left(self, at: datetime) -> float:
+        """Return where an instant lies, 0 outside of the band."""
+        place = self.place(at, at)
+        return place[0] if place else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +101,8 @@ class Row:
 
     def lanes_in(self, band: Band) -> int:
         """Return how many lanes below the first are in use in a band."""
-        return max(
-            (fact.lane for fact in self.facts if band.place(fact.begins, fact.ends)), default=0
-        )
+        seen = (fact.lane for fact in self.facts if band.place(fact.begins, fact.ends))
+        return max(seen, default=0)
 
     @property
     def has_more(self) -> bool:
@@ -102,16 +112,17 @@ class Row:
     @property
     def title(self) -> str:
         """The names, or the first and how many there are beside it."""
-        return (
-            f"{self.names[0]} and {len(self.names) - 1} more"
-            if self.has_more
-            else ", ".join(self.names)
-        )
+        if self.has_more:
+            return f"{self.names[0]} and {len(self.names) - 1} more"
+        return ", ".join(self.names)
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """Rows and bands; `policy` is the one that all rows are of, empty where they differ; `zone` is the axis's."""
+    """Rows and bands; `policy` is the one that all rows are of, empty where they differ.
+
+    `zone` is the axis's.
+    """
 
     policy: str
     zone: Zone
@@ -127,9 +138,8 @@ class Picture:
     def days(self) -> str:
         """The first and the last day, on the clocks of the first row."""
         row = self.rows[0]
-        first, last = (
-            at.astimezone(row.zone) for at in (row.begins, row.ends - timedelta.resolution)
-        )
+        first = row.begins.astimezone(row.zone)
+        last = (row.ends - timedelta.resolution).astimezone(row.zone)
         return f"{first:%Y-%m-%d} to {last:%Y-%m-%d}"
 
     @property
@@ -140,35 +150,47 @@ class Picture:
 
 def draw(every: Sequence[Calendar]) -> Picture:
     """Arrange calendars; the axis is in their time zone, or in UTC where they have several."""
-    policies, zones = {one.timetable.policy for one in every}, {one.zone for one in every}
-    zone = every[0].zone if len(zones) == 1 else zone_of("UTC")
-    policy = every[0].timetable.policy if len(policies) == 1 else ""
-    begins, ends = min(one.begins for one in every), max(one.ends for one in every)
-    rows = tuple(_row(group, named=not policy) for group in alike(every))
+    policies = {one.timetable.policy for one in every}
+    zones = {one.zone for one in every}
+    zone = zones.pop() if len(zones) == 1 else zone_of("UTC")
+    policy = policies.pop() if len(policies) == 1 else ""
+    begins = min(one.begins for one in every)
+    ends = max(one.ends for one in every)
+    rows = tuple(_row(group, same_policy=bool(policy)) for group in alike(every))
     return Picture(policy, zone, rows, tuple(_bands(begins, ends, zone)))
 
 
-def _row(group: Sequence[Calendar], *, named: bool) -> Row:
+def _row(group: Sequence[Calendar], *, same_policy: bool) -> Row:
     calendar = group[0]
-    names = tuple(
-        one.name if named or not one.timetable.cluster else one.timetable.cluster for one in group
-    )
+    names: list[str] = []
+    for one in group:
+        name = one.name
+        # The policy is in the title of a picture of one; a row then needs the cluster alone.
+        if same_policy and one.timetable.cluster:
+            name = one.timetable.cluster
+        names.append(name)
     facts = sorted(_facts(calendar), key=lambda fact: (fact.begins, fact.lane))
-    return Row(names, calendar.zone, calendar.begins, calendar.ends, tuple(facts))
+    return Row(tuple(names), calendar.zone, calendar.begins, calendar.ends, tuple(facts))
 
 
 def _facts(calendar: Calendar) -> Iterator[Fact]:
     yield from (_open(calendar, segment) for segment in calendar.intervals)
+    # Until when each lane below the first is taken; what overlaps lies in another.
     lanes: list[datetime] = []
     for found in exceptions.spans(calendar.timetable, calendar.begins, calendar.ends):
-        lane = next((i for i, until in enumerate(lanes) if until <= found.begins), len(lanes))
+        free = (i for i, until in enumerate(lanes) if until <= found.begins)
+        lane = next(free, len(lanes))
         lanes[lane : lane + 1] = [found.ends]
         yield _exception(calendar, found, lane + 1)
     for change in clock.changes(calendar.zone, calendar.begins, calendar.ends):
-        hours = f"{(change.after - change.before) / timedelta(hours=1):+g} h".replace(
-            "-", "\N{MINUS SIGN}"
-        )
-        yield Fact("clock", change.at, change.at, (), hours, clock.words(change, calendar.zone))
+        words = clock.words(change, calendar.zone)
+        yield Fact("clock", change.at, change.at, (), _shift(change), words)
+
+
+def _shift(change: ClockChange) -> str:
+    """Return by how much clocks go, as it is written on a picture: `+1 h`."""
+    hours = f"{(change.after - change.before) / timedelta(hours=1):+g} h"
+    return hours.replace("-", "\N{MINUS SIGN}")
 
 
 def _open(calendar: Calendar, segment: Segment) -> Fact:
@@ -178,25 +200,28 @@ def _open(calendar: Calendar, segment: Segment) -> Fact:
 
 
 def _exception(calendar: Calendar, found: exceptions.Span, lane: int) -> Fact:
-    name, when = found.rule.key, _when(calendar, found.begins, found.ends)
-    words = f"{KINDS[found.kind]} {name}, {when}: {found.rule.reason}"
+    name = found.rule.key
+    when = _when(calendar, found.begins, found.ends)
     return Fact(
-        found.kind,
-        found.begins,
-        found.ends,
-        (found.rule.name,),
-        name,
-        words,
-        found.rule.reason,
-        lane,
+        kind=found.kind,
+        begins=found.begins,
+        ends=found.ends,
+        rules=(found.rule.name,),
+        label=name,
+        words=f"{KINDS[found.kind]} {name}, {when}: {found.rule.reason}",
+        reason=found.rule.reason,
+        lane=lane,
     )
 
 
 def _when(calendar: Calendar, begins: datetime, ends: datetime) -> str:
     """Say from when to when; the rims of the calendar are no edges."""
-    since = f"{clock.shown(begins, calendar.zone)} " if begins > calendar.begins else "from before "
-    until = clock.shown(ends, calendar.zone) if ends < calendar.ends else "after these days"
-    return f"{since}to {until} ({span(ends - begins)})"
+    since, until = "from before", "after these days"
+    if begins > calendar.begins:
+        since = clock.shown(begins, calendar.zone)
+    if ends < calendar.ends:
+        until = clock.shown(ends, calendar.zone)
+    return f"{since} to {until} ({span(ends - begins)})"
 
 
 def _bands(begins: datetime, ends: datetime, zone: tzinfo) -> Iterator[Band]:
@@ -206,6 +231,7 @@ def _bands(begins: datetime, ends: datetime, zone: tzinfo) -> Iterator[Band]:
         yield _band("", begins, ends, zone)
         return
     while first <= last:
+        # 31 days from the first of a month are always in the next one.
         following = (first.replace(day=1) + 31 * _DAY).replace(day=1)
         month = first.replace(day=1)
         yield _band(f"{month:%B %Y}", _midnight(month, zone), _midnight(following, zone), zone)
@@ -217,20 +243,32 @@ def _band(title: str, begins: datetime, ends: datetime, zone: tzinfo) -> Band:
 
 
 def _ticks(begins: datetime, ends: datetime, zone: tzinfo) -> Iterator[Tick]:
-    """Yield every day that begins in an interval, in a short one every quarter; the last has words if there is room."""
-    step = _QUARTER if ends - begins <= _HOURLY * _DAY else _DAY
+    """Yield every day that begins in an interval, in a short one every quarter.
+
+    The last has words if there is room.
+    """
+    step = _DAY
+    if ends - begins <= _HOURLY * _DAY:
+        step = _QUARTER
     wall = datetime.combine(begins.astimezone(zone).date(), time())
-    while (at := wallclock.instant(wall, zone)) < ends:
+    at = wallclock.instant(wall, zone)
+    while at < ends:
         if at >= begins:
-            midnight = wall.time() == time()
-            label = (
-                (f"{wall:%d}" if step == _DAY else f"{wall:%a %d}") if midnight else f"{wall:%H:%M}"
-            )
-            words = (label, f"{wall:%a}") if ends - at >= step / 2 else ("", "")
-            yield Tick(
-                at.astimezone(UTC), *words, major=midnight and (step != _DAY or wall.weekday() == 0)
-            )
+            yield _tick(wall, at, step, has_room=ends - at >= step / 2)
         wall += step
+        at = wallclock.instant(wall, zone)
+
+
+def _tick(wall: datetime, at: datetime, step: timedelta, *, has_room: bool) -> Tick:
+    label, major = f"{wall:%H:%M}", False
+    if step == _DAY:
+        # Among days, Mondays stand out; among quarters, midnights.
+        label, major = f"{wall:%d}", wall.weekday() == 0
+    elif wall.time() == time():
+        label, major = f"{wall:%a %d}", True
+    if not has_room:
+        return Tick(at.astimezone(UTC), "", "", major)
+    return Tick(at.astimezone(UTC), label, f"{wall:%a}", major)
 
 
 def _midnight(day: date, zone: tzinfo) -> datetime:

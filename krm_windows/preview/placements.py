@@ -15,16 +15,17 @@ def _block(declared: ChangeClass, placed: list[Placement]) -> str:
     gate = f"gated by {declared.policy}" if declared.policy else "never gated"
     titles = [escape.word(title(placement.resource)) for placement in placed]
     width = max(map(len, titles), default=0)
-    head = f"{declared.name}, {gate}: {counted(len(placed), 'object')}\n"
-    return head + "".join(
-        f"  {name:{width}}  {escape.word(why(placed))}\n"
-        for name, placed in zip(titles, placed, strict=True)
-    )
+    lines = [f"{declared.name}, {gate}: {counted(len(placed), 'object')}\n"]
+    for name, placement in zip(titles, placed, strict=True):
+        lines.append(f"  {name:{width}}  {escape.word(why(placement))}\n")
+    return "".join(lines)
 
 
 def why(placement: Placement) -> str:
     """Return in words what put a resource into its class."""
-    decided = "default" if placement.rule is None else f"spec.rules[{placement.rule}]"
+    decided = "default"
+    if placement.rule is not None:
+        decided = f"spec.rules[{placement.rule}]"
     if placement.reason is Reason.ANNOTATION:
         return f"annotation, over {decided}"
     if placement.needed_by is not None:

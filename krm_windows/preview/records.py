@@ -31,7 +31,7 @@ def calendars(every: Sequence[Calendar]) -> list[Record]:
 
 
 def difference(of: Difference) -> Record:
-    """Return what opens and what closes through a change, with the rules that decided before, and those that do now."""
+    """Return what a change opens and closes, with the rules that decided before and now."""
     return {
         "policy": of.policy,
         "cluster": of.cluster,
@@ -44,7 +44,10 @@ def difference(of: Difference) -> Record:
 
 
 def state(decision: Decision, zone: tzinfo) -> Record:
-    """Return what holds at an instant; `since` and `until` are None where they are more than 400 days away."""
+    """Return what holds at an instant.
+
+    `since` and `until` are None where they are more than 400 days away.
+    """
     return {
         "open": decision.open,
         "rule": ", ".join(decision.rules) or None,

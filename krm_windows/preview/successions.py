@@ -1,4 +1,7 @@
-"""An older version of a policy and the newer one that takes its place, and what the change has forgotten."""
+"""An older version of a policy and the one that takes its place.
+
+And what the change has forgotten.
+"""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -24,32 +27,29 @@ def successions(
 ) -> tuple[list[Succession], list[Result]]:
     """Pair the versions of two policies: for one cluster, else for each that either names.
 
-    A cluster that only one of them names is compared with the other as that stands without a patch. The results are the
-    errors of both, the warnings of the newer one, and what the change has forgotten.
+    A cluster that only one of them names is compared with the other as that stands without a patch.
+    The results are the errors of both, the warnings of the newer one, and what the change has
+    forgotten.
     """
-    loaded = (old.load(), new.load())
-    named: list[str | None] = list(dict.fromkeys((*loaded[0].clusters, *loaded[1].clusters)))
-    names = named if cluster is None and named else [cluster]
-    (before, past), (after, found) = (
-        source.compile((name, *_for(one, name, named)) for name in names)
-        for source, one in zip((old, new), loaded, strict=True)
-    )
-    results = [*(result for result in past if fails([result])), *found]
+    past, present = old.load(), new.load()
+    both: list[str | None] = list(dict.fromkeys((*past.clusters, *present.clusters)))
+    names = both if cluster is None and both else [cluster]
+    before, was = old.compile((name, *_for(past, name, both)) for name in names)
+    after, found = new.compile((name, *_for(present, name, both)) for name in names)
+    results = [*(result for result in was if fails([result])), *found]
     if fails(results):
         return [], once(results)
     pairs = [Succession(*pair) for pair in zip(before, after, strict=True)]
-    forgotten = (
-        result
-        for pair in pairs
-        for result in succession.check(pair.old.timetable, pair.new.timetable)
-    )
-    return pairs, once([*results, *about(new.config, list(forgotten))])
+    forgotten: list[Result] = []
+    for pair in pairs:
+        forgotten.extend(succession.check(pair.old.timetable, pair.new.timetable))
+    return pairs, once([*results, *about(new.config, forgotten)])
 
 
 def _for(
     loaded: Loaded, cluster: str | None, named: Collection[str | None]
 ) -> tuple[WindowPolicy | None, tuple[Result, ...]]:
     """Return the policy for a cluster; for one that only the other policy names, as it stands."""
-    return loaded.for_cluster(
-        None if cluster in named and cluster not in loaded.clusters else cluster
-    )
+    if cluster in named and cluster not in loaded.clusters:
+        return loaded.for_cluster(None)
+    return loaded.for_cluster(cluster)

@@ -1,4 +1,7 @@
-"""Calendars as a picture of SVG: what the page of HTML shows; a title on each part says its facts in words."""
+"""Calendars as a picture of SVG: what the page of HTML shows.
+
+A title on each part says its facts in words.
+"""
 
 from collections.abc import Iterator, Sequence
 from pkgutil import get_data
@@ -69,6 +72,7 @@ def _legend() -> Iterator[Element]:
 def _bands(picture: Picture) -> tuple[list[Element], int]:
     """Return the bands, one below the other, and the height of all."""
     drawn: list[Element] = []
+    # SVG has no layout: everything is placed by its distance from the top.
     y = _TITLE
     for band in picture.bands:
         drawn.append(element("text", band.title, class_="band", x=MARGIN, y=y + 24))
@@ -83,33 +87,30 @@ def _bands(picture: Picture) -> tuple[list[Element], int]:
 
 
 def _tick(tick: Tick, band: Band, y: int) -> Element:
-    x = _x((band.place(tick.at, tick.at) or (0, 0))[0]) + 2
-    kind = "tick major" if tick.major else "tick"
-    words = (
+    x = _x(band.left(tick.at)) + 2
+    return element(
+        "text",
         element("tspan", tick.weekday, x=x, y=y + 16),
         element("tspan", tick.label, x=x, y=y + 29),
+        class_="tick major" if tick.major else "tick",
     )
-    return element("text", *words, class_=kind)
 
 
 def _row(row: Row, band: Band, y: int, height: int) -> Iterator[Element]:
-    title = (
-        row.title
-        if len(row.title) <= _FULL_NAME
-        else f"{row.title[: _FULL_NAME - 1]}\N{HORIZONTAL ELLIPSIS}"
-    )
-    yield element(
-        "text", title, element("title", ", ".join(row.names)), class_="name", x=MARGIN, y=y + 17
-    )
+    title = row.title
+    if len(title) > _FULL_NAME:
+        title = f"{title[: _FULL_NAME - 1]}\N{HORIZONTAL ELLIPSIS}"
+    names = element("title", ", ".join(row.names))
+    yield element("text", title, names, class_="name", x=MARGIN, y=y + 17)
     left, width = band.place(row.begins, row.ends) or (0, 0)
     yield element("rect", class_="track", x=_x(left), y=y, width=_length(width), height=height)
     for tick in band.ticks:
-        x = _x((band.place(tick.at, tick.at) or (0, 0))[0])
-        yield element(
-            "line", class_="major-line" if tick.major else "line", x1=x, x2=x, y1=y, y2=y + height
-        )
+        x = _x(band.left(tick.at))
+        kind = "major-line" if tick.major else "line"
+        yield element("line", class_=kind, x1=x, x2=x, y1=y, y2=y + height)
     for _, fact in crowd.bars(row, band):
-        if place := band.place(fact.begins, fact.ends):
+        place = band.place(fact.begins, fact.ends)
+        if place:
             yield _fact(fact, _x(place[0]), _length(place[1]), y, height)
 
 
@@ -117,30 +118,30 @@ def _fact(fact: Fact, x: float, width: float, y: int, height: int) -> Element:
     words = element("title", fact.words)
     if fact.kind == "clock":
         line = element("line", class_="clock", x1=x, x2=x, y1=y, y2=y + height)
-        return element(
-            "g", words, line, element("text", fact.label, class_="clock-label", x=x + 3, y=y + 9)
-        )
-    top, tall = (
-        (y + _LANE + _OTHER_LANE * (fact.lane - 1), _OTHER_LANE - 2)
-        if fact.lane
-        else (y + 2, _LANE - 4)
-    )
-    parts = [_shape(fact.kind, x, top, max(width, 2), tall)]
+        label = element("text", fact.label, class_="clock-label", x=x + 3, y=y + 9)
+        return element("g", words, line, label)
+    top, tall = y + 2, _LANE - 4
+    if fact.lane:
+        top, tall = y + _LANE + _OTHER_LANE * (fact.lane - 1), _OTHER_LANE - 2
+    bar = _shape(fact.kind, x, top, max(width, 2), tall)
     length = _CHARACTER * len(fact.label) + 6
-    if length < width:
-        if fact.kind != "open":
-            parts.append(
-                element("rect", class_="paper", x=x + 2, y=top + 1, width=length, height=tall - 2)
-            )
-        kind = "on-open" if fact.kind == "open" else "label"
-        parts.append(element("text", fact.label, class_=kind, x=x + 5, y=top + tall / 2 + 4))
-    return element("g", words, *parts)
+    if length >= width:
+        return element("g", words, bar)
+    baseline = top + tall / 2 + 4
+    if fact.kind == "open":
+        label = element("text", fact.label, class_="on-open", x=x + 5, y=baseline)
+        return element("g", words, bar, label)
+    # Nobody could read it on a pattern.
+    paper = element("rect", class_="paper", x=x + 2, y=top + 1, width=length, height=tall - 2)
+    label = element("text", fact.label, class_="label", x=x + 5, y=baseline)
+    return element("g", words, bar, paper, label)
 
 
 def _shape(kind: str, x: float, y: float, width: float, height: float) -> Element:
     if kind == "clock":
         return element("line", class_="clock", x1=x + 8, x2=x + 8, y1=y, y2=y + height)
-    fill = f"url(#{kind})" if kind != "open" else None
+    # All but what is open are drawn with a pattern, so that colour is not all that tells them.
+    fill = None if kind == "open" else f"url(#{kind})"
     return element("rect", class_=kind, fill=fill, x=x, y=y, width=width, height=height, rx=2)
 
 

@@ -4,12 +4,12 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime, time, timedelta, tzinfo
 from functools import cache
-from itertools import count, islice, pairwise
+from itertools import islice, pairwise
 from operator import attrgetter
 
 from krm_windows.gate import wallclock
 from krm_windows.preview import clock, exceptions
-from krm_windows.preview.calendar import Calendar, alike
+from krm_windows.preview.calendar import Calendar, alike, some
 from krm_windows.preview.clock import shown
 from krm_windows.schedule.timeline import Segment
 
@@ -20,14 +20,20 @@ OPEN, PARTLY, CLOSED, SHUT, OUTSIDE = "#", "+", ".", "x", " "
 _WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _EDGE = 22
 _FEW = 4
+_DAY = timedelta(days=1)
 _ends = attrgetter("ends")
 
 
 def render(every: Sequence[Calendar]) -> str:
-    """Return a page for all that are alike, with an empty line between two pages; every line ends in a newline."""
-    return "\n".join(
-        "".join(f"{line.rstrip()}\n" for line in _lines(group)) for group in alike(every)
-    )
+    """Return a page for all that are alike, with an empty line between two pages.
+
+    Every line ends in a newline.
+    """
+    return "\n".join(map(_page, alike(every)))
+
+
+def _page(group: Sequence[Calendar]) -> str:
+    return "".join(f"{line.rstrip()}\n" for line in _lines(group))
 
 
 def span(length: timedelta) -> str:
@@ -41,33 +47,31 @@ def _lines(group: Sequence[Calendar]) -> Iterator[str]:
     calendar = group[0]
     first, last = _days(calendar)
     closing = _closing(calendar)
-    yield f"{_names(group)}, {calendar.zone.key}, {first} to {last - timedelta(days=1)}"
+    names = some([one.name for one in group], _FEW)
+    yield f"{names}, {calendar.zone.key}, {first} to {last - _DAY}"
     yield ""
     yield " ".join(["          ", *(f"{day:<{CELLS}}" for day in _WEEKDAYS)])
-    for monday in (
-        first - timedelta(days=first.weekday()) + timedelta(days=WEEK) * week for week in count()
-    ):
-        if monday >= last:
-            break
-        days = (_day(calendar, closing, monday + timedelta(days=day)) for day in range(WEEK))
+    monday = first - first.weekday() * _DAY
+    while monday < last:
+        days = (_day(calendar, closing, monday + day * _DAY) for day in range(WEEK))
         yield " ".join([str(monday), *days])
-    shut = f"  {SHUT} closed by a freeze or an override" if closing else ""
-    yield f"{OPEN} open  {PARTLY} partly  {CLOSED} closed{shut}, {CELL // timedelta(hours=1)} hours each"
+        monday += WEEK * _DAY
+    legend = f"{OPEN} open  {PARTLY} partly  {CLOSED} closed"
+    if closing:
+        legend += f"  {SHUT} closed by a freeze or an override"
+    yield f"{legend}, {CELL // timedelta(hours=1)} hours each"
     yield ""
     yield from _changes(calendar)
     yield from _table(calendar)
 
 
-def _names(group: Sequence[Calendar]) -> str:
-    """Name all that are alike, but for those beyond a few."""
-    names, more = [calendar.name for calendar in group[:_FEW]], len(group) - _FEW
-    return ", ".join(names) + (f" and {more} more" if more > 0 else "")
-
-
 def _days(calendar: Calendar) -> tuple[date, date]:
     """Return the first day, and the day after the last."""
     begins, ends = (at.astimezone(calendar.zone) for at in (calendar.begins, calendar.ends))
-    return begins.date(), ends.date() + timedelta(days=ends.time() > time())
+    last = ends.date()
+    if ends.time() > time():
+        last += _DAY
+    return begins.date(), last
 
 
 def _closing(calendar: Calendar) -> list[exceptions.Span]:
@@ -82,6 +86,7 @@ def _day(calendar: Calendar, closing: Sequence[exceptions.Span], day: date) -> s
 @cache
 def _edges(zone: tzinfo, day: date) -> list[datetime]:
     """Return the instants between which the signs of a day lie."""
+    # By the wall clock: on the day of a clock change a cell may be shorter or longer.
     midnight = datetime.combine(day, time())
     return [wallclock.instant(midnight + CELL * cell, zone) for cell in range(CELLS + 1)]
 
@@ -89,18 +94,33 @@ def _edges(zone: tzinfo, day: date) -> list[datetime]:
 def _cell(
     calendar: Calendar, closing: Sequence[exceptions.Span], begins: datetime, ends: datetime
 ) -> str:
-    """Return the sign for the time between two instants; what a clock change leaves empty is closed."""
+    """Return the sign for the time between two instants.
+
+    What a clock change leaves empty is closed.
+    """
     if begins < calendar.begins or ends > calendar.ends:
         return OUTSIDE
-    nearest = bisect_right(calendar.intervals, begins, key=_ends)
+    covered = _covered(calendar, begins, ends)
+    if covered and covered == ends - begins:
+        return OPEN
+    if covered:
+        return PARTLY
+    if any(one.begins < ends and one.ends > begins for one in closing):
+        return SHUT
+    return CLOSED
+
+
+def _covered(calendar: Calendar, begins: datetime, ends: datetime) -> timedelta:
+    """Return how much of an interval is open."""
     covered = timedelta()
+    # The intervals are in order, and a year has thousands of cells: begin at the first that
+    # matters.
+    nearest = bisect_right(calendar.intervals, begins, key=_ends)
     for segment in islice(calendar.intervals, nearest, None):
         if segment.begins >= ends:
             break
         covered += min(segment.ends, ends) - max(segment.begins, begins)
-    if covered:
-        return OPEN if covered == ends - begins else PARTLY
-    return SHUT if any(one.begins < ends and one.ends > begins for one in closing) else CLOSED
+    return covered
 
 
 def _changes(calendar: Calendar) -> Iterator[str]:
@@ -121,8 +141,14 @@ def _table(calendar: Calendar) -> Iterator[str]:
 
 
 def _row(calendar: Calendar, segment: Segment) -> str:
-    """Return the line of an interval; where it meets the rim of the calendar is no edge of a window."""
-    opens = shown(segment.begins, calendar.zone) if segment.begins > calendar.begins else "(before)"
-    closes = shown(segment.ends, calendar.zone) if segment.ends < calendar.ends else "(after)"
+    """Return the line of an interval.
+
+    Where it meets the rim of the calendar is no edge of a window.
+    """
+    opens, closes = "(before)", "(after)"
+    if segment.begins > calendar.begins:
+        opens = shown(segment.begins, calendar.zone)
+    if segment.ends < calendar.ends:
+        closes = shown(segment.ends, calendar.zone)
     length = span(segment.ends - segment.begins)
     return f"{opens:<{_EDGE - 1}} {closes:<{_EDGE - 1}} {length:<11} {', '.join(segment.rules)}"

@@ -13,13 +13,14 @@ from krm_windows.policy.load import Loaded, load
 from krm_windows.policy.model import WindowPolicy
 from krm_windows.results import Result, fails
 
-# A preview is about time: what hangs on the resources is the build's matter, but for how early to close.
+# A preview is about time: what hangs on the resources is the build's matter, but for how early to
+# close.
 _TIMELY = {rules.TIMEOUT_UNKNOWN.id}
 
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A policy as it holds for one cluster (or none in particular), and timetable and plan it compiles to."""
+    """A policy for one cluster or none in particular, with its timetable and plan."""
 
     policy: WindowPolicy
     timetable: Timetable
@@ -28,7 +29,10 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The cluster that a preview is for (None: the policy's `buildFor`), or with `every` all the policy names."""
+    """The cluster that a preview is for, or with `every` all that the policy names.
+
+    None is the policy's `buildFor`.
+    """
 
     cluster: str | None = None
     every: bool = False
@@ -48,7 +52,10 @@ class Source:
     items: list[KubeObject]
 
     def versions(self, choice: Choice) -> tuple[list[Version], list[Result]]:
-        """Load and compile for the clusters chosen; there are no versions where an error stands among the results."""
+        """Load and compile for the clusters chosen.
+
+        There are no versions where an error stands among the results.
+        """
         loaded = self.load()
         return self.compile([(name, *loaded.for_cluster(name)) for name in choice.clusters(loaded)])
 
@@ -59,20 +66,31 @@ class Source:
     def compile(
         self, chosen: Iterable[tuple[str | None, WindowPolicy | None, tuple[Result, ...]]]
     ) -> tuple[list[Version], list[Result]]:
-        """Compile the policies of some clusters, unless there is an error among what was found in them."""
-        every = list(chosen)
-        results = once(result for _, _, found in every for result in found)
+        """Compile the policies of some clusters, unless errors were found in them."""
+        policies: list[tuple[str | None, WindowPolicy]] = []
+        loading: list[Result] = []
+        for name, policy, found in chosen:
+            loading.extend(found)
+            if policy:
+                policies.append((name, policy))
+        if fails(loading):
+            return [], once(loading)
+        versions: list[Version] = []
+        compiling: list[Result] = []
+        for name, policy in policies:
+            version, said = self._version(name, policy)
+            versions.append(version)
+            compiling.extend(said)
+        results = [*once(loading), *about(self.config, once(compiling))]
         if fails(results):
             return [], results
-        compiled = [self._version(name, policy) for name, policy, _ in every if policy]
-        results += about(self.config, once(result for _, found in compiled for result in found))
-        return ([] if fails(results) else [version for version, _ in compiled]), results
+        return versions, results
 
     def _version(self, cluster: str | None, policy: WindowPolicy) -> tuple[Version, list[Result]]:
-        plan, results = compile_policy(policy, cluster, inventory.take(self.items, kinds(policy)))
-        return Version(policy, plan.timetable, plan), [
-            result for result in results if result.tags["rule"] in _TIMELY
-        ]
+        items = inventory.take(self.items, kinds(policy))
+        plan, results = compile_policy(policy, cluster, items)
+        timely = [result for result in results if result.tags["rule"] in _TIMELY]
+        return Version(policy, plan.timetable, plan), timely
 
 
 def once(results: Iterable[Result]) -> list[Result]:

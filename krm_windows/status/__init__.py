@@ -1,1 +1,4 @@
-"""How a policy fares in a cluster: what its targets are, what they should be, and who keeps them so."""
+"""How a policy fares in a cluster.
+
+What its targets are, what they should be, and who keeps them so.
+"""

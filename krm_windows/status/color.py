@@ -7,5 +7,7 @@ from rich.text import Text
 
 def paint(page: str, alarming: Sequence[bool]) -> Text:
     """Return a page, with those lines red that are about a target that is not as it should be."""
-    lines = zip(page.splitlines(), alarming, strict=True)
-    return Text().join(Text(f"{line}\n", style="red" if wrong else "") for line, wrong in lines)
+    text = Text()
+    for line, wrong in zip(page.splitlines(), alarming, strict=True):
+        text.append(f"{line}\n", style="red" if wrong else "")
+    return text

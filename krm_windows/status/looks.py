@@ -8,6 +8,10 @@ from krm_windows.emit.labels import COMPONENT, HOOK, POLICY
 from krm_windows.gate.kubernetes import dig
 from krm_windows.status.objects import Thing
 
+# The conditions of a Job that has ended (batch/v1, JobConditionType).
+_COMPLETE = "Complete"
+_ENDS = (_COMPLETE, "Failed")
+
 
 @dataclass(frozen=True, slots=True)
 class Look:
@@ -19,25 +23,24 @@ class Look:
 
 
 def last(things: Sequence[Thing], label: str) -> Look | None:
-    """Return the newest look of the policy whose objects carry a label, None where there was none yet."""
-    ours = (
-        thing
-        for thing in things
-        if dig(thing, "metadata", "labels", POLICY) == label and not _is_hook(thing)
-    )
-    return max(
-        (look for thing in ours for look in _looks(thing)), key=lambda look: look.at, default=None
-    )
+    """Return the newest run of the policy whose objects carry a label.
 
-
-def _is_hook(thing: Thing) -> bool:
-    return dig(thing, "metadata", "labels", COMPONENT) == HOOK
+    None where there was none yet.
+    """
+    found: list[Look] = []
+    for thing in things:
+        labels = dig(thing, "metadata", "labels")
+        # The Jobs of hooks carry the policy's label too, and say nothing of its targets.
+        if dig(labels, POLICY) == label and dig(labels, COMPONENT) != HOOK:
+            found.extend(_looks(thing))
+    return max(found, key=lambda look: look.at, default=None)
 
 
 def _looks(thing: Thing) -> Iterator[Look]:
-    """Yield what an object tells: a CronJob keeps the time of its last success, when its Job is gone (batch/v1).
+    """Yield what an object tells.
 
-    That a Job has ended which leaves to the next look what it cannot do tells nothing.
+    A CronJob keeps the time of its last success, when its Job is gone (batch/v1). That a Job
+    has ended which leaves to the next look what it cannot do tells nothing.
     """
     if "--leave-to-next" in str(dig(thing, "spec", "template", "spec", "containers")):
         return
@@ -46,12 +49,11 @@ def _looks(thing: Thing) -> Iterator[Look]:
     if isinstance(success, str):
         yield Look(datetime.fromisoformat(success), succeeded=True, name=name)
     conditions = dig(thing, "status", "conditions")
-    for condition in conditions if isinstance(conditions, list) else ():
+    if not isinstance(conditions, list):
+        return
+    for condition in conditions:
         at = dig(condition, "lastTransitionTime")
-        kind = dig(condition, "type")
-        if (
-            kind in ("Complete", "Failed")
-            and dig(condition, "status") == "True"
-            and isinstance(at, str)
-        ):
-            yield Look(datetime.fromisoformat(at), succeeded=kind == "Complete", name=name)
+        has_ended = dig(condition, "type") in _ENDS and dig(condition, "status") == "True"
+        if has_ended and isinstance(at, str):
+            succeeded = dig(condition, "type") == _COMPLETE
+            yield Look(datetime.fromisoformat(at), succeeded=succeeded, name=name)

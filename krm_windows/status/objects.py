@@ -21,13 +21,13 @@ Address = tuple[str, str, str, str]
 
 
 def queries(policy: WindowPolicy) -> Iterator[Query]:
-    """Yield what each `kubectl get` asks for that finds the targets of a policy, and at last its own Jobs."""
+    """Yield what each `kubectl get` asks for: a policy's targets, and then its own Jobs."""
     home = policy.metadata.namespace
     for selector in (*policy.spec.targets, *policy.spec.released):
         found = targets.select(selector, "", home, Inventory((), visible=False))
-        resource = ".".join(
-            part for part in (found.row.resource, found.version, found.row.group) if part
-        )
+        # kubectl takes `resource.version.group`, of which the last two may be missing.
+        parts = (found.row.resource, found.version, found.row.group)
+        resource = ".".join(filter(None, parts))
         if selector.match_labels:
             yield Query(resource, found.namespace, labels=selector.match_labels)
         else:
@@ -37,18 +37,25 @@ def queries(policy: WindowPolicy) -> Iterator[Query]:
 
 
 def closer(policy: WindowPolicy) -> Iterator[Query]:
-    """Yield what tells why no look ran: the policy's Pods, and the Events beside them, which have no labels."""
+    """Yield what tells why no look ran.
+
+    The policy's Pods, and the Events beside them, which have no labels.
+    """
     home = policy.metadata.namespace
     yield Query("pods", home, labels={POLICY: names.label(f"{home}/{policy.metadata.name}")})
     yield Query("events", home)
 
 
 def read(text: str) -> list[Thing]:
-    """Read what `kubectl get -o json` prints: an object, a list, or several of either, one after the other.
+    """Read what `kubectl get -o json` prints.
 
-    Raises ValueError where it is no JSON, or no object of Kubernetes, ExcessError where it is nested too deeply.
+    An object, a list, or several of either, one after the other. Raises ValueError where it is
+    no JSON, or no object of Kubernetes, ExcessError where it is nested too deeply.
     """
-    return [thing for value in plain_json.values(text) for thing in _objects(value)]
+    found: list[Thing] = []
+    for value in plain_json.values(text):
+        found.extend(_objects(value))
+    return found
 
 
 def by_address(things: Iterable[Thing]) -> dict[Address, Thing]:
@@ -68,9 +75,9 @@ def _objects(value: object) -> list[Thing]:
     if not isinstance(value, dict) or "kind" not in value:
         raise ValueError("holds something else than objects of Kubernetes")
     items = value.get("items")
-    return (
-        [item for item in items if isinstance(item, dict)] if isinstance(items, list) else [value]
-    )
+    if not isinstance(items, list):
+        return [value]
+    return [item for item in items if isinstance(item, dict)]
 
 
 def _address(thing: Thing) -> Address:

@@ -1,12 +1,12 @@
 """What is true of a policy in a cluster at an instant, judged by what the gate would do."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
 
 from krm_windows.emit import names
-from krm_windows.gate.annotations import HOLD
+from krm_windows.gate.annotations import HOLD, ClosedBy
 from krm_windows.gate.clocks import APART
 from krm_windows.gate.decide import Decision, decide
 from krm_windows.gate.kubernetes import dig
@@ -22,20 +22,29 @@ State = Literal["open", "closed", "missing"]
 
 @dataclass(frozen=True, slots=True)
 class Suspension:
-    """Who keeps a target shut, in words; `since` and `until` are UTC, from the mark on it, None where it has none."""
+    """Who keeps a target shut, in words.
+
+    `since` and `until` are UTC, from the mark on it, None where it has none.
+    """
 
     by: str
     since: datetime | None = None
     until: datetime | None = None
     clocks_apart: bool = False
-    """Whether a look kept it shut, as one of two clocks is wrong: no look can say what it should be."""
+    """Whether a look kept it shut, as one of two clocks is wrong.
+
+    No look can say what it should be.
+    """
     zone_data: str = ""
     """How the zone data of this policy's image differs from the timetable's, as the mark has it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A target: what it is, and what it should be; `as_wanted`, too, where the gate leaves it to somebody else."""
+    """A target: what it is, and what it should be.
+
+    `as_wanted`, too, where the gate leaves it to somebody else.
+    """
 
     target: Target
     state: State
@@ -59,13 +68,19 @@ class Report:
 
     @property
     def zone_data(self) -> str:
-        """How the image's zone data differs, as the first mark that tells it has it; empty where none does."""
+        """How the image's zone data differs, as the first mark that tells it has it.
+
+        Empty where none does.
+        """
         told = (row.suspension.zone_data for row in self.rows if row.suspension)
         return next(filter(None, told), "")
 
     @property
     def as_wanted(self) -> bool:
-        """Whether every target is, and there is one, and somebody looks: where nothing was seen, nothing is known."""
+        """Whether every target is, and there is one, and somebody looks.
+
+        Where nothing was seen, nothing is known.
+        """
         return bool(self.rows) and all(row.as_wanted for row in self.rows) and not self.stopped
 
     def is_overdue(self, at: datetime, interval: timedelta) -> bool:
@@ -78,43 +93,47 @@ def report(
 ) -> Report:
     """Judge the objects of a cluster by a policy, at an aware instant.
 
-    `has_asked`: whether its CronJobs would be among the objects; else they are judged where any CronJob is.
+    `has_asked`: whether its CronJobs would be among the objects; else they are judged where any
+    CronJob is.
     """
     timetable = version.timetable
-    judge = _Judge(
-        timetable, decide(timetable, at), at, looks=version.policy.spec.actuator.type == "Gate"
-    )
-    look = last(things, names.label(timetable.policy))
-    own = (
-        [names.cron_job(version.plan, each) for each in version.plan.triggers]
-        if version.plan
-        else []
-    )
-    is_known = has_asked or any(thing.get("kind") == "CronJob" for thing in things)
+    looks = version.policy.spec.actuator.type == "Gate"
+    judge = _Judge(timetable, decide(timetable, at), at, looks=looks)
+    label = names.label(timetable.policy)
+    look = last(things, label)
+    own: list[str] = []
+    if version.plan:
+        own = [names.cron_job(version.plan, each) for each in version.plan.triggers]
+    stopped: Iterable[str] = ()
+    if has_asked or any(thing.get("kind") == "CronJob" for thing in things):
+        stopped = _stopped(own, version.policy.metadata.namespace, things)
+    # What went wrong before the last success is over.
+    since = look.at if look and look.succeeded else None
     return Report(
         timetable,
         judge.decision,
         look,
         tuple(judge.rows(by_address(things))),
-        tuple(_stopped(own, version.policy.metadata.namespace, things)) if is_known else (),
-        newest(
-            things, names.label(timetable.policy), own, look.at if look and look.succeeded else None
-        ),
+        tuple(stopped),
+        newest(things, label, own, since),
     )
 
 
 def _stopped(own: Sequence[str], namespace: str, things: Sequence[Thing]) -> Iterator[str]:
-    """Yield what is wrong with each CronJob that the policy has: without them nobody opens or closes."""
-    cron_jobs = [thing for thing in things if thing.get("kind") == "CronJob"]
-    found = {
-        (dig(thing, "metadata", "namespace"), dig(thing, "metadata", "name")): thing
-        for thing in cron_jobs
-    }
+    """Yield what is wrong with each CronJob that the policy has.
+
+    Without them nobody opens or closes.
+    """
+    found: dict[tuple[object, object], Thing] = {}
+    for thing in things:
+        if thing.get("kind") == "CronJob":
+            key = (dig(thing, "metadata", "namespace"), dig(thing, "metadata", "name"))
+            found[key] = thing
     for name in own:
-        thing = found.get((namespace, name))
-        if thing is None:
+        cron_job = found.get((namespace, name))
+        if cron_job is None:
             yield f"CronJob {namespace}/{name} is missing: was it pruned, or never applied?"
-        elif dig(thing, "spec", "suspend") is True:
+        elif dig(cron_job, "spec", "suspend") is True:
             yield f"CronJob {namespace}/{name} is suspended: nobody looks by it"
 
 
@@ -126,16 +145,16 @@ class _Judge:
     looks: bool
 
     def rows(self, things: Mapping[Address, Thing]) -> Iterator[Row]:
-        """Yield a row for every target, and for each of those that are only to be opened where it exists."""
+        """Yield a row for every target, and for each released one that exists."""
         for target in self.timetable.targets:
             thing = find(things, target)
-            yield (
-                self._row(target, thing)
-                if thing
-                else Row(target, "missing", self._wanted(target), as_wanted=False)
-            )
+            if thing:
+                yield self._row(target, thing)
+            else:
+                yield Row(target, "missing", self._wanted(target), as_wanted=False)
         for target in self.timetable.released:
-            if thing := find(things, target):
+            thing = find(things, target)
+            if thing:
                 yield self._row(target, thing)
 
     def _row(self, target: Target, thing: Thing) -> Row:
@@ -145,23 +164,26 @@ class _Judge:
             unread = Suspension(f"cannot be read: {error}")
             return Row(target, "open", self._wanted(target), as_wanted=False, suspension=unread)
         turned = self._turned(target, seen)
-        # A target that the gate leaves open although the policy is closed is being applied for the first time.
-        wanted = self._wanted(target) if seen.suspended else "open"
-        if turned is not None:
-            wanted = "closed" if turned else "open"
-        by = self._suspension(target, seen) if seen.suspended else None
-        as_wanted = turned is None and not (by and by.clocks_apart)
-        return Row(target, "closed" if seen.suspended else "open", wanted, as_wanted, by)
+        if not seen.suspended:
+            # A target that the gate leaves open although the policy is closed is being applied for
+            # the first time.
+            return Row(target, "open", _state(shut=bool(turned)), as_wanted=turned is None)
+        wanted = self._wanted(target) if turned is None else _state(shut=turned)
+        by = self._suspension(target, seen)
+        as_wanted = turned is None and not by.clocks_apart
+        return Row(target, "closed", wanted, as_wanted, by)
 
     def _turned(self, target: Target, seen: Seen) -> bool | None:
         """Return what would be written into the field now, None where it would be left as it is."""
         if self.looks:
             return settle(self.timetable, target, seen, self.decision, self.at).suspend
         shut = self._wanted(target) == "closed"
-        return None if shut == seen.suspended else shut
+        if shut == seen.suspended:
+            return None
+        return shut
 
     def _wanted(self, target: Target) -> Literal["open", "closed"]:
-        return "open" if self.decision.open or target in self.timetable.released else "closed"
+        return _state(shut=not self.decision.open and target not in self.timetable.released)
 
     def _suspension(self, target: Target, seen: Seen) -> Suspension:
         """Say whose a suspension is: a hold's, else that of the mark for which it is closed now."""
@@ -169,16 +191,29 @@ class _Judge:
             return Suspension("an edge, or a person")
         if HOLD in seen.annotations:
             return Suspension(f"held: {seen.annotations[HOLD]}")
-        names = self.timetable.own_names
-        marks = believed_annotations(seen, self.at)
-        mine = [said for said in marks if said.policy in names]
-        others = [said for said in marks if said.policy not in names]
-        first = (*others, *mine) if self.decision.open else (*mine, *others)
-        if first:
-            by = "this policy" if first[0].policy in names else f"policy {first[0].policy}"
-            is_apart = first[0].reason == APART
-            by += f": {APART}" if is_apart else ""
-            told = next((said.zone_data for said in mine if said.zone_data), "")
-            return Suspension(by, first[0].since, first[0].until, is_apart, told)
+        said = believed_annotations(seen, self.at)
+        if said:
+            return self._by_annotations(said)
         change = settle(self.timetable, target, seen, self.decision, self.at)
         return Suspension("this policy, adopted" if change.patch else "a person")
+
+    def _by_annotations(self, said: Sequence[ClosedBy]) -> Suspension:
+        """Say which policy keeps it shut now: this one while it is closed, else another."""
+        names = self.timetable.own_names
+        mine = [each for each in said if each.policy in names]
+        others = [each for each in said if each.policy not in names]
+        first = [*mine, *others][0]
+        if self.decision.open:
+            first = [*others, *mine][0]
+        by = "this policy"
+        if first.policy not in names:
+            by = f"policy {first.policy}"
+        is_apart = first.reason == APART
+        if is_apart:
+            by += f": {APART}"
+        told = next((each.zone_data for each in mine if each.zone_data), "")
+        return Suspension(by, first.since, first.until, is_apart, told)
+
+
+def _state(*, shut: bool) -> Literal["open", "closed"]:
+    return "closed" if shut else "open"

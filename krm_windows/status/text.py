@@ -1,7 +1,7 @@
 """A report as a table, in the manner of kubectl."""
 
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, tzinfo
 
 from krm_windows import escape
 from krm_windows.preview import sentences
@@ -15,7 +15,10 @@ _GAP = 3
 
 
 def render(report: Report, at: datetime) -> str:
-    """Return what holds, and a line for each target; `at` is the instant that the last look is measured from."""
+    """Return what holds, and a line for each target.
+
+    `at` is the instant that the last look is measured from.
+    """
     return "".join(f"{line}\n" for line, _ in lines(report, at))
 
 
@@ -29,50 +32,51 @@ def lines(report: Report, at: datetime) -> Iterator[tuple[str, bool]]:
         yield escape.line(words), True
     if report.zone_data:
         yield escape.line(report.zone_data), False
-    trouble = report.trouble
-    if trouble:
-        yield (
-            escape.line(f"since the last look that succeeded: {trouble.by}: {trouble.words}"),
-            True,
-        )
+    if report.trouble:
+        by, words = report.trouble.by, report.trouble.words
+        yield escape.line(f"since the last look that succeeded: {by}: {words}"), True
 
 
 def _table(report: Report, at: datetime) -> Iterator[tuple[str, bool]]:
     if not report.rows:
         yield "no targets: nothing has the labels that they are selected by", False
         return
-    rows = [_HEAD, *(_cells(report, row, at) for row in report.rows)]
-    widths = [max(len(row[i]) for row in rows) + _GAP for i in range(len(_HEAD))]
-    shut = [False, *(not row.as_wanted for row in report.rows)]
-    for row, alarming in zip(rows, shut, strict=True):
-        yield (
-            "".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip(),
-            alarming,
-        )
+    table = [_HEAD, *(_cells(report, row, at) for row in report.rows)]
+    widths = [max(map(len, column)) + _GAP for column in zip(*table, strict=True)]
+    alarming = [False, *(not row.as_wanted for row in report.rows)]
+    for cells, is_alarming in zip(table, alarming, strict=True):
+        padded = (f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=True))
+        yield "".join(padded).rstrip(), is_alarming
 
 
 def _cells(report: Report, row: Row, at: datetime) -> tuple[str, ...]:
-    tz = report.timetable.zone
-    by = row.suspension
-    edges = (
-        (by.since, by.until)
-        if by
-        else (report.decision.since if report.decision.open else None, None)
-    )
-    since, until = (shown(edge, tz) if edge else "" for edge in edges)
-    decision = report.decision
+    tz, decision = report.timetable.zone, report.decision
+    who = since = until = ""
+    if row.suspension:
+        # A person may have written a reason over several lines.
+        who = " ".join(row.suspension.by.split())
+        since, until = _edge(row.suspension.since, tz), _edge(row.suspension.until, tz)
+    elif decision.open:
+        since = _edge(decision.since, tz)
     verb = "closes" if decision.open else "opens"
-    change = f"{verb} {shown(decision.until, tz)}" if decision.until else ""
-    who = " ".join(by.by.split()) if by else ""  # a person may have written it over several lines
+    change = f"{verb} {_edge(decision.until, tz)}" if decision.until else ""
     cells = (str(row.target), row.state, row.wanted, who, since, until, change, _look(report, at))
     return tuple(map(escape.line, cells))
 
 
+def _edge(at: datetime | None, tz: tzinfo) -> str:
+    return shown(at, tz) if at else ""
+
+
 def _look(report: Report, at: datetime) -> str:
-    look = report.look
-    trouble = report.trouble
-    cause = f": {trouble.cause}" if trouble and trouble.cause != FAILED else ""
+    look, trouble = report.look, report.trouble
+    cause = ""
+    if trouble and trouble.cause != FAILED:
+        cause = f": {trouble.cause}"
     if not look:
         return f"never{cause}"
-    ago = max(at - look.at, timedelta())  # the cluster's clock may be ahead of ours
-    return f"{span(ago)} ago, " + ("succeeded" if look.succeeded else f"failed{cause}")
+    # The cluster's clock may be ahead of ours.
+    ago = span(max(at - look.at, timedelta()))
+    if look.succeeded:
+        return f"{ago} ago, succeeded"
+    return f"{ago} ago, failed{cause}"

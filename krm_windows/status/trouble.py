@@ -1,4 +1,7 @@
-"""Why no look ran, or none succeeded: what Jobs, Pods and Events say, as a cause and in their own words."""
+"""Why no look ran, or none succeeded.
+
+What Jobs, Pods and Events say, as a cause and in their own words.
+"""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -37,22 +40,29 @@ _RUN = re.compile(r"(?:-[0-9a-f]+)?(?:-[a-z0-9]{5})?")
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """What kept a look from starting or from ending well: when (UTC), a cause in a word or two, by whom, and why."""
+    """What kept a look from starting or from ending well.
+
+    When (UTC), a cause in a word or two, by whom, and why.
+    """
 
     at: datetime
     cause: str
     by: str
     words: str
     is_close: bool = True
-    """Whether it is told by what is close to the cause: a Pod or an Event, not the Job that ended for it."""
+    """Whether it is told by what is close to the cause.
+
+    A Pod or an Event, not the Job that ended for it.
+    """
 
 
 def newest(
     things: Sequence[Thing], label: str, names: Iterable[str], after: datetime | None
 ) -> Trouble | None:
-    """Return the newest trouble of a policy after an instant (None: at any time), what is close to the cause first.
+    """Return the newest trouble of a policy after an instant, nearest to the cause first.
 
-    `label` is what its objects carry, `names` are those of its CronJobs: Events have no labels.
+    The instant is None for trouble of any time. `label` is what its objects carry, `names` are
+    those of its CronJobs: Events have no labels.
     """
     ours = [thing for thing in things if _is_ours(thing, label)]
     known = {*names, *(str(dig(thing, "metadata", "name")) for thing in ours)}
@@ -68,13 +78,13 @@ def _is_ours(thing: Thing, label: str) -> bool:
 
 def _of_jobs(things: Iterable[Thing]) -> Iterator[Trouble]:
     for thing in things:
+        if thing.get("kind") != "Job":
+            continue
         for condition in _list(thing, "status", "conditions"):
-            has_failed = dig(condition, "type") == "Failed" and dig(condition, "status") == "True"
-            if thing.get("kind") == "Job" and has_failed:
+            if dig(condition, "type") == "Failed" and dig(condition, "status") == "True":
+                at = dig(condition, "lastTransitionTime")
                 reason, message = dig(condition, "reason"), dig(condition, "message")
-                yield _trouble(
-                    thing, dig(condition, "lastTransitionTime"), reason, message, is_close=False
-                )
+                yield _trouble(thing, at, reason, message, is_close=False)
 
 
 def _of_pods(things: Iterable[Thing]) -> Iterator[Trouble]:
@@ -86,52 +96,46 @@ def _of_pods(things: Iterable[Thing]) -> Iterator[Trouble]:
             if dig(condition, "type") == "PodScheduled" and dig(condition, "status") == "False":
                 yield _trouble(thing, at, dig(condition, "reason"), dig(condition, "message"))
         for container in _list(thing, "status", "containerStatuses"):
-            waiting, ended = (
-                dig(container, "state", "waiting"),
-                dig(container, "state", "terminated"),
-            )
-            if dig(waiting, "reason") not in (None, "ContainerCreating", "PodInitializing"):
-                yield _trouble(thing, at, dig(waiting, "reason"), dig(waiting, "message"))
-            if dig(ended, "reason") == "OOMKilled":
-                yield _trouble(
-                    thing,
-                    dig(ended, "finishedAt"),
-                    "OOMKilled",
-                    "it took more memory than its limit",
-                )
-        if isinstance(dig(thing, "status", "reason"), str):
-            yield _trouble(
-                thing, at, dig(thing, "status", "reason"), dig(thing, "status", "message")
-            )
+            yield from _of_container(thing, container, at)
+        reason = dig(thing, "status", "reason")
+        if isinstance(reason, str):
+            yield _trouble(thing, at, reason, dig(thing, "status", "message"))
+
+
+def _of_container(thing: Thing, container: object, at: object) -> Iterator[Trouble]:
+    waiting = dig(container, "state", "waiting")
+    reason = dig(waiting, "reason")
+    # Those two are how every container begins (kubelet).
+    if reason not in (None, "ContainerCreating", "PodInitializing"):
+        yield _trouble(thing, at, reason, dig(waiting, "message"))
+    ended = dig(container, "state", "terminated")
+    if dig(ended, "reason") == "OOMKilled":
+        words = "it took more memory than its limit"
+        yield _trouble(thing, dig(ended, "finishedAt"), "OOMKilled", words)
 
 
 def _of_events(things: Iterable[Thing], names: Collection[str]) -> Iterator[Trouble]:
     """Yield the warnings about CronJobs, their Jobs and the Jobs' Pods, which may be gone."""
     for thing in things:
-        about = dig(thing, "involvedObject", "name")
-        if (
-            thing.get("kind") != "Event"
-            or dig(thing, "type") != "Warning"
-            or not isinstance(about, str)
-        ):
+        if thing.get("kind") != "Event" or dig(thing, "type") != "Warning":
             continue
-        is_look = dig(thing, "involvedObject", "kind") in ("CronJob", "Job", "Pod")
-        if is_look and _is_run(about, names):
-            times = (
-                thing.get("lastTimestamp"),
-                thing.get("eventTime"),
-                dig(thing, "metadata", "creationTimestamp"),
-            )
-            at = next((time for time in times if time), None)
-            whom: Thing = {
-                "kind": dig(thing, "involvedObject", "kind"),
-                "metadata": {"name": about},
-            }
-            yield _trouble(whom, at, thing.get("reason"), thing.get("message"))
+        kind = dig(thing, "involvedObject", "kind")
+        about = dig(thing, "involvedObject", "name")
+        if kind not in ("CronJob", "Job", "Pod") or not isinstance(about, str):
+            continue
+        if _is_run(about, names):
+            whom: Thing = {"kind": kind, "metadata": {"name": about}}
+            yield _trouble(whom, _time_of(thing), thing.get("reason"), thing.get("message"))
+
+
+def _time_of(event: Thing) -> object:
+    """Return when an Event was: who writes them by the newer API leaves the older field empty."""
+    created = dig(event, "metadata", "creationTimestamp")
+    return event.get("lastTimestamp") or event.get("eventTime") or created
 
 
 def _is_run(about: str, names: Collection[str]) -> bool:
-    """Say whether this is the name of one of these, of a Job that one of them made, or of such a Job's Pod."""
+    """Say whether this names one of these, or a Job or Pod made from one."""
     return any(about.startswith(name) and _RUN.fullmatch(about, len(name)) for name in names)
 
 
@@ -139,25 +143,31 @@ def _trouble(
     thing: Thing, at: object, reason: object, message: object, *, is_close: bool = True
 ) -> Trouble:
     words = ": ".join(str(part) for part in (reason, message) if part) or FAILED
-    cause = next((cause for pattern, cause in _CAUSES.items() if pattern.search(words)), FAILED)
+    causes = (cause for pattern, cause in _CAUSES.items() if pattern.search(words))
     return Trouble(
-        _instant(at),
-        cause,
-        f"{thing.get('kind')} {dig(thing, 'metadata', 'name')}",
-        words,
-        is_close,
+        at=_instant(at),
+        cause=next(causes, FAILED),
+        by=f"{thing.get('kind')} {dig(thing, 'metadata', 'name')}",
+        words=words,
+        is_close=is_close,
     )
 
 
 def _instant(text: object) -> datetime:
-    """Read a time; one that cannot be read was before all others."""
+    """Read a time; one that cannot be read, or is in no zone, was before all others."""
+    if not isinstance(text, str):
+        return _NEVER
     try:
-        found = datetime.fromisoformat(text) if isinstance(text, str) else _NEVER
+        found = datetime.fromisoformat(text)
     except ValueError:
         return _NEVER
-    return found if found.tzinfo else _NEVER
+    if found.tzinfo is None:
+        return _NEVER
+    return found
 
 
 def _list(thing: Thing, *path: str) -> list[object]:
     found = dig(thing, *path)
-    return found if isinstance(found, list) else []
+    if isinstance(found, list):
+        return found
+    return []

@@ -1,1 +1,4 @@
-"""Files, written whole or not at all and never outside the directory that was named; and programs that are started."""
+"""Files, written whole or not at all and never outside the directory that was named.
+
+And programs that are started.
+"""

@@ -1,6 +1,7 @@
-"""Files below a directory that may mean harm: opened where they are plain files, at no link's end, and not too large.
+"""Files below a directory that may mean harm.
 
-Every step of a path is opened in the one before, and none may be a link, so that what changes meanwhile leads nowhere.
+Opened where they are plain files, at no link's end, and not too large. Every step of a path is
+opened in the one before, and none may be a link, so that what changes meanwhile leads nowhere.
 """
 
 import os
@@ -36,9 +37,10 @@ class Budget:
 
 
 def read_plain(root: str, steps: Sequence[str]) -> bytes | None:
-    """Return what a plain file holds; None where there is none, or something else, or a link on the way.
+    """Return what a plain file holds.
 
-    Raises WorkspaceError where it is too large.
+    None where there is none, or something else, or a link on the way. Raises WorkspaceError
+    where it is too large.
     """
     if not steps:
         return None

@@ -1,4 +1,7 @@
-"""What a user names as input, read with a limit: a plain file, standard input, or a pipe such as a shell's `<(…)`."""
+"""What a user names as input, read with a limit.
+
+A plain file, standard input, or a pipe such as a shell's `<(…)`.
+"""
 
 import os
 import select
@@ -18,7 +21,10 @@ _CHUNK = 1 << 20
 
 
 def read_file(path: Path, *, most: int = MOST, patience: float = PATIENCE) -> bytes:
-    """Return what a file or a pipe holds; raises WorkspaceError for a device, and for what is too large or endless."""
+    """Return what a file or a pipe holds.
+
+    Raises WorkspaceError for a device, and for what is too large or endless.
+    """
     _refuse_others(
         path, path.stat().st_mode
     )  # before it is opened, as opening a device may do something
@@ -80,7 +86,10 @@ def _piped(path: Path, descriptor: int, most: int, patience: float) -> bytes:
 
 
 def _has_writers(descriptor: int) -> bool:
-    """Whether a pipe is one without a name, such as that of a shell's `<(…)`: its writers were there before us."""
+    """Whether a pipe is one without a name, such as that of a shell's `<(…)`.
+
+    Its writers were there before us.
+    """
     reading, writing = os.pipe()
     try:
         return os.fstat(descriptor).st_dev == os.fstat(reading).st_dev

@@ -1,7 +1,9 @@
-"""What was built, kept for the next time: in a directory of the user's alone, and believed only if we wrote it.
+"""What was built, kept for the next time.
 
-An entry begins with a code over its name and content (HMAC, RFC 2104) by a key that lies elsewhere, so that nobody who
-can write to the directory, such as whoever fills a cache of CI, can put an entry there that is believed.
+In a directory of the user's alone, and believed only if we wrote it. An entry begins with a code
+over its name and content (HMAC, RFC 2104) by a key that lies elsewhere, so that nobody who can
+write to the directory, such as whoever fills a cache of CI, can put an entry there that is
+believed.
 """
 
 import hashlib
@@ -38,9 +40,10 @@ class Cache:
     """A directory of entries by name, which are SHA-256 in hexadecimal digits."""
 
     def __init__(self, directory: Path, key: Path, kept: Kept | None = None) -> None:
-        """Make the directory where it is not there; raises WorkspaceError where it is not the user's alone.
+        """Make the directory where it is not there.
 
-        `key` is the file of the user's key, which is made as well, and shared by all caches.
+        Raises WorkspaceError where it is not the user's alone. `key` is the file of the
+        user's key, which is made as well, and shared by all caches.
         """
         self.directory = directory
         self._kept = kept or Kept()
@@ -101,7 +104,10 @@ class Cache:
             raise
 
     def _prune(self) -> None:
-        """Remove what was not used for long, and the oldest of what is too much; nothing that is not ours by name."""
+        """Remove what was not used for long, and the oldest of what is too much.
+
+        Nothing that is not ours by name.
+        """
         left = self._kept.size
         oldest = time.time() - self._kept.days * _DAY
         for name, used, size in sorted(self._entries(), key=lambda entry: entry[1], reverse=True):
@@ -171,7 +177,10 @@ def _make_key(path: Path) -> None:
 
 
 def _claim(descriptor: int, path: Path, mode: int) -> None:
-    """Refuse what is another user's, or others could have written to; keep others from reading it."""
+    """Refuse what is another user's, or others could have written to.
+
+    Keep others from reading it.
+    """
     found = os.fstat(descriptor)
     if found.st_uid != os.geteuid():
         raise WorkspaceError(
@@ -179,7 +188,8 @@ def _claim(descriptor: int, path: Path, mode: int) -> None:
         )
     if found.st_mode & _OTHERS_MAY_WRITE:
         raise WorkspaceError(
-            f"{path}: others may write to it, so it is not believed; remove it, or name another place"
+            f"{path}: others may write to it, so it is not believed; remove it, or name another "
+            "place"
         )
     if stat.S_IMODE(found.st_mode) != mode:
         os.fchmod(descriptor, mode)

@@ -1,6 +1,7 @@
-"""A directory that is only read, by the paths in it: what lies outside, or in a hidden directory, does not exist here.
+"""A directory that is only read, by the paths in it.
 
-It may be anybody's. Links are followed as far as they stay inside; devices, sockets and pipes are never opened.
+What lies outside, or in a hidden directory, does not exist here. It may be anybody's. Links are
+followed as far as they stay inside; devices, sockets and pipes are never opened.
 """
 
 import os
@@ -21,7 +22,10 @@ DEEPEST = 200
 
 @dataclass(frozen=True, slots=True)
 class Checkout:
-    """The files below `root`, an absolute path without links; paths in it are relative, POSIX and normal."""
+    """The files below `root`, an absolute path without links.
+
+    Paths in it are relative, POSIX and normal.
+    """
 
     root: str
     _budget: Budget = field(default_factory=Budget, compare=False, repr=False)
@@ -32,9 +36,10 @@ class Checkout:
         return cls(os.path.realpath(path))
 
     def read(self, path: str) -> bytes | None:
-        """Return what a plain file holds; None where there is none, or one that lies outside or hidden.
+        """Return what a plain file holds.
 
-        Raises WorkspaceError where it is too large, or all that was read is.
+        None where there is none, or one that lies outside or hidden. Raises WorkspaceError
+        where it is too large, or all that was read is.
         """
         real = self.real(path)
         if real is None or real == ".":
@@ -50,7 +55,10 @@ class Checkout:
         return real is not None and not _is_dotted(real) and Path(self.root, real).is_dir()
 
     def real(self, path: str) -> str | None:
-        """Return a path without links, `.` for the root itself; None where it leads outside or into what is hidden."""
+        """Return a path without links, `.` for the root itself.
+
+        None where it leads outside or into what is hidden.
+        """
         real = self._followed(path)
         if real is None or _is_hidden(real):
             return None
@@ -86,12 +94,18 @@ class Checkout:
             return []
 
     def directories(self, pattern: str) -> list[str]:
-        """Return the directories inside that a glob pattern matches, in order; links are not followed."""
+        """Return the directories inside that a glob pattern matches, in order.
+
+        Links are not followed.
+        """
         found = walk.directories(self.root, os.path.normpath(pattern))
         return sorted(path for path in found if self.is_directory(path))
 
     def manifests(self) -> Iterator[str]:
-        """Yield every YAML file that lies in no hidden directory, top down; links to directories are not followed."""
+        """Yield every YAML file that lies in no hidden directory, top down.
+
+        Links to directories are not followed.
+        """
         root = Path(self.root)
         for folder, names in walk.walk(root, hidden=False):
             for name in names:
@@ -117,7 +131,10 @@ def _is_dotted(path: str) -> bool:
 
 
 def _is_hidden(path: str) -> bool:
-    """Whether a path leads through a hidden directory, or to Git's own file of a worktree or a submodule."""
+    """Whether a path leads through a hidden directory, or to the `.git` file of a worktree.
+
+    A submodule has such a file, too.
+    """
     *folders, name = path.split("/")
     return name == ".git" or any(folder.startswith(".") for folder in folders)
 

@@ -1,7 +1,7 @@
 """A directory made at once: it appears with all its files, or not at all.
 
-It is made beside its place and renamed onto it. That is also what keeps two runs apart: the second finds a directory
-that is not empty, and rename(2) refuses.
+It is made beside its place and renamed onto it. That is also what keeps two runs apart: the second
+finds a directory that is not empty, and rename(2) refuses.
 """
 
 import errno
@@ -18,7 +18,10 @@ _READABLE = 200
 
 
 def create(path: Path, files: Mapping[str, bytes]) -> None:
-    """Make a directory of files, by path below it; raises WorkspaceError where something stands there already."""
+    """Make a directory of files, by path below it.
+
+    Raises WorkspaceError where something stands there already.
+    """
     for name in files:
         if any(part in ("", ".", "..") for part in name.split("/")):
             raise WorkspaceError(f"{name!r} leads out of {path}")
@@ -61,7 +64,10 @@ def _fill(made: Directory, files: Mapping[str, bytes]) -> None:
 
 
 def _move(above: Directory, temporary: str, name: str, path: Path) -> None:
-    """Give the directory its name; rename(2) takes the place of an empty one, and of nothing else."""
+    """Give the directory its name.
+
+    Rename(2) takes the place of an empty one, and of nothing else.
+    """
     try:
         os.rename(temporary, name, src_dir_fd=above.descriptor, dst_dir_fd=above.descriptor)
     except OSError as error:

@@ -1,11 +1,13 @@
-"""A directory held open by its descriptor: what lies in it is reached one name at a time, and never through a link.
+"""A directory held open by its descriptor.
 
-Every step is relative to a descriptor and refuses links (openat(2) with O_NOFOLLOW), so that no name, and no link that
-was put there before or meanwhile, leads out of the directory.
+What lies in it is reached one name at a time, and never through a link. Every step is relative to a
+descriptor and refuses links (openat(2) with O_NOFOLLOW), so that no name, and no link that was put
+there before or meanwhile, leads out of the directory.
 
-Whose a link is decides about the path of the directory itself. A repository may hold links that its author made, so
-below the top of a repository, and below the working directory, no part of the path may be one. What lies above is the
-user's: `/tmp` or a home may be a link. The directory that is named may be none in any case.
+Whose a link is decides about the path of the directory itself. A repository may hold links that its
+author made, so below the top of a repository, and below the working directory, no part of the path
+may be one. What lies above is the user's: `/tmp` or a home may be a link. The directory that is
+named may be none in any case.
 """
 
 import errno
@@ -31,7 +33,8 @@ _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # Without O_NONBLOCK the open of a named pipe waits for whoever writes into it.
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-# A directory that is being made may be removed as empty by another run; each time that one has got on.
+# A directory that is being made may be removed as empty by another run; each time that one has got
+# on.
 _ATTEMPTS = 100
 
 
@@ -46,7 +49,10 @@ class Directory:
 
     @classmethod
     def at(cls, path: Path) -> "Directory":
-        """Open a directory that is there, through links where there are some: the path is our own or the user's."""
+        """Open a directory that is there, through links where there are some.
+
+        The path is our own or the user's.
+        """
         return cls(os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC), path)
 
     @classmethod
@@ -64,7 +70,7 @@ class Directory:
 
     @classmethod
     def made(cls, path: Path) -> "Directory":
-        """Open a directory that a user named for output, made with those above it where it is missing."""
+        """Open a directory that a user named for output, and make it where it is missing."""
         base, steps = _steps(path)
         with cls.at(base) as trusted:
             return trusted.below(steps, make=True)
@@ -89,8 +95,8 @@ class Directory:
     def below(self, steps: Sequence[str], *, make: bool = False) -> "Directory":
         """Open a directory below, name by name.
 
-        Raises FileNotFoundError where there is none and it is not to be made, WorkspaceError where a link or a file
-        stands on the way.
+        Raises FileNotFoundError where there is none and it is not to be made, WorkspaceError where
+        a link or a file stands on the way.
         """
         for _ in range(_ATTEMPTS):
             try:
@@ -99,7 +105,8 @@ class Directory:
                 if not make:
                     raise
         raise WorkspaceError(
-            f"{self.path.joinpath(*steps)} is removed as often as it is made: is another run at work?"
+            f"{self.path.joinpath(*steps)} is removed as often as it is made: is another run at "
+            "work?"
         )
 
     def found(self, steps: Sequence[str]) -> "Directory | None":
@@ -132,11 +139,17 @@ class Directory:
     def _in_the_way(self, name: str) -> str:
         place = self.path / name
         if self.kind(name) == stat.S_IFLNK:
-            return f"{place} stands in the way: it is a link, which may lead elsewhere; name what it leads to"
+            return (
+                f"{place} stands in the way: it is a link, which may lead elsewhere; name what it "
+                "leads to"
+            )
         return f"{place} stands in the way: it is no directory"
 
     def kind(self, name: str) -> int | None:
-        """Return the file type of what has a name here, as `stat.S_IFMT` gives it; None where nothing has it."""
+        """Return the file type of what has a name here, as `stat.S_IFMT` gives it.
+
+        None where nothing has it.
+        """
         try:
             found = os.stat(name, dir_fd=self.descriptor, follow_symlinks=False)
         except FileNotFoundError:
@@ -149,7 +162,10 @@ class Directory:
             return sorted((entry.name, entry.is_dir(follow_symlinks=False)) for entry in found)
 
     def files(self) -> Iterator[tuple[tuple[str, ...], "Directory", str]]:
-        """Yield every entry below that is no directory: the directories on the way, the last of them open, the name."""
+        """Yield every entry below that is no directory.
+
+        The directories on the way, the last of them open, the name.
+        """
         yield from self._files(())
 
     def _files(self, above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], "Directory", str]]:
@@ -166,7 +182,10 @@ class Directory:
         return first_line(content) if content is not None else None
 
     def read(self, name: str) -> bytes | None:
-        """Return what a plain file holds; None for anything else, WorkspaceError where it is too large."""
+        """Return what a plain file holds.
+
+        None for anything else, WorkspaceError where it is too large.
+        """
         content = self._content(name, MOST + 1)
         if content is not None and len(content) > MOST:
             raise WorkspaceError(f"{self.path / name} has more than {MOST} bytes")
@@ -193,9 +212,10 @@ class Directory:
     def replace(
         self, name: str, content: bytes, *, lasting: bool = True, mode: int = 0o644
     ) -> None:
-        """Put content at a name in one step (rename(2)), which takes the place of a link and does not follow it.
+        """Put content at a name in one step.
 
-        Where it is not `lasting`, a failure of power may lose it, and leave an empty file.
+        The system call rename(2) takes the place of a link and does not follow it. Where it is not
+        `lasting`, a failure of power may lose it, and leave an empty file.
         """
         temporary = f".{name[:_READABLE]}.{secrets.token_hex(4)}{SUFFIX}"
         try:
@@ -211,7 +231,10 @@ class Directory:
     def create(
         self, name: str, content: bytes, *, lasting: bool = False, mode: int = 0o644
     ) -> None:
-        """Write a file that is not there yet; raises FileExistsError where anything has the name."""
+        """Write a file that is not there yet.
+
+        Raises FileExistsError where anything has the name.
+        """
         check_name(name)
         with os.fdopen(os.open(name, _NEW, mode=0o600, dir_fd=self.descriptor), "wb") as file:
             file.write(content)
@@ -276,7 +299,10 @@ def _read_up_to(descriptor: int, most: int) -> bytes:
 
 
 def _steps(path: Path) -> tuple[Path, tuple[str, ...]]:
-    """Return the directory from which on no part of a path may be a link, and the names from there to the path."""
+    """Return a directory and the names from there to a path.
+
+    From it on no part of the path may be a link.
+    """
     whole = PurePath(os.path.abspath(path))  # noqa: PTH100 - `resolve` would follow links
     base = _base(whole)
     while base != base.parent and not os.path.isdir(base):  # noqa: PTH112 - a pure path
@@ -285,10 +311,14 @@ def _steps(path: Path) -> tuple[Path, tuple[str, ...]]:
 
 
 def _base(whole: PurePath) -> PurePath:
-    """Return the outermost directory on a path that may hold a repository, else the one that the path lies in."""
+    """Return the outermost directory on a path that may hold a repository.
+
+    Else the directory that the path lies in.
+    """
     here = PurePath(os.getcwd())  # noqa: PTH109 - it is compared, not used
     for above in reversed(whole.parents):
-        # The working directory never is a link itself (getcwd(3)). `/` is no repository, whoever is in it.
+        # The working directory never is a link itself (getcwd(3)). `/` is no repository, whoever is
+        # in it.
         if above == here and here != here.parent:
             return above
         if os.path.lexists(above / ".git"):

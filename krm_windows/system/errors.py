@@ -2,4 +2,4 @@
 
 
 class WorkspaceError(Exception):
-    """A file stands in the way, a name leads out of the directory, or a program does not do what it was asked."""
+    """A file is in the way, a name leads outside, or a program fails at what it was asked."""

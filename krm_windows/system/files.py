@@ -1,6 +1,7 @@
-"""A directory of which some files are ours: told by their first line, replaced atomically, never another's.
+"""A directory of which some files are ours.
 
-A file is written beside its place and renamed onto it, so that whoever reads sees the old or the new one (rename(2)).
+Told by their first line, replaced atomically, never another's. A file is written beside its place
+and renamed onto it, so that whoever reads sees the old or the new one (rename(2)).
 """
 
 import difflib
@@ -39,7 +40,7 @@ class Folder:
             return self._read(directory)
 
     def stale(self, wanted: Mapping[str, bytes]) -> Iterator[str]:
-        """Yield the unified diff of each file that differs from what is wanted, in order of their names."""
+        """Yield the unified diff of each file that is not as wanted, in order of names."""
         there = self.read()
         for name in sorted({*wanted, *there}):
             yield from difference(name, there.get(name, b""), wanted.get(name, b""))
@@ -121,7 +122,10 @@ def _remove(directory: Directory, path: str) -> None:
 
 
 def first_lines(path: Path) -> frozenset[str]:
-    """Return the first line of every file in a directory that a user named for output; none where there is none."""
+    """Return the first line of every file in a directory that a user named for output.
+
+    None where there is none.
+    """
     directory = Directory.named(path)
     if directory is None:
         return frozenset()
@@ -157,7 +161,7 @@ def replace(path: Path, content: bytes, *, lasting: bool = True) -> None:
 
 
 def put_program(folder: Path, path: PurePath, content: bytes) -> None:
-    """Put a program at a path below a directory that a user named, in the place of a file that is there."""
+    """Put a program at a path below a directory that a user named, over any file there."""
     with locks.alone(folder) as directory, directory.below(path.parts[:-1], make=True) as inner:
         if inner.kind(path.name) not in (None, stat.S_IFREG):
             raise WorkspaceError(f"{folder / path} stands in the way: it is no plain file")

@@ -1,4 +1,7 @@
-"""What a repository was at a commit, as files: no hook, no filter, no setting and no attribute has a part in that."""
+"""What a repository was at a commit, as files.
+
+No hook, no filter, no setting and no attribute has a part in that.
+"""
 
 import os
 import tempfile
@@ -23,7 +26,10 @@ MOST = Most()
 
 @contextmanager
 def snapshot(directory: Path, ref: str, most: Most = MOST) -> Iterator[Path]:
-    """Give a temporary directory with what stood below `directory` at a commit; raises WorkspaceError without one."""
+    """Give a temporary directory with what stood below `directory` at a commit.
+
+    Raises WorkspaceError without one.
+    """
     layout = git_layout.find(directory)
     with git_program.opened(layout) as git:
         commit = _commit(git, directory, ref)
@@ -53,7 +59,10 @@ def _commit(git: Git, directory: Path, ref: str) -> str:
 
 
 def _tree(git: Git, commit: str, prefix: str) -> str | None:
-    """Return the name of the object of a directory at a commit; None where it was no directory then."""
+    """Return the name of the object of a directory at a commit.
+
+    None where it was no directory then.
+    """
     if "\n" in prefix:
         raise WorkspaceError(f"{prefix!r}: --since takes no directory with a line end in its name")
     place = "" if prefix == "." else prefix
@@ -66,7 +75,10 @@ def _tree(git: Git, commit: str, prefix: str) -> str | None:
 
 
 def _listed(git: Git, directory: Path, tree: str, most: Most) -> bytes:
-    """Return the entries of a tree; one that holds itself many times has more than anybody could read."""
+    """Return the entries of a tree.
+
+    One that holds itself many times has more than anybody could read.
+    """
     arguments = ("ls-tree", "-r", "-l", "-z", "--full-tree", "--end-of-options", tree)
     try:
         return _output(git.run(*arguments, output=most.listing), directory)
@@ -79,7 +91,8 @@ def _listed(git: Git, directory: Path, tree: str, most: Most) -> bytes:
 def _write(root: Directory, git: Git, entries: Sequence[Entry], most: Most) -> None:
     """Write the entries: first all files, then those links that lead to something inside.
 
-    Nothing is written below a link: no entry lies below another one, and while files are written there is no link yet.
+    Nothing is written below a link: no entry lies below another one, and while files are written
+    there is no link yet.
     """
     targets: dict[str, str] = {}
     with _Writer(root) as writer:
@@ -92,7 +105,8 @@ def _write(root: Directory, git: Git, entries: Sequence[Entry], most: Most) -> N
     links = Links(targets, most.steps)
     with _Writer(root) as writer:
         for path, target in targets.items():
-            # For whoever reads a tree here, what a link leads to outside does not exist: nor does the link then.
+            # For whoever reads a tree here, what a link leads to outside does not exist: nor does
+            # the link then.
             if links.stays(path):
                 writer.directory(path).link(path.rpartition("/")[2], target)
 
@@ -111,7 +125,10 @@ def _batches(entries: Sequence[Entry]) -> Iterator[list[Entry]]:
 
 
 def _contents(git: Git, batch: Sequence[Entry]) -> Iterator[bytes]:
-    """Yield the contents of objects, which `git cat-file` prints one after the other behind a line with their sizes."""
+    """Yield the contents of objects, as `git cat-file --batch` prints them.
+
+    Each stands behind a line with its size.
+    """
     expected = sum(entry.size + _HEAD for entry in batch)
     asked = "".join(f"{entry.blob}\n" for entry in batch).encode()
     printed = _output(git.run("cat-file", "--batch", stdin=asked, output=expected), None)
@@ -137,7 +154,10 @@ def _output(ended: Ended, directory: Path | None) -> bytes:
 
 
 class _Writer:
-    """The directories of a tree, opened one below the other, and kept open from one file to the next beside it."""
+    """The directories of a tree, opened one below the other.
+
+    They are kept open from one file to the next beside it.
+    """
 
     def __init__(self, root: Directory) -> None:
         self._root = root

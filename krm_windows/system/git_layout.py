@@ -1,7 +1,8 @@
-"""Where a checked-out repository keeps what Git knows, found without Git: nothing of a repository is in force yet.
+"""Where a checked-out repository keeps what Git knows, found without Git.
 
-As gitrepository-layout(5) has it: `.git` in a directory above is Git's own directory, or a file that names it (a
-worktree of `git worktree`, a submodule). A directory that only looks like a bare repository is none: it is content.
+Nothing of a repository is in force yet. As gitrepository-layout(5) has it: `.git` in a directory
+above is Git's own directory, or a file that names it (a worktree of `git worktree`, a submodule). A
+directory that only looks like a bare repository is none: it is content.
 """
 
 import os
@@ -18,7 +19,10 @@ _MOST = 4096
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Absolute paths without links: the top of the working tree, Git's directory of it, and that of all worktrees."""
+    """Absolute paths without links.
+
+    The top of the working tree, Git's directory of it, and that of all worktrees.
+    """
 
     top: Path
     own: Path
@@ -37,7 +41,10 @@ class Layout:
 
 
 def find(directory: Path) -> Layout:
-    """Return the layout of the repository that a directory lies in; raises WorkspaceError where it lies in none."""
+    """Return the layout of the repository that a directory lies in.
+
+    Raises WorkspaceError where it lies in none.
+    """
     start = Path(os.path.realpath(directory))
     device = start.stat().st_dev
     for top in (start, *start.parents):
@@ -55,7 +62,8 @@ def _layout(top: Path) -> Layout:
         layout = Layout(top, place, place)
     elif stat.S_ISREG(kind):
         own = _named(place, "gitdir: ")
-        # The directory of a worktree names that of the repository; that of a submodule is one itself.
+        # The directory of a worktree names that of the repository; that of a submodule is one
+        # itself.
         shared = own / "commondir"
         layout = Layout(top, own, _named(shared, "") if os.path.lexists(shared) else own)
     else:
@@ -78,7 +86,10 @@ def _named(file: Path, prefix: str) -> Path:
 
 
 def small(path: Path, most: int = _MOST) -> bytes | None:
-    """Return the content of a small plain file; None where there is none, or a link, or something else."""
+    """Return the content of a small plain file.
+
+    None where there is none, or a link, or something else.
+    """
     try:
         if not stat.S_ISREG(path.lstat().st_mode):
             return None
@@ -96,8 +107,9 @@ def _check_objects(layout: Layout) -> None:
     """Refuse objects that lie elsewhere: what is read has to be the repository's own."""
     if small(layout.objects / "info/alternates"):
         raise WorkspaceError(
-            f"{layout.top}: takes objects from another repository (objects/info/alternates), which is not followed; "
-            "clone it with --dissociate, or without --reference and --shared"
+            f"{layout.top}: takes objects from another repository (objects/info/alternates), "
+            "which is not followed; clone it with --dissociate, or without --reference and "
+            "--shared"
         )
     folders = [layout.objects, layout.objects / "info", layout.objects / "pack"]
     folders += [layout.objects / f"{number:02x}" for number in range(256)]

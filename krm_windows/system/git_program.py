@@ -1,10 +1,10 @@
 """Git, started in one place: to read objects of a repository of which nothing is in force.
 
-Git never sees the repository's own directory. It works in a private one, made for one run, with a configuration of
-ours, and takes from the repository what is data only: the object database, and the names of commits. So no setting, no
-hook, no include, no filter, no remote and no replacement of the repository can have a part in what Git does, whatever
-they are called; none of the user's and the system's can either. Without a remote nothing is fetched, and no protocol is
-allowed.
+Git never sees the repository's own directory. It works in a private one, made for one run, with a
+configuration of ours, and takes from the repository what is data only: the object database, and the
+names of commits. So no setting, no hook, no include, no filter, no remote and no replacement of the
+repository can have a part in what Git does, whatever they are called; none of the user's and the
+system's can either. Without a remote nothing is fetched, and no protocol is allowed.
 """
 
 import os
@@ -24,8 +24,8 @@ _MEMORY = 4 << 30
 _ALLOCATION = "1g"
 _SMALL = 1 << 20
 _CONFIG = 1 << 20
-# What names commits: a link to each is put into the private directory. HEAD and its like are copied, as Git takes a
-# HEAD that is a link for a damaged repository.
+# What names commits: a link to each is put into the private directory. HEAD and its like are
+# copied, as Git takes a HEAD that is a link for a damaged repository.
 _SHARED = ("refs", "packed-refs", "logs/refs")
 _OWN = ("logs/HEAD",)
 _COPIED = ("HEAD", "ORIG_HEAD", "FETCH_HEAD", "MERGE_HEAD")
@@ -42,7 +42,8 @@ _SETTINGS = (
     "gc.auto=0",
     "maintenance.auto=false",
 )
-# Where users and systems say which repositories of others are to be trusted (git-config(1), safe.directory).
+# Where users and systems say which repositories of others are to be trusted (git-config(1),
+# safe.directory).
 _TRUST = (
     "HOME",
     "XDG_CONFIG_HOME",
@@ -92,7 +93,10 @@ class Git:
 
 @contextmanager
 def opened(layout: Layout) -> Iterator[Git]:
-    """Give Git for the objects of a repository; raises WorkspaceError where it belongs to somebody else."""
+    """Give Git for the objects of a repository.
+
+    Raises WorkspaceError where it belongs to somebody else.
+    """
     program = programs.find("git")
     if program is None:
         raise WorkspaceError("git is not installed: --since needs it")
@@ -113,8 +117,10 @@ def _start(
     output: int = _SMALL,
 ) -> Ended:
     """Start Git: the only place that does."""
-    settings = [part for setting in _SETTINGS for part in ("-c", setting)]
-    command = [git.program, "--no-pager", *settings, *arguments]
+    command = [git.program, "--no-pager"]
+    for setting in _SETTINGS:
+        command += ["-c", setting]
+    command += arguments
     limits = Limits(_SECONDS, output, _MEMORY, writes=False)
     return programs.run(
         command, environment=environment, limits=limits, stdin=stdin, directory=git.private
@@ -139,7 +145,7 @@ def _make(private: Path, layout: Layout, extensions: str) -> None:
 
 
 def _is_plain(path: Path) -> bool:
-    """Whether a path is a file or a directory itself, and neither a link nor a pipe on which Git would wait."""
+    """Whether a path is a file or directory itself: no link, nor a pipe that blocks Git."""
     return not path.is_symlink() and (path.is_file() or path.is_dir())
 
 
@@ -161,14 +167,18 @@ def _extensions(git: Git, layout: Layout) -> str:
 
 
 def _check_owner(git: Git, layout: Layout) -> None:
-    """Refuse the repository of another user, as Git does, unless safe.directory names it (git-config(1))."""
+    """Refuse the repository of another user, as Git does.
+
+    Unless safe.directory names it (git-config(1)).
+    """
     mine = {os.geteuid()}
     if os.geteuid() == 0 and os.environ.get("SUDO_UID", "").isdecimal():
         mine.add(int(os.environ["SUDO_UID"]))
     if layout.owners() <= mine or _is_trusted(git, layout.top):
         return
     raise WorkspaceError(
-        f"{layout.top}: belongs to another user; if you trust it: git config --global --add safe.directory {layout.top}"
+        f"{layout.top}: belongs to another user; if you trust it: git config --global --add "
+        f"safe.directory {layout.top}"
     )
 
 

@@ -1,6 +1,7 @@
-"""The entries of a tree of Git, judged before any is written: a tree is made of bytes that anybody may choose.
+"""The entries of a tree of Git, judged before any is written.
 
-Git itself refuses many of these when it checks a tree out; `git ls-tree` prints them as they are.
+A tree is made of bytes that anybody may choose. Git itself refuses many of these when it checks a
+tree out; `git ls-tree` prints them as they are.
 """
 
 import stat
@@ -15,7 +16,8 @@ _PATH = 2000
 _DEPTH = 100
 _TARGET = 1000
 _FOLLOWED = 40  # links on the way to one file, as Linux has it (path_resolution(7))
-# Code points that HFS+ ignores in names, so that `.g<U+200C>it` is `.git` there (Git's utf8.c, next_hfs_char).
+# Code points that HFS+ ignores in names, so that `.g<U+200C>it` is `.git` there (Git's utf8.c,
+# next_hfs_char).
 _IGNORED = frozenset(
     [*range(0x200C, 0x2010), *range(0x202A, 0x202F), *range(0x206A, 0x2070), 0xFEFF]
 )
@@ -23,7 +25,10 @@ _IGNORED = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Most:
-    """What a tree may have at most: entries, bytes in one file, bytes in all files, and steps along its links."""
+    """What a tree may have at most.
+
+    Entries, bytes in one file, bytes in all files, and steps along its links.
+    """
 
     entries: int = 500_000
     file: int = 128 << 20
@@ -38,7 +43,7 @@ class Most:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A file or a link: where it lies in the tree, which object holds its content, and of how many bytes."""
+    """A file or a link: its place in the tree, the object of its content, and its size in bytes."""
 
     path: str
     blob: str
@@ -47,9 +52,10 @@ class Entry:
 
 
 def entries(listed: bytes, most: Most) -> list[Entry]:
-    """Read what `git ls-tree -r -l -z` prints; raises WorkspaceError for an entry that may lead elsewhere.
+    """Read what `git ls-tree -r -l -z` prints.
 
-    Submodules are left out: their content is not in this repository.
+    Raises WorkspaceError for an entry that may lead elsewhere. Submodules are left out: their
+    content is not in this repository.
     """
     found = list(_files(listed))
     if len(found) > most.entries:
@@ -85,8 +91,8 @@ def _files(listed: bytes) -> Iterator[Entry]:
         if not size.isdecimal():
             raise _refused(
                 path,
-                "has no content here, and nothing is fetched: clone the repository without --filter, "
-                "or have the rest of it fetched (git fetch --refetch --no-filter)",
+                "has no content here, and nothing is fetched: clone the repository without "
+                "--filter, or have the rest of it fetched (git fetch --refetch --no-filter)",
             )
         is_link = form == stat.S_IFLNK
         if is_link and int(size) > _TARGET:
@@ -115,7 +121,8 @@ def _check(path: str) -> None:
     if len(path.encode(errors="surrogateescape")) > _PATH:
         raise _refused(path, f"has more than {_PATH} bytes in its path")
     for name in names:
-        if reason := _reason(name):
+        reason = _reason(name)
+        if reason:
             raise _refused(path, reason)
 
 
@@ -135,8 +142,9 @@ def _reason(name: str) -> str:
 def is_dot_git(name: str) -> bool:
     """Whether a name is `.git` on some filesystem.
 
-    Windows ignores case, and spaces, dots and a stream's name at the end, and has a short name for it; macOS ignores
-    some code points (CVE-2014-9390; Git's path.c, is_ntfs_dotgit, and utf8.c, is_hfs_dotgit).
+    Windows ignores case, and spaces, dots and a stream's name at the end, and has a short name for
+    it; macOS ignores some code points (CVE-2014-9390; Git's path.c, is_ntfs_dotgit, and utf8.c,
+    is_hfs_dotgit).
     """
     seen = "".join(sign for sign in name if ord(sign) not in _IGNORED).casefold()
     return seen.partition(":")[0].rstrip(" .") in (".git", "git~1")
@@ -156,7 +164,10 @@ def _refused(path: str, reason: str) -> WorkspaceError:
 
 
 class Links:
-    """The links of a tree, resolved by their texts alone: none is followed on a disk to learn where it leads."""
+    """The links of a tree, resolved by their texts alone.
+
+    None is followed on a disk to learn where it leads.
+    """
 
     def __init__(self, targets: Mapping[str, str], steps: int) -> None:
         self._targets = targets
@@ -171,9 +182,7 @@ class Links:
         ahead = [path.rpartition("/")[2]]
         followed = 0
         while ahead:
-            self._steps -= 1
-            if self._steps < 0:
-                raise WorkspaceError("the commit has links that lead through too many others")
+            self._count()
             name = ahead.pop()
             if name in ("", "."):
                 continue
@@ -187,8 +196,19 @@ class Links:
             if target is None:
                 continue
             followed += 1
-            if target.startswith("/") or not target or "\0" in target or followed > _FOLLOWED:
+            if followed > _FOLLOWED or not _is_relative(target):
                 return False
+            # The link is replaced by what its text says, name by name (path_resolution(7)).
             place.pop()
             ahead += reversed(target.split("/"))
         return True
+
+    def _count(self) -> None:
+        self._steps -= 1
+        if self._steps < 0:
+            raise WorkspaceError("the commit has links that lead through too many others")
+
+
+def _is_relative(target: str) -> bool:
+    """Whether the text of a link is a path that begins where the link lies."""
+    return target != "" and not target.startswith("/") and "\0" not in target

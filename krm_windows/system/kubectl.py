@@ -1,7 +1,8 @@
 """kubectl, asked for objects: it knows the user's clusters and how to sign in to them.
 
-For that it has the user's environment; it has no terminal and no standard input. What a policy says reaches it only as
-what it is: names, a namespace and labels, each checked by its grammar, and none where kubectl looks for options.
+For that it has the user's environment; it has no terminal and no standard input. What a policy says
+reaches it only as what it is: names, a namespace and labels, each checked by its grammar, and none
+where kubectl looks for options.
 """
 
 import os
@@ -32,9 +33,10 @@ _ADVICE = {
     re.compile(
         r"doesn't have a resource type"
     ): "the kind is not installed in this cluster; is it the right one (--context)?",
-    re.compile(
-        r"\(Forbidden\)"
-    ): "reading the targets takes `get` on them, and reading the last look `list` on Jobs and CronJobs",
+    re.compile(r"\(Forbidden\)"): (
+        "reading the targets takes `get` on them, and reading the last look `list` on Jobs and "
+        "CronJobs"
+    ),
     re.compile(
         r"(?i)unauthorized|must be logged in"
     ): "the cluster does not know you; is it the right one (--context)?",
@@ -49,7 +51,7 @@ _ADVICE = {
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What is asked for: objects of some resources in a namespace, by their names, or those that have labels."""
+    """What is asked for: objects in a namespace, by their names or by their labels."""
 
     resource: str
     namespace: str
@@ -57,7 +59,10 @@ class Query:
     labels: Mapping[str, str] = field(default_factory=dict)
 
     def arguments(self) -> list[str]:
-        """Return the arguments of `kubectl get`; raises WorkspaceError where one is not what it should be."""
+        """Return the arguments of `kubectl get`.
+
+        Raises WorkspaceError where one is not what it should be.
+        """
         _check("resource", self.resource)
         _check("namespace", self.namespace)
         for name in self.names:
@@ -76,7 +81,10 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Kubectl:
-    """The cluster that is asked, named by kubectl's own options; None is what kubectl takes without them."""
+    """The cluster that is asked, named by kubectl's own options.
+
+    None is what kubectl takes without them.
+    """
 
     kubeconfig: str | None = None
     context: str | None = None
@@ -84,7 +92,8 @@ class Kubectl:
     def get(self, query: Query) -> str:
         """Return the JSON that `kubectl get` prints, empty where of the names given none exists.
 
-        Raises `WorkspaceError` where there is no kubectl, or where it fails, with its reason and some advice.
+        Raises `WorkspaceError` where there is no kubectl, or where it fails, with its reason and
+        some advice.
         """
         options = ("--ignore-not-found", "--output=json", "--show-managed-fields")
         ended = self._run(*options, *query.arguments())
@@ -93,10 +102,11 @@ class Kubectl:
         return ended.output.decode(errors="replace")
 
     def date(self) -> str | None:
-        """Return the `Date` of an answer of the API server, which tells its clock; None where it cannot be had.
+        """Return the `Date` of an answer of the API server, which tells its clock.
 
-        kubectl prints the headers of an answer into its log only. `/version` is for everybody who has signed in, and
-        what it says is the server's own, so nobody else can put such a line into the log.
+        None where it cannot be had.         kubectl prints the headers of an answer into its log
+        only. `/version` is for everybody who has signed in, and what it says is the server's own,
+        so nobody else can put such a line into the log.
         """
         try:
             log = self._run("--v=8", "--raw=/version").complaint

@@ -1,6 +1,7 @@
 """kustomize, or kubectl in its place, on a copy of exactly what a build may read.
 
-It runs in a sandbox: what it prints depends on those files and the program's version, which are the key of the cache.
+It runs in a sandbox: what it prints depends on those files and the program's version, which are the
+key of the cache.
 """
 
 import hashlib
@@ -37,7 +38,8 @@ NAMES = " or ".join(_COMMANDS)
 # Go collects garbage harder before it meets the limit of memory; and kubectl looks for no cluster.
 _GO = {"GOMEMLIMIT": "1536MiB", "KUBECONFIG": "none"}
 _OFFLINE = {"PATH": ""}
-# What git and a proxy need, where the network is allowed; git takes addresses of two kinds only, and asks nobody.
+# What git and a proxy need, where the network is allowed; git takes addresses of two kinds only,
+# and asks nobody.
 _USER = (
     "PATH",
     "HOME",
@@ -57,7 +59,7 @@ class BuildError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """What a build reads: contents by path, links by path (to a path), and the directory that is built.
+    """What a build reads: contents and links by path, and the directory that is built.
 
     `anywhere`: a kustomization names a file that does not lie below its own directory.
     """
@@ -98,7 +100,8 @@ class Inputs:
 class Builder:
     """The program that builds, and the sandbox in which it does; leave it as a context.
 
-    `unconfined` says why there is none: then a build must be given nothing but what was checked to be harmless.
+    `unconfined` says why there is none: then a build must be given nothing but what was checked to
+    be harmless.
     """
 
     def __init__(
@@ -167,7 +170,10 @@ class Builder:
         return output
 
     def allow_network(self) -> None:
-        """Let what follows use git and the network, and with them whatever this user may: there is no sandbox then."""
+        """Let what follows use git and the network, and with them whatever this user may.
+
+        There is no sandbox then.
+        """
         self._sandbox.close()
         variables = {name: os.environ[name] for name in (*_USER, *_PROXIES) if name in os.environ}
         self._sandbox, _ = self._begun({**variables, **_GIT}, confined=False)
@@ -208,17 +214,21 @@ def is_kustomization(path: Path) -> bool:
 
 
 def _checked(done: Finished) -> bytes:
-    """Return what a program printed; raises WorkspaceError with what it said last where it failed."""
+    """Return what a program printed.
+
+    Raises WorkspaceError with what it said last where it failed.
+    """
     if done.code != 0:
         raise WorkspaceError(reason(done.complaints.decode(errors="replace"), done.code))
     return done.output
 
 
 def reason(said: str, code: int) -> str:
-    """Return what a program said last: of an error in an error, each behind a quoted path, the innermost with a reason.
+    """Return what a program said last.
 
-    kustomize takes a file that it cannot read for a directory, and complains of that last. An exit status of what it
-    ran is no reason, so that is told with what stands before it.
+    Of an error in an error, each behind a quoted path, the innermost with a reason. kustomize
+    takes a file that it cannot read for a directory, and complains of that last. An exit status of
+    what it ran is no reason, so that is told with what stands before it.
     """
     lines = [line.strip() for line in said.splitlines() if line.strip()] or [
         f"failed without a word, with {code}"

@@ -1,10 +1,12 @@
 """Who may write into a directory: one run, or runs that each have another part of it.
 
-The lock is flock(2) on the directory itself: nothing is left behind, and it ends with the process that has it, however
-that ends. Parts of a fleet share that lock; each has one of its own on an empty hidden file, which goes with it (what a
-run that was killed leaves of it is no lock, and the next run removes it).
+The lock is flock(2) on the directory itself: nothing is left behind, and it ends with the process
+that has it, however that ends. Parts of a fleet share that lock; each has one of its own on an
+empty hidden file, which goes with it (what a run that was killed leaves of it is no lock, and the
+next run removes it).
 
-flock on a directory is told only on the same machine, also on a volume that several mount; on a file it is told to all.
+flock on a directory is told only on the same machine, also on a volume that several mount; on a
+file it is told to all.
 """
 
 import errno
@@ -28,7 +30,10 @@ _ATTEMPTS = 100
 
 @contextmanager
 def alone(path: Path) -> Iterator[Directory]:
-    """Give a directory, made where it is missing, in which no other run writes; WorkspaceError where one does."""
+    """Give a directory, made where it is missing, in which no other run writes.
+
+    WorkspaceError where one does.
+    """
     with _locked(path, fcntl.LOCK_EX) as directory:
         for name in _parts(directory):  # nobody has one: that would need this lock, too
             directory.remove(name)
@@ -37,9 +42,10 @@ def alone(path: Path) -> Iterator[Directory]:
 
 @contextmanager
 def part(path: Path, index: int, count: int) -> Iterator[Directory]:
-    """Give a directory in which no other run writes but those of the other parts; `index` is from 0 on.
+    """Give a directory in which no other run writes but those of the other parts.
 
-    Runs of another number of parts, whose parts are others, are kept out, too.
+    `index` is from 0 on. Runs of another number of parts, whose parts are others, are kept out,
+    too.
     """
     if count == 1:
         with alone(path) as directory:
@@ -62,7 +68,8 @@ def _locked(path: Path, how: int) -> Iterator[Directory]:
         try:
             yield directory
         finally:
-            # A run that failed leaves no directory of its own; whoever has opened it meanwhile opens it again.
+            # A run that failed leaves no directory of its own; whoever has opened it meanwhile
+            # opens it again.
             if before is None and how == fcntl.LOCK_EX and not directory.entries():
                 with suppress(OSError):
                     path.rmdir()
@@ -116,7 +123,10 @@ def _own(directory: Directory, name: str) -> int:
 
 
 def _refuse_other_counts(directory: Directory, count: int) -> None:
-    """Refuse to go on beside a run of another number of parts; remove what one that was killed left."""
+    """Refuse to go on beside a run of another number of parts.
+
+    Remove what one that was killed left.
+    """
     for name in _parts(directory):
         if name.endswith(_of(count)):
             continue
@@ -141,7 +151,10 @@ def _of(count: int) -> str:
 
 
 def _take(directory: Directory, descriptor: int, how: int, name: str = "") -> None:
-    """Lock a directory, or the file of a part in it, at once; raises WorkspaceError where another run has it."""
+    """Lock a directory, or the file of a part in it, at once.
+
+    Raises WorkspaceError where another run has it.
+    """
     try:
         fcntl.flock(descriptor, how | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -163,7 +176,10 @@ def _busy(directory: Directory, descriptor: int, name: str) -> str:
 
 
 def _holder(held: os.stat_result) -> str:
-    """Return which process has the lock on a file, from Linux's list of them; nothing where it is not told."""
+    """Return which process has the lock on a file, from Linux's list of them.
+
+    Nothing where it is not told.
+    """
     place = f"{os.major(held.st_dev):02x}:{os.minor(held.st_dev):02x}:{held.st_ino}"
     try:
         lines = Path("/proc/locks").read_text(encoding="ascii").splitlines()

@@ -1,7 +1,7 @@
-"""Programs that are started: found on absolute paths, with the environment they are given, and bounded.
+"""Programs that are started: on absolute paths, with a given environment, and bounded.
 
-No program inherits standard input, a terminal or a descriptor. One that takes too long, or prints more than it may, is
-killed with all that it has started.
+No program inherits standard input, a terminal or a descriptor. One that takes too long, or prints
+more than it may, is killed with all that it has started.
 """
 
 import os
@@ -29,9 +29,9 @@ class LimitError(WorkspaceError):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a program may take: seconds until its end, bytes on standard output, bytes of memory (None: no limit).
+    """What a program may take: seconds, bytes of output, bytes of memory.
 
-    One that `writes` not has no byte written into any file.
+    None is no limit. One that `writes` not has no byte written into any file.
     """
 
     seconds: float
@@ -42,7 +42,10 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """A program that has ended: its exit code (below zero: the signal), what it printed, what it complained of last."""
+    """A program that has ended: exit code, output, and its last complaints.
+
+    An exit code below zero is the signal.
+    """
 
     code: int
     output: bytes
@@ -57,8 +60,8 @@ class Ended:
 def find(name: str) -> str | None:
     """Return the absolute path of a program on PATH, None where there is none.
 
-    A relative or empty entry of PATH means the directory one happens to be in, which may be a repository that is
-    checked: such an entry is passed over.
+    A relative or empty entry of PATH means the directory one happens to be in, which may be a
+    repository that is checked: such an entry is passed over.
     """
     for folder in os.environ.get("PATH", "").split(os.pathsep):
         place = Path(folder, name)
@@ -89,7 +92,8 @@ def run(
         _confine(process.pid, limits)
         return _Talk(Path(command[0]).name, process, limits, stdin).ended()
     except BaseException:
-        # The group has the number of its first process, which is not given to another before `wait`.
+        # The group has the number of its first process, which is not given to another before
+        # `wait`.
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         raise
@@ -115,7 +119,10 @@ def _confine(process: int, limits: Limits) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Pipe:
-    """A pipe to or from a program: `move` takes its descriptor, and says whether there may be more to move."""
+    """A pipe to or from a program.
+
+    `move` takes its descriptor, and says whether there may be more to move.
+    """
 
     stream: IO[bytes]
     events: int

@@ -1,4 +1,7 @@
-"""Which files below a directory are read: none that is hidden, or that a link leads to somewhere else."""
+"""Which files below a directory are read.
+
+None that is hidden, or that a link leads to somewhere else.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +17,8 @@ KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 def manifests(path: Path) -> Iterator[Path]:
     """Yield the YAML files below a directory in order of their paths, or the file itself.
 
-    A link to a file counts where it stays below; hidden directories, and links to directories, do not.
+    A link to a file counts where it stays below; hidden directories, and links to directories, do
+    not.
     """
     if path.is_file():
         yield path
@@ -30,10 +34,10 @@ def kustomizations(path: Path) -> Iterator[Path]:
 
 
 def contents(path: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield path (with slashes) and content of files below a directory: YAML, JSON and kustomizations.
+    """Yield path (with slashes) and content of files below a directory.
 
-    Hidden directories, such as Git's own, are none of it, and links are not followed. Raises WorkspaceError where a
-    file is too large, or all of them are.
+    YAML, JSON and kustomizations. Hidden directories, such as Git's own, are none of it, and
+    links are not followed. Raises WorkspaceError where a file is too large, or all of them are.
     """
     budget = Budget()
     root = str(path.resolve())
@@ -48,7 +52,10 @@ def contents(path: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def _files(path: Path) -> Iterator[Path]:
-    """Yield what lies in a directory and below it, in order, but for what is hidden and links to directories."""
+    """Yield what lies in a directory and below it, in order.
+
+    But for what is hidden, and links to directories.
+    """
     for folder, names in walk(path, hidden=False):
         for name in names:
             yield Path(folder, name)

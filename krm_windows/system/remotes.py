@@ -1,4 +1,7 @@
-"""The addresses that a checked-out repository has, read from Git's own file as text: nothing in it is in force."""
+"""The addresses that a checked-out repository has, read from Git's own file as text.
+
+Nothing in it is in force.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,7 +26,10 @@ def addresses(directory: Path) -> frozenset[str]:
 
 
 def _origin(config: str) -> Iterator[str]:
-    """Yield the addresses of `origin` in the form that `git remote add` writes (git-config(1), "Syntax")."""
+    """Yield the addresses of `origin` as `git remote add` writes them.
+
+    Source: git-config(1), "Syntax".
+    """
     inside = False
     for line in map(_plain, config.splitlines()):
         key, _, address = line.partition("=")

@@ -1,8 +1,9 @@
-"""Directories below one, of which some files are ours: told by their first line, each replaced in one step.
+"""Directories below one, of which some files are ours.
 
-Every file is the old or the new one at any time (rename(2)). What a run that was killed left behind is named so that
-the next one knows and removes it. No file is forced onto the disk, as Git does not either: that would take longer than
-all the rest, and the next run compares contents.
+Told by their first line, each replaced in one step. Every file is the old or the new one at any
+time (rename(2)). What a run that was killed left behind is named so that the next one knows and
+removes it. No file is forced onto the disk, as Git does not either: that would take longer than all
+the rest, and the next run compares contents.
 """
 
 import stat
@@ -20,7 +21,10 @@ Files = Mapping[str, bytes]
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """The directories `branches` below `path`, in which every file whose first line `is_ours` is ours."""
+    """The directories `branches` below `path`.
+
+    Every file in them whose first line `is_ours` is ours.
+    """
 
     path: Path
     branches: tuple[str, ...]
@@ -40,15 +44,18 @@ class Tree:
         return dict(sorted(found.items()))
 
     def stale(self, there: Files, wanted: Files) -> Iterator[str]:
-        """Yield the diff of each of our files, as `read` gave them, that is not as wanted, in order of paths."""
+        """Yield the diff of each of our files that is not as wanted, in order of paths.
+
+        They are given as `read` found them.
+        """
         for path in sorted({*wanted, *there}):
             yield from difference(path, there.get(path, b""), wanted.get(path, b""))
 
     def write(self, there: Files, wanted: Files) -> bool:
         """Make our files, as `read` gave them, be the wanted ones; say whether that took a change.
 
-        Raises WorkspaceError before anything is touched. Nobody else may write into these branches meanwhile: that is
-        for the run to see to, which has a tree of many branches (`locks`).
+        Raises WorkspaceError before anything is touched. Nobody else may write into these branches
+        meanwhile: that is for the run to see to, which has a tree of many branches (`locks`).
         """
         changed = {
             path: content for path, content in sorted(wanted.items()) if there.get(path) != content
@@ -80,7 +87,10 @@ class Tree:
         self._remove(left)
 
     def _entries(self, root: Directory) -> Iterator[tuple[str, Directory, str]]:
-        """Yield what lies in the branches and is no directory: its path, its directory and its name there."""
+        """Yield what lies in the branches and is no directory.
+
+        Its path, its directory and its name there.
+        """
         for branch in self.branches:
             folder = root.found(branch.split("/"))
             if folder is None:

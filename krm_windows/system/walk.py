@@ -1,4 +1,4 @@
-"""Walking directories: no link is followed, each directory is visited once, and there is an end to it."""
+"""Walking directories: no link is followed, each is visited once, and there is an end."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -15,9 +15,9 @@ _ANY_DEPTH = "**"
 def walk(
     root: str | Path, *, hidden: bool = True, most: int = MOST_ENTRIES
 ) -> Iterator[tuple[str, list[str]]]:
-    """Yield each directory below one, itself first, with the names of its files (links to files included), sorted.
+    """Yield each directory below one, itself first, with its files sorted.
 
-    Raises WorkspaceError where there are more than `most` entries.
+    Links to files are among them. Raises WorkspaceError where there are more than `most` entries.
     """
     counter = _Counter(str(root), most)
     waiting = [str(root)]
@@ -30,7 +30,10 @@ def walk(
 
 
 def entries(folder: Path, *, most: int = MOST_ENTRIES) -> Iterator[Path]:
-    """Yield what lies right in a directory, links included; raises WorkspaceError where that is more than `most`."""
+    """Yield what lies right in a directory, links included.
+
+    Raises WorkspaceError where that is more than `most`.
+    """
     counter = _Counter(str(folder), most)
     with os.scandir(folder) as found:
         for entry in found:
@@ -39,10 +42,11 @@ def entries(folder: Path, *, most: int = MOST_ENTRIES) -> Iterator[Path]:
 
 
 def directories(root: str, pattern: str, *, most: int = MOST_ENTRIES) -> Iterator[str]:
-    """Yield the directories below an existing one that a glob matches, each once, by paths relative to it.
+    """Yield the directories below an existing one that a glob matches, by relative paths.
 
-    In a pattern, `**` stands for any number of directories, none included; what begins with a dot is matched by a dot
-    only (as Python's `glob` has it). Raises WorkspaceError where there are more than `most` entries to look at.
+    Each comes once. In a pattern, `**` stands for any number of directories, none included; what
+    begins with a dot is matched by a dot only (as Python's `glob` has it). Raises WorkspaceError
+    where there are more than `most` entries to look at.
     """
     steps = [step for step in pattern.split("/") if step not in ("", ".")]
     if len(steps) > MOST_STEPS:
@@ -54,15 +58,22 @@ def directories(root: str, pattern: str, *, most: int = MOST_ENTRIES) -> Iterato
     waiting = [("", _onward({0}, steps))]
     while waiting:
         path, active = waiting.pop()
+        # The end of the pattern is reached; the root itself is matched by an empty one only.
         if len(steps) in active and (path or not steps):
             yield path or "."
-        if active == {len(steps)}:
-            continue
-        folders, _ = counter.listed(f"{root}/{path}" if path else root)
-        following = ((name, _step(active, name, steps)) for name in folders)
-        waiting += [
-            (f"{path}/{name}" if path else name, after) for name, after in following if after
-        ]
+        if active != {len(steps)}:
+            waiting += _below(counter, path, active, steps)
+
+
+def _below(
+    counter: "_Counter", path: str, active: frozenset[int], steps: Sequence[str]
+) -> Iterator[tuple[str, frozenset[int]]]:
+    """Yield the directories in one that a pattern may lead to, with the parts that apply there."""
+    folders, _ = counter.listed(f"{counter.root}/{path}" if path else counter.root)
+    for name in folders:
+        after = _step(active, name, steps)
+        if after:
+            yield (f"{path}/{name}" if path else name), after
 
 
 def _onward(active: set[int], steps: Sequence[str]) -> frozenset[int]:
@@ -79,10 +90,11 @@ def _step(active: frozenset[int], name: str, steps: Sequence[str]) -> frozenset[
     after: set[int] = set()
     for index in active - {len(steps)}:
         step = steps[index]
-        if step == _ANY_DEPTH:
-            after |= set() if name.startswith(".") else {index}
-        elif _is_named(step, name):
+        if step != _ANY_DEPTH and _is_named(step, name):
             after.add(index + 1)
+        elif step == _ANY_DEPTH and not name.startswith("."):
+            # `**` goes on below, for any number of directories.
+            after.add(index)
     return _onward(after, steps)
 
 
@@ -96,10 +108,13 @@ class _Counter:
     """Lists directories, and counts what is in them."""
 
     def __init__(self, root: str, most: int) -> None:
-        self._root, self._most, self._left = root, most, most
+        self.root, self._most, self._left = root, most, most
 
     def listed(self, folder: str) -> tuple[list[str], list[str]]:
-        """Return the names of directories, and of everything else but links to directories; both sorted."""
+        """Return the names of directories, and of everything else but links to directories.
+
+        Both sorted.
+        """
         folders: list[str] = []
         files: list[str] = []
         try:
@@ -120,7 +135,7 @@ class _Counter:
         self._left -= 1
         if self._left < 0:
             raise WorkspaceError(
-                f"{self._root}: has more than {self._most} files and directories to look at"
+                f"{self.root}: has more than {self._most} files and directories to look at"
             )
 
 

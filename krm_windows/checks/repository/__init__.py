@@ -1,4 +1,7 @@
-"""Proof on a repository: what its policies gate cannot conflict with what stays live. Facts in, findings out."""
+"""Proof on a repository: what its policies gate cannot conflict with what stays live.
+
+Facts in, findings out.
+"""
 
 from collections.abc import Collection, Iterator
 from dataclasses import replace
@@ -27,7 +30,8 @@ def check(
 ) -> Iterator[Finding]:
     """Yield every finding on a repository, and on what changed since it was as `before`.
 
-    Policies in the namespaces that are `trusted` may gate targets in others, though they are a tenant's.
+    Policies in the namespaces that are `trusted` may gate targets in others, though they are a
+    tenant's.
     """
     for notice in survey.notices:
         yield Finding(
@@ -41,23 +45,29 @@ def check(
         )
     older = {cluster.name: Holding(cluster) for cluster in before.clusters} if before else {}
     for cluster in survey.clusters:
-        holding = Holding(cluster)
-        found = [finding for check in _CHECKS for finding in check(holding)]
-        found += rights.check(holding, trusted)
-        if cluster.name in older:
-            found += ownership.moved(older[cluster.name], holding)
-        yield from (replace(finding, cluster=cluster.name) for finding in found)
+        for finding in _of_cluster(Holding(cluster), older.get(cluster.name), trusted):
+            yield replace(finding, cluster=cluster.name)
     yield from unapplied.check(survey)
     yield from _ungated(survey)
 
 
+def _of_cluster(
+    holding: Holding, older: Holding | None, trusted: Collection[str]
+) -> Iterator[Finding]:
+    for check_ in _CHECKS:
+        yield from check_(holding)
+    yield from rights.check(holding, trusted)
+    if older is not None:
+        yield from ownership.moved(older, holding)
+
+
 def _ungated(survey: Survey) -> Iterator[Finding]:
     """Yield the clusters without a policy, where others have one."""
-    if any(cluster.gates for cluster in survey.clusters):
-        for cluster in survey.clusters:
-            if not cluster.gates:
-                message = "has no policy: whatever is committed is applied at once"
-                file = next(
-                    (item.file for item in cluster.first.objects if item.file), cluster.root
-                )
-                yield Finding(rules.CLUSTER_UNGATED, message, file=file, cluster=cluster.name)
+    ungated = [cluster for cluster in survey.clusters if not cluster.gates]
+    if len(ungated) == len(survey.clusters):
+        return
+    for cluster in ungated:
+        message = "has no policy: whatever is committed is applied at once"
+        files = (item.file for item in cluster.first.objects if item.file)
+        file = next(files, cluster.root)
+        yield Finding(rules.CLUSTER_UNGATED, message, file=file, cluster=cluster.name)

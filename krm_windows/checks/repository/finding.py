@@ -8,10 +8,11 @@ from krm_windows.rules import Rule
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A rule that fired at the field `path` of `about`; `file` and `line` say where if it is about no object.
+    """A rule that fired at the field `path` of `about`.
 
-    `cluster` is empty where a finding is about none in particular. What is found at many objects for one reason has the
-    same `fact`, and each its own `of`: it is told once.
+    `file` and `line` say where if it is about no object. `cluster` is empty where a finding is
+    about none in particular. What is found at many objects for one reason has the same `fact`, and
+    each its own `of`: it is told once.
     """
 
     rule: Rule
@@ -31,10 +32,8 @@ class Finding:
         """What two clusters, or two objects of one fact, share where they have one finding."""
         if self.fact:
             return (self.rule.id, self.fact, self.message)
-        about = self.about
-        place = (
-            (about.identity, about.file, about.first, about.directory)
-            if about
-            else (self.file, self.line)
-        )
+        place: tuple[object, ...] = (self.file, self.line)
+        if self.about:
+            about = self.about
+            place = (about.identity, about.file, about.first, about.directory)
         return (self.rule.id, place, self.path, self.message)

@@ -1,4 +1,4 @@
-"""What holds what: which policies close a Kustomization or an object, of which all else here is judged."""
+"""Which policies close a Kustomization or an object."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,6 +10,8 @@ from krm_windows.gateable import KUSTOMIZE
 from krm_windows.inventory import CHANGE_CLASS
 
 LIVE = "live"
+Owned = tuple[Kustomization, Object]
+"""An object behind the Kustomization that applies it."""
 
 
 @dataclass(frozen=True)
@@ -26,22 +28,35 @@ class Holding:
                 found.setdefault(identity, set()).add(gate.policy)
         return {identity: frozenset(policies) for identity, policies in found.items()}
 
+    def applied(self) -> Iterator[Owned]:
+        """Yield every object of the cluster behind the Kustomization that applies it."""
+        for each in self.cluster.kustomizations.values():
+            for item in each.objects:
+                yield each, item
+
     def suspends(self, kustomization: Kustomization) -> frozenset[str]:
         """Return the policies that suspend a Kustomization itself."""
         return self._gates.get(identity(kustomization), frozenset())
 
     def holds(self, kustomization: Kustomization) -> frozenset[str]:
-        """Return the policies that hold new revisions back from a Kustomization: by itself, or by its source."""
+        """Return the policies that hold new revisions back from a Kustomization.
+
+        By itself, or by its source.
+        """
         source = kustomization.source
         by_source = self._gates.get(source, frozenset()) if source else frozenset()
         return self.suspends(kustomization) | by_source
 
     def gates(self, item: Object | Identity) -> frozenset[str]:
         """Return the policies that gate an object itself."""
-        return self._gates.get(item.identity if isinstance(item, Object) else item, frozenset())
+        key = item.identity if isinstance(item, Object) else item
+        return self._gates.get(key, frozenset())
 
     def when(self, kustomization: Kustomization, item: Object) -> frozenset[str]:
-        """Return the policies in whose windows an object changes, or what it applies if it is a Kustomization."""
+        """Return the policies in whose windows an object changes.
+
+        For a Kustomization these are the windows in which what it applies changes.
+        """
         own = self.cluster.kustomizations.get(f"{item.namespace}/{item.name}")
         if own is not None and item.identity == identity(own):
             return self.holds(own)
@@ -53,10 +68,11 @@ class Holding:
 
     def chain(self, gate: Gate) -> list[Kustomization]:
         """Return what delivers a policy, and the root of all."""
-        found = self.cluster.kustomizations
         root = self.cluster.first
-        by = found.get(gate.delivered_by or "")
-        return [root] if by is None or by is root else [by, root]
+        by = self.cluster.kustomizations.get(gate.delivered_by or "")
+        if by is None or by is root:
+            return [root]
+        return [by, root]
 
 
 def identity(kustomization: Kustomization) -> Identity:
@@ -72,4 +88,6 @@ def is_live(kustomization: Kustomization) -> bool:
 
 def described(policies: frozenset[str]) -> str:
     """Say in a word or two when something changes."""
-    return f"in the windows of {' and '.join(sorted(policies))}" if policies else "at once"
+    if not policies:
+        return "at once"
+    return f"in the windows of {' and '.join(sorted(policies))}"

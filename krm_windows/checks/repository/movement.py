@@ -1,4 +1,7 @@
-"""What keeps moving below a closed Kustomization: releases, sources and image automations with a mind of their own."""
+"""What keeps moving below a closed Kustomization.
+
+Releases, sources and image automations with a mind of their own.
+"""
 
 import re
 from collections.abc import Iterator
@@ -17,63 +20,81 @@ _CHART = ("spec", "chart", "spec")
 
 
 def check(holding: Holding) -> Iterator[Finding]:
-    """Yield what changes the cluster between the windows, though what delivers it waits for them."""
+    """Yield what changes between the windows though its delivery waits for them."""
     for each in holding.windowed():
         when = f"{each} changes {described(holding.holds(each))}"
-        moving = (
-            item
-            for item in each.objects
-            if (item.group, item.kind) in _MOVING and not holding.gates(item)
-        )
-        for item in moving:
-            if item.get("spec", "suspend") is True:
+        for item in each.objects:
+            if not _is_moving(item) or holding.gates(item):
                 continue
             if item.group == HELM:
                 yield from _release(holding, item, when)
-            else:
-                message = (
-                    f"goes on committing while {each}, which delivers it, waits: what it changed is applied all at "
-                    "once when it opens; gate it too"
-                )
-                yield Finding(rules.AUTOMATION_MOVES, message, item, "spec")
+                continue
+            message = (
+                f"goes on committing while {each}, which delivers it, waits: what it changed "
+                "is applied all at once when it opens; gate it too"
+            )
+            yield Finding(rules.AUTOMATION_MOVES, message, item, "spec")
+
+
+def _is_moving(item: Object) -> bool:
+    """Whether an object changes the cluster by itself, and is not suspended."""
+    return (item.group, item.kind) in _MOVING and item.get("spec", "suspend") is not True
 
 
 def _release(holding: Holding, item: Object, waits: str) -> Iterator[Finding]:
     path = "spec.chartRef" if item.get("spec", "chartRef") else "spec.chart.spec.sourceRef"
     source = reference(item, item.namespace, *path.split("."))
-    version = item.get(*_CHART, "version")
-    if source is not None and source[1] == "HelmRepository" and not holding.gates(source):
-        if not isinstance(version, str) or not (_EXACT.match(version) or "${" in version):
-            message = f"takes every new chart that {version or '*'} allows, though {waits}; name one version, or gate it"
-            current = str(version) if version is not None else None
-            yield Finding(
-                rules.RELEASE_MOVES, message, item, "spec.chart.spec.version", current=current
-            )
-    elif source is not None and not holding.gates(source):
+    if source is None or holding.gates(source):
+        return
+    _, kind, _, _ = source
+    if kind != "HelmRepository":
         yield from _source(holding, source, item)
+        return
+    version = item.get(*_CHART, "version")
+    if not _is_fixed(version):
+        current = str(version) if version is not None else None
+        message = (
+            f"takes every new chart that {version or '*'} allows, though {waits}; name one "
+            "version, or gate it"
+        )
+        field = "spec.chart.spec.version"
+        yield Finding(rules.RELEASE_MOVES, message, item, field, current=current)
+
+
+def _is_fixed(version: object) -> bool:
+    """Whether a version names one chart; what Flux substitutes later may well do."""
+    if not isinstance(version, str):
+        return False
+    return "${" in version or _EXACT.match(version) is not None
 
 
 def _source(holding: Holding, source: Identity, user: Object) -> Iterator[Finding]:
-    """Yield that a source moves: one fact, however many releases below closed Kustomizations use it."""
+    """Yield that a source moves.
+
+    It is one fact, however many releases below closed Kustomizations use it.
+    """
     found = holding.cluster.objects.get(source)
-    if found is None or found[1].get("spec", "suspend") is True or not _moves(found[1]):
+    if found is None:
         return
-    message = "goes on taking new revisions for what changes in windows only; pin what `spec.ref` names, or gate it"
-    yield Finding(
-        rules.SOURCE_MOVES, message, found[1], "spec.ref", fact=str(found[1]), of=str(user)
+    _, item = found
+    if item.get("spec", "suspend") is True or not _moves(item):
+        return
+    message = (
+        "goes on taking new revisions for what changes in windows only; pin what `spec.ref` "
+        "names, or gate it"
     )
+    yield Finding(rules.SOURCE_MOVES, message, item, "spec.ref", fact=str(item), of=str(user))
 
 
 def _moves(source: Object) -> bool:
     """Whether what a source fetches changes without a commit to this repository."""
-    if (
-        source.group != SOURCE
-        or source.get("spec", "ref", "digest")
-        or source.get("spec", "ref", "commit")
-    ):
+    if source.group != SOURCE:
+        return False
+    if source.get("spec", "ref", "digest") or source.get("spec", "ref", "commit"):
         return False
     if source.kind == "Bucket":
         return True
     tag = source.get("spec", "ref", "tag")
+    # A range in `semver` takes precedence over a tag (source-controller).
     fixed = tag not in (None, "latest") and not source.get("spec", "ref", "semver")
     return source.kind in ("GitRepository", "OCIRepository") and not fixed

@@ -1,4 +1,7 @@
-"""The order of Kustomizations: what depends on what, and what delivers what, where they change at different times."""
+"""The order of Kustomizations.
+
+What depends on what, and what delivers what, where they change at different times.
+"""
 
 from collections.abc import Iterator
 
@@ -21,20 +24,25 @@ def check(holding: Holding) -> Iterator[Finding]:
 def _dependency(
     holding: Holding, each: Kustomization, dependency: Kustomization, path: str
 ) -> Iterator[Finding]:
-    """Judge one dependency: a Kustomization of the same source waits for the revision (kustomize-controller)."""
+    """Judge one dependency.
+
+    A Kustomization of the same source waits for the revision (kustomize-controller).
+    """
     extra = holding.holds(dependency) - holding.holds(each)
     if not extra:
         return
     if dependency.source == each.source and holding.suspends(dependency) & extra:
         message = (
-            f"{dependency} changes {described(extra)} and has the same source: from the first new commit on this one "
-            'stops with "dependency revision is not up to date" until it opens; gate both, or drop the dependency'
+            f"{dependency} changes {described(extra)} and has the same source: from the first new "
+            "commit on this one stops with "
+            '"dependency revision is not up to date" until it opens; gate both, or drop the '
+            "dependency"
         )
         yield Finding(rules.DEPENDS_BLOCKED, message, each.own, path, current=dependency.key)
     elif not holding.holds(each):
         message = (
-            f"{dependency} changes {described(extra)}, and this one does not wait for it: it may meet an older version "
-            "of what it depends on; gate both, or drop the dependency"
+            f"{dependency} changes {described(extra)}, and this one does not wait for it: it may "
+            "meet an older version of what it depends on; gate both, or drop the dependency"
         )
         yield Finding(rules.DEPENDS_STALE, message, each.own, path, current=dependency.key)
 
@@ -47,8 +55,8 @@ def _child(holding: Holding, each: Kustomization) -> Iterator[Finding]:
         return
     if held := holding.holds(parent):
         message = (
-            f"goes on applying new revisions while {parent}, which delivers it, waits: that changes "
-            f"{described(held)}; gate this one too, or say that it is meant with "
+            f"goes on applying new revisions while {parent}, which delivers it, waits: that "
+            f"changes {described(held)}; gate this one too, or say that it is meant with "
             "`krm-windows.dev/change-class: live`"
         )
         yield Finding(rules.CHILD_LIVE, message, each.own, "spec")

@@ -1,20 +1,25 @@
-"""Who applies what: an object has one Kustomization, and moves to another only with pruning in mind."""
+"""Who applies what.
+
+An object has one Kustomization, and moves to another only with pruning in mind.
+"""
 
 from collections.abc import Iterator
 
 from krm_windows import rules
 from krm_windows.checks.repository.finding import Finding
-from krm_windows.checks.repository.holding import Holding, described
+from krm_windows.checks.repository.holding import Holding, Owned, described
 from krm_windows.flux import Kustomization, Object
 from krm_windows.flux.model import Identity
 from krm_windows.inventory import CHANGE_CLASS
 
 _FLUX = "kustomize.toolkit.fluxcd.io"
+# By these an object is not written where it is there already (kustomize-controller).
 _ABSTAINS = {
     (f"{_FLUX}/ssa", "IfNotPresent"),
     (f"{_FLUX}/ssa", "Ignore"),
     (f"{_FLUX}/reconcile", "disabled"),
 }
+# By these an object stays in the cluster when it is gone from Git.
 _LEFT = {
     (f"{_FLUX}/prune", "disabled"),
     (f"{_FLUX}/reconcile", "disabled"),
@@ -31,13 +36,16 @@ def check(holding: Holding) -> Iterator[Finding]:
                 yield _shared(holding, first, other)
 
 
-Owned = tuple[Kustomization, Object]
-
-
 def _owners(holding: Holding) -> dict[Identity, list[Owned]]:
-    """Return who applies each object that several do, but for names that only the cluster knows."""
-    several = ((key, _acting(found)) for key, found in _all(holding).items() if len(found) > 1)
-    return {key: found for key, found in several if len(found) > 1 and "${" not in "".join(key)}
+    """Return who applies each object that several do."""
+    several: dict[Identity, list[Owned]] = {}
+    for key, found in _all(holding).items():
+        acting = _acting(found)
+        # A name with a variable is one that only the cluster knows.
+        is_known = not any("${" in part for part in key)
+        if len(acting) > 1 and is_known:
+            several[key] = acting
+    return several
 
 
 def _acting(several: list[Owned]) -> list[Owned]:
@@ -50,19 +58,24 @@ def _says(item: Object, notes: set[tuple[str, str]]) -> bool:
 
 
 def _class(holding: Holding, each: Kustomization) -> tuple[frozenset[str], str | None]:
-    return holding.holds(each), each.own.note(CHANGE_CLASS) if each.own else None
+    named = each.own.note(CHANGE_CLASS) if each.own else None
+    return holding.holds(each), named
 
 
 def _shared(holding: Holding, first: Owned, other: Owned) -> Finding:
     one, two = (f"{each} ({described(holding.holds(each))})" for each, _ in (first, other))
-    message = f"is applied by {one} and by {two}: an older version overwrites a newer one; leave it to one of them"
+    message = (
+        f"is applied by {one} and by {two}: an older version overwrites a newer one; leave it to "
+        "one of them"
+    )
     return Finding(rules.OBJECT_SHARED, message, other[1])
 
 
 def moved(before: Holding, after: Holding) -> Iterator[Finding]:
-    """Yield the objects that a Kustomization gave up to one that opens later, so that pruning deletes them until then.
+    """Yield the objects that one Kustomization gave up to another that opens later.
 
-    What another owner's labels are on by then is not pruned (kustomize-controller), so a move the other way is fine.
+    Until then pruning has deleted them. What another owner's labels are on by then is not pruned
+    (kustomize-controller), so a move the other way is fine.
     """
     old, new = _all(before), _all(after)
     for key, found in new.items():
@@ -79,8 +92,9 @@ def _given(
     later = after.holds(owner) - after.holds(after.cluster.kustomizations.get(giver.key, giver))
     if later:
         message = (
-            f"moved from {giver} to {owner}, which changes {described(later)}: pruning deletes it until then; "
-            f"first annotate it with {_FLUX}/prune: disabled where it was, have that applied, then move it"
+            f"moved from {giver} to {owner}, which changes {described(later)}: pruning deletes it "
+            f"until then; first annotate it with {_FLUX}/prune: disabled where it was, have that "
+            "applied, then move it"
         )
         yield Finding(rules.OBJECT_MOVED, message, item)
 
@@ -88,12 +102,14 @@ def _given(
 def _all(holding: Holding) -> dict[Identity, list[Owned]]:
     """Return who applies each object."""
     found: dict[Identity, list[Owned]] = {}
-    for each in holding.cluster.kustomizations.values():
-        for item in each.objects:
-            found.setdefault(item.identity, []).append((each, item))
+    for each, item in holding.applied():
+        found.setdefault(item.identity, []).append((each, item))
     return found
 
 
 def _prunes(giver: Kustomization) -> bool:
-    """Whether a Kustomization deletes what it applies no more; the root is taken to, as `flux bootstrap` makes it."""
+    """Whether a Kustomization deletes what it applies no more.
+
+    The root is taken to, as `flux bootstrap` makes it.
+    """
     return giver.own is None or giver.own.get("spec", "prune") is True

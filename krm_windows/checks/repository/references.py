@@ -1,10 +1,13 @@
-"""References between what changes at once and what waits: each pair named, since only a person knows if it is meant."""
+"""References between what changes at once and what waits.
 
-from collections.abc import Iterator
+Each pair named, since only a person knows if it is meant.
+"""
+
+from collections.abc import Iterator, Mapping
 
 from krm_windows import rules
 from krm_windows.checks.repository.finding import Finding
-from krm_windows.checks.repository.holding import Holding, described
+from krm_windows.checks.repository.holding import Holding, Owned, described
 from krm_windows.classes import references
 from krm_windows.classes.references import Reference
 from krm_windows.flux import Kustomization, Object
@@ -26,6 +29,7 @@ _USERS = frozenset(
 )
 _CORE = frozenset({"ConfigMap", "Secret", "ServiceAccount", "PersistentVolumeClaim"})
 _DEFINITION = ("apiextensions.k8s.io", "CustomResourceDefinition")
+# The groups of what Flux and this project define.
 _FLUX = ("fluxcd.io", "fluxcd.controlplane.io", "krm-windows.dev")
 
 
@@ -33,46 +37,54 @@ def check(holding: Holding) -> Iterator[Finding]:
     """Yield the references of a cluster whose ends change at different times."""
     if not holding.cluster.gates:
         return
-    owners = {
-        identity: found
-        for identity, found in holding.cluster.objects.items()
-        if identity[1] in _CORE
-    }
-    windowed = {identity[3] for identity, found in owners.items() if holding.when(*found)}
-    live = {identity[3] for identity, found in owners.items() if not holding.when(*found)}
-    for each, item in _users(holding):
+    owners: dict[Identity, Owned] = {}
+    # The names of what changes in windows, and of what changes at once.
+    windowed: set[str] = set()
+    live: set[str] = set()
+    for key, found in holding.cluster.objects.items():
+        if key[1] in _CORE:
+            owners[key] = found
+            names = windowed if holding.when(*found) else live
+            names.add(key[3])
+    for user in _users(holding):
         # Only what mentions a name of the other class is read: most of a cluster does not.
-        if not any(map(item.item.mentions, live if holding.when(each, item) else windowed)):
-            continue
-        for reference in _references(item, item.namespace or each.namespace):
-            found = owners.get(
-                (reference.group or "", reference.kind, reference.namespace, reference.name)
-            )
-            if found is not None:
-                yield from _pair(holding, (each, item), found, reference.path)
+        others = live if holding.when(*user) else windowed
+        if any(map(user[1].item.mentions, others)):
+            yield from _referring(holding, user, owners)
     yield from _definitions(holding)
 
 
-Owned = tuple[Kustomization, Object]
+def _referring(
+    holding: Holding, user: Owned, owners: Mapping[Identity, Owned]
+) -> Iterator[Finding]:
+    each, item = user
+    for reference in _references(item, item.namespace or each.namespace):
+        key = (reference.group or "", reference.kind, reference.namespace, reference.name)
+        if key in owners:
+            yield from _pair(holding, user, owners[key], reference.path)
 
 
 def _users(holding: Holding) -> Iterator[Owned]:
     """Yield what can refer to something."""
-    for each in holding.cluster.kustomizations.values():
-        for item in each.objects:
-            if item.kind in _USERS:
-                yield each, item
+    return ((each, item) for each, item in holding.applied() if item.kind in _USERS)
 
 
 def _pair(holding: Holding, user: Owned, used: Owned, path: str) -> Iterator[Finding]:
-    """Judge a reference from one object to another by when each changes; what is suspended reads nothing anew."""
+    """Judge a reference from one object to another by when each changes.
+
+    What is suspended reads nothing anew.
+    """
     one, two = holding.when(*user), holding.when(*used)
-    message = f"refers to {used[1]}, which {used[0]} changes {described(two)}, while this changes {described(one)}"
+    message = (
+        f"refers to {used[1]}, which {used[0]} changes {described(two)}, while this changes "
+        f"{described(one)}"
+    )
     if one and not two and not holding.gates(user[1]):
         fix = "give both one class, or a ConfigMap with a hash suffix that stays with its user"
         yield Finding(rules.REFERS_TO_LIVE, f"{message}; {fix}", user[1], path)
     elif two and not one:
-        yield Finding(rules.REFERS_TO_WINDOWED, f"{message}; give both one class", user[1], path)
+        fix = "give both one class"
+        yield Finding(rules.REFERS_TO_WINDOWED, f"{message}; {fix}", user[1], path)
 
 
 def _references(item: Object, namespace: str) -> list[Reference]:
@@ -83,16 +95,16 @@ def _references(item: Object, namespace: str) -> list[Reference]:
 
 
 def _definitions(holding: Holding) -> Iterator[Finding]:
-    """Yield a finding for each Kustomization with objects of a definition that changes at another time.
+    """Yield each Kustomization with objects of a definition that changes at another time.
 
     Flux's own are left out: what turns the windows can never wait for one.
     """
     defined: dict[str, list[Owned]] = {}
-    for each in holding.cluster.kustomizations.values():
-        for item in each.objects:
-            group = item.name.partition(".")[2]
-            if (item.group, item.kind) == _DEFINITION and not group.endswith(_FLUX):
-                defined.setdefault(group, []).append((each, item))
+    for each, item in holding.applied():
+        # The name of a definition is `plural.group` (apiextensions.k8s.io).
+        group = item.name.partition(".")[2]
+        if (item.group, item.kind) == _DEFINITION and not group.endswith(_FLUX):
+            defined.setdefault(group, []).append((each, item))
     for each in holding.cluster.kustomizations.values():
         yield from _used(holding, each, defined)
 
@@ -101,11 +113,10 @@ def _used(
     holding: Holding, each: Kustomization, defined: dict[str, list[Owned]]
 ) -> Iterator[Finding]:
     told: set[Identity] = set()
+    waits = bool(holding.holds(each))
     for item in each.objects:
         for owner, definition in defined.get(item.group, ()):
-            if definition.identity in told or bool(holding.holds(owner)) == bool(
-                holding.holds(each)
-            ):
+            if definition.identity in told or bool(holding.holds(owner)) == waits:
                 continue
             if definition.get("spec", "names", "kind") == item.kind:
                 told.add(definition.identity)

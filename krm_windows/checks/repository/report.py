@@ -1,4 +1,4 @@
-"""A report on a repository: the findings of all clusters, those that several share told once, with file and line."""
+"""A report on a repository: what several clusters share is told once, with file and line."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +17,10 @@ _RANK = {severity: rank for rank, severity in enumerate(Severity)}
 
 @dataclass(frozen=True, slots=True)
 class RepositoryReport:
-    """What was found on the repository at `directory`, as it was named; every result has its file and a tag `line`."""
+    """What was found on the repository at `directory`, as it was named.
+
+    Every result has its file and a tag `line`.
+    """
 
     directory: str
     heading: str
@@ -29,7 +32,9 @@ class RepositoryReport:
 
     def subject(self, result: Result) -> str:
         """Return the object that a result is about, or its file."""
-        return str(result.resource_ref or (result.file.path if result.file else self.directory))
+        if result.resource_ref:
+            return str(result.resource_ref)
+        return result.file.path if result.file else self.directory
 
     def mark(self, result: Result) -> str:
         """Return by what a result is told from others of its rule on its field."""
@@ -38,15 +43,14 @@ class RepositoryReport:
     def written(self, result: Result) -> str:
         """Return the line for a person, the place first as compilers write it."""
         file, line = self.place(result)
-        clusters = result.tags.get("clusters", "").split(", ")
-        more = [f"{len(clusters) - _FEW} more"] if len(clusters) > _FEW else []
-        on = f" [{', '.join([*clusters[:_FEW], *more])}]" if clusters[0] else ""
+        # The file is named once, where the result is about no object.
         about = result if result.resource_ref else replace(result, file=None)
-        return f"{file}:{line}: {about}{on}"
+        return f"{file}:{line}: {about}{_on(result)}"
 
     def place(self, result: Result) -> tuple[str, int]:
         """Return file and line of a result."""
-        return (result.file.path if result.file else self.directory), int(result.tags["line"])
+        file = result.file.path if result.file else self.directory
+        return file, int(result.tags["line"])
 
     def record(self) -> dict[str, object]:
         """Return what was found, the results as the functions specification has them."""
@@ -56,45 +60,58 @@ class RepositoryReport:
         }
 
 
+def _on(result: Result) -> str:
+    """Return the first few clusters that a result is about, in brackets."""
+    clusters = result.tags.get("clusters")
+    if not clusters:
+        return ""
+    names = clusters.split(", ")
+    if len(names) > _FEW:
+        names = [*names[:_FEW], f"{len(names) - _FEW} more"]
+    return f" [{', '.join(names)}]"
+
+
 def compose(directory: str, survey: Survey, findings: Iterable[Finding]) -> RepositoryReport:
-    """Return the report on a survey of the repository at `directory`: errors first, then by file and line."""
+    """Return the report on a survey of the repository at `directory`.
+
+    Errors first, then by file and line.
+    """
     found: dict[tuple[object, ...], list[Finding]] = {}
     for finding in findings:
         found.setdefault(finding.sameness, []).append(finding)
-    placed: dict[tuple[str, str], list[tuple[Result, list[Finding]]]] = {}
+    # What reads the same at the same place is told once, whatever cluster it was built for.
+    placed: dict[tuple[str, str], tuple[Result, list[Finding]]] = {}
     for same in found.values():
         result = _result(directory, survey, same[0])
-        placed.setdefault((str(result), f"{result.file} {result.tags}"), []).append((result, same))
-    results = [
-        _named(alike[0][0], [finding for _, same in alike for finding in same])
-        for alike in placed.values()
-    ]
-    return RepositoryReport(
-        directory, _heading(directory, survey), tuple(sorted(results, key=_order))
-    )
+        key = (str(result), f"{result.file} {result.tags}")
+        _, alike = placed.setdefault(key, (result, []))
+        alike.extend(same)
+    results = [_named(result, alike) for result, alike in placed.values()]
+    results.sort(key=_order)
+    return RepositoryReport(directory, _heading(directory, survey), tuple(results))
 
 
 def _order(result: Result) -> tuple[object, ...]:
-    place = (result.file.path if result.file else "", int(result.tags["line"]))
-    return (_RANK[result.severity], *place, result.tags["rule"], result.message)
+    file = result.file.path if result.file else ""
+    line = int(result.tags["line"])
+    return (_RANK[result.severity], file, line, result.tags["rule"], result.message)
 
 
 def _named(result: Result, findings: Sequence[Finding]) -> Result:
-    """Return a result with the clusters that it is about, and the number of objects where one fact is found at many."""
+    """Return a result with its clusters, and how many objects share its fact."""
     clusters = ", ".join(dict.fromkeys(finding.cluster for finding in findings if finding.cluster))
     objects = list(dict.fromkeys(finding.of for finding in findings if finding.of))
-    tags = dict(result.tags)
+    message, tags = result.message, dict(result.tags)
     if clusters:
         tags["clusters"] = clusters
     if objects:
         tags |= {"count": str(len(objects)), "objects": ", ".join(objects)}
     if len(objects) > 1:
         some = ", ".join(objects[:_FEW])
-        rest = f" and {len(objects) - _FEW} more" if len(objects) > _FEW else ""
-        return replace(
-            result, message=f"{result.message} ({len(objects)} objects: {some}{rest})", tags=tags
-        )
-    return replace(result, tags=tags)
+        if len(objects) > _FEW:
+            some += f" and {len(objects) - _FEW} more"
+        message += f" ({len(objects)} objects: {some})"
+    return replace(result, message=message, tags=tags)
 
 
 def _result(directory: str, survey: Survey, first: Finding) -> Result:
@@ -122,7 +139,12 @@ def _place(survey: Survey, finding: Finding) -> tuple[str, int, int]:
 
 
 def _heading(directory: str, survey: Survey) -> str:
-    kustomizations = sum(len(cluster.kustomizations) for cluster in survey.clusters)
-    policies = len({gate.policy for cluster in survey.clusters for gate in cluster.gates})
-    counts = {"cluster": len(survey.clusters), "Kustomization": kustomizations, "policy": policies}
-    return f"{directory}: {', '.join(counted(count, name) for name, count in counts.items())}"
+    policies: set[str] = set()
+    for cluster in survey.clusters:
+        policies.update(gate.policy for gate in cluster.gates)
+    counts = (
+        counted(len(survey.clusters), "cluster"),
+        counted(sum(len(each.kustomizations) for each in survey.clusters), "Kustomization"),
+        counted(len(policies), "policy"),
+    )
+    return f"{directory}: {', '.join(counts)}"

@@ -1,4 +1,7 @@
-"""The rights that come with a policy: what holds its account, who may create that, and whose targets it may name."""
+"""The rights that come with a policy.
+
+What holds its account, who may create that, and whose targets it may name.
+"""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -16,7 +19,8 @@ from krm_windows.flux import Cluster, Gate, Kustomization, Object
 _GROUP = "admissionregistration.k8s.io"
 _RESOURCES = ("validatingadmissionpolicies", "validatingadmissionpolicybindings")
 _RBAC = "rbac.authorization.k8s.io"
-# By this account kustomize-controller runs, and where it is locked down, Flux' own Kustomizations name it.
+# By this account kustomize-controller runs, and where it is locked down, Flux' own Kustomizations
+# name it.
 _CONTROLLER = "kustomize-controller"
 _DEFAULT_ACCOUNT = "--default-service-account="
 
@@ -24,11 +28,12 @@ _DEFAULT_ACCOUNT = "--default-service-account="
 def check(holding: Holding, trusted: Collection[str]) -> Iterator[Finding]:
     """Yield what is wrong with the rights of a cluster's policies.
 
-    Policies in the namespaces that are `trusted` may gate targets elsewhere, though they are a tenant's.
+    Policies in the namespaces that are `trusted` may gate targets elsewhere, though they are a
+    tenant's.
     """
     tenancy = Tenancy(holding.cluster)
     for gate in holding.cluster.gates:
-        if _is_held(holding.cluster, gate):
+        if _is_held(holding, gate):
             yield from _undelivered(tenancy, gate)
         else:
             yield _disabled(gate)
@@ -36,15 +41,17 @@ def check(holding: Holding, trusted: Collection[str]) -> Iterator[Finding]:
             yield from _elsewhere(tenancy, gate)
 
 
-def _is_held(cluster: Cluster, gate: Gate) -> bool:
-    """Whether admission policies come with a policy: as it says, or as what was rendered from it shows."""
+def _is_held(holding: Holding, gate: Gate) -> bool:
+    """Whether admission policies come with a policy.
+
+    As it says, or as what was rendered from it shows.
+    """
     if gate.held is not None:
         return gate.held
     label = names.label(gate.policy)
     found = {
         item.kind
-        for each in cluster.kustomizations.values()
-        for item in each.objects
+        for _, item in holding.applied()
         if item.kind in KINDS and item.note(POLICY) == label
     }
     return found == KINDS
@@ -59,15 +66,16 @@ def _disabled(gate: Gate) -> Finding:
 
 
 def _undelivered(tenancy: "Tenancy", gate: Gate) -> Iterator[Finding]:
-    """Yield a warning where the delivery of a policy is applied by an account that may not create what holds it."""
+    """Yield a warning where the account that applies a policy may not create what holds it."""
     by = tenancy.cluster.kustomizations.get(gate.delivered_by or "")
     account = tenancy.account(by) if by else ""
     if by is None or not account or tenancy.may_create(by.namespace, account):
         return
     message = (
-        f"{by} delivers it as the account {by.namespace}/{account}, and nothing that was found lets that account "
-        f"create {' and '.join(_RESOURCES)} of {_GROUP}, so nothing of it would be applied; grant that, have a "
-        "Kustomization of the platform deliver it, or write `admissionPolicy: Disabled`"
+        f"{by} delivers it as the account {by.namespace}/{account}, and nothing that was found "
+        f"lets that account create {' and '.join(_RESOURCES)} of {_GROUP}, so nothing of it would "
+        "be applied; grant that, have a Kustomization of the platform deliver it, or write "
+        "`admissionPolicy: Disabled`"
     )
     yield Finding(rules.ADMISSION_UNDELIVERED, message, gate.place)
 
@@ -80,8 +88,9 @@ def _elsewhere(tenancy: "Tenancy", gate: Gate) -> Iterator[Finding]:
     for target in gate.targets:
         if target.namespace != gate.namespace:
             message = (
-                f"must not gate {target}, in another namespace: {reason}, so that its own `crossNamespaceTargets` does "
-                f"not count; whoever runs the cluster may allow it with `--allow-cross-namespace {gate.namespace}`"
+                f"must not gate {target}, in another namespace: {reason}, so that its own "
+                "`crossNamespaceTargets` does not count; whoever runs the cluster may allow it "
+                f"with `--allow-cross-namespace {gate.namespace}`"
             )
             yield Finding(
                 rules.TARGET_ELSEWHERE, message, gate.place, gate.path, current=target.namespace
@@ -90,7 +99,10 @@ def _elsewhere(tenancy: "Tenancy", gate: Gate) -> Iterator[Finding]:
 
 @dataclass(frozen=True)
 class Tenancy:
-    """Who is a tenant in a cluster: whose Kustomizations Flux applies by another account, namespace or source."""
+    """Who is a tenant in a cluster.
+
+    Whose Kustomizations Flux applies by another account, namespace or source.
+    """
 
     cluster: Cluster
 
@@ -115,12 +127,14 @@ class Tenancy:
 
     def _reason(self, each: Kustomization) -> str:
         """Say why a Kustomization is a tenant's; the root's namespace is the platform's."""
+        # Flux, "Multi-tenancy lockdown": tenants have namespaces, accounts and sources of their
+        # own.
         home = self.cluster.first.namespace
         if each is self.cluster.first:
             return ""
         if each.namespace != home:
             return f"{each} lies in a tenant's namespace"
-        account = each.own.text("spec", "serviceAccountName") if each.own else ""
+        account = _account(each)
         if account not in ("", _CONTROLLER):
             return f"{each} is applied as the tenant's account {account}"
         if each.source is not None and each.source[2] != home:
@@ -134,68 +148,79 @@ class Tenancy:
         """
         if each.own is not None and each.own.get("spec", "kubeConfig") is not None:
             return ""
-        named = each.own.text("spec", "serviceAccountName") if each.own else ""
-        return named or self._default_account
+        return _account(each) or self._default_account
 
     @cached_property
     def _default_account(self) -> str:
-        """The account that kustomize-controller takes where none is named, as far as its Deployment is in Git."""
+        """The account that kustomize-controller takes where none is named.
+
+        It is known as far as its Deployment is in Git.
+        """
         namespace = self.cluster.first.namespace
         found = self.cluster.objects.get(("apps", "Deployment", namespace, _CONTROLLER))
-        containers = found[1].parts("spec", "template", "spec", "containers") if found else ()
-        for container in containers:
+        if found is None:
+            return ""
+        _, deployment = found
+        for container in deployment.parts("spec", "template", "spec", "containers"):
             arguments = container.get("args")
-            for argument in arguments if isinstance(arguments, list) else ():
+            if not isinstance(arguments, list):
+                continue
+            for argument in arguments:
                 if isinstance(argument, str) and argument.startswith(_DEFAULT_ACCOUNT):
                     return argument.removeprefix(_DEFAULT_ACCOUNT)
         return ""
 
     def may_create(self, namespace: str, account: str) -> bool:
         """Whether a ClusterRoleBinding is known that lets an account create admission policies."""
+        # Flux gives its own controller cluster-admin at bootstrap.
         if (namespace, account) == (self.cluster.first.namespace, _CONTROLLER):
             return True
-        bindings = [
-            found
-            for _, found in self.cluster.objects.values()
-            if found.kind == "ClusterRoleBinding"
-        ]
-        return any(_binds(each, namespace, account) and self._allows(each) for each in bindings)
+        for _, found in self.cluster.objects.values():
+            is_binding = found.kind == "ClusterRoleBinding"
+            if is_binding and _binds(found, namespace, account) and self._allows(found):
+                return True
+        return False
 
     def _allows(self, binding: Object) -> bool:
         name = binding.text("roleRef", "name")
         if name == "cluster-admin":
             return True
         found = self.cluster.objects.get((_RBAC, "ClusterRole", "", name))
-        granted = [
-            rule
-            for rule in (found[1].parts("rules") if found else ())
-            if _has(rule, "apiGroups", _GROUP)
-        ]
-        creating = [rule for rule in granted if _has(rule, "verbs", "create")]
-        return all(
-            any(_has(rule, "resources", resource) for rule in creating) for resource in _RESOURCES
-        )
+        if found is None:
+            return False
+        missing = set(_RESOURCES)
+        for rule in found[1].parts("rules"):
+            if _has(rule, "apiGroups", _GROUP) and _has(rule, "verbs", "create"):
+                missing -= {each for each in missing if _has(rule, "resources", each)}
+        return not missing
 
 
 def _binds(binding: Object, namespace: str, account: str) -> bool:
     """Whether a binding is about an account, by its name or by a group that it is in."""
+    # Kubernetes, "Authenticating": every ServiceAccount is in these.
     groups = (
         "system:serviceaccounts",
         f"system:serviceaccounts:{namespace}",
         "system:authenticated",
     )
+    own = ("ServiceAccount", namespace, account)
     for subject in binding.parts("subjects"):
-        is_account = (subject.get("kind"), subject.get("namespace")) == (
-            "ServiceAccount",
-            namespace,
-        )
-        if is_account and subject.get("name") == account:
+        kind, name = subject.get("kind"), subject.get("name")
+        if (kind, subject.get("namespace"), name) == own:
             return True
-        if subject.get("kind") == "Group" and subject.get("name") in groups:
+        if kind == "Group" and name in groups:
             return True
     return False
 
 
+def _account(each: Kustomization) -> str:
+    """Return the account that a Kustomization names."""
+    return each.own.text("spec", "serviceAccountName") if each.own else ""
+
+
 def _has(rule: object, field: str, value: str) -> bool:
-    found = rule.get(field) if isinstance(rule, dict) else None
+    """Whether a rule of a ClusterRole names a value, or all of them."""
+    if not isinstance(rule, dict):
+        return False
+    found = rule.get(field)
     return isinstance(found, list) and (value in found or "*" in found)

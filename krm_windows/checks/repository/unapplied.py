@@ -1,4 +1,7 @@
-"""What is written and not in force: windows, or a policy, that nothing applies; and a policy that is applied itself."""
+"""What is written and not in force: windows, or a policy, that nothing applies.
+
+And a policy that is applied itself.
+"""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
@@ -7,6 +10,7 @@ from posixpath import basename, dirname, join, normpath
 from krm_windows import rules
 from krm_windows.checks import local_config, timetables
 from krm_windows.checks.repository.finding import Finding
+from krm_windows.checks.repository.holding import Holding
 from krm_windows.emit.labels import POLICY
 from krm_windows.flux import Cluster, Gate, Object, Survey
 from krm_windows.flux.fields import PLUGINS
@@ -21,13 +25,14 @@ _RENDERED = b"# Rendered by krm-windows from WindowPolicy "
 
 def check(survey: Survey) -> Iterator[Finding]:
     """Yield what a reader would take to be in force."""
-    rendered = list(_timetables(survey))
-    unapplied = list(_unapplied(survey, rendered))
-    yield from (finding for _, finding in unapplied)
-    told = {policy for policy, _ in unapplied}
+    told: set[str] = set()
+    for policy, finding in _unapplied(survey, list(_timetables(survey))):
+        told.add(policy)
+        yield finding
     plugins = _plugins(survey)
     for cluster in survey.clusters:
-        yield from _applied_itself(cluster)
+        holding = Holding(cluster)
+        yield from _applied_itself(holding)
         yield from _alone(cluster, told, plugins)
 
 
@@ -38,14 +43,18 @@ def _alone(cluster: Cluster, told: Collection[str], plugins: Collection[str]) ->
         is_plugin = any(file == plugin or file.startswith(f"{plugin}/") for plugin in plugins)
         if gate.place.kind == KIND and not is_plugin and gate.policy not in told:
             message = (
-                "nothing that the cluster applies comes from this policy, so its file alone closes nothing: render it, "
-                "run it in a build, or, where CI renders it into what this repository does not hold, check that there"
+                "nothing that the cluster applies comes from this policy, so its file alone "
+                "closes nothing: render it, run it in a build, or, where CI renders it into what "
+                "this repository does not hold, check that there"
             )
             yield Finding(rules.POLICY_FILE_ALONE, message, gate.place, cluster=cluster.name)
 
 
 def _plugins(survey: Survey) -> set[str]:
-    """Return the files and directories that kustomizations run; one that holds a plugin's text itself is among them."""
+    """Return the files and directories that kustomizations run.
+
+    One that holds a plugin's text itself is among them.
+    """
     found: set[str] = set()
     for path in survey.tree.manifests():
         content = survey.tree.read(path) if basename(path) in KUSTOMIZATIONS else None
@@ -61,98 +70,120 @@ def _named(path: str, content: bytes) -> Iterator[str]:
     except InputError:  # a build of it says so
         return
     for entries in fields:
-        for entry in entries if isinstance(entries, list) else ():
+        if not isinstance(entries, list):
+            continue
+        for entry in entries:
             if isinstance(entry, str):
+                # Several lines are the plugin's configuration itself.
                 yield path if "\n" in entry else normpath(join(dirname(path), entry))
 
 
-def _applied_itself(cluster: Cluster) -> Iterator[Finding]:
-    for kustomization in cluster.kustomizations.values():
-        for item in kustomization.objects:
-            if item.kind == KIND and item.api_version.startswith(local_config.GROUP):
-                yield Finding(
-                    rules.LOCAL_CONFIG,
-                    local_config.MESSAGE,
-                    item,
-                    local_config.PATH,
-                    cluster=cluster.name,
-                )
+def _applied_itself(holding: Holding) -> Iterator[Finding]:
+    for _, item in holding.applied():
+        if item.kind == KIND and item.api_version.startswith(local_config.GROUP):
+            yield Finding(
+                rules.LOCAL_CONFIG,
+                local_config.MESSAGE,
+                item,
+                local_config.PATH,
+                cluster=holding.cluster.name,
+            )
 
 
 def _unapplied(
     survey: Survey, rendered: Sequence[tuple[str, Timetable]]
 ) -> Iterator[tuple[str, Finding]]:
     """Yield the rendered windows that are not applied, or in part only, with the policy's name."""
+    # Where one policy was rendered twice for a cluster, which of the two is applied is not known.
     places = Counter((timetable.policy, timetable.cluster) for _, timetable in rendered)
     for file, timetable in rendered:
         clusters = _clusters(survey, timetable)
-        labels = {
-            gate.place.note(POLICY)
-            for each in clusters
-            for gate in each.gates
-            if _applies(gate, timetable)
-        }
-        message = ""
+        labels = _labels(clusters, timetable)
+        lack = ""
         if not labels:
-            message = f"nothing that {timetable.cluster or 'any cluster'} applies has them, so they close nothing"
+            name = timetable.cluster or "any cluster"
+            lack = f"nothing that {name} applies has them, so they close nothing"
         elif places[timetable.policy, timetable.cluster] == 1:
-            message = _lacking(survey, file, clusters, labels)
-        if message:
-            # What is not followed may be what applies them.
-            known = all(each.complete for each in clusters)
-            rule = rules.WINDOWS_UNAPPLIED if known else rules.POLICY_FILE_ALONE
-            doubt = "" if known else ", unless what was not followed does"
-            message = (
-                f"the windows of {timetable.policy} were rendered here, and {message}{doubt}: list "
-                f"{dirname(file) or '.'} in a kustomization, or have a Flux Kustomization apply it"
-            )
-            yield (
-                timetable.policy,
-                Finding(rule, message, file=file, cluster=timetable.cluster or ""),
-            )
+            lack = _lacking(survey, file, clusters, labels)
+        if lack:
+            yield timetable.policy, _lacks(file, timetable, clusters, lack)
+
+
+def _labels(clusters: Sequence[Cluster], timetable: Timetable) -> set[str | None]:
+    """Return the labels of a policy's objects where it is in force by what was rendered."""
+    found: set[str | None] = set()
+    for each in clusters:
+        for gate in each.gates:
+            if _is_rendered(gate) and gate.policy == timetable.policy:
+                found.add(gate.place.note(POLICY))
+    return found
+
+
+def _lacks(file: str, timetable: Timetable, clusters: Sequence[Cluster], lack: str) -> Finding:
+    rule, doubt = rules.WINDOWS_UNAPPLIED, ""
+    # What is not followed may be what applies them.
+    if not all(each.complete for each in clusters):
+        rule, doubt = rules.POLICY_FILE_ALONE, ", unless what was not followed does"
+    message = (
+        f"the windows of {timetable.policy} were rendered here, and {lack}{doubt}: list "
+        f"{dirname(file) or '.'} in a kustomization, or have a Flux Kustomization apply it"
+    )
+    return Finding(rule, message, file=file, cluster=timetable.cluster or "")
 
 
 def _clusters(survey: Survey, timetable: Timetable) -> Sequence[Cluster]:
-    """Return the clusters that windows are for: all of them where none is named, or none has that name here."""
+    """Return the clusters that windows are for.
+
+    All of them where none is named, or none has that name here.
+    """
     named = [each for each in survey.clusters if timetable.cluster in _names(each)]
     return named or survey.clusters
 
 
-def _applies(gate: Gate, timetable: Timetable) -> bool:
-    """Whether a policy is in force by what was rendered from it."""
-    return gate.place.kind != KIND and gate.policy == timetable.policy
+def _is_rendered(gate: Gate) -> bool:
+    """Whether a policy is in force by what was rendered from it, not by its own file."""
+    return gate.place.kind != KIND
 
 
 def _lacking(
     survey: Survey, file: str, clusters: Sequence[Cluster], labels: Collection[str | None]
 ) -> str:
-    """Say how many of the CronJobs beside a timetable a cluster applies, where those are not all; else nothing."""
-    folder = dirname(file)
-    beside = [name for name in survey.tree.names(folder or ".") if name.startswith("cronjob_")]
-    wanted = sum(
-        (survey.tree.read(join(folder, name)) or b"").startswith(_RENDERED) for name in beside
-    )
+    """Say how many of the CronJobs beside a timetable a cluster applies, where those are not all.
+
+    Else nothing.
+    """
+    wanted = _rendered_cron_jobs(survey, dirname(file))
     for each in clusters:
-        if any(
-            gate.place.note(POLICY) in labels and gate.place.kind != KIND for gate in each.gates
-        ):
-            found = sum(item.note(POLICY) in labels for item in _cron_jobs(each))
-            if found < wanted:
-                return f"{each.name} applies {found} of their {counted(wanted, 'CronJob')}"
+        applied = [gate for gate in each.gates if _is_rendered(gate)]
+        if not any(gate.place.note(POLICY) in labels for gate in applied):
+            continue
+        found = sum(item.note(POLICY) in labels for item in _cron_jobs(each))
+        if found < wanted:
+            return f"{each.name} applies {found} of their {counted(wanted, 'CronJob')}"
     return ""
 
 
+def _rendered_cron_jobs(survey: Survey, folder: str) -> int:
+    """Return how many CronJobs were rendered into a folder, by the names of their files."""
+    count = 0
+    for name in survey.tree.names(folder or "."):
+        if name.startswith("cronjob_"):
+            content = survey.tree.read(join(folder, name)) or b""
+            count += content.startswith(_RENDERED)
+    return count
+
+
 def _cron_jobs(cluster: Cluster) -> Iterator[Object]:
-    for kustomization in cluster.kustomizations.values():
-        yield from (
-            item
-            for item in kustomization.objects
-            if item.kind == "CronJob" and item.item.mentions(POLICY)
-        )
+    for _, item in Holding(cluster).applied():
+        if item.kind == "CronJob" and item.item.mentions(POLICY):
+            yield item
 
 
 def _names(cluster: Cluster) -> tuple[str, ...]:
-    """Return the names by which a policy may know a cluster: its own, and the directories that lead to it."""
+    """Return the names by which a policy may know a cluster.
+
+    Its own, and the directories that lead to it.
+    """
     return cluster.name, *cluster.root.split("/")
 
 
@@ -166,7 +197,10 @@ def _timetables(survey: Survey) -> Iterator[tuple[str, Timetable]]:
 
 
 def _read(content: bytes) -> Iterator[Timetable]:
-    """Yield the timetables in a rendered file: of an object, or of the patches of a cluster's kustomization."""
+    """Yield the timetables in a rendered file.
+
+    Of an object, or of the patches of a cluster's kustomization.
+    """
     try:
         for manifest in timetables.manifests(content):
             found = timetables.read(KubeObject.parse(manifest))

@@ -1,7 +1,7 @@
 """CEL, the language of admission policies: literals, and maps whose keys may be missing.
 
-An object is a plain map to CEL at run time (k8s.io/apiserver, plugin/policy/validating), so keys are asked for with
-`in` and read with `[]`, whatever its kind.
+An object is a plain map to CEL at run time (k8s.io/apiserver, plugin/policy/validating), so keys
+are asked for with `in` and read with `[]`, whatever its kind.
 """
 
 import json
@@ -13,9 +13,9 @@ NOTHING, NO_MAP, NO_LIST = "''", "dyn({})", "dyn([])"
 def literal(value: object) -> str:
     """Return JSON-like data as CEL.
 
-    Every element is `dyn`: the API server refuses a list or a map whose elements are of different types
-    (`HomogeneousAggregateLiterals`). The escapes of JSON's strings are CEL's too, but for surrogates, so no text is
-    turned into ASCII.
+    Every element is `dyn`: the API server refuses a list or a map whose elements are of different
+    types (`HomogeneousAggregateLiterals`). The escapes of JSON's strings are CEL's too, but for
+    surrogates, so no text is turned into ASCII.
     """
     if isinstance(value, dict):
         entries = [f"{text(str(key))}: dyn({literal(entry)})" for key, entry in value.items()]
@@ -56,5 +56,8 @@ def some(*conditions: str) -> str:
 
 
 def bound(value: str, name: str, holds: str) -> str:
-    """Return what holds of a value under a name: CEL has no `let`, but a list of one element does."""
+    """Return what holds of a value under a name.
+
+    CEL has no `let`, but a list of one element does.
+    """
     return f"[{value}].all({name}, {holds})"

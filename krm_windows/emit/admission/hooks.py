@@ -13,7 +13,8 @@ from krm_windows.plan.model import Plan
 from krm_windows.policy.hooks import Hooks
 
 _TOP = ("apiVersion", "kind", "metadata", "spec", "status")
-# Of what the API server writes into metadata; the rest, as owners and finalizers, no Job of a hook has.
+# Of what the API server writes into metadata; the rest, as owners and finalizers, no Job of a hook
+# has.
 _METADATA = ("creationTimestamp", "generation", "managedFields", "name", "namespace", "uid")
 _GENERATED = (
     "batch.kubernetes.io/controller-uid",
@@ -62,7 +63,10 @@ def objects(plan: Plan, hooks: Hooks) -> Iterator[Manifest]:
         ],
         validations=[
             (
-                f"request.operation == 'CREATE' && request.namespace == {cel.text(hooks.namespace)}",
+                (
+                    "request.operation == 'CREATE' && request.namespace == "
+                    f"{cel.text(hooks.namespace)}"
+                ),
                 message,
             ),
             (_shape(), message),

@@ -1,4 +1,7 @@
-"""What all admission policies have in common: the objects, the account they are about, and the object under review."""
+"""What all admission policies have in common.
+
+The objects, the account they are about, and the object under review.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -22,7 +25,10 @@ Resource = tuple[str, str]
 
 
 def name(plan: Plan, subject: str) -> str:
-    """Return the name of the admission policy of a subject; that of what a field turns is `names.admission`."""
+    """Return the name of the admission policy of a subject.
+
+    That of what a field turns is `names.admission`.
+    """
     return f"{names.admission(plan, (gateable.SUSPEND,))}-{subject}"
 
 
@@ -39,8 +45,9 @@ def by_account(plan: Plan) -> dict[str, str]:
 def by_others(plan: Plan) -> dict[str, str]:
     """Return the match condition for requests of everybody else.
 
-    kustomize renames the account by `namePrefix` and `nameSuffix` of a layer above, but no text. The renamed one must
-    go on closing, so an account of the policy's namespace counts as the gate's if its name contains the gate's.
+    kustomize renames the account by `namePrefix` and `nameSuffix` of a layer above, but no text.
+    The renamed one must go on closing, so an account of the policy's namespace counts as the gate's
+    if its name contains the gate's.
     """
     user = "request.userInfo.username"
     below = cel.text(f"system:serviceaccount:{plan.namespace}:")
@@ -51,7 +58,8 @@ def by_others(plan: Plan) -> dict[str, str]:
 def rule(resource: Resource, operations: Sequence[str] = ALL_WRITES) -> dict[str, list[str]]:
     """Return a rule for a resource and what lies below it, whatever the objects' names.
 
-    So rights that somebody gives the account by mistake are held too, and no other way leads to the object.
+    So rights that somebody gives the account by mistake are held too, and no other way leads to the
+    object.
     """
     group, plural = resource
     return {
@@ -109,7 +117,10 @@ def wholes() -> Iterator[dict[str, str]]:
 
 
 def parts(path: Path, absent: str = cel.NO_MAP) -> Iterator[dict[str, str]]:
-    """Yield the variables that hold a part of the object, before and after; its parent's come first."""
+    """Yield the variables that hold a part of the object, before and after.
+
+    Its parent's come first.
+    """
     for side in ("before", "after"):
         yield {
             "name": variable(side, path),

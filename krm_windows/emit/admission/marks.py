@@ -18,19 +18,23 @@ def own(plan: Plan) -> list[str]:
     """Return the annotations that the gate of a plan writes."""
     if not plan.runs_gate:
         return []
-    notes = [annotation(plan.policy, HOOKS)] if plan.hooks else []
-    return [annotation(plan.policy), *notes]
+    written = [annotation(plan.policy)]
+    if plan.hooks:
+        written.append(annotation(plan.policy, HOOKS))
+    return written
 
 
 def believed(plan: Plan) -> list[str]:
-    """Return the annotations that it reads as written by itself, under its names of today and before."""
-    return [annotation(name, prefix) for prefix in (CLOSED_BY, HOOKS) for name in plan.own_names]
+    """Return the annotations that it reads as its own, under its names of today and before."""
+    closed_by = [annotation(name, CLOSED_BY) for name in plan.own_names]
+    return closed_by + [annotation(name, HOOKS) for name in plan.own_names]
 
 
 def removable(plan: Plan, key: str, before: str = "") -> list[str]:
-    """Return the conditions under which the gate may remove the annotation `key`; `before` is put before the names.
+    """Return the conditions under which the gate may remove the annotation `key`.
 
-    Marks of any policy: those on a target that nobody keeps closed are stale. Notes of hooks are its own alone.
+    `before` is put before the names.     Marks of any policy: those on a target that nobody keeps
+    closed are stale. Notes of hooks are its own alone.
     """
     if not plan.runs_gate:
         return []

@@ -1,8 +1,10 @@
-"""Who owns the fields of a target (metadata.managedFields): whoever patches an object may write that list, too.
+"""Who owns the fields of a target (metadata.managedFields).
 
-Flux removes a field that is no longer in Git only if nobody else owns it, and takes over what managers named `kubectl…`
-own. So an account that could give fields to another manager, or take them from one, would have them outlive their
-removal from Git. Therefore the list has to be as the API server itself leaves it when the gate writes its field:
+Whoever patches an object may write that list, too. Flux removes a field that is no longer in Git
+only if nobody else owns it, and takes over what managers named `kubectl…` own. So an account that
+could give fields to another manager, or take them from one, would have them outlive their removal
+from Git. Therefore the list has to be as the API server itself leaves it when the gate writes its
+field:
 
 - the gate's entry (manager `krm-windows`, operation `Update`, no subresource) owns the field, its marks, and the maps
   that hold them; and what it owned before, which may be marks of another policy's gate;
@@ -11,8 +13,9 @@ removal from Git. Therefore the list has to be as the API server itself leaves i
 - where more than ten managers would have updated an object, the API server joins the oldest two of one version
   (k8s.io/apimachinery, managedfields/internal/capmanagers.go), and that alone is accepted.
 
-To CEL an entry is a map of texts (`manager`, `operation` …) and of the parts of its `fieldsV1` (`all`, `all_metadata`,
-`all_metadata_annotations`, `all_spec` …), in which keys are the object's behind `f:` (structured-merge-diff, FieldsV1).
+To CEL an entry is a map of texts (`manager`, `operation` …) and of the parts of its `fieldsV1`
+(`all`, `all_metadata`, `all_metadata_annotations`, `all_spec` …), in which keys are the object's
+behind `f:` (structured-merge-diff, FieldsV1).
 """
 
 from collections.abc import Iterator
@@ -33,7 +36,10 @@ _MAP_ITSELF = "'.'"  # a key of fieldsV1 that says that the map itself is owned,
 
 @dataclass(frozen=True, slots=True)
 class Ownership:
-    """The rules for `managedFields` of what some fields turn: `steps` are the maps above them, with their keys."""
+    """The rules for `managedFields` of what some fields turn.
+
+    `steps` are the maps above them, with their keys.
+    """
 
     plan: Plan
     steps: dict[Path, list[str]]
@@ -44,7 +50,10 @@ class Ownership:
         for side in ("before", "after"):
             entries = f"{manifests.part(side, _LIST)}.map(entry, {self._read('entry')})"
             yield {"name": f"owners_{side}", "expression": entries}
-            is_own = f"entry.manager == '{MANAGER}' && entry.operation == 'Update' && entry.subresource == ''"
+            is_own = (
+                f"entry.manager == '{MANAGER}' && entry.operation == 'Update' && "
+                "entry.subresource == ''"
+            )
             yield {
                 "name": f"own_{side}",
                 "expression": f"variables.owners_{side}.filter(entry, {is_own})",
@@ -92,7 +101,10 @@ class Ownership:
         return f"{fields}.all(key, {' || '.join(allowed)})"
 
     def _is_kept(self) -> str:
-        """Hold for an entry before and one after the request: they are one, but for what the gate took over."""
+        """Hold for an entry before and one after the request.
+
+        They are one, but for what the gate took over.
+        """
         gained = (self._gained_nothing(path) for path in self._maps())
         lost = (
             self._lost_nothing(path, "new", "old.{0}[key] == new.{0}[key]") for path in self._maps()
@@ -134,29 +146,37 @@ class Ownership:
         keys_remain = "old.{0}[key].all(below, below in variables.fresh[0].{0}[key])"
         kept = (self._lost_nothing(path, new, keys_remain) for path in self._maps())
         return cel.every(
-            f"variables.others_before.filter(old, old.operation == 'Update').size() >= {_MOST_UPDATERS}",
+            "variables.others_before.filter(old, old.operation == 'Update').size() >= "
+            f"{_MOST_UPDATERS}",
             "variables.gone.size() == 2",
             "variables.fresh.size() == 1",
             f"{new}.manager == '{_JOINED}'",
             f"{new}.operation == 'Update'",
             f"{new}.subresource == ''",
-            f"variables.gone.all(old, old.operation == 'Update' && old.apiVersion == {new}.apiVersion)",
-            f"variables.gone.all(old, old.fieldsType == {new}.fieldsType && old.time <= {new}.time)",
+            "variables.gone.all(old, old.operation == 'Update' && old.apiVersion == "
+            f"{new}.apiVersion)",
+            f"variables.gone.all(old, old.fieldsType == {new}.fieldsType && old.time <= "
+            f"{new}.time)",
             f"variables.gone.exists(old, old.time == {new}.time)",
-            f"variables.others_after.all(other, other.operation != 'Update' || other.apiVersion != {new}.apiVersion"
-            f" || other.time >= {new}.time)",
+            "variables.others_after.all(other, other.operation != 'Update' || other.apiVersion != "
+            f"{new}.apiVersion || other.time >= {new}.time)",
             _covered(f"{new}.all", "variables.gone.map(old, old.all)", _DEPTH),
             *(f"variables.gone.all(old, {words})" for words in kept),
         )
 
     def _maps(self) -> list[Path]:
-        """Return the maps that hold what the gate writes, parents first; others are compared as a whole."""
+        """Return the maps that hold what the gate writes, parents first.
+
+        Others are compared as a whole.
+        """
         return sorted({(), METADATA, ANNOTATIONS, *self.steps})
 
     def _is_map_below(self, path: Path) -> list[str]:
         """Return the condition for a key to be one of the maps that are compared on their own."""
         below = self._below(path)
-        return [f"key in {cel.texts(below)}"] if below else []
+        if not below:
+            return []
+        return [f"key in {cel.texts(below)}"]
 
     def _below(self, path: Path) -> list[str]:
         return [f"f:{each[-1]}" for each in self._maps() if each and each[:-1] == path]
@@ -169,7 +189,10 @@ class Ownership:
         return [f"f:{key}" for key in self.steps.get(path, []) if f"f:{key}" not in below and path]
 
     def _may_leave(self, path: Path) -> list[str]:
-        """Return the conditions for a key to leave an entry: the gate has written, or removed, what it stands for."""
+        """Return the conditions for a key to leave an entry.
+
+        The gate has written, or removed, what it stands for.
+        """
         if path == ANNOTATIONS:
             # With the last annotation the map goes, and with the first it comes.
             sides = (
@@ -180,7 +203,9 @@ class Ownership:
                 f"(key == {_MAP_ITSELF} && ({' || '.join(sides)}))",
             ]
         leaves = self._leaves(path)
-        return [f"key in {cel.texts(leaves)}"] if leaves else []
+        if not leaves:
+            return []
+        return [f"key in {cel.texts(leaves)}"]
 
 
 def _part(path: Path) -> str:
@@ -196,9 +221,9 @@ def _fields(entry: str, path: Path) -> str:
 
 def _only(fields: str, conditions: list[str]) -> str:
     """Hold for a map that has no keys but those for which a condition holds."""
-    return (
-        f"{fields}.all(key, {' || '.join(conditions)})" if conditions else f"{fields}.size() == 0"
-    )
+    if not conditions:
+        return f"{fields}.size() == 0"
+    return f"{fields}.all(key, {' || '.join(conditions)})"
 
 
 def _alike() -> str:
@@ -207,7 +232,10 @@ def _alike() -> str:
 
 
 def _covered(fields: str, olds: str, depth: int) -> str:
-    """Return that all that `fields` owns is owned by one of `olds`, to a depth; below that, one has to own it alike."""
+    """Return that all that `fields` owns is owned by one of `olds`, to a depth.
+
+    Below that, one has to own it alike.
+    """
     key, mine, below = f"k{depth}", f"m{depth}", f"b{depth}"
     alike = f"{olds}.exists(each, {key} in each && each[{key}] == {fields}[{key}])"
     if depth == 0:

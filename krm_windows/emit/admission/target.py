@@ -1,6 +1,7 @@
 """The targets: the gate's account may change the field that turns one, its marks, and no other field or owner."""
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
 from krm_windows.emit import names
 from krm_windows.emit.admission import cel, manifests, marks, owners
@@ -19,7 +20,10 @@ def objects(plan: Plan) -> Iterator[Manifest]:
 
 
 def _turned(plan: Plan) -> dict[tuple[Path, ...], list[Resource]]:
-    """Return the resources by the fields that turn them: one, unless a policy names two for one kind."""
+    """Return the resources by the fields that turn them.
+
+    One, unless a policy names two for one kind.
+    """
     fields: dict[Resource, set[Path]] = {}
     for target in (*plan.timetable.targets, *plan.timetable.released):
         fields.setdefault((target.group, target.resource), set()).add(target.field)
@@ -37,7 +41,10 @@ def _pair(
     message = (
         f"the gate of {plan.policy} may change nothing here but {turned} and its own annotations"
     )
-    owned = f"the gate of {plan.policy} may not change who owns the fields here (metadata.managedFields)"
+    owned = (
+        f"the gate of {plan.policy} may not change who owns the fields here "
+        "(metadata.managedFields)"
+    )
     paths = (METADATA, ANNOTATIONS, *(path for path in steps if path))
     ownership = owners.Ownership(plan, steps)
     restraint = manifests.Restraint(
@@ -46,7 +53,7 @@ def _pair(
         condition=manifests.by_account(plan),
         variables=[
             *manifests.wholes(),
-            *(variable for path in paths for variable in manifests.parts(path)),
+            *chain.from_iterable(map(manifests.parts, paths)),
             *ownership.variables(),
         ],
         validations=[
@@ -78,11 +85,9 @@ def _unchanged(plan: Plan, steps: dict[Path, list[str]]) -> Iterator[str]:
 
 
 def _same(path: Path, may_go: str, may_change: str) -> str:
-    """Return that a map is as before, but for keys that may go, and for those that may come or change."""
-    before, after = (manifests.part(side, path) for side in ("before", "after"))
-    gone = [*([may_go] if may_go else []), f"key in {after}"]
-    changed = [
-        *([may_change] if may_change else []),
-        f"(key in {before} && {before}[key] == {after}[key])",
-    ]
+    """Return that a map is as before, but for keys that may go, come or change."""
+    before, after = manifests.part("before", path), manifests.part("after", path)
+    gone = filter(None, (may_go, f"key in {after}"))
+    unchanged = f"(key in {before} && {before}[key] == {after}[key])"
+    changed = filter(None, (may_change, unchanged))
     return f"{before}.all(key, {' || '.join(gone)}) && {after}.all(key, {' || '.join(changed)})"

@@ -1,1 +1,4 @@
-"""A program that meets foreign files runs in here: the kernel lets it open what it was given, and nothing else."""
+"""A program that meets foreign files runs in here.
+
+The kernel lets it open what it was given, and nothing else.
+"""

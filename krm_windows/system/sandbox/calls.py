@@ -1,13 +1,13 @@
-"""The system calls that a confined program may make, by their numbers on the architectures that are known.
+"""The system calls that a confined program may make, by number and architecture.
 
-What a Go program, or one on the C library, needs to read files, to compute and to write: no sockets, no mounts, no
-rights, no keys, nothing that looks into another process or loads code into the kernel. Numbers are those of
-asm/unistd_64.h and asm-generic/unistd.h.
+What a Go program, or one on the C library, needs to read files, to compute and to write: no
+sockets, no mounts, no rights, no keys, nothing that looks into another process or loads code into
+the kernel. Numbers are those of asm/unistd_64.h and asm-generic/unistd.h.
 """
 
 
 class Architecture:
-    """What the kernel calls an architecture (linux/audit.h), and the numbers there of what is allowed.
+    """What the kernel calls an architecture (linux/audit.h), and its numbers of what is allowed.
 
     `clone`, `tgkill`, `prlimit64` and `fcntl` are allowed with some arguments only.
     """

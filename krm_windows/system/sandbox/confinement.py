@@ -1,4 +1,4 @@
-"""A sandbox: a few directories and programs, and a way to start those programs with nothing else in reach."""
+"""A sandbox: a few directories and programs, which run with nothing else in reach."""
 
 import os
 import shutil
@@ -11,7 +11,7 @@ from concurrent.futures import Future
 from concurrent.futures import TimeoutError as Overdue
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -26,18 +26,25 @@ _MOST_COMPLAINTS = 64 * 1024
 _SIGXCPU, _SIGXFSZ, _SIGKILL = -24, -25, -9
 # What Go says when the kernel gives it no more.
 _OUT_OF_MEMORY = (b"fatal error: runtime: out of memory", b"fatal error: runtime: cannot allocate")
-_PROGRAM = "import sys; sys.path.append({root!r}); from krm_windows.system.sandbox.launcher import main; main({life})"
+_PROGRAM = (
+    "import sys; sys.path.append({root!r}); from krm_windows.system.sandbox.launcher import main; "
+    "main({life})"
+)
 
 
 class NotConfinedError(WorkspaceError):
-    """The kernel does not confine a program here, so it was not started; the message says what is lacking."""
+    """The kernel does not confine a program here, so it was not started.
+
+    The message says what is lacking.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
     """What a program may take before it is ended.
 
-    Seconds of a processor and seconds on the clock, bytes that it allocates, bytes that it prints or writes to a file.
+    Seconds of a processor and seconds on the clock, bytes that it allocates, bytes that it prints
+    or writes to a file.
     """
 
     processor: int = 120
@@ -48,7 +55,10 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """What programs may start and read, beside the sandbox's own folder; `reads_below` are whole directories."""
+    """What programs may start and read, beside the sandbox's own folder.
+
+    `reads_below` are whole directories.
+    """
 
     runs: tuple[str, ...] = ()
     reads: tuple[str, ...] = ()
@@ -57,7 +67,10 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """The exit code (negative: the signal that ended it), what was printed, and the beginning of the complaints."""
+    """The exit code, what was printed, and the beginning of the complaints.
+
+    A negative exit code is the signal that ended it.
+    """
 
     code: int
     output: bytes
@@ -68,9 +81,10 @@ class Finished:
 class Sandbox:
     """Starts programs confined; any thread may ask it. Leave it as a context, or by `close`.
 
-    They read what lies below `copies`, and change what lies below `scratch`, which are made here; and have `access` to
-    little else. `environment` is all that they are given, with HOME and TMPDIR. Raises NotConfinedError where that
-    cannot be had. Where it is not to be `confined`, only the limits hold.
+    They read what lies below `copies`, and change what lies below `scratch`, which are made here;
+    and have `access` to little else. `environment` is all that they are given, with HOME and
+    TMPDIR. Raises NotConfinedError where that cannot be had. Where it is not to be `confined`, only
+    the limits hold.
     """
 
     access: Access
@@ -112,7 +126,10 @@ class Sandbox:
         self.close()
 
     def run(self, *command: str) -> Finished:
-        """Run a program; raises WorkspaceError where it went beyond a limit, or could not be started."""
+        """Run a program.
+
+        Raises WorkspaceError where it went beyond a limit, or could not be started.
+        """
         number = str(next(self._numbers))
         try:
             return self._finished(number, self._outcome(number, command))
@@ -146,7 +163,7 @@ class Sandbox:
     def _setup(self) -> Groups:
         """Return what the launcher is told first."""
         environment = {"HOME": str(self.scratch), "TMPDIR": str(self.scratch), **self.environment}
-        variables = [text for pair in environment.items() for text in pair]
+        variables = list(chain.from_iterable(environment.items()))
         limits = [str(self.limits.processor), str(self.limits.memory), str(self.limits.output)]
         paths = [
             list(self.access.runs),
@@ -170,7 +187,8 @@ class Sandbox:
         try:
             return future.result(timeout=self.limits.clock)
         except Overdue:
-            # To wait takes no processor's time, of which alone the kernel keeps count: end all of them.
+            # To wait takes no processor's time, of which alone the kernel keeps count: end all of
+            # them.
             launcher.end()
             raise WorkspaceError(f"did not end within {self.limits.clock} s") from None
 
@@ -216,7 +234,10 @@ class Sandbox:
 
 
 class Launcher:
-    """The process that starts programs: a new interpreter, which has neither our memory nor our environment."""
+    """The process that starts programs.
+
+    A new interpreter, which has neither our memory nor our environment.
+    """
 
     def __init__(self, folder: Path) -> None:
         """Start it in a directory."""
@@ -226,7 +247,8 @@ class Launcher:
         try:
             self._process = subprocess.Popen(  # noqa: S603 - no shell
                 [sys.executable, *_options(), "-c", _program(living)],
-                # What the interpreter may need to start; a program that it starts is given none of that.
+                # What the interpreter may need to start; a program that it starts is given none of
+                # that.
                 env={name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ},
                 stdin=theirs,
                 stdout=ours,
@@ -263,7 +285,7 @@ class Launcher:
 
 
 def _options() -> list[str]:
-    """Return the options of an interpreter that takes nothing from its environment, and starts at once."""
+    """Return options of an interpreter that ignores its environment and starts at once."""
     if sys.pycache_prefix is None:
         return ["-I", "-S"]
     return ["-I", "-S", "-X", f"pycache_prefix={sys.pycache_prefix}"]
@@ -277,4 +299,7 @@ def _program(life: int) -> str:
 def _lacking(answer: Groups | None) -> str:
     if answer is None:
         return "the process that confines programs did not start"
-    return f"this system does not confine a program (Landlock and seccomp of Linux 5.13 or later): {answer[0][0]}"
+    return (
+        "this system does not confine a program (Landlock and seccomp of Linux 5.13 or later): "
+        f"{answer[0][0]}"
+    )

@@ -17,7 +17,7 @@ _LOADER_CACHE = "/etc/ld.so.cache"
 
 @dataclass(frozen=True, slots=True)
 class Executable:
-    """A program: its own path without links, what is started with it, and the files that these read."""
+    """A program: its path without links, what is started with it, and what these read."""
 
     path: str
     runs: tuple[str, ...]
@@ -43,7 +43,10 @@ def find(name: str) -> Executable | None:
 
 
 def _libraries(listed: str) -> Iterator[str]:
-    """Yield the paths of libraries in what a loader lists: `libc.so.6 => /lib/libc.so.6 (0x00007f…)`, one a line."""
+    """Yield the paths of libraries in what a loader lists.
+
+    `libc.so.6 => /lib/libc.so.6 (0x00007f…)`, one a line.
+    """
     for line in listed.splitlines():
         place, _, _ = line.rpartition("=> ")[2].strip().partition(" (0x")
         if place.startswith("/"):

@@ -1,7 +1,7 @@
-"""Landlock: a process gives up every file but those that it names, for good and for all that it starts.
+"""Landlock: a process gives up every file but those that it names, for good.
 
-The numbers are those of include/uapi/linux/landlock.h; what an older kernel does not know is left out
-(docs.kernel.org/userspace-api/landlock.html, "Compatibility").
+So does all that it starts. The numbers are those of include/uapi/linux/landlock.h; what an older
+kernel does not know is left out (docs.kernel.org/userspace-api/landlock.html, "Compatibility").
 """
 
 import ctypes
@@ -18,7 +18,8 @@ _RULE_PATH_BENEATH = 1
 _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
 _REMOVE_DIR, _REMOVE_FILE, _MAKE_DIR, _MAKE_REG = 1 << 4, 1 << 5, 1 << 7, 1 << 8
 _TRUNCATE = 1 << 14
-# How many rights to files there are, by the version of the interface: 2 brought REFER, 3 TRUNCATE, 5 IOCTL_DEV.
+# How many rights to files there are, by the version of the interface: 2 brought REFER, 3 TRUNCATE,
+# 5 IOCTL_DEV.
 _RIGHTS_BY_VERSION = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16}
 _NETWORK_SINCE, _BIND_AND_CONNECT = 4, 0b11
 _SCOPES_SINCE, _SOCKETS_AND_SIGNALS = 6, 0b11
@@ -51,14 +52,18 @@ class _PathBeneath(ctypes.Structure):
 
 
 def version() -> int:
-    """Return the version of the kernel's interface; raises OSError where there is none, or it is turned off."""
+    """Return the version of the kernel's interface.
+
+    Raises OSError where there is none, or it is turned off.
+    """
     return syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), ctypes.c_uint32(_QUERY_VERSION))
 
 
 def restrict(allowed: Iterable[tuple[str, int]], known: int) -> None:
-    """Leave this process the rights to those paths, of an interface whose version is `known`, and no other.
+    """Leave this process the rights to those paths, and no other.
 
-    Whoever calls it has set PR_SET_NO_NEW_PRIVS. Raises OSError where the kernel refuses, and where a path is gone.
+    The version of the interface is `known`. Whoever calls it has set PR_SET_NO_NEW_PRIVS. Raises
+    OSError where the kernel refuses, and where a path is gone.
     """
     rights = (1 << _RIGHTS_BY_VERSION.get(known, _RIGHTS_BY_VERSION[5])) - 1
     wanted = _Ruleset(rights, 0, 0)

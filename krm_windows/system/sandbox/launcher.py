@@ -1,11 +1,13 @@
 """The program that starts others confined: `python -I -S` runs it once for each sandbox.
 
-It holds nothing of its parent: neither environment nor memory. Of its two processes one does nothing but end all of
-them when the parent ends, however that ends. The other gives up, once and for good, every file but those it was named,
-every system call but those of `calls`, and the network; then it starts programs, which inherit all of that. If
-any of it fails it says so and starts nothing.
+It holds nothing of its parent: neither environment nor memory. Of its two processes one does
+nothing but end all of them when the parent ends, however that ends. The other gives up, once and
+for good, every file but those it was named, every system call but those of `calls`, and the
+network; then it starts programs, which inherit all of that. If any of it fails it says so and
+starts nothing.
 
-To start a program costs no more than anywhere else, as nothing has to be done between `fork` and `exec`.
+To start a program costs no more than anywhere else, as nothing has to be done between `fork` and
+`exec`.
 """
 
 import _thread
@@ -31,7 +33,10 @@ _PRIVATE = 0o600
 
 
 def main(life: int) -> None:
-    """Serve requests until there are no more; `life` is a pipe that the parent holds open while it lives."""
+    """Serve requests until there are no more.
+
+    `life` is a pipe that the parent holds open while it lives.
+    """
     starter = os.fork()
     if starter != 0:
         _end_with_the_parent(life, starter)
@@ -55,7 +60,10 @@ def main(life: int) -> None:
 
 
 def _end_with_the_parent(life: int, starter: int) -> None:
-    """Wait for the end of a pipe; then kill the process that starts programs, and those that still run."""
+    """Wait for the end of a pipe.
+
+    Then kill the process that starts programs, and those that still run.
+    """
     os.close(_REQUESTS)
     os.close(_OUTCOMES)
     os.read(life, 1)
@@ -110,7 +118,10 @@ def _confine(prints: str, paths: Groups) -> None:
 
 
 def _run(request: Groups, prints: str, environment: dict[str, str]) -> None:
-    """Start the program of a request, and say how it ended: its exit code, or the negative number of a signal."""
+    """Start the program of a request, and say how it ended.
+
+    Its exit code, or the negative number of a signal.
+    """
     (number,), command = request
     place = f"{prints}/{number}"
     files = [

@@ -1,7 +1,8 @@
-"""seccomp: a filter in the kernel that lets a process make some system calls, and refuses all others.
+"""seccomp: a filter in the kernel that lets a process make some system calls only.
 
-The filter is a program of the classic BPF (linux/filter.h) over the number and the arguments of a call
-(docs.kernel.org/userspace-api/seccomp_filter.html). It is inherited, and nothing takes it back.
+The filter is a program of the classic BPF (linux/filter.h) over the number and the arguments of a
+call (docs.kernel.org/userspace-api/seccomp_filter.html). It is inherited, and nothing takes it
+back.
 """
 
 import ctypes
@@ -21,8 +22,8 @@ _LOAD, _AND, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x54, 0x15, 0x35, 0x06
 _NUMBER, _ARCHITECTURE = 0, 4
 _ALLOW, _KILL_PROCESS, _REFUSE = 0x7FFF0000, 0x80000000, 0x00050000
 
-# A thread; or a process that shares the memory of its parent, which stands still until it is another program (vfork):
-# what there is to be started is for Landlock to say.
+# A thread; or a process that shares the memory of its parent, which stands still until it is
+# another program (vfork): what there is to be started is for Landlock to say.
 _CLONE_THREAD, _CLONE_VM_AND_VFORK = 0x00010000, 0x00004100
 _SIGURG = 23
 # Duplicate, flags, locks: not F_SETOWN and what follows it, which have signals sent to others.
@@ -66,7 +67,8 @@ def _filter(known: Architecture) -> Iterator[bytes]:
     flags = _CLONE_THREAD | _CLONE_VM_AND_VFORK
     starts = (_CLONE_THREAD, _CLONE_VM_AND_VFORK, flags, _CLONE_THREAD | 0x100)
     yield from _only_with(known.clone, argument=0, values=starts, mask=flags)
-    # The signal with which Go's scheduler interrupts a thread; whoever does not expect it ignores it.
+    # The signal with which Go's scheduler interrupts a thread; whoever does not expect it ignores
+    # it.
     yield from _only_with(known.tgkill, argument=2, values=(_SIGURG,))
     yield from _only_with(known.fcntl, argument=1, values=_FCNTL)
     # Read limits, and leave them as they are: the new ones are at no address.
@@ -102,7 +104,7 @@ def _only_without_pointer(number: int, argument: int) -> Iterator[bytes]:
 
 
 def _lower_half(argument: int) -> int:
-    """Return where an argument begins in struct seccomp_data, of a machine whose lower bytes come first."""
+    """Return where an argument begins in struct seccomp_data, on a little-endian machine."""
     return 16 + 8 * argument
 
 

@@ -1,6 +1,7 @@
-"""What a command and the launcher say to each other: frames of a length and groups of texts, over pipes.
+"""What a command and the launcher say to each other.
 
-This, and all that the launcher imports, keeps to modules that load in no time: no dataclasses, no enum, no typing.
+Frames of a length and groups of texts, over pipes. This, and all that the launcher imports, keeps
+to modules that load in no time: no dataclasses, no enum, no typing.
 """
 
 import os
