@@ -112,6 +112,8 @@ def _occurrences(
     while moment is not None:
         end = _end(rule, moment, tz)
         yield utc(moment, tz), utc(end, tz), rank, rule.name
+        if end == _NEVER:  # it covers whatever begins later
+            return
         last = rule.begins.at_or_before(end)
         moment = last if last and last > moment else rule.begins.after(moment)
 
