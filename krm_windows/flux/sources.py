@@ -275,9 +275,11 @@ def _branch(declared: Object | None) -> str:
 def normal(address: str) -> str:
     """Return an address without scheme, user and suffix, so that one repository has one."""
     place = address
-    for prefix in (_SCHEME, _USER):
-        found = prefix.match(place)
-        if found:
-            place = place[found.end() :]
+    scheme = _SCHEME.match(place)
+    if scheme:
+        place = place[scheme.end() :]
+    user = _USER.match(place)
+    if user:
+        place = place[user.end() :]
     # `git@github.com:org/fleet.git` and `ssh://git@github.com/org/fleet` are one.
     return place.rstrip("/").removesuffix(".git").replace(":", "/").lower()

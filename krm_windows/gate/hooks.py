@@ -21,7 +21,8 @@ from krm_windows.gate.target import Change, Seen, settle, true_of
 from krm_windows.gate.timetable import Target, Timetable
 
 _KEPT = timedelta(days=1)  # a Job that ended; one that began before that is never started again
-_RUN_OF_JOB = rf"-([0-9]{{12}}|always)-[0-9a-f]{{{DIGITS}}}"  # how the name of a hook's Job ends
+# How the name of a hook's Job ends: an opening, and the digest of the hook.
+_RUN_OF_JOB = re.compile(rf"-([0-9]{{12}}|always)-[0-9a-f]{{{DIGITS}}}")
 _ROUNDS = 5  # that a run goes on where others, or a server that lies, change what it has found
 # To the same question the API server will say the same again.
 _FINAL = {400, 401, 403, 404, 413, 422}
@@ -400,7 +401,9 @@ class Hooks:
             return True
         if note.stage is Stage.OPENING:
             return note.job == self._name("beforeOpen", note)
-        return re.fullmatch(re.escape(hook.name) + _RUN_OF_JOB, note.job) is not None
+        if not note.job.startswith(hook.name):
+            return False
+        return _RUN_OF_JOB.fullmatch(note.job, len(hook.name)) is not None
 
     def _run(
         self, kind: str, name: str, lasts: Callable[[], bool] = lambda: True, *, begins: bool = True
