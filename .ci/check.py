@@ -5,7 +5,17 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from checks import decisions, guarantees, ids, pins, requirements, security, sizes, words
+from checks import (
+    decisions,
+    guarantees,
+    ids,
+    pins,
+    requirements,
+    security,
+    simplicity,
+    sizes,
+    words,
+)
 from supply import licences
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -31,7 +41,8 @@ PROGRAMS: dict[str, list[str | Path]] = {
 }
 RULES: dict[str, Callable[[], Iterator[str]]] = {
     "what must hold": ids.problems,
-    "sizes": sizes.problems,
+    "simplicity": simplicity.problems,
+    "size of the gate": sizes.problems,
     "words": words.problems,
     "pins": pins.problems,
     "requirements": requirements.problems,

@@ -7,8 +7,8 @@ import decisions
 import fleet
 import function
 import gate
-import lost_looks
 import migrations
+import missed_runs
 import repositories
 
 MEASUREMENTS = {
@@ -17,7 +17,7 @@ MEASUREMENTS = {
     "decisions": decisions.run,
     "fleet": fleet.run,
     "gate": gate.run,
-    "lost_looks": lost_looks.run,
+    "missed_runs": missed_runs.run,
     "repositories": repositories.run,
     "migrations": migrations.run,
 }
