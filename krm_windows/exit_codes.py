@@ -8,7 +8,7 @@ class ExitCode(IntEnum):
 
     FINE = 0
     ERROR = 1
-    """A result of severity error (with `--strict` a warning), input that cannot be read, files that are stale.
+    """A result of severity error (or warning with `--strict`), unreadable input, stale files.
 
     `status`: a target that is not as it should be."""
     FAILURE = 2

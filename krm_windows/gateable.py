@@ -1,7 +1,7 @@
 """What a window may gate: one table, and the kinds that are refused with a reason.
 
-The group, the plural and the field are facts of each project's API; `applied` names the `status` fields by which a
-controller says that it has applied an object at least once.
+The group, the plural and the field are facts of each project's API; `applied` names the `status`
+fields by which a controller says that it has applied an object at least once.
 """
 
 from dataclasses import dataclass

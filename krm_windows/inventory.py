@@ -72,21 +72,21 @@ class Resource:
 
 @dataclass(frozen=True)
 class Inventory:
-    """The items of a stream that matter; `visible` is false where no resources were given at all (a generator)."""
+    """The items of a stream that matter; `visible` is false where there are none (a generator)."""
 
     resources: tuple[Resource, ...]
     visible: bool
 
     @cached_property
     def _named(self) -> dict[tuple[str, str, str], list[Resource]]:
-        """The objects by group, kind and name: every target is looked up, and there may be thousands."""
+        """The objects by group, kind and name, as thousands of targets may be looked up."""
         found: dict[tuple[str, str, str], list[Resource]] = {}
         for resource in self.resources:
             found.setdefault((resource.group, resource.kind, resource.name), []).append(resource)
         return found
 
     def of(self, group: str, kind: str, namespace: str) -> list[Resource]:
-        """Return the objects of a kind in a namespace; one that has no namespace yet counts as in any."""
+        """Return the objects of a kind in a namespace; without one yet they count as in any."""
         return [
             r
             for r in self.resources

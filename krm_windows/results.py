@@ -1,4 +1,4 @@
-"""What a function has to say: results as the KRM functions specification writes them, their order and their line."""
+"""Results as the KRM functions specification writes them, their order and their line."""
 
 import re
 from collections.abc import Iterable
@@ -8,7 +8,7 @@ from enum import StrEnum
 
 
 class Severity(StrEnum):
-    """How much a result weighs: an error fails the build, a warning only under `--strict`, an info never."""
+    """How much a result weighs: an error fails the build, a warning under `--strict`."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -25,7 +25,7 @@ class ResourceRef:
     namespace: str = ""
 
     def __str__(self) -> str:
-        """Give `apiVersion/kind/namespace/name`, without the namespace of an object that has none."""
+        """Give `apiVersion/kind/namespace/name`, without a namespace where there is none."""
         return "/".join(
             part for part in (self.api_version, self.kind, self.namespace, self.name) if part
         )
@@ -68,7 +68,7 @@ class File:
 
 @dataclass(frozen=True, kw_only=True)
 class Result:
-    """One finding; `tags["rule"]` is the id of the rule that found it (functions-spec, `ResourceList.results`)."""
+    """One of `ResourceList.results` (functions-spec); `tags["rule"]` is the id of its rule."""
 
     message: str
     severity: Severity
@@ -90,7 +90,7 @@ class Result:
         return f"[{self.severity}] {place}{': ' if place else ''}{self.message}{rule}"
 
     def value(self) -> dict[str, object]:
-        """Give the mapping that belongs into `results` of a ResourceList: what is absent or empty is left out."""
+        """Give the mapping for `results` of a ResourceList, without what is absent or empty."""
         parts = {"resourceRef": self.resource_ref, "field": self.field, "file": self.file}
         return {
             "message": self.message,
@@ -111,7 +111,7 @@ _RANK = {severity: rank for rank, severity in enumerate(Severity)}
 
 
 def sort(results: Iterable[Result]) -> list[Result]:
-    """Order results: errors first, then by object, field (numbers by value), rule and message; equal ones once."""
+    """Order results: errors first, then by object, field, rule and message; equal ones once."""
     unique = {str(result): result for result in results}
     return sorted(unique.values(), key=_key)
 
@@ -128,7 +128,7 @@ def _key(result: Result) -> tuple[object, ...]:
 
 
 def _part(part: str) -> tuple[bool, int, str]:
-    """Give a part of a path so that numbers are ordered by their value: a longer one, without its zeros, is greater.
+    """Give a part of a path so that numbers are ordered by value: a longer one is greater.
 
     A name in a path may be a number of any length, which Python would refuse to convert.
     """

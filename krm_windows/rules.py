@@ -1,4 +1,4 @@
-"""The one table of rules: every finding that a build can report, with its id, its severity and its page.
+"""The one table of rules: every finding of a build, with its id, severity and page.
 
 A room adds its rules to its own section. The reference page is generated from this table.
 """
@@ -10,7 +10,7 @@ from krm_windows.results import Field, File, ResourceRef, Result, Severity
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A thing that can be wrong: `id` in kebab-case, `summary` one sentence, `page` below `docs/`."""
+    """What can be wrong: `id` in kebab-case, `summary` one sentence, `page` below `docs/`."""
 
     id: str
     severity: Severity
@@ -27,7 +27,7 @@ class Rule:
         ref: ResourceRef | None = None,
         file: File | None = None,
     ) -> Result:
-        """Report that this rule fired, at the field `path` of the object `ref`, with the value found and the fix."""
+        """Report that this rule fired, at the field `path` of `ref`, with the value and the fix."""
         return Result(
             message=message,
             severity=self.severity,

@@ -61,7 +61,7 @@ def _some(*names: str) -> dict[str, JsonValue]:
 
 
 class ClassRule(Part):
-    """What puts a resource into a class: a resource matches if every selector that is given does."""
+    """What puts a resource into a class: it matches if every selector that is given does."""
 
     model_config = ConfigDict(
         json_schema_extra=_some("kinds", "names", "namespaces", "matchLabels", "matchAnnotations")

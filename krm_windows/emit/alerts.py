@@ -1,8 +1,9 @@
-"""The alerts: rules for Prometheus over what kube-state-metrics says of the policy's CronJobs and Jobs.
+"""The alerts: Prometheus rules on what kube-state-metrics says of the policy's CronJobs and Jobs.
 
-PromQL knows no time zones, so no rule works out when a window is open. The gate does: its Job succeeds only where
-every target is as it should be (but for those left to a person). So a target that is not as it should be, and a cluster
-in which nothing runs, are the same to see: no run has succeeded. Metrics: kube-state-metrics, docs/metrics/workload.
+PromQL knows no time zones, so no rule works out when a window is open. The gate does: its Job
+succeeds only where every target is as it should be (but for those left to a person). So a target
+that is not as it should be, and a cluster in which nothing runs, are the same to see: no run has
+succeeded. Metrics: kube-state-metrics, docs/metrics/workload.
 """
 
 import json
@@ -88,9 +89,11 @@ def _record(plan: Plan, name: str, expression: str) -> Rule:
 
 
 def _overdue(plan: Plan) -> Rule:
-    """Alert where no run of any CronJob has succeeded for two intervals, or none ever since they were created.
+    """Alert where no run has succeeded for two intervals, or none since they were created.
 
-    An edit, which the end of the apply Job tells of, begins that time anew: it may have made the interval shorter. It is no success, as that Job does not fail (docs/decisions/0028-the-job-that-looks-at-once-does-not-fail).
+    An edit, which the end of the apply Job tells of, begins that time anew: it may have made the
+    interval shorter. It is no success, as that Job does not fail
+    (docs/decisions/0028-the-job-that-looks-at-once-does-not-fail).
     """
     seconds = int((2 * plan.interval).total_seconds())
     at_once = text(f"{pattern(names.apply_job_prefix(plan))}[0-9a-f]+")
@@ -161,7 +164,9 @@ def _apart(plan: Plan) -> Rule:
 
     The run has failed, besides.
     """
-    marked = f"{state_metrics.CLOSED_BY}{{policy={text(plan.policy)},closed_by=~{text(f'.*{pattern(APART)}.*')}}}"
+    reason = text(f".*{pattern(APART)}.*")
+    labels = f"policy={text(plan.policy)},closed_by=~{reason}"
+    marked = f"{state_metrics.CLOSED_BY}{{{labels}}}"
     return _alert(
         plan,
         "KrmWindowsClocksApart",

@@ -101,7 +101,7 @@ def tables(plan: Plan) -> dict[str, str]:
 
 
 def _timetable(plan: Plan) -> str:
-    """Return the timetable as JSON, a line for each rule and target, so that a diff shows what changed."""
+    """Return the timetable as JSON, with a line for each rule and target, for readable diffs."""
     lines = [
         f"  {json.dumps(key)}: {_lines(value)}"
         for key, value in dump(_harmless(plan.timetable)).items()
@@ -110,7 +110,7 @@ def _timetable(plan: Plan) -> str:
 
 
 def _lines(value: object, indent: str = "  ") -> str:
-    """Write a list with a line for each item, an object with one for each key, and everything below in one line.
+    """Write a line for each item of a list or key of an object, and all below it in that line.
 
     Of targets, each namespace and each name has its own line.
     """

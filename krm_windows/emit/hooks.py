@@ -74,7 +74,7 @@ def _labels(plan: Plan) -> dict[str, str]:
 
 
 def _job(plan: Plan, hook: Hook) -> dict[str, object]:
-    """Return a Job's spec: one try, which a drained node does not count as, and gone after a day."""
+    """Return a Job's spec: one try (a drained node is none), and gone after a day."""
     return {
         "activeDeadlineSeconds": _seconds(hook),
         "backoffLimit": 0,

@@ -97,7 +97,7 @@ def _pod_spec(plan: Plan, pod: Pod, restarts: str) -> dict[str, object]:
 
 
 def _access() -> dict[str, object]:
-    """Return the volume of a token that ends soon, and of what is read beside it, as Kubernetes itself would mount."""
+    """Return the volume of a short-lived token and what belongs to it, as Kubernetes mounts it."""
     token = {"path": "token", "expirationSeconds": _TOKEN_SECONDS}
     namespace = {
         "path": "namespace",
@@ -114,7 +114,7 @@ def _access() -> dict[str, object]:
 def container(
     plan: Plan, name: str, program: dict[str, object], mounts: Iterable[dict[str, object]] = ()
 ) -> dict[str, object]:
-    """Return a container that runs `program`, its `command` and what else belongs to it, with the account's token."""
+    """Return a container that runs `program` (its `command` and more) with the account's token."""
     return {
         "name": name,
         "image": plan.runtime.image,

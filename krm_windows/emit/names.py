@@ -30,7 +30,7 @@ def fit(name: str, limit: int) -> str:
 
 
 def beginning(plan: Plan) -> str:
-    """Return what every name made of the policy's own begins with, the shortest that is cut included."""
+    """Return what every name made of the policy's begins with, cut ones included."""
     return plan.name[: CRON_JOB_LIMIT - DIGITS - 1].rstrip("-.")
 
 
@@ -48,7 +48,7 @@ def gate(plan: Plan) -> str:
 
 
 def role(plan: Plan, namespace: str) -> str:
-    """Return the name of the Role and RoleBinding for a namespace, still unique if all are moved into one."""
+    """Return the name of a namespace's Role and RoleBinding, unique if all are moved into one."""
     if namespace == plan.namespace:
         return gate(plan)
     return fit(f"{gate(plan)}-{namespace}-{digest(f'{plan.policy} {namespace}')}", NAME_LIMIT)

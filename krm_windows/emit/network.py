@@ -1,7 +1,8 @@
-"""The NetworkPolicy: the gate's Pods reach the API server and nothing else, and nothing reaches them.
+"""The NetworkPolicy: the gate's Pods reach the API server alone, and nothing reaches them.
 
-They need no DNS, as Kubernetes tells every Pod the address of its API server. A NetworkPolicy cannot name the API
-server, so the policy gives its addresses; without them any address at its usual ports may be reached.
+They need no DNS, as Kubernetes tells every Pod the address of its API server. A NetworkPolicy
+cannot name the API server, so the policy gives its addresses; without them any address at its usual
+ports may be reached.
 """
 
 from krm_windows.emit import names

@@ -9,7 +9,7 @@ RBAC = "rbac.authorization.k8s.io"
 
 
 def service_account(plan: Plan) -> Manifest:
-    """Return the ServiceAccount; its token is mounted where a container asks for it, and nowhere else."""
+    """Return the ServiceAccount; its token is mounted only where a container asks for it."""
     return {
         "apiVersion": "v1",
         "kind": "ServiceAccount",

@@ -20,7 +20,7 @@ _PREFIX = "krm_windows"
 
 
 def objects(plan: Plan) -> list[Manifest]:
-    """Return the ConfigMap that kube-state-metrics mounts (`--custom-resource-state-config-file`)."""
+    """Return the ConfigMap for `--custom-resource-state-config-file` of kube-state-metrics."""
     resources = [_resource(plan, target) for target in kinds(plan)]
     config = {"kind": "CustomResourceStateMetrics", "spec": {"resources": resources}}
     return [

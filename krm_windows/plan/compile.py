@@ -214,7 +214,7 @@ def _wording(spec: Spec) -> Wording:
 def uninstall(plan: Plan) -> Plan:
     """Return the plan that only lifts our marks and suspensions.
 
-    No looks, nothing besides, every target released.
+    No triggers, nothing besides, every target released.
     """
     held = plan.timetable
     released = tuple(sorted({*held.targets, *held.released}, key=str))

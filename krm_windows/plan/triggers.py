@@ -1,10 +1,10 @@
 """When the gate has to run: the schedules that cover every edge of a timetable.
 
-With the actuator `Gate` a CronJob only decides when to trigger, so a schedule may fire too often but
-must never leave an edge uncovered. The windows' own schedules, in the policy's time zone, are those
-that a person reads. That no edge is missed is for those in UTC beside them (`utc_edges`), as the
-controller may know other zone rules than the gate. Closing edges are moved ahead by `closesEarly`,
-on the wall clock here and in real time there.
+With the actuator `Gate` a CronJob only says when the gate runs, so a schedule may fire too often
+but must never leave an edge uncovered. The windows' own schedules, in the policy's time zone, are
+those that a person reads. That no edge is missed is for those in UTC beside them (`utc_edges`), as
+the controller may know other zone rules than the gate. Closing edges are moved ahead by
+`closesEarly`, on the wall clock here and in real time there.
 """
 
 import hashlib
@@ -29,7 +29,7 @@ class Trigger:
     """One CronJob: what its name says, when it fires, in which zone, and the windows in words.
 
     For the actuator `Kubectl`, `suspends` is what it writes, at the edge of the field `path` below
-    `spec`; one that only triggers has neither.
+    `spec`; one that only runs the gate has neither.
     """
 
     slug: str

@@ -77,7 +77,7 @@ class BeforeOpen(Hook):
 
 
 class AfterClose(Hook):
-    """What runs after the targets were closed and none is reconciling any more, or `timeout` is over."""
+    """What runs once the targets are closed and none reconciles any more, or `timeout` is over."""
 
     on_failure: Literal["Continue"] = Field(
         default="Continue", description="Its failure opens and closes nothing."

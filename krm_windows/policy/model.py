@@ -126,7 +126,7 @@ class CronJobNames(Part):
 
 
 class Window(Part):
-    """A time when changes may reach the cluster: at every `opens`, until `closes` or for `duration`."""
+    """A time when changes may reach the cluster: from `opens` until `closes`, or for `duration`."""
 
     model_config = ConfigDict(json_schema_extra=one_of("closes", "duration"))
 

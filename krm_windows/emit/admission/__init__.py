@@ -1,8 +1,9 @@
-"""The admission policies: what RBAC cannot say about one account, one field, one annotation and one Job.
+"""The admission policies: what RBAC cannot say of an account, a field, an annotation and a Job.
 
 Three of them, each with its binding, and objects of the whole cluster:
 
-- `target`, one for each field that turns targets: the gate's account changes that field and its marks alone;
+- `target`, one for each field that turns targets: the gate's account changes that field and its
+  marks alone;
 - `marks`: everybody else writes no mark, so that a mark says who closed a target;
 - `hooks`: the Jobs that the account creates are those of the policy.
 

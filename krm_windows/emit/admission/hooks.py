@@ -1,7 +1,8 @@
-"""The hooks: whoever may create Jobs may use every account and Secret beside them, so they are held to the policy's.
+"""The hooks: who may create Jobs may use all accounts and Secrets, so they are held to these.
 
-What a Job has besides what the gate writes has to be what the API server fills in (k8s.io/kubernetes, pkg/apis/batch/v1
-and core/v1, defaults.go), so a field that nobody thought of is refused and not allowed.
+What a Job has besides what the gate writes has to be what the API server fills in
+(k8s.io/kubernetes, pkg/apis/batch/v1 and core/v1, defaults.go), so a field that nobody thought of
+is refused and not allowed.
 """
 
 from collections.abc import Iterator, Mapping
@@ -101,7 +102,7 @@ def _shape() -> str:
 
 
 def _wanted(name: str, job: Mapping[str, object]) -> str:
-    """Return what a Job has to say, each part as it is written, and with what the API server fills in."""
+    """Return what a Job has to say: each part as written, and as the API server fills it in."""
     metadata, spec = _map(job["metadata"]), _map(job["spec"])
     template = _map(spec["template"])
     pod = _map(template["spec"])
@@ -139,7 +140,7 @@ def _is_job(hook: str) -> str:
 
 
 def _same(found: str, hook: str, part: str, compared_elsewhere: tuple[str, ...]) -> str:
-    """Hold for a part that says all that the hook does, and besides only what the API server fills in."""
+    """Hold for a part that says all that the hook does, and only what is filled in besides."""
     wanted, filled = f"{hook}.{part}", f"{hook}.{part}_filled"
     allowed = [
         f"(key in {wanted} && {found}[key] == {wanted}[key])",

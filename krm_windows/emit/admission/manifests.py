@@ -72,7 +72,7 @@ def rule(resource: Resource, operations: Sequence[str] = ALL_WRITES) -> dict[str
 
 @dataclass(frozen=True, slots=True)
 class Restraint:
-    """An admission policy: what requests it judges (`rules`, `condition`), and what has to hold of them.
+    """An admission policy: the requests it judges (`rules`, `condition`), and what must hold.
 
     `validations` are expressions, each with its message. What cannot be judged is refused.
     """
@@ -111,7 +111,7 @@ def pair(plan: Plan, restraint: Restraint) -> Iterator[Manifest]:
 
 
 def wholes() -> Iterator[dict[str, str]]:
-    """Yield the variables that hold the object before and after the request, empty where there is none."""
+    """Yield the variables of the object before and after the request, empty where none is."""
     for side, given in (("before", "oldObject"), ("after", "object")):
         yield {"name": side, "expression": f"{given} == null ? {cel.NO_MAP} : dyn({given})"}
 

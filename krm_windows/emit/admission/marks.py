@@ -1,8 +1,8 @@
-"""The marks: annotations by which the gate tells its own suspension from a person's, so nobody else may write one.
+"""The closed-by annotations: they tell the gate's suspension from a person's, so only it may write.
 
-Whoever could write one would have the gate open what a person has suspended, or skip a hook. Removing one is left to
-all who may change the object: then a suspension is taken for a person's and stays, Flux puts objects back as they stand
-in Git, and a person has an aborted hook tried again.
+Whoever could write one would have the gate open what a person has suspended, or skip a hook.
+Removing one is left to all who may change the object: then a suspension is taken for a person's and
+stays, Flux puts objects back as they stand in Git, and a person has an aborted hook tried again.
 """
 
 from collections.abc import Iterator

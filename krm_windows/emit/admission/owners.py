@@ -6,12 +6,15 @@ could give fields to another manager, or take them from one, would have them out
 from Git. Therefore the list has to be as the API server itself leaves it when the gate writes its
 field:
 
-- the gate's entry (manager `krm-windows`, operation `Update`, no subresource) owns the field, its marks, and the maps
-  that hold them; and what it owned before, which may be marks of another policy's gate;
-- every other entry is as before, its time included, but for the field and the marks, which leave it when the gate
-  writes them; an entry that owned nothing else goes (structured-merge-diff, merge/update.go);
-- where more than ten managers would have updated an object, the API server joins the oldest two of one version
-  (k8s.io/apimachinery, managedfields/internal/capmanagers.go), and that alone is accepted.
+- the gate's entry (manager `krm-windows`, operation `Update`, no subresource) owns the field, its
+  marks, and the maps that hold them; and what it owned before, which may be marks of another
+  policy's gate;
+- every other entry is as before, its time included, but for the field and the marks, which leave it
+  when the gate writes them; an entry that owned nothing else goes (structured-merge-diff,
+  merge/update.go);
+- where more than ten managers would have updated an object, the API server joins the oldest two of
+  one version (k8s.io/apimachinery, managedfields/internal/capmanagers.go), and that alone is
+  accepted.
 
 To CEL an entry is a map of texts (`manager`, `operation` …) and of the parts of its `fieldsV1`
 (`all`, `all_metadata`, `all_metadata_annotations`, `all_spec` …), in which keys are the object's
@@ -45,7 +48,7 @@ class Ownership:
     steps: dict[Path, list[str]]
 
     def variables(self) -> Iterator[dict[str, str]]:
-        """Yield the entries before and after, the gate's own and the others, and which of these are not in both."""
+        """Yield the entries before and after: the gate's, the others, and those not in both."""
         yield from manifests.parts(_LIST, cel.NO_LIST)
         for side in ("before", "after"):
             entries = f"{manifests.part(side, _LIST)}.map(entry, {self._read('entry')})"
@@ -138,9 +141,10 @@ class Ownership:
         )
 
     def _joined(self) -> str:
-        """Hold where the API server joins the oldest two entries, as the gate's would be the eleventh.
+        """Hold where the API server joins the oldest two entries: the gate's would be the 11th.
 
-        The joined entry owns nothing that neither of the two owned, and lacks none of their keys, compared to a depth.
+        The joined entry owns nothing that neither of the two owned, and lacks none of their keys,
+        compared to a depth.
         """
         new = "variables.fresh[0]"
         keys_remain = "old.{0}[key].all(below, below in variables.fresh[0].{0}[key])"

@@ -1,4 +1,4 @@
-"""The targets: the gate's account may change the field that turns one, its marks, and no other field or owner."""
+"""The targets: the gate's account may change their field and annotations, and nothing else."""
 
 from collections.abc import Iterable, Iterator
 from itertools import chain
@@ -65,7 +65,7 @@ def _pair(
 
 
 def _steps(fields: Iterable[Path]) -> dict[Path, list[str]]:
-    """Return the path of every map above the fields, parents first, with the keys in it that lead to them."""
+    """Return each map above the fields, parents first, and its keys that lead to them."""
     steps: dict[Path, set[str]] = {}
     for field in fields:
         for depth, key in enumerate(field):
@@ -74,7 +74,7 @@ def _steps(fields: Iterable[Path]) -> dict[Path, list[str]]:
 
 
 def _unchanged(plan: Plan, steps: dict[Path, list[str]]) -> Iterator[str]:
-    """Yield for each map that its keys are as before, but for those that are compared on their own, or may change."""
+    """Yield for each map that its keys are as before, but for those compared apart or free."""
     known = f"key in {cel.texts(_METADATA)}"
     yield _same(METADATA, known, known)
     written = [f"key in {cel.texts(marks.own(plan))}"] if plan.runs_gate else []
