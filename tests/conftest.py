@@ -10,6 +10,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# How long an example takes says nothing on a busy machine; `make bench` measures.
+settings.register_profile("krm-windows", deadline=None)
+settings.load_profile("krm-windows")
 
 ROOT = Path(__file__).resolve().parent.parent
 CACHE = ROOT / ".cache"

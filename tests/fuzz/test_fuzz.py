@@ -31,7 +31,6 @@ def test_mutated_inputs(name: str) -> None:
 
     @settings(
         max_examples=EXAMPLES[name],
-        deadline=None,
         derandomize=True,
         database=None,
         phases=PHASES,
@@ -46,7 +45,6 @@ def test_mutated_inputs(name: str) -> None:
 
 @settings(
     max_examples=40,
-    deadline=None,
     derandomize=True,
     database=None,
     phases=PHASES,
@@ -58,7 +56,7 @@ def test_mutated_layouts(text: bytes, number: int) -> None:
     targets.function(mutations.mutate(text, Random(number), [text], most=2))  # noqa: S311 - likewise
 
 
-@settings(max_examples=60, deadline=None, derandomize=True, database=None)
+@settings(max_examples=60, derandomize=True, database=None)
 @given(st.binary(max_size=200))
 def test_plain_bytes(text: bytes) -> None:
     """What is no YAML at all."""

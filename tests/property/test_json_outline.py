@@ -52,7 +52,7 @@ ENDS = st.sampled_from(["", "\n", " \r\n", "x", "}", ",", "\n---\n"])
 LAYOUTS = st.sampled_from([None, 0, 2])
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     LISTS,
     LAYOUTS,
@@ -74,7 +74,7 @@ def test_places_are_those_of_libyaml(
     assert decoded is None or decoded == parsed
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(LISTS, LAYOUTS)
 def test_a_word_is_what_the_object_says(content: dict[str, object], indent: int | None) -> None:
     """`kind` and `apiVersion` are the same with and without reading the object."""

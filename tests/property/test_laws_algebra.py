@@ -79,7 +79,7 @@ def _all(timetable: Timetable) -> tuple[Rule, ...]:
     return tuple(rule for rule in every if rule.begins is not None)
 
 
-law = settings(max_examples=60, deadline=None)
+law = settings(max_examples=60)
 
 
 @law

@@ -107,9 +107,7 @@ def timetables(draw: st.DrawFn, often: bool) -> tuple[Timetable, datetime]:  # n
     return timetable, centre
 
 
-slow = settings(
-    deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
-)
+slow = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
 
 @settings(slow, max_examples=40)

@@ -5,7 +5,7 @@ import re
 
 import yaml
 from calls import HEAD, as_item, call
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from krm_windows.classes import selection
@@ -111,7 +111,6 @@ def config(spec: dict[str, object]) -> str:
 
 
 @given(specs(), STREAMS)
-@settings(deadline=None)
 def test_the_classes_of_a_split_join_to_the_base(
     spec: dict[str, object], stream: list[dict[str, object]]
 ) -> None:
@@ -134,7 +133,6 @@ def test_the_classes_of_a_split_join_to_the_base(
 
 
 @given(specs(), STREAMS)
-@settings(deadline=None)
 def test_the_files_of_a_split_join_to_the_base(
     spec: dict[str, object], stream: list[dict[str, object]]
 ) -> None:
@@ -159,7 +157,6 @@ def test_the_files_of_a_split_join_to_the_base(
 
 
 @given(specs(), STREAMS)
-@settings(deadline=None)
 def test_annotation_first_rule_default(
     spec: dict[str, object], stream: list[dict[str, object]]
 ) -> None:
@@ -176,7 +173,6 @@ def test_annotation_first_rule_default(
 
 
 @given(specs(), STREAMS)
-@settings(deadline=None)
 def test_nothing_comes_before_its_namespace_or_its_kind(
     spec: dict[str, object], stream: list[dict[str, object]]
 ) -> None:
@@ -191,7 +187,6 @@ def test_nothing_comes_before_its_namespace_or_its_kind(
 
 
 @given(specs(), STREAMS)
-@settings(deadline=None)
 def test_annotated_resources_stay_where_they_are(
     spec: dict[str, object], stream: list[dict[str, object]]
 ) -> None:
@@ -210,7 +205,6 @@ def test_annotated_resources_stay_where_they_are(
 
 
 @given(rules(), rules(), STREAMS)
-@settings(deadline=None)
 def test_a_rule_that_covers_another_leaves_it_nothing(
     earlier: dict[str, object], later: dict[str, object], stream: list[dict[str, object]]
 ) -> None:

@@ -114,7 +114,7 @@ def _relative_end(end: object, begins: datetime) -> datetime | None:
     return None
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(NIGHTS, RULES)
 def test_the_state_is_a_function_of_the_wall_clock(night: tuple[str, datetime], rule: Rule) -> None:
     """A walk over nominal minutes, read at W(t), agrees with the evaluator at every minute around a change."""
@@ -130,7 +130,6 @@ def test_the_state_is_a_function_of_the_wall_clock(night: tuple[str, datetime], 
         assert {states[(reading - first) // MINUTE] for reading in walls} == {segment.open}
 
 
-@settings(deadline=None)
 @given(timetables(), EARLY)
 def test_a_timeline_is_a_partition(given_: tuple[Timetable, datetime], early: timedelta) -> None:
     """Segments cover the interval without gap or overlap, and open and closed take turns."""
@@ -145,7 +144,7 @@ def test_a_timeline_is_a_partition(given_: tuple[Timetable, datetime], early: ti
     assert all(one.open != other.open for one, other in pairwise(segments))
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(timetables(), EARLY, st.integers(0, 6 * 1440 - 1))
 def test_decision_and_timeline_agree(
     given_: tuple[Timetable, datetime], early: timedelta, minutes: int
@@ -165,7 +164,7 @@ def test_decision_and_timeline_agree(
         assert segment.ends in {decision.until, until}
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(timetables(), EARLY, st.integers(0, 6 * 1440 - 1))
 def test_closing_early_is_looking_ahead(
     given_: tuple[Timetable, datetime], early: timedelta, minutes: int
@@ -180,7 +179,6 @@ def test_closing_early_is_looking_ahead(
     assert decide(replace(timetable, closes_early=early), at).open == want
 
 
-@settings(deadline=None)
 @given(timetables())
 def test_timelines_can_be_cut_anywhere(given_: tuple[Timetable, datetime]) -> None:
     """Where one begins to look does not matter: the second half of a timeline is the timeline of the second half."""

@@ -106,7 +106,7 @@ def window(opens: str, ends: str, zone: str) -> Plan | None:
     return None if fails(results) else plan
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.sampled_from(FAULTY),
     st.sampled_from(["daily", "Sun", "Fri", "Sat", "Mon-Fri"]),

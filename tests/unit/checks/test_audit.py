@@ -93,7 +93,7 @@ def found(fields: str, scope: Scope = Scope(FIRST)) -> list[str]:  # noqa: B008 
     ]
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(some(WINDOWS, least=1), some(FREEZES), some(OVERRIDES), st.sampled_from(["0m", "1h"]))
 def test_leaving_out_ordinary_weeks_hides_nothing(
     windows: str, freezes: str, overrides: str, early: str
@@ -113,7 +113,7 @@ def test_leaving_out_ordinary_weeks_hides_nothing(
     }
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(
     some((*WINDOWS, "g: {opens: '*/7 * 1-9 * *', duration: 4m}"), least=1),
     some((*FREEZES, "w: {starts: '*/20 12-13 * * *', duration: 3m, reason: r}")),

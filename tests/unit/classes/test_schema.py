@@ -100,7 +100,7 @@ SPECS = st.fixed_dictionaries(
 
 
 @given(SPECS)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_schema_and_model_accept_the_same(spec: dict[str, object]) -> None:
     """Whatever stands in the classes, they agree on it as far as a schema can say it."""
     api = {

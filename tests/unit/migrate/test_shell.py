@@ -71,7 +71,7 @@ PARTS = (
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(st.sampled_from(PARTS), max_size=12), st.lists(st.sampled_from(PARTS), max_size=4))
 def test_no_script_comes_to_something_else(before: list[str], inside: list[str]) -> None:
     """Whatever is read is what a shell runs; anything else is refused, or said to be known to the shell only."""

@@ -38,7 +38,7 @@ ENDS = st.one_of(
 )
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(st.tuples(RECURRENCES, ENDS), min_size=1, max_size=2))
 def test_a_minute_is_open_where_the_evaluator_says_so(
     drawn: list[tuple[Recurrence, timedelta | time | Recurrence]],

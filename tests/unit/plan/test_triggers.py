@@ -114,7 +114,6 @@ def steady(zone: ZoneInfo, at: datetime) -> bool:
 )
 @settings(
     max_examples=80,
-    deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 @given(timetables())

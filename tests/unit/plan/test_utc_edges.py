@@ -123,7 +123,7 @@ def fired(schedules: list[Schedule]) -> set[int]:
     return {minute for minute in range(DAY) for each in schedules if each.fires(minute)}
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
 @given(timetables())
 def test_what_recurs(held: Timetable) -> None:
     """It is met at each offset of the clock; at no other minute, as long as there are not too many of them."""
@@ -140,7 +140,7 @@ def test_what_recurs(held: Timetable) -> None:
         assert wanted == fired(schedules)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
 @given(timetables())
 def test_what_a_change_of_the_clock_skips(held: Timetable) -> None:
     """It is met once it was skipped, for the rules whose edge that is, and for no others."""

@@ -227,7 +227,7 @@ def agree(node: object) -> None:
 
 
 @given(policies())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_schema_and_model_accept_the_same(policy: dict[str, object]) -> None:
     """Whatever stands in a policy, they agree on it as far as a schema can say it."""
     agree(node_of(policy))

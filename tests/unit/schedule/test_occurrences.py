@@ -54,7 +54,7 @@ def rules(draw: st.DrawFn) -> Rule:
     )
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(rules(), min_size=1, max_size=4), st.integers(0, 2000), st.integers(1, 400 * 1440))
 def test_occurrences_are_those_of_the_evaluator(
     every: list[Rule], begins: int, length: int
