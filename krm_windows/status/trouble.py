@@ -34,6 +34,8 @@ _CAUSES = {
     re.compile(r"MissSchedule|MissedTimes|TooManyMissed|FailedNeedsStart"): "missed",
     re.compile(r"BackoffLimitExceeded|PodFailurePolicy"): FAILED,
 }
+# How a Job ended, which says nothing of why.
+_ENDS_OF_JOBS = {"DeadlineExceeded", "BackoffLimitExceeded", "PodFailurePolicy"}
 # What a CronJob's name has behind it in that of a Job, and a Job's in a Pod's.
 _RUN = re.compile(r"(?:-[0-9a-f]+)?(?:-[a-z0-9]{5})?")
 
@@ -68,7 +70,9 @@ def newest(
     known = {*names, *(str(dig(thing, "metadata", "name")) for thing in ours)}
     found = [*_of_jobs(ours), *_of_pods(ours), *_of_events(things, known)]
     later = [each for each in found if after is None or each.at > after]
-    return max(later, key=lambda each: (each.is_close, each.at), default=None)
+    # A kubelet also warns of what keeps nothing from starting (MissingClusterDNS), again and again:
+    # a cause that is known comes first.
+    return max(later, key=lambda each: (each.is_close, each.cause != FAILED, each.at), default=None)
 
 
 def _is_ours(thing: Thing, label: str) -> bool:
@@ -125,7 +129,10 @@ def _of_events(things: Iterable[Thing], names: Collection[str]) -> Iterator[Trou
             continue
         if _is_run(about, names):
             whom: Thing = {"kind": kind, "metadata": {"name": about}}
-            yield _trouble(whom, _time_of(thing), thing.get("reason"), thing.get("message"))
+            reason = thing.get("reason")
+            is_close = reason not in _ENDS_OF_JOBS
+            at, message = _time_of(thing), thing.get("message")
+            yield _trouble(whom, at, reason, message, is_close=is_close)
 
 
 def _time_of(event: Thing) -> object:

@@ -181,5 +181,5 @@ def test_a_target_that_is_missing_is_named(story: Story) -> None:
     story.kubectl("create", "job", "resync", "--from=cronjob/windows-resync")
     eventually(
         "the log names it",
-        lambda: any("absent" in str(line.get("failed")) for line in story.log("look-*")),
+        lambda: any("absent" in str(line.get("failed")) for line in story.log("resync-*")),
     )

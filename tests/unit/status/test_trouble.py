@@ -9,6 +9,7 @@ from krm_windows.status.objects import Thing
 
 LABELS = {"krm-windows.dev/policy": "flux-system.week", "app.kubernetes.io/component": "gate"}
 POD = "week-resync-29700000-abcde"
+LATER = "2026-11-21T12:05:00Z"
 NOON = "2026-11-21T12:00:00Z"
 
 
@@ -119,5 +120,22 @@ def test_what_is_none_of_ours(foreign: Thing) -> None:
 def test_what_is_close_to_the_cause_comes_first() -> None:
     """That a Job ran into its deadline is true, and why it did is better to know."""
     found = newest(CASES["deadline"], CASES["image"])
+    assert found
+    assert found.cause == "image"
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        event(
+            "MissingClusterDNS", "the kubelet has no ClusterDNS", "Pod", POD, lastTimestamp=LATER
+        ),
+        event("DeadlineExceeded", "active longer than specified", lastTimestamp=LATER),
+        event("BackoffLimitExceeded", "Job has reached it", lastTimestamp=LATER),
+    ],
+)
+def test_a_cause_that_is_known_outlasts_what_is_said_later(later: Thing) -> None:
+    """A kubelet warns of other things for as long as a Pod waits, and in the end the Job fails."""
+    found = newest(CASES["image"], later)
     assert found
     assert found.cause == "image"
