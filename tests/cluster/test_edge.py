@@ -117,7 +117,7 @@ def test_an_override_that_is_applied_on_site(story: Story) -> None:
     story.suspend_delivery(suspend=False)
     story.eventually_delivered()
     story.kubectl("create", "job", "resync", "--from=cronjob/windows-resync")
-    story.kubectl("wait", "--for=condition=Complete", "job/look", "--timeout=15m")
+    story.kubectl("wait", "--for=condition=Complete", "job/resync", "--timeout=15m")
     assert story.open()
 
 

@@ -233,8 +233,8 @@ def test_cron_jobs_that_are_gone_or_suspended_are_named(story: Story) -> None:
     code, found, _ = status(story)
     assert (code, row(found)) == (1, ("closed", "closed", "this policy"))
     assert sorted(found["stopped"]) == [
-        f"CronJob {story.name}/{LOOK} is missing: was it pruned, or never applied?",
         f"CronJob {story.name}/windows-open-later is suspended: nobody looks by it",
+        f"CronJob {story.name}/{LOOK} is missing: was it pruned, or never applied?",
     ]
     story.suspend_delivery(suspend=False)
     eventually("Flux has put them back", lambda: status(story)[0] == 0)
