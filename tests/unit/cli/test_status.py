@@ -4,7 +4,7 @@ import json
 import os
 import re
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -72,6 +72,14 @@ def job(name: str, at: str, condition: str = "Complete", component: str = "gate"
         "metadata": metadata,
         "status": {"conditions": [ended]},
     }
+
+
+@pytest.fixture(autouse=True)
+def interrupts() -> Iterator[None]:
+    """An interrupt ends a watch, also where the tests run in a shell's background, which ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture
