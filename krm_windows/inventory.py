@@ -85,7 +85,12 @@ class Inventory:
             found.setdefault((resource.group, resource.kind, resource.name), []).append(resource)
         return found
 
-    def of(self, group: str, kind: str, namespace: str) -> list[Resource]:
+    def of(
+        self,
+        group: str,
+        kind: str,
+        namespace: str,
+    ) -> list[Resource]:
         """Return the objects of a kind in a namespace; without one yet they count as in any."""
         return [
             r
@@ -93,7 +98,13 @@ class Inventory:
             if (r.group, r.kind) == (group, kind) and r.namespace in ("", namespace)
         ]
 
-    def find(self, group: str, kind: str, namespace: str, name: str) -> Resource | None:
+    def find(
+        self,
+        group: str,
+        kind: str,
+        namespace: str,
+        name: str,
+    ) -> Resource | None:
         """Return one object, the one that names its namespace first."""
         named = self._named.get((group, kind, name), ())
         found = [resource for resource in named if resource.namespace in ("", namespace)]
@@ -146,7 +157,11 @@ def is_resource(item: KubeObject) -> bool:
     )
 
 
-def each(inventory: Inventory, group: str, kind: str) -> Iterator[Resource]:
+def each(
+    inventory: Inventory,
+    group: str,
+    kind: str,
+) -> Iterator[Resource]:
     """Yield the objects of a kind in every namespace."""
     return (
         resource

@@ -60,7 +60,11 @@ def _needles(plan: Plan) -> set[str]:
     return {names.beginning(plan), *names.own_labels(plan), *given}
 
 
-def check(plan: Plan, wanted: Sequence[Manifest], found: Standing) -> Iterator[Result]:
+def check(
+    plan: Plan,
+    wanted: Sequence[Manifest],
+    found: Standing,
+) -> Iterator[Result]:
     """Yield an error for each foreign object under a name of ours that is not claimed."""
     yield from _own_targets(plan, wanted)
     adopted = {id(item) for item in claimed(plan, found)}
@@ -102,7 +106,10 @@ def claimed(plan: Plan, found: Standing) -> list[KubeObject]:
 
 
 def edit(
-    wanted: Iterable[Manifest], found: Standing, items: Sequence[KubeObject], directory: Directory
+    wanted: Iterable[Manifest],
+    found: Standing,
+    items: Sequence[KubeObject],
+    directory: Directory,
 ) -> list[KubeObject]:
     """Return the items with the wanted objects.
 

@@ -30,7 +30,11 @@ def edit(plan: Plan, inventory: Inventory) -> None:
             resource.item.set_annotation(GOVERNED_BY, plan.policy)
 
 
-def release(plan: Plan, items: Iterable[KubeObject], inventory: Inventory) -> None:
+def release(
+    plan: Plan,
+    items: Iterable[KubeObject],
+    inventory: Inventory,
+) -> None:
     """Remove the note from objects that this policy does not gate any more."""
     # An annotation of ours on what is gated no longer was left by an older build.
     gated = {id(resource.item) for _, resource in visible(plan.timetable.targets, inventory)}
@@ -55,7 +59,11 @@ def visible(targets: Iterable[Target], inventory: Inventory) -> Iterator[tuple[T
             yield target, resource
 
 
-def _suspension(plan: Plan, target: Target, resource: Resource) -> Iterator[Result]:
+def _suspension(
+    plan: Plan,
+    target: Target,
+    resource: Resource,
+) -> Iterator[Result]:
     path, suspended = ".".join(target.field), resource.item.get(*target.field)
     waits = plan.timetable.first_apply == "Wait"
     if suspended is False:

@@ -60,7 +60,11 @@ class _Runs:
         yield from (_Fault("repeats", None, at) for at in odd[len(lost) :])
 
 
-def check(plan: Plan, begins: datetime, ends: datetime) -> Iterator[Result]:
+def check(
+    plan: Plan,
+    begins: datetime,
+    ends: datetime,
+) -> Iterator[Result]:
     """Yield each edge that the controller would not fire as meant between two UTC instants."""
     if plan.runs_gate:
         return
@@ -109,7 +113,11 @@ def _vanished(every: Iterable[_Runs]) -> set[datetime]:
     return (opening & closing) - fired
 
 
-def _meant(trigger: Trigger, change: ClockChange, zone: Zone) -> list[datetime]:
+def _meant(
+    trigger: Trigger,
+    change: ClockChange,
+    zone: Zone,
+) -> list[datetime]:
     """Return the instants of an edge around a change, by the wall clock of the gate."""
     recurrence = cron.parse(trigger.schedule).recurrence or Recurrence()
     early = wallclock.wall(change.at - _AROUND, zone)
@@ -132,7 +140,11 @@ def _until(instants: Iterable[datetime], last: datetime) -> Iterator[datetime]:
             return
 
 
-def _reported(trigger: Trigger, faults: list[_Fault], zone: Zone) -> Result:
+def _reported(
+    trigger: Trigger,
+    faults: list[_Fault],
+    zone: Zone,
+) -> Result:
     first, last = faults[0], faults[-1]
     when, until = first.at.astimezone(zone), last.at.astimezone(zone)
     instead = ""
@@ -146,7 +158,11 @@ def _reported(trigger: Trigger, faults: list[_Fault], zone: Zone) -> Result:
     return findings.at(rules.KUBECTL_CLOCK_CHANGE, trigger.path, message, when)
 
 
-def _hurried(plan: Plan, changes: Iterable[ClockChange], zone: Zone) -> Iterator[Result]:
+def _hurried(
+    plan: Plan,
+    changes: Iterable[ClockChange],
+    zone: Zone,
+) -> Iterator[Result]:
     """Report two edges between which a clock change leaves less time than a late Job takes."""
     # The Job of the first may start as late as `patience`, and then take as long again.
     needed = 2 * plan.runtime.patience

@@ -28,7 +28,11 @@ class Scope:
         return later(self.first, self.years) - DAY
 
 
-def audit(plan: Plan, interval: timedelta, scope: Scope) -> Iterator[Result]:
+def audit(
+    plan: Plan,
+    interval: timedelta,
+    scope: Scope,
+) -> Iterator[Result]:
     """Yield every finding on a plan.
 
     Its targets are looked at every `interval`, if anything looks at them.

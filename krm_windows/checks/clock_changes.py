@@ -39,7 +39,11 @@ class ClockChange:
         return self.at.replace(tzinfo=None) + offset
 
 
-def clock_changes(zone: tzinfo, begins: datetime, ends: datetime) -> Iterator[ClockChange]:
+def clock_changes(
+    zone: tzinfo,
+    begins: datetime,
+    ends: datetime,
+) -> Iterator[ClockChange]:
     """Yield the changes between two UTC instants, in order; two in one day count as one."""
     day = begins
     while day < ends:

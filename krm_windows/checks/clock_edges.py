@@ -62,7 +62,11 @@ def _hits(rule: Rule, change: ClockChange) -> Iterator[_Hit]:
         yield _Hit(f"{rule.name}.{field}", ends, change)
 
 
-def _begins(rule: Rule, first: datetime, last: datetime) -> Iterator[datetime]:
+def _begins(
+    rule: Rule,
+    first: datetime,
+    last: datetime,
+) -> Iterator[datetime]:
     """Yield the wall-clock beginnings from `first` on and before `last`."""
     if isinstance(rule.begins, Recurrence):
         moment = rule.begins.after(first - _MINUTE)
@@ -92,7 +96,11 @@ def _ends(rule: Rule, change: ClockChange) -> Iterator[datetime]:
                 yield end
 
 
-def _recurring_ends(rule: Rule, recurrence: Recurrence, change: ClockChange) -> Iterator[datetime]:
+def _recurring_ends(
+    rule: Rule,
+    recurrence: Recurrence,
+    change: ClockChange,
+) -> Iterator[datetime]:
     end = recurrence.after(change.begins - _MINUTE)
     while end and end < change.ends:
         if _is_end(rule, recurrence, end):
@@ -140,7 +148,11 @@ def _end_of(rule: Rule, begin: datetime) -> datetime | None:
             return None
 
 
-def _vanished(rule: Rule, changes: list[ClockChange], facts: Facts) -> Result:
+def _vanished(
+    rule: Rule,
+    changes: list[ClockChange],
+    facts: Facts,
+) -> Result:
     first, last = changes[0], changes[-1]
     message = (
         "does not exist on "

@@ -33,7 +33,11 @@ def check(facts: Facts, longest: timedelta) -> Iterator[Result]:
     yield from _long(facts, longest)
 
 
-def _over(facts: Facts, dated: Iterable[Rule], check: Check) -> Iterator[Result]:
+def _over(
+    facts: Facts,
+    dated: Iterable[Rule],
+    check: Check,
+) -> Iterator[Result]:
     """Report what is dated and has ended before the audited years."""
     for rule in dated:
         # What recurs is never over.
@@ -70,7 +74,10 @@ def _cuts(facts: Facts) -> Iterator[Result]:
 
 
 def _kept(
-    facts: Facts, before: Segment | None, closed: Segment, after: Segment | None
+    facts: Facts,
+    before: Segment | None,
+    closed: Segment,
+    after: Segment | None,
 ) -> Iterator[Segment]:
     """Yield what is left open of the windows that a closure cuts."""
     windows = bare(facts.timetable, *facts.timetable.windows)
@@ -94,7 +101,12 @@ def _closures(
         before = segment
 
 
-def _cut(facts: Facts, name: str, closed: Segment, kept: list[Segment]) -> Result:
+def _cut(
+    facts: Facts,
+    name: str,
+    closed: Segment,
+    kept: list[Segment],
+) -> Result:
     windows: dict[str, None] = {}
     parts: list[str] = []
     for part in kept:

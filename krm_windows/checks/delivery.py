@@ -17,7 +17,9 @@ Address = tuple[str, str, str]
 
 
 def check(
-    delivering: KubeObject, targets: Iterable[Target], items: list[KubeObject]
+    delivering: KubeObject,
+    targets: Iterable[Target],
+    items: list[KubeObject],
 ) -> list[Result]:
     """Return what is wrong with a Kustomization that delivers windows for these targets."""
     resource = inventory.resource_of(delivering)
@@ -52,7 +54,9 @@ def _fields(resource: Resource) -> Iterator[Result]:
 
 
 def _locks(
-    resource: Resource, gated: Mapping[Address, Target], items: list[KubeObject]
+    resource: Resource,
+    gated: Mapping[Address, Target],
+    items: list[KubeObject],
 ) -> Iterator[Result]:
     """Yield an error for each gated object that the delivery is, reads from or waits for."""
     seen = {(found.namespace, found.name): found for found in _kustomizations(items)}

@@ -8,7 +8,12 @@ from krm_windows.rules import Rule
 
 
 def at(
-    rule: Rule, path: str, message: str, on: date | None = None, *, proposed: str | None = None
+    rule: Rule,
+    path: str,
+    message: str,
+    on: date | None = None,
+    *,
+    proposed: str | None = None,
 ) -> Result:
     """Report a rule at `path` below `spec`; the date goes into the tags, for machines to sort."""
     result = rule.result(message, path=f"spec.{path}", proposed=proposed)

@@ -59,7 +59,11 @@ def check(own: Claim, others: Iterable[Claim]) -> Iterator[Result]:
             yield _result(rules.TWO_POLICIES, own, other, shared, "leave it to one of them")
 
 
-def doubt(own: Claim, others: Iterable[Claim], rule: Rule) -> Iterator[Result]:
+def doubt(
+    own: Claim,
+    others: Iterable[Claim],
+    rule: Rule,
+) -> Iterator[Result]:
     """Yield what a policy has in common with others that may be for another cluster."""
     for other in others:
         if shared := own.shares(other):
@@ -78,7 +82,13 @@ def among(claims: Sequence[Claim]) -> Iterator[tuple[Claim, Result]]:
             yield own, result
 
 
-def _result(rule: Rule, own: Claim, other: Claim, shared: Sequence[Target], must: str) -> Result:
+def _result(
+    rule: Rule,
+    own: Claim,
+    other: Claim,
+    shared: Sequence[Target],
+    must: str,
+) -> Result:
     named = ", ".join(map(str, shared[:_FEW]))
     if len(shared) > _FEW:
         named += f" and {counted(len(shared) - _FEW, 'target')} more"

@@ -89,7 +89,11 @@ def _rule(rule: Rule) -> dict[str, object]:
     }
 
 
-def _result(report: Findings, result: Result, order: dict[str, int]) -> dict[str, object]:
+def _result(
+    report: Findings,
+    result: Result,
+    order: dict[str, int],
+) -> dict[str, object]:
     name = result.tags["rule"]
     about = f"{report.subject(result)} {result.path}".rstrip()
     # By this a code scanner knows a finding again after lines have moved.

@@ -67,7 +67,11 @@ class Emitted:
         ]
 
 
-def verify(plan: Plan, items: Iterable[KubeObject], stream: Inventory) -> list[Result]:
+def verify(
+    plan: Plan,
+    items: Iterable[KubeObject],
+    stream: Inventory,
+) -> list[Result]:
     """Return what is wrong with a stream that should hold the windows of this plan."""
     items = tuple(items)
     found = [*marks.check(items), *_local(items)]
@@ -145,7 +149,11 @@ def _targets(plan: Plan, stream: Inventory) -> Iterator[Result]:
             yield resource.result(rules.TWO_POLICIES, message, path=path, current=governor)
 
 
-def _suspension(plan: Plan, target: Target, resource: Resource) -> Iterator[Result]:
+def _suspension(
+    plan: Plan,
+    target: Target,
+    resource: Resource,
+) -> Iterator[Result]:
     """Report a field that the parent would bring back.
 
     With `firstApply: Wait` a target is suspended on purpose until its first window.
@@ -328,7 +336,9 @@ def _rights(emitted: Emitted) -> Iterator[Result]:
 
 
 def _lacking(
-    emitted: Emitted, wanted: Iterable[Target], bound: Sequence[KubeObject]
+    emitted: Emitted,
+    wanted: Iterable[Target],
+    bound: Sequence[KubeObject],
 ) -> Iterator[Result]:
     """Yield the targets that no bound Role in their namespace names."""
     for target in sorted(wanted, key=str):
@@ -352,7 +362,9 @@ def _lacking_loose(loose: Iterable[_Loose], bound: Sequence[KubeObject]) -> Iter
 
 
 def _excess(
-    emitted: Emitted, wanted: Iterable[Target], loose: Container[_Loose]
+    emitted: Emitted,
+    wanted: Iterable[Target],
+    loose: Container[_Loose],
 ) -> Iterator[Result]:
     """Yield what a Role gives beyond that, bound or not."""
     turned = {_Grant(_TURN, target.group, target.resource, target.name) for target in wanted}

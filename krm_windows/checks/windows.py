@@ -67,7 +67,11 @@ class _Lengths:
     whole: tuple[Span, Span] | None
 
     @classmethod
-    def of(cls, occurrences: Iterable[tuple[int, int]], looked: Span) -> "_Lengths | None":
+    def of(
+        cls,
+        occurrences: Iterable[tuple[int, int]],
+        looked: Span,
+    ) -> "_Lengths | None":
         """Look at each occurrence once; return None where there is none."""
         begins, ends = map(coverage.minute, looked.edges)
         every = iter(occurrences)
@@ -135,7 +139,11 @@ def _absent(facts: Facts, window: Rule) -> Iterator[Result]:
         yield findings.at(rules.WINDOW_NEVER_OPENS, window.name, message, facts.first)
 
 
-def _never(facts: Facts, window: Rule, lengths: _Lengths) -> Iterator[Result]:
+def _never(
+    facts: Facts,
+    window: Rule,
+    lengths: _Lengths,
+) -> Iterator[Result]:
     """Report a window that comes and is not open once."""
     if window.name in facts.opening:
         return
@@ -163,7 +171,11 @@ def _shut(facts: Facts, window: Rule) -> str:
 
 
 def _lengths(
-    facts: Facts, window: Rule, shortest: Span, longest: Span, delays: Delays
+    facts: Facts,
+    window: Rule,
+    shortest: Span,
+    longest: Span,
+    delays: Delays,
 ) -> Iterator[Result]:
     """Compare the whole occurrences of a window with each other and with what a run takes."""
     if longest.length > 2 * shortest.length:
@@ -179,7 +191,11 @@ def _lengths(
         yield _short(window, shortest, early, delays)
 
 
-def _is_prolonged(facts: Facts, occurrence: Span, least: timedelta) -> bool:
+def _is_prolonged(
+    facts: Facts,
+    occurrence: Span,
+    least: timedelta,
+) -> bool:
     """Whether other windows prolong this one, so that together they are long enough."""
     return span_of(facts.union.around(coverage.minute(occurrence.begins))).length >= least
 
@@ -193,7 +209,12 @@ def _early(window: Rule, shortest: Span, early: timedelta) -> Result:
     return findings.at(rules.WINDOW_CLOSES_EARLY, window.name, message, shortest.begins)
 
 
-def _short(window: Rule, shortest: Span, early: timedelta, delays: Delays) -> Result:
+def _short(
+    window: Rule,
+    shortest: Span,
+    early: timedelta,
+    delays: Delays,
+) -> Result:
     message = (
         f"is open for {duration(shortest.length - early)} only, on "
         f"{findings.moment(shortest.begins)}: {delays}; make the window at least "
@@ -202,7 +223,12 @@ def _short(window: Rule, shortest: Span, early: timedelta, delays: Delays) -> Re
     return findings.at(rules.WINDOW_SHORT, window.name, message, shortest.begins)
 
 
-def _unequal(window: Rule, begins: datetime, length: timedelta, shortest: timedelta) -> Result:
+def _unequal(
+    window: Rule,
+    begins: datetime,
+    length: timedelta,
+    shortest: timedelta,
+) -> Result:
     message = (
         f"is open for {duration(length)} from {findings.moment(begins)} on, more than twice the "
         f"{duration(shortest)} of its shortest occurrence; if that is not meant, end it by a time "

@@ -169,7 +169,11 @@ def _result(bond: Bond, *, lost: bool) -> Result:
     return referrer.resource.result(rule, message, path=bond.path, current=to.resource.name)
 
 
-def _unused(spec: Spec, used: set[int], partition: Partition) -> Iterator[Finding]:
+def _unused(
+    spec: Spec,
+    used: set[int],
+    partition: Partition,
+) -> Iterator[Finding]:
     """Yield the acknowledgements that are of no bond.
 
     Those of objects that are in another base altogether are left alone.

@@ -103,7 +103,11 @@ def _readable(trees: list[Tree]) -> dict[int, ClassRule]:
     return found
 
 
-def _covering(selecting: dict[int, ClassRule], index: int, rule: ClassRule) -> int | None:
+def _covering(
+    selecting: dict[int, ClassRule],
+    index: int,
+    rule: ClassRule,
+) -> int | None:
     """Return the index of the first rule before another that matches all that it does."""
     for before, earlier in selecting.items():
         # Rules are read in order: only those before it decide first.

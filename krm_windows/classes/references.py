@@ -141,7 +141,11 @@ def occurrences(node: Node, text: str, path: str = "") -> Iterator[str]:
             yield from occurrences(value, text, f"{path}.{key.text}".removeprefix("."))
 
 
-def _walk(node: Node | None, steps: list[str], path: str) -> Iterator[tuple[str, Node]]:
+def _walk(
+    node: Node | None,
+    steps: list[str],
+    path: str,
+) -> Iterator[tuple[str, Node]]:
     """Yield the nodes at a path in which `*` is every entry of a list."""
     if node is None:
         return

@@ -42,7 +42,9 @@ def run(arguments: argparse.Namespace) -> ExitCode:
 
 
 def _show(
-    every: Sequence[Difference], results: Sequence[Result], arguments: argparse.Namespace
+    every: Sequence[Difference],
+    results: Sequence[Result],
+    arguments: argparse.Namespace,
 ) -> None:
     if arguments.output == "text":
         output.show(changes.text(every))

@@ -22,7 +22,12 @@ from krm_windows.system.checkout import Checkout
 from krm_windows.system.kustomize import Builder
 
 
-def built(path: Path, files: Sequence[KubeObject], *, rendered: bool) -> list[KubeObject]:
+def built(
+    path: Path,
+    files: Sequence[KubeObject],
+    *,
+    rendered: bool,
+) -> list[KubeObject]:
     """Return what a kustomization builds to.
 
     The objects of its files where these are all, or where it cannot be built. Unless what was

@@ -25,7 +25,9 @@ def options(
 
 
 def load(
-    paths: Sequence[str], choice: Choice, arguments: argparse.Namespace
+    paths: Sequence[str],
+    choice: Choice,
+    arguments: argparse.Namespace,
 ) -> tuple[list[Version], ExitCode]:
     """Load the policies of some files.
 

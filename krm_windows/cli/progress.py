@@ -40,7 +40,11 @@ def meter(what: str) -> Iterator[Progress]:
         yield report
 
 
-def bar(steps: Iterable[Step], total: int, what: str = "clusters") -> Iterator[Step]:
+def bar(
+    steps: Iterable[Step],
+    total: int,
+    what: str = "clusters",
+) -> Iterator[Step]:
     """Yield steps as they come, and show how many of them have."""
     with meter(what) as report:
         for done, step in enumerate(steps, 1):

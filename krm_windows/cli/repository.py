@@ -109,7 +109,11 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     return ExitCode.of(failed=fails(report.results, strict=arguments.strict))
 
 
-def _survey(tree: Checkout, builder: Builder | None, arguments: argparse.Namespace) -> Survey:
+def _survey(
+    tree: Checkout,
+    builder: Builder | None,
+    arguments: argparse.Namespace,
+) -> Survey:
     hints = Hints.of(arguments.source, remotes.addresses(Path(arguments.repo)))
     with progress.meter("builds") as report:
         return survey(

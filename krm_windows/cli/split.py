@@ -200,7 +200,9 @@ def _elsewhere(template: KubeObject | None, output: Path) -> Iterator[Result]:
 
 
 def _moved(
-    template: KubeObject | None, older: Mapping[str, bytes], newer: Mapping[str, bytes]
+    template: KubeObject | None,
+    older: Mapping[str, bytes],
+    newer: Mapping[str, bytes],
 ) -> Iterable[Result]:
     """Return the objects that change their class, unless nothing is pruned."""
     if template is not None and template.get("spec", "prune") is not True:

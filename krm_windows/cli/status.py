@@ -132,7 +132,12 @@ class _Asked:
     def _kubectl(self) -> Kubectl:
         return Kubectl(self.arguments.kubeconfig, self.arguments.context)
 
-    def _report(self, version: Version, things: list[Thing], at: datetime) -> Report:
+    def _report(
+        self,
+        version: Version,
+        things: list[Thing],
+        at: datetime,
+    ) -> Report:
         """Judge; where a look is overdue, kubectl is asked for what may say why."""
         has_asked = not self.arguments.filename
         found = judge(version, things, at, has_asked=has_asked)
@@ -186,7 +191,11 @@ def _watch(asked: _Asked, shown: Report) -> None:
             _show(shown, at, asked.arguments)
 
 
-def _show(found: Report, at: datetime, arguments: argparse.Namespace) -> None:
+def _show(
+    found: Report,
+    at: datetime,
+    arguments: argparse.Namespace,
+) -> None:
     if arguments.output == "json":
         output.show_json(records.status(found, at))
     elif output.is_terminal():

@@ -92,7 +92,11 @@ def _moment(at: date) -> str:
     return at.isoformat()
 
 
-def _free(entry: Entry, taken: Container[str], counted: Counter[str]) -> str:
+def _free(
+    entry: Entry,
+    taken: Container[str],
+    counted: Counter[str],
+) -> str:
     """Return a name that is not taken yet: that of the entry, or with a number behind it."""
     words = _words(entry.reason)
     year = f"-{entry.starts.year}"

@@ -12,7 +12,10 @@ class UnknownPlaceError(Exception):
 
 
 def entries(
-    country: str, subdivision: str | None, years: Sequence[int], language: str | None
+    country: str,
+    subdivision: str | None,
+    years: Sequence[int],
+    language: str | None,
 ) -> Iterator[Entry]:
     """Yield a country's public holidays, in a language where the package has it.
 

@@ -194,7 +194,13 @@ def _zone_data(plan: Plan) -> Rule:
     )
 
 
-def _alert(plan: Plan, name: str, expression: str, seconds: int, words: str) -> Rule:
+def _alert(
+    plan: Plan,
+    name: str,
+    expression: str,
+    seconds: int,
+    words: str,
+) -> Rule:
     return {
         "alert": name,
         "expr": expression,

@@ -39,7 +39,11 @@ def _of_any_release(plan: Plan) -> Plan:
     return replace(plan, timetable=replace(held, zone_rules=replace(held.zone_rules, release="")))
 
 
-def _job(plan: Plan, spec: dict[str, object], content: object) -> Manifest:
+def _job(
+    plan: Plan,
+    spec: dict[str, object],
+    content: object,
+) -> Manifest:
     digest = names.digest(json.dumps(content, sort_keys=True))
     return {
         "apiVersion": "batch/v1",

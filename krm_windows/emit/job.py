@@ -112,7 +112,10 @@ def _access() -> dict[str, object]:
 
 
 def container(
-    plan: Plan, name: str, program: dict[str, object], mounts: Iterable[dict[str, object]] = ()
+    plan: Plan,
+    name: str,
+    program: dict[str, object],
+    mounts: Iterable[dict[str, object]] = (),
 ) -> dict[str, object]:
     """Return a container that runs `program` (its `command` and more) with the account's token."""
     return {

@@ -24,7 +24,10 @@ def labels(plan: Plan) -> dict[str, str]:
 
 
 def metadata(
-    plan: Plan, name: str, namespace: str, annotations: dict[str, str] | None = None
+    plan: Plan,
+    name: str,
+    namespace: str,
+    annotations: dict[str, str] | None = None,
 ) -> Metadata:
     """Return an object's metadata.
 

@@ -13,7 +13,11 @@ from krm_windows.policy.resources import Resources
 Amounts = Mapping[str, str]
 
 
-def written(given: Resources, requests: Amounts, limits: Amounts) -> dict[str, dict[str, str]]:
+def written(
+    given: Resources,
+    requests: Amounts,
+    limits: Amounts,
+) -> dict[str, dict[str, str]]:
     """Return requests and limits, for a container with such defaults.
 
     Where the policy gives one of the two for a name, the default of the other gives way to it.
@@ -29,7 +33,10 @@ def written(given: Resources, requests: Amounts, limits: Amounts) -> dict[str, d
 
 
 def _pair(
-    asked: Quantity | None, limited: Quantity | None, request: Quantity, limit: Quantity
+    asked: Quantity | None,
+    limited: Quantity | None,
+    request: Quantity,
+    limit: Quantity,
 ) -> tuple[Quantity, Quantity]:
     """Return a request and its limit, of what is given and of the defaults."""
     if limited is None:

@@ -13,7 +13,11 @@ _DATA = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
 _PROPERTY = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A", ":": "%3A", ",": "%2C"})
 
 
-def command(name: str, properties: Mapping[str, str], message: str) -> str:
+def command(
+    name: str,
+    properties: Mapping[str, str],
+    message: str,
+) -> str:
     """Return a command; nothing in its values ends it or begins another."""
     listed = []
     for key, value in properties.items():

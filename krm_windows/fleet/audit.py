@@ -44,7 +44,10 @@ class _Version:
 
 
 def reports(
-    config: KubeObject, items: list[KubeObject], choice: Choice, scope: Scope
+    config: KubeObject,
+    items: list[KubeObject],
+    choice: Choice,
+    scope: Scope,
 ) -> list[Report]:
     """Return all that is to be said of a policy for the clusters chosen.
 
@@ -61,7 +64,12 @@ def reports(
     return [_report(config, version, names, scope) for version, names in clusters.values()]
 
 
-def _report(config: KubeObject, version: _Version, clusters: Iterable[str], scope: Scope) -> Report:
+def _report(
+    config: KubeObject,
+    version: _Version,
+    clusters: Iterable[str],
+    scope: Scope,
+) -> Report:
     audited = about(config, list(version.findings(scope)))
     return Report(
         policy=f"{config.namespace}/{config.name}",

@@ -78,7 +78,12 @@ class FleetOutput:
         return Tree(self.output, paths.branches(name), render.is_header)
 
     def _renewed(
-        self, name: str, branch: Tree, older: Files, files: Files, results: Iterable[Result] = ()
+        self,
+        name: str,
+        branch: Tree,
+        older: Files,
+        files: Files,
+        results: Iterable[Result] = (),
     ) -> ClusterOutcome:
         """Write the files of a branch, or compare them with those that are there."""
         place = paths.kustomization(name)

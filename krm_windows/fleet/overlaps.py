@@ -36,7 +36,11 @@ class _Given:
     def name(self) -> str:
         return f"{self.config.namespace}/{self.config.name}"
 
-    def claim(self, cluster: str | None, items: list[KubeObject]) -> Claim | None:
+    def claim(
+        self,
+        cluster: str | None,
+        items: list[KubeObject],
+    ) -> Claim | None:
         """Return what it claims in a cluster; None where it does not reach that, or is wrong."""
         named = self.loaded.clusters
         if named and cluster is not None and cluster not in named:
@@ -88,7 +92,11 @@ def _clusters(given: Sequence[_Given], choice: Choice) -> Sequence[str | None]:
     return sorted(named) or [None]
 
 
-def _shared(cluster: str | None, own: Sequence[Claim], around: Sequence[Claim]) -> Iterator[Shared]:
+def _shared(
+    cluster: str | None,
+    own: Sequence[Claim],
+    around: Sequence[Claim],
+) -> Iterator[Shared]:
     """Yield what claims have in common with each other, and then with those around."""
     for claim, result in overlap.among(list(own)):
         yield Shared(claim.policy, cluster, result)

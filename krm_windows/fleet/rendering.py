@@ -142,7 +142,11 @@ class Fleet:
             files = stamp.seal(files, paths.kustomization(cluster), self._key(cluster))
         return Rendered(files, tuple(results))
 
-    def _overlaps(self, cluster: str, outputs: Sequence[PolicyOutput]) -> list[Result]:
+    def _overlaps(
+        self,
+        cluster: str,
+        outputs: Sequence[PolicyOutput],
+    ) -> list[Result]:
         """Return what two policies of a cluster gate both.
 
         To clean up after both is no such thing.
@@ -172,7 +176,11 @@ class Fleet:
             return False  # whether they share a target is known only when the policies are compiled
         return place in files and stamp.is_fresh(files, place, self._key(cluster))
 
-    def _files(self, cluster: str, outputs: Sequence[PolicyOutput]) -> dict[str, bytes]:
+    def _files(
+        self,
+        cluster: str,
+        outputs: Sequence[PolicyOutput],
+    ) -> dict[str, bytes]:
         if self.layout == "flat":
             files = paths.complete(cluster, outputs)
         else:
@@ -227,7 +235,12 @@ class Fleet:
         """Whether what was found without the resources of any cluster can be true of all."""
         return not self.apart or result.tags["rule"] != rules.TARGET_UNSEEN.id
 
-    def _compiled(self, policy: FleetPolicy, document: Document, cluster: str | None) -> Compiled:
+    def _compiled(
+        self,
+        policy: FleetPolicy,
+        document: Document,
+        cluster: str | None,
+    ) -> Compiled:
         """Compile a policy for a cluster, or for none, and check it."""
         items = self.resources(cluster)
         version, found = document.source.version(cluster)

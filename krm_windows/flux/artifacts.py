@@ -23,7 +23,9 @@ Copied = tuple[str, str, str]
 
 
 def directories(
-    source: Identity, path: str, known: Iterable[Object]
+    source: Identity,
+    path: str,
+    known: Iterable[Object],
 ) -> Iterator[tuple[Identity, str]]:
     """Yield each source, with the directory in it that the artifact `source` has at `path`."""
     for item in known:
@@ -38,7 +40,11 @@ def directories(
                 yield from _at(item, artifact.get("copy"), path)
 
 
-def _at(item: Object, copies: Value, path: str) -> Iterator[tuple[Identity, str]]:
+def _at(
+    item: Object,
+    copies: Value,
+    path: str,
+) -> Iterator[tuple[Identity, str]]:
     """Yield the source, and the directory in it, that a path of an artifact is copied from."""
     # Two copies at one path make a directory that no repository has.
     touching = [each for each in _copies(copies) if _touches(each, path)]

@@ -39,7 +39,11 @@ class Request:
     changes: str = "{}"
 
     @classmethod
-    def of(cls, directory: str, changes: Mapping[str, Value]) -> "Request":
+    def of(
+        cls,
+        directory: str,
+        changes: Mapping[str, Value],
+    ) -> "Request":
         """Take a directory with the fields that are changed."""
         return cls(directory, json.dumps(changes, sort_keys=True))
 
@@ -81,7 +85,11 @@ class Builds:
                 self.done[request] = build
                 self.progress(len(self.done), total)
 
-    def _one(self, request: Request, above: frozenset[str] = frozenset()) -> Build:
+    def _one(
+        self,
+        request: Request,
+        above: frozenset[str] = frozenset(),
+    ) -> Build:
         """Build a directory; `above` are those whose plugins led here."""
         closure = close(self.tree, request.directory, json.loads(request.changes))
         policies = list(closure.policies)
@@ -179,7 +187,13 @@ class LeftOutError(InputError):
         self.remote = remote
 
 
-def whole(tree: Checkout, directory: str, builder: Builder, *, fetches: bool) -> bytes:
+def whole(
+    tree: Checkout,
+    directory: str,
+    builder: Builder,
+    *,
+    fetches: bool,
+) -> bytes:
     """Return what a directory builds to.
 
     Raises LeftOutError where something of it would have to be left out. Only where it `fetches`,

@@ -130,7 +130,12 @@ def _generated(tree: Checkout, closure: Closure) -> Fields:
     return {**head, "resources": list(_scanned(tree, closure, closure.directory, ""))}
 
 
-def _scanned(tree: Checkout, closure: Closure, directory: str, below: str) -> Iterator[str]:
+def _scanned(
+    tree: Checkout,
+    closure: Closure,
+    directory: str,
+    below: str,
+) -> Iterator[str]:
     """Yield the manifests of a directory, and those directories in it that have a kustomization.
 
     Both are spelt as seen from the first directory, which `below` leads down from.
@@ -206,7 +211,12 @@ class _Walk:
     """Goes from kustomization to kustomization, and notes in a closure what it meets."""
 
     def __init__(
-        self, tree: Checkout, closure: Closure, above: frozenset[str], *, fetches: bool
+        self,
+        tree: Checkout,
+        closure: Closure,
+        above: frozenset[str],
+        *,
+        fetches: bool,
     ) -> None:
         self.tree = tree
         self.closure = closure
@@ -215,7 +225,11 @@ class _Walk:
         self.seen: set[str] = set()
         self.depth = 0
 
-    def directory(self, path: str, changes: Mapping[str, Value]) -> None:
+    def directory(
+        self,
+        path: str,
+        changes: Mapping[str, Value],
+    ) -> None:
         """Take in a directory, without the links that led to it.
 
         kustomize refuses one that leads to itself.
@@ -249,7 +263,12 @@ class _Walk:
         self.closure.notices.append(Notice(rules.BUILD_FAILED, message, file, line))
         self.closure.broken = True
 
-    def kustomization(self, file: str, fields: Fields, changes: Mapping[str, Value]) -> None:
+    def kustomization(
+        self,
+        file: str,
+        fields: Fields,
+        changes: Mapping[str, Value],
+    ) -> None:
         """Take in what a kustomization leads to, and the kustomization as it is to be built."""
         place = dirname(file) or "."
         wanted = self._wanted(file, place, fields, changes)
@@ -263,7 +282,11 @@ class _Walk:
             self.closure.files[file] = render(wanted).encode()
 
     def _wanted(
-        self, file: str, place: str, written: Fields, changes: Mapping[str, Value]
+        self,
+        file: str,
+        place: str,
+        written: Fields,
+        changes: Mapping[str, Value],
     ) -> Fields:
         """Return a kustomization as it is to be built, and take in what it leads to."""
         fields = {key: part for key, part in written.items() if not self._is_chart(file, key)}
@@ -277,7 +300,13 @@ class _Walk:
         self._named(place, others)
         return wanted
 
-    def _entries(self, file: str, place: str, key: str, entries: Value) -> Value:
+    def _entries(
+        self,
+        file: str,
+        place: str,
+        key: str,
+        entries: Value,
+    ) -> Value:
         """Return those entries of a list of bases or plugins that can be built here."""
         if not isinstance(entries, list):
             return entries
@@ -357,7 +386,13 @@ class _Walk:
         self.directory(path, {})
         return True
 
-    def _configuration(self, written: str, file: str, place: str, content: bytes) -> bool:
+    def _configuration(
+        self,
+        written: str,
+        file: str,
+        place: str,
+        content: bytes,
+    ) -> bool:
         """Take in what the configurations of plugins name.
 
         Say whether they may stay in the kustomization `file`.
@@ -436,7 +471,14 @@ class _Walk:
             return kept
         return {}
 
-    def _kept(self, file: str, place: str, part: Value, name: str, above: str) -> Value:
+    def _kept(
+        self,
+        file: str,
+        place: str,
+        part: Value,
+        name: str,
+        above: str,
+    ) -> Value:
         """Return what is kept of the part under `name`, which is itself under `above`.
 
         It is None where nothing is kept.
@@ -452,7 +494,12 @@ class _Walk:
         return None
 
     def _kept_entries(
-        self, file: str, place: str, entries: list[Value], name: str, above: str
+        self,
+        file: str,
+        place: str,
+        entries: list[Value],
+        name: str,
+        above: str,
     ) -> list[Value]:
         found: list[Value] = []
         for entry in entries:
@@ -461,7 +508,13 @@ class _Walk:
                 found.append(kept)
         return found
 
-    def _kept_fields(self, file: str, place: str, fields: Fields, name: str) -> Value:
+    def _kept_fields(
+        self,
+        file: str,
+        place: str,
+        fields: Fields,
+        name: str,
+    ) -> Value:
         found: Fields = {}
         for key, entry in fields.items():
             kept = self._kept(file, place, entry, key, name)
@@ -511,7 +564,11 @@ def _is_inside(entry: str, path: str) -> bool:
     return not entry.startswith("/") and not path.startswith("../")
 
 
-def unchecked(closure: Closure, file: str, fields: Fields) -> Iterator[str]:
+def unchecked(
+    closure: Closure,
+    file: str,
+    fields: Fields,
+) -> Iterator[str]:
     """Yield what a kustomization has that was not checked to be harmless.
 
     It is a field, or a path of no file in the copy.

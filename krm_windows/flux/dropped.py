@@ -19,7 +19,11 @@ _KIND = "WindowPolicy"
 _FIELDS = ("patches", "patchesStrategicMerge")
 
 
-def check(tree: Checkout, file: str, content: bytes) -> Iterator[Notice]:
+def check(
+    tree: Checkout,
+    file: str,
+    content: bytes,
+) -> Iterator[Notice]:
     """Yield what the patches of a kustomization would remove and do not.
 
     They are in its own file, or in one that it names.

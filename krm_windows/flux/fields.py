@@ -78,7 +78,11 @@ def spellings(name: str, text: str) -> list[str]:
     return [text]
 
 
-def paths(part: Value, name: str = "", above: str = "") -> Iterator[str]:
+def paths(
+    part: Value,
+    name: str = "",
+    above: str = "",
+) -> Iterator[str]:
     """Yield every path that a kustomization, or a part of it under `name`, names.
 
     Its bases and plugins are not among them.

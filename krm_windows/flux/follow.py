@@ -61,7 +61,10 @@ class _State:
 
 
 def survey(
-    tree: Checkout, clusters: Sequence[str], builds: Builds, hints: Hints | None = None
+    tree: Checkout,
+    clusters: Sequence[str],
+    builds: Builds,
+    hints: Hints | None = None,
 ) -> Survey:
     """Follow the clusters whose directories are given; what they share is built once.
 
@@ -92,7 +95,11 @@ def _names(clusters: Sequence[str]) -> dict[str, str]:
     return names
 
 
-def _round(states: Sequence[_State], builds: Builds, shared: Shared) -> None:
+def _round(
+    states: Sequence[_State],
+    builds: Builds,
+    shared: Shared,
+) -> None:
     """Build what is due for all clusters at once, and take it in."""
     ready = [(state, _ready(state)) for state in states]
     requests: list[Request] = []
@@ -104,7 +111,12 @@ def _round(states: Sequence[_State], builds: Builds, shared: Shared) -> None:
             _arrive(state, kustomization, request, builds, shared)
 
 
-def _begun(directory: str, name: str, hints: Hints, addresses: set[str]) -> _State:
+def _begun(
+    directory: str,
+    name: str,
+    hints: Hints,
+    addresses: set[str],
+) -> _State:
     known: dict[Identity, Object] = {}
     sources = Sources(directory, known, hints.given, addresses)
     root = Kustomization(ROOT, None, None, directory)
@@ -126,7 +138,11 @@ def _waits(state: _State, kustomization: Kustomization) -> bool:
     return any(_data(state, kustomization, name) is None for name in wanted)
 
 
-def _data(state: _State, kustomization: Kustomization, name: str) -> Mapping[str, str] | None:
+def _data(
+    state: _State,
+    kustomization: Kustomization,
+    name: str,
+) -> Mapping[str, str] | None:
     """Return the data of a ConfigMap beside a Kustomization."""
     found = state.known.get(("", "ConfigMap", kustomization.namespace, name))
     if found is None:
@@ -138,7 +154,11 @@ def _data(state: _State, kustomization: Kustomization, name: str) -> Mapping[str
 
 
 def _applying(
-    state: _State, kustomization: Kustomization, request: Request, build: Build, shared: Shared
+    state: _State,
+    kustomization: Kustomization,
+    request: Request,
+    build: Build,
+    shared: Shared,
 ) -> Kustomization:
     """Return a Kustomization with what it applies."""
     objects = _substituted(state, kustomization, request, build, shared)
@@ -146,7 +166,11 @@ def _applying(
 
 
 def _arrive(
-    state: _State, kustomization: Kustomization, request: Request, builds: Builds, shared: Shared
+    state: _State,
+    kustomization: Kustomization,
+    request: Request,
+    builds: Builds,
+    shared: Shared,
 ) -> None:
     """Take in what was built.
 
@@ -192,7 +216,11 @@ def _expanded(state: _State, kustomization: Kustomization) -> Kustomization:
     return replace(kustomization, objects=tuple(objects), complete=complete)
 
 
-def _rooted(root: Kustomization, objects: Sequence[Object], sources: Sources) -> Kustomization:
+def _rooted(
+    root: Kustomization,
+    objects: Sequence[Object],
+    sources: Sources,
+) -> Kustomization:
     """Return a cluster's root as the Kustomization that applies it.
 
     Where Git has none, it stays what it is.
@@ -207,7 +235,11 @@ def _rooted(root: Kustomization, objects: Sequence[Object], sources: Sources) ->
 
 
 def _substituted(
-    state: _State, kustomization: Kustomization, request: Request, build: Build, shared: Shared
+    state: _State,
+    kustomization: Kustomization,
+    request: Request,
+    build: Build,
+    shared: Shared,
 ) -> tuple[Object, ...]:
     """Return what was built with the variables of a Kustomization put in."""
 
@@ -253,7 +285,11 @@ def _decide(tree: Checkout, state: _State) -> None:
         state.due.append((replace(kustomization, path=found), Request.of(found, changes)))
 
 
-def _present(tree: Checkout, directory: str, own: Object) -> list[Value]:
+def _present(
+    tree: Checkout,
+    directory: str,
+    own: Object,
+) -> list[Value]:
     """Return those components of a Kustomization in a directory that are there."""
     named = (each for each in own.entries("spec", "components") if isinstance(each, str))
     return [each for each in named if tree.is_directory(joined(directory, each))]
@@ -286,7 +322,11 @@ def _directory(state: _State, kustomization: Kustomization) -> str | None:
     return None
 
 
-def _lost(tree: Checkout, state: _State, kustomization: Kustomization) -> Notice:
+def _lost(
+    tree: Checkout,
+    state: _State,
+    kustomization: Kustomization,
+) -> Notice:
     """Say why a Kustomization is not followed.
 
     The reason is its path, or its source, or what puts that together.
@@ -339,7 +379,11 @@ def _changes(own: Object | None) -> dict[str, Value]:
     return {name: entry for name, entry in found.items() if entry}
 
 
-def _survey(tree: Checkout, states: Sequence[_State], builds: Builds) -> Survey:
+def _survey(
+    tree: Checkout,
+    states: Sequence[_State],
+    builds: Builds,
+) -> Survey:
     """Put together what is known of all clusters."""
     read: dict[tuple[str, bytes], Written] = {}
     within = [list(_within(state, read)) for state in states]
@@ -463,7 +507,9 @@ def _is_taken(tree: Checkout, path: str, others: set[str]) -> bool:
 
 
 def _cluster(
-    state: _State, own: Sequence[tuple[Written, Kustomization]], loose: Sequence[Written]
+    state: _State,
+    own: Sequence[tuple[Written, Kustomization]],
+    loose: Sequence[Written],
 ) -> Cluster:
     """Return a cluster with its policies.
 

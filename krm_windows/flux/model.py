@@ -223,7 +223,11 @@ class Cluster:
         return found
 
 
-def reference(item: Object, namespace: str, *path: str | int) -> Identity | None:
+def reference(
+    item: Object,
+    namespace: str,
+    *path: str | int,
+) -> Identity | None:
     """Read a reference to a source; `namespace` is the object's own, which it has unless given."""
     kind = item.text(*path, "kind")
     name = item.text(*path, "name")

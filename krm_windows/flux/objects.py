@@ -85,7 +85,12 @@ def _names(text: bytes) -> tuple[bytes, bytes] | None:
     return names.get(b"namespace", b""), names[b"name"]
 
 
-def substituted(found: Object, values: Variables, *, complete: bool) -> Object:
+def substituted(
+    found: Object,
+    values: Variables,
+    *,
+    complete: bool,
+) -> Object:
     """Return an object with its variables replaced.
 
     Raises InputError where it cannot be read any more.

@@ -46,7 +46,12 @@ class Written:
         """Its `namespace/name`."""
         return f"{self.place.namespace}/{self.place.name}"
 
-    def gate(self, cluster: str | None, objects: Iterable[Object], by: str | None) -> Gate | None:
+    def gate(
+        self,
+        cluster: str | None,
+        objects: Iterable[Object],
+        by: str | None,
+    ) -> Gate | None:
         """Return what it gates among some objects, for a cluster; None where it is wrong."""
         policy, found = self.loaded.for_cluster(cluster)
         if policy is None or fails(found):

@@ -85,7 +85,11 @@ def _is_known(closure: Closure, place: str, patch: Value) -> bool:
     return all(_GROUP in item.api_version and item.kind in _ALL_KINDS for item in items)
 
 
-def _content(closure: Closure, place: str, patch: Value) -> bytes | None:
+def _content(
+    closure: Closure,
+    place: str,
+    patch: Value,
+) -> bytes | None:
     """Return what a patch says, from its file or right there; None where that is not known here."""
     text: Value = patch
     if isinstance(patch, dict):

@@ -66,7 +66,11 @@ class Hints:
     addresses: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, given: Iterable[Given], addresses: Iterable[str]) -> "Hints":
+    def of(
+        cls,
+        given: Iterable[Given],
+        addresses: Iterable[str],
+    ) -> "Hints":
         """Take addresses as they are written."""
         return cls(tuple(given), frozenset(map(normal, addresses)))
 
@@ -213,7 +217,11 @@ def synced(item: Object, namespace: str, root: str) -> Sync | None:
     return Sync(item, source, directory, normal(item.text(*path, "url")), branch)
 
 
-def _of_kustomization(item: Object, namespace: str, root: str) -> Sync | None:
+def _of_kustomization(
+    item: Object,
+    namespace: str,
+    root: str,
+) -> Sync | None:
     """Read a Kustomization.
 
     Of an artifact, or of everything, it is taken for the sync only by its name.

@@ -45,7 +45,9 @@ def validate(resources: ResourceList, config: KubeObject) -> None:
 
 
 def compile_onto(
-    config: KubeObject, items: list[KubeObject], cluster: str | None = None
+    config: KubeObject,
+    items: list[KubeObject],
+    cluster: str | None = None,
 ) -> Compiled:
     """Load and compile a policy, and check it against the stream."""
     policy, name, found = load_policy(config, cluster)
@@ -82,7 +84,9 @@ def compile_loaded(
 
 
 def verify(
-    config: KubeObject, items: Sequence[KubeObject], cluster: str | None = None
+    config: KubeObject,
+    items: Sequence[KubeObject],
+    cluster: str | None = None,
 ) -> list[Result]:
     """Return what is wrong with a final stream that should hold the windows of a policy."""
     policy, name, found = load_policy(config, cluster)

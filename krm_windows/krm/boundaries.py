@@ -161,7 +161,11 @@ def complete(data: bytes, kind: Kind) -> int | None:
     return end
 
 
-def _mapping(text: str, root: yaml.MappingStartEvent, children: _Children) -> Shape:
+def _mapping(
+    text: str,
+    root: yaml.MappingStartEvent,
+    children: _Children,
+) -> Shape:
     """Give the shape of a mapping, whose nodes are keys and values in turn."""
     nodes = children.spans(text)
     keys, values = nodes[::2], nodes[1::2]
@@ -180,7 +184,11 @@ def _mapping(text: str, root: yaml.MappingStartEvent, children: _Children) -> Sh
     )
 
 
-def _sequence(text: str, root: yaml.SequenceStartEvent, children: _Children) -> Shape:
+def _sequence(
+    text: str,
+    root: yaml.SequenceStartEvent,
+    children: _Children,
+) -> Shape:
     """Give the shape of a sequence; in block style an entry begins at its dash."""
     spans = children.spans(text)
     flow, column = bool(root.flow_style), starts(root).column
@@ -210,7 +218,11 @@ def _entries(
         place = max(end, colon)
 
 
-def _offsets(text: str, spans: Iterable[Span], others: Iterable[int]) -> dict[int, int]:
+def _offsets(
+    text: str,
+    spans: Iterable[Span],
+    others: Iterable[int],
+) -> dict[int, int]:
     """Give the offset in bytes of each place in characters."""
     places = set(others)
     for span in spans:

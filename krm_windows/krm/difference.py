@@ -177,7 +177,12 @@ class Difference:
         if self.text[lines.start(self.text, place) : place].strip(" "):
             raise NotMinimalError
 
-    def _removed_entries(self, entries: Entries, kept: list[bool], column: int) -> Iterator[Patch]:
+    def _removed_entries(
+        self,
+        entries: Entries,
+        kept: list[bool],
+        column: int,
+    ) -> Iterator[Patch]:
         """Remove entries with their lines.
 
         The first one may share its line with a dash (`- name: x`): then the next that stays takes
@@ -196,7 +201,12 @@ class Difference:
             if not keep:
                 yield self._removed_lines(key.start, entry.end, column)
 
-    def _removed_lines(self, start: int, end: int, column: int) -> Patch:
+    def _removed_lines(
+        self,
+        start: int,
+        end: int,
+        column: int,
+    ) -> Patch:
         """Remove the lines of an entry, and the comments below it that are deeper than it."""
         self._need_own_line(start)
         stop = lines.foot(self.text, end, column + 1)
@@ -206,7 +216,12 @@ class Difference:
         following = lines.BREAK.match(self.text, stop)
         return Patch(0, following.end() if following else stop, "")
 
-    def _insertion(self, place: int, block: Iterable[str], column: int) -> Patch:
+    def _insertion(
+        self,
+        place: int,
+        block: Iterable[str],
+        column: int,
+    ) -> Patch:
         """Insert lines behind the line that ends at `place`."""
         return Patch(place, place, self._lines(block, column))
 
@@ -214,7 +229,12 @@ class Difference:
         line_break, pad = lines.newline(self.text), " " * column
         return "".join(f"{line_break}{pad}{line}" if line else line_break for line in block)
 
-    def _instead(self, spot: Spot, wanted: Value, slot: Slot | None) -> Iterator[Patch]:
+    def _instead(
+        self,
+        spot: Spot,
+        wanted: Value,
+        slot: Slot | None,
+    ) -> Iterator[Patch]:
         """Write a value in place of a node; a comment on the line of its key stays."""
         if slot is None:
             yield self._root(spot, wanted)
@@ -257,7 +277,11 @@ def _in_style_of(spot: Spot, wanted: Value) -> str:
     return ""
 
 
-def _added(spot: Pairs, old: dict[str, Value], wanted: dict[str, Value]) -> dict[str, Value]:
+def _added(
+    spot: Pairs,
+    old: dict[str, Value],
+    wanted: dict[str, Value],
+) -> dict[str, Value]:
     """Give the entries to be written: those that neither stand there nor are merged as wanted."""
     explicit = {name_of(key) for key, _ in spot.entries if not layout.is_merge(key)}
     inherited = {name: entry for name, entry in old.items() if name not in explicit}

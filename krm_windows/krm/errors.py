@@ -10,7 +10,12 @@ class InputError(Exception):
     `line` and `column` (from 1, 0: unknown) say where in the text that was looked at.
     """
 
-    def __init__(self, message: str, line: int = 0, column: int = 0) -> None:
+    def __init__(
+        self,
+        message: str,
+        line: int = 0,
+        column: int = 0,
+    ) -> None:
         super().__init__(message)
         self.message = message
         self.line = line

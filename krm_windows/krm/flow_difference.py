@@ -47,7 +47,11 @@ def _may_stand_bare(text: str) -> bool:
     return _WORD.match(text) is not None and writer.is_plain(text)
 
 
-def _pairs(text: str, spot: Pairs, wanted: dict[str, Value]) -> Iterator[Patch]:
+def _pairs(
+    text: str,
+    spot: Pairs,
+    wanted: dict[str, Value],
+) -> Iterator[Patch]:
     """Compare a mapping: entries in their place, new ones behind the last."""
     names = [_name(text, key) for key, _ in spot.entries]
     kept = [name in wanted for name in names]
@@ -93,7 +97,11 @@ def _row(text: str, spot: Row, wanted: list[Value]) -> Iterator[Patch]:
     yield from _appended(text, starts[-1], ends[-1], added)
 
 
-def _removed(starts: list[int], ends: list[int], kept: list[bool]) -> Iterator[Patch]:
+def _removed(
+    starts: list[int],
+    ends: list[int],
+    kept: list[bool],
+) -> Iterator[Patch]:
     """Remove entries with the comma behind them, those at the end with the comma before them."""
     # The last one that stays: the commas before it are still needed.
     last = max(index for index, keep in enumerate(kept) if keep)

@@ -81,7 +81,11 @@ def newline(data: bytes) -> bytes:
     return b"\n"
 
 
-def framed(item: KubeObject, column: int | None, line_break: bytes) -> bytes:
+def framed(
+    item: KubeObject,
+    column: int | None,
+    line_break: bytes,
+) -> bytes:
     """Give an object's text as an entry of a list at `column`, or as a document (None)."""
     if item.column == column and item.column is not None:
         return item.span
@@ -115,7 +119,11 @@ def _in_block(
     yield view[listing.spans[-1][1] : field.end]
 
 
-def _runs(data: bytes, items: list[KubeObject], column: int) -> Iterator[Chunk]:
+def _runs(
+    data: bytes,
+    items: list[KubeObject],
+    column: int,
+) -> Iterator[Chunk]:
     """Give the items in order, neighbours of the input in one piece."""
     view = memoryview(data)
     start = end = 0
@@ -170,7 +178,11 @@ def _in_flow(
     yield data[listing.spans[-1][1] : field.end]
 
 
-def _filled(data: bytes, field: Field, items: list[KubeObject]) -> Iterator[Chunk]:
+def _filled(
+    data: bytes,
+    field: Field,
+    items: list[KubeObject],
+) -> Iterator[Chunk]:
     """Give items where there was an empty list or null; a comment behind it stays."""
     line_break = newline(data)
     # Behind `items: []  # comment` only the comment is left.

@@ -194,18 +194,30 @@ def _lines(data: bytes) -> Iterator[tuple[int, bytes]]:
         yield start, data[start : match.end()]
 
 
-def _are_complete(data: bytes, fields: Iterable[Field], reaching: list[int]) -> bool:
+def _are_complete(
+    data: bytes,
+    fields: Iterable[Field],
+    reaching: list[int],
+) -> bool:
     """Say whether nothing in any of the fields reaches over its end."""
     return all(_is_complete(data, field, reaching) for field in fields)
 
 
-def _is_complete(data: bytes, field: Field, reaching: list[int]) -> bool:
+def _is_complete(
+    data: bytes,
+    field: Field,
+    reaching: list[int],
+) -> bool:
     if bisect_right(reaching, field.key) == bisect_right(reaching, field.end):
         return True
     return boundaries.complete(data[field.key : field.end], "mapping") is not None
 
 
-def _scanned_list(data: bytes, field: Field, reaching: list[int]) -> Listing | None:
+def _scanned_list(
+    data: bytes,
+    field: Field,
+    reaching: list[int],
+) -> Listing | None:
     """Give the entries of a list if a dash at the column of the first one begins each."""
     head = _TRIVIA.match(data, field.start, field.end)
     if head is None or head.end() == field.start:
@@ -226,7 +238,11 @@ def _scanned_list(data: bytes, field: Field, reaching: list[int]) -> Listing | N
     return Listing(spans, column, frozenset(ends))
 
 
-def _ends(data: bytes, bounds: list[int], reaching: list[int]) -> dict[int, int] | None:
+def _ends(
+    data: bytes,
+    bounds: list[int],
+    reaching: list[int],
+) -> dict[int, int] | None:
     """Give where the content of each span ends in which something reaches over a line.
 
     None if one of them is not complete: then what looked like a dash was part of a text.

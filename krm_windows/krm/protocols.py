@@ -227,7 +227,12 @@ def _is_yaml(data: bytes) -> bool:
         return False
 
 
-def _say(results: Iterable[Result], stderr: TextIO, *, loud: bool) -> None:
+def _say(
+    results: Iterable[Result],
+    stderr: TextIO,
+    *,
+    loud: bool,
+) -> None:
     """Print errors, and if `loud` everything else too, one line each."""
     for result in results:
         if loud or result.severity is Severity.ERROR:

@@ -29,7 +29,11 @@ _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 class Frame(Protocol):
     """What stands around the items: how they are written back."""
 
-    def chunks(self, items: list[KubeObject], results: list[Result]) -> Iterator[Chunk]:
+    def chunks(
+        self,
+        items: list[KubeObject],
+        results: list[Result],
+    ) -> Iterator[Chunk]:
         """Give the output, piece by piece."""
 
 
@@ -41,11 +45,19 @@ class Envelope:
     outline: Outline
     ending: Ending = endings.ORDINARY
 
-    def chunks(self, items: list[KubeObject], results: list[Result]) -> Iterator[Chunk]:
+    def chunks(
+        self,
+        items: list[KubeObject],
+        results: list[Result],
+    ) -> Iterator[Chunk]:
         """Give the document with these items, and with the results behind those that it had."""
         return self.ending.restore(self._pieces(items, results))
 
-    def _pieces(self, items: list[KubeObject], results: list[Result]) -> Iterator[Chunk]:
+    def _pieces(
+        self,
+        items: list[KubeObject],
+        results: list[Result],
+    ) -> Iterator[Chunk]:
         view, place = memoryview(self.data), 0
         changes = sorted(self._changes(items, results), key=_start)
         for start, end, chunks in changes:
@@ -54,7 +66,11 @@ class Envelope:
             place = end
         yield view[place:]
 
-    def _changes(self, items: list[KubeObject], results: list[Result]) -> Iterator[listings.Change]:
+    def _changes(
+        self,
+        items: list[KubeObject],
+        results: list[Result],
+    ) -> Iterator[listings.Change]:
         """Give the regions that are written anew: the lists, or the end where a list is missing."""
         missing = []
         if place := self.outline.find("items"):
@@ -72,13 +88,22 @@ class Envelope:
         end = self.outline.end
         yield end, end, listings.fields(self.data, self.outline, missing)
 
-    def _appended(self, place: Field, additions: list[KubeObject]) -> Iterator[listings.Change]:
+    def _appended(
+        self,
+        place: Field,
+        additions: list[KubeObject],
+    ) -> Iterator[listings.Change]:
         """Give the results with ours behind them; a field that is no list is not ours to change."""
         earlier = listing(self.data, place)
         if earlier is not None:
             yield self._change(place, earlier, [*listings.objects(self.data, earlier), *additions])
 
-    def _change(self, place: Field, earlier: Listing, items: list[KubeObject]) -> listings.Change:
+    def _change(
+        self,
+        place: Field,
+        earlier: Listing,
+        items: list[KubeObject],
+    ) -> listings.Change:
         chunks = listings.chunks(self.data, place, earlier, items, flow=self.outline.flow)
         return place.start, place.end, chunks
 

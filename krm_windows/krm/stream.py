@@ -30,7 +30,11 @@ class Documents:
     line_break: bytes = b"\n"
     ending: Ending = endings.ORDINARY
 
-    def chunks(self, items: list[KubeObject], results: list[Result]) -> Iterator[Chunk]:  # noqa: ARG002 - see above
+    def chunks(
+        self,
+        items: list[KubeObject],
+        results: list[Result],  # noqa: ARG002 - see above
+    ) -> Iterator[Chunk]:
         """Give the documents with a marker between them."""
         return self.ending.restore(self._pieces(items))
 

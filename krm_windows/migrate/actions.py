@@ -285,7 +285,11 @@ def _flux_kind(words: list[str]) -> str:
     return kind
 
 
-def _kubectl(call: _Call, command: Command, home: str) -> Iterator[Action]:
+def _kubectl(
+    call: _Call,
+    command: Command,
+    home: str,
+) -> Iterator[Action]:
     """Read `kubectl patch KIND NAME`, or `kubectl patch KIND/NAME`."""
     # A flag with a value may stand between them, so flags are taken out first.
     if call.words[:1] != ("patch",) or not call.words[1:]:
@@ -305,7 +309,12 @@ def _kubectl(call: _Call, command: Command, home: str) -> Iterator[Action]:
     yield Action(suspends, row, tuple(names), call.namespace or home)
 
 
-def _check_runs(call: _Call, row: Gateable, names: list[str], command: Command) -> None:
+def _check_runs(
+    call: _Call,
+    row: Gateable,
+    names: list[str],
+    command: Command,
+) -> None:
     """Refuse a patch that kubectl or the API server refuses whenever it runs."""
     # The API server takes no strategic merge patches of custom resources.
     if call.is_strategic and row.group != "batch":
@@ -317,7 +326,12 @@ def _check_runs(call: _Call, row: Gateable, names: list[str], command: Command) 
         raise CommandError(f"`{command}` names no object, and fails as it stands")
 
 
-def _sets(row: Gateable, kind: str, content: str | None, command: Command) -> bool | None:
+def _sets(
+    row: Gateable,
+    kind: str,
+    content: str | None,
+    command: Command,
+) -> bool | None:
     """Return whether a patch suspends or resumes, None where it does neither.
 
     Raises CommandError where it may do so and is not understood.
@@ -332,7 +346,11 @@ def _sets(row: Gateable, kind: str, content: str | None, command: Command) -> bo
     return effect is _Effect.SUSPENDS
 
 
-def _check_other(kind: str, content: str | None, command: Command) -> None:
+def _check_other(
+    kind: str,
+    content: str | None,
+    command: Command,
+) -> None:
     """Refuse a patch of a kind that cannot be suspended if it speaks of suspending all the same."""
     if content is None or heuristics.mentions(f"kubectl {content}"):
         raise _not_the_field(kind, command)

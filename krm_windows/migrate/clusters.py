@@ -81,7 +81,11 @@ class ClusterObjects:
         return "here"
 
 
-def read(cluster: Cluster, name: str | None, origins: Origins) -> ClusterObjects:
+def read(
+    cluster: Cluster,
+    name: str | None,
+    origins: Origins,
+) -> ClusterObjects:
     """Return what a migration looks at of a cluster."""
     directories: list[AppliedDirectory] = []
     results: list[Result] = []
@@ -111,7 +115,9 @@ def _delivered(cluster: Cluster) -> Iterator[Identity]:
 
 
 def _directory(
-    applied: Kustomization, left_out: frozenset[Identity], origins: Origins
+    applied: Kustomization,
+    left_out: frozenset[Identity],
+    origins: Origins,
 ) -> AppliedDirectory:
     own = None
     if applied.own:

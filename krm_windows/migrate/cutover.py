@@ -163,7 +163,12 @@ class Cutover:
                 return frozenset(emptied)
             emptied |= more
 
-    def _is_empty(self, directory: str, found: Document, emptied: Collection[str]) -> bool:
+    def _is_empty(
+        self,
+        directory: str,
+        found: Document,
+        emptied: Collection[str],
+    ) -> bool:
         """Whether a kustomization had something, and nothing of it stays."""
         had_any = False
         for key in _CONTENT:
@@ -173,7 +178,12 @@ class Cutover:
                     return False
         return had_any
 
-    def _entry_goes(self, directory: str, entry: Tree, emptied: Collection[str]) -> bool:
+    def _entry_goes(
+        self,
+        directory: str,
+        entry: Tree,
+        emptied: Collection[str],
+    ) -> bool:
         """Whether an entry of `resources` goes: a file, or a directory with nothing left."""
         path = ""
         if isinstance(entry, Leaf):
@@ -233,7 +243,11 @@ class Cutover:
                 found.update(self._files_of(directory, trees.items(kustomization.tree, key)))
         return frozenset(found & self.repository.contents.keys())
 
-    def _files_of(self, directory: str, patches: Sequence[Tree]) -> Iterator[str]:
+    def _files_of(
+        self,
+        directory: str,
+        patches: Sequence[Tree],
+    ) -> Iterator[str]:
         """Yield the files of those patches that go."""
         for entry in patches:
             path = text(entry, "path")

@@ -158,7 +158,11 @@ def _is_in_kustomization(repository: Repository, path: str) -> bool:
     return any(above and above in repository.kustomizations for above in parents(path))
 
 
-def _is_loose(repository: Repository, path: str, included: set[str]) -> bool:
+def _is_loose(
+    repository: Repository,
+    path: str,
+    included: set[str],
+) -> bool:
     """Whether a directory has windows, or Flux Kustomizations, in files that nothing includes."""
     for each in repository.files_in(path):
         if each in included:

@@ -51,7 +51,9 @@ def check(gating: Gating) -> Iterator[Result]:
 
 
 def _self_lock(
-    directory: AppliedDirectory, gating: Gating, gated: Iterable[Target]
+    directory: AppliedDirectory,
+    gating: Gating,
+    gated: Iterable[Target],
 ) -> Iterator[Result]:
     """Name CronJobs that suspend the Kustomization which applies them."""
     held = _holder(directory, gated)
@@ -190,7 +192,11 @@ def _suspended(cluster: ClusterObjects, gated: Iterable[Target]) -> Iterator[Res
         yield found_at(rules.MIGRATE_SUSPEND, held.place, message)
 
 
-def unused(repository: Repository, used: frozenset[str], names: frozenset[str]) -> Iterator[Result]:
+def unused(
+    repository: Repository,
+    used: frozenset[str],
+    names: frozenset[str],
+) -> Iterator[Result]:
     """Yield files that no cluster has, with a CronJob that opens or closes, or a patch of one."""
     for path in sorted(repository.contents):
         # Reading is dear: what has no such word in it holds no CronJob.

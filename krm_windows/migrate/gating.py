@@ -144,7 +144,11 @@ def _unread(cluster: ClusterObjects) -> Iterator[Result]:
             yield from jobs.unseen(each)
 
 
-def _unseen(cluster: ClusterObjects, acts: _Acts, unseen: frozenset[Target]) -> Iterator[Result]:
+def _unseen(
+    cluster: ClusterObjects,
+    acts: _Acts,
+    unseen: frozenset[Target],
+) -> Iterator[Result]:
     """Name the targets that the repository does not have.
 
     They may be such as `flux create` made in the cluster.
@@ -171,7 +175,11 @@ def targets(action: Action, cluster: ClusterObjects) -> Iterator[Target]:
             yield Target(kind, namespace, name)
 
 
-def _everything(job: Job, action: Action, cluster: ClusterObjects) -> Iterator[Result]:
+def _everything(
+    job: Job,
+    action: Action,
+    cluster: ClusterObjects,
+) -> Iterator[Result]:
     """Say what `--all` comes to."""
     if action.names is not None:
         return

@@ -52,7 +52,11 @@ class BuildInputs:
                 found[request] = self.builds.done[request]
         return found
 
-    def notices(self, survey: Survey, repository: Repository) -> Iterator[Result]:
+    def notices(
+        self,
+        survey: Survey,
+        repository: Repository,
+    ) -> Iterator[Result]:
         """Yield what the survey left out: an error where windows may be in it, else a warning."""
         for notice in survey.notices:
             where = Place(self._file(notice), _line(notice))
@@ -77,14 +81,22 @@ class BuildInputs:
             return rules.MIGRATE_UNTRANSLATED
         return rules.MIGRATE_NOT_FOLLOWED
 
-    def _may_have_windows(self, notice: Notice, repository: Repository) -> bool:
+    def _may_have_windows(
+        self,
+        notice: Notice,
+        repository: Repository,
+    ) -> bool:
         """Whether files that a failed build read, or below its directory, have words of windows."""
         if not notice.file:
             return False
         above = dirname(notice.file)
         return any(map(_has_job, self._around(above, repository)))
 
-    def _around(self, above: str, repository: Repository) -> Iterator[bytes]:
+    def _around(
+        self,
+        above: str,
+        repository: Repository,
+    ) -> Iterator[bytes]:
         """Yield the contents that the builds of a directory read, and those below it."""
         for closure in self.closures.values():
             if closure.directory == (above or "."):
@@ -93,7 +105,11 @@ class BuildInputs:
             if above in parents(path):
                 yield content
 
-    def strays(self, repository: Repository, after: Cutover) -> Iterator[Result]:
+    def strays(
+        self,
+        repository: Repository,
+        after: Cutover,
+    ) -> Iterator[Result]:
         """Name kustomizations with something of the old windows that no cluster applies."""
         touched = {*after.files, *after.obsolete}
         for directory in _including(repository, touched):

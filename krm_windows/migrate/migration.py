@@ -53,7 +53,10 @@ class Migration:
 
 
 def migrate(
-    builds: Builds, adopt_until: str, pattern: str | None = None, hints: Hints | None = None
+    builds: Builds,
+    adopt_until: str,
+    pattern: str | None = None,
+    hints: Hints | None = None,
 ) -> Migration:
     """Migrate the repository that `builds` builds.
 
@@ -96,7 +99,9 @@ def migrate(
 
 
 def _made(
-    made: Sequence[Policy], results: Iterable[Result], after: Cutover | None = None
+    made: Sequence[Policy],
+    results: Iterable[Result],
+    after: Cutover | None = None,
 ) -> Migration:
     """Return a migration; without `after` the repository stays as it is."""
     files = {}
@@ -108,14 +113,23 @@ def _made(
     return Migration(tuple(made), files, obsolete, tuple(findings.sort(results)))
 
 
-def _wrong(seen: Survey, inputs: BuildInputs, after: Cutover, hints: Hints | None) -> list[Result]:
+def _wrong(
+    seen: Survey,
+    inputs: BuildInputs,
+    after: Cutover,
+    hints: Hints | None,
+) -> list[Result]:
     """Return what would be wrong with the repository as it is to be."""
     strays = list(inputs.strays(after.repository, after))
     # The proof builds everything again that changed; it is not needed to refuse.
     return strays or list(proof.check(seen, inputs, after, hints))
 
 
-def _directories(builds: Builds, repository: Repository, pattern: str | None) -> ClusterDirectories:
+def _directories(
+    builds: Builds,
+    repository: Repository,
+    pattern: str | None,
+) -> ClusterDirectories:
     """Return the directories of the clusters; raises InputError where none matches a pattern."""
     if pattern is None:
         return discovery.find(builds.tree, repository)
@@ -126,7 +140,9 @@ def _directories(builds: Builds, repository: Repository, pattern: str | None) ->
 
 
 def _clusters(
-    seen: Survey, directories: ClusterDirectories, origins: Origins
+    seen: Survey,
+    directories: ClusterDirectories,
+    origins: Origins,
 ) -> list[ClusterObjects]:
     """Return the clusters with windows, by name."""
     names: Mapping[str, str] = {}

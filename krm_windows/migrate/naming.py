@@ -23,7 +23,9 @@ class Named(Protocol):
 
 
 def policy(
-    pairs: Iterable[tuple[str, str]], targets: Iterable[Target], others: Sequence[Named]
+    pairs: Iterable[tuple[str, str]],
+    targets: Iterable[Target],
+    others: Sequence[Named],
 ) -> str:
     """Name a policy after what the names of all its CronJobs share.
 
@@ -54,7 +56,10 @@ def windows(pairs: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], str]:
 
 
 def _candidates(
-    pair: tuple[str, str], everywhere: Collection[str], *, is_only: bool
+    pair: tuple[str, str],
+    everywhere: Collection[str],
+    *,
+    is_only: bool,
 ) -> Iterator[str]:
     """Yield the names that a window may have, the best one first."""
     # `open-night`, `close-night` of several windows: `night`.

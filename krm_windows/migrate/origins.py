@@ -53,7 +53,13 @@ class Origins:
             made = replace(made, former=frozenset({before}))
         return self._placed(made, origin.name, [origin.tree], item.directory)
 
-    def _placed(self, made: Document, former: str, written: list[Tree], directory: str) -> Document:
+    def _placed(
+        self,
+        made: Document,
+        former: str,
+        written: list[Tree],
+        directory: str,
+    ) -> Document:
         """Return a document with the place of each leaf.
 
         A patch names its object as it was called before, or after, kustomize changed its name.
@@ -99,7 +105,11 @@ class Origins:
                 yield from self.repository.documents(path)
 
 
-def _with_places(built: Tree, sources: Sequence[Tree], place: Place) -> Tree:
+def _with_places(
+    built: Tree,
+    sources: Sequence[Tree],
+    place: Place,
+) -> Tree:
     """Give each leaf the place of the source that says the same at its path.
 
     Where none does, it has the place of the mapping or list that it is in.

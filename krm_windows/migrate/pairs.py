@@ -88,7 +88,11 @@ class Pairing:
 _Closings: TypeAlias = dict[Edge, list[datetime]]
 
 
-def pair(opening: Iterable[Edge], closing: Iterable[Edge], about: str) -> Pairing:
+def pair(
+    opening: Iterable[Edge],
+    closing: Iterable[Edge],
+    about: str,
+) -> Pairing:
     """Pair the edges at which something (`about`, for messages) is opened and closed."""
     opens = sorted(opening)
     closes = sorted(closing)
@@ -101,7 +105,11 @@ def pair(opening: Iterable[Edge], closing: Iterable[Edge], about: str) -> Pairin
     return _paired(opens, closes, about)
 
 
-def _paired(opens: list[Edge], closes: list[Edge], about: str) -> Pairing:
+def _paired(
+    opens: list[Edge],
+    closes: list[Edge],
+    about: str,
+) -> Pairing:
     first = _first_closings(opens, closes)
     found: list[Pair] = []
     results: list[Result] = []
@@ -128,7 +136,11 @@ def _refused(edges: Iterable[Edge]) -> Iterator[Result]:
             yield found_at(rules.MIGRATE_UNTRANSLATED, edge.place, message)
 
 
-def _lonely(opens: list[Edge], closes: list[Edge], about: str) -> Iterator[Result]:
+def _lonely(
+    opens: list[Edge],
+    closes: list[Edge],
+    about: str,
+) -> Iterator[Result]:
     if opens and not closes:
         message = f"{opens[0].job} opens {about}, and no CronJob at work closes it again"
         yield found_at(rules.MIGRATE_NEVER_CLOSES, opens[0].place, message)
@@ -206,7 +218,11 @@ def _is_weekly(edge: Edge) -> bool:
     return found is not None and found.months == EVERY_MONTH and found.days == EVERY_DAY
 
 
-def _meeting(opens: list[Edge], closes: list[Edge], about: str) -> Iterator[Result]:
+def _meeting(
+    opens: list[Edge],
+    closes: list[Edge],
+    about: str,
+) -> Iterator[Result]:
     """Find an opening and a closing at one minute: which of the two Jobs is last is chance."""
     until = _horizon(opens + closes)
     # When something is closed, and which CronJob does it.

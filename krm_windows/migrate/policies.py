@@ -187,7 +187,12 @@ def _one(group: Sequence[Draft]) -> Draft:
     return Draft(joined)
 
 
-def _policy(draft: Draft, name: str, adopt_until: str, claimed: set[tuple[str, str]]) -> Policy:
+def _policy(
+    draft: Draft,
+    name: str,
+    adopt_until: str,
+    claimed: set[tuple[str, str]],
+) -> Policy:
     names = naming.windows(draft.pairs)
     adopted = _adopted(draft, names, claimed)
     specs = {
@@ -226,7 +231,9 @@ def _clusters(base: Spec, specs: Mapping[str | None, Spec]) -> Spec:
 
 
 def _adopted(
-    draft: Draft, names: Mapping[tuple[str, str], str], claimed: set[tuple[str, str]]
+    draft: Draft,
+    names: Mapping[tuple[str, str], str],
+    claimed: set[tuple[str, str]],
 ) -> dict[str, Spec]:
     """Return `cronJobs` of each window.
 
@@ -245,7 +252,10 @@ def _adopted(
 
 
 def _spec(
-    draft: Draft, held: Windows, names: Mapping[tuple[str, str], str], adopted: Mapping[str, Spec]
+    draft: Draft,
+    held: Windows,
+    names: Mapping[tuple[str, str], str],
+    adopted: Mapping[str, Spec],
 ) -> Spec:
     """Return the spec of a policy as it is on one cluster."""
     windows = {}
@@ -264,7 +274,11 @@ def _spec(
     return spec
 
 
-def _selectors(targets: Iterable[Target], home: str, unseen: frozenset[Target]) -> list[Spec]:
+def _selectors(
+    targets: Iterable[Target],
+    home: str,
+    unseen: frozenset[Target],
+) -> list[Spec]:
     """Return the entries of `targets`.
 
     What Git does not have need not be among the resources of a build.

@@ -61,7 +61,10 @@ class Edited(Checkout):
 
 
 def check(
-    before: Survey, inputs: BuildInputs, after: Cutover, hints: Hints | None
+    before: Survey,
+    inputs: BuildInputs,
+    after: Cutover,
+    hints: Hints | None,
 ) -> Iterator[Result]:
     """Name what a cluster would have otherwise than before, apart from the old windows."""
     changed: dict[str, bytes | None] = {**after.files, **dict.fromkeys(after.obsolete)}
@@ -75,7 +78,11 @@ def check(
         yield from _compared(one, other, after)
 
 
-def _compared(before: Cluster, after: Cluster, cutover: Cutover) -> Iterator[Result]:
+def _compared(
+    before: Cluster,
+    after: Cluster,
+    cutover: Cutover,
+) -> Iterator[Result]:
     one = _objects(before)
     other = _objects(after)
     for identity in sorted(one.keys() | other.keys()):
@@ -99,7 +106,12 @@ class _Difference(Enum):
     CHANGED = "would be changed"
 
 
-def _difference(was: Object | None, now: Object | None, *, removed: bool) -> _Difference | None:
+def _difference(
+    was: Object | None,
+    now: Object | None,
+    *,
+    removed: bool,
+) -> _Difference | None:
     """Return what is wrong with an object, before and after; `removed`: it is one that goes."""
     if was is None:
         return _Difference.ADDED
@@ -112,7 +124,11 @@ def _difference(was: Object | None, now: Object | None, *, removed: bool) -> _Di
     return None
 
 
-def _found(cluster: Cluster, item: Object | None, wrong: _Difference) -> Result:
+def _found(
+    cluster: Cluster,
+    item: Object | None,
+    wrong: _Difference,
+) -> Result:
     place = Place(cluster.root, 1)
     if item is not None:
         place = Place(item.file or item.directory, item.first + 1)
@@ -137,7 +153,11 @@ def _said(item: Object) -> Value:
     return said
 
 
-def _without(said: dict[str, Value], path: Sequence[str], key: str) -> dict[str, Value]:
+def _without(
+    said: dict[str, Value],
+    path: Sequence[str],
+    key: str,
+) -> dict[str, Value]:
     """Return a mapping without a key of the one at a path, and without that where it is empty."""
     first, *rest = path
     inner = said.get(first)

@@ -130,7 +130,10 @@ class _Loop:
 
 
 def split(
-    script: str, environment: Mapping[str, str] | None = None, *, stops: bool = False
+    script: str,
+    environment: Mapping[str, str] | None = None,
+    *,
+    stops: bool = False,
 ) -> list[Command]:
     """Return the commands of a script; `environment` are variables whose values are known.
 
@@ -286,7 +289,11 @@ class _Run:
     left: int = LONGEST
     ended: bool = False
 
-    def all(self, parts: "Iterable[_Simple | _Loop]", chained: str = "") -> None:
+    def all(
+        self,
+        parts: "Iterable[_Simple | _Loop]",
+        chained: str = "",
+    ) -> None:
         """Take commands and loops in their order.
 
         `chained` is the operator before a loop that they are in.
@@ -416,7 +423,12 @@ class _Run:
             else:
                 yield _Piece(part["single"] or part["escaped"] or "")
 
-    def _inside(self, written: str, *, quoted: bool) -> Iterator[_Piece]:
+    def _inside(
+        self,
+        written: str,
+        *,
+        quoted: bool,
+    ) -> Iterator[_Piece]:
         for found in _INSIDE.finditer(written):
             name = found["name"] or found["braced"]
             if name:
@@ -429,7 +441,13 @@ class _Run:
             else:
                 yield _Piece(found[0], known=quoted or not _has_glob(found[0]))
 
-    def _value(self, name: str, written: str, *, quoted: bool) -> _Piece:
+    def _value(
+        self,
+        name: str,
+        written: str,
+        *,
+        quoted: bool,
+    ) -> _Piece:
         """Return the value of a variable."""
         value = self.variables.get(name)
         if value is None:

@@ -32,7 +32,9 @@ def kinds(policy: WindowPolicy) -> frozenset[str]:
 
 
 def compile_policy(
-    policy: WindowPolicy, cluster: str | None, inventory: Inventory
+    policy: WindowPolicy,
+    cluster: str | None,
+    inventory: Inventory,
 ) -> tuple[Plan, list[Result]]:
     """Compile a policy for one cluster.
 
@@ -65,7 +67,10 @@ def compile_policy(
 
 
 def _selected(
-    selectors: Iterable[TargetSelector], path: str, namespace: str, inventory: Inventory
+    selectors: Iterable[TargetSelector],
+    path: str,
+    namespace: str,
+    inventory: Inventory,
 ) -> list[Selection]:
     return [
         targets.select(selector, f"{path}[{i}]", namespace, inventory)
@@ -93,7 +98,11 @@ def _runtime(actuator: Actuator, patience: timedelta) -> Runtime:
     )
 
 
-def _check(spec: Spec, selection: Selection, inventory: Inventory) -> Iterable[Result]:
+def _check(
+    spec: Spec,
+    selection: Selection,
+    inventory: Inventory,
+) -> Iterable[Result]:
     yield from targets.check(selection, inventory)
     yield from sources.check(selection, inventory)
     if spec.first_apply == "Wait" and not selection.row.applied:
@@ -106,7 +115,9 @@ def _check(spec: Spec, selection: Selection, inventory: Inventory) -> Iterable[R
 
 
 def _check_released(
-    selections: list[Selection], released: list[Selection], inventory: Inventory
+    selections: list[Selection],
+    released: list[Selection],
+    inventory: Inventory,
 ) -> Iterable[Result]:
     gated = _by_address(selections)
     for selection in released:
@@ -122,7 +133,9 @@ def _check_released(
 
 
 def _closes_early(
-    spec: Spec, selections: list[Selection], inventory: Inventory
+    spec: Spec,
+    selections: list[Selection],
+    inventory: Inventory,
 ) -> tuple[timedelta, list[Result]]:
     if isinstance(spec.closes_early, timedelta):
         return spec.closes_early, []

@@ -162,7 +162,11 @@ class _Writer:
             left -= mine
             yield from self._of(window, mine)
 
-    def _of(self, window: Rule, mine: frozenset[int]) -> Iterator[Trigger | Result]:
+    def _of(
+        self,
+        window: Rule,
+        mine: frozenset[int],
+    ) -> Iterator[Trigger | Result]:
         given = self.edge.given(self.wording.given.get(window.name, Given()))
         lines = self._lines(window, mine)
         if given and len(lines) != 1:
@@ -186,7 +190,11 @@ class _Writer:
                 self.edge.path(window),
             )
 
-    def _lines(self, window: Rule, mine: frozenset[int]) -> list[tuple[int, str]]:
+    def _lines(
+        self,
+        window: Rule,
+        mine: frozenset[int],
+    ) -> list[tuple[int, str]]:
         """Return the schedules for the edges of one window.
 
         As written, where that is what fires at them.
@@ -245,7 +253,11 @@ def _fired(triggers: tuple[Trigger, ...], *, suspends: bool) -> int:
     return fired
 
 
-def _own(timetable: Timetable, window: Rule, wording: Wording) -> Iterator[Trigger | Result]:
+def _own(
+    timetable: Timetable,
+    window: Rule,
+    wording: Wording,
+) -> Iterator[Trigger | Result]:
     name, given = window.key, wording.given.get(window.name, Given())
     for edge in (OPENS, CLOSES):
         words = f"{edge.field} {wording.words.get(window.name, name)}"
@@ -277,7 +289,11 @@ def _exact(window: Rule, edge: _Edge) -> str | None:
     return covering.cover(window.begins, at)
 
 
-def _patient(triggers: tuple[Trigger, ...], gap: timedelta, results: list[Result]) -> Edges:
+def _patient(
+    triggers: tuple[Trigger, ...],
+    gap: timedelta,
+    results: list[Result],
+) -> Edges:
     """Share the shortest time between two edges between starting and ending."""
     patience = min(MOST_PATIENCE, (gap - LEAST_PATIENCE) // 2)
     if patience < LEAST_PATIENCE:
@@ -292,5 +308,9 @@ def _patient(triggers: tuple[Trigger, ...], gap: timedelta, results: list[Result
     return Edges(triggers, patience, tuple(results))
 
 
-def _error(path: str, message: str, current: str | None = None) -> Result:
+def _error(
+    path: str,
+    message: str,
+    current: str | None = None,
+) -> Result:
     return rules.KUBECTL_UNION.result(message, path=f"spec.{path}", current=current)

@@ -14,7 +14,10 @@ EVENTS = Grant("", "events", (), ("create",))
 
 
 def rights(
-    targets: tuple[Target, ...], hooks: Hooks | None = None, *, events: bool = False
+    targets: tuple[Target, ...],
+    hooks: Hooks | None = None,
+    *,
+    events: bool = False,
 ) -> tuple[Rights, ...]:
     """Return the rights that turning these targets takes, a set for each namespace, all sorted."""
     beside = (EVENTS,) if events else ()

@@ -32,7 +32,11 @@ def check(selection: Selection, inventory: Inventory) -> Iterator[Result]:
         )
 
 
-def users(selection: Selection, name: str, inventory: Inventory) -> Iterator[Resource]:
+def users(
+    selection: Selection,
+    name: str,
+    inventory: Inventory,
+) -> Iterator[Resource]:
     """Yield the visible Kustomizations and HelmReleases that a source feeds."""
     for kustomization in each(inventory, gateable.KUSTOMIZE, "Kustomization"):
         if _refers(kustomization, ("spec", "sourceRef"), selection, name):
@@ -43,13 +47,22 @@ def users(selection: Selection, name: str, inventory: Inventory) -> Iterator[Res
             yield release
 
 
-def _refers(resource: Resource, path: tuple[str, ...], selection: Selection, name: str) -> bool:
+def _refers(
+    resource: Resource,
+    path: tuple[str, ...],
+    selection: Selection,
+    name: str,
+) -> bool:
     namespace = resource.text(*path, "namespace") or resource.namespace or selection.namespace
     found = (resource.text(*path, "kind"), namespace, resource.text(*path, "name"))
     return found == (selection.row.kind, selection.namespace, name)
 
 
-def _source(selection: Selection, name: str, inventory: Inventory) -> Iterator[Result]:
+def _source(
+    selection: Selection,
+    name: str,
+    inventory: Inventory,
+) -> Iterator[Result]:
     if selection.row.kind == "GitRepository" and (selection.namespace, name) == ROOT:
         yield _shared(
             selection, name, "it delivers the cluster's own directory, the policy with it"

@@ -45,7 +45,12 @@ class Selection:
         return (resource for resource in found if resource is not None)
 
 
-def select(selector: TargetSelector, path: str, namespace: str, inventory: Inventory) -> Selection:
+def select(
+    selector: TargetSelector,
+    path: str,
+    namespace: str,
+    inventory: Inventory,
+) -> Selection:
     """Resolve one entry; `namespace` is the policy's, the default."""
     row = _row(selector)
     where = selector.namespace or namespace

@@ -42,7 +42,10 @@ def longest(
 
 
 def _timeouts(
-    selection: Selection, name: str, resource: Resource | None, inventory: Inventory
+    selection: Selection,
+    name: str,
+    resource: Resource | None,
+    inventory: Inventory,
 ) -> Iterator[timedelta]:
     if resource is None:
         return

@@ -61,7 +61,11 @@ class Wording:
     words: Mapping[str, str] = field(default_factory=dict)
 
 
-def triggers(timetable: Timetable, wording: Wording, interval: timedelta) -> tuple[Trigger, ...]:
+def triggers(
+    timetable: Timetable,
+    wording: Wording,
+    interval: timedelta,
+) -> tuple[Trigger, ...]:
     """Return every trigger of a timetable, sorted by name, equal schedules once."""
     found = [_resync(timetable, interval)]
     for rule in timetable.windows:
@@ -89,7 +93,11 @@ def _merged(group: list[Trigger]) -> list[Trigger]:
     return [replace(trigger, words=words) for trigger in kept]
 
 
-def _window(timetable: Timetable, rule: Rule, wording: Wording) -> Iterator[Trigger]:
+def _window(
+    timetable: Timetable,
+    rule: Rule,
+    wording: Wording,
+) -> Iterator[Trigger]:
     if not isinstance(rule.begins, Recurrence):
         return
     name, given = rule.key, wording.given.get(rule.name, Given())

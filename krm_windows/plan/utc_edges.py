@@ -92,7 +92,9 @@ def _offsets(tz: tzinfo) -> set[int]:
 
 
 def single(
-    timetable: Timetable, tz: tzinfo, met: list[Schedule]
+    timetable: Timetable,
+    tz: tzinfo,
+    met: list[Schedule],
 ) -> list[tuple[Schedule, frozenset[str]]]:
     """Return daily schedules for what comes once, and for times that a clock change skips.
 
@@ -246,7 +248,11 @@ def _skipped_by(change: Change) -> dict[int, int]:
     }
 
 
-def _within(skipped: dict[int, int], days: Recurrence, moments: dict[int, int]) -> bool:
+def _within(
+    skipped: dict[int, int],
+    days: Recurrence,
+    moments: dict[int, int],
+) -> bool:
     """Whether a change skips any moment of a recurrence, for each day around a named one."""
     for day, minutes in skipped.items():
         if any(at & minutes and days.on(day - shift) for shift, at in moments.items()):

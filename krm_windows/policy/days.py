@@ -71,7 +71,12 @@ def _nth(recurrence: Recurrence, nth: int) -> str:
     return f"{counted(recurrence.shift, 'day')} after the {named}"
 
 
-def _either(recurrence: Recurrence, dates: frozenset[int], *, every: bool) -> str:
+def _either(
+    recurrence: Recurrence,
+    dates: frozenset[int],
+    *,
+    every: bool,
+) -> str:
     """Say days of the month and of the week of which one is enough.
 
     Each says its months, as both are bound to them.

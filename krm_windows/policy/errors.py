@@ -58,7 +58,11 @@ def _below(path: str, finding: Finding) -> Finding:
     return replace(finding, path=f"{path}{dot}{finding.path}")
 
 
-def _finding(details: "ErrorDetails", path: str, model: type[BaseModel]) -> Finding:
+def _finding(
+    details: "ErrorDetails",
+    path: str,
+    model: type[BaseModel],
+) -> Finding:
     kind, given = details["type"], details["input"]
     current = given if isinstance(given, str) else None
     if kind == "extra_forbidden":
@@ -73,7 +77,11 @@ def _finding(details: "ErrorDetails", path: str, model: type[BaseModel]) -> Find
     return Finding(rules.FIELD_TYPE, must, current, path=path)
 
 
-def _other_value(details: "ErrorDetails", path: str, current: str | None) -> Finding:
+def _other_value(
+    details: "ErrorDetails",
+    path: str,
+    current: str | None,
+) -> Finding:
     # pydantic gives them as one text: `'Open' or 'Closed'`.
     options = re.findall(r"'([^']+)'", str(details.get("ctx", {}).get("expected")))
     *others, last = options or [""]
@@ -81,7 +89,11 @@ def _other_value(details: "ErrorDetails", path: str, current: str | None) -> Fin
     return Finding(rules.FIELD_VALUE, must, current, closest(current or "", options), path)
 
 
-def _unknown(loc: tuple[int | str, ...], path: str, model: type[BaseModel]) -> Finding:
+def _unknown(
+    loc: tuple[int | str, ...],
+    path: str,
+    model: type[BaseModel],
+) -> Finding:
     name, known = str(loc[-1]), _fields_at(loc[:-1], model)
     fix = closest(name, known)
     hint = f'did you mean "{fix}"?' if fix else f"known here: {', '.join(known)}"

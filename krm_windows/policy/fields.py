@@ -104,7 +104,11 @@ def _matching(
     return text
 
 
-def _as_label(text: str, pattern: re.Pattern[str], longest: int) -> str | None:
+def _as_label(
+    text: str,
+    pattern: re.Pattern[str],
+    longest: int,
+) -> str | None:
     """Spell a name as Kubernetes does.
 
     Lower case, everything that is no letter or digit a hyphen.

@@ -112,7 +112,11 @@ def read(node: Node, *, file: File | None = None) -> Source:
     return _source(texts.read(node), tuple(texts.doubled(node)), file)
 
 
-def _source(tree: Tree, doubled: tuple[Finding, ...], file: File | None) -> Source:
+def _source(
+    tree: Tree,
+    doubled: tuple[Finding, ...],
+    file: File | None,
+) -> Source:
     root = tree if isinstance(tree, dict) else {}
     policy, findings = _validate(root)
     ref = texts.ref(root, API_VERSION, KIND)
@@ -281,7 +285,11 @@ def _attributed(finding: Finding, patch: Tree, path: str) -> Finding:
     return replace(finding, must=must, path=path)
 
 
-def _unknown_cluster(name: str, known: Iterable[str], path: str) -> Finding:
+def _unknown_cluster(
+    name: str,
+    known: Iterable[str],
+    path: str,
+) -> Finding:
     names = sorted(known)
     listed = ", ".join(names) if names else "none"
     must = f"must be one of the policy's clusters ({listed})"

@@ -70,7 +70,11 @@ def meeting(one: Recurrence, other: Recurrence) -> date | None:
     return None
 
 
-def _ordered(begin: datetime, end: datetime, time_zone: str | None) -> bool:
+def _ordered(
+    begin: datetime,
+    end: datetime,
+    time_zone: str | None,
+) -> bool:
     """Whether an end comes after its beginning.
 
     An instant and a wall clock are compared in the zone's rules.

@@ -79,7 +79,11 @@ def _frequent(recurrence: Recurrence) -> str:
     return f"{times} on {named}"
 
 
-def _field(chosen: Collection[int], every: Collection[int], noun: str) -> str:
+def _field(
+    chosen: Collection[int],
+    every: Collection[int],
+    noun: str,
+) -> str:
     if chosen == every:
         return f"every {noun}"
     named = noun if len(chosen) == 1 else plural(noun)

@@ -121,5 +121,9 @@ def _mended(text: str) -> str | None:
     return f"{number}{suffix}"
 
 
-def _refused(must: str, text: str, proposed: str | None = None) -> RefusedError:
+def _refused(
+    must: str,
+    text: str,
+    proposed: str | None = None,
+) -> RefusedError:
     return RefusedError(Finding(rules.QUANTITY_SYNTAX, must, text, proposed))

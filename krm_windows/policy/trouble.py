@@ -37,7 +37,12 @@ class Finding:
             message += f'; did you mean "{self.proposed}"?'
         return message
 
-    def result(self, path: str, ref: ResourceRef, file: File | None) -> Result:
+    def result(
+        self,
+        path: str,
+        ref: ResourceRef,
+        file: File | None,
+    ) -> Result:
         """Report the finding at a path of an object."""
         return self.rule.result(
             self.message,
@@ -64,7 +69,11 @@ def raise_for(findings: Iterable[Finding]) -> None:
         raise RefusedError(*found)
 
 
-def closest(word: str, known: Collection[str], most: int = MOST_KNOWN) -> str | None:
+def closest(
+    word: str,
+    known: Collection[str],
+    most: int = MOST_KNOWN,
+) -> str | None:
     """Return the known word that a mistyped one most likely stands for.
 
     Of long words, or many, none is sought.

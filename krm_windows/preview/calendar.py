@@ -88,7 +88,11 @@ def _calendar(timetable: Timetable, period: Period) -> Calendar:
 
 
 @cache
-def _intervals(timetable: Timetable, begins: datetime, ends: datetime) -> tuple[Segment, ...]:
+def _intervals(
+    timetable: Timetable,
+    begins: datetime,
+    ends: datetime,
+) -> tuple[Segment, ...]:
     return tuple(segment for segment in timeline(timetable, begins, ends) if segment.open)
 
 

@@ -36,7 +36,11 @@ def shown(at: datetime, zone: tzinfo) -> str:
 
 
 @cache
-def changes(zone: tzinfo, begins: datetime, ends: datetime) -> tuple[ClockChange, ...]:
+def changes(
+    zone: tzinfo,
+    begins: datetime,
+    ends: datetime,
+) -> tuple[ClockChange, ...]:
     """Return every clock change in the half-open UTC interval [`begins`, `ends`)."""
     return tuple(
         change

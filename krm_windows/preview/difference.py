@@ -55,7 +55,11 @@ class Difference:
         )
 
 
-def compare(old: Timetable, new: Timetable, period: Period) -> Difference:
+def compare(
+    old: Timetable,
+    new: Timetable,
+    period: Period,
+) -> Difference:
     """Compare two timetables, over days of the newer one's time zone."""
     zone = new.zone
     begins, ends = period.bounds(zone)
@@ -72,7 +76,12 @@ def alike(every: Sequence[Difference]) -> list[list[Difference]]:
     return list(groups.values())
 
 
-def _changes(old: Timetable, new: Timetable, begins: datetime, ends: datetime) -> Iterator[Change]:
+def _changes(
+    old: Timetable,
+    new: Timetable,
+    begins: datetime,
+    ends: datetime,
+) -> Iterator[Change]:
     """Sweep over the edges of both: between one and the next, neither changes."""
     edges = {begins, ends}
     for timetable in (old, new):
@@ -83,7 +92,11 @@ def _changes(old: Timetable, new: Timetable, begins: datetime, ends: datetime) -
             yield Change(start, end, now.open, was.rules, now.rules)
 
 
-def _during(timetable: Timetable, begins: datetime, ends: datetime) -> Segment:
+def _during(
+    timetable: Timetable,
+    begins: datetime,
+    ends: datetime,
+) -> Segment:
     """Return the one segment of an interval without edges, with the rules of just this time."""
     [segment] = timeline(timetable, begins, ends)
     return segment

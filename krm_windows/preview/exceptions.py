@@ -29,7 +29,11 @@ class Span:
 
 
 @cache
-def spans(timetable: Timetable, begins: datetime, ends: datetime) -> tuple[Span, ...]:
+def spans(
+    timetable: Timetable,
+    begins: datetime,
+    ends: datetime,
+) -> tuple[Span, ...]:
     """Return where freezes and overrides are in force in a UTC interval, by beginning."""
     found: list[Span] = []
     for rule in (*timetable.freezes, *timetable.overrides):
@@ -38,7 +42,12 @@ def spans(timetable: Timetable, begins: datetime, ends: datetime) -> tuple[Span,
     return tuple(found)
 
 
-def _of(rule: Rule, timetable: Timetable, begins: datetime, ends: datetime) -> Iterator[Span]:
+def _of(
+    rule: Rule,
+    timetable: Timetable,
+    begins: datetime,
+    ends: datetime,
+) -> Iterator[Span]:
     """Ask the evaluator about a timetable that is open but for this one rule."""
     alone = Timetable(
         policy="",

@@ -85,7 +85,11 @@ def _freeze(name: str, freeze: Freeze, zone: tzinfo) -> Iterator[str]:
     yield ""
 
 
-def _override(name: str, override: Override, zone: tzinfo) -> Iterator[str]:
+def _override(
+    name: str,
+    override: Override,
+    zone: tzinfo,
+) -> Iterator[str]:
     may = "changes may" if override.state == "Open" else "nothing may"
     yield (
         f"overrides.{name}: {may} reach them {override.words()}, whatever windows and freezes say."
@@ -126,7 +130,11 @@ def _job(hook: Hook) -> str:
     return f"{program}, for at most {phrases.duration(hook.timeout)}"
 
 
-def _resolved(field: str, moment: Moment[Value], zone: tzinfo) -> Iterator[str]:
+def _resolved(
+    field: str,
+    moment: Moment[Value],
+    zone: tzinfo,
+) -> Iterator[str]:
     yield f"  {field:<8} {moment.text:<20} {_words(moment.value, zone)}"
 
 
@@ -169,7 +177,11 @@ def _fields(recurrence: Recurrence) -> str:
     return f"{minutes}; {hours}; {days(recurrence)}"
 
 
-def _field(name: str, numbers: Collection[int], every: Collection[int]) -> str:
+def _field(
+    name: str,
+    numbers: Collection[int],
+    every: Collection[int],
+) -> str:
     if numbers == every:
         return f"every {name}"
     return f"{name} {', '.join(map(str, sorted(numbers)))}"

@@ -69,7 +69,11 @@ class Band:
     ends: datetime
     ticks: tuple[Tick, ...]
 
-    def place(self, begins: datetime, ends: datetime) -> tuple[float, float] | None:
+    def place(
+        self,
+        begins: datetime,
+        ends: datetime,
+    ) -> tuple[float, float] | None:
         """Return where an interval lies as fractions of the width, left edge and width.
 
         None outside of the band.
@@ -199,7 +203,11 @@ def _open(calendar: Calendar, segment: Segment) -> Fact:
     return Fact("open", segment.begins, segment.ends, segment.rules, label, words)
 
 
-def _exception(calendar: Calendar, found: exceptions.Span, lane: int) -> Fact:
+def _exception(
+    calendar: Calendar,
+    found: exceptions.Span,
+    lane: int,
+) -> Fact:
     name = found.rule.key
     when = _when(calendar, found.begins, found.ends)
     return Fact(
@@ -224,7 +232,11 @@ def _when(calendar: Calendar, begins: datetime, ends: datetime) -> str:
     return f"{since} to {until} ({span(ends - begins)})"
 
 
-def _bands(begins: datetime, ends: datetime, zone: tzinfo) -> Iterator[Band]:
+def _bands(
+    begins: datetime,
+    ends: datetime,
+    zone: tzinfo,
+) -> Iterator[Band]:
     first = begins.astimezone(zone).date()
     last = (ends - timedelta.resolution).astimezone(zone).date()
     if last - first < _ONE_BAND * _DAY:
@@ -238,11 +250,20 @@ def _bands(begins: datetime, ends: datetime, zone: tzinfo) -> Iterator[Band]:
         first = following
 
 
-def _band(title: str, begins: datetime, ends: datetime, zone: tzinfo) -> Band:
+def _band(
+    title: str,
+    begins: datetime,
+    ends: datetime,
+    zone: tzinfo,
+) -> Band:
     return Band(title, begins, ends, tuple(_ticks(begins, ends, zone)))
 
 
-def _ticks(begins: datetime, ends: datetime, zone: tzinfo) -> Iterator[Tick]:
+def _ticks(
+    begins: datetime,
+    ends: datetime,
+    zone: tzinfo,
+) -> Iterator[Tick]:
     """Yield every day that begins in an interval, in a short one every quarter.
 
     The last has words if there is room.
@@ -259,7 +280,13 @@ def _ticks(begins: datetime, ends: datetime, zone: tzinfo) -> Iterator[Tick]:
         at = wallclock.instant(wall, zone)
 
 
-def _tick(wall: datetime, at: datetime, step: timedelta, *, has_room: bool) -> Tick:
+def _tick(
+    wall: datetime,
+    at: datetime,
+    step: timedelta,
+    *,
+    has_room: bool,
+) -> Tick:
     label, major = f"{wall:%H:%M}", False
     if step == _DAY:
         # Among days, Mondays stand out; among quarters, midnights.

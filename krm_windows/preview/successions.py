@@ -23,7 +23,9 @@ class Succession:
 
 
 def successions(
-    old: Source, new: Source, cluster: str | None
+    old: Source,
+    new: Source,
+    cluster: str | None,
 ) -> tuple[list[Succession], list[Result]]:
     """Pair the versions of two policies: for one cluster, else for each that either names.
 
@@ -47,7 +49,9 @@ def successions(
 
 
 def _for(
-    loaded: Loaded, cluster: str | None, named: Collection[str | None]
+    loaded: Loaded,
+    cluster: str | None,
+    named: Collection[str | None],
 ) -> tuple[WindowPolicy | None, tuple[Result, ...]]:
     """Return the policy for a cluster; for one that only the other policy names, as it stands."""
     if cluster in named and cluster not in loaded.clusters:

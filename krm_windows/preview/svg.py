@@ -96,7 +96,12 @@ def _tick(tick: Tick, band: Band, y: int) -> Element:
     )
 
 
-def _row(row: Row, band: Band, y: int, height: int) -> Iterator[Element]:
+def _row(
+    row: Row,
+    band: Band,
+    y: int,
+    height: int,
+) -> Iterator[Element]:
     title = row.title
     if len(title) > _FULL_NAME:
         title = f"{title[: _FULL_NAME - 1]}\N{HORIZONTAL ELLIPSIS}"
@@ -114,7 +119,13 @@ def _row(row: Row, band: Band, y: int, height: int) -> Iterator[Element]:
             yield _fact(fact, _x(place[0]), _length(place[1]), y, height)
 
 
-def _fact(fact: Fact, x: float, width: float, y: int, height: int) -> Element:
+def _fact(
+    fact: Fact,
+    x: float,
+    width: float,
+    y: int,
+    height: int,
+) -> Element:
     words = element("title", fact.words)
     if fact.kind == "clock":
         line = element("line", class_="clock", x1=x, x2=x, y1=y, y2=y + height)
@@ -137,7 +148,13 @@ def _fact(fact: Fact, x: float, width: float, y: int, height: int) -> Element:
     return element("g", words, bar, paper, label)
 
 
-def _shape(kind: str, x: float, y: float, width: float, height: float) -> Element:
+def _shape(
+    kind: str,
+    x: float,
+    y: float,
+    width: float,
+    height: float,
+) -> Element:
     if kind == "clock":
         return element("line", class_="clock", x1=x + 8, x2=x + 8, y1=y, y2=y + height)
     # All but what is open are drawn with a pattern, so that colour is not all that tells them.

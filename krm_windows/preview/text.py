@@ -79,7 +79,11 @@ def _closing(calendar: Calendar) -> list[exceptions.Span]:
     return [one for one in every if one.rule.state != "Open"]
 
 
-def _day(calendar: Calendar, closing: Sequence[exceptions.Span], day: date) -> str:
+def _day(
+    calendar: Calendar,
+    closing: Sequence[exceptions.Span],
+    day: date,
+) -> str:
     return "".join(_cell(calendar, closing, *cell) for cell in pairwise(_edges(calendar.zone, day)))
 
 
@@ -92,7 +96,10 @@ def _edges(zone: tzinfo, day: date) -> list[datetime]:
 
 
 def _cell(
-    calendar: Calendar, closing: Sequence[exceptions.Span], begins: datetime, ends: datetime
+    calendar: Calendar,
+    closing: Sequence[exceptions.Span],
+    begins: datetime,
+    ends: datetime,
 ) -> str:
     """Return the sign for the time between two instants.
 
@@ -110,7 +117,11 @@ def _cell(
     return CLOSED
 
 
-def _covered(calendar: Calendar, begins: datetime, ends: datetime) -> timedelta:
+def _covered(
+    calendar: Calendar,
+    begins: datetime,
+    ends: datetime,
+) -> timedelta:
     """Return how much of an interval is open."""
     covered = timedelta()
     # The intervals are in order, and a year has thousands of cells: begin at the first that

@@ -86,7 +86,11 @@ class Source:
             return [], results
         return versions, results
 
-    def _version(self, cluster: str | None, policy: WindowPolicy) -> tuple[Version, list[Result]]:
+    def _version(
+        self,
+        cluster: str | None,
+        policy: WindowPolicy,
+    ) -> tuple[Version, list[Result]]:
         items = inventory.take(self.items, kinds(policy))
         plan, results = compile_policy(policy, cluster, items)
         timely = [result for result in results if result.tags["rule"] in _TIMELY]

@@ -41,7 +41,11 @@ class Template:
                 raise InputError(f"must say {'.'.join(path)}")
         return cls(item)
 
-    def files(self, cluster: str, parts: Sequence[PolicyOutput]) -> dict[str, bytes]:
+    def files(
+        self,
+        cluster: str,
+        parts: Sequence[PolicyOutput],
+    ) -> dict[str, bytes]:
         """Return the files that deliver the windows of a cluster, by path."""
         policies = ", ".join(part.plan.policy for part in parts)
         name = file_name(self.item.kind, self.item.name)

@@ -65,7 +65,9 @@ def base(part: PolicyOutput) -> dict[str, bytes]:
 
 
 def overlays(
-    cluster: str, parts: Sequence[PolicyOutput], bases: Mapping[str, Sequence[Manifest]]
+    cluster: str,
+    parts: Sequence[PolicyOutput],
+    bases: Mapping[str, Sequence[Manifest]],
 ) -> dict[str, bytes]:
     """Return the files of a cluster as patches of the bases, which are named by slug, by path."""
     resources: list[str] = []

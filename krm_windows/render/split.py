@@ -22,7 +22,10 @@ def header(name: str) -> str:
 
 
 def files(
-    name: str, spec: Spec, partition: Partition, template: KubeObject | None
+    name: str,
+    spec: Spec,
+    partition: Partition,
+    template: KubeObject | None,
 ) -> dict[str, bytes]:
     """Return the content of each file by its path; a class without a resource has none.
 
@@ -88,7 +91,11 @@ def _document(item: KubeObject) -> bytes:
     return text + b"\n"
 
 
-def _delivered(template: KubeObject, declared: ChangeClass, there: list[ChangeClass]) -> KubeObject:
+def _delivered(
+    template: KubeObject,
+    declared: ChangeClass,
+    there: list[ChangeClass],
+) -> KubeObject:
     """Return the Flux Kustomization of a class.
 
     It is the template with its own name, path, annotations and dependencies.

@@ -38,7 +38,11 @@ def program() -> bytes:
     return _digest(parts).encode()
 
 
-def seal(files: Mapping[str, bytes], place: str, key: str) -> dict[str, bytes]:
+def seal(
+    files: Mapping[str, bytes],
+    place: str,
+    key: str,
+) -> dict[str, bytes]:
     """Return files with the stamp at the end of the one at `place`."""
     return {**files, place: files[place] + f"{_STAMP}{_stamp(files, key)}\n".encode()}
 
@@ -55,7 +59,9 @@ def without(files: Mapping[str, bytes], place: str) -> dict[str, bytes]:
 
 
 def settled(
-    older: Mapping[str, bytes], files: Mapping[str, bytes], place: str
+    older: Mapping[str, bytes],
+    files: Mapping[str, bytes],
+    place: str,
 ) -> Mapping[str, bytes]:
     """Return the older files where only the release of the zone data, or the stamp, is new.
 

@@ -41,7 +41,11 @@ def next_runs(
     return list(islice(runs(schedule, time_zone, after), count))
 
 
-def runs(schedule: str, time_zone: str, after: datetime) -> Iterator[datetime]:
+def runs(
+    schedule: str,
+    time_zone: str,
+    after: datetime,
+) -> Iterator[datetime]:
     """Yield what `next_runs` returns, without end where there is none.
 
     Raises `cron.CronError` at once.
@@ -121,7 +125,11 @@ def _delays(every: timedelta, start: datetime) -> Iterator[datetime]:
         yield start
 
 
-def _runs(recurrence: Recurrence, clock: _Clock, start: datetime) -> Iterator[datetime]:
+def _runs(
+    recurrence: Recurrence,
+    clock: _Clock,
+    start: datetime,
+) -> Iterator[datetime]:
     if not (recurrence.minutes and recurrence.hours and recurrence.months):
         # What `Next` finds out by stepping through all minutes of five years.
         return

@@ -163,7 +163,11 @@ def _range(item: str, bounds: Bounds) -> tuple[range, bool]:
     return range(first, last + 1, step), is_star and step == 1
 
 
-def _ends(low: str, highs: list[str], bounds: Bounds) -> tuple[int, int]:
+def _ends(
+    low: str,
+    highs: list[str],
+    bounds: Bounds,
+) -> tuple[int, int]:
     if len(highs) > 1:
         raise CronError(f"too many hyphens: {'-'.join([low, *highs])}")
     first = _number(low, bounds)

@@ -26,7 +26,12 @@ class Occurrences:
     days: dict[int, int]
 
     @classmethod
-    def of(cls, rules: Iterable[Rule], first: datetime, until: datetime) -> "Occurrences":
+    def of(
+        cls,
+        rules: Iterable[Rule],
+        first: datetime,
+        until: datetime,
+    ) -> "Occurrences":
         """Work them out from `first` to before `until`, wall-clock moments given as if in UTC."""
         begins, ends = coverage.minute(first), coverage.minute(until)
         years = calendar(max(first.year - _YEARS_BEFORE, date.min.year), until.year)
@@ -76,7 +81,11 @@ class Occurrences:
         return self.days.get(day, 0)
 
 
-def _covered(rule: Rule, years: Calendar, days: range) -> Iterator[tuple[int, int]]:
+def _covered(
+    rule: Rule,
+    years: Calendar,
+    days: range,
+) -> Iterator[tuple[int, int]]:
     """Yield those of some days of which a rule covers anything, and what, as bits."""
     if not isinstance(rule.begins, Recurrence):
         interval = coverage.interval(rule, UTC)

@@ -40,7 +40,11 @@ class _Run:
         return Segment(self.begins, ends, self.open, tuple(self.rules))
 
 
-def timeline(timetable: Timetable, start: datetime, until: datetime) -> Iterator[Segment]:
+def timeline(
+    timetable: Timetable,
+    start: datetime,
+    until: datetime,
+) -> Iterator[Segment]:
     """Cover [`start`, `until`) with segments, open and closed in turn, lazily.
 
     Each has all rules that make it so.
@@ -89,7 +93,11 @@ def openings(
         yield begins, until
 
 
-def _parts(days: Days, start: datetime, until: datetime) -> Iterator[tuple[int, int, int, bool]]:
+def _parts(
+    days: Days,
+    start: datetime,
+    until: datetime,
+) -> Iterator[tuple[int, int, int, bool]]:
     """Yield each day's stretches, open or closed throughout.
 
     The day, begin and end in minutes of it (UTC), and whether it is open.

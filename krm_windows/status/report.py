@@ -89,7 +89,11 @@ class Report:
 
 
 def report(
-    version: Version, things: Sequence[Thing], at: datetime, *, has_asked: bool = False
+    version: Version,
+    things: Sequence[Thing],
+    at: datetime,
+    *,
+    has_asked: bool = False,
 ) -> Report:
     """Judge the objects of a cluster by a policy, at an aware instant.
 
@@ -119,7 +123,11 @@ def report(
     )
 
 
-def _stopped(own: Sequence[str], namespace: str, things: Sequence[Thing]) -> Iterator[str]:
+def _stopped(
+    own: Sequence[str],
+    namespace: str,
+    things: Sequence[Thing],
+) -> Iterator[str]:
     """Yield what is wrong with each CronJob that the policy has.
 
     Without them nobody opens or closes.

@@ -59,7 +59,10 @@ class Trouble:
 
 
 def newest(
-    things: Sequence[Thing], label: str, names: Iterable[str], after: datetime | None
+    things: Sequence[Thing],
+    label: str,
+    names: Iterable[str],
+    after: datetime | None,
 ) -> Trouble | None:
     """Return the newest trouble of a policy after an instant, nearest to the cause first.
 
@@ -106,7 +109,11 @@ def _of_pods(things: Iterable[Thing]) -> Iterator[Trouble]:
             yield _trouble(thing, at, reason, dig(thing, "status", "message"))
 
 
-def _of_container(thing: Thing, container: object, at: object) -> Iterator[Trouble]:
+def _of_container(
+    thing: Thing,
+    container: object,
+    at: object,
+) -> Iterator[Trouble]:
     waiting = dig(container, "state", "waiting")
     reason = dig(waiting, "reason")
     # Those two are how every container begins (kubelet).
@@ -147,7 +154,12 @@ def _is_run(about: str, names: Collection[str]) -> bool:
 
 
 def _trouble(
-    thing: Thing, at: object, reason: object, message: object, *, is_close: bool = True
+    thing: Thing,
+    at: object,
+    reason: object,
+    message: object,
+    *,
+    is_close: bool = True,
 ) -> Trouble:
     words = ": ".join(str(part) for part in (reason, message) if part) or FAILED
     causes = (cause for pattern, cause in _CAUSES.items() if pattern.search(words))

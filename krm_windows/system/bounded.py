@@ -20,7 +20,12 @@ PATIENCE = 120.0
 _CHUNK = 1 << 20
 
 
-def read_file(path: Path, *, most: int = MOST, patience: float = PATIENCE) -> bytes:
+def read_file(
+    path: Path,
+    *,
+    most: int = MOST,
+    patience: float = PATIENCE,
+) -> bytes:
     """Return what a file or a pipe holds.
 
     Raises WorkspaceError for a device, and for what is too large or endless.
@@ -45,7 +50,12 @@ def _refuse_others(path: Path, kind: int) -> None:
         raise WorkspaceError(f"{path}: is a device or a socket, not a file")
 
 
-def read_stream(stream: IO[bytes], name: str, *, most: int = MOST) -> bytes:
+def read_stream(
+    stream: IO[bytes],
+    name: str,
+    *,
+    most: int = MOST,
+) -> bytes:
     """Return what a stream holds up to its end; raises WorkspaceError where that is too much."""
     parts: list[bytes] = []
     left = most
@@ -57,7 +67,12 @@ def read_stream(stream: IO[bytes], name: str, *, most: int = MOST) -> bytes:
     return b"".join(parts)
 
 
-def _piped(path: Path, descriptor: int, most: int, patience: float) -> bytes:
+def _piped(
+    path: Path,
+    descriptor: int,
+    most: int,
+    patience: float,
+) -> bytes:
     """Read a pipe up to its end, which a named one has only when somebody has written into it."""
     content = bytearray()
     ends = time.monotonic() + patience

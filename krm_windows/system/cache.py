@@ -39,7 +39,12 @@ class Kept:
 class Cache:
     """A directory of entries by name, which are SHA-256 in hexadecimal digits."""
 
-    def __init__(self, directory: Path, key: Path, kept: Kept | None = None) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        key: Path,
+        kept: Kept | None = None,
+    ) -> None:
         """Make the directory where it is not there.
 
         Raises WorkspaceError where it is not the user's alone. `key` is the file of the

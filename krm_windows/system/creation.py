@@ -63,7 +63,12 @@ def _fill(made: Directory, files: Mapping[str, bytes]) -> None:
             folder.create(name, content, lasting=True)
 
 
-def _move(above: Directory, temporary: str, name: str, path: Path) -> None:
+def _move(
+    above: Directory,
+    temporary: str,
+    name: str,
+    path: Path,
+) -> None:
     """Give the directory its name.
 
     Rename(2) takes the place of an empty one, and of nothing else.

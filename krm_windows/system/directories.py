@@ -92,7 +92,12 @@ class Directory:
         """Close the descriptor."""
         os.close(self.descriptor)
 
-    def below(self, steps: Sequence[str], *, make: bool = False) -> "Directory":
+    def below(
+        self,
+        steps: Sequence[str],
+        *,
+        make: bool = False,
+    ) -> "Directory":
         """Open a directory below, name by name.
 
         Raises FileNotFoundError where there is none and it is not to be made, WorkspaceError where
@@ -210,7 +215,12 @@ class Directory:
             os.close(descriptor)
 
     def replace(
-        self, name: str, content: bytes, *, lasting: bool = True, mode: int = 0o644
+        self,
+        name: str,
+        content: bytes,
+        *,
+        lasting: bool = True,
+        mode: int = 0o644,
     ) -> None:
         """Put content at a name in one step.
 
@@ -229,7 +239,12 @@ class Directory:
             raise
 
     def create(
-        self, name: str, content: bytes, *, lasting: bool = False, mode: int = 0o644
+        self,
+        name: str,
+        content: bytes,
+        *,
+        lasting: bool = False,
+        mode: int = 0o644,
     ) -> None:
         """Write a file that is not there yet.
 

@@ -96,7 +96,11 @@ class Folder:
                         found |= self._ours(inner, f"{name}/")
         return dict(sorted(found.items()))
 
-    def _ours(self, directory: Directory, prefix: str) -> dict[str, bytes]:
+    def _ours(
+        self,
+        directory: Directory,
+        prefix: str,
+    ) -> dict[str, bytes]:
         found = {}
         for name, is_directory in directory.entries():
             if is_directory or directory.first_line(name) not in self.headers:
@@ -151,7 +155,12 @@ def difference(name: str, old: bytes, new: bytes) -> Iterator[str]:
     return difflib.unified_diff(before, after, f"a/{shown}", f"b/{shown}")
 
 
-def replace(path: Path, content: bytes, *, lasting: bool = True) -> None:
+def replace(
+    path: Path,
+    content: bytes,
+    *,
+    lasting: bool = True,
+) -> None:
     """Put content at a path in one step, with the rights a new file would have.
 
     Where it is not `lasting`, a failure of power may lose it, and leave an empty file.

@@ -25,7 +25,11 @@ MOST = Most()
 
 
 @contextmanager
-def snapshot(directory: Path, ref: str, most: Most = MOST) -> Iterator[Path]:
+def snapshot(
+    directory: Path,
+    ref: str,
+    most: Most = MOST,
+) -> Iterator[Path]:
     """Give a temporary directory with what stood below `directory` at a commit.
 
     Raises WorkspaceError without one.
@@ -88,7 +92,12 @@ def _listed(git: Git, directory: Path, tree: str, most: Most) -> bytes:
         ) from None
 
 
-def _write(root: Directory, git: Git, entries: Sequence[Entry], most: Most) -> None:
+def _write(
+    root: Directory,
+    git: Git,
+    entries: Sequence[Entry],
+    most: Most,
+) -> None:
     """Write the entries: first all files, then those links that lead to something inside.
 
     Nothing is written below a link: no entry lies below another one, and while files are written

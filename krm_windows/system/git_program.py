@@ -61,7 +61,12 @@ class Git:
     private: str
     objects: str
 
-    def run(self, *arguments: str, stdin: bytes = b"", output: int = _SMALL) -> Ended:
+    def run(
+        self,
+        *arguments: str,
+        stdin: bytes = b"",
+        output: int = _SMALL,
+    ) -> Ended:
         """Run a command of Git; it may print so many bytes."""
         return _start(self, arguments, self.environment(), stdin, output)
 

@@ -195,7 +195,12 @@ class Builder:
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
-    def _begun(self, environment: Mapping[str, str], *, confined: bool) -> tuple[Sandbox, str]:
+    def _begun(
+        self,
+        environment: Mapping[str, str],
+        *,
+        confined: bool,
+    ) -> tuple[Sandbox, str]:
         """Return a sandbox in which the program has said its version."""
         access = Access(self._program.runs, self._program.reads)
         sandbox = Sandbox(access, {**_GO, **environment}, self._limits, confined=confined)

@@ -150,7 +150,12 @@ def _of(count: int) -> str:
     return f"-of-{count}.00000000{SUFFIX}"
 
 
-def _take(directory: Directory, descriptor: int, how: int, name: str = "") -> None:
+def _take(
+    directory: Directory,
+    descriptor: int,
+    how: int,
+    name: str = "",
+) -> None:
     """Lock a directory, or the file of a part in it, at once.
 
     Raises WorkspaceError where another run has it.

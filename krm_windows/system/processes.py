@@ -20,7 +20,11 @@ Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")
 
 
-def spread(work: Callable[[Item], Outcome], items: Sequence[Item], jobs: int) -> Iterator[Outcome]:
+def spread(
+    work: Callable[[Item], Outcome],
+    items: Sequence[Item],
+    jobs: int,
+) -> Iterator[Outcome]:
     """Yield what `work` makes of each item, in `jobs` processes.
 
     Raises what it raises, at its item.

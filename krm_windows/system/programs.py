@@ -133,7 +133,11 @@ class _Talk:
     """What goes to a program and comes from it, on three pipes at a time."""
 
     def __init__(
-        self, name: str, process: subprocess.Popen[bytes], limits: Limits, stdin: bytes
+        self,
+        name: str,
+        process: subprocess.Popen[bytes],
+        limits: Limits,
+        stdin: bytes,
     ) -> None:
         self._process = process
         self._name = name

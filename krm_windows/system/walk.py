@@ -13,7 +13,10 @@ _ANY_DEPTH = "**"
 
 
 def walk(
-    root: str | Path, *, hidden: bool = True, most: int = MOST_ENTRIES
+    root: str | Path,
+    *,
+    hidden: bool = True,
+    most: int = MOST_ENTRIES,
 ) -> Iterator[tuple[str, list[str]]]:
     """Yield each directory below one, itself first, with its files sorted.
 
@@ -41,7 +44,12 @@ def entries(folder: Path, *, most: int = MOST_ENTRIES) -> Iterator[Path]:
             yield folder / entry.name
 
 
-def directories(root: str, pattern: str, *, most: int = MOST_ENTRIES) -> Iterator[str]:
+def directories(
+    root: str,
+    pattern: str,
+    *,
+    most: int = MOST_ENTRIES,
+) -> Iterator[str]:
     """Yield the directories below an existing one that a glob matches, by relative paths.
 
     Each comes once. In a pattern, `**` stands for any number of directories, none included; what
@@ -66,7 +74,10 @@ def directories(root: str, pattern: str, *, most: int = MOST_ENTRIES) -> Iterato
 
 
 def _below(
-    counter: "_Counter", path: str, active: frozenset[int], steps: Sequence[str]
+    counter: "_Counter",
+    path: str,
+    active: frozenset[int],
+    steps: Sequence[str],
 ) -> Iterator[tuple[str, frozenset[int]]]:
     """Yield the directories in one that a pattern may lead to, with the parts that apply there."""
     folders, _ = counter.listed(f"{counter.root}/{path}" if path else counter.root)
@@ -85,7 +96,11 @@ def _onward(active: set[int], steps: Sequence[str]) -> frozenset[int]:
     return frozenset(reached)
 
 
-def _step(active: frozenset[int], name: str, steps: Sequence[str]) -> frozenset[int]:
+def _step(
+    active: frozenset[int],
+    name: str,
+    steps: Sequence[str],
+) -> frozenset[int]:
     """Return which parts of a pattern may match what is in a directory of this name."""
     after: set[int] = set()
     for index in active - {len(steps)}:

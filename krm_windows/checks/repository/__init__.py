@@ -26,7 +26,9 @@ __all__ = ["Finding", "check"]
 
 
 def check(
-    survey: Survey, before: Survey | None = None, trusted: Collection[str] = ()
+    survey: Survey,
+    before: Survey | None = None,
+    trusted: Collection[str] = (),
 ) -> Iterator[Finding]:
     """Yield every finding on a repository, and on what changed since it was as `before`.
 
@@ -52,7 +54,9 @@ def check(
 
 
 def _of_cluster(
-    holding: Holding, older: Holding | None, trusted: Collection[str]
+    holding: Holding,
+    older: Holding | None,
+    trusted: Collection[str],
 ) -> Iterator[Finding]:
     for check_ in _CHECKS:
         yield from check_(holding)

@@ -96,7 +96,10 @@ def _targets(holding: Holding, gate: Gate) -> Iterator[Finding]:
 
 
 def _suspended(
-    gate: Gate, target: Target, parent: Kustomization, item: Object
+    gate: Gate,
+    target: Target,
+    parent: Kustomization,
+    item: Object,
 ) -> Iterator[Finding]:
     """Look for the field in Git by which the gate closes a target.
 

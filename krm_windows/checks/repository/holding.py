@@ -52,7 +52,11 @@ class Holding:
         key = item.identity if isinstance(item, Object) else item
         return self._gates.get(key, frozenset())
 
-    def when(self, kustomization: Kustomization, item: Object) -> frozenset[str]:
+    def when(
+        self,
+        kustomization: Kustomization,
+        item: Object,
+    ) -> frozenset[str]:
         """Return the policies in whose windows an object changes.
 
         For a Kustomization these are the windows in which what it applies changes.

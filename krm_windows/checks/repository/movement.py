@@ -41,7 +41,11 @@ def _is_moving(item: Object) -> bool:
     return (item.group, item.kind) in _MOVING and item.get("spec", "suspend") is not True
 
 
-def _release(holding: Holding, item: Object, waits: str) -> Iterator[Finding]:
+def _release(
+    holding: Holding,
+    item: Object,
+    waits: str,
+) -> Iterator[Finding]:
     path = "spec.chartRef" if item.get("spec", "chartRef") else "spec.chart.spec.sourceRef"
     source = reference(item, item.namespace, *path.split("."))
     if source is None or holding.gates(source):
@@ -68,7 +72,11 @@ def _is_fixed(version: object) -> bool:
     return "${" in version or _EXACT.match(version) is not None
 
 
-def _source(holding: Holding, source: Identity, user: Object) -> Iterator[Finding]:
+def _source(
+    holding: Holding,
+    source: Identity,
+    user: Object,
+) -> Iterator[Finding]:
     """Yield that a source moves.
 
     It is one fact, however many releases below closed Kustomizations use it.

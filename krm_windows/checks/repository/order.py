@@ -22,7 +22,10 @@ def check(holding: Holding) -> Iterator[Finding]:
 
 
 def _dependency(
-    holding: Holding, each: Kustomization, dependency: Kustomization, path: str
+    holding: Holding,
+    each: Kustomization,
+    dependency: Kustomization,
+    path: str,
 ) -> Iterator[Finding]:
     """Judge one dependency.
 

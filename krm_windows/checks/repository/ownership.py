@@ -87,7 +87,10 @@ def moved(before: Holding, after: Holding) -> Iterator[Finding]:
 
 
 def _given(
-    after: Holding, giver: Kustomization, owner: Kustomization, item: Object
+    after: Holding,
+    giver: Kustomization,
+    owner: Kustomization,
+    item: Object,
 ) -> Iterator[Finding]:
     later = after.holds(owner) - after.holds(after.cluster.kustomizations.get(giver.key, giver))
     if later:

@@ -55,7 +55,9 @@ def check(holding: Holding) -> Iterator[Finding]:
 
 
 def _referring(
-    holding: Holding, user: Owned, owners: Mapping[Identity, Owned]
+    holding: Holding,
+    user: Owned,
+    owners: Mapping[Identity, Owned],
 ) -> Iterator[Finding]:
     each, item = user
     for reference in _references(item, item.namespace or each.namespace):
@@ -69,7 +71,12 @@ def _users(holding: Holding) -> Iterator[Owned]:
     return ((each, item) for each, item in holding.applied() if item.kind in _USERS)
 
 
-def _pair(holding: Holding, user: Owned, used: Owned, path: str) -> Iterator[Finding]:
+def _pair(
+    holding: Holding,
+    user: Owned,
+    used: Owned,
+    path: str,
+) -> Iterator[Finding]:
     """Judge a reference from one object to another by when each changes.
 
     What is suspended reads nothing anew.
@@ -110,7 +117,9 @@ def _definitions(holding: Holding) -> Iterator[Finding]:
 
 
 def _used(
-    holding: Holding, each: Kustomization, defined: dict[str, list[Owned]]
+    holding: Holding,
+    each: Kustomization,
+    defined: dict[str, list[Owned]],
 ) -> Iterator[Finding]:
     told: set[Identity] = set()
     waits = bool(holding.holds(each))

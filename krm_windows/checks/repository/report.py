@@ -71,7 +71,11 @@ def _on(result: Result) -> str:
     return f" [{', '.join(names)}]"
 
 
-def compose(directory: str, survey: Survey, findings: Iterable[Finding]) -> RepositoryReport:
+def compose(
+    directory: str,
+    survey: Survey,
+    findings: Iterable[Finding],
+) -> RepositoryReport:
     """Return the report on a survey of the repository at `directory`.
 
     Errors first, then by file and line.

@@ -36,7 +36,11 @@ def check(survey: Survey) -> Iterator[Finding]:
         yield from _alone(cluster, told, plugins)
 
 
-def _alone(cluster: Cluster, told: Collection[str], plugins: Collection[str]) -> Iterator[Finding]:
+def _alone(
+    cluster: Cluster,
+    told: Collection[str],
+    plugins: Collection[str],
+) -> Iterator[Finding]:
     """Yield the policies that stand in a file, and are neither rendered nor a plugin of a build."""
     for gate in cluster.gates:
         file = gate.place.file
@@ -119,7 +123,12 @@ def _labels(clusters: Sequence[Cluster], timetable: Timetable) -> set[str | None
     return found
 
 
-def _lacks(file: str, timetable: Timetable, clusters: Sequence[Cluster], lack: str) -> Finding:
+def _lacks(
+    file: str,
+    timetable: Timetable,
+    clusters: Sequence[Cluster],
+    lack: str,
+) -> Finding:
     rule, doubt = rules.WINDOWS_UNAPPLIED, ""
     # What is not followed may be what applies them.
     if not all(each.complete for each in clusters):
@@ -146,7 +155,10 @@ def _is_rendered(gate: Gate) -> bool:
 
 
 def _lacking(
-    survey: Survey, file: str, clusters: Sequence[Cluster], labels: Collection[str | None]
+    survey: Survey,
+    file: str,
+    clusters: Sequence[Cluster],
+    labels: Collection[str | None],
 ) -> str:
     """Say how many of the CronJobs beside a timetable a cluster applies, where those are not all.
 

@@ -139,7 +139,12 @@ def _is_job(hook: str) -> str:
     )
 
 
-def _same(found: str, hook: str, part: str, compared_elsewhere: tuple[str, ...]) -> str:
+def _same(
+    found: str,
+    hook: str,
+    part: str,
+    compared_elsewhere: tuple[str, ...],
+) -> str:
     """Hold for a part that says all that the hook does, and only what is filled in besides."""
     wanted, filled = f"{hook}.{part}", f"{hook}.{part}_filled"
     allowed = [

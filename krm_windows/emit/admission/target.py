@@ -34,7 +34,9 @@ def _turned(plan: Plan) -> dict[tuple[Path, ...], list[Resource]]:
 
 
 def _pair(
-    plan: Plan, fields: tuple[Path, ...], resources: Iterable[Resource]
+    plan: Plan,
+    fields: tuple[Path, ...],
+    resources: Iterable[Resource],
 ) -> Iterator[Manifest]:
     turned = " and ".join(".".join(field) for field in fields)
     steps = _steps(fields)

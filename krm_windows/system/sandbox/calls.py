@@ -14,7 +14,12 @@ class Architecture:
 
     __slots__ = ("audit", "clone", "fcntl", "plain", "prlimit64", "tgkill")
 
-    def __init__(self, audit: int, plain: frozenset[int], some: tuple[int, int, int, int]) -> None:
+    def __init__(
+        self,
+        audit: int,
+        plain: frozenset[int],
+        some: tuple[int, int, int, int],
+    ) -> None:
         """Take the numbers; `some` are those four."""
         self.audit = audit
         self.plain = plain

@@ -174,7 +174,11 @@ class Sandbox:
         mode = CONFINED if self.confined else LIMITED
         return [[mode, str(self._prints)], variables, limits, *paths]
 
-    def _outcome(self, number: str, command: tuple[str, ...]) -> list[str]:
+    def _outcome(
+        self,
+        number: str,
+        command: tuple[str, ...],
+    ) -> list[str]:
         """Have the launcher start a program, and wait for it."""
         future: Future[list[str]] = Future()
         with self._lock:

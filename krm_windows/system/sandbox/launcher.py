@@ -117,7 +117,11 @@ def _confine(prints: str, paths: Groups) -> None:
     seccomp.restrict(architecture)
 
 
-def _run(request: Groups, prints: str, environment: dict[str, str]) -> None:
+def _run(
+    request: Groups,
+    prints: str,
+    environment: dict[str, str],
+) -> None:
     """Start the program of a request, and say how it ended.
 
     Its exit code, or the negative number of a signal.

@@ -79,7 +79,10 @@ def _filter(known: Architecture) -> Iterator[bytes]:
 
 
 def _only_with(
-    number: int, argument: int, values: Sequence[int], mask: int = 0xFFFFFFFF
+    number: int,
+    argument: int,
+    values: Sequence[int],
+    mask: int = 0xFFFFFFFF,
 ) -> Iterator[bytes]:
     """Allow a call where the lower half of an argument is one of some values under a mask."""
     length = 3 + 2 * len(values)
@@ -112,6 +115,12 @@ def _refuse(error: int) -> bytes:
     return _instruction(_RETURN, _REFUSE | error)
 
 
-def _instruction(code: int, operand: int, *, if_true: int = 0, if_false: int = 0) -> bytes:
+def _instruction(
+    code: int,
+    operand: int,
+    *,
+    if_true: int = 0,
+    if_false: int = 0,
+) -> bytes:
     """Return an instruction; the jumps say how many are left out then."""
     return struct.pack("=HBBI", code, if_true, if_false, operand)
