@@ -23,7 +23,6 @@ IDLE = {
 
 def prepare(story: Story) -> None:
     """Make ten policies that gate an object each: five have their edges at even minutes, five at odd ones."""
-    story.api.create("namespaces", None, {"metadata": {"name": story.name}})
     for number in range(POLICIES):
         target = story.object(
             "batch/v1", "CronJob", f"it-{number}", spec={**NEVER, "jobTemplate": {"spec": IDLE}}
@@ -119,6 +118,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         story = Story(api := Api(), f"measure-{os.getpid()}", Path(folder) / "tree")
         repository(story.name, story.tree)
+        api.create("namespaces", None, {"metadata": {"name": story.name}})
         close_many(story)
         prepare(story)
         begin = datetime.now(UTC).replace(second=0, microsecond=0).timestamp() + 120
