@@ -1,34 +1,36 @@
-"""`make bench`: every measurement, or those named: `make bench BENCH=calendars`."""
+"""`make bench`: every measurement, or those named: `make bench BENCH=calendars`.
 
+Each is taken in a process of its own that imports no other: the peak memory of a program counts what the process was
+that started it.
+"""
+
+import subprocess
 import sys
+from importlib import import_module
+from pathlib import Path
 
-import calendars
-import decisions
-import fleet
-import function
-import gate
-import migrations
-import missed_runs
-import repositories
-
-MEASUREMENTS = {
-    "function": function.run,
-    "calendars": calendars.run,
-    "decisions": decisions.run,
-    "fleet": fleet.run,
-    "gate": gate.run,
-    "missed_runs": missed_runs.run,
-    "repositories": repositories.run,
-    "migrations": migrations.run,
-}
+MEASUREMENTS = (
+    "function",
+    "calendars",
+    "decisions",
+    "fleet",
+    "gate",
+    "missed_runs",
+    "repositories",
+    "migrations",
+)
 
 
 def main() -> None:
     """Take the measurements one after the other."""
-    for name in sys.argv[1:] or MEASUREMENTS:
-        print(f"{name}:")
-        MEASUREMENTS[name]()
+    names = sys.argv[1:] or MEASUREMENTS
+    if len(names) == 1:
+        print(f"{names[0]}:")
+        import_module(names[0]).run()
         print()
+        return
+    for name in names:
+        subprocess.run([sys.executable, Path(__file__), name], check=True)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
@@ -68,12 +68,17 @@ def compare(programs: Sequence[Command], times: int, stdin: Path = Path(os.devnu
     """Return the median run of each program; they take turns, so that all meet the same machine."""
     for command in programs:
         measure(command, stdin)  # once to warm the caches, and Python's bytecode
-    rounds = [[measure(command, stdin) for command in programs] for _ in range(times)]
-    return [middle(runs) for runs in zip(*rounds, strict=True)]
+    runs: list[list[Run]] = [[] for _ in programs]
+    for _ in range(times):
+        for number, command in enumerate(programs):
+            runs[number].append(measure(command, stdin))
+    return [middle(each) for each in runs]
 
 
 def middle(runs: Sequence[Run]) -> Run:
     """Return the median of each figure of several runs."""
     return Run(
-        *(statistics.median(getattr(run, field.name) for run in runs) for field in fields(Run))
+        seconds=statistics.median(run.seconds for run in runs),
+        memory=statistics.median(run.memory for run in runs),
+        processor=statistics.median(run.processor for run in runs),
     )

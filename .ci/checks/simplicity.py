@@ -21,6 +21,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "krm_windows"
+# Held to the limits of functions alone.
+SCRIPTS = (ROOT / ".ci", ROOT / "bench")
 
 # Of the whole package: what it has today, so that it does not get worse. The aims are 8.5 nodes and 0.08 comments.
 NODES_A_LINE = 9.3
@@ -138,3 +140,6 @@ def problems() -> Iterator[str]:
         yield from of_functions(path.relative_to(ROOT), tree)
         whole.add(figures(text, tree))
     yield from of_package(whole)
+    for folder in SCRIPTS:
+        for path in sorted(folder.rglob("*.py")):
+            yield from of_functions(path.relative_to(ROOT), ast.parse(path.read_text()))

@@ -84,17 +84,18 @@ def licence(distribution: Distribution) -> str:
     written = str(metadata.get("License") or "")
     if written in {*PERMISSIVE, *CLASSIFIERS.values()}:
         return written
-    classifiers = [
-        text for text in metadata.get_all("Classifier") or () if text.startswith("License ::")
-    ]
-    meanings = {CLASSIFIERS.get(text) for text in classifiers}
-    known = sorted(meaning for meaning in meanings if meaning is not None)
-    if not known or len(known) < len(meanings):
-        raise UnknownLicenceError(
-            f"{metadata['Name']} {distribution.version}: {written or classifiers or 'nothing'}"
-        )
+    classifiers = _licence_classifiers(distribution)
+    unknown = [text for text in classifiers if text not in CLASSIFIERS]
+    if unknown or not classifiers:
+        what = written or classifiers or "nothing"
+        raise UnknownLicenceError(f"{metadata['Name']} {distribution.version}: {what}")
     # More than one classifier is how "at your choice" was written before there were expressions.
-    return " OR ".join(known)
+    return " OR ".join(sorted({CLASSIFIERS[text] for text in classifiers}))
+
+
+def _licence_classifiers(distribution: Distribution) -> list[str]:
+    found = distribution.metadata.get_all("Classifier") or []
+    return [text for text in found if text.startswith("License ::")]
 
 
 def is_allowed(expression: str, allowed: frozenset[str]) -> bool:
