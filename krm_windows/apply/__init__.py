@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from krm_windows import emit
-from krm_windows.apply import marks, objects, place, targets
+from krm_windows.apply import annotations, objects, paths, targets
 from krm_windows.apply.objects import Standing
 from krm_windows.emit import Manifest
 from krm_windows.inventory import Inventory, Resource, resource_of
@@ -42,7 +42,7 @@ class Application:
         """Return what the stream says against the plan; nothing is changed."""
         return [
             *targets.check(self.plan, self.inventory),
-            *marks.check(self.items),
+            *annotations.check(self.items),
             *objects.check(self.plan, self.wanted, self._found),
         ]
 
@@ -50,5 +50,5 @@ class Application:
         """Put the plan into the stream: its order stays, new objects come at the end."""
         targets.edit(self.plan, self.inventory)
         targets.release(self.plan, self.items, self.inventory)
-        directory = place.directory(self.plan, self.items)
+        directory = paths.directory(self.plan, self.items)
         self.items[:] = objects.edit(self.wanted, self._found, self.items, directory)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from krm_windows import rules
-from krm_windows.apply.place import Directory
+from krm_windows.apply.paths import Directory
 from krm_windows.emit import Identity, Manifest, admission, identity, names
 from krm_windows.emit.labels import POLICY
 from krm_windows.inventory import file_of, ref_of
@@ -121,7 +121,9 @@ def edit(
         if key in here:
             _update(here[key], manifest)
     gone = {id(item) for key, item in found.ours.items() if key not in manifests}
-    fresh = [directory.place(manifest) for key, manifest in manifests.items() if key not in here]
+    fresh = [
+        directory.with_path(manifest) for key, manifest in manifests.items() if key not in here
+    ]
     return [*(item for item in items if id(item) not in gone), *map(KubeObject.from_value, fresh)]
 
 

@@ -56,7 +56,7 @@ def _commands(reports: Reports) -> Iterator[str]:
 
 def _command(report: Findings, result: Result) -> str:
     properties = {"title": report.title(result)}
-    place = report.place(result)
+    place = report.location(result)
     if place:
         file, line = place
         properties = {"file": file, "line": str(line), **properties}

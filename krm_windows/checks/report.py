@@ -60,7 +60,7 @@ class Report:
         """Return the line for a person."""
         return str(result)
 
-    def place(self, result: Result) -> tuple[str, int] | None:
+    def location(self, result: Result) -> tuple[str, int] | None:
         """Return file and line of a result: of its field, or of the nearest that holds it.
 
         None for a stream.

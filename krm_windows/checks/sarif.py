@@ -44,7 +44,7 @@ class Findings(Protocol):
     def written(self, result: Result) -> str:
         """Return the line for a person."""
 
-    def place(self, result: Result) -> tuple[str, int] | None:
+    def location(self, result: Result) -> tuple[str, int] | None:
         """Return file and line of a result, None where there is no file."""
 
     def record(self) -> dict[str, object]:
@@ -117,7 +117,7 @@ def _result(
 
 
 def _place(report: Findings, result: Result) -> dict[str, object]:
-    place = report.place(result)
+    place = report.location(result)
     if place is None:
         return {}
     path, line = PurePath(place[0]), place[1]

@@ -10,7 +10,7 @@ from itertools import product
 from typing import NamedTuple
 
 from krm_windows import rules
-from krm_windows.apply import marks, targets
+from krm_windows.apply import annotations, targets
 from krm_windows.checks import local_config, overlap, roles, timetables
 from krm_windows.checks.overlap import Claim
 from krm_windows.emit import Manifest, beside, configmap, kubectl, names, state_metrics
@@ -74,7 +74,7 @@ def verify(
 ) -> list[Result]:
     """Return what is wrong with a stream that should hold the windows of this plan."""
     items = tuple(items)
-    found = [*marks.check(items), *_local(items)]
+    found = [*annotations.check(items), *_local(items)]
     ours = tuple(_emitted(plan, items))
     if not ours:
         message = (

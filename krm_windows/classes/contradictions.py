@@ -13,8 +13,8 @@ from pydantic import ValidationError
 from krm_windows import rules
 from krm_windows.classes import selection
 from krm_windows.classes.model import ClassRule
-from krm_windows.policy.texts import Tree, text_at
-from krm_windows.policy.trouble import Finding, closest
+from krm_windows.policy.document import Tree, text_at
+from krm_windows.policy.findings import Finding, closest
 
 # How many classes a message names.
 _NAMED = 20

@@ -8,9 +8,9 @@ from pydantic import ValidationError
 from krm_windows.classes import contradictions
 from krm_windows.classes.model import KIND, ChangeClasses
 from krm_windows.krm.nodes import Mapping as Node
-from krm_windows.policy import errors, texts
+from krm_windows.policy import document, errors
+from krm_windows.policy.findings import Finding
 from krm_windows.policy.model import API_VERSION
-from krm_windows.policy.trouble import Finding
 from krm_windows.results import File, Result, sort
 
 
@@ -20,14 +20,14 @@ def load(node: Node, *, file: File | None = None) -> tuple[ChangeClasses | None,
     Raises nothing, whatever the document holds.
     """
     # Null is absent, as in a policy.
-    tree = texts.present(texts.read(node))
-    found: list[Finding] = [*texts.doubled(node), *contradictions.check(tree)]
+    tree = document.present(document.read(node))
+    found: list[Finding] = [*document.doubled(node), *contradictions.check(tree)]
     classes = None
     try:
         classes = ChangeClasses.model_validate(tree)
     except ValidationError as error:
         found += errors.findings(error, ChangeClasses)
-    ref = texts.ref(tree, API_VERSION, KIND)
+    ref = document.ref(tree, API_VERSION, KIND)
     results = sort(finding.result(finding.path, ref, file) for finding in found)
     if found:
         return None, results

@@ -10,7 +10,7 @@ from krm_windows.checks.audit import MAX_CLOSED, YEARS, Scope
 from krm_windows.checks.formats import FORMATS, FORMATS_OF_EVERY
 from krm_windows.checks.overlap import Claim
 from krm_windows.checks.report import Report
-from krm_windows.cli import chosen, inputs, output, places, report, repository, seen, times
+from krm_windows.cli import chosen, inputs, locations, output, report, repository, seen, times
 from krm_windows.exit_codes import ExitCode
 from krm_windows.fleet import audit, overlaps
 from krm_windows.fleet.existing import ExistingOutput
@@ -85,7 +85,7 @@ def _policies(arguments: argparse.Namespace) -> ExitCode:
     found: list[Report] = []
     for each in _audited(configs, items, choice, arguments):
         whole = overlaps.added(each, shared)
-        found.append(replace(whole, results=tuple(places.placed(whole.results, configs))))
+        found.append(replace(whole, results=tuple(locations.located(whole.results, configs))))
     several = arguments.all_clusters or len(configs) > 1
     formats = FORMATS_OF_EVERY if several else FORMATS
     output.show(formats[arguments.output](found))

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from krm_windows import render
 from krm_windows.checks.overlap import Claim
-from krm_windows.cli import inputs, output, places, progress, report, seen, shards, times
+from krm_windows.cli import inputs, locations, output, progress, report, seen, shards, times
 from krm_windows.exit_codes import ExitCode
 from krm_windows.fleet import applied
 from krm_windows.fleet.existing import ExistingOutput
@@ -89,7 +89,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         wrong = _found(policies.values())
         if not any(map(_is_about_clusters, wrong)):
             raise
-        return report.show(places.placed(wrong, policies), strict=arguments.strict)
+        return report.show(locations.located(wrong, policies), strict=arguments.strict)
     tree = FleetOutput(wanted, arguments.output, arguments.check, arguments.strict)
     return _run(tree, policies, shard, arguments)
 
@@ -105,10 +105,10 @@ def _run(
     for path, config in policies.items():
         said += applied.check(config, path)
     if base.files is None or fails(said, strict=arguments.strict):
-        return report.show(places.placed(said, policies), strict=arguments.strict)
+        return report.show(locations.located(said, policies), strict=arguments.strict)
     found = Findings(base.results)
     stale = _renew(tree, base.files, found, shard, arguments)
-    code = report.show(places.placed(found.results(), policies), strict=arguments.strict)
+    code = report.show(locations.located(found.results(), policies), strict=arguments.strict)
     if code is ExitCode.FINE:
         report.tell_zone_rules()
     return ExitCode.ERROR if stale else code

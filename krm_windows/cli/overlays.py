@@ -13,9 +13,9 @@ from krm_windows.cli import builds
 from krm_windows.emit.labels import POLICY
 from krm_windows.flux.builds import Builds, Request
 from krm_windows.flux.closure import close
+from krm_windows.flux.locations import locate
 from krm_windows.flux.model import Object
 from krm_windows.flux.objects import LOCAL, ORIGIN
-from krm_windows.flux.places import place
 from krm_windows.inventory import INDEX, PATH
 from krm_windows.krm import KubeObject
 from krm_windows.system.checkout import Checkout
@@ -68,7 +68,7 @@ def _built(tree: Checkout, directory: str) -> tuple[Object, ...]:
 
 def _placed(tree: Checkout, found: Object) -> KubeObject:
     """Return an object with the file that it comes from, as results name it."""
-    file, _ = place(tree, found)
+    file, _ = locate(tree, found)
     item = found.item
     item.remove("metadata", "annotations", ORIGIN)
     item.set_annotation(PATH, os.path.relpath(Path(tree.root, file)))

@@ -7,7 +7,7 @@ from pathlib import Path
 from krm_windows import emit, render, rules
 from krm_windows.checks import readonly, succession, zone_release
 from krm_windows.checks.overlap import Claim
-from krm_windows.cli import chosen, destinations, fleet, inputs, places, report, seen
+from krm_windows.cli import chosen, destinations, fleet, inputs, locations, report, seen
 from krm_windows.exit_codes import ExitCode
 from krm_windows.fleet import applied
 from krm_windows.fleet.existing import ExistingOutput
@@ -75,7 +75,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     config = inputs.policy(file)
     plan, results = _plan(config, arguments)
     if file != inputs.STDIN:
-        results = places.placed([*results, *applied.check(config, file)], {file: config})
+        results = locations.located([*results, *applied.check(config, file)], {file: config})
     if plan is None:
         return report.show(results, strict=arguments.strict)
     if not arguments.uninstall:

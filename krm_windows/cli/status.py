@@ -21,7 +21,7 @@ from krm_windows.status.report import report as judge
 from krm_windows.system.errors import WorkspaceError
 from krm_windows.system.kubectl import Kubectl, Query
 
-_PAUSE = 5  # seconds between two looks at the cluster
+_PAUSE = 5  # seconds between two times that the cluster is asked
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -138,7 +138,7 @@ class _Asked:
         things: list[Thing],
         at: datetime,
     ) -> Report:
-        """Judge; where a look is overdue, kubectl is asked for what may say why."""
+        """Judge; where a run is overdue, kubectl is asked for what may say why."""
         has_asked = not self.arguments.filename
         found = judge(version, things, at, has_asked=has_asked)
         if not has_asked or not found.is_overdue(at, version.policy.spec.interval):

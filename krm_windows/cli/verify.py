@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from krm_windows.cli import builds, inputs, places, report
+from krm_windows.cli import builds, inputs, locations, report
 from krm_windows.exit_codes import ExitCode
 from krm_windows.fleet import applied
 from krm_windows.flux.builds import LeftOutError, whole
@@ -43,7 +43,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     config, items = inputs.policy(arguments.policy), _applied(arguments.rendered, arguments.root)
     results = window_policy.verify(config, items, arguments.cluster)
     if arguments.policy != inputs.STDIN:
-        results = places.placed(
+        results = locations.located(
             [*results, *applied.check(config, arguments.policy)], {arguments.policy: config}
         )
     return report.show(results, strict=arguments.strict)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from posixpath import basename
 
 from krm_windows import rules
-from krm_windows.flux import objects, places, schemas
+from krm_windows.flux import locations, objects, schemas
 from krm_windows.flux.closure import Closure, close, joined, kustomization_file, unchecked
 from krm_windows.flux.model import Notice, Object
 from krm_windows.krm import InputError, KubeObject, Value, render
@@ -112,7 +112,7 @@ class Builds:
     def _placed(self, made: Iterable[Object]) -> Iterator[tuple[str, KubeObject]]:
         """Yield objects with the files that they come from."""
         for each in made:
-            file, _ = places.place(self.tree, each)
+            file, _ = locations.locate(self.tree, each)
             yield file, each.item
 
     def _plugin(self, directory: str, above: frozenset[str]) -> Build:

@@ -5,7 +5,7 @@ Every resource annotated with its class, or those of one class alone.
 
 from collections.abc import Iterable
 
-from krm_windows.classes import bonds
+from krm_windows.classes import cross_references
 from krm_windows.classes.load import load
 from krm_windows.classes.model import Spec
 from krm_windows.classes.partition import Partition, divide
@@ -50,7 +50,7 @@ def partition_of(
     if classes is None:
         return None, Partition(()), results
     partition = divide(classes.spec, items)
-    said, unused = bonds.check(classes.spec, partition)
+    said, unused = cross_references.check(classes.spec, partition)
     ref, file = ref_of(config), file_of(config)
     own = [finding.result(finding.path, ref, file) for finding in unused]
     return classes.spec, partition, [*results, *partition.results, *said, *own]

@@ -9,7 +9,7 @@ from krm_windows import rules
 from krm_windows.flux import Notice, Survey
 from krm_windows.flux.builds import Build, Builds, Request
 from krm_windows.flux.closure import Closure, close
-from krm_windows.flux.places import place
+from krm_windows.flux.locations import locate
 from krm_windows.migrate import faults, heuristics
 from krm_windows.migrate.cutover import Cutover
 from krm_windows.migrate.findings import found_at
@@ -73,7 +73,7 @@ class BuildInputs:
         """Return the file that a notice is about."""
         if notice.file or notice.about is None:
             return notice.file
-        file, _ = place(self.builds.tree, notice.about)
+        file, _ = locate(self.builds.tree, notice.about)
         return file
 
     def _rule(self, notice: Notice, repository: Repository) -> Rule:

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from krm_windows.flux.closure import close
+from krm_windows.flux.locations import locate
 from krm_windows.flux.model import Object
-from krm_windows.flux.places import place
 from krm_windows.krm import InputError
 from krm_windows.krm.nodes import Mapping
 from krm_windows.migrate import trees
@@ -79,7 +79,7 @@ class Origins:
 
     def _origin(self, item: Object) -> tuple[str, Document | None]:
         """Return the file of an object, and the document there that it was made of."""
-        file, found = place(self.tree, item)
+        file, found = locate(self.tree, item)
         if found is None:
             return file, None
         first = found.source.count(b"\n", 0, found.start)

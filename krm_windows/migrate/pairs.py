@@ -21,7 +21,7 @@ from krm_windows.migrate.trees import Place
 from krm_windows.plan import AUDITED
 from krm_windows.plan.union import WEEK, minutes
 from krm_windows.policy import schedules
-from krm_windows.policy.trouble import RefusedError
+from krm_windows.policy.findings import RefusedError
 from krm_windows.results import Result
 from krm_windows.schedule import controller, cron
 

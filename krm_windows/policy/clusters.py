@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from krm_windows.krm import nodes
 from krm_windows.krm.nodes import Mapping, Node, Scalar
-from krm_windows.policy.texts import Tree
+from krm_windows.policy.document import Tree
 
 
 def merge(target: Tree, patch: Tree) -> Tree:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, get_args
 from pydantic import BaseModel, ValidationError
 
 from krm_windows import rules
-from krm_windows.policy.trouble import Finding, RefusedError, closest
+from krm_windows.policy.findings import Finding, RefusedError, closest
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails

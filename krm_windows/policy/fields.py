@@ -18,8 +18,8 @@ from pydantic.alias_generators import to_camel
 from krm_windows import rules
 from krm_windows.gate.recurrence import Recurrence
 from krm_windows.policy import moments
+from krm_windows.policy.findings import Finding, RefusedError, closest
 from krm_windows.policy.moments import Moment, Role, Value
-from krm_windows.policy.trouble import Finding, RefusedError, closest
 from krm_windows.schedule import zones
 
 

@@ -11,11 +11,11 @@ from pydantic import ValidationError
 from krm_windows import rules
 from krm_windows.gate.recurrence import Recurrence
 from krm_windows.krm.nodes import Mapping as Node
-from krm_windows.policy import clusters, errors, presence, schedules, sizes, texts
+from krm_windows.policy import clusters, contradictions, document, errors, schedules, sizes
+from krm_windows.policy.document import Tree
+from krm_windows.policy.findings import Finding, closest
 from krm_windows.policy.model import API_VERSION, KIND, Spec, WindowPolicy
 from krm_windows.policy.moments import Moment, Value
-from krm_windows.policy.texts import Tree
-from krm_windows.policy.trouble import Finding, closest
 from krm_windows.results import File, ResourceRef, Result, sort
 from krm_windows.schedule import zones
 
@@ -82,7 +82,7 @@ class Source:
     @property
     def build_for(self) -> str | None:
         """The cluster that the policy itself says it is built for."""
-        return texts.text_at(self.root, "spec", "buildFor")
+        return document.text_at(self.root, "spec", "buildFor")
 
     def version(self, name: str | None) -> tuple[WindowPolicy | None, tuple[Result, ...]]:
         """Return the policy for a cluster, or for none, with the findings that concern it.
@@ -98,9 +98,9 @@ class Source:
 
     def patched(self, node: Node, file: File | None) -> "Source":
         """Return the policy with another document of it merged onto it (RFC 7386)."""
-        patch = texts.read(node)
+        patch = document.read(node)
         merged = clusters.merge(self.root, patch if isinstance(patch, dict) else {})
-        return _source(merged, (*self.doubled, *texts.doubled(node)), file)
+        return _source(merged, (*self.doubled, *document.doubled(node)), file)
 
     def results(self, findings: Iterable[Finding]) -> list[Result]:
         """Return findings as results of this policy, sorted."""
@@ -109,7 +109,7 @@ class Source:
 
 def read(node: Node, *, file: File | None = None) -> Source:
     """Read a policy without its clusters; raises nothing, whatever the document holds."""
-    return _source(texts.read(node), tuple(texts.doubled(node)), file)
+    return _source(document.read(node), tuple(document.doubled(node)), file)
 
 
 def _source(
@@ -119,7 +119,7 @@ def _source(
 ) -> Source:
     root = tree if isinstance(tree, dict) else {}
     policy, findings = _validate(root)
-    ref = texts.ref(root, API_VERSION, KIND)
+    ref = document.ref(root, API_VERSION, KIND)
     return Source(root, _patches(root), policy, frozenset(findings), doubled, ref, file)
 
 
@@ -148,26 +148,26 @@ def load(node: Node, *, file: File | None = None) -> Loaded:
 
 def _validate(root: dict[str, Tree]) -> tuple[WindowPolicy | None, tuple[Finding, ...]]:
     """Read one version of the policy: the model, and all that is wrong or doubtful about it."""
-    tree = texts.present(root)
+    tree = document.present(root)
     # Counted first: nothing is read of what is too much to be read.
     excess = tuple(sizes.check(tree))
     if excess:
         return None, excess
-    zone = texts.text_at(root, "spec", "timeZone")
+    zone = document.text_at(root, "spec", "timeZone")
     context = {
         # Moments are compared in the zone, which is a field beside them.
         "time_zone": zone if zone in zones.names() else None,
-        "namespace": texts.text_at(root, "metadata", "namespace"),
+        "namespace": document.text_at(root, "metadata", "namespace"),
     }
     # From the texts, so they are found whatever else is wrong.
-    contradictions = tuple(presence.check(tree))
+    contradicting = tuple(contradictions.check(tree))
     try:
         policy = WindowPolicy.model_validate(tree, context=context)
     except ValidationError as error:
-        return None, (*errors.findings(error, WindowPolicy), *contradictions)
+        return None, (*errors.findings(error, WindowPolicy), *contradicting)
     cautions = tuple(_cautions(policy))
-    if contradictions:
-        return None, (*contradictions, *cautions)
+    if contradicting:
+        return None, (*contradicting, *cautions)
     return policy, cautions
 
 

@@ -4,7 +4,7 @@ The one source of schema, function definition and field reference.
 
 A model is validated from a tree of texts (see `policy.load`), so every leaf reads its own text, and
 a model what its moments mean together. Which fields may stand beside which is checked in
-`policy.presence`.
+`policy.contradictions`.
 """
 
 from collections.abc import Iterator, Mapping
@@ -26,12 +26,12 @@ from pydantic import (
 from krm_windows import gateable, rules
 from krm_windows.policy import fields, occurrences, phrases, quantities
 from krm_windows.policy.fields import Part, one_of
+from krm_windows.policy.findings import Finding, RefusedError, raise_for
 from krm_windows.policy.hooks import Hooks
 from krm_windows.policy.images import DEFAULTS
 from krm_windows.policy.moments import Moment, Value
 from krm_windows.policy.network import NetworkPolicy
 from krm_windows.policy.resources import Resources
-from krm_windows.policy.trouble import Finding, RefusedError, raise_for
 
 API_VERSION: Literal["krm-windows.dev/v1alpha1"] = "krm-windows.dev/v1alpha1"
 KIND: Literal["WindowPolicy"] = "WindowPolicy"

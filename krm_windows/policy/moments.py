@@ -14,7 +14,7 @@ from typing import Generic, TypeVar
 from krm_windows import rules
 from krm_windows.gate.recurrence import EVERY_WEEKDAY, Recurrence
 from krm_windows.policy import schedules
-from krm_windows.policy.trouble import Finding, RefusedError, closest
+from krm_windows.policy.findings import Finding, RefusedError, closest
 from krm_windows.rules import Rule
 
 Value = Recurrence | datetime | time

@@ -8,7 +8,7 @@ from pydantic import Field, PlainValidator, WithJsonSchema
 from krm_windows import rules
 from krm_windows.policy import fields
 from krm_windows.policy.fields import Part
-from krm_windows.policy.trouble import Finding, RefusedError
+from krm_windows.policy.findings import Finding, RefusedError
 
 _HTTPS = 443
 _MOST = 65535

@@ -6,8 +6,8 @@ from datetime import date, datetime, time
 from krm_windows import rules
 from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.wallclock import instant
+from krm_windows.policy.findings import Finding
 from krm_windows.policy.moments import Moment, Value
-from krm_windows.policy.trouble import Finding
 from krm_windows.schedule import zones
 
 CYCLE = (2001, 2028)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from krm_windows import rules
-from krm_windows.policy.trouble import Finding, RefusedError
+from krm_windows.policy.findings import Finding, RefusedError
 
 _BINARY: dict[str, int] = {f"{sign}i": 1024**power for power, sign in enumerate("KMGTPE", start=1)}
 _DECIMAL: dict[str, int] = {

@@ -12,8 +12,8 @@ from pydantic import Field, PlainValidator, WithJsonSchema, model_validator
 from krm_windows import rules
 from krm_windows.policy import fields, quantities
 from krm_windows.policy.fields import Part
+from krm_windows.policy.findings import Finding, raise_for
 from krm_windows.policy.quantities import Quantity
-from krm_windows.policy.trouble import Finding, raise_for
 
 _SCHEMA: dict[str, object] = {
     "type": ["string", "number"],

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from krm_windows import rules
 from krm_windows.gate.recurrence import EVERY_MONTH, Recurrence
-from krm_windows.policy.trouble import Finding, RefusedError, closest
+from krm_windows.policy.findings import Finding, RefusedError, closest
 from krm_windows.rules import Rule
 from krm_windows.schedule import cron
 

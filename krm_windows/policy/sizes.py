@@ -7,8 +7,8 @@ MiB, and the gate looks at all of its timetable in a Pod of 128 MiB.
 from collections.abc import Iterator
 
 from krm_windows import rules
-from krm_windows.policy.texts import Tree
-from krm_windows.policy.trouble import Finding
+from krm_windows.policy.document import Tree
+from krm_windows.policy.findings import Finding
 
 MOST_RULES = 1_000
 """Windows, freezes and overrides, of each."""

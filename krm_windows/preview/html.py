@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pkgutil import get_data
 
-from krm_windows.preview import crowd, markup
+from krm_windows.preview import markup, merged_bars
 from krm_windows.preview.calendar import Calendar
 from krm_windows.preview.clock import shown, stamp
 from krm_windows.preview.markup import Child, Element, element, percent
@@ -137,7 +137,7 @@ def _grid(band: Band) -> str:
 def _row(row: Row, number: int, band: Band) -> Element:
     name = element("th", element("a", row.title, href=f"#r{number}"), scope="row", role="rowheader")
     children = list(_outside(row, band))
-    for i, fact in crowd.bars(row, band):
+    for i, fact in merged_bars.bars(row, band):
         bar = _bar(fact, f"r{number}-{i}", band)
         if bar is not None:
             children.append(bar)

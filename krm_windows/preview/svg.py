@@ -6,7 +6,7 @@ A title on each part says its facts in words.
 from collections.abc import Iterator, Sequence
 from pkgutil import get_data
 
-from krm_windows.preview import crowd, markup
+from krm_windows.preview import markup, merged_bars
 from krm_windows.preview.calendar import Calendar
 from krm_windows.preview.markup import Element, element
 from krm_windows.preview.picture import KINDS, Band, Fact, Picture, Row, Tick, draw
@@ -113,7 +113,7 @@ def _row(
         x = _x(band.left(tick.at))
         kind = "major-line" if tick.major else "line"
         yield element("line", class_=kind, x1=x, x2=x, y1=y, y2=y + height)
-    for _, fact in crowd.bars(row, band):
+    for _, fact in merged_bars.bars(row, band):
         place = band.place(fact.begins, fact.ends)
         if place:
             yield _fact(fact, _x(place[0]), _length(place[1]), y, height)

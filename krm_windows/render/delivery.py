@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from krm_windows import gateable
-from krm_windows.apply.place import file_name
+from krm_windows.apply.paths import file_name
 from krm_windows.gateable import group_of
 from krm_windows.krm import InputError, KubeObject
 from krm_windows.render import flat

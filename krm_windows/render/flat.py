@@ -6,7 +6,7 @@ A kustomization lists them.
 from collections.abc import Iterable
 
 from krm_windows import emit
-from krm_windows.apply.place import file_name
+from krm_windows.apply.paths import file_name
 from krm_windows.emit import Manifest
 from krm_windows.krm import writer
 

@@ -37,7 +37,7 @@ def queries(policy: WindowPolicy) -> Iterator[Query]:
 
 
 def closer(policy: WindowPolicy) -> Iterator[Query]:
-    """Yield what tells why no look ran.
+    """Yield what says why no run started.
 
     The policy's Pods, and the Events beside them, which have no labels.
     """

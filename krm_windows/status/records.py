@@ -5,13 +5,13 @@ from datetime import datetime, tzinfo
 from krm_windows.preview import records
 from krm_windows.preview.clock import stamp
 from krm_windows.preview.records import Record
-from krm_windows.status.looks import Look
+from krm_windows.status.failures import Failure
 from krm_windows.status.report import Report, Row, Suspension
-from krm_windows.status.trouble import Trouble
+from krm_windows.status.runs import Run
 
 
 def status(report: Report, at: datetime) -> Record:
-    """Return what holds at an instant, the last look (None: none yet), and every target."""
+    """Return what holds at an instant, the last run (None: none yet), and every target."""
     timetable = report.timetable
     tz = timetable.zone
     return {
@@ -20,33 +20,33 @@ def status(report: Report, at: datetime) -> Record:
         "timeZone": tz.key,
         "at": stamp(at, tz),
         "wanted": records.state(report.decision, tz),
-        "lastLook": _look(report.look, tz),
+        "lastRun": _run(report.last_run, tz),
         "asWanted": report.as_wanted,
         "stopped": report.stopped,
         "zoneData": report.zone_data or None,
-        "trouble": _trouble(report.trouble, tz),
+        "failure": _failure(report.failure, tz),
         "targets": [_target(row, tz) for row in report.rows],
     }
 
 
-def _look(look: Look | None, tz: tzinfo) -> Record | None:
-    if look is None:
+def _run(run: Run | None, tz: tzinfo) -> Record | None:
+    if run is None:
         return None
     return {
-        "at": stamp(look.at, tz),
-        "succeeded": look.succeeded,
-        "by": look.name,
+        "at": stamp(run.at, tz),
+        "succeeded": run.succeeded,
+        "by": run.name,
     }
 
 
-def _trouble(trouble: Trouble | None, tz: tzinfo) -> Record | None:
-    if trouble is None:
+def _failure(failure: Failure | None, tz: tzinfo) -> Record | None:
+    if failure is None:
         return None
     return {
-        "at": stamp(trouble.at, tz),
-        "cause": trouble.cause,
-        "by": trouble.by,
-        "message": trouble.words,
+        "at": stamp(failure.at, tz),
+        "cause": failure.cause,
+        "by": failure.by,
+        "message": failure.words,
     }
 
 

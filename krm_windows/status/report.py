@@ -13,9 +13,9 @@ from krm_windows.gate.kubernetes import dig
 from krm_windows.gate.target import Seen, believed_annotations, observe, settle
 from krm_windows.gate.timetable import Target, Timetable
 from krm_windows.preview.versions import Version
-from krm_windows.status.looks import Look, last
+from krm_windows.status.failures import Failure, newest
 from krm_windows.status.objects import Address, Thing, by_address, find
-from krm_windows.status.trouble import Trouble, newest
+from krm_windows.status.runs import Run, last
 
 State = Literal["open", "closed", "missing"]
 
@@ -31,9 +31,9 @@ class Suspension:
     since: datetime | None = None
     until: datetime | None = None
     clocks_apart: bool = False
-    """Whether a look kept it shut, as one of two clocks is wrong.
+    """Whether a run kept it shut, as one of two clocks is wrong.
 
-    No look can say what it should be.
+    No run can say what it should be.
     """
     zone_data: str = ""
     """How the zone data of this policy's image differs from the timetable's, as the mark has it."""
@@ -55,16 +55,16 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A policy in a cluster: what should hold, the last look at it, and its targets."""
+    """A policy in a cluster: what should hold, the last run of its gate, and its targets."""
 
     timetable: Timetable
     decision: Decision
-    look: Look | None
+    last_run: Run | None
     rows: tuple[Row, ...]
     stopped: tuple[str, ...] = ()
     """What of its CronJobs is gone, or suspended, in words."""
-    trouble: Trouble | None = None
-    """What kept a look from running since the last one that succeeded."""
+    failure: Failure | None = None
+    """What kept a run from running since the last one that succeeded."""
 
     @property
     def zone_data(self) -> str:
@@ -77,15 +77,19 @@ class Report:
 
     @property
     def as_wanted(self) -> bool:
-        """Whether every target is, and there is one, and somebody looks.
+        """Whether every target is as it should be, and there is one, and runs are started.
 
         Where nothing was seen, nothing is known.
         """
         return bool(self.rows) and all(row.as_wanted for row in self.rows) and not self.stopped
 
     def is_overdue(self, at: datetime, interval: timedelta) -> bool:
-        """Whether no look has succeeded for two intervals, so that it is worth to ask why."""
-        return self.look is None or not self.look.succeeded or at - self.look.at > 2 * interval
+        """Whether no run has succeeded for two intervals, so that it is worth to ask why."""
+        return (
+            self.last_run is None
+            or not self.last_run.succeeded
+            or at - self.last_run.at > 2 * interval
+        )
 
 
 def report(
@@ -101,10 +105,10 @@ def report(
     CronJob is.
     """
     timetable = version.timetable
-    looks = version.policy.spec.actuator.type == "Gate"
-    judge = _Judge(timetable, decide(timetable, at), at, looks=looks)
+    runs_gate = version.policy.spec.actuator.type == "Gate"
+    judge = _Judge(timetable, decide(timetable, at), at, runs_gate=runs_gate)
     label = names.label(timetable.policy)
-    look = last(things, label)
+    last_run = last(things, label)
     own: list[str] = []
     if version.plan:
         own = [names.cron_job(version.plan, each) for each in version.plan.triggers]
@@ -112,11 +116,11 @@ def report(
     if has_asked or any(thing.get("kind") == "CronJob" for thing in things):
         stopped = _stopped(own, version.policy.metadata.namespace, things)
     # What went wrong before the last success is over.
-    since = look.at if look and look.succeeded else None
+    since = last_run.at if last_run and last_run.succeeded else None
     return Report(
         timetable,
         judge.decision,
-        look,
+        last_run,
         tuple(judge.rows(by_address(things))),
         tuple(stopped),
         newest(things, label, own, since),
@@ -142,7 +146,7 @@ def _stopped(
         if cron_job is None:
             yield f"CronJob {namespace}/{name} is missing: was it pruned, or never applied?"
         elif dig(cron_job, "spec", "suspend") is True:
-            yield f"CronJob {namespace}/{name} is suspended: nobody looks by it"
+            yield f"CronJob {namespace}/{name} is suspended: it starts no run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +154,7 @@ class _Judge:
     timetable: Timetable
     decision: Decision
     at: datetime
-    looks: bool
+    runs_gate: bool
 
     def rows(self, things: Mapping[Address, Thing]) -> Iterator[Row]:
         """Yield a row for every target, and for each released one that exists."""
@@ -183,7 +187,7 @@ class _Judge:
 
     def _turned(self, target: Target, seen: Seen) -> bool | None:
         """Return what would be written into the field now, None where it would be left as it is."""
-        if self.looks:
+        if self.runs_gate:
             return settle(self.timetable, target, seen, self.decision, self.at).suspend
         shut = self._wanted(target) == "closed"
         if shut == seen.suspended:
@@ -195,7 +199,7 @@ class _Judge:
 
     def _suspension(self, target: Target, seen: Seen) -> Suspension:
         """Say whose a suspension is: a hold's, else that of the mark for which it is closed now."""
-        if not self.looks:
+        if not self.runs_gate:
             return Suspension("an edge, or a person")
         if HOLD in seen.annotations:
             return Suspension(f"held: {seen.annotations[HOLD]}")

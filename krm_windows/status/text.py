@@ -7,17 +7,17 @@ from krm_windows import escape
 from krm_windows.preview import sentences
 from krm_windows.preview.clock import shown
 from krm_windows.preview.text import span
+from krm_windows.status.failures import FAILED
 from krm_windows.status.report import Report, Row
-from krm_windows.status.trouble import FAILED
 
-_HEAD = ("TARGET", "STATE", "WANTED", "SUSPENDED BY", "SINCE", "UNTIL", "NEXT CHANGE", "LAST LOOK")
+_HEAD = ("TARGET", "STATE", "WANTED", "SUSPENDED BY", "SINCE", "UNTIL", "NEXT CHANGE", "LAST RUN")
 _GAP = 3
 
 
 def render(report: Report, at: datetime) -> str:
     """Return what holds, and a line for each target.
 
-    `at` is the instant that the last look is measured from.
+    `at` is the instant that the last run is measured from.
     """
     return "".join(f"{line}\n" for line, _ in lines(report, at))
 
@@ -32,9 +32,9 @@ def lines(report: Report, at: datetime) -> Iterator[tuple[str, bool]]:
         yield escape.line(words), True
     if report.zone_data:
         yield escape.line(report.zone_data), False
-    if report.trouble:
-        by, words = report.trouble.by, report.trouble.words
-        yield escape.line(f"since the last look that succeeded: {by}: {words}"), True
+    if report.failure:
+        by, words = report.failure.by, report.failure.words
+        yield escape.line(f"since the last run that succeeded: {by}: {words}"), True
 
 
 def _table(report: Report, at: datetime) -> Iterator[tuple[str, bool]]:
@@ -60,7 +60,16 @@ def _cells(report: Report, row: Row, at: datetime) -> tuple[str, ...]:
         since = _edge(decision.since, tz)
     verb = "closes" if decision.open else "opens"
     change = f"{verb} {_edge(decision.until, tz)}" if decision.until else ""
-    cells = (str(row.target), row.state, row.wanted, who, since, until, change, _look(report, at))
+    cells = (
+        str(row.target),
+        row.state,
+        row.wanted,
+        who,
+        since,
+        until,
+        change,
+        _last_run(report, at),
+    )
     return tuple(map(escape.line, cells))
 
 
@@ -68,15 +77,15 @@ def _edge(at: datetime | None, tz: tzinfo) -> str:
     return shown(at, tz) if at else ""
 
 
-def _look(report: Report, at: datetime) -> str:
-    look, trouble = report.look, report.trouble
+def _last_run(report: Report, at: datetime) -> str:
+    run, failure = report.last_run, report.failure
     cause = ""
-    if trouble and trouble.cause != FAILED:
-        cause = f": {trouble.cause}"
-    if not look:
+    if failure and failure.cause != FAILED:
+        cause = f": {failure.cause}"
+    if not run:
         return f"never{cause}"
     # The cluster's clock may be ahead of ours.
-    ago = span(max(at - look.at, timedelta()))
-    if look.succeeded:
+    ago = span(max(at - run.at, timedelta()))
+    if run.succeeded:
         return f"{ago} ago, succeeded"
     return f"{ago} ago, failed{cause}"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from lab.api import Api
-from lab.places import ADMIN
+from lab.settings import ADMIN
 from telling import Story, forget, repository
 
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Event, Thread
 
-from lab.places import NEIGHBOUR
+from lab.settings import NEIGHBOUR
 
 from krm_windows.policy.images import DEFAULTS
 

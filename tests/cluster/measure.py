@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from lab.api import Api
-from lab.places import LOGS, RUN
+from lab.settings import LOGS, RUN
 from telling import Story, eventually, open_window, repository, since, sleep_until
 
 POLICIES, EDGES = 10, 5

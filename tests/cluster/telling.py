@@ -16,8 +16,8 @@ from zoneinfo import ZoneInfo
 
 import yaml
 from lab.api import Api, ApiError, Object
-from lab.places import ADMIN, API, API_PORT, BIN, GIT, GIT_PORT, LOGS, PKI
 from lab.processes import HANG, pace
+from lab.settings import ADMIN, API, API_PORT, BIN, GIT, GIT_PORT, LOGS, PKI
 
 from krm_windows.gate.annotations import annotation
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from lab.api import Api
-from lab.places import ADMIN, BIN, GIT, ROOT
+from lab.settings import ADMIN, BIN, GIT, ROOT
 from shown import IN_A_CLUSTER, renewed, run
 from telling import (
     PARENT,

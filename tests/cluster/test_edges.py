@@ -9,7 +9,7 @@ from pathlib import Path
 from threading import Event, Thread
 
 import pytest
-from lab.places import LOGS
+from lab.settings import LOGS
 from telling import (
     APPS,
     Story,

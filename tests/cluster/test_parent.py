@@ -2,7 +2,7 @@
 
 import subprocess
 
-from lab.places import BIN
+from lab.settings import BIN
 from telling import APPS, FUNCTION, INTERVAL, Story, eventually, far_window, throughout
 
 

@@ -4,7 +4,7 @@ import shutil
 import subprocess
 
 import pytest
-from lab.places import BIN
+from lab.settings import BIN
 from telling import APPS, FUNCTION, Spec, Story, eventually, far_window, throughout
 
 CLOSED: Spec = {

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from lab.api import Api, ApiError, Object
-from lab.places import RUN
+from lab.settings import RUN
 from telling import APPS, PARENT, Story, eventually, far_window
 
 KUSTOMIZE = "kustomize.toolkit.fluxcd.io"

@@ -6,7 +6,7 @@ from copy import deepcopy
 
 import pytest
 from lab.api import Api, ApiError, Object
-from lab.places import REGISTRY_PORT
+from lab.settings import REGISTRY_PORT
 from line import Line
 from telling import Spec, Story, eventually, far_window
 from test_hooks import CLOSED, DENIED, OPEN, Plant, answer, container, job_of, never_ready, token
@@ -76,7 +76,7 @@ def eventually_named(story: Story, cause: str) -> Object:
     def named() -> bool:
         code, found, _ = status(story)
         said.clear()
-        said.update(found["trouble"] or {}, code=code, row=row(found), last=found["lastLook"])
+        said.update(found["failure"] or {}, code=code, row=row(found), last=found["lastRun"])
         nobody_looked = (code, said["row"], said["last"]) == (1, NOBODY_LOOKS, None)
         return nobody_looked and said.get("cause") == cause
 
@@ -233,7 +233,7 @@ def test_cron_jobs_that_are_gone_or_suspended_are_named(story: Story) -> None:
     code, found, _ = status(story)
     assert (code, row(found)) == (1, ("closed", "closed", "this policy"))
     assert sorted(found["stopped"]) == [
-        f"CronJob {story.name}/windows-open-later is suspended: nobody looks by it",
+        f"CronJob {story.name}/windows-open-later is suspended: it starts no run",
         f"CronJob {story.name}/{LOOK} is missing: was it pruned, or never applied?",
     ]
     story.suspend_delivery(suspend=False)

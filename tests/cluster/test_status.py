@@ -5,7 +5,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from lab.places import ADMIN, BIN
+from lab.settings import ADMIN, BIN
 from telling import APPS, FUNCTION, Object, Story, far_window
 
 HOLD = {"metadata": {"annotations": {"krm-windows.dev/hold": "anna: the press is being repaired"}}}

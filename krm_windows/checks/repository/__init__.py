@@ -17,7 +17,7 @@ from krm_windows.checks.repository import (
     unapplied,
 )
 from krm_windows.checks.repository.finding import Finding
-from krm_windows.checks.repository.holding import Holding
+from krm_windows.checks.repository.gated import GatedCluster
 from krm_windows.flux import Survey
 
 _CHECKS = (gates.check, order.check, ownership.check, references.check, movement.check)
@@ -45,24 +45,24 @@ def check(
             fact=notice.fact,
             of=notice.of,
         )
-    older = {cluster.name: Holding(cluster) for cluster in before.clusters} if before else {}
+    older = {cluster.name: GatedCluster(cluster) for cluster in before.clusters} if before else {}
     for cluster in survey.clusters:
-        for finding in _of_cluster(Holding(cluster), older.get(cluster.name), trusted):
+        for finding in _of_cluster(GatedCluster(cluster), older.get(cluster.name), trusted):
             yield replace(finding, cluster=cluster.name)
     yield from unapplied.check(survey)
     yield from _ungated(survey)
 
 
 def _of_cluster(
-    holding: Holding,
-    older: Holding | None,
+    gated: GatedCluster,
+    older: GatedCluster | None,
     trusted: Collection[str],
 ) -> Iterator[Finding]:
     for check_ in _CHECKS:
-        yield from check_(holding)
-    yield from rights.check(holding, trusted)
+        yield from check_(gated)
+    yield from rights.check(gated, trusted)
     if older is not None:
-        yield from ownership.moved(older, holding)
+        yield from ownership.moved(older, gated)
 
 
 def _ungated(survey: Survey) -> Iterator[Finding]:

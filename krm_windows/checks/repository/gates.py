@@ -7,40 +7,40 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from krm_windows import rules
-from krm_windows.apply import marks
+from krm_windows.apply import annotations
 from krm_windows.checks.repository.finding import Finding
-from krm_windows.checks.repository.holding import Holding, identity, is_live
+from krm_windows.checks.repository.gated import GatedCluster, identity, is_live
 from krm_windows.flux import Gate, Kustomization, Object
 from krm_windows.flux.model import Identity
 from krm_windows.gate.timetable import Target
 from krm_windows.krm import InputError
-from krm_windows.policy.trouble import closest
+from krm_windows.policy.findings import closest
 
 
-def check(holding: Holding) -> Iterator[Finding]:
+def check(gated: GatedCluster) -> Iterator[Finding]:
     """Yield what is wrong with the policies of a cluster."""
-    for gate in holding.cluster.gates:
-        yield from _locks(holding, gate)
-        yield from _sources(holding, gate)
-        yield from _targets(holding, gate)
-    yield from _doubled(holding)
-    yield from _marked(holding)
+    for gate in gated.cluster.gates:
+        yield from _locks(gated, gate)
+        yield from _sources(gated, gate)
+        yield from _targets(gated, gate)
+    yield from _doubled(gated)
+    yield from _marked(gated)
 
 
-def _marked(holding: Holding) -> Iterator[Finding]:
+def _marked(gated: GatedCluster) -> Iterator[Finding]:
     """Look for the gate's annotations and hook notes in Git, on whatever object.
 
     What is no target today may be one tomorrow.
     """
-    for _, item in holding.applied():
+    for _, item in gated.applied():
         # What cannot be read is told where it is built.
         with suppress(InputError):
-            for path in marks.paths(item.item):
-                yield Finding(rules.MARK_IN_GIT, marks.MESSAGE, item, path)
+            for path in annotations.paths(item.item):
+                yield Finding(rules.MARK_IN_GIT, annotations.MESSAGE, item, path)
 
 
-def _locks(holding: Holding, gate: Gate) -> Iterator[Finding]:
-    for each in dict.fromkeys(holding.chain(gate)):
+def _locks(gated: GatedCluster, gate: Gate) -> Iterator[Finding]:
+    for each in dict.fromkeys(gated.chain(gate)):
         if identity(each) not in gate.identities:
             continue
         does = "delivers the cluster's own directory"
@@ -53,9 +53,9 @@ def _locks(holding: Holding, gate: Gate) -> Iterator[Finding]:
         yield Finding(rules.SELF_LOCK, message, gate.place, gate.path, current=each.key)
 
 
-def _sources(holding: Holding, gate: Gate) -> Iterator[Finding]:
+def _sources(gated: GatedCluster, gate: Gate) -> Iterator[Finding]:
     for target in gate.targets:
-        reason = _needed(holding, gate, target)
+        reason = _needed(gated, gate, target)
         if reason:
             message = (
                 f"must not gate {target}: {reason}; declare a second {target.kind} for what may "
@@ -64,10 +64,10 @@ def _sources(holding: Holding, gate: Gate) -> Iterator[Finding]:
             yield Finding(rules.SOURCE_SHARED, message, gate.place, gate.path, current=target.name)
 
 
-def _needed(holding: Holding, gate: Gate, target: Target) -> str:
+def _needed(gated: GatedCluster, gate: Gate, target: Target) -> str:
     """Say which Kustomization may not lose a target as its source; empty where none is."""
-    chain = holding.chain(gate)
-    kustomizations = holding.cluster.kustomizations.values()
+    chain = gated.chain(gate)
+    kustomizations = gated.cluster.kustomizations.values()
     users = [each for each in kustomizations if each.source == _identity(target)]
     for each in chain:
         if each in users:
@@ -82,17 +82,17 @@ def _identity(target: Target) -> Identity:
     return target.group, target.kind, target.namespace, target.name
 
 
-def _targets(holding: Holding, gate: Gate) -> Iterator[Finding]:
+def _targets(gated: GatedCluster, gate: Gate) -> Iterator[Finding]:
     # The root may be applied by hand, and then no file of the repository has it.
-    root = holding.chain(gate)[-1].key
+    root = gated.chain(gate)[-1].key
     for target in gate.targets:
-        found = holding.cluster.objects.get(_identity(target))
+        found = gated.cluster.objects.get(_identity(target))
         if found is not None:
             yield from _suspended(gate, target, *found)
             continue
         is_root = (target.kind, f"{target.namespace}/{target.name}") == ("Kustomization", root)
         if not is_root:
-            yield _missing(holding, gate, target)
+            yield _missing(gated, gate, target)
 
 
 def _suspended(
@@ -140,8 +140,8 @@ def _selects(selector: object, target: Target) -> bool:
     return kind in (None, target.kind) and name in (None, target.name)
 
 
-def _missing(holding: Holding, gate: Gate, target: Target) -> Finding:
-    cluster = holding.cluster
+def _missing(gated: GatedCluster, gate: Gate, target: Target) -> Finding:
+    cluster = gated.cluster
     alike: list[str] = []
     elsewhere: list[str] = []
     for group, kind, namespace, name in cluster.objects:
@@ -162,10 +162,10 @@ def _missing(holding: Holding, gate: Gate, target: Target) -> Finding:
     return Finding(rule, message, gate.place, gate.path, current=target.name, proposed=near)
 
 
-def _doubled(holding: Holding) -> Iterator[Finding]:
+def _doubled(gated: GatedCluster) -> Iterator[Finding]:
     # The first policy that gates each target.
     owners: dict[Identity, Gate] = {}
-    for gate in holding.cluster.gates:
+    for gate in gated.cluster.gates:
         for target in gate.targets:
             other = owners.get(_identity(target))
             if other is not None and other.policy != gate.policy:

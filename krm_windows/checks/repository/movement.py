@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from krm_windows import rules
 from krm_windows.checks.repository.finding import Finding
-from krm_windows.checks.repository.holding import Holding, described
+from krm_windows.checks.repository.gated import GatedCluster, described
 from krm_windows.flux import Object
 from krm_windows.flux.model import Identity, reference
 from krm_windows.gateable import HELM, IMAGE, SOURCE
@@ -19,15 +19,15 @@ _MOVING = frozenset({(HELM, "HelmRelease"), (IMAGE, "ImageUpdateAutomation")})
 _CHART = ("spec", "chart", "spec")
 
 
-def check(holding: Holding) -> Iterator[Finding]:
+def check(gated: GatedCluster) -> Iterator[Finding]:
     """Yield what changes between the windows though its delivery waits for them."""
-    for each in holding.windowed():
-        when = f"{each} changes {described(holding.holds(each))}"
+    for each in gated.windowed():
+        when = f"{each} changes {described(gated.holds(each))}"
         for item in each.objects:
-            if not _is_moving(item) or holding.gates(item):
+            if not _is_moving(item) or gated.gates(item):
                 continue
             if item.group == HELM:
-                yield from _release(holding, item, when)
+                yield from _release(gated, item, when)
                 continue
             message = (
                 f"goes on committing while {each}, which delivers it, waits: what it changed "
@@ -42,17 +42,17 @@ def _is_moving(item: Object) -> bool:
 
 
 def _release(
-    holding: Holding,
+    gated: GatedCluster,
     item: Object,
     waits: str,
 ) -> Iterator[Finding]:
     path = "spec.chartRef" if item.get("spec", "chartRef") else "spec.chart.spec.sourceRef"
     source = reference(item, item.namespace, *path.split("."))
-    if source is None or holding.gates(source):
+    if source is None or gated.gates(source):
         return
     _, kind, _, _ = source
     if kind != "HelmRepository":
-        yield from _source(holding, source, item)
+        yield from _source(gated, source, item)
         return
     version = item.get(*_CHART, "version")
     if not _is_fixed(version):
@@ -73,7 +73,7 @@ def _is_fixed(version: object) -> bool:
 
 
 def _source(
-    holding: Holding,
+    gated: GatedCluster,
     source: Identity,
     user: Object,
 ) -> Iterator[Finding]:
@@ -81,7 +81,7 @@ def _source(
 
     It is one fact, however many releases below closed Kustomizations use it.
     """
-    found = holding.cluster.objects.get(source)
+    found = gated.cluster.objects.get(source)
     if found is None:
         return
     _, item = found

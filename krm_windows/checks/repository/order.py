@@ -7,22 +7,22 @@ from collections.abc import Iterator
 
 from krm_windows import rules
 from krm_windows.checks.repository.finding import Finding
-from krm_windows.checks.repository.holding import Holding, described, is_live
+from krm_windows.checks.repository.gated import GatedCluster, described, is_live
 from krm_windows.flux import Kustomization
 
 
-def check(holding: Holding) -> Iterator[Finding]:
+def check(gated: GatedCluster) -> Iterator[Finding]:
     """Yield the inverted dependencies of a cluster, and live children of closed parents."""
-    for each in holding.cluster.kustomizations.values():
+    for each in gated.cluster.kustomizations.values():
         for index, key in enumerate(each.depends_on):
-            dependency = holding.cluster.kustomizations.get(key)
+            dependency = gated.cluster.kustomizations.get(key)
             if dependency is not None:
-                yield from _dependency(holding, each, dependency, f"spec.dependsOn[{index}]")
-        yield from _child(holding, each)
+                yield from _dependency(gated, each, dependency, f"spec.dependsOn[{index}]")
+        yield from _child(gated, each)
 
 
 def _dependency(
-    holding: Holding,
+    gated: GatedCluster,
     each: Kustomization,
     dependency: Kustomization,
     path: str,
@@ -31,10 +31,10 @@ def _dependency(
 
     A Kustomization of the same source waits for the revision (kustomize-controller).
     """
-    extra = holding.holds(dependency) - holding.holds(each)
+    extra = gated.holds(dependency) - gated.holds(each)
     if not extra:
         return
-    if dependency.source == each.source and holding.suspends(dependency) & extra:
+    if dependency.source == each.source and gated.suspends(dependency) & extra:
         message = (
             f"{dependency} changes {described(extra)} and has the same source: from the first new "
             "commit on this one stops with "
@@ -42,7 +42,7 @@ def _dependency(
             "dependency"
         )
         yield Finding(rules.DEPENDS_BLOCKED, message, each.own, path, current=dependency.key)
-    elif not holding.holds(each):
+    elif not gated.holds(each):
         message = (
             f"{dependency} changes {described(extra)}, and this one does not wait for it: it may "
             "meet an older version of what it depends on; gate both, or drop the dependency"
@@ -50,13 +50,13 @@ def _dependency(
         yield Finding(rules.DEPENDS_STALE, message, each.own, path, current=dependency.key)
 
 
-def _child(holding: Holding, each: Kustomization) -> Iterator[Finding]:
-    parent = holding.cluster.kustomizations.get(each.parent or "")
-    if parent is None or parent is holding.cluster.first:
+def _child(gated: GatedCluster, each: Kustomization) -> Iterator[Finding]:
+    parent = gated.cluster.kustomizations.get(each.parent or "")
+    if parent is None or parent is gated.cluster.first:
         return  # what gates the root locks itself out, which is told of the policy
-    if holding.holds(each) or is_live(each) or _delivers(holding, each):
+    if gated.holds(each) or is_live(each) or _delivers(gated, each):
         return
-    if held := holding.holds(parent):
+    if held := gated.holds(parent):
         message = (
             f"goes on applying new revisions while {parent}, which delivers it, waits: that "
             f"changes {described(held)}; gate this one too, or say that it is meant with "
@@ -65,6 +65,6 @@ def _child(holding: Holding, each: Kustomization) -> Iterator[Finding]:
         yield Finding(rules.CHILD_LIVE, message, each.own, "spec")
 
 
-def _delivers(holding: Holding, each: Kustomization) -> bool:
+def _delivers(gated: GatedCluster, each: Kustomization) -> bool:
     """Whether a Kustomization delivers a policy, and so has to be live."""
-    return any(gate.delivered_by == each.key for gate in holding.cluster.gates)
+    return any(gate.delivered_by == each.key for gate in gated.cluster.gates)

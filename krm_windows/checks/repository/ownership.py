@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from krm_windows import rules
 from krm_windows.checks.repository.finding import Finding
-from krm_windows.checks.repository.holding import Holding, Owned, described
+from krm_windows.checks.repository.gated import GatedCluster, Owned, described
 from krm_windows.flux import Kustomization, Object
 from krm_windows.flux.model import Identity
 from krm_windows.inventory import CHANGE_CLASS
@@ -27,19 +27,19 @@ _LEFT = {
 }
 
 
-def check(holding: Holding) -> Iterator[Finding]:
+def check(gated: GatedCluster) -> Iterator[Finding]:
     """Yield the objects that Kustomizations of different classes or policies apply."""
-    for found in _owners(holding).values():
+    for found in _owners(gated).values():
         first = found[0]
         for other in found[1:]:
-            if _class(holding, first[0]) != _class(holding, other[0]):
-                yield _shared(holding, first, other)
+            if _class(gated, first[0]) != _class(gated, other[0]):
+                yield _shared(gated, first, other)
 
 
-def _owners(holding: Holding) -> dict[Identity, list[Owned]]:
+def _owners(gated: GatedCluster) -> dict[Identity, list[Owned]]:
     """Return who applies each object that several do."""
     several: dict[Identity, list[Owned]] = {}
-    for key, found in _all(holding).items():
+    for key, found in _all(gated).items():
         acting = _acting(found)
         # A name with a variable is one that only the cluster knows.
         is_known = not any("${" in part for part in key)
@@ -57,13 +57,13 @@ def _says(item: Object, notes: set[tuple[str, str]]) -> bool:
     return any(item.note(key) == text for key, text in notes)
 
 
-def _class(holding: Holding, each: Kustomization) -> tuple[frozenset[str], str | None]:
+def _class(gated: GatedCluster, each: Kustomization) -> tuple[frozenset[str], str | None]:
     named = each.own.note(CHANGE_CLASS) if each.own else None
-    return holding.holds(each), named
+    return gated.holds(each), named
 
 
-def _shared(holding: Holding, first: Owned, other: Owned) -> Finding:
-    one, two = (f"{each} ({described(holding.holds(each))})" for each, _ in (first, other))
+def _shared(gated: GatedCluster, first: Owned, other: Owned) -> Finding:
+    one, two = (f"{each} ({described(gated.holds(each))})" for each, _ in (first, other))
     message = (
         f"is applied by {one} and by {two}: an older version overwrites a newer one; leave it to "
         "one of them"
@@ -71,7 +71,7 @@ def _shared(holding: Holding, first: Owned, other: Owned) -> Finding:
     return Finding(rules.OBJECT_SHARED, message, other[1])
 
 
-def moved(before: Holding, after: Holding) -> Iterator[Finding]:
+def moved(before: GatedCluster, after: GatedCluster) -> Iterator[Finding]:
     """Yield the objects that one Kustomization gave up to another that opens later.
 
     Until then pruning has deleted them. What another owner's labels are on by then is not pruned
@@ -87,7 +87,7 @@ def moved(before: Holding, after: Holding) -> Iterator[Finding]:
 
 
 def _given(
-    after: Holding,
+    after: GatedCluster,
     giver: Kustomization,
     owner: Kustomization,
     item: Object,
@@ -102,10 +102,10 @@ def _given(
         yield Finding(rules.OBJECT_MOVED, message, item)
 
 
-def _all(holding: Holding) -> dict[Identity, list[Owned]]:
+def _all(gated: GatedCluster) -> dict[Identity, list[Owned]]:
     """Return who applies each object."""
     found: dict[Identity, list[Owned]] = {}
-    for each, item in holding.applied():
+    for each, item in gated.applied():
         found.setdefault(item.identity, []).append((each, item))
     return found
 

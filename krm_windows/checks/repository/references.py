@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from krm_windows import rules
 from krm_windows.checks.repository.finding import Finding
-from krm_windows.checks.repository.holding import Holding, Owned, described
+from krm_windows.checks.repository.gated import GatedCluster, Owned, described
 from krm_windows.classes import references
 from krm_windows.classes.references import Reference
 from krm_windows.flux import Kustomization, Object
@@ -33,29 +33,29 @@ _DEFINITION = ("apiextensions.k8s.io", "CustomResourceDefinition")
 _FLUX = ("fluxcd.io", "fluxcd.controlplane.io", "krm-windows.dev")
 
 
-def check(holding: Holding) -> Iterator[Finding]:
+def check(gated: GatedCluster) -> Iterator[Finding]:
     """Yield the references of a cluster whose ends change at different times."""
-    if not holding.cluster.gates:
+    if not gated.cluster.gates:
         return
     owners: dict[Identity, Owned] = {}
     # The names of what changes in windows, and of what changes at once.
     windowed: set[str] = set()
     live: set[str] = set()
-    for key, found in holding.cluster.objects.items():
+    for key, found in gated.cluster.objects.items():
         if key[1] in _CORE:
             owners[key] = found
-            names = windowed if holding.when(*found) else live
+            names = windowed if gated.when(*found) else live
             names.add(key[3])
-    for user in _users(holding):
+    for user in _users(gated):
         # Only what mentions a name of the other class is read: most of a cluster does not.
-        others = live if holding.when(*user) else windowed
+        others = live if gated.when(*user) else windowed
         if any(map(user[1].item.mentions, others)):
-            yield from _referring(holding, user, owners)
-    yield from _definitions(holding)
+            yield from _referring(gated, user, owners)
+    yield from _definitions(gated)
 
 
 def _referring(
-    holding: Holding,
+    gated: GatedCluster,
     user: Owned,
     owners: Mapping[Identity, Owned],
 ) -> Iterator[Finding]:
@@ -63,16 +63,16 @@ def _referring(
     for reference in _references(item, item.namespace or each.namespace):
         key = (reference.group or "", reference.kind, reference.namespace, reference.name)
         if key in owners:
-            yield from _pair(holding, user, owners[key], reference.path)
+            yield from _pair(gated, user, owners[key], reference.path)
 
 
-def _users(holding: Holding) -> Iterator[Owned]:
+def _users(gated: GatedCluster) -> Iterator[Owned]:
     """Yield what can refer to something."""
-    return ((each, item) for each, item in holding.applied() if item.kind in _USERS)
+    return ((each, item) for each, item in gated.applied() if item.kind in _USERS)
 
 
 def _pair(
-    holding: Holding,
+    gated: GatedCluster,
     user: Owned,
     used: Owned,
     path: str,
@@ -81,12 +81,12 @@ def _pair(
 
     What is suspended reads nothing anew.
     """
-    one, two = holding.when(*user), holding.when(*used)
+    one, two = gated.when(*user), gated.when(*used)
     message = (
         f"refers to {used[1]}, which {used[0]} changes {described(two)}, while this changes "
         f"{described(one)}"
     )
-    if one and not two and not holding.gates(user[1]):
+    if one and not two and not gated.gates(user[1]):
         fix = "give both one class, or a ConfigMap with a hash suffix that stays with its user"
         yield Finding(rules.REFERS_TO_LIVE, f"{message}; {fix}", user[1], path)
     elif two and not one:
@@ -101,32 +101,32 @@ def _references(item: Object, namespace: str) -> list[Reference]:
         return []
 
 
-def _definitions(holding: Holding) -> Iterator[Finding]:
+def _definitions(gated: GatedCluster) -> Iterator[Finding]:
     """Yield each Kustomization with objects of a definition that changes at another time.
 
     Flux's own are left out: what turns the windows can never wait for one.
     """
     defined: dict[str, list[Owned]] = {}
-    for each, item in holding.applied():
+    for each, item in gated.applied():
         # The name of a definition is `plural.group` (apiextensions.k8s.io).
         group = item.name.partition(".")[2]
         if (item.group, item.kind) == _DEFINITION and not group.endswith(_FLUX):
             defined.setdefault(group, []).append((each, item))
-    for each in holding.cluster.kustomizations.values():
-        yield from _used(holding, each, defined)
+    for each in gated.cluster.kustomizations.values():
+        yield from _used(gated, each, defined)
 
 
 def _used(
-    holding: Holding,
+    gated: GatedCluster,
     each: Kustomization,
     defined: dict[str, list[Owned]],
 ) -> Iterator[Finding]:
     told: set[Identity] = set()
-    waits = bool(holding.holds(each))
+    waits = bool(gated.holds(each))
     for item in each.objects:
         for owner, definition in defined.get(item.group, ()):
-            if definition.identity in told or bool(holding.holds(owner)) == waits:
+            if definition.identity in told or bool(gated.holds(owner)) == waits:
                 continue
             if definition.get("spec", "names", "kind") == item.kind:
                 told.add(definition.identity)
-                yield from _pair(holding, (each, item), (owner, definition), "kind")
+                yield from _pair(gated, (each, item), (owner, definition), "kind")

@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 from krm_windows.checks import report
 from krm_windows.checks.repository.finding import Finding
 from krm_windows.flux import Survey
-from krm_windows.flux.places import place
+from krm_windows.flux.locations import locate
 from krm_windows.plurals import counted
 from krm_windows.results import File, Result, Severity
 
@@ -42,12 +42,12 @@ class RepositoryReport:
 
     def written(self, result: Result) -> str:
         """Return the line for a person, the place first as compilers write it."""
-        file, line = self.place(result)
+        file, line = self.location(result)
         # The file is named once, where the result is about no object.
         about = result if result.resource_ref else replace(result, file=None)
         return f"{file}:{line}: {about}{_on(result)}"
 
-    def place(self, result: Result) -> tuple[str, int]:
+    def location(self, result: Result) -> tuple[str, int]:
         """Return file and line of a result."""
         file = result.file.path if result.file else self.directory
         return file, int(result.tags["line"])
@@ -136,7 +136,7 @@ def _place(survey: Survey, finding: Finding) -> tuple[str, int, int]:
     """Return file, line, and the index of the document."""
     if finding.about is None:
         return finding.file, finding.line, 0
-    file, item = place(survey.tree, finding.about)
+    file, item = locate(survey.tree, finding.about)
     if item is None:
         return file, 1, 0
     return file, report.line(item, finding.path), item.source.count(b"\n---", 0, item.start)

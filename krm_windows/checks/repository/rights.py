@@ -10,7 +10,7 @@ from functools import cached_property
 from krm_windows import rules
 from krm_windows.checks.admission import NARROW, RISK
 from krm_windows.checks.repository.finding import Finding
-from krm_windows.checks.repository.holding import Holding
+from krm_windows.checks.repository.gated import GatedCluster
 from krm_windows.emit import names
 from krm_windows.emit.admission import KINDS
 from krm_windows.emit.labels import POLICY
@@ -25,15 +25,15 @@ _CONTROLLER = "kustomize-controller"
 _DEFAULT_ACCOUNT = "--default-service-account="
 
 
-def check(holding: Holding, trusted: Collection[str]) -> Iterator[Finding]:
+def check(gated: GatedCluster, trusted: Collection[str]) -> Iterator[Finding]:
     """Yield what is wrong with the rights of a cluster's policies.
 
     Policies in the namespaces that are `trusted` may gate targets elsewhere, though they are a
     tenant's.
     """
-    tenancy = Tenancy(holding.cluster)
-    for gate in holding.cluster.gates:
-        if _is_held(holding, gate):
+    tenancy = Tenancy(gated.cluster)
+    for gate in gated.cluster.gates:
+        if _is_held(gated, gate):
             yield from _undelivered(tenancy, gate)
         else:
             yield _disabled(gate)
@@ -41,7 +41,7 @@ def check(holding: Holding, trusted: Collection[str]) -> Iterator[Finding]:
             yield from _elsewhere(tenancy, gate)
 
 
-def _is_held(holding: Holding, gate: Gate) -> bool:
+def _is_held(gated: GatedCluster, gate: Gate) -> bool:
     """Whether admission policies come with a policy.
 
     As it says, or as what was rendered from it shows.
@@ -51,7 +51,7 @@ def _is_held(holding: Holding, gate: Gate) -> bool:
     label = names.label(gate.policy)
     found = {
         item.kind
-        for _, item in holding.applied()
+        for _, item in gated.applied()
         if item.kind in KINDS and item.note(POLICY) == label
     }
     return found == KINDS

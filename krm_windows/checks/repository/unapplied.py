@@ -10,7 +10,7 @@ from posixpath import basename, dirname, join, normpath
 from krm_windows import rules
 from krm_windows.checks import local_config, timetables
 from krm_windows.checks.repository.finding import Finding
-from krm_windows.checks.repository.holding import Holding
+from krm_windows.checks.repository.gated import GatedCluster
 from krm_windows.emit.labels import POLICY
 from krm_windows.flux import Cluster, Gate, Object, Survey
 from krm_windows.flux.fields import PLUGINS
@@ -31,8 +31,8 @@ def check(survey: Survey) -> Iterator[Finding]:
         yield finding
     plugins = _plugins(survey)
     for cluster in survey.clusters:
-        holding = Holding(cluster)
-        yield from _applied_itself(holding)
+        gated = GatedCluster(cluster)
+        yield from _applied_itself(gated)
         yield from _alone(cluster, told, plugins)
 
 
@@ -82,15 +82,15 @@ def _named(path: str, content: bytes) -> Iterator[str]:
                 yield path if "\n" in entry else normpath(join(dirname(path), entry))
 
 
-def _applied_itself(holding: Holding) -> Iterator[Finding]:
-    for _, item in holding.applied():
+def _applied_itself(gated: GatedCluster) -> Iterator[Finding]:
+    for _, item in gated.applied():
         if item.kind == KIND and item.api_version.startswith(local_config.GROUP):
             yield Finding(
                 rules.LOCAL_CONFIG,
                 local_config.MESSAGE,
                 item,
                 local_config.PATH,
-                cluster=holding.cluster.name,
+                cluster=gated.cluster.name,
             )
 
 
@@ -186,7 +186,7 @@ def _rendered_cron_jobs(survey: Survey, folder: str) -> int:
 
 
 def _cron_jobs(cluster: Cluster) -> Iterator[Object]:
-    for _, item in Holding(cluster).applied():
+    for _, item in GatedCluster(cluster).applied():
         if item.kind == "CronJob" and item.item.mentions(POLICY):
             yield item
 

@@ -12,7 +12,7 @@ They are part of what is emitted unless the policy says `admissionPolicy: Disabl
 
 from collections.abc import Iterator
 
-from krm_windows.emit.admission import hooks, marks, target
+from krm_windows.emit.admission import annotations, hooks, target
 from krm_windows.emit.admission.manifests import BINDING, KINDS, POLICY
 from krm_windows.emit.manifest import Manifest
 from krm_windows.plan.model import Plan
@@ -28,6 +28,6 @@ def objects(plan: Plan) -> list[Manifest]:
 def _objects(plan: Plan) -> Iterator[Manifest]:
     yield from target.objects(plan)
     if plan.runs_gate:  # the actuator `Kubectl` knows no marks, so there is nothing to forge
-        yield from marks.objects(plan)
+        yield from annotations.objects(plan)
     if plan.hooks:
         yield from hooks.objects(plan, plan.hooks)

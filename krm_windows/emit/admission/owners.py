@@ -24,7 +24,7 @@ behind `f:` (structured-merge-diff, FieldsV1).
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from krm_windows.emit.admission import cel, manifests, marks
+from krm_windows.emit.admission import annotations, cel, manifests
 from krm_windows.emit.admission.manifests import ANNOTATIONS, METADATA, Path
 from krm_windows.plan.model import Plan
 
@@ -188,7 +188,7 @@ class Ownership:
     def _leaves(self, path: Path) -> list[str]:
         """Return the keys in a map that the gate writes."""
         if path == ANNOTATIONS:
-            return [f"f:{key}" for key in marks.own(self.plan)]
+            return [f"f:{key}" for key in annotations.own(self.plan)]
         below = self._below(path)
         return [f"f:{key}" for key in self.steps.get(path, []) if f"f:{key}" not in below and path]
 
@@ -203,7 +203,7 @@ class Ownership:
                 f"{manifests.part(side, ANNOTATIONS)}.size() == 0" for side in ("before", "after")
             )
             return [
-                *marks.removable(self.plan, "key", "f:"),
+                *annotations.removable(self.plan, "key", "f:"),
                 f"(key == {_MAP_ITSELF} && ({' || '.join(sides)}))",
             ]
         leaves = self._leaves(path)

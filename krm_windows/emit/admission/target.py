@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 
 from krm_windows.emit import names
-from krm_windows.emit.admission import cel, manifests, marks, owners
+from krm_windows.emit.admission import annotations, cel, manifests, owners
 from krm_windows.emit.admission.manifests import ANNOTATIONS, METADATA, Path, Resource
 from krm_windows.emit.manifest import Manifest
 from krm_windows.plan.model import Plan
@@ -79,8 +79,8 @@ def _unchanged(plan: Plan, steps: dict[Path, list[str]]) -> Iterator[str]:
     """Yield for each map that its keys are as before, but for those compared apart or free."""
     known = f"key in {cel.texts(_METADATA)}"
     yield _same(METADATA, known, known)
-    written = [f"key in {cel.texts(marks.own(plan))}"] if plan.runs_gate else []
-    yield _same(ANNOTATIONS, " || ".join(marks.removable(plan, "key")), " || ".join(written))
+    written = [f"key in {cel.texts(annotations.own(plan))}"] if plan.runs_gate else []
+    yield _same(ANNOTATIONS, " || ".join(annotations.removable(plan, "key")), " || ".join(written))
     for path, keys in steps.items():
         may_change = f"key in {cel.texts(keys if path else ['metadata', *keys])}"
         yield _same(path, may_change, may_change)

@@ -8,8 +8,8 @@ import time
 from collections.abc import Callable
 
 from lab import build, control_plane, flux, images, jobs, machine, node, origins, pki, traces
-from lab.places import ADMIN, BIN, LOGS, ROOT
 from lab.processes import LabError, pace, private, start
+from lab.settings import ADMIN, BIN, LOGS, ROOT
 
 _TESTS = ROOT / "tests/cluster"
 _NOTHING_COLLECTED = 5

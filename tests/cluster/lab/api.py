@@ -9,8 +9,8 @@ import urllib.parse
 from http import HTTPStatus
 from typing import Any
 
-from lab.places import API, API_PORT, PKI
 from lab.processes import HANG
+from lab.settings import API, API_PORT, PKI
 
 Object = dict[str, Any]
 

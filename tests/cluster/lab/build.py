@@ -4,8 +4,8 @@ import os
 import subprocess
 import time
 
-from lab.places import BIN, GO, PINS, ROOT
 from lab.processes import run
+from lab.settings import BIN, GO, PINS, ROOT
 
 _GO_CACHE = ROOT / ".cache/go"
 _VERSION = PINS["cluster"]["kubernetes"]

@@ -1,7 +1,7 @@
 """etcd and Kubernetes' own control plane, each component a process that a story may stop and start again."""
 
-from lab.places import ADMIN, API, API_PORT, BIN, NODE, PKI, RUN, SERVICES
 from lab.processes import answers, start, until
+from lab.settings import ADMIN, API, API_PORT, BIN, NODE, PKI, RUN, SERVICES
 
 _ETCD, _PEER = "http://127.0.0.1:2379", "http://127.0.0.1:2380"
 _READY = answers(BIN / "kubectl", "--kubeconfig", ADMIN, "get", "--raw", "/readyz")

@@ -4,8 +4,8 @@ import sys
 from pathlib import Path
 
 from lab import build
-from lab.places import ADMIN, ARTIFACT_PORT, BIN, GIT, GIT_PORT, PINS, RUN
 from lab.processes import answers, run, start, until
+from lab.settings import ADMIN, ARTIFACT_PORT, BIN, GIT, GIT_PORT, PINS, RUN
 
 _ARTIFACTS = f"127.0.0.1:{ARTIFACT_PORT}"
 # Ports for metrics and health, one pair each: all of them share the lab's network.

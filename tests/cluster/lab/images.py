@@ -6,8 +6,8 @@ import tempfile
 from pathlib import Path
 
 from krm_windows.policy.images import DEFAULTS
-from lab.places import BIN, IMAGES, PINS
 from lab.processes import run
+from lab.settings import BIN, IMAGES, PINS
 
 PAUSE = "docker.io/library/pause:lab"
 ARCHIVES = {"gate": DEFAULTS["Gate"].tag, "kubectl": DEFAULTS["Kubectl"].tag, "pause": PAUSE}

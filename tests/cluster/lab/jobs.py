@@ -4,7 +4,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from lab.places import LOGS
+from lab.settings import LOGS
 
 
 def keep() -> None:

@@ -14,7 +14,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from lab.places import (
+from lab.processes import LabError, alive, run, start, until
+from lab.settings import (
     API_PORT,
     API_SERVICE,
     CGROUP,
@@ -27,7 +28,6 @@ from lab.places import (
     RUN,
     TEMPORARY,
 )
-from lab.processes import LabError, alive, run, start, until
 
 _HOLDER = PIDS / "holder"
 _UNSHARE = ["unshare", "--pid", "--net", "--mount", "--fork", "--kill-child", "--mount-proc"]

@@ -3,8 +3,8 @@
 import json
 
 from lab import images
-from lab.places import ADMIN, BIN, CGROUP, NODE, PKI, POD_BRIDGE, RUN
 from lab.processes import answers, run, start, until
+from lab.settings import ADMIN, BIN, CGROUP, NODE, PKI, POD_BRIDGE, RUN
 
 _NODE = RUN / "node"
 _SOCKET = _NODE / "containerd.sock"

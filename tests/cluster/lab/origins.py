@@ -9,8 +9,8 @@ from collections.abc import Mapping
 
 import yaml
 
-from lab.places import BIN, REGISTRY_PORT, RUN, S3_PORT
 from lab.processes import answers, start, until
+from lab.settings import BIN, REGISTRY_PORT, RUN, S3_PORT
 
 REGISTRY, S3 = f"127.0.0.1:{REGISTRY_PORT}", f"127.0.0.1:{S3_PORT}"
 CHART = "charted"

@@ -4,8 +4,8 @@ import base64
 import json
 from pathlib import Path
 
-from lab.places import API, API_PORT, API_SERVICE, NODE, PKI, RUN
 from lab.processes import run
+from lab.settings import API, API_PORT, API_SERVICE, NODE, PKI, RUN
 
 _SERVED = (
     f"IP:{API},IP:{NODE},IP:{API_SERVICE},DNS:localhost,DNS:kubernetes,DNS:kubernetes.default.svc"

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from lab.places import LOGS, PIDS, TEMPORARY
+from lab.settings import LOGS, PIDS, TEMPORARY
 
 Command = Sequence[str | Path]
 

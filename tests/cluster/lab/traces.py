@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from lab.places import CGROUP
+from lab.settings import CGROUP
 
 # Parameters that are counters, or that the kernel itself adjusts.
 _COUNTERS = re.compile(

@@ -158,7 +158,7 @@ def test_the_table(status: Status) -> None:
         "",
         (
             "TARGET                           STATE    WANTED   SUSPENDED BY   SINCE                  "
-            "UNTIL                  NEXT CHANGE                  LAST LOOK"
+            "UNTIL                  NEXT CHANGE                  LAST RUN"
         ),
         (
             "Kustomization flux-system/apps   closed   closed   this policy    Thu 2026-11-19 17:00   "
@@ -201,7 +201,7 @@ def test_json(status: Status) -> None:
     assert found["asWanted"] is False
     assert found["at"] == "2026-11-21T11:00:00+01:00"
     assert found["wanted"]["until"] == "2026-11-23T08:00:00+01:00"
-    assert found["lastLook"] == {
+    assert found["lastRun"] == {
         "at": "2026-11-21T10:55:10+01:00",
         "succeeded": False,
         "by": "Job week-resync-1",
@@ -222,7 +222,7 @@ def test_json(status: Status) -> None:
     ]
 
 
-def test_the_last_look_is_the_newest(status: Status) -> None:
+def test_the_last_run_is_the_newest(status: Status) -> None:
     """Of the policy's own Jobs, and of CronJobs whose Jobs are gone."""
     cron_job = {
         "apiVersion": "batch/v1",
@@ -240,8 +240,8 @@ def test_the_last_look_is_the_newest(status: Status) -> None:
     assert row(printed)[-1] == "never"
 
 
-def test_the_job_of_a_hook_is_no_look(status: Status) -> None:
-    """It has the policy's label, too, and may have ended well where the look did not."""
+def test_the_job_of_a_hook_is_no_run(status: Status) -> None:
+    """It has the policy's label, too, and may have ended well where the run did not."""
     hook = job("week-before-open-1", "2026-11-21T09:50:00Z", component="hook")
     _, printed = status(
         CLOSED, thing(), job("week-resync-1", "2026-11-21T09:45:00Z", "Failed"), hook
@@ -258,7 +258,7 @@ RELEASED = (
 @pytest.mark.parametrize("policy", [POLICY, RELEASED])
 @pytest.mark.parametrize("at", [OPEN, CLOSED])
 def test_clocks_that_are_apart(status: Status, at: str, policy: str) -> None:
-    """A look that kept a target shut for that has failed: it is told, and no good state, whatever should hold."""
+    """A run that kept a target shut for that has failed: it is reported, and no good state, whatever should hold."""
     said = {"policy": "flux-system/week", "reason": APART, "since": None, "until": None}
     shut = thing(suspend=True, notes={annotation("flux-system/week"): json.dumps(said)})
     code, printed = status(at, shut, policy=policy)
@@ -268,8 +268,8 @@ def test_clocks_that_are_apart(status: Status, at: str, policy: str) -> None:
     assert (found["asWanted"], found["suspendedBy"]) == (False, f"this policy: {APART}")
 
 
-def test_the_job_that_leaves_to_the_next_look_proves_nothing(status: Status) -> None:
-    """It ends well whatever it could not do, so it is no look, neither the newest nor the only one."""
+def test_the_job_that_leaves_to_the_next_run_proves_nothing(status: Status) -> None:
+    """It ends well whatever it could not do, so it is no run, neither the newest nor the only one."""
     at_once = job("week-apply-0123456789", "2026-11-21T09:58:00Z")
     command = ["python3", "-I", "/gate", "--allow-missing", "--leave-to-next"]
     at_once["spec"] = {"template": {"spec": {"containers": [{"name": "gate", "command": command}]}}}
@@ -282,7 +282,7 @@ def test_the_job_that_leaves_to_the_next_look_proves_nothing(status: Status) -> 
 
 
 def test_a_cluster_whose_clock_is_ahead(status: Status) -> None:
-    """Its last look was not before it was."""
+    """Its last run was not before it was."""
     _, printed = status(CLOSED, thing(), job("week-resync-1", "2026-11-21T10:00:03Z"))
     assert row(printed)[-1] == "0 m ago, succeeded"
 
@@ -294,7 +294,7 @@ def test_what_a_person_wrote_stays_in_its_cell(status: Status) -> None:
     assert row(printed)[3] == "held: anna: \\x1b[2Jthe press"
 
 
-def test_only_what_the_policy_looks_into_is_read(
+def test_only_what_the_policy_asks_for_is_read(
     status: Status, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A cluster has thousands of Jobs."""
@@ -422,7 +422,7 @@ def test_the_clock_of_the_api_server_counts(  # noqa: PLR0913 - a case, and what
     *,
     watches: bool,
 ) -> None:
-    """By it Jobs have ended, so by it a look is overdue, and Events are asked for: whatever this machine says."""
+    """By it Jobs have ended, so by it a run is overdue, and Events are asked for: whatever this machine says."""
     server = datetime.now(UTC) + ahead
     ended = job("week-resync-1", (server - timedelta(minutes=40, seconds=30)).isoformat())
     header = f"I1122 10:00:00.0 7 round_trippers.go:587]     Date: {format_datetime(server, usegmt=True)}"
@@ -539,5 +539,5 @@ def test_a_cron_job_that_somebody_suspended(status: Status) -> None:
     }
     code, printed = status(CLOSED, thing(suspend=True, notes=OURS), suspended)
     assert code == 1
-    assert "CronJob flux-system/week-resync is suspended: nobody looks by it" in printed
+    assert "CronJob flux-system/week-resync is suspended: it starts no run" in printed
     assert "CronJob flux-system/week-open-office is missing" in printed

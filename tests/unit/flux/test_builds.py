@@ -7,7 +7,7 @@ import pytest
 from flux_texts import Write, config_map, policy
 
 from krm_windows.flux.builds import Build, Builds, Request
-from krm_windows.flux.places import place
+from krm_windows.flux.locations import locate
 from krm_windows.system.cache import Cache
 from krm_windows.system.checkout import Checkout
 from krm_windows.system.errors import WorkspaceError
@@ -68,7 +68,7 @@ def test_files_put_together_are_what_kustomize_puts_together(
 def test_what_was_built_is_known_by_the_file_it_came_from(write: Write, builder: Builder) -> None:
     """With the document in it, or the kustomization that generated it."""
     tree = write(OVERLAY)
-    found = {item.name: place(tree, item) for item in built(tree, builder).objects}
+    found = {item.name: locate(tree, item) for item in built(tree, builder).objects}
     assert {name.rpartition("-")[0] or name: file for name, (file, _) in found.items()} == {
         "north": "base/a.yaml",
         "north-g": "apps/kustomization.yaml",

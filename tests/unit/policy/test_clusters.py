@@ -4,8 +4,8 @@ import pytest
 
 from krm_windows.krm import KubeObject
 from krm_windows.policy import clusters
+from krm_windows.policy.document import Tree
 from krm_windows.policy.load import Loaded, load, read
-from krm_windows.policy.texts import Tree
 
 BASE = """
 apiVersion: krm-windows.dev/v1alpha1

@@ -6,8 +6,8 @@ import pytest
 
 from krm_windows.gate.recurrence import Recurrence
 from krm_windows.policy import moments, occurrences, phrases
+from krm_windows.policy.findings import RefusedError
 from krm_windows.policy.moments import Role
-from krm_windows.policy.trouble import RefusedError
 
 
 def weekly(*days: int, at: str, nth: int | None = None, shift: int = 0) -> Recurrence:

@@ -3,7 +3,7 @@
 import pytest
 
 from krm_windows.policy import quantities
-from krm_windows.policy.trouble import RefusedError
+from krm_windows.policy.findings import RefusedError
 
 # Left what is written, right what an API server leaves as it is (k8s.io/apimachinery, pkg/api/resource, quantity.go).
 FORMS = {

@@ -8,7 +8,7 @@ import zoned
 
 from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.timetable import Kind, Rule, Timetable
-from krm_windows.preview import crowd, svg
+from krm_windows.preview import merged_bars, svg
 from krm_windows.preview.calendar import Calendar, Period, calendars
 from krm_windows.preview.picture import Picture, draw
 
@@ -123,7 +123,7 @@ def test_windows_too_fine_to_see(days: int, drawn_bars: list[str]) -> None:
     """Many short windows are never one block of "open": a bar of its own kind stands for them, and says how many."""
     tens = zoned.timetable(policy="flux-system/tens", time_zone="UTC", windows=(EVERY_TEN,))
     picture = drawn(tens, days=days)
-    bars = crowd.bars(picture.rows[0], picture.bands[0])
+    bars = merged_bars.bars(picture.rows[0], picture.bands[0])
     assert [fact.kind for _, fact in bars] == drawn_bars
     if days > 1:
         assert bars[0][1].words.startswith(
@@ -134,6 +134,6 @@ def test_windows_too_fine_to_see(days: int, drawn_bars: list[str]) -> None:
 def test_bars_keep_the_order_of_what_begins() -> None:
     """Whoever moves by keyboard meets everything in the order of time."""
     picture = drawn(timetable())
-    assert [number for number, _ in crowd.bars(picture.rows[0], picture.bands[0])] == list(
+    assert [number for number, _ in merged_bars.bars(picture.rows[0], picture.bands[0])] == list(
         range(len(picture.rows[0].facts))
     )

@@ -21,12 +21,12 @@ def file_name(kind: str, name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Directory:
-    """The directory of a policy's objects in the package, and the places taken in it."""
+    """The directory of a policy's objects in the package, and the paths taken in it."""
 
     name: str
     taken: frozenset[tuple[str, str]]
 
-    def place(self, manifest: Manifest) -> Manifest:
+    def with_path(self, manifest: Manifest) -> Manifest:
         """Return a manifest with a path and an index that no item of the stream has."""
         kind, _, name = identity(manifest)
         path = f"{self.name}/{file_name(kind, name)}"

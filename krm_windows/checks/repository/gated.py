@@ -15,7 +15,7 @@ Owned = tuple[Kustomization, Object]
 
 
 @dataclass(frozen=True)
-class Holding:
+class GatedCluster:
     """A cluster, and what its policies hold."""
 
     cluster: Cluster

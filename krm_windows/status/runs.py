@@ -1,4 +1,4 @@
-"""The last look of a policy's gate, as its Jobs and CronJobs tell of it."""
+"""The last run of a policy's gate, as its Jobs and CronJobs show it."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ _ENDS = (_COMPLETE, "Failed")
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class Run:
     """A Job that ended: when (UTC), whether well, and the name of the Job or of its CronJob."""
 
     at: datetime
@@ -22,32 +22,32 @@ class Look:
     name: str
 
 
-def last(things: Sequence[Thing], label: str) -> Look | None:
+def last(things: Sequence[Thing], label: str) -> Run | None:
     """Return the newest run of the policy whose objects carry a label.
 
     None where there was none yet.
     """
-    found: list[Look] = []
+    found: list[Run] = []
     for thing in things:
         labels = dig(thing, "metadata", "labels")
         # The Jobs of hooks carry the policy's label too, and say nothing of its targets.
         if dig(labels, POLICY) == label and dig(labels, COMPONENT) != HOOK:
-            found.extend(_looks(thing))
-    return max(found, key=lambda look: look.at, default=None)
+            found.extend(_runs(thing))
+    return max(found, key=lambda run: run.at, default=None)
 
 
-def _looks(thing: Thing) -> Iterator[Look]:
-    """Yield what an object tells.
+def _runs(thing: Thing) -> Iterator[Run]:
+    """Yield the runs that an object shows.
 
-    A CronJob keeps the time of its last success, when its Job is gone (batch/v1). That a Job
-    has ended which leaves to the next look what it cannot do tells nothing.
+    A CronJob keeps the time of its last success, when its Job is gone (batch/v1). A Job
+    that leaves to the next run what it cannot do always ends well, so its end proves nothing.
     """
     if "--leave-to-next" in str(dig(thing, "spec", "template", "spec", "containers")):
         return
     name = f"{thing.get('kind')} {dig(thing, 'metadata', 'name')}"
     success = dig(thing, "status", "lastSuccessfulTime")
     if isinstance(success, str):
-        yield Look(datetime.fromisoformat(success), succeeded=True, name=name)
+        yield Run(datetime.fromisoformat(success), succeeded=True, name=name)
     conditions = dig(thing, "status", "conditions")
     if not isinstance(conditions, list):
         return
@@ -56,4 +56,4 @@ def _looks(thing: Thing) -> Iterator[Look]:
         has_ended = dig(condition, "type") in _ENDS and dig(condition, "status") == "True"
         if has_ended and isinstance(at, str):
             succeeded = dig(condition, "type") == _COMPLETE
-            yield Look(datetime.fromisoformat(at), succeeded=succeeded, name=name)
+            yield Run(datetime.fromisoformat(at), succeeded=succeeded, name=name)

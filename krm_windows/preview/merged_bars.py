@@ -25,18 +25,18 @@ def bars(row: Row, band: Band) -> list[tuple[int, Fact]]:
 
 def _bars(row: Row, band: Band) -> Iterator[tuple[int, Fact]]:
     finest = (band.ends - band.begins) * _FINEST
-    crowd: list[tuple[int, Fact]] = []
+    close: list[tuple[int, Fact]] = []
     for number, fact in enumerate(row.facts):
         if band.place(fact.begins, fact.ends) is None:
             continue
         if fact.kind != "open":
             yield number, fact
             continue
-        if crowd and not _touch(crowd[-1][1], fact, finest):
-            yield from _merged(crowd)
-            crowd = []
-        crowd.append((number, fact))
-    yield from _merged(crowd)
+        if close and not _touch(close[-1][1], fact, finest):
+            yield from _merged(close)
+            close = []
+        close.append((number, fact))
+    yield from _merged(close)
 
 
 def _touch(one: Fact, following: Fact, finest: timedelta) -> bool:
@@ -50,20 +50,20 @@ def _touch(one: Fact, following: Fact, finest: timedelta) -> bool:
     return all(length < finest for length in lengths)
 
 
-def _merged(crowd: Sequence[tuple[int, Fact]]) -> Iterator[tuple[int, Fact]]:
-    if len(crowd) < 2:  # noqa: PLR2004 - one is no crowd
-        yield from crowd
+def _merged(close: Sequence[tuple[int, Fact]]) -> Iterator[tuple[int, Fact]]:
+    if len(close) < 2:  # noqa: PLR2004 - one bar stays as it is
+        yield from close
         return
-    (number, first), (_, last) = crowd[0], crowd[-1]
+    (number, first), (_, last) = close[0], close[-1]
     together = timedelta()
     rules: dict[str, None] = {}
-    for _, fact in crowd:
+    for _, fact in close:
         together += fact.ends - fact.begins
         rules |= dict.fromkeys(fact.rules)
     words = (
-        f"opens {len(crowd)} times within {span(last.ends - first.begins)}, for {span(together)} "
+        f"opens {len(close)} times within {span(last.ends - first.begins)}, for {span(together)} "
         f"in all, by {', '.join(rules)}; the first: {first.words}"
     )
-    label = f"{len(crowd)} \N{MULTIPLICATION SIGN} {first.label}"
+    label = f"{len(close)} \N{MULTIPLICATION SIGN} {first.label}"
     bar = replace(first, kind="often", ends=last.ends, rules=tuple(rules), label=label, words=words)
     yield number, bar

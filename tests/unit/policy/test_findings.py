@@ -4,8 +4,8 @@ import pytest
 from work import steps
 
 from krm_windows.policy import moments
+from krm_windows.policy.findings import RefusedError, closest
 from krm_windows.policy.moments import Role
-from krm_windows.policy.trouble import RefusedError, closest
 
 
 def test_a_misspelt_word_is_recognised() -> None:

@@ -7,13 +7,13 @@ from krm_windows.krm import InputError, KubeObject
 from krm_windows.system.checkout import Checkout
 
 
-def place(tree: Checkout, item: Object) -> tuple[str, KubeObject | None]:
+def locate(tree: Checkout, item: Object) -> tuple[str, KubeObject | None]:
     """Return the file that an object comes from, and its document there.
 
     The document is None where the object was generated.
     """
     if item.made_by is not None:
-        return place(tree, item.made_by)
+        return locate(tree, item.made_by)
     file = item.file or _origin(tree, item)
     found = [each for each in _documents(tree, file) if each.kind == item.kind]
     if not found:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from krm_windows.classes import bonds
+from krm_windows.classes import cross_references
 from krm_windows.classes.model import Spec
 from krm_windows.classes.partition import divide
 from krm_windows.krm import KubeObject
@@ -48,7 +48,7 @@ def release(values: str) -> dict[str, object]:
 def found(*stream: dict[str, object], **spec: object) -> list[tuple[str, str, str]]:
     """Return rule, field and name of what is said of references."""
     partition = divide(Spec.model_validate(SPEC | spec), map(KubeObject.from_value, stream))
-    results, _ = bonds.check(Spec.model_validate(SPEC | spec), partition)
+    results, _ = cross_references.check(Spec.model_validate(SPEC | spec), partition)
     return [
         (result.tags["rule"], result.field.path, result.field.current_value)
         for result in results
@@ -125,7 +125,9 @@ def test_an_acknowledgement_of_objects_elsewhere_is_left_alone() -> None:
     def unused(*stream: dict[str, object]) -> list[str]:
         return [
             finding.path
-            for finding in bonds.check(spec, divide(spec, map(KubeObject.from_value, stream)))[1]
+            for finding in cross_references.check(
+                spec, divide(spec, map(KubeObject.from_value, stream))
+            )[1]
         ]
 
     assert unused(config_map("other")) == []

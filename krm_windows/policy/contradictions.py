@@ -1,15 +1,16 @@
-"""Which fields stand beside which.
+"""Fields that contradict each other.
 
-Read from the texts, so that no mistake inside a field hides one between fields.
+Read from the document as it was written, so that no mistake inside a field hides one between
+fields.
 """
 
 from collections.abc import Iterator
 
 from krm_windows import gateable, rules
 from krm_windows.policy import suspension
+from krm_windows.policy.document import Tree
+from krm_windows.policy.findings import Finding, closest
 from krm_windows.policy.suspension import Meaning
-from krm_windows.policy.texts import Tree
-from krm_windows.policy.trouble import Finding, closest
 
 # What only a program in the cluster keeps, and those values that ask for nothing.
 _BEYOND_EDGES = (

@@ -80,7 +80,7 @@ def closest(
     """
     if len(word) > LONGEST_WORD or len(known) > most:
         return None
-    from difflib import get_close_matches  # noqa: PLC0415 - needed in trouble only, and slow to import
+    from difflib import get_close_matches  # noqa: PLC0415 - needed for a finding only, and slow to import
 
     # The case does not count: `suspendfield` is near to `suspendField`.
     spelled = {name.lower(): name for name in sorted(known) if len(name) <= LONGEST_WORD}

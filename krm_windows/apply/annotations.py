@@ -1,4 +1,4 @@
-"""Marks and hook notes that stand in Git: only the gate writes them, in the cluster."""
+"""Closed-by annotations and notes of hooks in Git: only the gate writes them, in the cluster."""
 
 from collections.abc import Iterable, Iterator
 

@@ -9,17 +9,17 @@ from krm_windows.inventory import ref_of
 from krm_windows.krm import KubeObject
 from krm_windows.results import Result
 
-_PLACED = frozenset({rules.CLUSTER_NULL.id, rules.LOCAL_CONFIG.id})
+_LOCATED = frozenset({rules.CLUSTER_NULL.id, rules.LOCAL_CONFIG.id})
 
 
-def placed(results: Iterable[Result], policies: Mapping[str, KubeObject]) -> list[Result]:
+def located(results: Iterable[Result], policies: Mapping[str, KubeObject]) -> list[Result]:
     """Return results about one of the policies with file and line added, by file."""
     known = {str(ref_of(config)): (file, config) for file, config in policies.items()}
-    return [_placed(result, known.get(str(result.resource_ref))) for result in results]
+    return [_located(result, known.get(str(result.resource_ref))) for result in results]
 
 
-def _placed(result: Result, policy: tuple[str, KubeObject] | None) -> Result:
-    if policy is None or result.tags.get("rule") not in _PLACED or result.file is not None:
+def _located(result: Result, policy: tuple[str, KubeObject] | None) -> Result:
+    if policy is None or result.tags.get("rule") not in _LOCATED or result.file is not None:
         return result
     file, config = policy
     line = report.line(config, result.path)

@@ -1,4 +1,4 @@
-"""Why no look ran, or none succeeded.
+"""Why no run started, or none succeeded.
 
 What Jobs, Pods and Events say, as a cause and in their own words.
 """
@@ -41,8 +41,8 @@ _RUN = re.compile(r"(?:-[0-9a-f]+)?(?:-[a-z0-9]{5})?")
 
 
 @dataclass(frozen=True, slots=True)
-class Trouble:
-    """What kept a look from starting or from ending well.
+class Failure:
+    """What kept a run from starting or from ending well.
 
     When (UTC), a cause in a word or two, by whom, and why.
     """
@@ -63,10 +63,10 @@ def newest(
     label: str,
     names: Iterable[str],
     after: datetime | None,
-) -> Trouble | None:
-    """Return the newest trouble of a policy after an instant, nearest to the cause first.
+) -> Failure | None:
+    """Return the newest failure of a policy after an instant, nearest to the cause first.
 
-    The instant is None for trouble of any time. `label` is what its objects carry, `names` are
+    The instant is None for failure of any time. `label` is what its objects carry, `names` are
     those of its CronJobs: Events have no labels.
     """
     ours = [thing for thing in things if _is_ours(thing, label)]
@@ -83,7 +83,7 @@ def _is_ours(thing: Thing, label: str) -> bool:
     return dig(labels, POLICY) == label and dig(labels, COMPONENT) != HOOK
 
 
-def _of_jobs(things: Iterable[Thing]) -> Iterator[Trouble]:
+def _of_jobs(things: Iterable[Thing]) -> Iterator[Failure]:
     for thing in things:
         if thing.get("kind") != "Job":
             continue
@@ -91,41 +91,41 @@ def _of_jobs(things: Iterable[Thing]) -> Iterator[Trouble]:
             if dig(condition, "type") == "Failed" and dig(condition, "status") == "True":
                 at = dig(condition, "lastTransitionTime")
                 reason, message = dig(condition, "reason"), dig(condition, "message")
-                yield _trouble(thing, at, reason, message, is_close=False)
+                yield _failure(thing, at, reason, message, is_close=False)
 
 
-def _of_pods(things: Iterable[Thing]) -> Iterator[Trouble]:
+def _of_pods(things: Iterable[Thing]) -> Iterator[Failure]:
     for thing in things:
         if thing.get("kind") != "Pod":
             continue
         at = dig(thing, "metadata", "creationTimestamp")
         for condition in _list(thing, "status", "conditions"):
             if dig(condition, "type") == "PodScheduled" and dig(condition, "status") == "False":
-                yield _trouble(thing, at, dig(condition, "reason"), dig(condition, "message"))
+                yield _failure(thing, at, dig(condition, "reason"), dig(condition, "message"))
         for container in _list(thing, "status", "containerStatuses"):
             yield from _of_container(thing, container, at)
         reason = dig(thing, "status", "reason")
         if isinstance(reason, str):
-            yield _trouble(thing, at, reason, dig(thing, "status", "message"))
+            yield _failure(thing, at, reason, dig(thing, "status", "message"))
 
 
 def _of_container(
     thing: Thing,
     container: object,
     at: object,
-) -> Iterator[Trouble]:
+) -> Iterator[Failure]:
     waiting = dig(container, "state", "waiting")
     reason = dig(waiting, "reason")
     # Those two are how every container begins (kubelet).
     if reason not in (None, "ContainerCreating", "PodInitializing"):
-        yield _trouble(thing, at, reason, dig(waiting, "message"))
+        yield _failure(thing, at, reason, dig(waiting, "message"))
     ended = dig(container, "state", "terminated")
     if dig(ended, "reason") == "OOMKilled":
         words = "it took more memory than its limit"
-        yield _trouble(thing, dig(ended, "finishedAt"), "OOMKilled", words)
+        yield _failure(thing, dig(ended, "finishedAt"), "OOMKilled", words)
 
 
-def _of_events(things: Iterable[Thing], names: Collection[str]) -> Iterator[Trouble]:
+def _of_events(things: Iterable[Thing], names: Collection[str]) -> Iterator[Failure]:
     """Yield the warnings about CronJobs, their Jobs and the Jobs' Pods, which may be gone."""
     for thing in things:
         if thing.get("kind") != "Event" or dig(thing, "type") != "Warning":
@@ -139,7 +139,7 @@ def _of_events(things: Iterable[Thing], names: Collection[str]) -> Iterator[Trou
             reason = thing.get("reason")
             is_close = reason not in _ENDS_OF_JOBS
             at, message = _time_of(thing), thing.get("message")
-            yield _trouble(whom, at, reason, message, is_close=is_close)
+            yield _failure(whom, at, reason, message, is_close=is_close)
 
 
 def _time_of(event: Thing) -> object:
@@ -153,17 +153,17 @@ def _is_run(about: str, names: Collection[str]) -> bool:
     return any(about.startswith(name) and _RUN.fullmatch(about, len(name)) for name in names)
 
 
-def _trouble(
+def _failure(
     thing: Thing,
     at: object,
     reason: object,
     message: object,
     *,
     is_close: bool = True,
-) -> Trouble:
+) -> Failure:
     words = ": ".join(str(part) for part in (reason, message) if part) or FAILED
     causes = (cause for pattern, cause in _CAUSES.items() if pattern.search(words))
-    return Trouble(
+    return Failure(
         at=_instant(at),
         cause=next(causes, FAILED),
         by=f"{thing.get('kind')} {dig(thing, 'metadata', 'name')}",

@@ -1,10 +1,10 @@
-"""Why no look ran: the cause is found in what Jobs, Pods and Events say, and only in those of the policy."""
+"""Why no run started: the cause is found in what Jobs, Pods and Events say, and only in those of the policy."""
 
 from datetime import UTC, datetime
 
 import pytest
 
-from krm_windows.status import trouble
+from krm_windows.status import failures
 from krm_windows.status.objects import Thing
 
 LABELS = {"krm-windows.dev/policy": "flux-system.week", "app.kubernetes.io/component": "gate"}
@@ -39,9 +39,9 @@ def event(
     return {**said, "metadata": {}, "involvedObject": about, **more}
 
 
-def newest(*things: Thing, after: datetime | None = None) -> trouble.Trouble | None:
-    """Return the trouble of the policy that has one CronJob."""
-    return trouble.newest(things, "flux-system.week", ["week-resync"], after)
+def newest(*things: Thing, after: datetime | None = None) -> failures.Failure | None:
+    """Return the failure of the policy that has one CronJob."""
+    return failures.newest(things, "flux-system.week", ["week-resync"], after)
 
 
 FORBIDDEN = 'Error creating: pods "week-resync-29700000-x" is forbidden: '
@@ -113,7 +113,7 @@ def test_a_cause(cause: str) -> None:
     ],
 )
 def test_what_is_none_of_ours(foreign: Thing) -> None:
-    """Another policy's, or no trouble, or nothing that an API server writes."""
+    """Another policy's, or no failure, or nothing that an API server writes."""
     assert newest(foreign) is None
 
 

@@ -1,11 +1,11 @@
-"""From nodes to a tree of texts: maps, lists, texts and None, with every doubled key found."""
+"""A document as plain maps, lists, strings and None, with every duplicate key found."""
 
 from collections.abc import Iterator
 from typing import TypeAlias
 
 from krm_windows import rules
 from krm_windows.krm.nodes import Mapping, Node, Scalar, Sequence, value
-from krm_windows.policy.trouble import Finding
+from krm_windows.policy.findings import Finding
 from krm_windows.results import ResourceRef
 
 Tree: TypeAlias = "str | dict[str, Tree] | list[Tree] | None"

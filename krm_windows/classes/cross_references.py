@@ -1,4 +1,4 @@
-"""Bonds: references from one class into another.
+"""References from one class into another.
 
 Each is refused, warned of, or acknowledged.
 """
@@ -12,7 +12,7 @@ from krm_windows.classes import generated, references, selection
 from krm_windows.classes.model import Spec
 from krm_windows.classes.partition import Partition, Placement, title
 from krm_windows.inventory import Resource
-from krm_windows.policy.trouble import Finding
+from krm_windows.policy.findings import Finding
 from krm_windows.results import Result
 
 # While kustomize builds, an object has its new name already and references to it have the old one.
@@ -22,7 +22,7 @@ _AROUND = ("internal.config.kubernetes.io/prefixes", "internal.config.kubernetes
 
 
 @dataclass(frozen=True, slots=True)
-class Bond:
+class CrossReference:
     """What refers, at which field, by which name, and to what.
 
     Two resources of different classes.
@@ -46,38 +46,38 @@ def check(spec: Spec, partition: Partition) -> tuple[list[Result], list[Finding]
     """Return what is to be said of references across classes, and of acknowledgements of none."""
     results: list[Result] = []
     used: set[int] = set()
-    for bond in find(partition):
-        acknowledged = _acknowledged(spec, bond)
+    for reference in find(partition):
+        acknowledged = _acknowledged(spec, reference)
         used |= acknowledged
         # The other half is dropped before kustomize renames it, whoever has acknowledged that.
-        is_lost = spec.keep is not None and bond.unsettled
+        is_lost = spec.keep is not None and reference.unsettled
         if is_lost or not acknowledged:
-            results.append(_result(bond, lost=is_lost))
+            results.append(_result(reference, lost=is_lost))
     return results, list(_unused(spec, used, partition))
 
 
-def _acknowledged(spec: Spec, bond: Bond) -> set[int]:
-    """Return the indices of the acknowledgements that are of a bond."""
+def _acknowledged(spec: Spec, reference: CrossReference) -> set[int]:
+    """Return the indices of the acknowledgements of a reference."""
     found: set[int] = set()
     for i, known in enumerate(spec.acknowledge):
-        if _is_of(known.referrer, known.to, bond):
+        if _is_of(known.referrer, known.to, reference):
             found.add(i)
     return found
 
 
-def find(partition: Partition) -> Iterator[Bond]:
-    """Yield one bond for each two resources of different classes, that are referrer and target."""
+def find(partition: Partition) -> Iterator[CrossReference]:
+    """Yield one reference for each two resources of different classes."""
     seen = set()
-    for bond in (*_by_field(partition.placements), *_by_hash(partition.placements)):
+    for reference in (*_by_field(partition.placements), *_by_hash(partition.placements)):
         # Two resources are said once, however many fields refer.
-        pair = (id(bond.referrer), id(bond.to))
-        if bond.referrer.change_class != bond.to.change_class and pair not in seen:
+        pair = (id(reference.referrer), id(reference.to))
+        if reference.referrer.change_class != reference.to.change_class and pair not in seen:
             seen.add(pair)
-            yield bond
+            yield reference
 
 
-def _by_field(placements: Iterable[Placement]) -> Iterator[Bond]:
-    """Yield the bonds of fields that are known to hold references."""
+def _by_field(placements: Iterable[Placement]) -> Iterator[CrossReference]:
+    """Yield the references in fields that are known to hold one."""
     named: dict[tuple[str, str], list[Placement]] = defaultdict(list)
     for placement in placements:
         resource = placement.resource
@@ -88,7 +88,7 @@ def _by_field(placements: Iterable[Placement]) -> Iterator[Bond]:
         for reference in references.of(resource.item, resource.namespace):
             known = named.get((reference.kind, reference.name), ())
             for to in _meant(referrer, reference, known):
-                yield Bond(referrer, reference.path, reference.name, to)
+                yield CrossReference(referrer, reference.path, reference.name, to)
 
 
 def _meant(
@@ -109,19 +109,22 @@ def _around(placement: Placement) -> list[str | None]:
     return [annotations.get(key) for key in _AROUND]
 
 
-def _by_hash(placements: Iterable[Placement]) -> Iterator[Bond]:
-    """Yield the bonds to names that end in a hash: wherever one stands, it can only be meant."""
+def _by_hash(placements: Iterable[Placement]) -> Iterator[CrossReference]:
+    """Yield the references to names that end in a hash.
+
+    Wherever such a name occurs, it can mean nothing else.
+    """
     hashed = [placement for placement in placements if generated.has_hash(placement.resource)]
     for referrer in placements:
         for to in hashed:
             if to is not referrer and _may_mention(referrer, to):
                 name = to.resource.name
                 for path in references.occurrences(referrer.resource.item.node, name):
-                    yield Bond(referrer, path, name, to)
+                    yield CrossReference(referrer, path, name, to)
 
 
 def _may_mention(referrer: Placement, to: Placement) -> bool:
-    """Whether a closer look is worth it."""
+    """Whether one may mention the other, so that reading it field by field is worth it."""
     if not _share_namespace(referrer, to):
         return False
     return referrer.resource.item.mentions(to.resource.name)
@@ -133,15 +136,15 @@ def _share_namespace(one: Placement, other: Placement) -> bool:
     return "" in namespaces or len(namespaces) == 1
 
 
-def _is_of(referrer: str, to: str, bond: Bond) -> bool:
-    if not selection.is_at(referrer, bond.referrer.resource):
+def _is_of(referrer: str, to: str, reference: CrossReference) -> bool:
+    if not selection.is_at(referrer, reference.referrer.resource):
         return False
-    return selection.is_at(to, bond.to.resource)
+    return selection.is_at(to, reference.to.resource)
 
 
-def _result(bond: Bond, *, lost: bool) -> Result:
-    """Report a bond; it is `lost` where the build drops what it has yet to rename in it."""
-    referrer, to = bond.referrer, bond.to
+def _result(reference: CrossReference, *, lost: bool) -> Result:
+    """Report a reference; it is `lost` where the build drops what it has yet to rename in it."""
+    referrer, to = reference.referrer, reference.to
     between = (
         f"refers from the class {referrer.change_class} "
         f"to the {title(to.resource)} of {to.change_class}"
@@ -166,7 +169,7 @@ def _result(bond: Bond, *, lost: bool) -> Result:
     else:
         rule, why = rules.REFERENCE_BENEATH, "which changes beneath it"
     message = f"{between}, {why}"
-    return referrer.resource.result(rule, message, path=bond.path, current=to.resource.name)
+    return referrer.resource.result(rule, message, path=reference.path, current=to.resource.name)
 
 
 def _unused(
@@ -174,7 +177,7 @@ def _unused(
     used: set[int],
     partition: Partition,
 ) -> Iterator[Finding]:
-    """Yield the acknowledgements that are of no bond.
+    """Yield the acknowledgements of no reference.
 
     Those of objects that are in another base altogether are left alone.
     """
