@@ -1,8 +1,8 @@
 """The commands that documents show: run as written, from the root of the repository, in the order of the document.
 
 A ```console block holds commands after `$ ` and what they print. `…` stands for any text of a line, and alone on a
-line for any lines. `python tests/shown.py` runs them and writes what they print into the documents, keeping what still
-matches.
+line for any lines. `python tests/shown.py [DOCUMENT…]` runs them and writes what they print into the documents, keeping
+what still matches.
 """
 
 import os
@@ -96,8 +96,9 @@ def _pattern(shown: str) -> re.Pattern[str]:
 
 
 def main() -> int:
-    """Write what the commands print into the documents."""
-    for document in DOCUMENTS:
+    """Write what the commands print into the documents, or into those that are named."""
+    named = [Path(name).resolve() for name in sys.argv[1:]]
+    for document in named or DOCUMENTS:
         text = document.read_text()
         with tempfile.TemporaryDirectory() as folder:
             document.write_text(renewed(text, run(text, Path(folder))))

@@ -2,6 +2,7 @@
 
 import pytest
 from cases import CASES, FIXTURES, outcome
+from differences import assert_same_files
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -9,8 +10,9 @@ def test_case(case: str) -> None:
     """The items that come out and what is said are those of the folder, and no others."""
     names = ("expected.yaml", "errors.txt")
     expected = {
-        name: (FIXTURES / case / name).read_text()
+        f"{case}/{name}": (FIXTURES / case / name).read_text()
         for name in names
         if (FIXTURES / case / name).exists()
     }
-    assert outcome(case) == expected
+    found = {f"{case}/{name}": text for name, text in outcome(case).items()}
+    assert_same_files(found, expected, "python tests/function/cases.py")

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from differences import assert_same_files
 from shown import DOCUMENTS, ROOT, needs, renewed, run
 
 
@@ -15,4 +16,6 @@ def test_its_commands_print_what_it_shows(
     text = document.read_text()
     for name in sorted(needs(text)):
         tool(name)
-    assert renewed(text, run(text, tmp_path)) == text
+    name = str(document.relative_to(ROOT))
+    found = renewed(text, run(text, tmp_path))
+    assert_same_files({name: found}, {name: text}, f"python tests/shown.py {name}")

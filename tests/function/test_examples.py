@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from differences import assert_same_files, assert_same_objects
 from golden import (
     BUILDS,
     ENGINES,
@@ -23,6 +24,7 @@ from golden import (
     split,
 )
 
+GENERATE = "python tests/golden.py"
 PLACE = ("internal.config.kubernetes.io/path", "internal.config.kubernetes.io/index")
 
 
@@ -43,7 +45,8 @@ def test_builds_to_the_same_bytes(
     copy = shutil.copytree(EXAMPLES / case.folder.split("/")[0], tmp_path / "copy")
     done = build(tool(engine), copy.joinpath(*case.folder.split("/")[1:]), plugin_home)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == (EXAMPLES / case.expected).read_text()
+    expected = (EXAMPLES / case.expected).read_text()
+    assert_same_files({case.expected: done.stdout}, {case.expected: expected}, GENERATE)
 
 
 @pytest.mark.parametrize("case", [case for case in BUILDS if "/" not in case.folder], ids=str)
@@ -65,7 +68,8 @@ def test_yields_the_same_objects_without_kustomize(case: Build, function: Path) 
         [function], input=json.dumps(wire), capture_output=True, text=True, check=True
     )
     got = [unplaced(item) for item in yaml.safe_load(done.stdout)["items"]]
-    assert sorted(got, key=identity) == sorted(documents(EXAMPLES / case.expected), key=identity)
+    expected = sorted(documents(EXAMPLES / case.expected), key=identity)
+    assert_same_objects(case.expected, sorted(got, key=identity), expected, GENERATE)
 
 
 @pytest.mark.parametrize("way", ["exec", "image"])
@@ -82,7 +86,7 @@ def test_the_kpt_package_renders_to_the_expected_files(
     else:
         image = f"image: {request.getfixturevalue('image')}"
         rendered = render(tool("kpt"), tmp_path / "package", image, "--image-pull-policy", "never")
-    assert rendered == contents(PIPELINE / "expected")
+    assert_same_files(rendered, contents(PIPELINE / "expected"), GENERATE)
 
 
 @pytest.mark.parametrize("base", SPLITS)
@@ -117,8 +121,10 @@ def test_each_cluster_of_the_fleet_builds_to_the_expected_objects(
     for folder in (tmp_path / "clusters").iterdir():
         command = [tool(engine), *ENGINES[engine], folder / "reconciliation-window"]
         built = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-        expected = documents(FLEET / f"expected/{folder.name}.yaml")
-        assert sorted(yaml.safe_load_all(built), key=identity) == sorted(expected, key=identity)
+        found = sorted(yaml.safe_load_all(built), key=identity)
+        name = f"expected/{folder.name}.yaml"
+        expected = sorted(documents(FLEET / name), key=identity)
+        assert_same_objects(name, found, expected, GENERATE)
 
 
 def test_the_indexed_job_says_its_number_twice_alike() -> None:

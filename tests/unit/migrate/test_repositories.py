@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from differences import assert_same_files
 from repositories import FIXTURES, expected, job, outcome, pair, read, rules, run
 
 from krm_windows.krm import KubeObject
@@ -14,7 +15,9 @@ CASES = sorted(FIXTURES.iterdir())
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_a_repository_comes_to_what_is_expected(case: Path) -> None:
     """`make generate` writes it again."""
-    assert outcome(case) == expected(case)
+    found = {f"{case.name}/{path}": content for path, content in outcome(case).items()}
+    wanted = {f"{case.name}/{path}": content for path, content in expected(case).items()}
+    assert_same_files(found, wanted, "python tests/repositories.py")
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

@@ -1,0 +1,69 @@
+"""What a golden test says: a unified diff of each file that is not as expected, and how it is written again."""
+
+import difflib
+from collections.abc import Mapping
+
+import pytest
+import yaml
+
+LINES = 60  # of one file's diff; where everything changed, more says nothing
+COLUMNS = 500
+
+Text = str | bytes
+
+
+def assert_same_files(
+    found: Mapping[str, Text], expected: Mapping[str, Text], command: str = "make generate"
+) -> None:
+    """Fail unless both hold the same texts by path; the command writes what is expected again."""
+    __tracebackhide__ = True
+    changed = sorted(
+        path for path in found.keys() | expected.keys() if found.get(path) != expected.get(path)
+    )
+    if changed:
+        head = f"not as expected: {', '.join(changed)} (if it is meant: {command})"
+        diffs = [diff(path, expected.get(path), found.get(path)) for path in changed]
+        pytest.fail("\n".join([head, *diffs]), pytrace=False)
+
+
+def assert_same_objects(
+    name: str, found: list[object], expected: list[object], command: str = "make generate"
+) -> None:
+    """Fail unless both lists are equal, with a diff of them as YAML documents."""
+    __tracebackhide__ = True
+    if found != expected:
+        texts = [{name: yaml.safe_dump_all(each, width=100)} for each in (found, expected)]
+        assert_same_files(*texts, command)
+        pytest.fail(f"{name}: alike as YAML, and yet not equal", pytrace=False)
+
+
+def diff(path: str, before: Text | None, after: Text | None) -> str:
+    """Return what changed in one file, None standing for no file; no more than fits a screen or two."""
+    sides = {"expected": before, "found": after}
+    names = ["/dev/null" if text is None else f"{side}/{path}" for side, text in sides.items()]
+    changes = difflib.unified_diff(_lines(before), _lines(after), *names)
+    shown = [_shown(line) for line in changes]
+    if len(shown) > LINES:
+        shown[LINES:] = [f"… and {len(shown) - LINES} lines more"]
+    return "\n".join(shown)
+
+
+def _lines(text: Text | None) -> list[str]:
+    """Return the lines with their ends; an empty text has one, so that it is something else than none."""
+    if isinstance(text, bytes):
+        text = text.decode(errors="surrogateescape")
+    if not text:
+        return [] if text is None else ["(empty)\n"]
+    *whole, last = text.split("\n")
+    return [f"{line}\n" for line in whole] + ([last] if last else [])
+
+
+def _shown(line: str) -> str:
+    """Return a line of a diff, with escapes for what does not print and for blanks at its end."""
+    sign, content = line[0], line[1:].removesuffix("\n")
+    text = content.rstrip(" ")
+    seen = "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)
+    blanks = "\\x20" * (len(content) - len(text))
+    end = "" if line.endswith("\n") else " (no newline at the end)"
+    seen = f"{sign}{seen}{blanks}{end}"
+    return seen if len(seen) <= COLUMNS else f"{seen[:COLUMNS]}… ({len(seen)} columns)"
