@@ -87,7 +87,7 @@ def licence(distribution: Distribution) -> str:
     classifiers = _licence_classifiers(distribution)
     unknown = [text for text in classifiers if text not in CLASSIFIERS]
     if unknown or not classifiers:
-        what = written or classifiers or "nothing"
+        what = ", ".join([written, *classifiers])
         raise UnknownLicenceError(f"{metadata['Name']} {distribution.version}: {what}")
     # More than one classifier is how "at your choice" was written before there were expressions.
     return " OR ".join(sorted({CLASSIFIERS[text] for text in classifiers}))
