@@ -18,7 +18,7 @@ sys.path.append(str(ROOT / "tests"))
 sys.path.append(str(ROOT / "tests" / "unit" / "gate"))
 
 import zoned
-from api_server import TLS, TOKEN, Api, Json, hand, kustomization, serving
+from api_server import TLS, TOKEN, Api, Json, kustomization, managed, serving
 
 from krm_windows.emit import configmap
 from krm_windows.gate.timetable import Timetable
@@ -69,7 +69,7 @@ def api() -> Api:
         metadata = made.object(target.name)["metadata"]
         if not isinstance(metadata, dict):
             raise TypeError(f"{target} has no metadata")
-        metadata["managedFields"].append(hand("kustomize-controller", {"status": status}))
+        metadata["managedFields"].append(managed("kustomize-controller", {"status": status}))
     return made
 
 

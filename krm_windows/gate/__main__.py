@@ -126,13 +126,23 @@ class Gate:
         self.log(failed=failed, skewSeconds=seconds_of(cluster.clocks.skew))
         return not failed and not cluster.clocks.are_apart
 
-    def _is_failure(self, target: Target, status: int | None, *, allow_missing: bool) -> bool:
+    def _is_failure(
+        self,
+        target: Target,
+        status: int | None,
+        *,
+        allow_missing: bool,
+    ) -> bool:
         """Say whether what came of a target is a failure; that it does not exist may be none."""
         if status == HTTPStatus.NOT_FOUND:
             return not (allow_missing or target in self.timetable.released)
         return status is not None
 
-    def _settle_all(self, cluster: Cluster, targets: Sequence[Target]) -> dict[Target, int | None]:
+    def _settle_all(
+        self,
+        cluster: Cluster,
+        targets: Sequence[Target],
+    ) -> dict[Target, int | None]:
         """Settle targets, several at once; give the status of each failure.
 
         They are reported in their order, whichever ends first.
@@ -157,7 +167,12 @@ class Gate:
             outcome.status = error.status if isinstance(error, ApiError) else REFUSED
         return outcome
 
-    def _settle_reporting(self, cluster: Cluster, target: Target, reports: list[Report]) -> None:
+    def _settle_reporting(
+        self,
+        cluster: Cluster,
+        target: Target,
+        reports: list[Report],
+    ) -> None:
         """Change a target and judge the answer, at the time it is then, until nothing is left."""
         due = self._due(cluster, target, cluster.get(target, observe))
         for _ in range(_TRIES):
@@ -185,7 +200,12 @@ class Gate:
                 return None
             raise
 
-    def _due(self, cluster: Cluster, target: Target, seen: Seen) -> Report:
+    def _due(
+        self,
+        cluster: Cluster,
+        target: Target,
+        seen: Seen,
+    ) -> Report:
         """Say what is due by this node's clock; where it and the API server's are apart, by both.
 
         What either of them says is closed; what only one of them says is not opened.
@@ -202,11 +222,21 @@ class Gate:
             return mine
         return replace(mine, change=self._kept_closed(target, seen, mine.at))
 
-    def _due_at(self, now: datetime, target: Target, seen: Seen) -> Report:
+    def _due_at(
+        self,
+        now: datetime,
+        target: Target,
+        seen: Seen,
+    ) -> Report:
         change = self.settles(self.timetable, target, seen, self.decides(now), now)
         return Report(target, seen, change, now)
 
-    def _kept_closed(self, target: Target, seen: Seen, now: datetime) -> Change:
+    def _kept_closed(
+        self,
+        target: Target,
+        seen: Seen,
+        now: datetime,
+    ) -> Change:
         """Leave closed what would be opened, and have its annotation say why.
 
         `status` and the alerts read that. What is released, or may start, is opened whatever is
@@ -320,7 +350,13 @@ def _load(clock: Callable[[], datetime]) -> tuple[Gate, bool]:
         return Gate(salvage(text), lambda _: decision, clock), False
 
 
-def _safely(run: Callable[..., bool], gate: Gate, cluster: Cluster, *, allow_missing: bool) -> bool:
+def _safely(
+    run: Callable[..., bool],
+    gate: Gate,
+    cluster: Cluster,
+    *,
+    allow_missing: bool,
+) -> bool:
     """Run, with whatever is around it.
 
     Where that breaks, close all the same what should be closed.

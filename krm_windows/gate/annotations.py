@@ -1,9 +1,9 @@
 """The annotations by which gates say that a suspension is their own, and when one is believed.
 
-Anybody who may edit an object may write an annotation on it, and Flux writes what stands in Git.
+Anybody who may edit an object may write an annotation on it, and Flux writes what is in Git.
 So an annotation is evidence only as far as it can be checked
 (docs/decisions/0018-when-a-mark-is-believed.md): it says what a gate's says, names the policy
-whose name its key is a digest of, and no other hand than the gate's wrote it.
+whose name its key is a digest of, and nobody but the gate wrote it.
 """
 
 from collections.abc import Iterator
@@ -43,7 +43,7 @@ def annotation(policy: str, prefix: str = CLOSED_BY) -> str:
 class ClosedBy:
     """What such an annotation says: who closed, why, since and until when by its calendar, in UTC.
 
-    `adopted`: the target had been suspended by another hand, which the policy was told to take for
+    `adopted`: the target had been suspended by somebody else, which the policy has taken for
     its own. `zone_data`: how the image's zone data differs from the timetable's, in words; empty
     where it does not.
     """
@@ -108,12 +108,16 @@ def instant(value: object) -> datetime | None:
 
 
 def is_believed(
-    key: str, said: ClosedBy, written_by: Writer, suspended_by: Writer, now: datetime
+    key: str,
+    said: ClosedBy,
+    written_by: Writer,
+    suspended_by: Writer,
+    now: datetime,
 ) -> bool:
     """Say whether an annotation is a gate's: by its key, its words, and who wrote it and suspended.
 
     Where nobody is recorded as the writer, its time has to fit, too: no gate closes for what is yet
-    to begin. One by the gate's own hand may be of a clock that was wrong, and `until` may be long
+    to begin. One that the gate wrote may be of a clock that was wrong, and `until` may be long
     over: the cluster was off.
     """
     if key != annotation(said.policy) or written_by is Writer.OTHER:
@@ -124,11 +128,11 @@ def is_believed(
 
 
 def writer(thing: object, *path: str) -> Writer:
-    """Say who wrote the field at `path`, as the API server tells it in `managedFields`.
+    """Say who wrote the field at `path`, as the API server records it in `managedFields`.
 
     UNKNOWN: nobody is recorded. That is so where a served version was dropped, or somebody who may
     write the object has emptied the list; Git cannot (an apply with managedFields is refused). What
-    cannot be read is of another hand.
+    cannot be read is of another writer.
     """
     metadata = dig(thing, "metadata")
     if not isinstance(metadata, dict) or "managedFields" not in metadata:
@@ -136,24 +140,24 @@ def writer(thing: object, *path: str) -> Writer:
     entries = metadata["managedFields"]
     if not isinstance(entries, list):
         return Writer.OTHER
-    # The gate's hand counts before any other: Flux may own the same field with the same value.
-    hands = set(_hands(entries, path))
-    for hand in (Writer.GATE, Writer.OTHER):
-        if hand in hands:
-            return hand
+    # The gate counts before any other writer: Flux may own the same field with the same value.
+    writers = set(_writers(entries, path))
+    for candidate in (Writer.GATE, Writer.OTHER):
+        if candidate in writers:
+            return candidate
     return Writer.UNKNOWN
 
 
-def _hands(entries: list[object], path: tuple[str, ...]) -> Iterator[Writer]:
+def _writers(entries: list[object], path: tuple[str, ...]) -> Iterator[Writer]:
     """Give who of the entries owns the field at `path`."""
     for entry in entries:
         if not isinstance(entry, dict):
             yield Writer.OTHER
         elif _owns(entry.get("fieldsV1"), path):
-            yield _hand(entry)
+            yield _writer_of(entry)
 
 
-def _hand(entry: dict[str, object]) -> Writer:
+def _writer_of(entry: dict[str, object]) -> Writer:
     """Say whose an entry is; `Update` is what a patch is recorded as, `Apply` is Flux's way."""
     is_ours = entry.get("manager") in (MANAGER, *_JOINED)
     if is_ours and entry.get("operation") == "Update":

@@ -1,4 +1,4 @@
-"""Two clocks: this node's, and the API server's, which tells it with every answer.
+"""Two clocks: this node's, and the API server's, which it sends with every answer.
 
 That is the header `Date` (RFC 9110, 6.6.1).
 """
@@ -27,7 +27,12 @@ class Clocks:
         """Whether they are too far apart to open anything."""
         return self.skew is not None and abs(self.skew) > MOST
 
-    def compare(self, date: str | None, asked: datetime, answered: datetime) -> None:
+    def compare(
+        self,
+        date: str | None,
+        asked: datetime,
+        answered: datetime,
+    ) -> None:
         """Take a `Date` into account, by when we have asked and were answered.
 
         One that cannot be read says nothing.
@@ -50,7 +55,11 @@ def seconds_of(found: timedelta | None) -> int | None:
     return round(found.total_seconds())
 
 
-def skew(date: str | None, asked: datetime, answered: datetime) -> timedelta | None:
+def skew(
+    date: str | None,
+    asked: datetime,
+    answered: datetime,
+) -> timedelta | None:
     """Say how far our clock is ahead of a `Date`, at least.
 
     None if that cannot be read, or is of no time zone. A server writes a whole second, some time

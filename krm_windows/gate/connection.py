@@ -40,7 +40,11 @@ class Answer:
 class Connections:
     """Those to one server that no request uses now: as many are opened as requests run at once."""
 
-    def __init__(self, address: tuple[str, int], tls: ssl.SSLContext) -> None:
+    def __init__(
+        self,
+        address: tuple[str, int],
+        tls: ssl.SSLContext,
+    ) -> None:
         self._address, self._tls = address, tls
         self._idle: list[Connection] = []
 
@@ -83,7 +87,12 @@ class Connection:
     To `http.client` it is a socket.
     """
 
-    def __init__(self, address: tuple[str, int], tls: ssl.SSLContext, seconds: float) -> None:
+    def __init__(
+        self,
+        address: tuple[str, int],
+        tls: ssl.SSLContext,
+        seconds: float,
+    ) -> None:
         self._address = address
         self._stream = _Stream(address, tls, seconds)
         self._reader = _Reader(self._stream)
@@ -151,7 +160,12 @@ class _Stream(RawIOBase):
     saying so was cut off (`SSLEOFError`).
     """
 
-    def __init__(self, address: tuple[str, int], tls: ssl.SSLContext, seconds: float) -> None:
+    def __init__(
+        self,
+        address: tuple[str, int],
+        tls: ssl.SSLContext,
+        seconds: float,
+    ) -> None:
         super().__init__()
         self.waits, self.has_ended = True, False
         self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()

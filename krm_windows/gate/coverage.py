@@ -135,7 +135,11 @@ def recurring(rule: Rule, years: Calendar) -> list[Covered]:
     return covered
 
 
-def _ending(begins: Recurrence, ends: Recurrence, years: Calendar) -> list[Covered]:
+def _ending(
+    begins: Recurrence,
+    ends: Recurrence,
+    years: Calendar,
+) -> list[Covered]:
     """Cover what lasts from each moment of `begins` until the next one of `ends`."""
     every = bits.below(years.length + ends.shift + 1)
     begun = begins.days_of(years)
@@ -157,7 +161,11 @@ def _ending(begins: Recurrence, ends: Recurrence, years: Calendar) -> list[Cover
     ]
 
 
-def _endless(begins: Recurrence, begun: int, every: int) -> list[Covered]:
+def _endless(
+    begins: Recurrence,
+    begun: int,
+    every: int,
+) -> list[Covered]:
     """Cover what nothing ends."""
     held = bits.filled(begun, every) << 1
     return [Covered(begun & every, _from_first(begins)), Covered(held & every, bits.FULL)]

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
-from enum import Enum
+from enum import Enum, auto
 from functools import cached_property
 
 from krm_windows.gate import bits, coverage
@@ -89,18 +89,18 @@ class Decider:
 
 
 class Rank(Enum):
-    """The ranks of rules, and what they decide.
+    """The ranks of rules, the strongest first.
 
     Where a rule of one rank is in force, those of the ranks below have no say.
     """
 
-    CLOSING_OVERRIDES = 1, False
-    OPENING_OVERRIDES = 2, True
-    FREEZES = 3, False
-    WINDOWS = 4, True
+    CLOSING_OVERRIDES = auto()
+    OPENING_OVERRIDES = auto()
+    FREEZES = auto()
+    WINDOWS = auto()
 
-    def __init__(self, _: int, opens: bool) -> None:  # noqa: FBT001 - how an enum gives it
-        self.opens = opens
+
+_OPENING = (Rank.OPENING_OVERRIDES, Rank.WINDOWS)
 
 
 def _ranked(timetable: Timetable) -> Iterator[tuple[Rank, tuple[Rule, ...]]]:
@@ -115,8 +115,14 @@ def _ranked(timetable: Timetable) -> Iterator[tuple[Rank, tuple[Rule, ...]]]:
 class _Ranked:
     """The rules of one rank, and what they cover of the days that were asked for."""
 
-    def __init__(self, rank: Rank, rules: tuple[Rule, ...], tz: tzinfo) -> None:
+    def __init__(
+        self,
+        rank: Rank,
+        rules: tuple[Rule, ...],
+        tz: tzinfo,
+    ) -> None:
         self.rank = rank
+        self.opens = rank in _OPENING
         self._tz = tz
         self._recurring = [rule for rule in rules if isinstance(rule.begins, Recurrence)]
         self._once = [rule for rule in rules if not isinstance(rule.begins, Recurrence)]
@@ -225,7 +231,7 @@ class Days:
                 break
             covered = ranked.on_day(day) & left
             left &= ~covered
-            if ranked.rank.opens:
+            if ranked.opens:
                 opened |= covered
             if ranked.rank is Rank.OPENING_OVERRIDES:
                 overridden = covered

@@ -18,18 +18,18 @@ from krm_windows.gate.timetable import Target
 class Kind(NamedTuple):
     """The `reason` and the type of an Event.
 
-    What is found again by every run is told once while it lasts; an action each time.
+    What every run finds again has one Event while it lasts; an action has one each time.
     """
 
     reason: str
     type: str
-    is_told_each_time: bool = False
+    is_repeated: bool = False
 
 
-_CLOSED = Kind("WindowClosed", "Normal", is_told_each_time=True)
+_CLOSED = Kind("WindowClosed", "Normal", is_repeated=True)
 _KINDS = {
     Action.CLOSED: _CLOSED,
-    Action.OPENED: Kind("WindowOpened", "Normal", is_told_each_time=True),
+    Action.OPENED: Kind("WindowOpened", "Normal", is_repeated=True),
     Action.HELD: Kind("WindowHeld", "Warning"),
     Action.LEFT_TO_PERSON: Kind("WindowLeftToPerson", "Warning"),
     Action.LEFT_TO_POLICY: Kind("WindowLeftToPolicy", "Normal"),
@@ -41,7 +41,7 @@ _ZONE_DATA = Kind("WindowZoneDataDiffers", "Warning")
 
 @dataclass(frozen=True)
 class Record:
-    """What an Event tells of a target, as it was `seen` (None: it is yet to be).
+    """What an Event says of a target, as it was `seen` (None: it is yet to be read).
 
     `decision` is what held `at` that instant.
     """
@@ -54,7 +54,7 @@ class Record:
 
 
 class Recorder:
-    """What is to be told of each target of a gate, in order."""
+    """The Events to write about each target of a gate, in order."""
 
     def __init__(self, gate: Gate) -> None:
         self._gate = gate
@@ -84,45 +84,57 @@ class Recorder:
 
 
 def run(
-    gate: Gate, cluster: Cluster, *, allow_missing: bool, around: Callable[..., bool] = Gate.run
+    gate: Gate,
+    cluster: Cluster,
+    *,
+    allow_missing: bool,
+    around: Callable[..., bool] = Gate.run,
 ) -> bool:
     """Run as `around` does, and write Events of what it does; that one fails is no failure."""
     recorder = Recorder(gate)
     if gate.timetable.image_zones:
         recorder.about_all(_ZONE_DATA, gate.timetable.image_zones)
-    telling = replace(gate, reports=recorder.reports, warns=recorder.warns)
-    well = around(telling, cluster, allow_missing=allow_missing)
+    recording = replace(gate, reports=recorder.reports, warns=recorder.warns)
+    well = around(recording, cluster, allow_missing=allow_missing)
     records = {target: found for target, found in recorder.records.items() if found}
     cluster.renew(len(records))
 
     def write(mine: Cluster, target: Target) -> list[dict[str, str]]:
         return _write_all(gate, mine, target, records[target])
 
-    for target, trouble in cluster.each(list(records), write):
-        for fields in trouble:
+    for target, failed in cluster.each(list(records), write):
+        for fields in failed:
             gate.log(target=str(target), **fields)
     return well
 
 
 def _write_all(
-    gate: Gate, cluster: Cluster, target: Target, records: list[Record]
+    gate: Gate,
+    cluster: Cluster,
+    target: Target,
+    records: list[Record],
 ) -> list[dict[str, str]]:
     """Write the Events of a target, unless they are there; give what to log of those that fail."""
-    trouble = []
+    failed = []
     for record in records:
         try:
             _write(gate, cluster, target, record)
         except Exception as error:  # noqa: BLE001 - an Event must not keep the next run from anything
             if not _is_there(error):
-                trouble.append({"event": record.words, "error": words_of(error)})
-    return trouble
+                failed.append({"event": record.words, "error": words_of(error)})
+    return failed
 
 
 def _is_there(error: Exception) -> bool:
     return isinstance(error, ApiError) and error.status == HTTPStatus.CONFLICT
 
 
-def _write(gate: Gate, cluster: Cluster, target: Target, record: Record) -> None:
+def _write(
+    gate: Gate,
+    cluster: Cluster,
+    target: Target,
+    record: Record,
+) -> None:
     seen = record.seen or cluster.get(target, observe)
     time = record.at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     event: dict[str, object] = {
@@ -152,8 +164,8 @@ def _write(gate: Gate, cluster: Cluster, target: Target, record: Record) -> None
 
 
 def _digits(gate: Gate, seen: Seen, record: Record) -> str:
-    """Give the same digits for the same news: the API server refuses a second Event of it."""
-    occasion = seen.version if record.kind.is_told_each_time else str(record.decision.since)
+    """Give the same digits for the same message: the API server refuses a second Event of it."""
+    occasion = seen.version if record.kind.is_repeated else str(record.decision.since)
     return digest(json.dumps([gate.timetable.policy, seen.uid, record.words, occasion]))
 
 

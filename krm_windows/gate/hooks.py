@@ -47,7 +47,7 @@ class Permission:
     """What a run may do, and what is wrong, if anything is."""
 
     may: May
-    trouble: str = ""
+    problem: str = ""
 
 
 @dataclass(frozen=True)
@@ -61,11 +61,16 @@ class Settling:
     permission: Permission
 
     def __call__(
-        self, timetable: Timetable, target: Target, seen: Seen, decision: Decision, now: datetime
+        self,
+        timetable: Timetable,
+        target: Target,
+        seen: Seen,
+        decision: Decision,
+        now: datetime,
     ) -> Change:
         """Say what to change, as `settle` does; raise `ApiError` for what would open too early."""
         if self._shuts(decision):
-            reason = self.permission.trouble or _DUE
+            reason = self.permission.problem or _DUE
             decision = replace(decision, open=False, reason=reason)
         change = settle(timetable, target, seen, decision, now)
         if not decision.open or target in timetable.released:
@@ -144,10 +149,10 @@ class Hooks:
         for _ in range(_ROUNDS):
             began = self._decision()
             permission = self._permission(began)
-            if permission.trouble:
-                self.gate.log(left=permission.trouble)
+            if permission.problem:
+                self.gate.log(left=permission.problem)
             gate = replace(self.gate, settles=Settling(began, permission))
-            well = gate.run(self.cluster, allow_missing=allow_missing) and not permission.trouble
+            well = gate.run(self.cluster, allow_missing=allow_missing) and not permission.problem
             ended = permission.may is May.SHUT and self._ends(began)
             if not self._lasts(began):
                 continue
@@ -215,7 +220,12 @@ class Hooks:
         return Permission(May.SHUT, _FAILED.format(self.namespace, note.job))
 
     def _begin_if_due(
-        self, found: Found, last: Note, decision: Decision, *, is_this: bool
+        self,
+        found: Found,
+        last: Note,
+        decision: Decision,
+        *,
+        is_this: bool,
     ) -> Permission | None:
         waits, is_open = self._any_opens(found), self._any_closes(found)
         was_closed = waits and not is_open
@@ -241,10 +251,21 @@ class Hooks:
             seen is None or self._suspends(target, seen, decision) for target, seen in found.items()
         )
 
-    def _suspends(self, target: Target, seen: Seen, decision: Decision) -> bool | None:
+    def _suspends(
+        self,
+        target: Target,
+        seen: Seen,
+        decision: Decision,
+    ) -> bool | None:
         return settle(self.gate.timetable, target, seen, decision, self.gate.now()).suspend
 
-    def _has_to_end(self, note: Note, *, is_this: bool, was_closed: bool) -> bool:
+    def _has_to_end(
+        self,
+        note: Note,
+        *,
+        is_this: bool,
+        was_closed: bool,
+    ) -> bool:
         """Say whether the hook after closing, or the rollback, is due before anything is opened."""
         if note.stage in (Stage.BREAKING, Stage.CLOSING):
             return True
@@ -254,7 +275,13 @@ class Hooks:
             return True
         return was_closed and note.stage in (Stage.OPEN, Stage.PASSED)
 
-    def _due(self, last: Note, *, waits: bool, is_open: bool) -> Stage | None:
+    def _due(
+        self,
+        last: Note,
+        *,
+        waits: bool,
+        is_open: bool,
+    ) -> Stage | None:
         """Say at which stage a cycle begins, if at any.
 
         `waits`: some targets wait to be opened; `is_open`: some are open.
@@ -265,7 +292,12 @@ class Hooks:
             return due
         return Stage.OPEN if is_open else None
 
-    def _begin(self, last: Note, stage: Stage, decision: Decision) -> Permission | None:
+    def _begin(
+        self,
+        last: Note,
+        stage: Stage,
+        decision: Decision,
+    ) -> Permission | None:
         """Write the first note of a cycle.
 
         It has a number, and Jobs, of its own, even where notes were lost.
@@ -286,7 +318,7 @@ class Hooks:
 
     def _is_past(self, note: Note) -> bool:
         """Whether another run has gone on from there."""
-        return self.notes.latest(self.notes.find()).place > note.place
+        return self.notes.latest(self.notes.find()).progress > note.progress
 
     def _open(self, note: Note, decision: Decision) -> Permission:
         """Run the hook before opening, and note how it ended."""
@@ -299,7 +331,13 @@ class Hooks:
             return Permission(May.KEEP, _UNNOTED)
         return Permission(May.OPEN) if passed else self._failed(note)
 
-    def _after_hook(self, note: Note, end: End, *, passed: bool) -> Note:
+    def _after_hook(
+        self,
+        note: Note,
+        end: End,
+        *,
+        passed: bool,
+    ) -> Note:
         """Give the note of how the hook before opening ended.
 
         One that never began is tried again.
@@ -406,7 +444,12 @@ class Hooks:
         return _RUN_OF_JOB.fullmatch(note.job, len(hook.name)) is not None
 
     def _run(
-        self, kind: str, name: str, lasts: Callable[[], bool] = lambda: True, *, begins: bool = True
+        self,
+        kind: str,
+        name: str,
+        lasts: Callable[[], bool] = lambda: True,
+        *,
+        begins: bool = True,
     ) -> End:
         """Start a Job unless it is there, and wait for its end while it `lasts`.
 
@@ -414,19 +457,19 @@ class Hooks:
         """
         hook = self.hooks[kind]
         job = _Job(self.cluster, self.namespace, name, hook, begins)
-        over, trouble = monotonic() + hook.seconds + self.grace, None
-        while trouble is None:
+        over, failure = monotonic() + hook.seconds + self.grace, None
+        while failure is None:
             if not lasts():
                 return End.BROKEN_OFF
             self.cluster.renew(0)
-            trouble = job.ask()
-            if trouble is None:
+            failure = job.ask()
+            if failure is None:
                 sleep(self.pause)
-                trouble = f"no end within {hook.seconds} s" if monotonic() > over else None
-        self.gate.log(hook=kind, job=f"{self.namespace}/{name}", trouble=trouble)
-        if not trouble:
+                failure = f"no end within {hook.seconds} s" if monotonic() > over else None
+        self.gate.log(hook=kind, job=f"{self.namespace}/{name}", error=failure)
+        if not failure:
             return End.WELL
-        self.gate.warns(f"hooks.{kind} failed: Job {self.namespace}/{name}: {trouble}")
+        self.gate.warns(f"hooks.{kind} failed: Job {self.namespace}/{name}: {failure}")
         return End.NEVER_BEGAN if job.begins else End.BAD
 
 

@@ -57,7 +57,11 @@ def difference(zone: Zone, now: datetime) -> Difference | None:
         return None
 
 
-def _first(zone: Zone, other: tzinfo, begins: datetime) -> datetime | None:
+def _first(
+    zone: Zone,
+    other: tzinfo,
+    begins: datetime,
+) -> datetime | None:
     """Find from when in the year after `begins` two zones differ, to the minute.
 
     They are compared at `begins`, then at every midnight of UTC and beside each transition: at the
@@ -77,7 +81,12 @@ def _first(zone: Zone, other: tzinfo, begins: datetime) -> datetime | None:
     return None
 
 
-def _edge(zone: Zone, other: tzinfo, same: datetime, differs: datetime) -> datetime:
+def _edge(
+    zone: Zone,
+    other: tzinfo,
+    same: datetime,
+    differs: datetime,
+) -> datetime:
     """Halve what lies between two instants, until they are a minute apart.
 
     Rules change on whole minutes.

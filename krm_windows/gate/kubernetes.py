@@ -28,7 +28,7 @@ TIMEOUT = 10.0  # seconds for a request: to connect, to ask and to be answered, 
 # Requests: more keep one processor no busier, and the API server gives each account its share.
 AT_ONCE = 8
 _NESTED = 250_000  # maps and lists in an answer: a million empty ones are 100 MiB in memory
-_WORDS = 1024  # characters of what a server says that are told
+_WORDS = 1024  # characters of what a server says that are passed on
 # For a status where there is none: no answer, and one that cannot be taken.
 UNANSWERED, REFUSED = 0, -1
 _BUSY = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
@@ -94,7 +94,9 @@ class Cluster:
             self._token = (self._account / "token").read_text().strip()
 
     def each(
-        self, targets: Sequence[Target], work: Callable[["Cluster", Target], T]
+        self,
+        targets: Sequence[Target],
+        work: Callable[["Cluster", Target], T],
     ) -> Iterator[tuple[Target, T]]:
         """Work on every target, `AT_ONCE` at a time, and give what comes of it.
 
@@ -111,12 +113,19 @@ class Cluster:
         with ThreadPoolExecutor(AT_ONCE) as pool:
             yield from zip(targets, pool.map(turn, range(len(targets)), targets), strict=True)
 
-    def get(self, target: Target, read: Callable[[Target, object], T]) -> T:
+    def get(
+        self,
+        target: Target,
+        read: Callable[[Target, object], T],
+    ) -> T:
         """Give what `read` makes of the object of `target`; raise `ApiError`."""
         return self.answer("GET", self._path(target), None, partial(read, target))
 
     def patch(
-        self, target: Target, body: dict[str, object], read: Callable[[Target, object], T]
+        self,
+        target: Target,
+        body: dict[str, object],
+        read: Callable[[Target, object], T],
     ) -> T:
         """Apply a JSON merge patch (RFC 7386) and give what `read` makes of the object then.
 
@@ -154,7 +163,10 @@ class Cluster:
             self._discovering.release()
 
     def ask(
-        self, method: str, path: str, body: dict[str, object] | None = None
+        self,
+        method: str,
+        path: str,
+        body: dict[str, object] | None = None,
     ) -> dict[str, object]:
         """Send a request and give the object that is answered.
 
@@ -215,7 +227,11 @@ class Cluster:
         sleep(seconds)
 
 
-def _object(status: int, content: bytes, request: str) -> dict[str, object]:
+def _object(
+    status: int,
+    content: bytes,
+    request: str,
+) -> dict[str, object]:
     """Give the object of an answer; raise `ApiError` for a refusal, and for what is no object."""
     try:
         answer = parse(content.decode())

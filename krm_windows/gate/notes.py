@@ -64,7 +64,7 @@ ENDING = {
 _ORDER = list(Stage)
 _JOB = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?|")  # a name of Kubernetes, or none
 _TRIES = 5
-_PLACE = attrgetter("place")
+_PROGRESS = attrgetter("progress")
 Found = dict[Target, Seen | None]
 Written = Enum("Written", ["YES", "NO", "UNKNOWN"])
 
@@ -83,7 +83,7 @@ class Note:
     at: str = "2000-01-01T00:00:00+00:00"
 
     @property
-    def place(self) -> tuple[int, int, datetime]:
+    def progress(self) -> tuple[int, int, datetime]:
         """Greater is later."""
         return self.cycle, _ORDER.index(self.stage), datetime.fromisoformat(self.at)
 
@@ -122,7 +122,7 @@ class Notes:
     def latest(self, found: Found) -> Note:
         """Give the latest note of all; one of its own kind if there is none."""
         notes = [self._read(seen) for seen in found.values() if seen]
-        return max(notes, key=_PLACE, default=Note())
+        return max(notes, key=_PROGRESS, default=Note())
 
     def _read(self, seen: Seen) -> Note:
         notes = [Note()]
@@ -130,7 +130,7 @@ class Notes:
             note = _parse(seen.annotations.get(key, ""))
             if note and self._believes(note, seen.writers[key]):
                 notes.append(note)
-        return max(notes, key=_PLACE)
+        return max(notes, key=_PROGRESS)
 
     def _believes(self, note: Note, by: Writer) -> bool:
         """Say whether the gate wrote a note.
@@ -171,7 +171,12 @@ class Notes:
         return found
 
     def _write(
-        self, cluster: Cluster, target: Target, seen: Seen | None, note: Note, after: Note
+        self,
+        cluster: Cluster,
+        target: Target,
+        seen: Seen | None,
+        note: Note,
+        after: Note,
     ) -> tuple[Written, str]:
         """Write a note on a target; say whether it has it, and not another one, or why not."""
         for _ in range(_TRIES):
@@ -179,7 +184,7 @@ class Notes:
                 if seen is None:
                     seen = cluster.get(target, observe)
                 found = self._read(seen)
-                if found == note or found.place > after.place:
+                if found == note or found.progress > after.progress:
                     return _is_same(found, note), ""
                 cluster.patch(target, self._patch(seen, note), observe)
             except Exception as error:  # noqa: BLE001 - as in `_see`

@@ -53,7 +53,7 @@ class Action(Enum):
 _WORDS = {
     Action.CLOSED: "closed",
     Action.OPENED: "opened",
-    Action.ANNOTATED: "mark updated",
+    Action.ANNOTATED: "annotation updated",
 }
 
 
@@ -184,7 +184,11 @@ def _closed_by_keys(seen: Seen) -> list[str]:
 
 
 def settle(
-    timetable: Timetable, target: Target, seen: Seen, decision: Decision, now: datetime
+    timetable: Timetable,
+    target: Target,
+    seen: Seen,
+    decision: Decision,
+    now: datetime,
 ) -> Change:
     """Say what makes `target`, `seen` as it is, what it should be at the instant `now`."""
     case = _Case(timetable, target, seen, decision, now)
@@ -271,7 +275,7 @@ class _Case:
     def _left_to_person(self) -> Change:
         words = "left closed by a person"
         if not self.seen.annotations.keys().isdisjoint(map(annotation, self.timetable.own_names)):
-            words += ", as the mark on it is not the gate's"
+            words += ", as the closed-by annotation on it is not the gate's"
         return Change({}, Action.LEFT_TO_PERSON, words)
 
     def change(self) -> Change:

@@ -90,7 +90,12 @@ def pieces(day: int, tz: tzinfo) -> tuple[Piece, ...]:
     return tuple(_cut(day * bits.DAY, 0, bits.DAY, tz))
 
 
-def _cut(midnight: int, begins: int, ends: int, tz: tzinfo) -> Iterator[Piece]:
+def _cut(
+    midnight: int,
+    begins: int,
+    ends: int,
+    tz: tzinfo,
+) -> Iterator[Piece]:
     """Halve a part of a day until the clock runs or stands still throughout each half."""
     minutes = ends - begins
     shown = _shown(midnight + begins, tz)
@@ -118,7 +123,11 @@ def _shown(minute: int, tz: tzinfo) -> int:
     return (local.toordinal() + day - known) * bits.DAY + local.hour * 60 + local.minute
 
 
-def first_minute(low: datetime, high: datetime, holds: Callable[[datetime], bool]) -> datetime:
+def first_minute(
+    low: datetime,
+    high: datetime,
+    holds: Callable[[datetime], bool],
+) -> datetime:
     """Find the whole minute from `low` to `high` from which on `holds`."""
     start = low.replace(second=0, microsecond=0)
     minutes = range((high - start) // _MINUTE)

@@ -169,7 +169,11 @@ class Posix:
         in_summer = Clock(ahead, summer.strip("<>"))
         return cls(standard, in_summer, Yearly.parse(begins), Yearly.parse(ends))
 
-    def transitions(self, first: int, last: int) -> Iterator[Transition]:
+    def transitions(
+        self,
+        first: int,
+        last: int,
+    ) -> Iterator[Transition]:
         """Give those of the years from `first` to `last`, in order.
 
         Of a rule with one clock there are none.
@@ -188,7 +192,11 @@ class _Table:
     By them readings of such a clock and of UTC are turned into each other.
     """
 
-    def __init__(self, first: Clock, transitions: Iterable[Transition]) -> None:
+    def __init__(
+        self,
+        first: Clock,
+        transitions: Iterable[Transition],
+    ) -> None:
         self.clocks = [first]
         self.moments: list[datetime] = []
         self.ends: list[datetime] = []
@@ -258,7 +266,11 @@ class Zone(tzinfo):
             return local.replace(fold=1)
         return local
 
-    def transitions(self, first: int, last: int) -> Iterator[Transition]:
+    def transitions(
+        self,
+        first: int,
+        last: int,
+    ) -> Iterator[Transition]:
         """Give every transition of the UTC years from `first` to `last`."""
         for year in range(first, last + 1):
             table = self._around(year)
@@ -305,7 +317,10 @@ def _at(transition: Transition) -> datetime:
 
 
 def _time(
-    sign: str | None, hours: str, minutes: str | None = None, seconds: str | None = None
+    sign: str | None,
+    hours: str,
+    minutes: str | None = None,
+    seconds: str | None = None,
 ) -> timedelta:
     length = timedelta(hours=int(hours), minutes=int(minutes or 0), seconds=int(seconds or 0))
     if sign == "-":

@@ -58,7 +58,7 @@ class Api:
         metadata["creationTimestamp"] = "2020-01-01T00:00:00Z"
         if by is not None:
             metadata["managedFields"] = [
-                hand(by, {"metadata": {"annotations": annotations or {}}, "spec": spec})
+                managed(by, {"metadata": {"annotations": annotations or {}}, "spec": spec})
             ]
         if annotations is not None:
             metadata["annotations"] = annotations
@@ -122,8 +122,8 @@ def kustomization(name: str, version: str | None = None) -> Target:
     )
 
 
-def marked(policy: str, **more: object) -> str:
-    """Give a mark as a look of the policy wrote it."""
+def closed_by(policy: str, **more: object) -> str:
+    """Give an annotation as a run of the policy wrote it."""
     return json.dumps(
         {"policy": policy, "reason": "a freeze", "since": None, "until": None, **more}
     )
@@ -159,7 +159,7 @@ class Handler(BaseHTTPRequestHandler):
         self._answer(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
 
     def do_PATCH(self) -> None:
-        """Merge a patch, if it was made for the version that stands."""
+        """Merge a patch, if it was made for the present version."""
         self._answer(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
 
     def reply(self, status: int, answer: Json) -> None:
@@ -236,7 +236,7 @@ class Handler(BaseHTTPRequestHandler):
             self.reply(200, self.api.store(path, _owned(self.api.objects[path], patch)))
 
 
-def hand(manager: str, fields: Json, operation: str = "Update") -> Json:
+def managed(manager: str, fields: Json, operation: str = "Update") -> Json:
     """Record a manager as the writer of these fields."""
     return {
         "manager": manager,
@@ -270,7 +270,7 @@ def _owned(thing: Json, patch: Json) -> Json:
     ]
     mine = _merged(old[0]["fieldsV1"] if old else {}, taken)
     gone = _keys(_changed({"metadata": {"annotations": _nulls(patch)}}, merged))
-    entry = hand("krm-windows", {}) | {"fieldsV1": _without(mine, gone)}
+    entry = managed("krm-windows", {}) | {"fieldsV1": _without(mine, gone)}
     metadata = merged["metadata"]
     assert isinstance(metadata, dict)
     return merged | {"metadata": metadata | {"managedFields": [*others, entry]}}

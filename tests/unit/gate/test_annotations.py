@@ -1,4 +1,4 @@
-"""When a mark is believed: what it says, whose key it has, and whose hand the API server has recorded."""
+"""When an annotation is believed: what it says, whose key it has, and whom the API server has recorded as its writer."""
 
 import json
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import zoned
-from api_server import Api, Json, edited, hand, kustomization, marked
+from api_server import Api, Json, closed_by, edited, kustomization, managed
 
 from krm_windows.gate import hooks
 from krm_windows.gate.__main__ import Gate
@@ -30,15 +30,15 @@ OURS, THEIRS, NOTE = (
     annotation("flux-system/p", HOOKS),
 )
 APPLIED: Json = {"lastAppliedRevision": "1"}
-Look = Callable[..., bool]
+RunOnce = Callable[..., bool]
 FLUX, GATE = "kustomize-controller", "krm-windows"
 
 
 @pytest.fixture
-def look(port: int, account: Path) -> Look:
-    """One look at eleven."""
+def run_once(port: int, account: Path) -> RunOnce:
+    """One run at eleven."""
 
-    def once(timetable: Timetable, around: Look = Gate.run) -> bool:
+    def once(timetable: Timetable, around: RunOnce = Gate.run) -> bool:
         gate = Gate(timetable, partial(decide, timetable), lambda: NOON - HOUR, dict)
         return around(gate, Cluster("127.0.0.1", str(port), account), allow_missing=False)
 
@@ -50,13 +50,13 @@ def suspended(api: Api) -> object:
     return dig(api.object("apps"), "spec", "suspend")
 
 
-def put(api: Api, annotations: Json, *, hands: list[Json] | None) -> None:
+def put(api: Api, annotations: Json, *, entries: list[Json] | None) -> None:
     """Put a suspended target there, whose fields these hands wrote; None: nobody is recorded."""
     api.add("apps", {"suspend": True}, annotations=annotations, status=APPLIED)
-    if hands is not None:
+    if entries is not None:
         metadata = api.object("apps")["metadata"]
         assert isinstance(metadata, dict)
-        metadata["managedFields"] = hands
+        metadata["managedFields"] = entries
 
 
 def wrote(
@@ -64,11 +64,11 @@ def wrote(
 ) -> Json:
     """Record that a manager wrote some annotations, and the suspend field."""
     fields: Json = {"metadata": {"annotations": dict.fromkeys(annotations, "")}}
-    return hand(manager, fields | ({"spec": {"suspend": True}} if suspend else {}), operation)
+    return managed(manager, fields | ({"spec": {"suspend": True}} if suspend else {}), operation)
 
 
 @pytest.mark.parametrize(
-    ("reason", "hands", "opens"),
+    ("reason", "entries", "opens"),
     [
         ("the gate wrote both", [wrote(GATE, OURS, suspend=True)], True),
         ("nobody is recorded", None, True),
@@ -97,12 +97,12 @@ def wrote(
         ),
         ("Flux wrote both", [wrote(FLUX, OURS, suspend=True, operation="Apply")], False),
         (
-            "Flux wrote the mark, a person suspended",
+            "Flux wrote the annotation, a person suspended",
             [wrote(FLUX, OURS), wrote("flux", suspend=True)],
             False,
         ),
         (
-            "a person wrote the mark",
+            "a person wrote the annotation",
             [wrote("kubectl-annotate", OURS), wrote(GATE, suspend=True)],
             False,
         ),
@@ -126,16 +126,16 @@ def wrote(
         ("an entry that cannot be read", ["all"], False),
     ],
 )
-def test_whose_hand_counts(
+def test_whose_writing_counts(
     api: Api,
-    look: Look,
+    run_once: RunOnce,
     reason: str,
-    hands: list[Json] | None,
+    entries: list[Json] | None,
     opens: bool,  # noqa: FBT001
 ) -> None:
-    """A mark by another hand is no mark, and a suspension by another hand is not the gate's."""
-    put(api, {OURS: marked("flux-system/p")}, hands=hands)
-    assert look(ALWAYS), reason
+    """An annotation by another writer is no annotation, and a suspension by another writer is not the gate's."""
+    put(api, {OURS: closed_by("flux-system/p")}, entries=entries)
+    assert run_once(ALWAYS), reason
     assert (suspended(api) is False) == opens, reason
 
 
@@ -148,27 +148,27 @@ def test_whose_hand_counts(
         "[]",
         "null",
         "[" * 100_000,
-        marked("flux-system/q"),
-        marked(""),
-        marked("flux-system/p", reason=None),
-        marked("flux-system/p", reason=7),
-        marked("flux-system/p", since=1),
-        marked("flux-system/p", since="2026-11-20T08:00:00"),
-        marked("flux-system/p", since="yesterday"),
-        marked("flux-system/p", until={}),
-        marked("flux-system/p", since="2026-11-20T08:00:00Z", until="2026-11-20T08:00:00Z"),
-        marked("flux-system/p", since="2026-11-20T08:00:00Z", until="2020-01-01T00:00:00Z"),
-        marked("flux-system/p", since="2026-11-20T11:11:00Z"),
-        marked("flux-system/p", since="9999-12-31T23:59:59-23:59"),
-        marked("flux-system/p\ud800"),
-        marked("flux-system/p")[:-1] + ', "policy": "flux-system/p"}',
+        closed_by("flux-system/q"),
+        closed_by(""),
+        closed_by("flux-system/p", reason=None),
+        closed_by("flux-system/p", reason=7),
+        closed_by("flux-system/p", since=1),
+        closed_by("flux-system/p", since="2026-11-20T08:00:00"),
+        closed_by("flux-system/p", since="yesterday"),
+        closed_by("flux-system/p", until={}),
+        closed_by("flux-system/p", since="2026-11-20T08:00:00Z", until="2026-11-20T08:00:00Z"),
+        closed_by("flux-system/p", since="2026-11-20T08:00:00Z", until="2020-01-01T00:00:00Z"),
+        closed_by("flux-system/p", since="2026-11-20T11:11:00Z"),
+        closed_by("flux-system/p", since="9999-12-31T23:59:59-23:59"),
+        closed_by("flux-system/p\ud800"),
+        closed_by("flux-system/p")[:-1] + ', "policy": "flux-system/p"}',
         '{"policy": "flux-system/p", "since": null, "until": null}',
     ],
 )
-def test_what_a_mark_has_to_say(api: Api, look: Look, text: str) -> None:
-    """What is no mark of this policy, or is of a time to come, is nobody's word: a person has suspended it."""
-    put(api, {OURS: text}, hands=None)
-    assert look(ALWAYS)
+def test_what_a_closed_by_annotation_has_to_say(api: Api, run_once: RunOnce, text: str) -> None:
+    """What is no annotation of this policy, or is of a time to come, counts for nothing: a person has suspended it."""
+    put(api, {OURS: text}, entries=None)
+    assert run_once(ALWAYS)
     assert suspended(api) is True
     assert api.writes() == []
 
@@ -182,85 +182,87 @@ def test_what_a_mark_has_to_say(api: Api, look: Look, text: str) -> None:
         {"reason": "", "a key of": "a later version"},
     ],
 )
-def test_honest_marks(api: Api, look: Look, said: Json) -> None:
-    """One of before a long outage, of a clock that is ahead, or of a later version is a mark."""
-    put(api, {OURS: marked("flux-system/p", **said)}, hands=None)
-    assert look(ALWAYS)
+def test_honest_annotations(api: Api, run_once: RunOnce, said: Json) -> None:
+    """One of before a long outage, of a clock that is ahead, or of a later version is an annotation."""
+    put(api, {OURS: closed_by("flux-system/p", **said)}, entries=None)
+    assert run_once(ALWAYS)
     assert suspended(api) is False
 
 
-def test_a_clock_that_was_years_ahead(api: Api, look: Look) -> None:
-    """The gate's own hand has written it: it does not keep shut until that time has come."""
+def test_a_clock_that_was_years_ahead(api: Api, run_once: RunOnce) -> None:
+    """The gate itself has written it: it does not keep shut until that time has come."""
     put(
         api,
-        {OURS: marked("flux-system/p", since="2031-01-01T00:00:00Z")},
-        hands=[wrote(GATE, OURS, suspend=True)],
+        {OURS: closed_by("flux-system/p", since="2031-01-01T00:00:00Z")},
+        entries=[wrote(GATE, OURS, suspend=True)],
     )
-    assert look(ALWAYS)
+    assert run_once(ALWAYS)
     assert suspended(api) is False
 
 
-def test_a_forged_mark_opens_nothing(api: Api, look: Look) -> None:
-    """Git brings the very mark that the gate wrote in the last window: what a person suspends stays suspended."""
+def test_a_forged_annotation_opens_nothing(api: Api, run_once: RunOnce) -> None:
+    """Git brings the very annotation that the gate wrote in the last window: what a person suspends stays suspended."""
     api.add("apps", {}, by=FLUX, status=APPLIED)
-    assert look(SHUT)
+    assert run_once(SHUT)
     [text] = [dig(body, "metadata", "annotations", OURS) for body in api.bodies]
-    assert look(ALWAYS)
+    assert run_once(ALWAYS)
     assert suspended(api) is False
     put(
-        api, {OURS: text}, hands=[wrote(FLUX, OURS, operation="Apply"), wrote("flux", suspend=True)]
+        api,
+        {OURS: text},
+        entries=[wrote(FLUX, OURS, operation="Apply"), wrote("flux", suspend=True)],
     )
     for timetable in (ALWAYS, SHUT, ALWAYS):
-        assert look(timetable)
+        assert run_once(timetable)
         assert suspended(api) is True
     assert dig(api.object("apps"), "metadata", "annotations") == {OURS: text}
 
 
-def test_a_mark_in_git_while_it_closes(api: Api, look: Look) -> None:
+def test_an_annotation_in_git_while_it_closes(api: Api, run_once: RunOnce) -> None:
     """The gate writes its own in its place, and opens again."""
     api.add("apps", {}, annotations={OURS: "from Git"}, by=FLUX, status=APPLIED)
-    assert look(SHUT)
+    assert run_once(SHUT)
     assert writer(api.object("apps"), "metadata", "annotations", OURS) is Writer.GATE
-    assert look(ALWAYS)
+    assert run_once(ALWAYS)
     assert suspended(api) is False
 
 
-@pytest.mark.parametrize("text", ["{}", marked("flux-system/r"), marked("flux-system/q")])
-def test_a_forged_mark_keeps_nothing_shut(api: Api, look: Look, text: str) -> None:
+@pytest.mark.parametrize("text", ["{}", closed_by("flux-system/r"), closed_by("flux-system/q")])
+def test_a_forged_annotation_keeps_nothing_shut(api: Api, run_once: RunOnce, text: str) -> None:
     """In the name of a policy that need not exist: ours opens what it closed."""
-    hands = [wrote(GATE, OURS, suspend=True), wrote(FLUX, THEIRS)]
-    put(api, {OURS: marked("flux-system/p"), THEIRS: text}, hands=hands)
-    assert look(ALWAYS)
+    entries = [wrote(GATE, OURS, suspend=True), wrote(FLUX, THEIRS)]
+    put(api, {OURS: closed_by("flux-system/p"), THEIRS: text}, entries=entries)
+    assert run_once(ALWAYS)
     assert suspended(api) is False
 
 
-def test_an_honest_mark_of_another_policy_keeps_shut(api: Api, look: Look) -> None:
+def test_an_honest_annotation_of_another_policy_keeps_shut(api: Api, run_once: RunOnce) -> None:
     """Written by its gate, which has the same name."""
     put(
         api,
-        {OURS: marked("flux-system/p"), THEIRS: marked("flux-system/q")},
-        hands=[wrote(GATE, OURS, THEIRS, suspend=True)],
+        {OURS: closed_by("flux-system/p"), THEIRS: closed_by("flux-system/q")},
+        entries=[wrote(GATE, OURS, THEIRS, suspend=True)],
     )
-    assert look(ALWAYS)
+    assert run_once(ALWAYS)
     assert suspended(api) is True
 
 
 @pytest.mark.parametrize(
     "timetable", [replace(SHUT, adopt_until=NOON), replace(SHUT, first_apply="Wait")]
 )
-def test_what_was_adopted_is_opened(api: Api, look: Look, timetable: Timetable) -> None:
-    """The suspension is another hand's, and the mark says that the gate was told to take it over: also later on."""
-    put(api, {}, hands=[wrote("kubectl-patch", suspend=True)])
+def test_what_was_adopted_is_opened(api: Api, run_once: RunOnce, timetable: Timetable) -> None:
+    """The suspension is another writer's, and the annotation says that the policy adopts it: also later on."""
+    put(api, {}, entries=[wrote("kubectl-patch", suspend=True)])
     if timetable.first_apply == "Wait":
         api.object("apps")["status"] = {}
-    assert look(timetable)
+    assert run_once(timetable)
     api.object("apps")["status"] = APPLIED
     freeze = replace(SHUT, freezes=(Rule(Kind.FREEZE, "f", NOON - 2 * HOUR, NOON, "why"),))
-    assert look(freeze)
+    assert run_once(freeze)
     text = str(dig(api.object("apps"), "metadata", "annotations", OURS))
     assert json.loads(text)["adopted"] is True
     assert json.loads(text)["reason"] == "freezes.f: why"
-    assert look(ALWAYS)
+    assert run_once(ALWAYS)
     assert suspended(api) is False
 
 
@@ -294,49 +296,51 @@ JOB = "p-before-open-202611200800-0123456789abcdef"
         ({"occurrence": SINCE, "cycle": 5, "stage": ["Passed"], "job": JOB}, GATE),
     ],
 )
-def test_a_forged_note_opens_nothing(api: Api, look: Look, note: Json, by: str | None) -> None:
+def test_a_forged_note_opens_nothing(
+    api: Api, run_once: RunOnce, note: Json, by: str | None
+) -> None:
     """The hook runs first; while it does not end well, nothing is opened."""
-    hands = None if by is None else [wrote(GATE, OURS, suspend=True), wrote(by, NOTE)]
-    put(api, {OURS: marked("flux-system/p"), NOTE: json.dumps(note)}, hands=hands)
+    entries = None if by is None else [wrote(GATE, OURS, suspend=True), wrote(by, NOTE)]
+    put(api, {OURS: closed_by("flux-system/p"), NOTE: json.dumps(note)}, entries=entries)
     api.store(
         "/apis/batch/v1/namespaces/line/jobs/there-already",
         {"kind": "Job", "metadata": {"name": "there-already"}},
     )
     api.end("there-already", "Complete")
     api.ends["p-before-open"] = "Failed"
-    assert not look(MORNING, AROUND)
+    assert not run_once(MORNING, AROUND)
     assert suspended(api) is True
     assert [name for name in api.jobs() if name.startswith("p-before-open")]
 
 
-def test_a_note_by_the_gate_is_believed(api: Api, look: Look) -> None:
+def test_a_note_by_the_gate_is_believed(api: Api, run_once: RunOnce) -> None:
     """The hook has run, maybe as it was before somebody mended it: it does not run again."""
     note = {"occurrence": SINCE, "cycle": 5, "stage": "Passed", "job": JOB}
     put(
         api,
-        {OURS: marked("flux-system/p"), NOTE: json.dumps(note)},
-        hands=[wrote(GATE, OURS, NOTE, suspend=True)],
+        {OURS: closed_by("flux-system/p"), NOTE: json.dumps(note)},
+        entries=[wrote(GATE, OURS, NOTE, suspend=True)],
     )
-    assert look(MORNING, AROUND)
+    assert run_once(MORNING, AROUND)
     assert (suspended(api), api.jobs()) == (False, [])
 
 
-def test_a_person_comes_between_two_looks(api: Api, look: Look) -> None:
+def test_a_person_comes_between_two_runs(api: Api, run_once: RunOnce) -> None:
     """Resumed and suspended again while it was closed: the suspension is that person's now."""
     api.add("apps", {}, by=FLUX, status=APPLIED)
-    assert look(SHUT)
+    assert run_once(SHUT)
     metadata = api.object("apps")["metadata"]
     assert isinstance(metadata, dict)
     metadata["managedFields"] = [wrote(GATE, OURS), wrote("flux", suspend=True)]
-    assert look(ALWAYS)
+    assert run_once(ALWAYS)
     assert suspended(api) is True
 
 
-def test_what_is_changed_between_reading_and_writing(api: Api, look: Look) -> None:
+def test_what_is_changed_between_reading_and_writing(api: Api, run_once: RunOnce) -> None:
     """A patch is made for the version that was read."""
-    put(api, {OURS: marked("flux-system/p")}, hands=None)
+    put(api, {OURS: closed_by("flux-system/p")}, entries=None)
     api.fault("PATCH", "apps", edited("apps", {"metadata": {"annotations": {OURS: "forged"}}}))
-    assert look(ALWAYS)
+    assert run_once(ALWAYS)
     assert suspended(api) is True
 
 
@@ -346,10 +350,10 @@ def test_digests_have_64_bits() -> None:
     assert len(digest("flux-system/p")) == len(OURS.rpartition("/")[2]) == DIGITS
 
 
-def test_a_mark_is_read_as_it_was_written(api: Api, look: Look) -> None:
+def test_an_annotation_is_read_as_it_was_written(api: Api, run_once: RunOnce) -> None:
     """By the gate, of a freeze."""
     frozen = replace(SHUT, freezes=(Rule(Kind.FREEZE, "f", NOON - 2 * HOUR, NOON, "why"),))
-    assert look(frozen)
+    assert run_once(frozen)
     said = read(str(dig(api.object("apps"), "metadata", "annotations", OURS)))
     assert said is not None
     assert (said.policy, said.reason, said.since) == ("flux-system/p", "freezes.f: why", None)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import zoned
-from api_server import Api, kustomization, marked
+from api_server import Api, closed_by, kustomization
 
 from krm_windows.gate import events, hooks
 from krm_windows.gate.__main__ import Gate
@@ -25,7 +25,7 @@ HOUR, MINUTE, SECOND = timedelta(hours=1), timedelta(minutes=1), timedelta(secon
 FIVE = 5 * MINUTE
 APPS = kustomization("apps", "v1")
 OURS = annotation("flux-system/p")
-CLOSED: dict[str, object] = {OURS: marked("flux-system/p")}
+CLOSED: dict[str, object] = {OURS: closed_by("flux-system/p")}
 WINDOW = Rule(Kind.WINDOW, "midday", NOON, NOON + HOUR)
 POLICY = zoned.timetable(
     policy="flux-system/p", time_zone="UTC", targets=(APPS,), windows=(WINDOW,)
@@ -49,14 +49,14 @@ class Node:
     account: Path
     log: list[dict[str, object]] = field(default_factory=list)
 
-    def look(
+    def run(
         self,
         now: datetime,
         ahead: timedelta,
         timetable: Timetable = POLICY,
         around: Callable[..., bool] = Gate.run,
     ) -> bool:
-        """Look once."""
+        """Run once."""
         self.api.ahead = -ahead
         gate = Gate(
             timetable, partial(decide, timetable), lambda: now, lambda **line: self.log.append(line)
@@ -98,9 +98,9 @@ TIMES = {
 
 @pytest.mark.parametrize(("now", "ahead"), TIMES.values(), ids=TIMES)
 def test_nothing_is_opened(node: Node, now: datetime, ahead: timedelta) -> None:
-    """Whatever either clock says; the look has failed, and says by how much they are apart."""
+    """Whatever either clock says; the run has failed, and says by how much they are apart."""
     node.puts(suspended=True)
-    assert not node.look(now, ahead)
+    assert not node.run(now, ahead)
     assert node.suspended()
     assert not [body for body in node.api.bodies if dig(body, "spec", "suspend") is False]
     seconds = round(ahead.total_seconds())
@@ -113,18 +113,18 @@ def test_nothing_is_opened(node: Node, now: datetime, ahead: timedelta) -> None:
 
 @pytest.mark.parametrize(("now", "ahead"), TIMES.values(), ids=TIMES)
 def test_what_either_clock_closes_is_closed(node: Node, now: datetime, ahead: timedelta) -> None:
-    """And what is open by both stays as it is; the look has failed either way."""
+    """And what is open by both stays as it is; the run has failed either way."""
     node.puts(suspended=False)
-    assert not node.look(now, ahead)
+    assert not node.run(now, ahead)
     is_open_by_both = decide(POLICY, now).open and decide(POLICY, now - ahead).open
     assert node.suspended() is not is_open_by_both
 
 
 @pytest.mark.parametrize("ahead", [timedelta(0), MINUTE - 2 * SECOND, 2 * SECOND - MINUTE])
 def test_a_small_difference_is_none(node: Node, ahead: timedelta) -> None:
-    """Of what nodes are apart that keep time at all nobody is told."""
+    """What nodes that keep time are apart by is no error."""
     node.puts(suspended=True)
-    assert node.look(NOON + HOUR / 2, ahead)
+    assert node.run(NOON + HOUR / 2, ahead)
     assert not node.suspended()
 
 
@@ -146,26 +146,26 @@ OPENED = {
 
 
 @pytest.mark.parametrize(("policy", "now", "status"), OPENED.values(), ids=OPENED)
-def test_the_mark_and_an_event_say_why(
+def test_the_annotation_and_an_event_say_why(
     node: Node, policy: Timetable, now: datetime, status: dict[str, object]
 ) -> None:
-    """`status` and the alerts read the mark, which is written once; so is the Event. Then a right clock opens."""
+    """`status` and the alerts read the annotation, which is written once; so is the Event. Then a right clock opens."""
     node.api.add("apps", {"suspend": True}, annotations=CLOSED, by="krm-windows", status=status)
     metadata = node.api.object("apps")["metadata"]
     assert isinstance(metadata, dict)
     metadata["creationTimestamp"] = (now - HOUR / 2).isoformat()
     for _ in range(3):
-        assert not node.look(now, FIVE, policy, around=events.run)
+        assert not node.run(now, FIVE, policy, around=events.run)
     assert node.suspended()
     said = read(str(dig(node.api.object("apps"), "metadata", "annotations", OURS)))
     assert said is not None
     assert said.reason == APART
     assert len(node.api.bodies) == 1
-    told = [thing for path, thing in node.api.objects.items() if "/events/" in path]
-    assert [(each["type"], each["reason"]) for each in told] == [("Warning", "WindowNotOpened")]
-    assert str(told[0]["message"]).startswith(f"not opened: {APART}, by flux-system/p")
+    written = [thing for path, thing in node.api.objects.items() if "/events/" in path]
+    assert [(each["type"], each["reason"]) for each in written] == [("Warning", "WindowNotOpened")]
+    assert str(written[0]["message"]).startswith(f"not opened: {APART}, by flux-system/p")
     node.log.clear()
-    assert node.look(now, timedelta(0), policy)
+    assert node.run(now, timedelta(0), policy)
     assert not node.suspended()
 
 
@@ -173,7 +173,7 @@ def test_the_mark_and_an_event_say_why(
 def test_no_hook_is_begun(node: Node, now: datetime) -> None:
     """Neither before an opening that may not be due nor after a close that may not have come."""
     node.puts(suspended=True)
-    assert not node.look(now, FIVE, around=partial(hooks.run, text=HOOK, pause=0.01, grace=0.0))
+    assert not node.run(now, FIVE, around=partial(hooks.run, text=HOOK, pause=0.01, grace=0.0))
     assert node.api.jobs() == []
     assert node.suspended()
 
@@ -182,7 +182,7 @@ def test_hooks_keep_nothing_from_being_closed(node: Node) -> None:
     """By the node's clock it is open, by the API server's the window has ended."""
     node.puts(suspended=False)
     around = partial(hooks.run, text=HOOK, pause=0.01, grace=0.0)
-    assert not node.look(NOON + HOUR - MINUTE, -FIVE, around=around)
+    assert not node.run(NOON + HOUR - MINUTE, -FIVE, around=around)
     assert node.suspended()
 
 

@@ -27,7 +27,7 @@ HONEST: dict[str, object] = {
     "metadata": {"name": "apps", "resourceVersion": "1"},
     "spec": {"suspend": True},
 }
-Look = Callable[..., bool]
+RunOnce = Callable[..., bool]
 
 
 @pytest.fixture
@@ -37,8 +37,8 @@ def cluster(port: int, account: Path) -> Cluster:
 
 
 @pytest.fixture
-def look(cluster: Cluster) -> Look:
-    """One look; what it logs is added to a list."""
+def run_once(cluster: Cluster) -> RunOnce:
+    """One run; what it logs is added to a list."""
 
     def once(timetable: Timetable, log: list[dict[str, object]] | None = None) -> bool:
         keep = (lambda **line: log.append(line)) if log is not None else dict
@@ -48,21 +48,21 @@ def look(cluster: Cluster) -> Look:
     return once
 
 
-def test_a_handshake_for_each_worker(api: Api, look: Look) -> None:
-    """Not for each request; and a look that has nothing to do asks once for each target."""
+def test_a_handshake_for_each_worker(api: Api, run_once: RunOnce) -> None:
+    """Not for each request; and a run that has nothing to do asks once for each target."""
     for target in MANY:
         api.add(target.name, {})
     timetable = replace(SHUT, targets=MANY)
-    assert look(timetable)
+    assert run_once(timetable)
     assert api.connections <= AT_ONCE
     assert len(api.asked) == 2 * len(MANY)
     api.asked.clear()
-    assert look(timetable)
+    assert run_once(timetable)
     assert api.connections <= AT_ONCE
     assert sorted(api.asked) == sorted(f"GET {path}" for path in api.objects if "/t" in path)
 
 
-def test_several_at_once(api: Api, look: Look) -> None:
+def test_several_at_once(api: Api, run_once: RunOnce) -> None:
     """None of the first requests is answered before all of them were asked."""
     together = Barrier(AT_ONCE)
 
@@ -74,17 +74,17 @@ def test_several_at_once(api: Api, look: Look) -> None:
         api.add(target.name, {})
     for target in MANY[:AT_ONCE]:
         api.fault("GET", target.name, waits)
-    assert look(replace(SHUT, targets=MANY))
+    assert run_once(replace(SHUT, targets=MANY))
 
 
-def test_they_are_told_in_their_order(api: Api, look: Look) -> None:
+def test_they_are_logged_in_their_order(api: Api, run_once: RunOnce) -> None:
     """However late some are."""
     for number, target in enumerate(MANY):
         api.add(target.name, {})
         if number % AT_ONCE == 0:
             api.fault("GET", target.name, slow(0.05))
     log: list[dict[str, object]] = []
-    assert look(replace(SHUT, targets=MANY), log)
+    assert run_once(replace(SHUT, targets=MANY), log)
     assert [line["target"] for line in log if "done" in line] == [str(target) for target in MANY]
 
 
@@ -130,12 +130,12 @@ def test_what_nobody_asked_for_is_no_answer(api: Api, cluster: Cluster) -> None:
 @pytest.mark.parametrize("code", [429, 503])
 @pytest.mark.parametrize("method", ["GET", "PATCH"])
 def test_a_busy_server_is_asked_again_when_it_says(
-    api: Api, look: Look, method: str, code: int
+    api: Api, run_once: RunOnce, method: str, code: int
 ) -> None:
     """Not before, and the target has not failed."""
     api.fault(method, "infra", busy("1", code))
     began = monotonic()
-    assert look(SHUT)
+    assert run_once(SHUT)
     assert monotonic() - began >= 1
     assert dig(api.object("infra"), "spec", "suspend") is True
 
@@ -143,10 +143,10 @@ def test_a_busy_server_is_asked_again_when_it_says(
 @pytest.mark.parametrize(
     "later", ["9999", "99999999", "Fri, 20 Nov 2026 12:00:00 GMT", "-1", "soon"]
 )
-def test_a_server_that_is_busy_for_long(api: Api, look: Look, later: str) -> None:
+def test_a_server_that_is_busy_for_long(api: Api, run_once: RunOnce, later: str) -> None:
     """The others come first; then it is asked once more."""
     api.fault("GET", "infra", busy(later))
-    assert look(SHUT)
+    assert run_once(SHUT)
     assert [dig(api.object(name), "spec", "suspend") for name in ("infra", "apps")] == [True, True]
 
 

@@ -460,7 +460,7 @@ YEARS = Rule(Kind.FREEZE, "years", datetime(2025, 1, 1), datetime(2029, 1, 1), "
             40_000,
         ),
         (
-            "always open, and looked ahead for a year",
+            "always open, and asked ahead for a year",
             replace(
                 windows((EVERY_TWO_MINUTES, timedelta(minutes=2))), closes_early=timedelta(days=366)
             ),
@@ -506,7 +506,7 @@ def test_rules_that_are_all_different_are_one_sum(*, lasting: bool) -> None:
 
 
 def test_what_is_asked_again_is_not_worked_out_again() -> None:
-    """A look asks for each target, within seconds."""
+    """A run asks for each target, within seconds."""
     decider = Decider(EVERYTHING)
     decider.decide(DEC_22)
     assert calls(lambda: decider.decide(DEC_22 + timedelta(seconds=30))) < 10

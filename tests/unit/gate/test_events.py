@@ -1,4 +1,4 @@
-"""Events on targets, against an API server: one for each change, and one for what look after look leaves alone."""
+"""Events on targets, against an API server: one for each change, and one for what every run leaves alone."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import zoned
-from api_server import GROUP, Api, Fault, dropped, marked, status
+from api_server import GROUP, Api, Fault, closed_by, dropped, status
 
 from krm_windows.gate import events, hooks
 from krm_windows.gate.__main__ import Gate
@@ -20,9 +20,9 @@ from krm_windows.plan import zone_rules
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
-MARK, THEIRS = (
-    marked("flux-system/p"),
-    {annotation("flux-system/other"): marked("flux-system/other")},
+ANNOTATION, THEIRS = (
+    closed_by("flux-system/p"),
+    {annotation("flux-system/other"): closed_by("flux-system/other")},
 )
 APPS = Target(
     group=GROUP,
@@ -41,12 +41,12 @@ POLICY = zoned.timetable(
         Rule(Kind.WINDOW, "next", NOON + 20 * HOUR, NOON + 24 * HOUR),
     ),
 )
-Look = Callable[..., bool]
+RunOnce = Callable[..., bool]
 
 
 @pytest.fixture
-def look(api: Api, port: int, account: Path) -> Look:
-    """One look, with Events, at an hour; in its log one line is one record."""
+def run_once(api: Api, port: int, account: Path) -> RunOnce:
+    """One run, with Events, at an hour; in its log one line is one record."""
 
     def once(
         now: datetime, around: Callable[..., bool] = Gate.run, log: Callable[..., None] = dict
@@ -60,28 +60,28 @@ def look(api: Api, port: int, account: Path) -> Look:
     return once
 
 
-def told(api: Api) -> list[tuple[object, ...]]:
+def recorded(api: Api) -> list[tuple[object, ...]]:
     """Type, reason and message of each Event, in order."""
     found = [thing for path, thing in api.objects.items() if "/events/" in path]
     return [(event["type"], event["reason"], event["message"]) for event in found]
 
 
-def test_every_change_is_told(api: Api, look: Look) -> None:
-    """By which policy, until when on its clock, and why; a look that changes nothing tells nothing."""
+def test_every_change_has_an_event(api: Api, run_once: RunOnce) -> None:
+    """By which policy, until when on its clock, and why; a run that changes nothing writes none."""
     for now in (NOON, NOON, NOON - HOUR, NOON - HOUR, NOON):
-        assert look(now)
+        assert run_once(now)
     closed = "closed, by flux-system/p until Sat 2026-11-21 09:00 CET: no window is open"
     opened = "opened, by flux-system/p until Fri 2026-11-20 13:00 CET: windows.morning"
-    assert told(api) == [
+    assert recorded(api) == [
         ("Normal", "WindowClosed", closed),
         ("Normal", "WindowOpened", opened),
         ("Normal", "WindowClosed", closed),
     ]
 
 
-def test_an_event_is_one_of_the_core(api: Api, look: Look) -> None:
+def test_an_event_is_one_of_the_core(api: Api, run_once: RunOnce) -> None:
     """About the object as it is, in its namespace, with the times that kubectl and flux sort by."""
-    look(NOON)
+    run_once(NOON)
     [event] = [
         thing
         for path, thing in api.objects.items()
@@ -108,33 +108,35 @@ def test_an_event_is_one_of_the_core(api: Api, look: Look) -> None:
     [
         ({}, "WindowLeftToPerson", "left closed by a person"),
         (
-            {annotation("flux-system/p"): marked("flux-system/p"), HOLD: "ann, looking"},
+            {annotation("flux-system/p"): closed_by("flux-system/p"), HOLD: "ann, looking"},
             "WindowHeld",
             "left closed, held: ann, looking",
         ),
         (
-            {annotation("flux-system/other"): marked("flux-system/other")},
+            {annotation("flux-system/other"): closed_by("flux-system/other")},
             "WindowLeftToPolicy",
             "left closed by another policy",
         ),
     ],
 )
-def test_what_is_left_alone_is_told_once(
-    api: Api, look: Look, notes: dict[str, object], reason: str, words: str
+def test_what_is_left_alone_has_one_event(
+    api: Api, run_once: RunOnce, notes: dict[str, object], reason: str, words: str
 ) -> None:
-    """However many looks find it so; and again in the next window."""
+    """However many runs find it so; and again in the next window."""
     api.add("apps", {"suspend": True}, annotations=notes)
     for _ in range(3):
-        assert look(NOON - HOUR)
-    assert [(each[1], str(each[2]).partition(", by")[0]) for each in told(api)] == [(reason, words)]
-    assert look(NOON + 21 * HOUR)
-    assert [each[1] for each in told(api)] == [reason] * 2
+        assert run_once(NOON - HOUR)
+    assert [(each[1], str(each[2]).partition(", by")[0]) for each in recorded(api)] == [
+        (reason, words)
+    ]
+    assert run_once(NOON + 21 * HOUR)
+    assert [each[1] for each in recorded(api)] == [reason] * 2
 
 
-def test_other_zone_data_in_the_image_is_told_once(api: Api, port: int, account: Path) -> None:
-    """With both releases, while the target is open, too, on which there is no mark; the timetable decides.
+def test_other_zone_data_in_the_image_has_one_event(api: Api, port: int, account: Path) -> None:
+    """With both releases, while the target is open, too, on which there is no annotation; the timetable decides.
 
-    Where both say the same, nothing is told (see the other tests).
+    Where both say the same, no Event is written (see the other tests).
     """
     rules = replace(zone_rules.make("Europe/Berlin"), release="2099z", transitions=(), rule="CET-1")
     held = replace(POLICY, zone_rules=rules)
@@ -145,44 +147,44 @@ def test_other_zone_data_in_the_image_is_told_once(api: Api, port: int, account:
             gate.compared(), Cluster("127.0.0.1", str(port), account, 5), allow_missing=False
         )
     assert (dig(api.object("apps"), "spec"), api.bodies) == ({}, [])
-    [(level, reason, message)] = told(api)
+    [(level, reason, message)] = recorded(api)
     assert (level, reason) == ("Warning", "WindowZoneDataDiffers")
     assert "2027-03-2" in str(message)
     assert "2099z" in str(message)
 
 
 @pytest.mark.parametrize("fault", [status(403), status(500), dropped])
-def test_one_that_cannot_be_written(api: Api, look: Look, fault: Fault) -> None:
-    """It is no failure of the look, and the log says so."""
+def test_one_that_cannot_be_written(api: Api, run_once: RunOnce, fault: Fault) -> None:
+    """It is no failure of the run, and the log says so."""
     log: list[dict[str, object]] = []
     api.fault("POST", "events", fault)
-    assert look(NOON, log=lambda **line: log.append(line))
-    assert (dig(api.object("apps"), "spec", "suspend"), told(api)) == (True, [])
+    assert run_once(NOON, log=lambda **line: log.append(line))
+    assert (dig(api.object("apps"), "spec", "suspend"), recorded(api)) == (True, [])
     assert "error" in log[-1]
 
 
-def test_a_failed_hook_is_told(api: Api, look: Look) -> None:
+def test_a_failed_hook_has_an_event(api: Api, run_once: RunOnce) -> None:
     """On every target, once, with the Job's name and what it says."""
-    look(NOON - 5 * HOUR)
+    run_once(NOON - 5 * HOUR)
     api.ends["p-before"] = "Failed"
     text = (
         '{"namespace": "line", "hooks": {"beforeOpen": '
         '{"name": "p-before-open", "seconds": 5, "aborts": true, "metadata": {}, "spec": {}}}}'
     )
     around = partial(hooks.run, text=text, pause=0.01)
-    assert not look(NOON - HOUR, around)
-    assert not look(NOON - HOUR, around)
+    assert not run_once(NOON - HOUR, around)
+    assert not run_once(NOON - HOUR, around)
     [job] = api.jobs()
-    assert [each[:2] for each in told(api)] == [
+    assert [each[:2] for each in recorded(api)] == [
         ("Normal", "WindowClosed"),
         ("Warning", "WindowHookFailed"),
     ]
     assert f"hooks.beforeOpen failed: Job line/{job}: BackoffLimitExceeded: it said no" in str(
-        told(api)[1][2]
+        recorded(api)[1][2]
     )
 
 
-def test_two_targets_of_one_name_are_told_apart(api: Api, port: int, account: Path) -> None:
+def test_two_targets_of_one_name_have_an_event_each(api: Api, port: int, account: Path) -> None:
     """A HelmRelease is often called as the Kustomization that delivers it."""
     release = replace(
         APPS,
@@ -203,13 +205,13 @@ def test_two_targets_of_one_name_are_told_apart(api: Api, port: int, account: Pa
     both = replace(POLICY, targets=(APPS, release))
     gate = Gate(both, partial(decide, both), lambda: NOON - HOUR, dict)
     assert events.run(gate, Cluster("127.0.0.1", str(port), account, 5), allow_missing=False)
-    assert [each[1] for each in told(api)] == ["WindowLeftToPerson"] * 2
+    assert [each[1] for each in recorded(api)] == ["WindowLeftToPerson"] * 2
 
 
 @pytest.mark.parametrize(
     "policy", ["flux-system/closed-on-friday", "flux-system/by a person", "opened/held:"]
 )
-def test_names_do_not_change_what_is_told(policy: str, api: Api, port: int, account: Path) -> None:
+def test_names_do_not_change_the_event(policy: str, api: Api, port: int, account: Path) -> None:
     """What an Event is about is not read from the words of a run, so not from the names in them."""
     named = replace(POLICY, policy=policy)
 
@@ -222,10 +224,10 @@ def test_names_do_not_change_what_is_told(policy: str, api: Api, port: int, acco
     events.run(
         gate, Cluster("127.0.0.1", str(port), account, 5), allow_missing=False, around=around
     )
-    assert [each[1] for each in told(api)] == ["WindowHookFailed"]
+    assert [each[1] for each in recorded(api)] == ["WindowHookFailed"]
 
 
-def test_what_is_told_late(api: Api, port: int, account: Path) -> None:
+def test_an_event_that_is_written_late(api: Api, port: int, account: Path) -> None:
     """A hook that takes long delays the telling only: time, end and reason are those of the deed."""
     api.add("apps", {}, apiVersion=f"{GROUP}/v1")
     time = [NOON]
@@ -240,15 +242,15 @@ def test_what_is_told_late(api: Api, port: int, account: Path) -> None:
         gate, Cluster("127.0.0.1", str(port), account, 5), allow_missing=False, around=around
     )
     assert (
-        told(api)[0][2]
+        recorded(api)[0][2]
         == "closed, by flux-system/p until Sat 2026-11-21 09:00 CET: no window is open"
     )
     [event] = [thing for path, thing in api.objects.items() if "/events/" in path]
     assert event["firstTimestamp"] == "2026-11-20T12:00:00Z"
 
 
-def test_what_a_failed_hook_closes_is_told(api: Api, look: Look) -> None:
-    """With the reason of its mark, as by the calendar it would be open."""
+def test_what_a_failed_hook_closes_has_an_event(api: Api, run_once: RunOnce) -> None:
+    """With the reason of its annotation, as by the calendar it would be open."""
     failed = Decision(
         open=False, rules=(), reason="hooks.beforeOpen failed", since=None, until=None
     )
@@ -256,13 +258,13 @@ def test_what_a_failed_hook_closes_is_told(api: Api, look: Look) -> None:
     def around(gate: Gate, cluster: Cluster, *, allow_missing: bool) -> bool:
         return replace(gate, decides=lambda _: failed).run(cluster, allow_missing=allow_missing)
 
-    assert look(NOON - HOUR, around)
+    assert run_once(NOON - HOUR, around)
     words = "closed, by flux-system/p until Fri 2026-11-20 13:00 CET: hooks.beforeOpen failed"
-    assert told(api) == [("Normal", "WindowClosed", words)]
+    assert recorded(api) == [("Normal", "WindowClosed", words)]
 
 
-def test_a_missing_target(api: Api, look: Look) -> None:
+def test_a_missing_target(api: Api, run_once: RunOnce) -> None:
     """There is nothing to tell it on."""
     api.objects.clear()
-    assert not look(NOON)
-    assert told(api) == []
+    assert not run_once(NOON)
+    assert recorded(api) == []

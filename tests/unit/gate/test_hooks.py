@@ -1,4 +1,4 @@
-"""Hooks around an occurrence, against an API server: every way in which a Job, a look or a person comes in between."""
+"""Hooks around an occurrence, against an API server: every way in which a Job, a run or a person comes in between."""
 
 import json
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from time import monotonic, sleep
 
 import pytest
 import zoned
-from api_server import Api, Fault, Handler, edited, kustomization, marked, path_of, status
+from api_server import Api, Fault, Handler, closed_by, edited, kustomization, path_of, status
 
 from krm_windows.gate import hooks
 from krm_windows.gate.__main__ import Gate
@@ -24,7 +24,7 @@ SECOND = timedelta(seconds=1)
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
 OURS, NOTE = annotation("flux-system/p"), annotation("flux-system/p", HOOKS)
-MARK = marked("flux-system/p")
+ANNOTATION = closed_by("flux-system/p")
 JOBS = "/apis/batch/v1/namespaces/maintenance/jobs"
 SHUT = {"suspend": True}
 APPLIED = {"lastAppliedRevision": "main@sha1:1"}
@@ -61,7 +61,7 @@ BY_HAND = replace(POLICY, state="Closed")
 
 
 def until(holds: Callable[[], object]) -> None:
-    """Wait until something holds, while looks go on in other threads."""
+    """Wait until something holds, while runs go on in other threads."""
     end = monotonic() + 10
     while not holds():
         assert monotonic() < end
@@ -89,17 +89,17 @@ class Clock:
 
 
 class Lab:
-    """The program's looks at an API server, one after the other, by a clock."""
+    """The program's runs at an API server, one after the other, by a clock."""
 
     def __init__(self, api: Api, port: int, account: Path) -> None:
         self.api, self.clock = api, Clock(NOON - HOUR)
         self.cluster = partial(Cluster, "127.0.0.1", str(port), account, 5)
         self.log: list[dict[str, object]] = []
 
-    def look(
+    def run(
         self, timetable: Timetable = POLICY, text: str = ALL, clock: Clock | None = None
     ) -> bool:
-        """Look once, by the clock of all or by one of its own."""
+        """Run once, by the clock of all or by one of its own."""
         gate = Gate(
             timetable,
             partial(decide, timetable),
@@ -109,11 +109,11 @@ class Lab:
         return hooks.run(gate, self.cluster(), allow_missing=False, text=text, **PACE)
 
     def closes(self, *names: str, at: datetime = NOON - 5 * HOUR) -> None:
-        """Let a look close the targets, some time before."""
+        """Let a run close the targets, some time before."""
         now, self.clock.time = self.clock.time, at
         for name in names or ("apps",):
             self.api.add(name, {}, status=APPLIED)
-        self.look(BOTH if names else POLICY)
+        self.run(BOTH if names else POLICY)
         self.clock.time = now
         self.api.asked.clear()
 
@@ -162,7 +162,7 @@ def lab(api: Api, port: int, account: Path) -> Lab:
 def test_it_runs_before_the_first_target_is_opened(lab: Lab) -> None:
     """And only then; the Job is the one of the file, under a name that says policy, hook and occurrence."""
     lab.closes("apps", "infra")
-    assert lab.look(BOTH)
+    assert lab.run(BOTH)
     writes = [
         line.partition("?")[0].rpartition("/")[2] for line in lab.api.asked if line.startswith("P")
     ]
@@ -190,22 +190,22 @@ def test_it_runs_before_the_first_target_is_opened(lab: Lab) -> None:
     assert (lab.open("apps"), lab.open("infra"), lab.stage("infra")) == (True, True, "Passed")
 
 
-def test_looks_after_it_start_nothing(lab: Lab) -> None:
+def test_runs_after_it_start_nothing(lab: Lab) -> None:
     """Neither while the Job is there nor after its time to live; not even for a target that is opened only now."""
     lab.closes("apps", "infra")
     lab.api.fault("PATCH", "infra", lambda _: False, lambda _: False, status(500))
-    assert not lab.look(BOTH)
+    assert not lab.run(BOTH)
     assert (lab.open("apps"), lab.open("infra")) == (True, False)
     lab.forget_jobs()
-    assert lab.look(BOTH)
+    assert lab.run(BOTH)
     assert lab.open("infra")
-    assert (lab.posts(), lab.look(BOTH), lab.posts()) == (1, True, 1)
+    assert (lab.posts(), lab.run(BOTH), lab.posts()) == (1, True, 1)
 
 
 def test_a_failure_aborts(lab: Lab) -> None:
-    """The target stays closed and says so, the look fails; the next ones start nothing; the rollback runs once."""
+    """The target stays closed and says so, the run fails; the next ones start nothing; the rollback runs once."""
     lab.api.ends["before-open"] = "Failed"
-    assert not lab.look()
+    assert not lab.run()
     assert (lab.open(), lab.stage(), lab.kinds()) == (False, "Aborted", ["before-open", "rollback"])
     [name, _] = lab.api.jobs()
     said = json.loads(str(dig(lab.api.object("apps"), "metadata", "annotations", OURS)))
@@ -217,31 +217,31 @@ def test_a_failure_aborts(lab: Lab) -> None:
     assert {
         "hook": "beforeOpen",
         "job": f"maintenance/{name}",
-        "trouble": "BackoffLimitExceeded: it said no",
+        "error": "BackoffLimitExceeded: it said no",
     } in lab.log
-    assert not lab.look()
+    assert not lab.run()
     lab.forget_jobs()
-    assert not lab.look()
+    assert not lab.run()
     assert (lab.posts(), lab.open()) == (2, False)
 
 
 def test_an_aborted_occurrence_ends(lab: Lab) -> None:
     """Nothing runs after it; the next one begins anew."""
     lab.api.ends["before-open"] = "Failed"
-    lab.look()
+    lab.run()
     lab.clock.time = NOON + HOUR / 2
-    assert lab.look()
+    assert lab.run()
     assert lab.kinds() == ["before-open", "rollback"]
     lab.api.ends.clear()
     lab.clock.time = NOON + 2 * HOUR
-    assert lab.look()
+    assert lab.run()
     assert (lab.open(), lab.kinds()) == (True, ["before-open", "rollback", "before-open"])
 
 
 def test_a_failure_continues(lab: Lab) -> None:
     """Where the policy says so, and there is nothing to roll back."""
     lab.api.ends["before-open"] = "Failed"
-    assert lab.look(text=file("beforeOpen", aborts=False))
+    assert lab.run(text=file("beforeOpen", aborts=False))
     assert (lab.open(), lab.stage(), lab.kinds()) == (True, "Passed", ["before-open"])
 
 
@@ -250,7 +250,7 @@ def test_a_hook_that_hangs(lab: Lab, aborts: bool, opens: bool) -> None:  # noqa
     """It counts as failed when its time is over, whether the Job controller ends it or not."""
     lab.api.ends["before-open"] = ""
     began = monotonic()
-    assert lab.look(text=file("beforeOpen", aborts=aborts, seconds=0.1)) == opens
+    assert lab.run(text=file("beforeOpen", aborts=aborts, seconds=0.1)) == opens
     assert monotonic() - began < 3
     assert lab.open() == opens
 
@@ -258,65 +258,65 @@ def test_a_hook_that_hangs(lab: Lab, aborts: bool, opens: bool) -> None:  # noqa
 def test_a_mended_hook_is_another(lab: Lab) -> None:
     """Whoever corrects it in Git need not wait for the next occurrence."""
     lab.api.ends["before-open"] = "Failed"
-    lab.look()
+    lab.run()
     lab.api.ends.clear()
-    assert lab.look(text=file("beforeOpen", does="that"))
+    assert lab.run(text=file("beforeOpen", does="that"))
     assert (lab.open(), lab.kinds()) == (True, ["before-open", "rollback", "before-open"])
 
 
 def test_a_hook_taken_out(lab: Lab) -> None:
     """Without it the occurrence is open."""
     lab.api.ends["before-open"] = "Failed"
-    lab.look()
-    assert lab.look(text=file("afterClose"))
+    lab.run()
+    assert lab.run(text=file("afterClose"))
     assert lab.open()
 
 
 @pytest.mark.parametrize("fault", [status(403), status(404), status(422)])
 @pytest.mark.parametrize(("aborts", "opens"), [(True, False), (False, True)])
 def test_a_hook_that_cannot_be_started(lab: Lab, fault: Fault, aborts: bool, opens: bool) -> None:  # noqa: FBT001
-    """It is a failure, but there is nothing to roll back, and the next look tries again."""
+    """It is a failure, but there is nothing to roll back, and the next run tries again."""
     lab.api.fault("POST", "jobs", fault)
-    assert lab.look(text=file("beforeOpen", "rollback", aborts=aborts)) == opens
+    assert lab.run(text=file("beforeOpen", "rollback", aborts=aborts)) == opens
     assert (lab.open(), lab.kinds()) == (opens, [])
     if aborts:
-        assert lab.look(text=file("beforeOpen", "rollback"))
+        assert lab.run(text=file("beforeOpen", "rollback"))
         assert (lab.open(), lab.kinds()) == (True, ["before-open"])
 
 
 def test_faults_of_the_api_server(lab: Lab) -> None:
     """One that is busy is asked again."""
     lab.api.fault("POST", "jobs", status(500), status(429))
-    assert lab.look()
+    assert lab.run()
     assert (lab.open(), lab.posts(), lab.kinds()) == (True, 3, ["before-open"])
 
 
 def test_a_target_that_cannot_be_read(lab: Lab) -> None:
     """Nothing is started for what is not known, and nothing opened."""
     lab.api.fault("GET", "apps", status(500))
-    assert not lab.look()
+    assert not lab.run()
     assert (lab.open(), lab.posts()) == (False, 0)
-    assert lab.look()
+    assert lab.run()
     assert lab.open()
 
 
 def test_no_target_takes_a_note(lab: Lab) -> None:
     """What cannot be noted could be started twice, so it is not."""
     lab.api.fault("PATCH", "apps", status(403), lambda _: False)
-    assert not lab.look()
+    assert not lab.run()
     assert (lab.open(), lab.posts()) == (False, 0)
 
 
 def test_a_file_that_cannot_be_read(lab: Lab) -> None:
     """It closes, as whatever else cannot be decided."""
     lab.api.add("apps", {}, status=APPLIED)
-    assert not lab.look(text="{}")
+    assert not lab.run(text="{}")
     assert (lab.open(), lab.posts()) == (False, 0)
 
 
 def test_a_gate_that_died_before_opening(lab: Lab) -> None:
     """After the hook was well, and before that was noted: its Job is found, and the targets opened."""
-    lab.look()
+    lab.run()
     passed = lab.api.jobs()
     lab.closes()
     note = {
@@ -328,11 +328,11 @@ def test_a_gate_that_died_before_opening(lab: Lab) -> None:
     lab.api.add(
         "apps",
         SHUT,
-        annotations={OURS: MARK, NOTE: json.dumps(note)},
+        annotations={OURS: ANNOTATION, NOTE: json.dumps(note)},
         by="krm-windows",
         status=APPLIED,
     )
-    assert lab.look()
+    assert lab.run()
     assert (lab.open(), lab.api.jobs()) == (True, passed)
 
 
@@ -348,25 +348,25 @@ def test_a_gate_that_died_a_day_ago(lab: Lab) -> None:
     lab.api.add(
         "apps",
         SHUT,
-        annotations={OURS: MARK, NOTE: json.dumps(note)},
+        annotations={OURS: ANNOTATION, NOTE: json.dumps(note)},
         by="krm-windows",
         status=APPLIED,
     )
-    assert not lab.look(replace(POLICY, state="Open"))
+    assert not lab.run(replace(POLICY, state="Open"))
     assert (lab.open(), lab.kinds()) == (False, ["rollback"])
 
 
-def test_two_looks_at_once(lab: Lab) -> None:
+def test_two_runs_at_once(lab: Lab) -> None:
     """One Job; and neither opens before it has ended."""
     lab.api.ends["before-open"] = ""
     with ThreadPoolExecutor() as pool:
-        looks = [pool.submit(lab.look) for _ in range(2)]
+        runs = [pool.submit(lab.run) for _ in range(2)]
         while not (lab.api.jobs() and lab.posts() >= 1):
             sleep(0.01)
         sleep(0.3)
-        assert (lab.open(), [each.done() for each in looks]) == (False, [False, False])
+        assert (lab.open(), [each.done() for each in runs]) == (False, [False, False])
         lab.api.end(lab.api.jobs()[0], "Complete")
-        assert [each.result() for each in looks] == [True, True]
+        assert [each.result() for each in runs] == [True, True]
     assert (lab.open(), lab.kinds()) == (True, ["before-open"])
 
 
@@ -377,7 +377,7 @@ def test_both_start_it_at_once(lab: Lab) -> None:
     )
     lab.api.fault("PATCH", "apps", lambda _: sleep(0.2) is not None)
     with ThreadPoolExecutor() as pool:
-        assert all(pool.map(lambda _: lab.look(), range(2)))
+        assert all(pool.map(lambda _: lab.run(), range(2)))
     assert (lab.posts(), lab.kinds()) == (2, ["before-open"])
 
 
@@ -385,9 +385,9 @@ def test_runs_of_six_triggers_wait_together(lab: Lab) -> None:
     """A hook may take longer than the interval: those that come meanwhile start no other, and none opens before."""
     lab.api.ends["before-open"] = ""
     with ThreadPoolExecutor(6) as pool:
-        first = pool.submit(lab.look)
+        first = pool.submit(lab.run)
         until(lab.api.jobs)
-        others = [pool.submit(lab.look) for _ in range(5)]
+        others = [pool.submit(lab.run) for _ in range(5)]
         until(lambda: lab.posts() == 6)
         assert (lab.open(), len(lab.api.jobs())) == (False, 1)
         lab.api.end(lab.api.jobs()[0], "Complete")
@@ -399,14 +399,14 @@ def test_the_window_closes_while_the_hook_runs(lab: Lab) -> None:
     """Nothing is opened; when the hook has ended, what it did is rolled back; nothing runs after what was not open."""
     lab.api.ends["before-open"] = ""
     with ThreadPoolExecutor() as pool:
-        look = pool.submit(lab.look)
+        run = pool.submit(lab.run)
         while not lab.api.jobs():
             sleep(0.01)
         lab.clock.time = NOON + HOUR / 2
         sleep(0.2)
-        assert not look.done()
+        assert not run.done()
         lab.api.end(lab.api.jobs()[0], "Complete")
-        assert look.result()
+        assert run.result()
     assert (lab.open(), lab.stage(), lab.kinds()) == (False, "Closed", ["before-open", "rollback"])
     assert not any(dig(body, "spec", "suspend") is False for body in lab.api.bodies)
 
@@ -414,14 +414,14 @@ def test_the_window_closes_while_the_hook_runs(lab: Lab) -> None:
 def test_the_window_closes_while_the_target_is_written(lab: Lab) -> None:
     """It is decided again immediately before writing, hook or not."""
     lab.api.fault("GET", "apps", *[lambda _: False] * 3, lab.clock.at(NOON))
-    assert lab.look()
+    assert lab.run()
     assert (lab.open(), lab.clock.time, lab.kinds()[:1]) == (False, NOON, ["before-open"])
     assert not any(dig(body, "spec", "suspend") is False for body in lab.api.bodies)
 
 
 def test_it_runs_after_the_close(lab: Lab) -> None:
     """The target is closed first, and nothing reconciles any more, when the hook begins; once."""
-    lab.look()
+    lab.run()
     lab.clock.time = NOON
     busy = {"conditions": [{"type": "Reconciling", "status": "True", "reason": "Progressing"}]}
     calm = {
@@ -430,24 +430,24 @@ def test_it_runs_after_the_close(lab: Lab) -> None:
     lab.api.store(path_of("apps"), {**lab.api.object("apps"), "status": APPLIED | busy})
     lab.api.asked.clear()
     with ThreadPoolExecutor() as pool:
-        look = pool.submit(lab.look)
+        run = pool.submit(lab.run)
         while lab.open():
             sleep(0.01)
         sleep(0.3)
         assert lab.posts() == 0
         thing = lab.api.object("apps")
         lab.api.store(path_of("apps"), {**thing, "status": calm})
-        assert look.result()
+        assert run.result()
     assert (lab.kinds(), lab.stage()) == (["before-open", "after-close"], "Closed")
     lab.forget_jobs()
-    assert lab.look()
+    assert lab.run()
     assert lab.posts() == 1
 
 
 def test_after_the_close_it_does_not_wait_for_ever(lab: Lab) -> None:
     """At most its timeout for what reconciles; and its failure changes nothing, nor is it repeated."""
     lab.api.ends["after-close"] = "Failed"
-    lab.look()
+    lab.run()
     busy = {"conditions": [{"type": "Reconciling", "status": "True", "reason": "Progressing"}]}
     lab.api.add(
         "apps",
@@ -456,7 +456,7 @@ def test_after_the_close_it_does_not_wait_for_ever(lab: Lab) -> None:
         status=APPLIED | busy,
     )  # type: ignore[index,arg-type]
     lab.clock.time = NOON
-    assert lab.look(text=file("afterClose", seconds=0.2))
+    assert lab.run(text=file("afterClose", seconds=0.2))
     assert (lab.open(), lab.stage(), lab.kinds()) == (
         False,
         "Closed",
@@ -466,44 +466,44 @@ def test_after_the_close_it_does_not_wait_for_ever(lab: Lab) -> None:
 
 def test_after_the_close_it_is_tried_again(lab: Lab) -> None:
     """As long as it could not be started; the target is closed all the same."""
-    lab.look()
+    lab.run()
     lab.clock.time = NOON
     lab.api.fault("POST", "jobs", status(403))
-    assert not lab.look()
+    assert not lab.run()
     assert (lab.open(), lab.kinds()) == (False, ["before-open"])
-    assert lab.look()
+    assert lab.run()
     assert lab.kinds() == ["before-open", "after-close"]
 
 
 def test_the_next_occurrence_waits_for_the_end_of_the_last(lab: Lab) -> None:
     """What ends an occurrence has run before what begins the next."""
-    lab.look()
+    lab.run()
     lab.clock.time = NOON
     lab.api.fault("POST", "jobs", status(403))
-    lab.look()
+    lab.run()
     lab.clock.time = NOON + 2 * HOUR
-    assert lab.look()
+    assert lab.run()
     assert (lab.open(), lab.kinds()) == (True, ["before-open", "after-close", "before-open"])
 
 
-def test_a_close_that_no_look_saw(lab: Lab) -> None:
+def test_a_close_that_no_run_saw(lab: Lab) -> None:
     """Nothing was closed, so nothing ends or begins; after the next close it does."""
-    lab.look()
+    lab.run()
     lab.clock.time = NOON + 2 * HOUR
-    assert lab.look()
+    assert lab.run()
     assert (lab.open(), lab.stage(), lab.kinds()) == (True, "Passed", ["before-open"])
     lab.clock.time = NOON + 5 * HOUR
-    assert lab.look()
+    assert lab.run()
     assert lab.kinds() == ["before-open", "after-close"]
 
 
 def test_a_policy_that_comes_while_it_is_open(lab: Lab) -> None:
     """Nothing has to be opened, so nothing runs before; but it does after the close."""
     lab.api.add("apps", {}, status=APPLIED)
-    assert lab.look()
+    assert lab.run()
     assert (lab.stage(), lab.kinds()) == ("Open", [])
     lab.clock.time = NOON
-    assert lab.look()
+    assert lab.run()
     assert lab.kinds() == ["after-close"]
 
 
@@ -511,39 +511,39 @@ def test_a_policy_that_comes_while_it_is_closed(lab: Lab) -> None:
     """Nothing was open by its leave, so nothing runs."""
     lab.api.add("apps", {}, status=APPLIED)
     lab.clock.time = NOON
-    assert lab.look()
+    assert lab.run()
     assert (lab.open(), lab.kinds()) == (False, [])
 
 
-@pytest.mark.parametrize("notes", [{}, {OURS: MARK, HOLD: "ann"}])
+@pytest.mark.parametrize("notes", [{}, {OURS: ANNOTATION, HOLD: "ann"}])
 def test_what_is_left_alone_needs_no_hook(lab: Lab, notes: dict[str, object]) -> None:
     """A target that a person suspended or holds is not opened; once it may be, the hook runs first."""
     lab.api.add("apps", SHUT, annotations=notes, status=APPLIED)
-    assert lab.look()
+    assert lab.run()
     assert (lab.open(), lab.stage(), lab.kinds()) == (False, None, [])
     lab.closes()
-    assert lab.look()
+    assert lab.run()
     assert (lab.open(), lab.kinds()) == (True, ["before-open"])
 
 
 def test_what_is_let_go_later_is_opened_without_another(lab: Lab) -> None:
     """The hook has run in this occurrence; its Job is gone since."""
     lab.closes("apps", "infra")
-    lab.api.add("infra", SHUT, annotations={OURS: MARK, HOLD: "ann"}, status=APPLIED)
-    assert lab.look(BOTH)
+    lab.api.add("infra", SHUT, annotations={OURS: ANNOTATION, HOLD: "ann"}, status=APPLIED)
+    assert lab.run(BOTH)
     lab.forget_jobs()
     notes = dict(lab.api.object("infra")["metadata"]["annotations"])  # type: ignore[index]
     lab.api.add("infra", SHUT, annotations={OURS: notes[OURS], NOTE: notes[NOTE]}, status=APPLIED)
-    assert lab.look(BOTH)
+    assert lab.run(BOTH)
     assert (lab.open("infra"), lab.posts()) == (True, 1)
 
 
 def test_closed_and_opened_by_hand_in_one_window(lab: Lab) -> None:
     """The hook after the close has run, so the one before the opening runs again, in another Job."""
-    lab.look()
+    lab.run()
     held = replace(POLICY, state="Closed")
-    assert lab.look(held)
-    assert lab.look()
+    assert lab.run(held)
+    assert lab.run()
     assert (lab.open(), lab.kinds()) == (True, ["before-open", "after-close", "before-open"])
     assert len(set(lab.api.jobs())) == 3
 
@@ -555,7 +555,7 @@ def test_a_freeze_makes_two_of_one_window(lab: Lab) -> None:
     )
     for hours, is_open in ((3, True), (1.5, False), (0.5, True), (0, False)):
         lab.clock.time = NOON - hours * HOUR
-        assert lab.look(frozen)
+        assert lab.run(frozen)
         assert lab.open() == is_open
     assert lab.kinds() == ["before-open", "after-close"] * 2
 
@@ -565,51 +565,51 @@ def test_what_was_never_applied_starts_without(lab: Lab) -> None:
     lab.api.add("apps", {})
     lab.api.object("apps")["metadata"]["creationTimestamp"] = "2026-11-20T07:30:00Z"  # type: ignore[index]
     lab.clock.time = NOON - 4.1 * HOUR
-    assert lab.look(text=file("beforeOpen"))
+    assert lab.run(text=file("beforeOpen"))
     assert (lab.open(), lab.kinds()) == (True, [])
 
 
 def test_a_released_target_loses_its_note(lab: Lab) -> None:
     """Nothing of ours stays on it."""
-    lab.look()
-    lab.look(replace(POLICY, targets=(), released=(APPS,)))
+    lab.run()
+    lab.run(replace(POLICY, targets=(), released=(APPS,)))
     assert dig(lab.api.object("apps"), "metadata", "annotations") == {}
 
 
-def test_a_look_by_a_slow_clock_takes_nothing_back(lab: Lab) -> None:
+def test_a_run_by_a_slow_clock_takes_nothing_back(lab: Lab) -> None:
     """What is not to open yet by its clock is being opened by that of another node."""
     lab.api.ends["before-open"] = ""
     opens = NOON - 4 * HOUR
     with ThreadPoolExecutor() as pool:
-        opening = pool.submit(lab.look, clock=Clock(opens + 2 * SECOND))
+        opening = pool.submit(lab.run, clock=Clock(opens + 2 * SECOND))
         until(lab.api.jobs)
-        assert lab.look(clock=Clock(opens - 3 * SECOND))
+        assert lab.run(clock=Clock(opens - 3 * SECOND))
         lab.api.end(lab.api.jobs()[0], "Complete")
         assert opening.result()
     assert (lab.open(), lab.stage(), lab.kinds()) == (True, "Passed", ["before-open"])
 
 
-def test_a_look_across_the_edge_takes_nothing_back(lab: Lab) -> None:
-    """It began while closed; when it is done with the targets, another look is opening them."""
+def test_a_run_across_the_edge_takes_nothing_back(lab: Lab) -> None:
+    """It began while closed; when it is done with the targets, another run is opening them."""
     lab.api.ends["before-open"] = ""
     opens = NOON - 4 * HOUR
     lab.clock.time = opens - SECOND
     with ThreadPoolExecutor() as pool:
-        looks = []
+        runs = []
 
         def opening(_: Handler) -> bool:
             lab.clock.time = opens + SECOND
-            looks.append(pool.submit(lab.look))
+            runs.append(pool.submit(lab.run))
             until(lab.api.jobs)
             return False
 
         lab.api.fault("GET", "apps", opening)
-        looks.append(pool.submit(lab.look))
+        runs.append(pool.submit(lab.run))
         until(lab.api.jobs)
         sleep(0.3)
         lab.api.end(lab.api.jobs()[0], "Complete")
-        until(lambda: len(looks) > 1)
-        assert all(look.result() for look in looks)
+        until(lambda: len(runs) > 1)
+        assert all(run.result() for run in runs)
     assert (lab.open(), lab.stage(), lab.kinds()) == (True, "Passed", ["before-open"])
 
 
@@ -618,28 +618,28 @@ def test_one_that_cannot_be_read_closes_no_other(lab: Lab, text: str) -> None:
     """What is open stays open, nothing is opened or started; and what is over is closed all the same."""
     lab.api.add("apps", {}, status=APPLIED)
     lab.api.add("infra", {}, status=APPLIED)
-    assert lab.look(BOTH, text)
-    lab.api.add("more", SHUT, annotations={OURS: MARK}, status=APPLIED)
+    assert lab.run(BOTH, text)
+    lab.api.add("more", SHUT, annotations={OURS: ANNOTATION}, status=APPLIED)
     three = replace(BOTH, targets=(*BOTH.targets, kustomization("more", "v1")))
     lab.api.fault("GET", "infra", *[status(500)] * 2)
-    assert not lab.look(three, text)
+    assert not lab.run(three, text)
     assert [lab.open(name) for name in ("apps", "infra", "more")] == [True, True, False]
     assert lab.kinds() == []
     lab.clock.time = NOON
     lab.api.faults.clear()
     lab.api.fault("GET", "infra", *[status(500)] * 100)
-    assert not lab.look(BOTH, text)
+    assert not lab.run(BOTH, text)
     assert (lab.open("apps"), lab.open("infra"), lab.kinds()) == (False, True, [])
 
 
 def test_opened_again_while_the_hook_after_it_runs(lab: Lab) -> None:
-    """That one ends first, then the one before runs again; both looks agree."""
-    lab.look()
+    """That one ends first, then the one before runs again; both runs agree."""
+    lab.run()
     lab.api.ends["after-close"] = ""
     with ThreadPoolExecutor() as pool:
-        closing = pool.submit(lab.look, BY_HAND)
+        closing = pool.submit(lab.run, BY_HAND)
         until(lambda: "after-close" in lab.kinds())
-        opening = pool.submit(lab.look)
+        opening = pool.submit(lab.run)
         sleep(0.3)
         assert (lab.open(), lab.stage()) == (False, "Closing")
         lab.api.end(lab.api.jobs()[-1], "Complete")
@@ -654,13 +654,13 @@ def test_opened_again_while_the_hook_after_it_runs(lab: Lab) -> None:
 
 def test_opened_again_before_the_hook_after_it_runs(lab: Lab) -> None:
     """While it waits for what reconciles, it is due already."""
-    lab.look()
+    lab.run()
     busy = {"conditions": [{"type": "Reconciling", "status": "True", "reason": "Progressing"}]}
     lab.api.store(path_of("apps"), {**lab.api.object("apps"), "status": APPLIED | busy})
     with ThreadPoolExecutor() as pool:
-        closing = pool.submit(lab.look, BY_HAND)
+        closing = pool.submit(lab.run, BY_HAND)
         until(lambda: lab.stage() == "Closing")
-        opening = pool.submit(lab.look)
+        opening = pool.submit(lab.run)
         sleep(0.2)
         assert not lab.open()
         lab.api.store(path_of("apps"), {**lab.api.object("apps"), "status": APPLIED})
@@ -670,12 +670,12 @@ def test_opened_again_before_the_hook_after_it_runs(lab: Lab) -> None:
 
 
 def test_an_old_timetable_opens_nothing_that_an_edit_closed(lab: Lab) -> None:
-    """A look that began before the edit finds, when its hook has ended, that this is being taken back."""
+    """A run that began before the edit finds, when its hook has ended, that this is being taken back."""
     lab.api.ends["before-open"] = ""
     with ThreadPoolExecutor() as pool:
-        old = pool.submit(lab.look)
+        old = pool.submit(lab.run)
         until(lab.api.jobs)
-        new = pool.submit(lab.look, BY_HAND)
+        new = pool.submit(lab.run, BY_HAND)
         until(lambda: lab.stage() == "Breaking")
         lab.api.end(lab.api.jobs()[0], "Complete")
         assert (old.result(), new.result()) == (False, True)
@@ -690,20 +690,20 @@ def test_an_aborted_occurrence_that_was_closed_and_opens_again(lab: Lab) -> None
     """It is tried again, as all times that are always open are one occurrence."""
     always = replace(POLICY, state="Open")
     lab.api.ends["before-open"] = "Failed"
-    assert not lab.look(always)
+    assert not lab.run(always)
     lab.api.ends.clear()
-    assert not lab.look(always)
-    assert lab.look(BY_HAND)
+    assert not lab.run(always)
+    assert lab.run(BY_HAND)
     assert (lab.stage(), lab.kinds()) == ("Closed", ["before-open", "rollback"])
-    assert lab.look(always)
+    assert lab.run(always)
     assert (lab.open(), lab.kinds()) == (True, ["before-open", "rollback", "before-open"])
 
 
 def test_passing_over_failures_opens_what_was_aborted(lab: Lab) -> None:
     """Whoever then says `Continue` need not wait for the next occurrence, though the Job is the same."""
     lab.api.ends["before-open"] = "Failed"
-    lab.look()
-    assert lab.look(text=file("beforeOpen", "afterClose", aborts=False))
+    lab.run()
+    assert lab.run(text=file("beforeOpen", "afterClose", aborts=False))
     assert lab.open()
 
 
@@ -715,34 +715,34 @@ def test_a_hook_that_could_not_be_started_for_days(lab: Lab) -> None:
     for hours in range(0, 60, 12):
         lab.clock.time = NOON + hours * HOUR
         lab.api.fault("POST", "jobs", status(404))
-        assert not lab.look(forever, file("beforeOpen"))
-    assert lab.look(forever, file("beforeOpen"))
+        assert not lab.run(forever, file("beforeOpen"))
+    assert lab.run(forever, file("beforeOpen"))
     assert (lab.open(), lab.kinds()) == (True, ["before-open"])
 
 
 @pytest.mark.parametrize("method", ["GET", "PATCH"])
 def test_nothing_runs_after_while_a_target_may_be_open(lab: Lab, method: str) -> None:
-    """One that cannot be closed, or read, is waited for by look after look; then it runs."""
+    """One that cannot be closed, or read, is waited for by run after run; then the hook starts."""
     text = file("beforeOpen", "afterClose", seconds=0.2)
     lab.closes("apps", "infra")
-    assert lab.look(BOTH, text)
+    assert lab.run(BOTH, text)
     lab.clock.time = NOON
     lab.api.fault(method, "infra", *[status(500)] * 200)
-    assert not lab.look(BOTH, text)
+    assert not lab.run(BOTH, text)
     assert (lab.open("apps"), lab.open("infra"), lab.kinds()) == (False, True, ["before-open"])
     lab.api.faults.clear()
-    assert lab.look(BOTH, text)
+    assert lab.run(BOTH, text)
     assert (lab.open("infra"), lab.kinds()) == (False, ["before-open", "after-close"])
 
 
 def test_what_is_open_to_be_applied_first_is_not_waited_for(lab: Lab) -> None:
     """A target that came an hour ago at most, and was never applied, stays open after the close."""
-    lab.look()
+    lab.run()
     lab.api.add("infra", {})
     lab.api.object("infra")["metadata"]["creationTimestamp"] = "2026-11-20T11:30:00Z"  # type: ignore[index]
     lab.clock.time = NOON
     began = monotonic()
-    assert lab.look(BOTH)
+    assert lab.run(BOTH)
     assert (lab.open("apps"), lab.open("infra"), lab.kinds()) == (
         False,
         True,
@@ -756,9 +756,9 @@ def test_nothing_is_taken_back_while_a_target_is_open(lab: Lab) -> None:
     lab.api.add("infra", {}, status=APPLIED)
     lab.api.ends["before-open"] = "Failed"
     lab.api.fault("PATCH", "infra", lambda _: False, lambda _: False, status(500))
-    assert not lab.look(BOTH)
+    assert not lab.run(BOTH)
     assert (lab.open("apps"), lab.open("infra"), lab.kinds()) == (False, True, ["before-open"])
-    assert not lab.look(BOTH)
+    assert not lab.run(BOTH)
     assert (lab.open("apps"), lab.open("infra"), lab.kinds()) == (
         False,
         False,
@@ -767,16 +767,16 @@ def test_nothing_is_taken_back_while_a_target_is_open(lab: Lab) -> None:
 
 
 def test_what_cannot_be_noted_is_not_opened(lab: Lab) -> None:
-    """Else the next look would not know that it was, and would take back what was done before."""
+    """Else the next run would not know that it was, and would take back what was done before."""
     lab.api.fault("PATCH", "apps", lambda _: False, status(500))
-    assert not lab.look()
+    assert not lab.run()
     assert (lab.open(), lab.stage()) == (False, "Opening")
-    assert lab.look()
+    assert lab.run()
     assert (lab.open(), lab.stage(), lab.kinds()) == (True, "Passed", ["before-open"])
 
 
-def test_a_look_that_is_cut_off_takes_nothing_back(lab: Lab) -> None:
-    """It never hears how the hook ended; another look has opened since."""
+def test_a_run_that_is_cut_off_takes_nothing_back(lab: Lab) -> None:
+    """It never hears how the hook ended; another run has opened since."""
 
     class Cut(Cluster):
         def ask(self, method: str, path: str, body: dict[str, object] | None = None) -> object:
@@ -788,10 +788,10 @@ def test_a_look_that_is_cut_off_takes_nothing_back(lab: Lab) -> None:
     gate = Gate(POLICY, partial(decide, POLICY), lab.clock, dict)
     cut = Cut(*lab.cluster.args, **lab.cluster.keywords)
     with ThreadPoolExecutor() as pool:
-        look = pool.submit(hooks.run, gate, cut, allow_missing=False, text=text, **PACE)
+        run = pool.submit(hooks.run, gate, cut, allow_missing=False, text=text, **PACE)
         until(lab.api.jobs)
-        assert lab.look(text=text)
-        look.result()
+        assert lab.run(text=text)
+        run.result()
     assert (lab.open(), lab.stage(), lab.kinds()) == (True, "Passed", ["before-open"])
 
 
@@ -800,46 +800,46 @@ def test_a_job_that_may_not_be_read_for_a_moment(lab: Lab, code: int) -> None:
     """It has been created, so only that it is gone would be an end."""
     lab.api.ends["before-open"] = ""
     with ThreadPoolExecutor() as pool:
-        look = pool.submit(lab.look)
+        run = pool.submit(lab.run)
         until(lab.api.jobs)
         [job] = lab.api.jobs()
         lab.api.fault("GET", job, status(code))
         until(lambda: not lab.api.faults["GET", job])
         lab.api.end(job, "Complete")
-        assert look.result()
+        assert run.result()
     assert lab.open()
 
 
 def test_an_edited_window_that_is_open(lab: Lab) -> None:
     """While a target stays open nothing runs in the middle, though the occurrence has another beginning."""
     lab.closes("apps", "infra")
-    lab.api.add("infra", SHUT, annotations={OURS: MARK, HOLD: "ann"}, status=APPLIED)
-    assert lab.look(BOTH)
-    lab.api.add("infra", SHUT, annotations={OURS: MARK}, status=APPLIED)
+    lab.api.add("infra", SHUT, annotations={OURS: ANNOTATION, HOLD: "ann"}, status=APPLIED)
+    assert lab.run(BOTH)
+    lab.api.add("infra", SHUT, annotations={OURS: ANNOTATION}, status=APPLIED)
     moved = replace(BOTH, windows=(Rule(Kind.WINDOW, "morning", NOON - 3 * HOUR, NOON), AFTERNOON))
-    assert lab.look(moved)
+    assert lab.run(moved)
     assert (lab.open("apps"), lab.open("infra"), lab.kinds()) == (True, True, ["before-open"])
     lab.clock.time = NOON
-    assert lab.look(moved)
+    assert lab.run(moved)
     assert lab.kinds() == ["before-open", "after-close"]
 
 
 def test_a_renamed_policy(lab: Lab) -> None:
     """The notes of its former name are its own, and give way to its own."""
-    lab.look()
+    lab.run()
     renamed = replace(POLICY, policy="flux-system/q", former_names=("flux-system/p",))
-    assert lab.look(renamed)
+    assert lab.run(renamed)
     assert (lab.open(), lab.kinds()) == (True, ["before-open"])
     lab.clock.time = NOON
-    assert lab.look(renamed)
+    assert lab.run(renamed)
     assert lab.kinds() == ["before-open", "after-close"]
     assert lab.notes().keys() == {annotation("flux-system/q"), annotation("flux-system/q", HOOKS)}
 
 
 def test_a_renamed_policy_that_releases_a_target(lab: Lab) -> None:
     """Nothing of its former name stays on it."""
-    lab.look()
-    lab.look(
+    lab.run()
+    lab.run(
         replace(
             POLICY,
             policy="flux-system/q",
@@ -854,43 +854,43 @@ def test_a_renamed_policy_that_releases_a_target(lab: Lab) -> None:
 def test_hooks_that_moved_are_others(lab: Lab) -> None:
     """One that failed for its namespace is tried in the one that it should have been in."""
     lab.api.ends["before-open"] = "Failed"
-    lab.look()
+    lab.run()
     lab.api.ends.clear()
-    assert lab.look(text=ALL.replace("maintenance", "elsewhere"))
+    assert lab.run(text=ALL.replace("maintenance", "elsewhere"))
     assert lab.open()
 
 
 @pytest.mark.parametrize("opens_later", [False, True])
-def test_a_hold_that_ends_in_the_middle_of_a_look(lab: Lab, opens_later: bool) -> None:  # noqa: FBT001
-    """Nothing was to be opened when it began, so no hook has run, and nothing is; the next look runs it first."""
-    lab.api.add("apps", SHUT, annotations={OURS: MARK, HOLD: "ann"}, status=APPLIED)
+def test_a_hold_that_ends_in_the_middle_of_a_run(lab: Lab, opens_later: bool) -> None:  # noqa: FBT001
+    """Nothing was to be opened when it began, so no hook has run, and nothing is; the next run does that first."""
+    lab.api.add("apps", SHUT, annotations={OURS: ANNOTATION, HOLD: "ann"}, status=APPLIED)
     lifted = edited("apps", {"metadata": {"annotations": {HOLD: None}}})
     lab.api.fault("GET", "apps", lambda _: False, lifted)
-    assert not lab.look()
+    assert not lab.run()
     assert (lab.open(), lab.kinds()) == (False, [])
     if opens_later:
-        assert lab.look()
+        assert lab.run()
         assert (lab.open(), lab.kinds()) == (True, ["before-open"])
 
 
 def test_notes_that_were_removed(lab: Lab) -> None:
     """The hook runs again, in a Job of its own, though one of this occurrence was well and another failed."""
-    lab.look()
-    lab.look(BY_HAND)
+    lab.run()
+    lab.run(BY_HAND)
     lab.clock.time += SECOND
     lab.api.ends["before-open"] = "Failed"
-    assert not lab.look()
+    assert not lab.run()
     lab.api.store(
-        path_of("apps"), {**lab.api.object("apps"), "metadata": metadata(lab, {OURS: MARK})}
+        path_of("apps"), {**lab.api.object("apps"), "metadata": metadata(lab, {OURS: ANNOTATION})}
     )
     lab.clock.time += SECOND
-    assert not lab.look()
+    assert not lab.run()
     lab.api.store(
-        path_of("apps"), {**lab.api.object("apps"), "metadata": metadata(lab, {OURS: MARK})}
+        path_of("apps"), {**lab.api.object("apps"), "metadata": metadata(lab, {OURS: ANNOTATION})}
     )
     lab.api.ends.clear()
     lab.clock.time += SECOND
-    assert lab.look()
+    assert lab.run()
     assert lab.kinds() == [
         "before-open",
         "after-close",
@@ -918,8 +918,8 @@ def metadata(lab: Lab, annotations: dict[str, object]) -> dict[str, object]:
 )
 def test_a_note_that_cannot_be_read(lab: Lab, text: str) -> None:
     """Of another version, or by hand: as if there were none, so that nothing is opened without the hook."""
-    lab.api.add("apps", SHUT, annotations={OURS: MARK, NOTE: text}, status=APPLIED)
-    assert lab.look()
+    lab.api.add("apps", SHUT, annotations={OURS: ANNOTATION, NOTE: text}, status=APPLIED)
+    assert lab.run()
     assert (lab.open(), lab.stage(), lab.kinds()) == (True, "Passed", ["before-open"])
 
 
@@ -933,25 +933,25 @@ def test_a_gate_that_died_at_the_end(lab: Lab, stage: str, well: bool, kinds: li
     lab.api.add(
         "apps",
         SHUT,
-        annotations={OURS: MARK, NOTE: json.dumps(note)},
+        annotations={OURS: ANNOTATION, NOTE: json.dumps(note)},
         by="krm-windows",
         status=APPLIED,
     )
-    assert lab.look() == well
+    assert lab.run() == well
     assert (lab.open(), lab.kinds()) == (well, kinds)
 
 
 @pytest.mark.parametrize("stage", ["Opening", "Breaking", "Passed", "Closing"])
 def test_a_gate_that_died_in_the_last_occurrence(lab: Lab, stage: str) -> None:
-    """What belongs to that one is ended first; then this one begins, all in one look."""
+    """What belongs to that one is ended first; then this one begins, all in one run."""
     note = {"occurrence": "2026-11-19T08:00:00+00:00", "cycle": 1, "stage": stage, "job": "gone"}
     lab.api.add(
         "apps",
         SHUT,
-        annotations={OURS: MARK, NOTE: json.dumps(note)},
+        annotations={OURS: ANNOTATION, NOTE: json.dumps(note)},
         by="krm-windows",
         status=APPLIED,
     )
-    assert lab.look()
+    assert lab.run()
     ends = "rollback" if stage in ("Opening", "Breaking") else "after-close"
     assert (lab.open(), lab.kinds()) == (True, [ends, "before-open"])

@@ -24,9 +24,9 @@ from api_server import (
     Fault,
     Handler,
     body,
-    hand,
+    closed_by,
     kustomization,
-    marked,
+    managed,
     raw,
     said,
     status,
@@ -49,7 +49,7 @@ SHUT = zoned.timetable(policy="flux-system/p", time_zone="UTC", targets=(INFRA, 
 ALWAYS = replace(SHUT, outside_windows="Open")
 MORNING = replace(SHUT, windows=(Rule(Kind.WINDOW, "morning", NOON - 4 * HOUR, NOON),))
 OURS, NOTE = annotation("flux-system/p"), annotation("flux-system/p", HOOKS)
-MARK = marked("flux-system/p")
+ANNOTATION = closed_by("flux-system/p")
 HOOK = json.dumps(
     {
         "namespace": "line",
@@ -67,18 +67,18 @@ HOOK = json.dumps(
 )
 T = TypeVar("T")
 BUSY = 20.0  # seconds that only turn a hang into a failure
-Look = Callable[..., bool]
+RunOnce = Callable[..., bool]
 
 
 @pytest.fixture
-def look(port: int, account: Path) -> Look:
-    """One look at eleven, with Events and hooks around it if asked for; a request may take `timeout` seconds."""
+def run_once(port: int, account: Path) -> RunOnce:
+    """One run at eleven, with Events and hooks around it if asked for; a request may take `timeout` seconds."""
 
     def once(
         timetable: Timetable,
         *,
         timeout: float = 5,
-        around: Look = Gate.run,
+        around: RunOnce = Gate.run,
         now: datetime = NOON - HOUR,
     ) -> bool:
         gate = Gate(timetable, partial(decide, timetable), lambda: now, dict)
@@ -128,10 +128,10 @@ def honest() -> dict[str, object]:
             "uid": "a-uid",
             "resourceVersion": "7",
             "creationTimestamp": "2020-01-01T00:00:00Z",
-            "annotations": {"team": "blue", OURS: MARK},
+            "annotations": {"team": "blue", OURS: ANNOTATION},
             "managedFields": [
-                hand("kustomize-controller", {"spec": {"interval": ""}}),
-                hand("krm-windows", fields),
+                managed("kustomize-controller", {"spec": {"interval": ""}}),
+                managed("krm-windows", fields),
             ],
         },
         "spec": {"interval": "10m", "suspend": True},
@@ -251,9 +251,9 @@ def opened(cluster: Said) -> bool:
 )
 @pytest.mark.parametrize("by", ["krm-windows", "kustomize-controller"])
 def test_any_odd_value_at_any_place(timetable: Timetable, by: str) -> None:
-    """The look ends, the other target is settled, and nothing is opened that would not be anyway.
+    """The run ends, the other target is settled, and nothing is opened that would not be anyway.
 
-    That is so of a suspension by the gate itself, and of one whose mark another hand has written.
+    That is so of a suspension by the gate itself, and of one whose annotation another writer has written.
     """
     base = changed(honest(), ("metadata", "managedFields", 1, "manager"), by)
     may_open = by == "krm-windows" and timetable.outside_windows == "Open"
@@ -298,10 +298,10 @@ NOT_JSON = [
 
 @pytest.mark.parametrize("content", NOT_JSON, ids=range(len(NOT_JSON)))
 @pytest.mark.parametrize("method", ["GET", "PATCH"])
-def test_a_body_that_is_no_object(api: Api, look: Look, method: str, content: bytes) -> None:
+def test_a_body_that_is_no_object(api: Api, run_once: RunOnce, method: str, content: bytes) -> None:
     """Deep, doubled, cut off, in another charset: the target fails, the other is closed."""
     api.fault(method, "infra", *[body(content)] * 10)
-    assert not look(SHUT)
+    assert not run_once(SHUT)
     assert suspended(api, "apps") is True
 
 
@@ -341,10 +341,10 @@ ANSWERS = {
 
 @pytest.mark.parametrize("answer", ANSWERS.values(), ids=ANSWERS)
 @pytest.mark.parametrize("method", ["GET", "PATCH"])
-def test_an_answer_that_is_no_http(api: Api, look: Look, method: str, answer: bytes) -> None:
+def test_an_answer_that_is_no_http(api: Api, run_once: RunOnce, method: str, answer: bytes) -> None:
     """The target fails, the other is closed."""
     api.fault(method, "infra", *[raw(answer)] * 10)
-    assert not look(SHUT)
+    assert not run_once(SHUT)
     assert suspended(api, "apps") is True
 
 
@@ -361,14 +361,14 @@ def test_an_answer_that_is_no_http(api: Api, look: Look, method: str, answer: by
         b"Date: \xff",
     ],
 )
-def test_headers_that_say_nothing(api: Api, look: Look, head: bytes) -> None:
+def test_headers_that_say_nothing(api: Api, run_once: RunOnce, head: bytes) -> None:
     """What is in the body counts; a `Date` without a zone, or none at all, says nothing of the clocks."""
     content = json.dumps(api.object("infra")).encode()
     answer = (
         b"HTTP/1.1 200 OK\r\n" + head + b"\r\nContent-Length: %d\r\n\r\n" % len(content) + content
     )
     api.fault("GET", "infra", raw(answer))
-    assert look(SHUT)
+    assert run_once(SHUT)
     assert [suspended(api, name) for name in ("infra", "apps")] == [True, True]
 
 
@@ -406,11 +406,11 @@ FLOODS = {
 
 
 @pytest.mark.parametrize("drip", DRIPS.values(), ids=DRIPS)
-def test_an_answer_that_drips(api: Api, look: Look, drip: Fault) -> None:
+def test_an_answer_that_drips(api: Api, run_once: RunOnce, drip: Fault) -> None:
     """However steadily it comes, the request ends in its time; so the target has failed, and the other is closed."""
     api.fault("GET", "infra", *[drip] * 2)
     began = monotonic()
-    assert not look(SHUT, timeout=0.3)
+    assert not run_once(SHUT, timeout=0.3)
     assert suspended(api, "apps") is True
     assert monotonic() - began < BUSY
 
@@ -441,10 +441,10 @@ def test_what_an_answer_takes_in_memory(api: Api, account: Path, port: int, unit
         tracemalloc.stop()
 
 
-def test_the_largest_object(api: Api, look: Look) -> None:
+def test_the_largest_object(api: Api, run_once: RunOnce) -> None:
     """What etcd takes at most, 1.5 MiB, is read."""
     api.add("infra", {"filler": "x" * (3 * 2**19)})
-    assert look(SHUT)
+    assert run_once(SHUT)
     assert suspended(api, "infra") is True
 
 
@@ -508,7 +508,7 @@ def _hangs_up(connection: socket.socket, _: Event) -> None:
 def test_a_handshake_that_does_not_end(
     account: Path, talk: Callable[[socket.socket, Event], None]
 ) -> None:
-    """The request ends in its time, and tells nothing before the server has proved itself."""
+    """The request ends in its time, and sends nothing before the server has proved itself."""
     began = monotonic()
     with plain(talk) as port:
         cluster = Cluster("127.0.0.1", str(port), account, timeout=0.3)
@@ -542,30 +542,30 @@ def _many(api: Api, count: int, slow: int) -> tuple[Target, ...]:
     return targets
 
 
-def test_slow_targets_take_nothing_from_the_others(api: Api, look: Look) -> None:
-    """Half of them drip, and stand first: the others are closed, within the time of one look."""
+def test_slow_targets_take_nothing_from_the_others(api: Api, run_once: RunOnce) -> None:
+    """Half of them drip, and come first: the others are closed, within the time of one run."""
     targets = _many(api, 40, slow=20)
     began = monotonic()
-    assert not look(replace(SHUT, targets=targets), timeout=1.0)
+    assert not run_once(replace(SHUT, targets=targets), timeout=1.0)
     assert all(suspended(api, target.name) for target in targets[20:])
     assert monotonic() - began < run_seconds(40, 1.0) + BUSY
 
 
-def test_what_closes_is_settled_first(api: Api, look: Look) -> None:
+def test_what_closes_is_settled_first(api: Api, run_once: RunOnce) -> None:
     """A released target, which is only to be opened, waits until all that have to be closed had their turn."""
     targets = _many(api, 40, slow=0)
-    api.add("old", {"suspend": True}, annotations={OURS: MARK})
-    assert look(replace(SHUT, targets=targets, released=(kustomization("old", "v1"),)))
+    api.add("old", {"suspend": True}, annotations={OURS: ANNOTATION})
+    assert run_once(replace(SHUT, targets=targets, released=(kustomization("old", "v1"),)))
     assert len(api.writes()) == len(targets) + 1
     assert api.writes().index("old") > len(targets) - AT_ONCE
 
 
-def test_the_time_of_a_look() -> None:
+def test_the_time_of_a_run() -> None:
     """As long as twelve requests that hang; for two thousand targets an eighth of a second each."""
     assert [run_seconds(targets) for targets in (1, 12, 960, 2000)] == [120, 120, 120, 250]
 
 
-# --- Around the look -----------------------------------------------------------------------------------------------
+# --- Around the run -----------------------------------------------------------------------------------------------
 
 AROUND = [
     pytest.param(partial(hooks.run, text=HOOK, pause=0.01, grace=0.0), id="hooks"),
@@ -591,8 +591,8 @@ FAULTS = {
 @pytest.mark.parametrize(
     "where", [("GET", "infra"), ("PATCH", "infra"), ("POST", "jobs"), ("POST", "events")]
 )
-def test_nothing_around_a_look_keeps_it_from_closing(
-    api: Api, look: Look, around: Look, fault: Fault, where: tuple[str, str]
+def test_nothing_around_a_run_keeps_it_from_closing(
+    api: Api, run_once: RunOnce, around: RunOnce, fault: Fault, where: tuple[str, str]
 ) -> None:
     """Whatever is answered to hooks and Events, and for the other target."""
     before = {"occurrence": "2026-11-20T08:00:00+00:00", "cycle": 1, "stage": "Passed", "job": ""}
@@ -604,29 +604,32 @@ def test_nothing_around_a_look_keeps_it_from_closing(
         status={"lastAppliedRevision": "1"},
     )
     api.fault(*where, *[fault] * 100)
-    well = look(MORNING, around=around, now=NOON + HOUR, timeout=0.2)
+    well = run_once(MORNING, around=around, now=NOON + HOUR, timeout=0.2)
     assert suspended(api, "apps") is True
     assert not well or where[0] == "POST"
 
 
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
 def test_nothing_is_opened_where_a_hook_cannot_be_asked_for(
-    api: Api, look: Look, fault: Fault
+    api: Api, run_once: RunOnce, fault: Fault
 ) -> None:
     """Its Job may be there or not: nothing is known of it."""
     for name in ("infra", "apps"):
         api.add(
-            name, {"suspend": True}, annotations={OURS: MARK}, status={"lastAppliedRevision": "1"}
+            name,
+            {"suspend": True},
+            annotations={OURS: ANNOTATION},
+            status={"lastAppliedRevision": "1"},
         )
     api.fault("POST", "jobs", *[fault] * 1000)
-    assert not look(
+    assert not run_once(
         MORNING, around=partial(hooks.run, text=HOOK, pause=0.01, grace=0.0), timeout=0.2
     )
     assert [suspended(api, name) for name in ("infra", "apps")] == [True, True]
 
 
-def test_notes_that_run_ahead_of_every_look(api: Api, look: Look) -> None:
-    """A server that answers each time that another look has gone on: the look ends, and opens nothing."""
+def test_notes_that_are_ahead_of_every_run(api: Api, run_once: RunOnce) -> None:
+    """A server that answers each time that another run has gone on: the run ends, and opens nothing."""
     runs = iter(range(2_000_000_000, 3_000_000_000))
 
     def ahead(handler: Handler) -> bool:
@@ -639,7 +642,7 @@ def test_notes_that_run_ahead_of_every_look(api: Api, look: Look) -> None:
         fields = {"metadata": {"annotations": {NOTE: ""}}}
         metadata = {"resourceVersion": "1", "annotations": {NOTE: json.dumps(note)}}
         thing = {
-            "metadata": {**metadata, "managedFields": [hand("krm-windows", fields)]},
+            "metadata": {**metadata, "managedFields": [managed("krm-windows", fields)]},
             "spec": {"suspend": True},
         }
         return said(thing)(handler)
@@ -647,17 +650,17 @@ def test_notes_that_run_ahead_of_every_look(api: Api, look: Look) -> None:
     for name in ("infra", "apps"):
         api.fault("GET", name, *[ahead] * 100_000)
         api.fault("PATCH", name, *[status(409)] * 100_000)
-    assert not look(MORNING, around=partial(hooks.run, text=HOOK, pause=0.01, grace=0.0))
+    assert not run_once(MORNING, around=partial(hooks.run, text=HOOK, pause=0.01, grace=0.0))
     assert [suspended(api, name) for name in ("infra", "apps")] == [None, None]
 
 
 @pytest.mark.parametrize(
     "version", [7, "../../api/v1", "v1/namespaces/x", "", "v1?x=", None, ["v1"]]
 )
-def test_a_version_that_is_none(api: Api, look: Look, version: object) -> None:
+def test_a_version_that_is_none(api: Api, run_once: RunOnce, version: object) -> None:
     """It would become part of the path that is asked for."""
     api.fault("GET", GROUP, *[said({"preferredVersion": {"version": version}})] * 9)
-    assert not look(replace(SHUT, targets=(kustomization("infra"), APPS)))
+    assert not run_once(replace(SHUT, targets=(kustomization("infra"), APPS)))
     assert suspended(api, "apps") is True
     assert not [line for line in api.asked if "infra" in line]
 
@@ -692,11 +695,11 @@ def test_a_token_that_is_gone_for_a_moment(api: Api, account: Path, port: int) -
         ([], False),
     ],
 )
-def test_what_is_young(api: Api, look: Look, created: object, stays_open: bool) -> None:  # noqa: FBT001
+def test_what_is_young(api: Api, run_once: RunOnce, created: object, stays_open: bool) -> None:  # noqa: FBT001
     """A target that was never applied stays open for an hour; one that is yet to be created does not."""
     api.add("infra", {})
     dig_metadata(api)["creationTimestamp"] = created
-    assert look(SHUT, now=NOON)
+    assert run_once(SHUT, now=NOON)
     assert (suspended(api, "infra") is not True) == stays_open
 
 

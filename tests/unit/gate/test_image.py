@@ -45,8 +45,8 @@ def test_the_first_difference_of_the_coming_year(spring: str, want: datetime | N
 @pytest.mark.parametrize(
     "spring", ["2027-03-28T02:00Z +02:00 CEST", "2027-04-04T01:00Z +02:00 CEST"]
 )
-def test_it_is_said_in_the_same_words_at_every_look(spring: str) -> None:
-    """Before it, and while it lasts: marks and Events that change would be written at every look."""
+def test_it_says_the_same_at_every_run(spring: str) -> None:
+    """Before it, and while it lasts: annotations and Events that change would be written at every run."""
     held = zone(spring=spring)
     until, since = datetime(2027, 3, 28, 1, tzinfo=UTC), timedelta(minutes=13)
     said = {str(image.difference(held, NOON + number * 419 * since)) for number in range(30)}

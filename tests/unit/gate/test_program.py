@@ -21,11 +21,11 @@ from api_server import (
     TLS,
     Api,
     Handler,
+    closed_by,
     dropped,
     edited,
     ignored,
     kustomization,
-    marked,
     serving,
     slow,
     status,
@@ -45,10 +45,10 @@ from krm_windows.plan.timetable import dump
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
 OURS, THEIRS = annotation("flux-system/p"), annotation("flux-system/other")
-MARK, THEIR_MARK, FORMER_MARK = (
-    marked("flux-system/p"),
-    marked("flux-system/other"),
-    marked("flux-system/old"),
+ANNOTATION, THEIR_ANNOTATION, FORMER_ANNOTATION = (
+    closed_by("flux-system/p"),
+    closed_by("flux-system/other"),
+    closed_by("flux-system/old"),
 )
 
 
@@ -58,12 +58,12 @@ ALWAYS = replace(SHUT, outside_windows="Open")
 UNTIL_NOON = replace(SHUT, windows=(Rule(Kind.WINDOW, "morning", NOON - timedelta(hours=4), NOON),))
 
 
-Look = Callable[..., bool]
+RunOnce = Callable[..., bool]
 
 
 @pytest.fixture
-def look(port: int, account: Path) -> Look:
-    """One look of a timetable, at an hour before noon or when the clock says."""
+def run_once(port: int, account: Path) -> RunOnce:
+    """One run of a timetable, at an hour before noon or when the clock says."""
 
     def once(
         timetable: Timetable,
@@ -90,21 +90,21 @@ def state(api: Api, name: str) -> tuple[object, set[str]]:
     ) else set()
 
 
-def test_closes_and_opens(api: Api, look: Look) -> None:
-    """All targets; and a second look finds nothing left to do."""
-    assert look(SHUT)
+def test_closes_and_opens(api: Api, run_once: RunOnce) -> None:
+    """All targets; a second run finds nothing left to do."""
+    assert run_once(SHUT)
     assert [state(api, name) for name in ("infra", "apps")] == [(True, {OURS})] * 2
     assert api.asked.count(f"GET /apis/{GROUP}") == 1
-    assert look(SHUT)
+    assert run_once(SHUT)
     assert sorted(api.writes()) == ["apps", "infra"]
-    assert look(ALWAYS)
+    assert run_once(ALWAYS)
     assert [state(api, name) for name in ("infra", "apps")] == [(False, set())] * 2
 
 
 def test_zone_data_of_the_image(
     api: Api, port: int, account: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The mark says that it differs, in words that do not change from look to look, so it is written once."""
+    """The annotation says that it differs, in words that do not change from run to run, so it is written once."""
     rules = zone_rules.make("Europe/Berlin")
     moved = replace(rules, release="2099z", transitions=(), rule="CET-1")
     held = replace(SHUT, time_zone="Europe/Berlin", zone_rules=moved, targets=(APPS,))
@@ -112,7 +112,7 @@ def test_zone_data_of_the_image(
         now = NOON + timedelta(days=days, minutes=7 * days)
         gate = Gate(held, partial(decide, held), lambda: now).compared()  # noqa: B023 - called at once
         assert gate.run(Cluster("127.0.0.1", str(port), account, 5), allow_missing=False)
-    written = [read(text) for text in _marks(api)]
+    written = [read(text) for text in _annotations(api)]
     assert [said.zone_data.partition(") ")[2][:30] for said in written if said] == [
         "differs from 2027-03-28T01:00Z",
         "differs now from the timetable",
@@ -121,15 +121,15 @@ def test_zone_data_of_the_image(
     assert (line["timetable"], line["at"]) == ("2099z", "2027-03-28T01:00:00+00:00")
 
 
-def _marks(api: Api) -> list[str]:
-    """Give the marks that were written, in order."""
+def _annotations(api: Api) -> list[str]:
+    """Give the annotations that were written, in order."""
     written = [dig(body, "metadata", "annotations", OURS) for body in api.bodies]
     return [text for text in written if isinstance(text, str)]
 
 
-def test_patches_name_their_manager_and_what_differs(api: Api, look: Look) -> None:
-    """The field, the mark, the version read; nothing else."""
-    look(replace(SHUT, targets=(APPS,)))
+def test_patches_name_their_manager_and_what_differs(api: Api, run_once: RunOnce) -> None:
+    """The field, the annotation, the version read; nothing else."""
+    run_once(replace(SHUT, targets=(APPS,)))
     assert api.asked[-1].endswith("/kustomizations/apps?fieldManager=krm-windows")
     assert api.bodies[-1] == {
         "metadata": {
@@ -149,43 +149,43 @@ def test_patches_name_their_manager_and_what_differs(api: Api, look: Look) -> No
     }
 
 
-def test_the_version_that_a_target_names(api: Api, look: Look) -> None:
+def test_the_version_that_a_target_names(api: Api, run_once: RunOnce) -> None:
     """No discovery where it is not needed."""
-    assert look(replace(SHUT, targets=(replace(APPS, version="v1"),)))
+    assert run_once(replace(SHUT, targets=(replace(APPS, version="v1"),)))
     assert f"GET /apis/{GROUP}" not in api.asked
 
 
-def test_a_conflict_is_routine(api: Api, look: Look) -> None:
+def test_a_conflict_is_routine(api: Api, run_once: RunOnce) -> None:
     """Flux wrote the status in between: read again, decide again, write."""
     api.fault(
         "PATCH", "apps", *[edited("apps", {"status": {"observedGeneration": n}}) for n in range(4)]
     )
-    assert look(SHUT)
+    assert run_once(SHUT)
     assert state(api, "apps") == (True, {OURS})
     assert dig(api.object("apps"), "status", "observedGeneration") == 3
     assert sorted(api.writes()) == ["apps"] * 5 + ["infra"]
 
 
-def test_five_tries(api: Api, look: Look) -> None:
+def test_five_tries(api: Api, run_once: RunOnce) -> None:
     """Then it is a failure."""
     api.fault("PATCH", "infra", *[status(409)] * 5)
-    assert not look(SHUT)
+    assert not run_once(SHUT)
     assert sorted(api.writes()) == ["apps"] + ["infra"] * 5
     assert state(api, "apps") == (True, {OURS})
 
 
-def test_a_person_suspends_in_between(api: Api, look: Look) -> None:
+def test_a_person_suspends_in_between(api: Api, run_once: RunOnce) -> None:
     """After the conflict the object is judged anew: it is left alone."""
     api.fault("PATCH", "apps", edited("apps", {"spec": {"suspend": True}}))
-    assert look(SHUT)
+    assert run_once(SHUT)
     assert state(api, "apps") == (True, set())
 
 
-def test_a_hold_comes_in_between(api: Api, look: Look) -> None:
+def test_a_hold_comes_in_between(api: Api, run_once: RunOnce) -> None:
     """A target that is held while it is about to be opened stays shut."""
-    look(SHUT)
+    run_once(SHUT)
     api.fault("PATCH", "apps", edited("apps", {"metadata": {"annotations": {HOLD: "ann"}}}))
-    assert look(ALWAYS)
+    assert run_once(ALWAYS)
     assert state(api, "apps") == (True, {OURS, HOLD})
 
 
@@ -193,112 +193,112 @@ def test_a_hold_comes_in_between(api: Api, look: Look) -> None:
 @pytest.mark.parametrize("method", ["GET", "PATCH"])
 def test_faults_of_one_target(
     api: Api,
-    look: Look,
+    run_once: RunOnce,
     capsys: pytest.CaptureFixture[str],
     method: str,
     fault: Callable[..., bool],
 ) -> None:
-    """It is named, the other is closed all the same, and the next look heals it."""
+    """It is named, the other is closed all the same, and the next run heals it."""
     api.fault(method, "infra", fault)
-    assert not look(SHUT)
+    assert not run_once(SHUT)
     assert state(api, "apps") == (True, {OURS})
     assert json.loads(capsys.readouterr().out.splitlines()[-1])["failed"] == [
         "Kustomization flux-system/infra"
     ]
-    assert look(SHUT)
+    assert run_once(SHUT)
     assert state(api, "infra") == (True, {OURS})
 
 
 @pytest.mark.parametrize("fault", [slow(1.5), dropped])
 @pytest.mark.parametrize("method", ["GET", "PATCH"])
 def test_no_answer_for_one_target(
-    api: Api, look: Look, method: str, fault: Callable[..., bool]
+    api: Api, run_once: RunOnce, method: str, fault: Callable[..., bool]
 ) -> None:
     """It is asked again when the others have had their turn."""
     api.fault(method, "infra", fault)
-    assert look(SHUT)
+    assert run_once(SHUT)
     assert [state(api, name) for name in ("infra", "apps")] == [(True, {OURS})] * 2
     api.fault(method, "infra", *[fault] * 2)
     api.add("infra", {})
-    assert not look(SHUT)
+    assert not run_once(SHUT)
 
 
-def test_a_fault_in_discovery(api: Api, look: Look) -> None:
+def test_a_fault_in_discovery(api: Api, run_once: RunOnce) -> None:
     """Every target that needs it fails or finds it working again."""
     api.fault("GET", GROUP, status(500))
-    assert not look(SHUT)
+    assert not run_once(SHUT)
     assert (state(api, "infra")[0], state(api, "apps")[0]) == (None, True)
 
 
-def test_an_answer_that_does_not_do_it(api: Api, look: Look) -> None:
+def test_an_answer_that_does_not_do_it(api: Api, run_once: RunOnce) -> None:
     """A patch that was accepted and ignored is no success."""
     api.fault("PATCH", "apps", *[ignored] * 5)
-    assert not look(SHUT)
+    assert not run_once(SHUT)
 
 
-def test_time_is_bounded(api: Api, look: Look) -> None:
-    """However many targets hang, a look ends: after as long as twelve requests may take."""
+def test_time_is_bounded(api: Api, run_once: RunOnce) -> None:
+    """However many targets hang, a run ends: after as long as twelve requests may take."""
     targets = tuple(kustomization(f"t{n}") for n in range(40))
     for target in targets:
         api.add(target.name, {})
         api.fault("GET", target.name, *[slow(0.3)] * 2)
     started = monotonic()
-    assert not look(replace(SHUT, targets=targets), timeout=0.1)
+    assert not run_once(replace(SHUT, targets=targets), timeout=0.1)
     assert monotonic() - started < 3
 
 
-def test_missing_targets(api: Api, look: Look) -> None:
+def test_missing_targets(api: Api, run_once: RunOnce) -> None:
     """A failure; but none for the Job that runs as soon as the policy is applied."""
     del api.objects[next(path for path in api.objects if path.endswith("infra"))]
-    assert not look(SHUT)
-    assert look(SHUT, missing=True)
-    assert look(replace(SHUT, targets=(APPS,), released=(INFRA,)))
+    assert not run_once(SHUT)
+    assert run_once(SHUT, missing=True)
+    assert run_once(replace(SHUT, targets=(APPS,), released=(INFRA,)))
 
 
-def test_marks_of_others_and_people(api: Api, look: Look) -> None:
-    """Another policy's mark keeps it shut, a person's suspension is no failure."""
-    api.add("infra", {"suspend": True}, annotations={OURS: MARK, THEIRS: THEIR_MARK})
+def test_annotations_of_others_and_people(api: Api, run_once: RunOnce) -> None:
+    """Another policy's annotation keeps it shut, a person's suspension is no failure."""
+    api.add("infra", {"suspend": True}, annotations={OURS: ANNOTATION, THEIRS: THEIR_ANNOTATION})
     api.add("apps", {"suspend": True}, status={"lastAppliedRevision": "main@sha1:1"})
-    assert look(ALWAYS)
+    assert run_once(ALWAYS)
     assert state(api, "infra") == (True, {THEIRS})
     assert state(api, "apps") == (True, set())
 
 
-def test_a_person_who_resumes_is_told(
-    api: Api, look: Look, capsys: pytest.CaptureFixture[str]
+def test_a_person_who_resumes_is_in_the_log(
+    api: Api, run_once: RunOnce, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """It is closed again, and the log says so."""
-    api.add("apps", {"suspend": False}, annotations={OURS: MARK})
-    assert look(SHUT)
+    api.add("apps", {"suspend": False}, annotations={OURS: ANNOTATION})
+    assert run_once(SHUT)
     assert state(api, "apps") == (True, {OURS})
     done = {"target": "Kustomization flux-system/apps", "done": "a person resumed it: closed"}
     assert done in [json.loads(line) for line in capsys.readouterr().out.splitlines()]
 
 
-def test_former_names_and_released_targets(api: Api, look: Look) -> None:
-    """Marks of a former name are ours; a released target is opened though the policy is closed."""
+def test_former_names_and_released_targets(api: Api, run_once: RunOnce) -> None:
+    """Annotations of a former name are ours; a released target is opened though the policy is closed."""
     former = annotation("flux-system/old")
-    api.add("infra", {"suspend": True}, annotations={former: FORMER_MARK})
+    api.add("infra", {"suspend": True}, annotations={former: FORMER_ANNOTATION})
     api.add(
         "apps",
         {"suspend": True},
-        annotations={former: FORMER_MARK},
+        annotations={former: FORMER_ANNOTATION},
         status={"lastAppliedRevision": "main@sha1:1"},
     )
-    assert look(
+    assert run_once(
         replace(SHUT, targets=(INFRA,), released=(APPS,), former_names=("flux-system/old",))
     )
     assert state(api, "infra") == (True, {OURS})
     assert state(api, "apps") == (False, set())
 
 
-def test_a_target_that_was_never_applied(api: Api, look: Look) -> None:
+def test_a_target_that_was_never_applied(api: Api, run_once: RunOnce) -> None:
     """A new cluster can start."""
     api.add("apps", {})
     metadata = api.object("apps")["metadata"]
     assert isinstance(metadata, dict)
     metadata["creationTimestamp"] = "2026-11-20T10:30:00Z"
-    assert look(SHUT)
+    assert run_once(SHUT)
     assert state(api, "apps") == (None, set())
 
 
@@ -318,35 +318,35 @@ class Clock:
         return False
 
 
-def test_the_edge_passes_while_reading(api: Api, look: Look) -> None:
-    """It was open when the look began: what counts is what is right when it would be written."""
-    look(SHUT)
+def test_the_edge_passes_while_reading(api: Api, run_once: RunOnce) -> None:
+    """It was open when the run began: what counts is what is right when it would be written."""
+    run_once(SHUT)
     clock = Clock()
     api.fault("GET", "apps", clock.strikes)
-    assert look(replace(UNTIL_NOON, targets=(APPS,)), clock)
+    assert run_once(replace(UNTIL_NOON, targets=(APPS,)), clock)
     assert [dig(body, "spec", "suspend") for body in api.bodies[2:]] == [None]
 
 
-def test_the_edge_passes_in_a_conflict(api: Api, look: Look) -> None:
+def test_the_edge_passes_in_a_conflict(api: Api, run_once: RunOnce) -> None:
     """After a conflict it is decided again."""
-    look(SHUT)
+    run_once(SHUT)
     clock = Clock()
     api.fault(
         "PATCH",
         "apps",
         lambda handler: clock.strikes(handler) or edited("apps", {"status": {}})(handler),
     )
-    assert look(replace(UNTIL_NOON, targets=(APPS,)), clock)
+    assert run_once(replace(UNTIL_NOON, targets=(APPS,)), clock)
     assert state(api, "apps") == (True, {OURS})
     assert [dig(body, "spec", "suspend") for body in api.bodies[2:]] == [False, None]
 
 
-def test_the_edge_passes_while_writing(api: Api, look: Look) -> None:
+def test_the_edge_passes_while_writing(api: Api, run_once: RunOnce) -> None:
     """The window ends while the API server takes the patch: it is closed again at once."""
-    look(SHUT)
+    run_once(SHUT)
     clock = Clock()
     api.fault("PATCH", "apps", clock.strikes)
-    assert look(replace(UNTIL_NOON, targets=(APPS,)), clock)
+    assert run_once(replace(UNTIL_NOON, targets=(APPS,)), clock)
     assert [dig(body, "spec", "suspend") for body in api.bodies[2:]] == [False, True]
 
 
@@ -356,7 +356,7 @@ def test_the_edge_passes_while_writing(api: Api, look: Look) -> None:
 def test_an_api_server_that_cannot_prove_itself(
     api: Api, account: Path, certificate: str, ca: str
 ) -> None:
-    """Of another CA, or with another name: it is told nothing, the token least of all."""
+    """Of another CA, or with another name: nothing is sent to it, least of all the token."""
     copy(TLS / ca, account / "ca.crt")
     gate = Gate(SHUT, partial(decide, SHUT), lambda: NOON)
     with serving(api, certificate) as port:
@@ -493,7 +493,7 @@ def test_run_at_the_ends_of_time(run: Run, instant: str) -> None:
 
 
 def test_run_and_leave_to_the_next(api: Api, run: Run) -> None:
-    """What looks at once tries three times, says what it could not do, and is no failure."""
+    """What runs at once tries three times, says what it could not do, and is no failure."""
     api.fault("PATCH", "infra", *[status(403)] * 3)
     code, log = run(text(SHUT), "--leave-to-next")
     assert (code, log[-1]) == (0, {"left": "to the next run"})
@@ -507,7 +507,7 @@ def test_run_and_leave_to_the_next(api: Api, run: Run) -> None:
 
 
 def test_run_waits_for_a_near_edge(api: Api, run: Run) -> None:
-    """It closes what it may not leave open: looks at once, and again when the edge has come."""
+    """It closes what it may not leave open: runs at once, and again when the edge has come."""
     now = datetime.now(UTC).replace(microsecond=0)
     ahead = (
         56 - now.second
@@ -533,7 +533,7 @@ def test_run_waits_for_a_near_edge(api: Api, run: Run) -> None:
 )
 def test_run_without_a_decision(api: Api, run: Run, broken: str) -> None:
     """Never opens, closes what it can name, exits 1."""
-    api.add("infra", {"suspend": True}, annotations={OURS: MARK})
+    api.add("infra", {"suspend": True}, annotations={OURS: ANNOTATION})
     code, log = run(broken)
     assert code == 1
     assert str(log[0]["reason"]).startswith("cannot be decided")

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 import yaml
-from api_server import Api, marked
+from api_server import Api, closed_by
 from calls import APPS, call, spec, wire
 
 from krm_windows.gate.annotations import annotation
 from krm_windows.gate.kubernetes import dig
 
 PARTS = 'hooks: {namespace: line, beforeOpen: {image: "line:1"}}\n  events: true\n  state: Open\n'
-MARKED: dict[str, object] = {annotation("flux-system/week"): marked("flux-system/week")}
+ANNOTATED: dict[str, object] = {annotation("flux-system/week"): closed_by("flux-system/week")}
 Run = Callable[..., tuple[int, list[dict[str, object]]]]
 
 
@@ -62,7 +62,7 @@ def test_it_runs_a_hook_opens_and_tells(api: Api, run: Run) -> None:
     api.add(
         "apps",
         {"suspend": True},
-        annotations=MARKED,
+        annotations=ANNOTATED,
         status={"lastAppliedRevision": "1"},
     )
     code, log = run()
@@ -71,7 +71,7 @@ def test_it_runs_a_hook_opens_and_tells(api: Api, run: Run) -> None:
     assert [thing["reason"] for path, thing in api.objects.items() if "/events/" in path] == [
         "WindowOpened"
     ]
-    assert {"hook", "job", "trouble"} in [set(line) for line in log]
+    assert {"hook", "job", "error"} in [set(line) for line in log]
 
 
 def test_at_an_instant_it_only_prints(api: Api, run: Run) -> None:

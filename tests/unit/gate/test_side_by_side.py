@@ -1,4 +1,4 @@
-"""Looks at once: a stuck look must not keep the next from starting, so several may run; they do what one does."""
+"""Runs at once: a stuck run must not keep the next from starting, so several may run; they do what one does."""
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -17,7 +17,7 @@ from krm_windows.gate.decide import decide
 from krm_windows.gate.kubernetes import Cluster, dig
 from krm_windows.gate.timetable import Timetable
 
-LOOKS = 6
+RUNS = 6
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 TARGETS = (kustomization("infra"), kustomization("apps"))
 SHUT = zoned.timetable(policy="flux-system/p", time_zone="UTC", targets=TARGETS)
@@ -25,28 +25,28 @@ ALWAYS = replace(SHUT, outside_windows="Open")
 
 
 @pytest.mark.parametrize("timetable", [SHUT, ALWAYS], ids=["closing", "opening"])
-def test_six_looks_do_what_one_does(
+def test_six_runs_do_what_one_does(
     timetable: Timetable, api: Api, port: int, account: Path
 ) -> None:
-    """All have read the same before the first of them writes: each target is turned once, and all looks succeed."""
+    """All have read the same before the first of them writes: each target is turned once, and all runs succeed."""
     log: list[dict[str, object]] = []
 
-    def look(of: Timetable) -> bool:
+    def run_once(of: Timetable) -> bool:
         gate = Gate(of, partial(decide, of), lambda: NOON, lambda **line: log.append(line))
         return gate.run(Cluster("127.0.0.1", str(port), account, 10), allow_missing=False)
 
-    assert look(SHUT if timetable is ALWAYS else ALWAYS)
+    assert run_once(SHUT if timetable is ALWAYS else ALWAYS)
     log.clear()
-    meeting = Barrier(LOOKS, timeout=10)
+    meeting = Barrier(RUNS, timeout=10)
 
     def meet(_: Handler) -> bool:
         meeting.wait()
         return False
 
     for name in ("infra", "apps"):
-        api.fault("GET", name, *[meet] * LOOKS)
-    with ThreadPoolExecutor(LOOKS) as pool:
-        assert list(pool.map(look, [timetable] * LOOKS)) == [True] * LOOKS
+        api.fault("GET", name, *[meet] * RUNS)
+    with ThreadPoolExecutor(RUNS) as pool:
+        assert list(pool.map(run_once, [timetable] * RUNS)) == [True] * RUNS
     for name in ("infra", "apps"):
         assert dig(api.object(name), "spec", "suspend") is (timetable is SHUT)
         assert (

@@ -1,4 +1,4 @@
-"""Whose suspension is it: the table of 'wanted', 'found' and whose marks."""
+"""Whose suspension is it: the table of 'wanted', 'found' and whose annotations."""
 
 import json
 from dataclasses import replace
@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 import zoned
-from api_server import marked
+from api_server import closed_by
 
 from krm_windows.gate.annotations import HOLD, annotation
 from krm_windows.gate.decide import Decision
@@ -43,18 +43,18 @@ VALUE = json.dumps(
         "until": None,
     }
 )
-MARKED = {OURS: VALUE}
+ANNOTATED = {OURS: VALUE}
 
 
 STALE, OLD, THEIRS = (
-    {OURS: marked("flux-system/p")},
-    {FORMER: marked("flux-system/old")},
-    {OTHER: marked("flux-system/other")},
+    {OURS: closed_by("flux-system/p")},
+    {FORMER: closed_by("flux-system/old")},
+    {OTHER: closed_by("flux-system/other")},
 )
 HELD = {HOLD: "ann, looking into it"}
 
 Notes = dict[str, str]
-Marks = dict[str, str | None]
+Annotations = dict[str, str | None]
 
 
 def found(
@@ -86,9 +86,13 @@ def settle(
     return change.patch, change.words
 
 
-def patch(marks: Marks, suspend: bool | None = None) -> dict[str, object]:  # noqa: FBT001
+def patch(annotations: Annotations, suspend: bool | None = None) -> dict[str, object]:  # noqa: FBT001
     """The patch that is expected: nothing but what differs."""
-    metadata = {"resourceVersion": "7", "annotations": marks} if marks else {"resourceVersion": "7"}
+    metadata = (
+        {"resourceVersion": "7", "annotations": annotations}
+        if annotations
+        else {"resourceVersion": "7"}
+    )
     return (
         {"metadata": metadata}
         if suspend is None
@@ -99,34 +103,34 @@ def patch(marks: Marks, suspend: bool | None = None) -> dict[str, object]:  # no
 @pytest.mark.parametrize(
     ("decision", "suspended", "notes", "want", "words"),
     [
-        (CLOSED, None, {}, patch({**MARKED}, suspend=True), "closed"),
-        (CLOSED, False, {}, patch({**MARKED}, suspend=True), "closed"),
-        (CLOSED, False, MARKED, patch({}, suspend=True), "a person resumed it: closed"),
-        (CLOSED, False, STALE, patch({**MARKED}, suspend=True), "a person resumed it: closed"),
-        (CLOSED, False, HELD, patch({**MARKED}, suspend=True), "closed"),
-        (CLOSED, False, THEIRS, patch({**MARKED, OTHER: None}, suspend=True), "closed"),
-        (CLOSED, True, MARKED, {}, ""),
-        (CLOSED, True, STALE, patch({**MARKED}), "mark updated"),
-        (CLOSED, True, OLD, patch({**MARKED, FORMER: None}), "mark updated"),
-        (CLOSED, True, MARKED | OLD, patch({FORMER: None}), "mark updated"),
-        (CLOSED, True, THEIRS, patch({**MARKED}), "mark updated"),
+        (CLOSED, None, {}, patch({**ANNOTATED}, suspend=True), "closed"),
+        (CLOSED, False, {}, patch({**ANNOTATED}, suspend=True), "closed"),
+        (CLOSED, False, ANNOTATED, patch({}, suspend=True), "a person resumed it: closed"),
+        (CLOSED, False, STALE, patch({**ANNOTATED}, suspend=True), "a person resumed it: closed"),
+        (CLOSED, False, HELD, patch({**ANNOTATED}, suspend=True), "closed"),
+        (CLOSED, False, THEIRS, patch({**ANNOTATED, OTHER: None}, suspend=True), "closed"),
+        (CLOSED, True, ANNOTATED, {}, ""),
+        (CLOSED, True, STALE, patch({**ANNOTATED}), "annotation updated"),
+        (CLOSED, True, OLD, patch({**ANNOTATED, FORMER: None}), "annotation updated"),
+        (CLOSED, True, ANNOTATED | OLD, patch({FORMER: None}), "annotation updated"),
+        (CLOSED, True, THEIRS, patch({**ANNOTATED}), "annotation updated"),
         (CLOSED, True, {}, {}, "left closed by a person"),
         (CLOSED, True, HELD, {}, "left closed by a person"),
         (OPEN, None, {}, {}, ""),
         (OPEN, False, {}, {}, ""),
-        (OPEN, False, MARKED, patch({OURS: None}), "a person resumed it: mark updated"),
-        (OPEN, False, OLD, patch({FORMER: None}), "a person resumed it: mark updated"),
+        (OPEN, False, ANNOTATED, patch({OURS: None}), "a person resumed it: annotation updated"),
+        (OPEN, False, OLD, patch({FORMER: None}), "a person resumed it: annotation updated"),
         (OPEN, False, THEIRS, {}, ""),
-        (OPEN, True, MARKED, patch({OURS: None}, suspend=False), "opened"),
+        (OPEN, True, ANNOTATED, patch({OURS: None}, suspend=False), "opened"),
         (OPEN, True, OLD, patch({FORMER: None}, suspend=False), "opened"),
-        (OPEN, True, MARKED | THEIRS, patch({OURS: None}), "mark updated"),
+        (OPEN, True, ANNOTATED | THEIRS, patch({OURS: None}), "annotation updated"),
         (OPEN, True, THEIRS, {}, "left closed by another policy"),
         (OPEN, True, {}, {}, "left closed by a person"),
-        (OPEN, True, MARKED | HELD, {}, "left closed, held: ann, looking into it"),
+        (OPEN, True, ANNOTATED | HELD, {}, "left closed, held: ann, looking into it"),
         (OPEN, True, HELD, {}, "left closed, held: ann, looking into it"),
     ],
 )
-def test_marks(
+def test_whose_suspension_it_is(
     decision: Decision,
     suspended: bool | None,  # noqa: FBT001
     notes: Notes,
@@ -145,20 +149,26 @@ WAITS = replace(POLICY, first_apply="Wait")
     ("reason", "policy", "decision", "thing", "want"),
     [
         (
-            "unmarked counts as ours: opened",
+            "unannotated counts as ours: opened",
             ADOPTS,
             OPEN,
             found({}, suspended=True),
             patch({}, suspend=False),
         ),
         (
-            "unmarked counts as ours: marked",
+            "unannotated counts as ours: annotated",
             ADOPTS,
             CLOSED,
             found({}, suspended=True),
-            patch({**MARKED}),
+            patch({**ANNOTATED}),
         ),
-        ("a mark is no unmarked suspension", ADOPTS, OPEN, found(THEIRS, suspended=True), {}),
+        (
+            "an annotation is no unannotated suspension",
+            ADOPTS,
+            OPEN,
+            found(THEIRS, suspended=True),
+            {},
+        ),
         ("a hold outranks adoption", ADOPTS, OPEN, found(HELD, suspended=True), {}),
         ("the time is up", replace(POLICY, adopt_until=NOW), OPEN, found({}, suspended=True), {}),
         (
@@ -185,11 +195,11 @@ WAITS = replace(POLICY, first_apply="Wait")
             patch({}, suspend=False),
         ),
         (
-            "Wait, not applied: marked",
+            "Wait, not applied: annotated",
             WAITS,
             CLOSED,
             found({}, suspended=True, applied=False),
-            patch({**MARKED}),
+            patch({**ANNOTATED}),
         ),
         ("Wait, applied: a person's", WAITS, OPEN, found({}, suspended=True), {}),
         (
@@ -197,7 +207,7 @@ WAITS = replace(POLICY, first_apply="Wait")
             WAITS,
             CLOSED,
             found({}, suspended=False, applied=False, age=timedelta(0)),
-            patch({**MARKED}, suspend=True),
+            patch({**ANNOTATED}, suspend=True),
         ),
     ],
 )
@@ -227,18 +237,23 @@ YOUNG, OLDER = timedelta(minutes=59), timedelta(hours=1)
             {},
         ),
         (
-            "yet to be created, so no time is told",
+            "yet to be created, so it has no such time",
             APPS,
             found({}, suspended=False, applied=False, age=timedelta(seconds=-1)),
-            patch({**MARKED}, suspend=True),
+            patch({**ANNOTATED}, suspend=True),
         ),
         (
             "for an hour",
             APPS,
             found({}, suspended=False, applied=False, age=OLDER),
-            patch({**MARKED}, suspend=True),
+            patch({**ANNOTATED}, suspend=True),
         ),
-        ("applied", APPS, found({}, suspended=False, age=YOUNG), patch({**MARKED}, suspend=True)),
+        (
+            "applied",
+            APPS,
+            found({}, suspended=False, age=YOUNG),
+            patch({**ANNOTATED}, suspend=True),
+        ),
         (
             "a person's suspension stays",
             APPS,
@@ -248,20 +263,20 @@ YOUNG, OLDER = timedelta(minutes=59), timedelta(hours=1)
         (
             "our own is lifted",
             APPS,
-            found(MARKED, suspended=True, applied=False, age=YOUNG),
+            found(ANNOTATED, suspended=True, applied=False, age=YOUNG),
             patch({OURS: None}, suspend=False),
         ),
         (
             "a hold keeps shut",
             APPS,
-            found(MARKED | HELD, suspended=True, applied=False, age=YOUNG),
+            found(ANNOTATED | HELD, suspended=True, applied=False, age=YOUNG),
             {},
         ),
         (
             "a kind that does not tell",
             replace(APPS, applied=()),
             found({}, suspended=False, applied=False, age=YOUNG),
-            patch({**MARKED}, suspend=True),
+            patch({**ANNOTATED}, suspend=True),
         ),
     ],
 )
@@ -271,9 +286,9 @@ def test_first_apply(reason: str, target: Target, thing: object, want: dict[str,
 
 
 def test_a_released_target_is_only_opened() -> None:
-    """Closed or not, our mark goes."""
+    """Closed or not, our annotation goes."""
     released = replace(POLICY, released=(APPS,))
-    assert settle(released, APPS, found(MARKED, suspended=True), CLOSED, NOW) == (
+    assert settle(released, APPS, found(ANNOTATED, suspended=True), CLOSED, NOW) == (
         patch({OURS: None}, suspend=False),
         "opened",
     )
@@ -287,7 +302,7 @@ def test_another_field() -> None:
     assert dig(settle(POLICY, deep, thing, CLOSED, NOW)[0], "spec") == {"sync": {"paused": True}}
 
 
-def test_marks_are_names() -> None:
+def test_keys_of_annotations_are_names() -> None:
     """The annotation's name is API: a hash of `namespace/name`, as other policies, scripts and people know it."""
     assert (
         annotation("flux-system/no-deploy-friday") == "closed-by.krm-windows.dev/e4b94ba4a9b5ac93"
@@ -296,7 +311,7 @@ def test_marks_are_names() -> None:
 
 @pytest.mark.parametrize("reason", ["x" * 1024, "x" * 1025, "ä" * 300_000])
 def test_a_long_reason_is_cut(reason: str) -> None:
-    """All annotations of an object have 256 KiB together: a mark that is refused would leave the target open."""
+    """All annotations of an object have 256 KiB together: an annotation that is refused would leave the target open."""
     change, _ = settle(
         POLICY, APPS, found({}, suspended=False), replace(CLOSED, reason=reason), NOW
     )
