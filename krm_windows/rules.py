@@ -54,7 +54,7 @@ def _info(name: str, summary: str) -> Rule:
 
 # The wire.
 INPUT_UNREADABLE = _error(
-    "input-unreadable", "The input is no ResourceList, or an object in it is no YAML."
+    "input-unreadable", "The input is not a ResourceList, or an object in it is not YAML."
 )
 EDIT_REFUSED = _error(
     "edit-refused", "An edit would change more than it was asked to, so it was not made."
@@ -73,14 +73,14 @@ KEY_DUPLICATE = _error("key-duplicate", "A mapping has one key twice.")
 NAME_SYNTAX = _error("name-syntax", "A name is not of the form that its field takes, or too long.")
 
 # The policy: its moments.
-MOMENT_SYNTAX = _error("moment-syntax", "A text is no moment.")
+MOMENT_SYNTAX = _error("moment-syntax", "A text is not a moment.")
 MOMENT_SECONDS = _error(
     "moment-seconds", "A moment is written with seconds, mostly because it was not quoted."
 )
 MOMENT_BLANK = _error("moment-blank", "A date and its time are separated by a blank.")
 MOMENT_ROLE = _error("moment-role", "A moment of a shape that this field does not take.")
-DURATION_SYNTAX = _error("duration-syntax", "A text is no duration.")
-CRON_SYNTAX = _error("cron-syntax", "A text is no schedule that a CronJob accepts.")
+DURATION_SYNTAX = _error("duration-syntax", "A text is not a duration.")
+CRON_SYNTAX = _error("cron-syntax", "A text is not a schedule that a CronJob accepts.")
 CRON_EVERY = _error(
     "cron-every", "`@every` counts from the start of a controller: it names no moment."
 )
@@ -105,7 +105,7 @@ END_CHOICE = _error("end-choice", "A beginning needs exactly one of an end and a
 END_ONE_OFF = _error("end-one-off", "A one-off end needs a one-off beginning.")
 END_INSTANT = _error("end-instant", "A time of day cannot end what begins at an instant.")
 END_ORDER = _error("end-order", "An end is not after its beginning.")
-ENDS_MEET = _error("ends-meet", "A beginning and an end recur and can fall on one minute.")
+ENDS_MEET = _error("ends-meet", "A beginning and an end recur and can fall into the same minute.")
 OUTSIDE_WINDOWS = _error("outside-windows", "`windows` and `outsideWindows` contradict each other.")
 STATE_HELD = _warning("state-held", "The policy is held by hand, so its windows have no effect.")
 
@@ -114,10 +114,10 @@ TIME_ZONE = _error("time-zone", "A time zone is not in the IANA database.")
 INTERVAL = _error("interval", "An interval does not divide an hour or a day evenly.")
 IMAGE_PINNED = _error("image-pinned", "An image has neither a fixed tag nor a digest.")
 QUANTITY_SYNTAX = _error(
-    "quantity-syntax", "A text is no quantity of Kubernetes, or one that makes no sense there."
+    "quantity-syntax", "A text is not a quantity of Kubernetes, or one that makes no sense there."
 )
 RESOURCES = _error(
-    "resources", "A Pod would ask for more than it may use up, or have less than a look takes."
+    "resources", "A Pod would request more than its limits, or have less than a run needs."
 )
 TARGET_SELECTOR = _error(
     "target-selector", "A target needs exactly one of `names` and `matchLabels`."
@@ -174,7 +174,7 @@ CRONJOB_NO_DEADLINE = _warning(
 )
 SELF_LOCK = _error(
     "self-lock",
-    "A target delivers the policy or wakes its gate, so the windows lock themselves out.",
+    "A target delivers the policy or starts its gate, so the windows lock themselves out.",
 )
 SOURCE_SHARED = _error("source-shared", "A gated source also feeds what must stay live.")
 SOURCE_UPLINK = _info(
@@ -215,8 +215,9 @@ SUSPEND_TRUE = _error("suspend-true", "`suspend: true` on a target in Git is a p
 WAIT_NOT_SUSPENDED = _warning(
     "wait-not-suspended", "`firstApply: Wait` on a target that Git does not suspend."
 )
-MARK_IN_GIT = _error(
-    "mark-in-git", "An annotation in Git claims that the gate closed an object, or ran a hook."
+ANNOTATION_IN_GIT = _error(
+    "annotation-in-git",
+    "An annotation in Git claims that the gate closed an object, or ran a hook.",
 )
 TWO_POLICIES = _error("two-policies", "Two policies gate one target.")
 TWO_POLICIES_UNCLEAR = _warning(
@@ -228,7 +229,7 @@ LOCAL_CONFIG = _error(
 )
 NAME_TAKEN = _error("name-taken", "An object that is not ours has a name of ours.")
 RENDER_READ_ONLY = _error(
-    "render-read-only", "`render` would have to change a file that it only looks at."
+    "render-read-only", "`render` would have to change a file that it only reads."
 )
 CONFIG_PATH = _warning(
     "config-path", "An annotation on the policy narrows what kustomize hands to the function."
@@ -267,7 +268,7 @@ WINDOW_UNEQUAL = _warning(
     "window-unequal", "An occurrence is more than twice as long as the shortest of its window."
 )
 WINDOW_SHORT = _warning(
-    "window-short", "A window is shorter than the time between two looks and a Pod's start."
+    "window-short", "A window is shorter than the time between two runs and a Pod's start."
 )
 WINDOW_CLOSES_EARLY = _warning(
     "window-closes-early", "`closesEarly` leaves nothing of an occurrence of a window."
@@ -296,10 +297,10 @@ ADMISSION_DISABLED = _warning(
 
 # A change: what `diff` finds between an older policy and a newer one.
 FORMER_NAME = _error(
-    "former-name", "A policy was renamed, and `formerNames` does not say how it was called."
+    "former-name", "A policy was renamed, and `formerNames` does not say what it was called."
 )
 TARGET_DROPPED = _error(
-    "target-dropped", "A target is gated no longer, and `released` does not have it opened."
+    "target-dropped", "A target is no longer gated, and `released` does not have it opened."
 )
 
 # A migration: what `migrate` finds in hand-written CronJobs.
@@ -310,10 +311,14 @@ MIGRATE_UNREAD = _error(
     "migrate-unread",
     "Something suspends or resumes in a form that is not read, so it is in no policy.",
 )
-MIGRATE_NEVER_CLOSES = _error("migrate-never-closes", "What a CronJob opens is closed by none.")
-MIGRATE_NEVER_OPENS = _error("migrate-never-opens", "What a CronJob closes is opened by none.")
+MIGRATE_NEVER_CLOSES = _error(
+    "migrate-never-closes", "A CronJob opens something that no CronJob closes."
+)
+MIGRATE_NEVER_OPENS = _error(
+    "migrate-never-opens", "A CronJob closes something that no CronJob opens."
+)
 MIGRATE_RACE = _error(
-    "migrate-race", "Two CronJobs open and close at one minute, and chance decides."
+    "migrate-race", "Two CronJobs open and close in the same minute, and chance decides."
 )
 MIGRATE_SELF_LOCK = _warning(
     "migrate-self-lock", "CronJobs suspend what applies them, so edits wait for the window."
@@ -364,19 +369,19 @@ RULE_UNREACHABLE = _error(
     "rule-unreachable", "A rule never decides, because an earlier one matches all that it does."
 )
 ACKNOWLEDGE_UNUSED = _warning(
-    "acknowledge-unused", "An acknowledgement is of no reference between the objects it names."
+    "acknowledge-unused", "There is no reference between the objects that an acknowledgement names."
 )
 
 # Change classes: what the resources say against them.
 CLASS_TOO_LATE = _error(
     "class-too-late", "A Namespace or CRD is annotated with a later class than what needs it."
 )
-OBJECT_DUPLICATE = _error("object-duplicate", "An object stands among the resources twice.")
+OBJECT_DUPLICATE = _error("object-duplicate", "An object is among the resources twice.")
 OBJECT_LIST = _error(
     "object-list", "A List among the resources holds objects that may be of several classes."
 )
 REFERENCE_PARTED = _error(
-    "reference-parted", "A reference into another class would break, as its name does not last."
+    "reference-parted", "A reference into another class would break, as the name in it changes."
 )
 REFERENCE_AHEAD = _warning(
     "reference-ahead", "An object refers to one of a later class, which may not be there yet."
@@ -404,7 +409,7 @@ ADMISSION_UNDELIVERED = _warning(
     "What delivers a policy may not create the admission policies that belong to it.",
 )
 NOT_FOLLOWED = _info(
-    "not-followed", "Something lies outside of the repository, so it was not looked at."
+    "not-followed", "Something lies outside of the repository, so it was not read."
 )
 SOURCE_ASSUMED = _info(
     "source-assumed", "Nothing says which source this directory is, so the usual name is taken."
@@ -417,7 +422,7 @@ CLUSTER_UNBUILT = _warning(
     "cluster-unbuilt", "A cluster's own directory cannot be built, so nothing is known of it."
 )
 POLICY_FILE_ALONE = _info(
-    "policy-file-alone", "A policy stands in a file, and nothing that is applied has it."
+    "policy-file-alone", "A policy is in a file, and nothing that is applied has it."
 )
 CLUSTER_UNGATED = _info("cluster-ungated", "A cluster has no policy, though others have.")
 OBJECT_SHARED = _error(

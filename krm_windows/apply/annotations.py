@@ -24,7 +24,9 @@ def check(items: Iterable[KubeObject]) -> Iterator[Result]:
     """Yield each annotation in Git that only the gate writes, under whatever digest."""
     for item in items:
         for path in paths(item):
-            yield rules.MARK_IN_GIT.result(MESSAGE, path=path, ref=ref_of(item), file=file_of(item))
+            yield rules.ANNOTATION_IN_GIT.result(
+                MESSAGE, path=path, ref=ref_of(item), file=file_of(item)
+            )
 
 
 def paths(item: KubeObject) -> Iterator[str]:

@@ -19,12 +19,12 @@ _GLOB = r"[A-Za-z0-9._:*-]+"
 
 _MUST_BE_KIND = "must be a kind as objects have it: ConfigMap, Service.serving.knative.dev"
 _MUST_BE_ADDRESS = (
-    "must be kind, namespace and name, such as Deployment/shop/api; * stands for any characters"
+    "must be kind, namespace and name, such as Deployment/shop/api; * matches any characters"
 )
 
 KindName = Annotated[str, *fields.named(_KIND, 317, _MUST_BE_KIND, ("string",))]
 Glob = Annotated[
-    str, *fields.named(_GLOB, 253, "must be a name, in which * stands for any characters")
+    str, *fields.named(_GLOB, 253, "must be a name, in which * matches any characters")
 ]
 Address = Annotated[
     str,
@@ -77,28 +77,28 @@ class ClassRule(Part):
         default=None,
         min_length=1,
         description=(
-            "Any of these names, without the hash that kustomize appends; `*` stands for any "
+            "Any of these names, without the hash that kustomize appends; `*` matches any "
             "characters."
         ),
     )
     namespaces: tuple[Glob, ...] | None = Field(
         default=None,
         min_length=1,
-        description="Any of these namespaces; `*` stands for any characters.",
+        description="Any of these namespaces; `*` matches any characters.",
     )
     match_labels: dict[fields.Text, fields.AnyText] = Field(
-        default_factory=dict, description="Labels that it has to have, all of them."
+        default_factory=dict, description="Labels, all of which it must have."
     )
     match_annotations: dict[fields.Text, fields.AnyText] = Field(
-        default_factory=dict, description="Annotations that it has to have, all of them."
+        default_factory=dict, description="Annotations, all of which it must have."
     )
 
 
 class Acknowledgement(Part):
-    """A reference from one class into another that is meant."""
+    """A reference from one class into another that is intended."""
 
     referrer: Address = Field(
-        alias="from", description="What refers, as `Kind/namespace/name`; `*` may stand in both."
+        alias="from", description="What refers, as `Kind/namespace/name`; `*` may be in both."
     )
     to: Address = Field(description="What it refers to, likewise.")
     reason: fields.Text = Field(
@@ -118,7 +118,7 @@ class Spec(Part):
         default=(), description="The first that matches a resource says its class."
     )
     acknowledge: tuple[Acknowledgement, ...] = Field(
-        default=(), description="References across classes that are meant to be."
+        default=(), description="References across classes that are intended."
     )
     keep: fields.Label | None = Field(
         default=None,

@@ -55,7 +55,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--uninstall",
         action="store_true",
-        help="render one Job that lifts our marks and suspensions",
+        help="render one Job that lifts our suspensions and their annotations",
     )
     report.options(parser)
     fleet.options(parser)

@@ -93,7 +93,7 @@ def _overdue(plan: Plan) -> Rule:
 
     An edit, which the end of the apply Job tells of, begins that time anew: it may have made the
     interval shorter. It is no success, as that Job does not fail
-    (docs/decisions/0028-the-job-that-looks-at-once-does-not-fail).
+    (docs/decisions/0028-the-apply-job-does-not-fail).
     """
     seconds = int((2 * plan.interval).total_seconds())
     at_once = text(f"{pattern(names.apply_job_prefix(plan))}[0-9a-f]+")

@@ -139,7 +139,7 @@ def _names(names: list[str]) -> str:
 def _harmless(timetable: Timetable) -> Timetable:
     """Return a timetable whose reasons may be shown as they are.
 
-    The gate puts them into Events, marks and its log.
+    The gate puts them into Events, annotations and its log.
     """
     return replace(
         timetable,

@@ -8,7 +8,7 @@ from krm_windows.plan.model import Plan
 from krm_windows.plan.triggers import Trigger
 
 # A run that hangs, as its Pod waits for a node, a quota or an image, must not keep those after it
-# from starting; two at once do what one does (docs/decisions/0030-looks-run-side-by-side.md).
+# from starting; two at once do what one does (docs/decisions/0030-runs-may-overlap.md).
 # Commands that act wait for each other.
 _CONCURRENCY = {"Gate": "Allow", "Kubectl": "Forbid"}
 

@@ -10,7 +10,7 @@ _WHITE = {"\n": "\\n", "\t": "\\t"}
 # ActionCommand.TryParseV2).
 _COMMAND = re.compile(r"^([^\S\n]*+)::", re.MULTILINE)
 # GitHub (##[…], ActionCommand.TryParse), Azure Pipelines (##vso[…]) and TeamCity (##teamcity[…])
-# obey these wherever they stand in a line. The marks of GitLab, Travis and Jenkins hold control
+# obey these anywhere in a line. The markers of GitLab, Travis and Jenkins hold control
 # characters and are gone with those.
 MARKER = re.compile(r"#(?=#\w{0,40}\[)")
 
@@ -37,7 +37,7 @@ def word(text: str) -> str:
 
 
 def unmarked(text: str) -> str:
-    """Return a text without the marks that are obeyed wherever they stand."""
+    """Return a text without the markers that are obeyed anywhere in a line."""
     if "##" not in text:
         return text
     return MARKER.sub(lambda _: code("#"), text)

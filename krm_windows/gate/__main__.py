@@ -268,7 +268,7 @@ def main(
 
     `run` is what settles the targets, `clock` tells the time. With `--leave-to-next` it tries again
     after each of the `pauses`, in seconds; what cannot be done then is logged, and no failure: the
-    next run does it, or fails (docs/decisions/0028-the-job-that-looks-at-once-does-not-fail.md).
+    next run does it, or fails (docs/decisions/0028-the-apply-job-does-not-fail.md).
     """
     options = _options()
     if options.at:

@@ -2,8 +2,8 @@
 
 Anybody who may edit an object may write an annotation on it, and Flux writes what is in Git.
 So an annotation is evidence only as far as it can be checked
-(docs/decisions/0018-when-a-mark-is-believed.md): it says what a gate's says, names the policy
-whose name its key is a digest of, and nobody but the gate wrote it.
+(docs/decisions/0018-when-closed-by-counts.md): it says what a gate's says, names the policy
+whose name its key is a digest of, and no other hand than the gate's wrote it.
 """
 
 from collections.abc import Iterator

@@ -225,7 +225,7 @@ def _wording(spec: Spec) -> Wording:
 
 
 def uninstall(plan: Plan) -> Plan:
-    """Return the plan that only lifts our marks and suspensions.
+    """Return the plan that only lifts our suspensions and their annotations.
 
     No triggers, nothing besides, every target released.
     """

@@ -24,7 +24,7 @@ def merge(target: Tree, patch: Tree) -> Tree:
 def empty_maps(patch: Tree, path: str) -> Iterator[str]:
     """Yield the paths of empty maps within a patch.
 
-    Nothing to merge, and the mark of a null that got lost.
+    Nothing to merge, and the sign of a null that got lost.
 
     A patch that is empty as a whole says that the cluster has the policy as it stands.
     """

@@ -55,7 +55,7 @@ class Hook(Part):
     )
     resources: Resources = Field(
         default_factory=Resources.model_construct,
-        description="What its Pod may use up; "
+        description="Requests and limits of its Pod; "
         "default: requests of 10m cpu, 64Mi memory and no disk, limits of 1 cpu, 256Mi memory and "
         "256Mi disk.",
     )

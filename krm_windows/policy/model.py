@@ -76,7 +76,7 @@ class TargetSelector(Part):
     match_labels: dict[fields.Text, fields.AnyText] | None = Field(
         default=None,
         min_length=1,
-        description="Labels that an object among the resources has to have, all of them.",
+        description="Labels, all of which an object among the resources must have.",
     )
     namespace: fields.Label | None = Field(
         default=None, description="The objects' namespace; default: the policy's."
@@ -118,10 +118,10 @@ class CronJobNames(Part):
     """Names for a window's CronJobs; those that already stand among the resources are adopted."""
 
     open: fields.CronJobName | None = Field(
-        default=None, description="The CronJob that wakes at the opening edge."
+        default=None, description="The CronJob of the opening edge."
     )
     close: fields.CronJobName | None = Field(
-        default=None, description="The CronJob that wakes at the closing edge."
+        default=None, description="The CronJob of the closing edge."
     )
 
 
@@ -170,7 +170,7 @@ class Freeze(Part):
         default=None, description="How long it lasts, instead of `ends`."
     )
     reason: fields.Text = Field(
-        description="Why; it stands in the annotation of everything that is kept shut."
+        description="Why; it is written into the annotation of everything that is kept closed."
     )
 
     @property
@@ -195,7 +195,7 @@ class Override(Part):
         description="What holds while it lasts; `Closed` wins over `Open`."
     )
     starts: fields.Once | None = Field(
-        default=None, description="The moment at which it begins; default: it has."
+        default=None, description="The moment at which it begins; default: it has already begun."
     )
     ends: fields.OnceEnd = Field(
         description="The moment at which it ends; a date is included, a time of day needs `starts`."
@@ -234,8 +234,8 @@ class Actuator(Part):
     type: Literal["Gate", "Kubectl"] = Field(
         default="Gate",
         description=(
-            "`Gate`: a small program that looks what should hold. `Kubectl`: edges that act, and "
-            "no program."
+            "`Gate`: a small program that works out what should hold. `Kubectl`: CronJobs that "
+            "act at each edge, and no program."
         ),
     )
     image: fields.Image | None = Field(
@@ -256,7 +256,7 @@ class Actuator(Part):
     resources: Resources = Field(
         default_factory=Resources.model_construct,
         description=(
-            "What the Pods of looks may use up, as the ResourceQuota and LimitRange of the "
+            "Requests and limits of the gate's Pods, as the ResourceQuota and LimitRange of the "
             "namespace want it; default: requests of 10m cpu, 64Mi memory and no disk, limits of "
             "1 cpu, 128Mi memory and 64Mi disk."
         ),
@@ -342,7 +342,7 @@ class Spec(Part):
     interval: fields.Interval = Field(
         default=timedelta(minutes=15),
         json_schema_extra={"default": "15m"},
-        description="How often the cluster looks between edges.",
+        description="How often the gate runs between edges.",
     )
     first_apply: Literal["Allow", "Wait"] = Field(
         default="Allow", description="Whether a target that was never applied may be, while closed."
@@ -359,22 +359,28 @@ class Spec(Part):
     )
     former_names: tuple[fields.PolicyName, ...] = Field(
         default=(),
-        description="Names this policy had, as namespace/name: their marks count as its own.",
+        description=(
+            "Names this policy had, as namespace/name: their closed-by annotations count as its "
+            "own."
+        ),
     )
     released: tuple[TargetSelector, ...] = Field(
         default=(), description="Former targets, only to be opened; remove them once they are."
     )
     adopt_until: fields.Deadline | None = Field(
         default=None,
-        description="Until then a suspension without a mark counts as ours; a date is included.",
+        description=(
+            "Until then a suspension without the closed-by annotation counts as ours; a date is "
+            "included."
+        ),
     )
     admission_policy: Literal["Enabled", "Disabled"] = Field(
         default="Enabled",
         description=(
             "Whether the API server holds the gate's account to the field that it turns, its "
-            "marks to the gate, and the Jobs of hooks to this policy; needs Kubernetes 1.30 or "
-            "later and a delivery that may create cluster-scoped ValidatingAdmissionPolicy and "
-            "Binding."
+            "annotations to the gate, and the Jobs of hooks to this policy; needs Kubernetes "
+            "1.30 or later and a delivery that may create cluster-scoped "
+            "ValidatingAdmissionPolicy and Binding."
         ),
     )
     cross_namespace_targets: Literal["Refuse", "Allow"] = Field(
@@ -387,8 +393,8 @@ class Spec(Part):
     extras: tuple[Literal["NetworkPolicy", "PrometheusRule", "StateMetrics"], ...] = Field(
         default=(),
         description=(
-            "What is emitted besides: `NetworkPolicy` lets the gate's Pods reach the API server "
-            "alone, `PrometheusRule` alerts, `StateMetrics` tells kube-state-metrics about the "
+            "What else is emitted: `NetworkPolicy` lets the gate's Pods reach the API server "
+            "alone, `PrometheusRule` alerts, `StateMetrics` has kube-state-metrics report the "
             "targets."
         ),
     )

@@ -24,7 +24,7 @@ State = Literal["open", "closed", "missing"]
 class Suspension:
     """Who keeps a target shut, in words.
 
-    `since` and `until` are UTC, from the mark on it, None where it has none.
+    `since` and `until` are UTC, from the closed-by annotation, None without one.
     """
 
     by: str
@@ -36,7 +36,7 @@ class Suspension:
     No run can say what it should be.
     """
     zone_data: str = ""
-    """How the zone data of this policy's image differs from the timetable's, as the mark has it."""
+    """How the zone data of this policy's image differs from the timetable's, by the annotation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Report:
 
     @property
     def zone_data(self) -> str:
-        """How the image's zone data differs, as the first mark that tells it has it.
+        """How the image's zone data differs, as the first annotation that mentions it says.
 
         Empty where none does.
         """
@@ -198,7 +198,7 @@ class _Judge:
         return _state(shut=not self.decision.open and target not in self.timetable.released)
 
     def _suspension(self, target: Target, seen: Seen) -> Suspension:
-        """Say whose a suspension is: a hold's, else that of the mark for which it is closed now."""
+        """Say whose a suspension is: a hold's, else that of the policy that closes it now."""
         if not self.runs_gate:
             return Suspension("an edge, or a person")
         if HOLD in seen.annotations:

@@ -13,7 +13,7 @@ from krm_windows.gate.annotations import HOOKS, annotation
 
 FIELD = "may change nothing here but spec.suspend and its own annotations"
 OWNERS = "may not change who owns the fields here"
-CLOSED_BY = "writes its marks"
+CLOSED_BY = "writes its annotations"
 KUSTOMIZE = "kustomize.toolkit.fluxcd.io/v1"
 GATE = "krm-windows"
 Deed = Callable[[Api, str], object]

@@ -1,4 +1,4 @@
-"""Marks and hook notes in Git are errors of every build, however they are written there and on whatever they stand."""
+"""Closed-by annotations and notes of hooks in Git are errors of every build, however they are written and on whatever object."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from calls import APPS, POLICY, call, wire
 
 from krm_windows.cli import main
 
-MARK, NOTE = "closed-by.krm-windows.dev/e4b94ba4a9b5ac93", "hooks.krm-windows.dev/anything"
+CLOSED_BY, NOTE = "closed-by.krm-windows.dev/e4b94ba4a9b5ac93", "hooks.krm-windows.dev/anything"
 OTHER = APPS.replace("name: apps", "name: other")
 
 
@@ -17,38 +17,38 @@ def annotated(lines: str, document: str = APPS) -> str:
 
 
 WAYS = {
-    "as it is": annotated(f'  annotations:\n    {MARK}: "{{}}"\n'),
+    "as it is": annotated(f'  annotations:\n    {CLOSED_BY}: "{{}}"\n'),
     "a hook's note": annotated(f'  annotations:\n    {NOTE}: "{{}}"\n'),
-    "in quotes": annotated(f"  annotations:\n    '{MARK}': '{{}}'\n"),
+    "in quotes": annotated(f"  annotations:\n    '{CLOSED_BY}': '{{}}'\n"),
     "in escapes": annotated('  annotations:\n    "\\x63losed-by.krm-w\\u0069ndows.dev/0": "{}"\n'),
-    "in flow style": annotated(f'  annotations: {{team: blue, {MARK}: "{{}}"}}\n'),
-    "as an explicit key": annotated(f"  annotations:\n    ? {MARK}\n    : text\n"),
-    "by an alias": annotated(f'  labels: &all\n    {MARK}: "{{}}"\n  annotations: *all\n'),
-    "without a value": annotated(f"  annotations:\n    {MARK}:\n"),
+    "in flow style": annotated(f'  annotations: {{team: blue, {CLOSED_BY}: "{{}}"}}\n'),
+    "as an explicit key": annotated(f"  annotations:\n    ? {CLOSED_BY}\n    : text\n"),
+    "by an alias": annotated(f'  labels: &all\n    {CLOSED_BY}: "{{}}"\n  annotations: *all\n'),
+    "without a value": annotated(f"  annotations:\n    {CLOSED_BY}:\n"),
     "among many": annotated(
         "  annotations:\n" + "".join(f"    a{n}: b\n" for n in range(50)) + f"    {NOTE}: x\n"
     ),
-    "on what is no target": annotated(f'  annotations:\n    {MARK}: "{{}}"\n', OTHER),
-    "on another kind": f"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c\n  annotations:\n    {MARK}: a\n",
+    "on what is no target": annotated(f'  annotations:\n    {CLOSED_BY}: "{{}}"\n', OTHER),
+    "on another kind": f"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c\n  annotations:\n    {CLOSED_BY}: a\n",
     "for all that is applied": APPS.replace(
-        "spec:\n", f"spec:\n  commonMetadata:\n    annotations:\n      {MARK}: a\n"
+        "spec:\n", f"spec:\n  commonMetadata:\n    annotations:\n      {CLOSED_BY}: a\n"
     ),
 }
 HONEST = {
     "a hold": annotated('  annotations:\n    krm-windows.dev/hold: "ann"\n'),
     "a governor": annotated("  annotations:\n    krm-windows.dev/governed-by: flux-system/week\n"),
-    "in a text": f'apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c\ndata:\n  help: "{MARK}"\n',
-    "a label": f"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c\n  labels:\n    {MARK}: a\n",
+    "in a text": f'apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c\ndata:\n  help: "{CLOSED_BY}"\n',
+    "a label": f"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c\n  labels:\n    {CLOSED_BY}: a\n",
 }
 
 
 @pytest.mark.parametrize("document", WAYS.values(), ids=WAYS)
-def test_a_mark_in_the_resources(document: str) -> None:
+def test_an_annotation_in_the_resources(document: str) -> None:
     """The function fails, names the field, and gives its input back as it came."""
     source = wire(document) if "name: apps" in document else wire(APPS, document)
     answer = call(source)
     assert answer.code == 1
-    assert answer.rules == ["mark-in-git"]
+    assert answer.rules == ["annotation-in-git"]
     [path] = [result["field"]["path"] for result in answer.results]  # type: ignore[index]
     assert ".annotations." in path
     assert ".krm-windows.dev/" in path
@@ -58,15 +58,15 @@ def test_a_mark_in_the_resources(document: str) -> None:
 
 
 @pytest.mark.parametrize("document", HONEST.values(), ids=HONEST)
-def test_what_is_no_mark(document: str) -> None:
-    """A hold is a person's word, and what only looks like a mark claims nothing."""
+def test_what_is_no_claim(document: str) -> None:
+    """A hold is a person's word, and what only looks like the annotation claims nothing."""
     answer = call(wire(document) if "name: apps" in document else wire(APPS, document))
-    assert "mark-in-git" not in answer.rules
+    assert "annotation-in-git" not in answer.rules
     assert answer.code == 0
 
 
 @pytest.mark.parametrize("document", WAYS.values(), ids=WAYS)
-def test_a_mark_in_what_is_rendered_and_verified(
+def test_an_annotation_in_what_is_rendered_and_verified(
     document: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -80,8 +80,8 @@ def test_a_mark_in_what_is_rendered_and_verified(
         document if "name: apps" in document else f"{APPS}---\n{document}"
     )
     assert main(["render", "policy.yaml", "--resources", "all", "-o", "out"]) == 1
-    assert "(mark-in-git)" in capsys.readouterr().err
+    assert "(annotation-in-git)" in capsys.readouterr().err
     assert not Path("out").exists()
     assert main(["verify", "all/resources.yaml", "--policy", "policy.yaml"]) == 1
     printed = capsys.readouterr()
-    assert "(mark-in-git)" in printed.out + printed.err
+    assert "(annotation-in-git)" in printed.out + printed.err

@@ -36,7 +36,7 @@ def _marked(gated: GatedCluster) -> Iterator[Finding]:
         # What cannot be read is told where it is built.
         with suppress(InputError):
             for path in annotations.paths(item.item):
-                yield Finding(rules.MARK_IN_GIT, annotations.MESSAGE, item, path)
+                yield Finding(rules.ANNOTATION_IN_GIT, annotations.MESSAGE, item, path)
 
 
 def _locks(gated: GatedCluster, gate: Gate) -> Iterator[Finding]:

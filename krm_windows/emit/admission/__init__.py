@@ -3,8 +3,8 @@
 Three of them, each with its binding, and objects of the whole cluster:
 
 - `target`, one for each field that turns targets: the gate's account changes that field and its
-  marks alone;
-- `marks`: everybody else writes no mark, so that a mark says who closed a target;
+  own annotations alone;
+- `annotations`: nobody else writes the closed-by annotation, so that it says who closed a target;
 - `hooks`: the Jobs that the account creates are those of the policy.
 
 They are part of what is emitted unless the policy says `admissionPolicy: Disabled`.
@@ -27,7 +27,7 @@ def objects(plan: Plan) -> list[Manifest]:
 
 def _objects(plan: Plan) -> Iterator[Manifest]:
     yield from target.objects(plan)
-    if plan.runs_gate:  # the actuator `Kubectl` knows no marks, so there is nothing to forge
+    if plan.runs_gate:  # the actuator `Kubectl` writes no annotations, so there is nothing to forge
         yield from annotations.objects(plan)
     if plan.hooks:
         yield from hooks.objects(plan, plan.hooks)

@@ -2,7 +2,7 @@
 
 Whoever could write one would have the gate open what a person has suspended, or skip a hook.
 Removing one is left to all who may change the object: then a suspension is taken for a person's and
-stays, Flux puts objects back as they stand in Git, and a person has an aborted hook tried again.
+stays, Flux puts objects back as they are in Git, and a person has an aborted hook tried again.
 """
 
 from collections.abc import Iterator
@@ -33,8 +33,8 @@ def believed(plan: Plan) -> list[str]:
 def removable(plan: Plan, key: str, before: str = "") -> list[str]:
     """Return the conditions under which the gate may remove the annotation `key`.
 
-    `before` is put before the names.     Marks of any policy: those on a target that nobody keeps
-    closed are stale. Notes of hooks are its own alone.
+    `before` is put before the names. It may remove closed-by annotations of any policy, as those on
+    a target that no policy keeps closed are stale, but only its own notes of hooks.
     """
     if not plan.runs_gate:
         return []
@@ -43,17 +43,18 @@ def removable(plan: Plan, key: str, before: str = "") -> list[str]:
 
 
 def objects(plan: Plan) -> Iterator[Manifest]:
-    """Yield the policy and the binding that keep everybody but the gate from writing its marks."""
+    """Yield the policy and the binding that let nobody but the gate write its annotations."""
     targets = (*plan.timetable.targets, *plan.timetable.released)
     resources: set[Resource] = {(target.group, target.resource) for target in targets}
     before, after = (manifests.part(side, ANNOTATIONS) for side in ("before", "after"))
     unchanged = f"key in {before} && {before}[key] == {after}[key]"
     expression = f"{cel.texts(believed(plan))}.all(key, !(key in {after}) || ({unchanged}))"
     message = (
-        f"only the gate of {plan.policy} writes its marks (closed-by, hooks); they may be removed"
+        f"only the gate of {plan.policy} writes its annotations (closed-by, hooks); "
+        "they may be removed"
     )
     restraint = manifests.Restraint(
-        name=manifests.name(plan, "marks"),
+        name=manifests.name(plan, "annotations"),
         rules=[manifests.rule(resource, ("CREATE", "UPDATE")) for resource in sorted(resources)],
         condition=manifests.by_others(plan),
         variables=[*manifests.wholes(), *manifests.parts(METADATA), *manifests.parts(ANNOTATIONS)],

@@ -7,10 +7,10 @@ from Git. Therefore the list has to be as the API server itself leaves it when t
 field:
 
 - the gate's entry (manager `krm-windows`, operation `Update`, no subresource) owns the field, its
-  marks, and the maps that hold them; and what it owned before, which may be marks of another
-  policy's gate;
-- every other entry is as before, its time included, but for the field and the marks, which leave it
-  when the gate writes them; an entry that owned nothing else goes (structured-merge-diff,
+  annotations, and the maps that hold them; and what it owned before, which may be annotations of
+  another policy's gate;
+- every other entry is as before, its time included, but for the field and the annotations, which
+  leave it when the gate writes them; an entry that owned nothing else goes (structured-merge-diff,
   merge/update.go);
 - where more than ten managers would have updated an object, the API server joins the oldest two of
   one version (k8s.io/apimachinery, managedfields/internal/capmanagers.go), and that alone is

@@ -21,7 +21,7 @@ SHARED = (
     rules.TARGET_MISSING,
     rules.TARGET_UNSEEN,
     rules.TWO_POLICIES,
-    rules.MARK_IN_GIT,
+    rules.ANNOTATION_IN_GIT,
     rules.TARGET_ELSEWHERE,
     rules.ADMISSION_DISABLED,
 )

@@ -126,7 +126,7 @@ def test_schema_and_model_accept_the_same(spec: dict[str, object]) -> None:
         ),
         (
             "names: ['web?']",
-            "spec.rules[0].names[0]: must be a name, in which * stands for any characters, got",
+            "spec.rules[0].names[0]: must be a name, in which * matches any characters, got",
         ),
         ("name: [web]", 'spec.rules[0].name: is no field of the API; did you mean "names"?'),
         ("names: []", "spec.rules[0].names: must not be empty"),

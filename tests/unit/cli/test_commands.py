@@ -221,9 +221,9 @@ def test_render(run: Run) -> None:
         "role_week-gate.yaml",
         "rolebinding_week-gate.yaml",
         "serviceaccount_week-gate.yaml",
-        "validatingadmissionpolicy_flux-system.week-gate-marks.yaml",
+        "validatingadmissionpolicy_flux-system.week-gate-annotations.yaml",
         "validatingadmissionpolicy_flux-system.week-gate.yaml",
-        "validatingadmissionpolicybinding_flux-system.week-gate-marks.yaml",
+        "validatingadmissionpolicybinding_flux-system.week-gate-annotations.yaml",
         "validatingadmissionpolicybinding_flux-system.week-gate.yaml",
     ]
     assert all(path.read_text().startswith(HEADER) for path in Path("out").iterdir())

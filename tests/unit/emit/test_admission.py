@@ -32,8 +32,8 @@ def held(config: str) -> dict[str, dict]:
 @pytest.mark.parametrize(
     ("fields", "expected"),
     [
-        ({}, ["", "-marks"]),
-        ({"hooks": HOOK}, ["", "-marks", "-hooks"]),
+        ({}, ["", "-annotations"]),
+        ({"hooks": HOOK}, ["", "-annotations", "-hooks"]),
         ({"actuator": "{type: Kubectl}"}, [""]),
         ({"admissionPolicy": "Disabled"}, []),
     ],
@@ -58,7 +58,7 @@ def test_they_refuse_what_they_cannot_judge() -> None:
 
 def test_whose_marks_are_kept() -> None:
     """Those that the gate would believe: under the policy's name, and under its former ones."""
-    [validation] = held(spec(formerNames="[flux-system/old]"))["-marks"]["validations"]
+    [validation] = held(spec(formerNames="[flux-system/old]"))["-annotations"]["validations"]
     for name in ("flux-system/week", "flux-system/old"):
         assert annotation(name) in validation["expression"]
         assert annotation(name, HOOKS) in validation["expression"]
