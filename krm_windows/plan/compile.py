@@ -26,9 +26,8 @@ Address = tuple[str, str, str, str]
 
 def kinds(policy: WindowPolicy) -> frozenset[str]:
     """Return the kinds of items that compiling this policy looks into."""
-    return ALWAYS_READ | {
-        selector.kind for selector in (*policy.spec.targets, *policy.spec.released)
-    }
+    every = (*policy.spec.targets, *policy.spec.released)
+    return ALWAYS_READ | {selector.kind for selector in every}
 
 
 def compile_policy(
@@ -40,7 +39,8 @@ def compile_policy(
 
     The plan is worth something only where no result is an error.
     """
-    spec, home = policy.spec, policy.metadata.namespace
+    spec = policy.spec
+    home = policy.metadata.namespace
     selections = _selected(spec.targets, "spec.targets", home, inventory)
     released = _selected(spec.released, "spec.released", home, inventory)
     early, results = _closes_early(spec, selections, inventory)
@@ -50,6 +50,7 @@ def compile_policy(
     timetable = _timetable(policy, cluster, early, _unique(selections), _unique(released))
     found = _triggers(spec, timetable)
     plan = Plan(
+        # What is opened for good takes the same right to patch as what is gated.
         name=policy.metadata.name,
         namespace=home,
         timetable=timetable,
@@ -105,6 +106,8 @@ def _check(
 ) -> Iterable[Result]:
     yield from targets.check(selection, inventory)
     yield from sources.check(selection, inventory)
+    # Without a field that says so, an object never applied looks like one that waits for its
+    # window.
     if spec.first_apply == "Wait" and not selection.row.applied:
         yield rules.WAIT_UNKNOWN.result(
             f"cannot be Wait for {selection.row.kind}: its status does not say whether it was "
@@ -119,6 +122,7 @@ def _check_released(
     released: list[Selection],
     inventory: Inventory,
 ) -> Iterable[Result]:
+    # Twice named, the gate would close it at one edge and open it at once.
     gated = _by_address(selections)
     for selection in released:
         yield from targets.check_released(selection, inventory)
@@ -137,6 +141,7 @@ def _closes_early(
     selections: list[Selection],
     inventory: Inventory,
 ) -> tuple[timedelta, list[Result]]:
+    # A duration needs no look at the objects; `auto` is their longest timeout.
     if isinstance(spec.closes_early, timedelta):
         return spec.closes_early, []
     return timeouts.longest(selections, inventory)
@@ -144,6 +149,7 @@ def _closes_early(
 
 def _unique(selections: list[Selection]) -> tuple[Target, ...]:
     """Return the objects of all entries, sorted, each once."""
+    # In the order of their addresses, so that the order of `targets` in the policy changes no byte.
     found = _by_address(selections)
     return tuple(found[address] for address in sorted(found))
 
@@ -200,9 +206,17 @@ def _freezes(spec: Spec) -> Iterator[Rule]:
 def _overrides(spec: Spec) -> Iterator[Rule]:
     for name, override in sorted(spec.overrides.items()):
         # One that does not say when it starts has been in force since always.
-        begins = override.starts.value if override.starts else None
-        ends, reason, state = override.ends_at, override.reason, override.state
-        yield Rule(Kind.OVERRIDE, name, begins, ends, reason, state)
+        begins = None
+        if override.starts:
+            begins = override.starts.value
+        yield Rule(
+            kind=Kind.OVERRIDE,
+            key=name,
+            begins=begins,
+            ends=override.ends_at,
+            reason=override.reason,
+            state=override.state,
+        )
 
 
 def _wording(spec: Spec) -> Wording:
@@ -216,6 +230,7 @@ def _wording(spec: Spec) -> Wording:
     for name, window in spec.windows.items():
         path = f"windows.{name}"
         words[path] = f"{name}: {window.words()}, {spec.time_zone}"
+        # Only cron is kept as it is written: what is said in words is no schedule.
         for edge, moment in (("opens", window.opens), ("closes", window.closes)):
             if moment is not None and moments.is_cron(moment):
                 schedules[path, edge] = moment.text
@@ -232,7 +247,13 @@ def uninstall(plan: Plan) -> Plan:
     held = plan.timetable
     released = tuple(sorted({*held.targets, *held.released}, key=str))
     lifts = replace(held, state="Open", targets=(), released=released)
+    # Hooks do not run on the way out, so no Jobs have to be created.
     granted = rights(released, events=plan.events)
     return replace(
-        plan, triggers=(), extras=frozenset(), timetable=lifts, hooks=None, rights=granted
+        plan,
+        triggers=(),
+        extras=frozenset(),
+        timetable=lifts,
+        hooks=None,
+        rights=granted,
     )

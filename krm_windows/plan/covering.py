@@ -16,8 +16,10 @@ from krm_windows.gate import bits
 from krm_windows.gate.recurrence import Calendar, Recurrence, calendar
 from krm_windows.policy.occurrences import CYCLE
 
-HOUR, DAY = 60, 24 * 60
+HOUR = 60
+DAY = 24 * HOUR
 _MINUTE = timedelta(minutes=1)
+# All values of cron's fields; 0 is Sunday, as with robfig/cron.
 WEEK = frozenset(range(7))
 YEAR = frozenset(range(1, 13))
 MONTH = frozenset(range(1, 32))
@@ -43,6 +45,7 @@ class Moments:
 
         Days are counted from the named one on.
         """
+        # `first` is -90 for 22:30 of the day before: divmod gives day -1, and 1350 minutes into it.
         day, begins = divmod(self.first, bits.DAY)
         left = self.minutes << begins
         found = {}
@@ -64,7 +67,10 @@ class Days:
 
     def fields(self) -> tuple[str, str, str]:
         """Return day of month, month and weekday as cron fields."""
-        return field(self.days, MONTH), field(self.months, YEAR), field(self.weekdays, WEEK)
+        days = field(self.days, MONTH)
+        months = field(self.months, YEAR)
+        weekdays = field(self.weekdays, WEEK)
+        return days, months, weekdays
 
 
 EVERY_DAY = Days(MONTH, YEAR, WEEK)
@@ -78,9 +84,11 @@ def moments(recurrence: Recurrence) -> Moments:
 def ends_of(begins: Moments, end: time | timedelta) -> Moments:
     """Return when occurrences of the named day end, by time of day or duration."""
     if isinstance(end, timedelta):
+        # A duration ends each occurrence so much later, however many there are on a day.
         return begins.shifted(end // _MINUTE)
     clock = end.hour * HOUR + end.minute
     # What begins before that time ends on its own day, what begins at it or later on the next.
+    # All that begins before the time ends together, so one bit for each of two days is enough.
     earlier = begins.minutes & bits.below(clock)
     today = int(earlier != 0)
     tomorrow = int(earlier != begins.minutes)
@@ -94,8 +102,8 @@ def cover(recurrence: Recurrence, at: Moments) -> str:
     by_minute = hours_at(reduce(or_, on_days.values(), 0))
     minutes = field(by_minute, range(HOUR))
     hours = field(set().union(*by_minute.values()), range(24))
-    days = cover_days(recurrence, frozenset(on_days))
-    return " ".join((minutes, hours, *days.fields()))
+    day, month, weekday = cover_days(recurrence, frozenset(on_days)).fields()
+    return f"{minutes} {hours} {day} {month} {weekday}"
 
 
 def hours_at(minutes: int) -> dict[int, frozenset[int]]:
@@ -104,13 +112,16 @@ def hours_at(minutes: int) -> dict[int, frozenset[int]]:
     One that is in none is not.
     """
     # Sixty bits for each hour, and one number of those minutes that any hour has.
-    of_hours = [minutes >> HOUR * hour & bits.below(HOUR) for hour in range(24)]
+    whole_hour = bits.below(HOUR)
+    of_hours = [minutes >> HOUR * hour & whole_hour for hour in range(24)]
     within = reduce(or_, of_hours)
     found: dict[int, frozenset[int]] = {}
     for minute in range(HOUR):
-        if within >> minute & 1:
-            hours = (hour for hour, of_hour in enumerate(of_hours) if of_hour >> minute & 1)
-            found[minute] = frozenset(hours)
+        # Most minutes of an hour are in none; to skip them here is what makes this quick.
+        if not within >> minute & 1:
+            continue
+        hours = (hour for hour, of_hour in enumerate(of_hours) if of_hour >> minute & 1)
+        found[minute] = frozenset(hours)
     return found
 
 
@@ -121,16 +132,19 @@ def cover_days(recurrence: Recurrence, shifts: frozenset[int]) -> Days:
         # Either of them is every day; written out, the full field would be a star, and the other
         # one would decide.
         recurrence = replace(recurrence, days=MONTH, weekdays=WEEK, either=False)
+    # Fridays moved by a day are Saturdays in any month, so no cycle has to be searched.
     if _plain(recurrence):
         return Days(MONTH, YEAR, _moved(recurrence.weekdays, shifts))
+    # An nth weekday has no cron field, and a shifted day may lie in the next month.
     if shifts == {0} and recurrence.nth is None and recurrence.shift == 0:
         return Days(recurrence.days, recurrence.months, recurrence.weekdays)
-    # A day that is moved beyond the end of the cycle is as one at its beginning.
     cycle = calendar(*CYCLE)
     named = recurrence.days_of(cycle)
     wanted = 0
     for shift in shifts:
-        wanted |= _in_cycle(named << shift % cycle.length, cycle)
+        # A day that is moved beyond the end of the cycle is as one at its beginning.
+        moved = named << shift % cycle.length
+        wanted |= _in_cycle(moved, cycle)
     return _smallest(wanted, cycle)
 
 
@@ -144,14 +158,17 @@ def _moved(weekdays: frozenset[int], shifts: frozenset[int]) -> frozenset[int]:
 
 def _plain(recurrence: Recurrence) -> bool:
     """Whether weekdays alone say which days are meant."""
-    full = recurrence.days == MONTH and recurrence.months == YEAR
-    return full and not recurrence.either and recurrence.nth is None and recurrence.shift == 0
+    if recurrence.either or recurrence.nth is not None or recurrence.shift != 0:
+        return False
+    return recurrence.days == MONTH and recurrence.months == YEAR
 
 
 def _in_cycle(days: int, cycle: Calendar) -> int:
     """Return days of the cycle for those that lie beyond its end."""
+    within = bits.below(cycle.length)
     while days >> cycle.length:
-        days = days & bits.below(cycle.length) | days >> cycle.length
+        beyond = days >> cycle.length
+        days = days & within | beyond
     return days
 
 
@@ -160,15 +177,19 @@ def _smallest(wanted: int, cycle: Calendar) -> Days:
 
     Those are weekdays alone, or days of the month.
     """
-    # Both cover; a schedule with both day fields would fire on either of them.
+    # The calendar of the cycle has one bit a day, and such a number for each value of a field.
     months = frozenset(month for month in YEAR if wanted & cycle.months[frozenset({month})])
     weekdays = frozenset(day for day in WEEK if wanted & cycle.weekdays[frozenset({day})])
     days = frozenset(day for day in MONTH if wanted & cycle.days[frozenset({day})])
-    return min(Days(MONTH, months, weekdays), Days(days, months, WEEK), key=_runs)
+    # Both cover; a schedule with both day fields would fire on either of them.
+    by_weekday = Days(MONTH, months, weekdays)
+    by_day = Days(days, months, WEEK)
+    return min(by_weekday, by_day, key=_runs)
 
 
 def _runs(days: Days) -> float:
     """Estimate the firing days a year: a twelfth of it a month, a seventh a weekday."""
+    # Day 31 fires in seven months only, so a product of the sizes of the sets would be wrong.
     per_year = 0
     for month in days.months:
         length = _length(month)
@@ -180,7 +201,9 @@ def _length(month: int) -> float:
     """Return how many days a month has; February has a leap day every fourth year."""
     if month == 2:  # noqa: PLR2004 - February
         return 28.25
-    return (date(2001, month % 12 + 1, 1) - timedelta(1)).day
+    # The day before the first of the following month, in a year without a leap day.
+    following = date(2001, month % 12 + 1, 1)
+    return (following - timedelta(days=1)).day
 
 
 def field(values: Iterable[int], full: Iterable[int]) -> str:
@@ -198,5 +221,8 @@ def _run(run: list[int]) -> str:
 
 
 def _runs_of(values: list[int]) -> Iterator[list[int]]:
+    """Part sorted numbers where one does not follow on the other: 1 2 3 7 is 1-3 and 7."""
     breaks = [i for i, (a, b) in enumerate(pairwise(values), 1) if b != a + 1]
-    return (values[i:j] for i, j in zip([0, *breaks], [*breaks, len(values)], strict=True))
+    starts = [0, *breaks]
+    stops = [*breaks, len(values)]
+    return (values[i:j] for i, j in zip(starts, stops, strict=True))

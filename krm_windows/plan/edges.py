@@ -24,11 +24,13 @@ from krm_windows.schedule import cron
 AUDITED = (datetime(2026, 1, 1, tzinfo=UTC), datetime(2036, 1, 1, tzinfo=UTC))
 # How long the Job of an edge may take to start, and then again to end, so that it never outlasts
 # the opposite edge.
-MOST_PATIENCE, LEAST_PATIENCE = timedelta(minutes=5), timedelta(minutes=1)
+MOST_PATIENCE = timedelta(minutes=5)
+LEAST_PATIENCE = timedelta(minutes=1)
 # A gap of so many minutes or more leaves a Job all its patience.
 _LONG_GAP = (2 * MOST_PATIENCE + LEAST_PATIENCE) // timedelta(minutes=1)
 # From well before the audited years on: a window that is open at their beginning opened within
 # these.
+# In nine years every date has been, 29 February too.
 _SPAN = minutes.Span(date(AUDITED[0].year - 9, 1, 1), AUDITED[1].date())
 GATE = "the actuator Gate keeps it"
 
@@ -57,12 +59,14 @@ class _Edge:
         return window.ends if self.suspends else window.begins
 
     def path(self, window: Rule) -> str:
+        # A window that lasts ends nowhere in the text: what a person would change is its duration.
         if isinstance(self.value(window), timedelta):
             return f"{window.name}.duration"
         return f"{window.name}.{self.field}"
 
 
-OPENS, CLOSES = _Edge("opens", "open", suspends=False), _Edge("closes", "close", suspends=True)
+OPENS = _Edge("opens", "open", suspends=False)
+CLOSES = _Edge("closes", "close", suspends=True)
 
 
 def edges(timetable: Timetable, wording: Wording) -> Edges:
@@ -82,9 +86,12 @@ def edges(timetable: Timetable, wording: Wording) -> Edges:
 
 
 def _found(timetable: Timetable, wording: Wording) -> Edges:
-    refused = tuple(chain.from_iterable(map(_refused, timetable.windows)))
+    refused: list[Result] = []
+    for window in timetable.windows:
+        refused.extend(_refused(window))
     if refused:
-        return Edges(results=refused)
+        return Edges(results=tuple(refused))
+    # Over a week the union is exact, and its edges can be given any schedules that are needed.
     if all(map(weekly.is_weekly, timetable.windows)):
         return _weekly(timetable, wording)
     return _as_they_are(timetable, wording)
@@ -114,7 +121,9 @@ def _weekly(timetable: Timetable, wording: Wording) -> Edges:
         return Edges(results=(_error("windows", message),))
     opening = _Writer(OPENS, timetable, wording, _begins)
     closing = _Writer(CLOSES, timetable, wording, _ends)
-    triggers, results = _parted(chain(opening.write(found.opens), closing.write(found.closes)))
+    both = chain(opening.write(found.opens), closing.write(found.closes))
+    triggers, results = _parted(both)
+    # Window `a` with several CronJobs has an `open-a-2200`, and a window `a-2200` has one, too.
     if len({each.slug for each in triggers}) < len(triggers):
         message = "have names by which their CronJobs cannot be told apart: rename one"
         results.append(_error("windows", message))
@@ -139,6 +148,7 @@ def _begins(window: Rule) -> frozenset[int]:
 
 
 def _ends(window: Rule) -> frozenset[int]:
+    # What ends after Saturday is closed at that minute of the week it began in, as weeks repeat.
     return frozenset(end % weekly.WEEK for _, end in weekly.occurrences(window))
 
 
@@ -169,6 +179,7 @@ class _Writer:
     ) -> Iterator[Trigger | Result]:
         given = self.edge.given(self.wording.given.get(window.name, Given()))
         lines = self._lines(window, mine)
+        # The policy names one CronJob; of two with that name only one would be applied.
         if given and len(lines) != 1:
             message = (
                 "must be left out: the edges of this window are not one CronJob beside the "
@@ -181,13 +192,13 @@ class _Writer:
                 # Several of one window are told apart by the first time of day that each has.
                 slug += f"-{first // 60:02}{first % 60:02}"
             yield Trigger(
-                slug,
-                schedule,
-                self.timetable.time_zone,
-                self._words(mine),
-                given,
-                self.edge.suspends,
-                self.edge.path(window),
+                slug=slug,
+                schedule=schedule,
+                time_zone=self.timetable.time_zone,
+                words=self._words(mine),
+                given=given,
+                suspends=self.edge.suspends,
+                path=self.edge.path(window),
             )
 
     def _lines(
@@ -206,6 +217,7 @@ class _Writer:
         return sorted(weekly.schedules(mine))
 
     def _words(self, mine: frozenset[int]) -> str:
+        # Two windows that open together share the CronJob: the annotation names both.
         shared = [window.name for window in self.timetable.windows if self.own(window) & mine]
         words = "; ".join(self.wording.words.get(name, name) for name in shared)
         return f"{self.edge.field} {words}"
@@ -213,8 +225,10 @@ class _Writer:
 
 def _as_they_are(timetable: Timetable, wording: Wording) -> Edges:
     """Take the edges of windows that are not weekly, and prove them those of their union."""
-    own = (_own(timetable, window, wording) for window in timetable.windows)
-    triggers, results = _parted(chain.from_iterable(own))
+    own: list[Trigger | Result] = []
+    for window in timetable.windows:
+        own.extend(_own(timetable, window, wording))
+    triggers, results = _parted(own)
     if results:
         return Edges(results=tuple(results))
     return _proven(timetable, triggers)
@@ -227,17 +241,23 @@ def _proven(timetable: Timetable, triggers: tuple[Trigger, ...]) -> Edges:
         whole |= _SPAN.open(window)
     # The minute before each: open now and not then is an opening, the other way round a closing.
     before = whole << 1
-    seen = (1 << _SPAN.days * covering.DAY) - (1 << _SPAN.minute(AUDITED[0].date()) + 1)
-    edges_of = {OPENS: whole & ~before & seen, CLOSES: before & ~whole & seen}
+    # Nothing is known of the minute before the audited years, so their first is not looked at.
+    audited = _SPAN.minute(AUDITED[0].date()) + 1
+    seen = (1 << _SPAN.days * covering.DAY) - (1 << audited)
+    opened = whole & ~before & seen
+    closed = before & ~whole & seen
+    edges_of = {OPENS: opened, CLOSES: closed}
     for edge, wanted in edges_of.items():
-        odd = wanted ^ (_fired(triggers, suspends=edge.suspends) & seen)
+        # A bit that only one side has: an edge that no CronJob meets, or a run at no edge.
+        fired = _fired(triggers, suspends=edge.suspends) & seen
+        odd = wanted ^ fired
         if odd:
             at = _SPAN.at(minutes.lowest(odd))
             message = (
                 f"overlap or leave no time between them, as on {at:%Y-%m-%d} at {at:%H:%M}: {GATE}"
             )
             return Edges(results=(_error("windows", message),))
-    gap = minutes.shortest(edges_of[OPENS] | edges_of[CLOSES], _LONG_GAP)
+    gap = minutes.shortest(opened | closed, _LONG_GAP)
     return _patient(triggers, timedelta(minutes=gap), [])
 
 
@@ -248,8 +268,10 @@ def _fired(triggers: tuple[Trigger, ...], *, suspends: bool) -> int:
     """
     fired = 0
     for trigger in triggers:
-        if trigger.suspends is suspends:
-            fired |= _SPAN.fires(cron.parse(trigger.schedule).recurrence or Recurrence())
+        if trigger.suspends is not suspends:
+            continue
+        recurrence = cron.parse(trigger.schedule).recurrence or Recurrence()
+        fired |= _SPAN.fires(recurrence)
     return fired
 
 
@@ -258,10 +280,14 @@ def _own(
     window: Rule,
     wording: Wording,
 ) -> Iterator[Trigger | Result]:
-    name, given = window.key, wording.given.get(window.name, Given())
+    name = window.key
+    given = wording.given.get(window.name, Given())
     for edge in (OPENS, CLOSES):
         words = f"{edge.field} {wording.words.get(window.name, name)}"
-        schedule = wording.schedules.get((window.name, edge.field)) or _exact(window, edge)
+        # What the policy has written as cron stays as a person wrote it.
+        schedule = wording.schedules.get((window.name, edge.field))
+        if schedule is None:
+            schedule = _exact(window, edge)
         if schedule is None:
             message = (
                 "is not on the day of its beginning, and the days of the month do not say on "
@@ -269,9 +295,15 @@ def _own(
             )
             yield _error(edge.path(window), message)
             continue
-        slug = f"{edge.verb}-{name}"
-        zone, path = timetable.time_zone, edge.path(window)
-        yield Trigger(slug, schedule, zone, words, edge.given(given), edge.suspends, path)
+        yield Trigger(
+            slug=f"{edge.verb}-{name}",
+            schedule=schedule,
+            time_zone=timetable.time_zone,
+            words=words,
+            given=edge.given(given),
+            suspends=edge.suspends,
+            path=edge.path(window),
+        )
 
 
 def _exact(window: Rule, edge: _Edge) -> str | None:
@@ -279,12 +311,17 @@ def _exact(window: Rule, edge: _Edge) -> str | None:
     value = edge.value(window)
     if isinstance(value, Recurrence):
         return covering.cover(value, covering.moments(value))
+    # What is dated was refused before.
     if not isinstance(window.begins, Recurrence) or not isinstance(value, time | timedelta):
         return None
     at = covering.ends_of(covering.moments(window.begins), value)
     on_days = at.on_days()
+    # An end on another day needs the day fields moved, and of "the 31st, a day later" none is.
+    if on_days.keys() != {0}:
+        return None
     # A schedule has the same hours for each of its minutes.
-    if on_days.keys() != {0} or len(set(covering.hours_at(on_days[0]).values())) > 1:
+    hours = set(covering.hours_at(on_days[0]).values())
+    if len(hours) > 1:
         return None
     return covering.cover(window.begins, at)
 
@@ -295,16 +332,15 @@ def _patient(
     results: list[Result],
 ) -> Edges:
     """Share the shortest time between two edges between starting and ending."""
+    # Once to start, once to end, and a minute between that and the opposite edge.
     patience = min(MOST_PATIENCE, (gap - LEAST_PATIENCE) // 2)
     if patience < LEAST_PATIENCE:
         message = (
             f"come within {gap // LEAST_PATIENCE} minutes, and a Job that starts late would undo "
             f"the next: {GATE}"
         )
-        results = [
-            *results,
-            rules.KUBECTL_DEADLINE.result(f"have edges that {message}", path="spec.windows"),
-        ]
+        found = rules.KUBECTL_DEADLINE.result(f"have edges that {message}", path="spec.windows")
+        results = [*results, found]
     return Edges(triggers, patience, tuple(results))
 
 

@@ -63,20 +63,26 @@ class Span:
         """Put a pattern onto every day of a recurrence."""
         # Its days are told by their fields: what is an nth weekday or moved, no schedule says.
         if recurrence.nth is not None or recurrence.shift:
+            # Each day has the same bytes, so no sum of big numbers is needed, only their
+            # concatenation.
             raise ValueError(recurrence)
-        on, off = pattern.to_bytes(DAY // 8, "little"), bytes(DAY // 8)
+        on = pattern.to_bytes(DAY // 8, "little")
+        off = bytes(DAY // 8)
         # A day is 1440 minutes, 180 whole bytes; the first day is in the lowest.
         named = _named(recurrence, _fields(self.first, self.days))
-        return int.from_bytes(b"".join(on if is_named else off for is_named in named), "little")
+        every = b"".join(on if is_named else off for is_named in named)
+        return int.from_bytes(every, "little")
 
     def _until_time(self, begins: Recurrence, clock: int) -> int:
         """Open from each beginning to the next time of day; one at that time lasts a day."""
+        # With the end at 06:00: what begins at 05:00 ends today, what begins at 22:00 tomorrow.
         before = begins.times & ((1 << clock) - 1)
         after = begins.times >> clock << clock
         today = _from_lowest(before, clock) | _from_lowest(after, DAY)
         found = self._daily(begins, today)
         if after:
-            found |= self._daily(begins, (1 << clock) - 1) << DAY
+            until_clock = (1 << clock) - 1
+            found |= self._daily(begins, until_clock) << DAY
         return self._cut(found)
 
     def _until_next(self, begins: int, ends: int) -> int:
@@ -84,6 +90,7 @@ class Span:
 
         An end that a beginning falls on does not end it.
         """
+        # What both begins and ends at a minute goes on.
         passable = self._cut(~(ends & ~begins))
         # Adding carries from a beginning through every minute that no end stands in, up to the
         # first that one does.
@@ -93,6 +100,7 @@ class Span:
 
 @lru_cache(maxsize=4)
 def _fields(first: date, days: int) -> tuple[tuple[int, int, int], ...]:
+    # isoweekday says 7 for Sunday, cron 0.
     """Return month, day and cron's weekday of so many days."""
     every = (first + timedelta(days=number) for number in range(days))
     return tuple((day.month, day.day, day.isoweekday() % 7) for day in every)

@@ -21,6 +21,7 @@ def rights(
 ) -> tuple[Rights, ...]:
     """Return the rights that turning these targets takes, a set for each namespace, all sorted."""
     beside = (EVENTS,) if events else ()
+    # Verbs are granted for each namespace in a Role of its own; there is no ClusterRole.
     namespaces = sorted({target.namespace for target in targets})
     found = [Rights(name, (*beside, *_grants(targets, name))) for name in namespaces]
     if hooks:
@@ -29,11 +30,14 @@ def rights(
 
 
 def _grants(targets: tuple[Target, ...], namespace: str) -> tuple[Grant, ...]:
-    names: dict[tuple[str, str], set[str]] = {}
+    """Return a grant for each kind of object in a namespace, with the names of all of them."""
+    kinds: dict[tuple[str, str], set[str]] = {}
     for target in targets:
         if target.namespace == namespace:
-            names.setdefault((target.group, target.resource), set()).add(target.name)
-    return tuple(
-        Grant(group, resource, tuple(sorted(found)))
-        for (group, resource), found in sorted(names.items())
-    )
+            names = kinds.setdefault((target.group, target.resource), set())
+            names.add(target.name)
+    found = []
+    # Sorted, so that the order of targets in the policy changes no byte of the Role.
+    for (group, resource), names in sorted(kinds.items()):
+        found.append(Grant(group, resource, tuple(sorted(names))))
+    return tuple(found)

@@ -25,11 +25,9 @@ def check(selection: Selection, inventory: Inventory) -> Iterator[Result]:
             path=selection.path,
         )
     elif selection.row.kind == "Kustomization" and selection.row.group == gateable.KUSTOMIZE:
-        yield from (
-            _self_lock(selection, name)
-            for name in selection.names
-            if (selection.namespace, name) == ROOT
-        )
+        for name in selection.names:
+            if (selection.namespace, name) == ROOT:
+                yield _self_lock(selection, name)
 
 
 def users(
@@ -42,6 +40,8 @@ def users(
         if _refers(kustomization, ("spec", "sourceRef"), selection, name):
             yield kustomization
     for release in each(inventory, gateable.HELM, "HelmRelease"):
+        # A HelmRelease names a chart of a HelmRepository, or since Flux 2.3 a chart as a source of
+        # its own.
         paths = (("spec", "chart", "spec", "sourceRef"), ("spec", "chartRef"))
         if any(_refers(release, path, selection, name) for path in paths):
             yield release
@@ -53,6 +53,7 @@ def _refers(
     selection: Selection,
     name: str,
 ) -> bool:
+    # A reference without a namespace means that of the object that has it.
     namespace = resource.text(*path, "namespace") or resource.namespace or selection.namespace
     found = (resource.text(*path, "kind"), namespace, resource.text(*path, "name"))
     return found == (selection.row.kind, selection.namespace, name)
@@ -63,10 +64,12 @@ def _source(
     name: str,
     inventory: Inventory,
 ) -> Iterator[Result]:
+    # A suspended source still serves what it has fetched, but never an edited policy.
     if selection.row.kind == "GitRepository" and (selection.namespace, name) == ROOT:
         yield _shared(
             selection, name, "it delivers the cluster's own directory, the policy with it"
         )
+        # One that many share would hold back their live Kustomizations too.
         return
     for user in users(selection, name, inventory):
         if (user.namespace, user.name) == ROOT or user.item.annotations.get(CHANGE_CLASS) == LIVE:

@@ -56,11 +56,13 @@ def select(
     where = selector.namespace or namespace
     version = None
     if selector.api_version:
+        # `helm.toolkit.fluxcd.io/v2` is group and version; the core group has no slash.
         version = selector.api_version.rpartition("/")[2]
     names = tuple(selector.names or ())
     if selector.match_labels:
         found = inventory.of(row.group, row.kind, where)
         matching = (each.name for each in found if _matches(each, selector))
+        # In the order of their names: the stream may have them in any.
         names = tuple(sorted(matching))
     return Selection(path, selector, row, version, where, names)
 
@@ -88,6 +90,7 @@ def _matches(resource: Resource, selector: TargetSelector) -> bool:
 
 def check(selection: Selection, inventory: Inventory) -> Iterator[Result]:
     """Yield what speaks against gating the objects of one entry."""
+    # What cannot be gated at all is not looked for in the stream, too.
     if refused := list(_refused(selection)):
         yield from refused
         return
@@ -120,6 +123,7 @@ def _missing(selection: Selection, inventory: Inventory) -> Iterator[Result]:
     if selector.match_labels:
         yield from _unmatched(selection, inventory)
         return
+    # `mustExist: false` says that it may come later.
     if selector.must_exist is False:
         return
     others = inventory.of(row.group, row.kind, selection.namespace)
@@ -146,6 +150,7 @@ def _advice(others: Sequence[Resource], selector: TargetSelector) -> str:
 
 def _unmatched(selection: Selection, inventory: Inventory) -> Iterator[Result]:
     if selection.names:
+        # Names stand for themselves; only labels can match nothing.
         return
     labels = sorted((selection.selector.match_labels or {}).items())
     seen = "none of the resources does"
@@ -161,8 +166,8 @@ def _unmatched(selection: Selection, inventory: Inventory) -> Iterator[Result]:
 
 def _cautions(selection: Selection, resource: Resource) -> Iterator[Result]:
     """Yield what is to be known of one visible target."""
-    renamed = [name for name in resource.previous_names if name != resource.name]
     # kustomize keeps the names that an object had in an annotation while it builds.
+    renamed = [name for name in resource.previous_names if name != resource.name]
     if renamed:
         message = (
             f'was renamed from "{renamed[-1]}" by the kustomization; a rename in a layer above '
@@ -178,10 +183,8 @@ def _cautions(selection: Selection, resource: Resource) -> Iterator[Result]:
             "nothing to hold back; gate the HelmRelease or an OCIRepository"
         )
         yield resource.result(rules.TARGET_REFUSED, message, path="spec.type", current="oci")
-    if (
-        selection.row.group == "batch"
-        and resource.item.get("spec", "startingDeadlineSeconds") is None
-    ):
+    deadline = resource.item.get("spec", "startingDeadlineSeconds")
+    if selection.row.group == "batch" and deadline is None:
         message = (
             "has no starting deadline: a run missed while the window was closed fires when it opens"
         )

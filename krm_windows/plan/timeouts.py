@@ -30,13 +30,16 @@ def longest(
     found: list[timedelta] = []
     results: list[Result] = []
     for selection in selections:
+        # One look at the stream for all names of an entry.
         seen = {resource.name: resource for resource in selection.seen(inventory)}
         for name in selection.names:
             timeouts = list(_timeouts(selection, name, seen.get(name), inventory))
             found += timeouts
+            # Silence would be a window that closes too late, so it is an error and not a guess.
             if not timeouts:
                 results.append(_unknown(selection, name))
     # Rounded up, as nothing may run on after the end.
+    # `//` rounds down, so the negative is divided.
     minutes = -(-max(found, default=timedelta()) // timedelta(minutes=1))
     return timedelta(minutes=minutes), results
 
@@ -52,6 +55,7 @@ def _timeouts(
     runners: Iterable[Resource] = (resource,)
     if selection.row.is_source:
         runners = sources.users(selection, name, inventory)
+    # None: a Kustomization that says neither timeout nor interval, or a kind without a timeout.
     yield from filter(None, map(_own, runners))
 
 
@@ -74,6 +78,7 @@ def go_duration(text: str) -> timedelta | None:
     length = durations.nanoseconds(text)
     if length is None or length < 0:
         return None
+    # Python knows no nanoseconds; less than a microsecond does not matter to a timeout.
     return timedelta(microseconds=length // 1000)
 
 

@@ -21,6 +21,7 @@ def dump(timetable: Timetable) -> dict[str, object]:
 
     But for their order, where targets of one kind do not stand together.
     """
+    # Defaults are left out, as what is read back without a field has its default again.
     form = {"formatVersion": FORMAT_VERSION, **_record(timetable)}
     groups = {"targets": _kinds(timetable.targets), "released": _kinds(timetable.released)}
     return form | {key: groups[key] for key in _GROUPED if key in form}
@@ -35,13 +36,18 @@ def _kinds(targets: Iterable[Target]) -> list[dict[str, object]]:
     found: dict[Target, dict[str, list[str]]] = {}
     for target in targets:
         kind = replace(target, namespace="", name="")
-        found.setdefault(kind, {}).setdefault(target.namespace, []).append(target.name)
+        namespaces = found.setdefault(kind, {})
+        namespaces.setdefault(target.namespace, []).append(target.name)
     return [_kind(kind, names) for kind, names in found.items()]
 
 
 def _kind(kind: Target, names: Mapping[str, list[str]]) -> dict[str, object]:
-    said = {key: value for key, value in _record(kind).items() if key not in ("namespace", "name")}
-    return {**said, "objects": [[namespace, *names[namespace]] for namespace in names]}
+    said = _record(kind)
+    # Both are said in `objects`, for all targets of the kind.
+    said.pop("namespace", None)
+    said.pop("name", None)
+    objects = [[namespace, *names[namespace]] for namespace in names]
+    return {**said, "objects": objects}
 
 
 def _record(item: Recurrence | Rule | Target | Timetable | ZoneRules) -> dict[str, object]:
@@ -50,8 +56,10 @@ def _record(item: Recurrence | Rule | Target | Timetable | ZoneRules) -> dict[st
         value = getattr(item, field.name)
         if value != field.default:
             record[_camel_case(field.name)] = _plain(value)
-    if isinstance(item, Rule):  # named by its path, as it is everywhere else that people read
-        del record["kind"], record["key"]
+    # Named by its path, as it is everywhere else that people read.
+    if isinstance(item, Rule):
+        del record["kind"]
+        del record["key"]
         return {"name": item.name, **record}
     return record
 
@@ -59,10 +67,12 @@ def _record(item: Recurrence | Rule | Target | Timetable | ZoneRules) -> dict[st
 def _plain(value: object) -> object:
     match value:
         case datetime() | time():
+            # Python writes +00:00, Kubernetes Z.
             return value.isoformat(timespec="minutes").replace("+00:00", "Z")
         case timedelta():
             return f"PT{value // timedelta(seconds=1)}S"
         case frozenset():
+            # A set has no order, and the same policy has to give the same bytes.
             return sorted(value)
         case tuple():
             return [_plain(item) for item in value]

@@ -17,6 +17,7 @@ from krm_windows.gate.timetable import Rule, Timetable
 from krm_windows.plan import covering, utc_edges
 
 UTC = "Etc/UTC"
+# The zones that are UTC by another name; what they show is never changed.
 _UTC = frozenset({UTC, "UTC", "Etc/GMT", "GMT"})
 # So many rules are named in an annotation.
 _NAMED = 20
@@ -79,8 +80,10 @@ def triggers(
 def _distinct(triggers: Iterable[Trigger]) -> tuple[Trigger, ...]:
     """Merge triggers with one schedule, but never two whose names the policy gives."""
     groups: dict[tuple[str, str], list[Trigger]] = {}
-    for trigger in sorted(triggers, key=lambda trigger: trigger.slug):
-        groups.setdefault((trigger.schedule, trigger.time_zone), []).append(trigger)
+    ordered = sorted(triggers, key=lambda trigger: trigger.slug)
+    for trigger in ordered:
+        same = (trigger.schedule, trigger.time_zone)
+        groups.setdefault(same, []).append(trigger)
     found: list[Trigger] = []
     for group in groups.values():
         found.extend(_merged(group))
@@ -88,8 +91,12 @@ def _distinct(triggers: Iterable[Trigger]) -> tuple[Trigger, ...]:
 
 
 def _merged(group: list[Trigger]) -> list[Trigger]:
+    # A dict keeps the order of its keys, a set would not.
     words = "; ".join(dict.fromkeys(trigger.words for trigger in group))
-    kept = [trigger for trigger in group if trigger.given] or group[:1]
+    # A name in the policy is a promise; where there is none, the first by name stands for all.
+    kept = [trigger for trigger in group if trigger.given]
+    if not kept:
+        kept = group[:1]
     return [replace(trigger, words=words) for trigger in kept]
 
 
@@ -100,7 +107,8 @@ def _window(
 ) -> Iterator[Trigger]:
     if not isinstance(rule.begins, Recurrence):
         return
-    name, given = rule.key, wording.given.get(rule.name, Given())
+    name = rule.key
+    given = wording.given.get(rule.name, Given())
     words = wording.words.get(rule.name, name)
     zone = timetable.time_zone
     # A schedule that the policy itself has is kept as it is written, as a person knows it again.
@@ -109,6 +117,8 @@ def _window(
         opens = covering.cover(rule.begins, covering.moments(rule.begins))
     yield Trigger(f"open-{name}", opens, zone, f"opens {words}", given.open)
     closes = wording.schedules.get((rule.name, "closes"))
+    # One that is moved ahead by `closesEarly` is not what was written, and no fields are moved
+    # alone.
     if closes is None or timetable.closes_early:
         closes = _closing(rule.begins, rule.ends, timetable.closes_early)
     yield Trigger(f"close-{name}", closes, zone, f"closes {words}", given.close)
@@ -121,18 +131,22 @@ def _closing(begins: Recurrence, ends: object, early: timedelta) -> str:
         return covering.cover(ends, covering.moments(ends).shifted(back))
     if not isinstance(ends, time | timedelta):
         raise TypeError(f"a recurring window has no end of type {type(ends).__name__}")
-    return covering.cover(begins, covering.ends_of(covering.moments(begins), ends).shifted(back))
+    at = covering.ends_of(covering.moments(begins), ends)
+    return covering.cover(begins, at.shifted(back))
 
 
 def _edges(timetable: Timetable) -> Iterator[Trigger]:
     """Yield the runs in UTC that meet every edge, whatever the controller's zone data."""
     tz = timetable.zone
     # In UTC itself the windows' own schedules do.
-    recurs = replace(timetable, windows=()) if timetable.time_zone in _UTC else timetable
+    recurs = timetable
+    if timetable.time_zone in _UTC:
+        recurs = replace(timetable, windows=())
     recurring = utc_edges.recurring(recurs, tz)
     for each in recurring:
-        words = "edges of recurring rules, in UTC"
-        yield Trigger(f"edge-utc-{min(each.minutes):02}", str(each), UTC, words)
+        slug = f"edge-utc-{min(each.minutes):02}"
+        yield Trigger(slug, str(each), UTC, "edges of recurring rules, in UTC")
+    # What a daily run of those already meets needs none of its own.
     for each, rules in utc_edges.single(timetable, tz, recurring):
         named = ", ".join(sorted(rules)[:_NAMED])
         if len(rules) > _NAMED:
@@ -143,16 +157,20 @@ def _edges(timetable: Timetable) -> Iterator[Trigger]:
 def _slug(schedule: utc_edges.Schedule) -> str:
     """Name a daily schedule: by its time, or by its first minute where it has several."""
     if len(schedule.minutes) == len(schedule.hours) == 1:
-        return f"edge-{schedule.first // HOUR:02}{schedule.first % HOUR:02}z"
+        hour, minute = divmod(schedule.first, HOUR)
+        return f"edge-{hour:02}{minute:02}z"
     return f"edge-daily-{min(schedule.minutes):02}"
 
 
 def _resync(timetable: Timetable, interval: timedelta) -> Trigger:
     """Return the periodic resync, its offset hashed so that a fleet does not run in one second."""
     every = _minutes(interval)
+    # Two clusters with one policy do not run in the same second either.
     who = f"{timetable.policy}@{timetable.cluster or ''}"
     # Not at random: the same policy has the same schedule in each build.
-    offset = int.from_bytes(hashlib.sha256(who.encode()).digest()[:8]) % every
+    digest = hashlib.sha256(who.encode()).digest()
+    # The first 64 bits are enough to spread evenly over the at most 1440 minutes of a period.
+    offset = int.from_bytes(digest[:8]) % every
     return Trigger("resync", _every(every, offset), UTC, f"runs every {_text(interval)}")
 
 
@@ -162,6 +180,7 @@ def _every(every: int, offset: int) -> str:
     if every == 1:
         return "* * * * *"
     if every < HOUR:
+        # A step counts from the first value of its range: 7-59/15 is 7, 22, 37 and 52.
         return f"{minute}-59/{every} * * * *"
     if every == HOUR:
         return f"{minute} * * * *"
@@ -175,9 +194,11 @@ def _minutes(span: timedelta) -> int:
 
 
 def _text(span: timedelta) -> str:
-    number, unit = _minutes(span), "minute"
+    number = _minutes(span)
+    unit = "minute"
     if number % HOUR == 0:
-        number, unit = number // HOUR, "hour"
+        number //= HOUR
+        unit = "hour"
     if number == 1:
         return unit
     return f"{number} {unit}s"

@@ -25,6 +25,7 @@ class Union:
     def shortest(self) -> timedelta:
         """The shortest time between two edges, on the wall clock."""
         edges = sorted(self.opens | self.closes)
+        # After the last edge of a week comes the first of the next.
         following = [*edges[1:], edges[0] + WEEK]
         gaps = (after - edge for edge, after in zip(edges, following, strict=True))
         return timedelta(minutes=min(gaps))
@@ -32,8 +33,10 @@ class Union:
 
 def is_weekly(rule: Rule) -> bool:
     """Whether a rule is the same every week, clock changes aside."""
-    ends_weekly = not isinstance(rule.ends, Recurrence) or _by_weekday(rule.ends)
-    return isinstance(rule.begins, Recurrence) and _by_weekday(rule.begins) and ends_weekly
+    if not isinstance(rule.begins, Recurrence) or not _by_weekday(rule.begins):
+        return False
+    # An end by duration or time of day follows its beginning, so it is as weekly as that.
+    return not isinstance(rule.ends, Recurrence) or _by_weekday(rule.ends)
 
 
 def _by_weekday(recurrence: Recurrence) -> bool:
@@ -43,6 +46,7 @@ def _by_weekday(recurrence: Recurrence) -> bool:
 
 def union(windows: Iterable[Rule]) -> Union:
     """Return the edges of the union of weekly windows; there are none where it is never closed."""
+    # A byte for each minute of the week, 10,080 of them: slices fill them quicker than a loop does.
     is_open = bytearray(WEEK)
     for window in windows:
         for begin, end in occurrences(window):
@@ -51,7 +55,7 @@ def union(windows: Iterable[Rule]) -> Union:
             over = min(end - WEEK, WEEK)
             if over > 0:
                 is_open[:over] = b"\1" * over
-    # Before the first minute is the last one: a week follows a week.
+    # Before the first minute is the last one: a week follows a week. Index -1 is just that.
     changes = [minute for minute in range(WEEK) if is_open[minute] != is_open[minute - 1]]
     opens = frozenset(minute for minute in changes if is_open[minute])
     return Union(opens, frozenset(changes) - opens)
@@ -64,16 +68,20 @@ def occurrences(window: Rule) -> Iterator[tuple[int, int]]:
     """
     if not isinstance(window.begins, Recurrence):
         return
-    closing = sorted(minutes(window.ends)) if isinstance(window.ends, Recurrence) else []
+    closing: list[int] = []
+    if isinstance(window.ends, Recurrence):
+        closing = sorted(minutes(window.ends))
     for begin in sorted(minutes(window.begins)):
         match window.ends:
             case timedelta() as length:
                 yield begin, begin + length // timedelta(minutes=1)
             case time() as clock:
                 # The next such time after the beginning; at that time itself, a day later.
-                left = (clock.hour * 60 + clock.minute - begin) % DAY
+                clock_minute = clock.hour * 60 + clock.minute
+                left = (clock_minute - begin) % DAY
                 yield begin, begin + (left or DAY)
             case _:
+                # No end left in this week: the first one of the next.
                 later = (end for end in closing if end > begin)
                 yield begin, next(later, closing[0] + WEEK)
 
@@ -99,13 +107,18 @@ def schedules(wanted: Iterable[int]) -> Iterator[tuple[int, str]]:
     # with the same minutes and days: what is left are schedules whose fields are products of sets.
     days: dict[int, set[int]] = {}
     for minute in wanted:
-        days.setdefault(minute % DAY, set()).add(minute // DAY)
+        weekday, clock = divmod(minute, DAY)
+        days.setdefault(clock, set()).add(weekday)
     hours: dict[tuple[frozenset[int], int], set[int]] = {}
     for clock, of_week in days.items():
-        hours.setdefault((frozenset(of_week), clock // 60), set()).add(clock % 60)
+        hour, past = divmod(clock, 60)
+        hours.setdefault((frozenset(of_week), hour), set()).add(past)
     blocks: dict[tuple[frozenset[int], frozenset[int]], set[int]] = {}
     for (weekdays, hour), of_hour in hours.items():
         blocks.setdefault((weekdays, frozenset(of_hour)), set()).add(hour)
-    for (weekdays, past), at in blocks.items():
-        fields = (field(past, range(60)), field(at, range(24)), "*", "*", field(weekdays, range(7)))
-        yield min(at) * 60 + min(past), " ".join(fields)
+    for (weekdays, past_hour), at in blocks.items():
+        first = min(at) * 60 + min(past_hour)
+        minute_field = field(past_hour, range(60))
+        hour_field = field(at, range(24))
+        weekday_field = field(weekdays, range(7))
+        yield first, f"{minute_field} {hour_field} * * {weekday_field}"

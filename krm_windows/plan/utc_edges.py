@@ -18,14 +18,16 @@ from krm_windows.gate.timetable import Rule, Timetable
 from krm_windows.plan import covering
 from krm_windows.plan.covering import EVERY_DAY, Days, Moments
 
-HOUR, DAY = 60, 24 * 60
+HOUR = 60
+DAY = 24 * HOUR
 _MINUTE = timedelta(minutes=1)
 # Of each sort (what recurs, what comes once) at most so many CronJobs; the last one takes what
 # would be more.
 MOST = 4
 # A build reads no clock. Offsets and changes of these years are those that matter to policies of
 # today.
-_FIRST, _LAST = datetime(2026, 1, 1, tzinfo=UTC), datetime(2046, 1, 1, tzinfo=UTC)
+_FIRST = datetime(2026, 1, 1, tzinfo=UTC)
+_LAST = datetime(2046, 1, 1, tzinfo=UTC)
 # No zone has changed its clock twice within so many days.
 _STEP = timedelta(days=4)
 
@@ -40,11 +42,10 @@ class Schedule:
 
     def __str__(self) -> str:
         """Write it as cron does."""
-        minutes, hours = (
-            covering.field(self.minutes, range(HOUR)),
-            covering.field(self.hours, range(24)),
-        )
-        return f"{minutes} {hours} {' '.join(self.days.fields())}"
+        minutes = covering.field(self.minutes, range(HOUR))
+        hours = covering.field(self.hours, range(24))
+        day, month, weekday = self.days.fields()
+        return f"{minutes} {hours} {day} {month} {weekday}"
 
     @property
     def first(self) -> int:
@@ -76,8 +77,9 @@ def recurring(timetable: Timetable, tz: tzinfo) -> list[Schedule]:
         # At each offset, as a CronJob in UTC does not know which of them holds on a day: 08:00 in
         # Berlin is 06:00 or 07:00. One run too many finds nothing to do.
         for offset in offsets:
+            in_utc = at.shifted(-offset - early)
             # 00:30 at +01:00 is 23:30 of the day before, so its days are another schedule's.
-            for shift, minutes in at.shifted(-offset - early).on_days().items():
+            for shift, minutes in in_utc.on_days().items():
                 days = covering.cover_days(recurrence, frozenset({shift}))
                 found[days] = found.get(days, 0) | minutes
     return _schedules(found)
@@ -105,9 +107,11 @@ def single(
     # The names of the rules that want each minute of the day.
     found: dict[int, set[str]] = {}
     for rule, minute in (*_dated(timetable, tz), *_skipped(timetable, tz)):
+        # A CronJob has no year: it runs at that minute on every day, and finds nothing to do.
         if not any(each.fires(minute) for each in daily):
             found.setdefault(minute, set()).add(rule)
     schedules = [_daily(minute) for minute in sorted(found)]
+    # As with what recurs: few CronJobs that run too often, rather than hundreds.
     if len(found) > MOST:
         schedules = _schedules({EVERY_DAY: bits.of(found)})
     return [(each, _fired_for(each, found)) for each in schedules]
@@ -136,24 +140,37 @@ def _schedules(found: Mapping[Days, int]) -> list[Schedule]:
         for minute, of_day in covering.hours_at(minutes).items():
             hours[minute] = hours.get(minute, frozenset()) | of_day
             days.setdefault(minute, set()).add(wanted)
+    # Then minutes with the same hours and days share a CronJob: 0,30 6-7 * * *.
     alike: dict[tuple[frozenset[int], Days], set[int]] = {}
     for minute, of_day in hours.items():
-        alike.setdefault((of_day, _together(days[minute])), set()).add(minute)
-    every = [Schedule(frozenset(minutes), of_day, on) for (of_day, on), minutes in alike.items()]
+        same = (of_day, _together(days[minute]))
+        alike.setdefault(same, set()).add(minute)
+    every = []
+    for (of_day, on_days), minutes_of_hour in alike.items():
+        every.append(Schedule(frozenset(minutes_of_hour), of_day, on_days))
     # The rarest ones stay alone: together they would fire at each other's hours too.
-    every.sort(key=lambda each: (len(each.hours) * len(each.minutes), each.first))
+    every.sort(key=_frequency)
     if len(every) > MOST:
-        every[MOST - 1 :] = [_joined(every[MOST - 1 :])]
+        rest = _joined(every[MOST - 1 :])
+        every = [*every[: MOST - 1], rest]
     return sorted(every, key=lambda each: each.first)
+
+
+def _frequency(schedule: Schedule) -> tuple[int, int]:
+    """Return how often a schedule fires on its days, and for equal ones its first minute."""
+    return len(schedule.hours) * len(schedule.minutes), schedule.first
 
 
 def _joined(schedules: list[Schedule]) -> Schedule:
     """Make one schedule of several; it fires at each minute of every hour that any of them has."""
-    return Schedule(
-        frozenset().union(*(each.minutes for each in schedules)),
-        frozenset().union(*(each.hours for each in schedules)),
-        _together({each.days for each in schedules}),
-    )
+    minutes: set[int] = set()
+    hours: set[int] = set()
+    days: set[Days] = set()
+    for schedule in schedules:
+        minutes |= schedule.minutes
+        hours |= schedule.hours
+        days.add(schedule.days)
+    return Schedule(frozenset(minutes), frozenset(hours), _together(days))
 
 
 def _together(several: set[Days]) -> Days:
@@ -164,11 +181,14 @@ def _together(several: set[Days]) -> Days:
     """
     if len(several) == 1:
         return next(iter(several))
+    days = frozenset().union(*(each.days for each in several))
     months = frozenset().union(*(each.months for each in several))
+    weekdays = frozenset().union(*(each.weekdays for each in several))
+    # Months are joined in any case: a field more that is met is a run too many, never one too few.
     if all(each.days == covering.MONTH for each in several):
-        return Days(covering.MONTH, months, frozenset().union(*(each.weekdays for each in several)))
+        return Days(covering.MONTH, months, weekdays)
     if all(each.weekdays == covering.WEEK for each in several):
-        return Days(frozenset().union(*(each.days for each in several)), months, covering.WEEK)
+        return Days(days, months, covering.WEEK)
     return EVERY_DAY
 
 
@@ -179,15 +199,19 @@ def _edges(timetable: Timetable) -> Iterator[tuple[Rule, int, int]]:
     was closed already if it is shorter than that; and what one holds open is not closed ahead of
     another that closes.
     """
+    # Rounded up to whole minutes, as a run must not come after the edge.
     early = -(-timetable.closes_early // _MINUTE)
     held_open = any(rule.state == "Open" for rule in timetable.overrides)
     for rule in timetable.windows:
         yield rule, 0, early
+    # A freeze closes where it begins, so it is the beginning that comes early.
     for rule in timetable.freezes:
         yield rule, early, 0
     for rule in timetable.overrides:
         if rule.state == "Open":
             yield rule, 0, 0
+            # Once at the end as it is written, and once ahead of it: which one holds depends on
+            # what is below.
             yield rule, 0, early
         else:
             yield rule, early, 0
@@ -201,13 +225,15 @@ def _recurrences(timetable: Timetable) -> Iterator[tuple[Rule, int, Recurrence, 
     How early they are looked at, on which days, and when then.
     """
     for rule, begin, end in _edges(timetable):
-        if isinstance(rule.begins, Recurrence):
-            at = covering.moments(rule.begins)
-            yield rule, begin, rule.begins, at
-            if isinstance(rule.ends, time | timedelta):
-                yield rule, end, rule.begins, covering.ends_of(at, rule.ends)
-            elif isinstance(rule.ends, Recurrence):
-                yield rule, end, rule.ends, covering.moments(rule.ends)
+        # What begins once or always is `_dated`.
+        if not isinstance(rule.begins, Recurrence):
+            continue
+        at = covering.moments(rule.begins)
+        yield rule, begin, rule.begins, at
+        if isinstance(rule.ends, time | timedelta):
+            yield rule, end, rule.begins, covering.ends_of(at, rule.ends)
+        elif isinstance(rule.ends, Recurrence):
+            yield rule, end, rule.ends, covering.moments(rule.ends)
 
 
 def _dated(timetable: Timetable, tz: tzinfo) -> Iterator[tuple[str, int]]:
@@ -216,12 +242,13 @@ def _dated(timetable: Timetable, tz: tzinfo) -> Iterator[tuple[str, int]]:
     What is never, or since always, does not.
     """
     for rule, begin, end in _edges(timetable):
-        if not isinstance(rule.begins, Recurrence):
-            begins, ends = coverage.interval(rule, tz)
-            if rule.begins is not None:
-                yield rule.name, (begins - begin) % DAY
-            if ends < coverage.NEVER:
-                yield rule.name, (ends - end) % DAY
+        if isinstance(rule.begins, Recurrence):
+            continue
+        begins, ends = coverage.interval(rule, tz)
+        if rule.begins is not None:
+            yield rule.name, (begins - begin) % DAY
+        if ends < coverage.NEVER:
+            yield rule.name, (ends - end) % DAY
 
 
 def _skipped(timetable: Timetable, tz: tzinfo) -> Iterator[tuple[str, int]]:
@@ -229,9 +256,9 @@ def _skipped(timetable: Timetable, tz: tzinfo) -> Iterator[tuple[str, int]]:
 
     They come when it has skipped them.
     """
-    skips = [
-        (change.at, _skipped_by(change)) for change in changes(tz) if change.after > change.before
-    ]
+    # A clock that is put back skips nothing: then an edge comes twice, and both are met.
+    forward = [change for change in changes(tz) if change.after > change.before]
+    skips = [(change.at, _skipped_by(change)) for change in forward]
     for rule, shift, recurrence, moments in _recurrences(timetable):
         on_days = moments.on_days()
         for at, skipped in skips:
@@ -241,11 +268,11 @@ def _skipped(timetable: Timetable, tz: tzinfo) -> Iterator[tuple[str, int]]:
 
 def _skipped_by(change: Change) -> dict[int, int]:
     """Return the wall-clock minutes that a change skips, as bits of each day."""
-    first, last = change.at + change.before, change.at + change.after - 1
-    return {
-        day: coverage.of_interval((first, last + 1), day)
-        for day in range(first // DAY, last // DAY + 1)
-    }
+    # 02:00 to 02:59 where clocks go from 01:59 to 03:00.
+    first = change.at + change.before
+    last = change.at + change.after - 1
+    days = range(first // DAY, last // DAY + 1)
+    return {day: coverage.of_interval((first, last + 1), day) for day in days}
 
 
 def _within(
@@ -267,14 +294,18 @@ def changes(tz: tzinfo) -> tuple[Change, ...]:
 
 
 def _changes(tz: tzinfo) -> Iterator[Change]:
-    at, before = _FIRST, _offset(tz, _FIRST)
+    at = _FIRST
+    before = _offset(tz, _FIRST)
     while at < _LAST:
         later = at + _STEP
         after = _offset(tz, later)
         if after != before:
-            changed = wallclock.first_minute(at, later, partial(_shows, tz, after))
+            # Steps of days find that it has changed; bisection finds the minute.
+            shows = partial(_shows, tz, after)
+            changed = wallclock.first_minute(at, later, shows)
             yield Change(coverage.minute(changed), before, after)
-        at, before = later, after
+        at = later
+        before = after
 
 
 def _shows(tz: tzinfo, offset: int, at: datetime) -> bool:

@@ -19,7 +19,10 @@ def make(name: str, first_year: int = FIRST_YEAR) -> ZoneRules:
     Raise `LookupError` for an unknown one.
     """
     data = zones.data(name)
+    # `zic -b fat` lists changes up to 2037, `-b slim` (the default since 2020b) only irregular
+    # ones.
     every = [*data.transitions, *_ruled(data, first_year - 1)]
+    # A year more, so that the clock in force at the beginning is known from a change before it.
     begin = datetime(first_year, 1, 1)  # noqa: DTZ001 - naive UTC, as transitions are
     before = data.first
     listed = []
