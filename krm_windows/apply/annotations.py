@@ -25,7 +25,10 @@ def check(items: Iterable[KubeObject]) -> Iterator[Result]:
     for item in items:
         for path in paths(item):
             yield rules.ANNOTATION_IN_GIT.result(
-                MESSAGE, path=path, ref=ref_of(item), file=file_of(item)
+                MESSAGE,
+                path=path,
+                ref=ref_of(item),
+                file=file_of(item),
             )
 
 
@@ -38,5 +41,6 @@ def paths(item: KubeObject) -> Iterator[str]:
         if not isinstance(found, dict):
             continue
         for key in sorted(found):
+            # What follows is a digest of the policy's name: `closed-by.krm-windows.dev/3f2a…`.
             if key.startswith((CLOSED_BY, HOOKS)):
                 yield ".".join((*place, key))

@@ -15,6 +15,7 @@ from krm_windows.krm import KubeObject
 from krm_windows.plan.model import Plan
 from krm_windows.results import Result
 
+# Kinds without a namespace; the API server would not take one on them.
 KINDS_OF_CLUSTERS = admission.KINDS
 KINDS = KINDS_OF_CLUSTERS | {
     "ServiceAccount",
@@ -38,16 +39,22 @@ class Standing:
 
 def standing(plan: Plan, items: Iterable[KubeObject]) -> Standing:
     """Find the objects of a plan among the items, looking only into those that could be."""
-    own, needles = names.own_labels(plan), _needles(plan)
+    own = names.own_labels(plan)
+    needles = _needles(plan)
     ours: dict[Identity, KubeObject] = {}
     foreign: dict[Identity, KubeObject] = {}
     for item in items:
-        if item.kind in KINDS and any(item.mentions(needle) for needle in needles):
-            namespace = item.namespace or plan.namespace
-            if item.kind in KINDS_OF_CLUSTERS:
-                namespace = ""
-            found = ours if item.labels.get(POLICY) in own else foreign
-            found[item.kind, namespace, item.name] = item
+        # To look for a text is much cheaper than to parse an item, and most are of others.
+        if item.kind not in KINDS or not any(item.mentions(needle) for needle in needles):
+            continue
+        namespace = item.namespace or plan.namespace
+        if item.kind in KINDS_OF_CLUSTERS:
+            namespace = ""
+        key = (item.kind, namespace, item.name)
+        if item.labels.get(POLICY) in own:
+            ours[key] = item
+        else:
+            foreign[key] = item
     return Standing(ours, foreign)
 
 
@@ -68,10 +75,12 @@ def check(
     """Yield an error for each foreign object under a name of ours that is not claimed."""
     yield from _own_targets(plan, wanted)
     adopted = {id(item) for item in claimed(plan, found)}
-    taken = (found.foreign[key] for key in map(identity, wanted) if key in found.foreign)
+    keys = map(identity, wanted)
+    taken = (found.foreign[key] for key in keys if key in found.foreign)
     for item in taken:
         if id(item) not in adopted:
             adopt = ""
+            # Only CronJobs have names that a policy can give.
             if item.kind == "CronJob":
                 adopt = ", or name it in the window's cronJobs to adopt it"
             yield rules.NAME_TAKEN.result(
@@ -88,6 +97,7 @@ def _own_targets(plan: Plan, wanted: Iterable[Manifest]) -> Iterator[Result]:
     """Yield an error for each CronJob of a policy that it gates itself."""
     own = set(map(identity, wanted))
     for target in plan.timetable.targets:
+        # A policy may gate CronJobs by label, and its own have labels, too.
         if target.group == "batch" and (target.kind, target.namespace, target.name) in own:
             yield rules.SELF_LOCK.result(
                 f"must not gate {target}, one of its own: suspended at a close, it could not wake "
@@ -99,9 +109,8 @@ def _own_targets(plan: Plan, wanted: Iterable[Manifest]) -> Iterator[Result]:
 
 def claimed(plan: Plan, found: Standing) -> list[KubeObject]:
     """Return the foreign CronJobs that the policy names in `cronJobs`."""
-    keys = [
-        ("CronJob", plan.namespace, trigger.given) for trigger in plan.triggers if trigger.given
-    ]
+    given = [trigger.given for trigger in plan.triggers if trigger.given]
+    keys = [("CronJob", plan.namespace, name) for name in given]
     return [found.foreign[key] for key in keys if key in found.foreign]
 
 
@@ -115,16 +124,19 @@ def edit(
 
     Updated where they stand, new ones at the end, others of ours gone.
     """
+    # Ours come last: under one key they win over what is to be adopted.
     here = {**found.foreign, **found.ours}
     manifests = {identity(manifest): manifest for manifest in wanted}
     for key, manifest in manifests.items():
         if key in here:
             _update(here[key], manifest)
+    # By identity: two items of one name may stand in the stream.
     gone = {id(item) for key, item in found.ours.items() if key not in manifests}
-    fresh = [
-        directory.with_path(manifest) for key, manifest in manifests.items() if key not in here
-    ]
-    return [*(item for item in items if id(item) not in gone), *map(KubeObject.from_value, fresh)]
+    kept = [item for item in items if id(item) not in gone]
+    for key, manifest in manifests.items():
+        if key not in here:
+            kept.append(KubeObject.from_value(directory.with_path(manifest)))
+    return kept
 
 
 def _update(item: KubeObject, manifest: Manifest) -> None:
@@ -132,6 +144,7 @@ def _update(item: KubeObject, manifest: Manifest) -> None:
     for key, value in manifest.items():
         if key != "metadata":
             item.set(value, key)
+    # Labels and annotations of others stay, such as those of Flux or of an orchestrator.
     for label, value in manifest["metadata"]["labels"].items():
         item.set_label(label, value)
     for annotation, value in manifest["metadata"]["annotations"].items():

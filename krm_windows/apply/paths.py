@@ -30,15 +30,18 @@ class Directory:
         """Return a manifest with a path and an index that no item of the stream has."""
         kind, _, name = identity(manifest)
         path = f"{self.name}/{file_name(kind, name)}"
+        # Foreign objects may stand in a file of that name, too.
         index = next(index for index in map(str, count()) if (path, index) not in self.taken)
-        annotations = {**manifest["metadata"]["annotations"], INDEX: index, PATH: path}
-        return {**manifest, "metadata": {**manifest["metadata"], "annotations": annotations}}
+        metadata = manifest["metadata"]
+        annotations = {**metadata["annotations"], INDEX: index, PATH: path}
+        return {**manifest, "metadata": {**metadata, "annotations": annotations}}
 
 
 def directory(plan: Plan, items: Iterable[KubeObject]) -> Directory:
     """Return the directory of a policy's objects."""
     home = names.policy_label(plan)
+    # Only items that mention the directory can have a path in it.
     inside = [item.annotations for item in items if item.mentions(f"{home}/")]
-    return Directory(
-        home, frozenset((found.get(PATH, ""), found.get(INDEX, "0")) for found in inside)
-    )
+    # An item without an index is the first of its file (kpt's function specification).
+    taken = frozenset((found.get(PATH, ""), found.get(INDEX, "0")) for found in inside)
+    return Directory(home, taken)

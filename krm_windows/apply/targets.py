@@ -24,6 +24,7 @@ def check(plan: Plan, inventory: Inventory) -> Iterator[Result]:
 def edit(plan: Plan, inventory: Inventory) -> None:
     """Remove `suspend: false` from the gated objects and write down which policy governs them."""
     for target, resource in visible(plan.timetable.targets, inventory):
+        # Absent and false are equal to Flux, but false from Git is put back at every reconcile.
         if resource.item.get(*target.field) is False:
             resource.item.remove(*target.field)
         if resource.item.annotations.get(GOVERNED_BY) != plan.policy:
@@ -39,16 +40,16 @@ def release(
     # An annotation of ours on what is gated no longer was left by an older build.
     gated = {id(resource.item) for _, resource in visible(plan.timetable.targets, inventory)}
     for item in items:
-        if (
-            id(item) not in gated
-            and item.mentions(GOVERNED_BY)
-            and item.annotations.get(GOVERNED_BY) in plan.own_names
-        ):
-            # No empty mapping is left behind, as there was none before.
-            if item.annotations.keys() == {GOVERNED_BY}:
-                item.remove("metadata", "annotations")
-            else:
-                item.remove("metadata", "annotations", GOVERNED_BY)
+        # To search its text is cheaper than to parse an item.
+        if id(item) in gated or not item.mentions(GOVERNED_BY):
+            continue
+        if item.annotations.get(GOVERNED_BY) not in plan.own_names:
+            continue
+        # No empty mapping is left behind, as there was none before.
+        if item.annotations.keys() == {GOVERNED_BY}:
+            item.remove("metadata", "annotations")
+        else:
+            item.remove("metadata", "annotations", GOVERNED_BY)
 
 
 def visible(targets: Iterable[Target], inventory: Inventory) -> Iterator[tuple[Target, Resource]]:
@@ -64,7 +65,8 @@ def _suspension(
     target: Target,
     resource: Resource,
 ) -> Iterator[Result]:
-    path, suspended = ".".join(target.field), resource.item.get(*target.field)
+    path = ".".join(target.field)
+    suspended = resource.item.get(*target.field)
     waits = plan.timetable.first_apply == "Wait"
     if suspended is False:
         message = f"removed: it would undo every close of {plan.policy} at the next reconcile"
@@ -83,6 +85,7 @@ def _suspension(
 
 
 def _governor(plan: Plan, resource: Resource) -> Iterator[Result]:
+    # An older name of this policy counts as its own.
     governor = resource.item.annotations.get(GOVERNED_BY)
     if governor not in (None, *plan.own_names):
         message = (

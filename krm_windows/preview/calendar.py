@@ -27,6 +27,7 @@ class Period:
         if isinstance(self.start, datetime):
             begins = self.start.astimezone(UTC)
             return begins, begins + length
+        # Midnight of either day: over a change of the clock, days are not 24 hours long.
         return _midnight(self.start, zone), _midnight(self.start + length, zone)
 
 
@@ -84,7 +85,8 @@ def alike(every: Iterable[Calendar]) -> list[list[Calendar]]:
 
 def _calendar(timetable: Timetable, period: Period) -> Calendar:
     begins, ends = period.bounds(timetable.zone)
-    return Calendar(timetable, begins, ends, _intervals(_rules(timetable), begins, ends))
+    intervals = _intervals(_rules(timetable), begins, ends)
+    return Calendar(timetable, begins, ends, intervals)
 
 
 @cache

@@ -13,13 +13,19 @@ from krm_windows.preview.difference import Change, Difference, alike
 from krm_windows.preview.text import span
 from krm_windows.results import Result
 
+# So many clusters are named before "and 12 more".
 _FEW = 4
 _HEAD = ("", "from", "until", "for", "by")
 
 
 def text(every: Sequence[Difference]) -> str:
     """Return a part for all clusters that change alike, with an empty line between two."""
-    return "\n".join(_page(map(str.rstrip, _text(group))) for group in alike(every))
+    pages = []
+    for group in alike(every):
+        # The last column is padded like the others, and a reader sees no spaces at an end.
+        lines = (line.rstrip() for line in _text(group))
+        pages.append(_page(lines))
+    return "\n".join(pages)
 
 
 def _page(lines: Iterable[str]) -> str:
@@ -37,6 +43,7 @@ def markdown(every: Sequence[Difference], results: Sequence[Result]) -> str:
 
 def _item(result: Result) -> str:
     """Return the line of a list for a result."""
+    # In backticks all of it: a path or a reason may hold what Markdown would take for its own.
     words = f"{result.message} ({result.tags['rule']})"
     if result.path:
         words = f"{result.path}: {words}"
@@ -51,18 +58,23 @@ def _text(group: Sequence[Difference]) -> Iterator[str]:
     yield f"{name}, {_days(one)}: {_sum(one)}"
     if not one.changes:
         return
-    rows = [_HEAD, *(_row(one, change) for change in one.changes)]
+    rows: list[tuple[str, ...]] = [_HEAD]
+    rows += (_row(one, change) for change in one.changes)
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
-        yield "  ".join(f"{part:<{width}}" for part, width in zip(row, widths, strict=True))
+        padded = (f"{part:<{width}}" for part, width in zip(row, widths, strict=True))
+        yield "  ".join(padded)
 
 
 def _markdown(group: Sequence[Difference]) -> Iterator[str]:
     one = group[0]
-    clusters = f"**{code(_clusters(group))}**, " if one.cluster else ""
-    yield f"{clusters}{_days(one)}: {_sum(one)}"
+    sentence = f"{_days(one)}: {_sum(one)}"
+    if one.cluster:
+        sentence = f"**{code(_clusters(group))}**, {sentence}"
+    yield sentence
     if not one.changes:
         return
+    # A table needs an empty line above it (GitHub Flavored Markdown, 4.10).
     yield ""
     yield f"| {' | '.join(_HEAD)} |"
     yield f"|{'---|' * len(_HEAD)}"
@@ -72,8 +84,11 @@ def _markdown(group: Sequence[Difference]) -> Iterator[str]:
 
 
 def _row(difference: Difference, change: Change) -> tuple[str, ...]:
+    verb = "closes"
+    if change.opens:
+        verb = "opens"
     return (
-        "opens" if change.opens else "closes",
+        verb,
         shown(change.begins, difference.zone),
         shown(change.ends, difference.zone),
         span(change.ends - change.begins),
@@ -86,6 +101,7 @@ def _clusters(group: Sequence[Difference]) -> str:
 
 
 def _days(one: Difference) -> str:
+    # The end is the midnight after the last day, so a moment before it is asked for its date.
     first = one.begins.astimezone(one.zone)
     last = (one.ends - timedelta.resolution).astimezone(one.zone)
     return f"{first:%Y-%m-%d} to {last:%Y-%m-%d} ({one.zone.key})"
@@ -94,5 +110,8 @@ def _days(one: Difference) -> str:
 def _sum(one: Difference) -> str:
     if not one.changes:
         return "nothing opens or closes"
-    sums = (("opens", one.length(opens=True)), ("closes", one.length(opens=False)))
-    return ", ".join(f"{verb} {span(length)}" for verb, length in sums if length)
+    sums = {
+        "opens": one.length(opens=True),
+        "closes": one.length(opens=False),
+    }
+    return ", ".join(f"{verb} {span(length)}" for verb, length in sums.items() if length)

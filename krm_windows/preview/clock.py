@@ -15,6 +15,7 @@ def stamp(at: datetime, zone: tzinfo) -> str:
     In UTC where that is no whole number of minutes, as RFC 3339 has no seconds in an offset.
     """
     local = at.astimezone(zone)
+    # Local mean time of long ago: Berlin was 53 minutes and 28 seconds ahead until 1893.
     offset = local.utcoffset() or timedelta()
     if offset % _MINUTE:
         local = at.astimezone(UTC)
@@ -42,19 +43,20 @@ def changes(
     ends: datetime,
 ) -> tuple[ClockChange, ...]:
     """Return every clock change in the half-open UTC interval [`begins`, `ends`)."""
-    return tuple(
-        change
-        for change in clock_changes(zone, begins - _MINUTE, ends)
-        if begins <= change.at < ends
-    )
+    # A change at the very beginning is found only from the minute before it.
+    found = clock_changes(zone, begins - _MINUTE, ends)
+    return tuple(change for change in found if begins <= change.at < ends)
 
 
 def words(change: ClockChange, zone: Zone) -> str:
     """Say what clocks do: `Sun 2026-03-29 02:00: clocks go forward to 03:00 (Europe/Berlin)`."""
-    before, after, way = change.ends, change.begins, "back"
+    # `begins` and `ends` are of the hour that is skipped or repeated, on the clock.
     if change.skips:
         before, after, way = change.begins, change.ends, "forward"
+    else:
+        before, after, way = change.ends, change.begins, "back"
     target = f"{after:%H:%M}"
+    # Some changes cross midnight: in Cairo clocks go from 24:00 back to 23:00.
     if after.date() != before.date():
         target = f"{after:%a %Y-%m-%d %H:%M}"
     return f"{before:%a %Y-%m-%d %H:%M}: clocks go {way} to {target} ({zone.key})"

@@ -4,7 +4,14 @@ import re
 
 from rich.text import Text
 
-_STYLES = {r"#+": "green", r"\++": "yellow", r"x+": "red", r"(?<= )[.]+|(?<=[#+x])[.]+": "dim"}
+# Dots are dim where they stand for hours.
+_STYLES = {
+    r"#+": "green",
+    r"\++": "yellow",
+    r"x+": "red",
+    r"(?<= )[.]+|(?<=[#+x])[.]+": "dim",
+}
+# `2026-12-14 ####........ ...`: only lines of weeks hold signs, and a window may be named `x`.
 _WEEK = re.compile(r"\d{4}-\d{2}-\d{2} [ #+.x]+")
 
 

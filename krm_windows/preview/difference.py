@@ -27,9 +27,11 @@ class Change:
     @property
     def reason(self) -> str:
         """Say which rules make the difference."""
-        was, now = ", ".join(self.was), ", ".join(self.now)
+        was = ", ".join(self.was)
+        now = ", ".join(self.now)
         if was and now:
             return f"{now} instead of {was}"
+        # What closes because a window is gone has no rule that closes it.
         return now or f"no longer {was}"
 
 
@@ -49,10 +51,8 @@ class Difference:
 
     def length(self, *, opens: bool) -> timedelta:
         """Return how much opens, or closes, in all."""
-        return sum(
-            (change.ends - change.begins for change in self.changes if change.opens is opens),
-            timedelta(),
-        )
+        lengths = (change.ends - change.begins for change in self.changes if change.opens is opens)
+        return sum(lengths, timedelta())
 
 
 def compare(
@@ -64,7 +64,12 @@ def compare(
     zone = new.zone
     begins, ends = period.bounds(zone)
     return Difference(
-        new.policy, new.cluster, zone, begins, ends, tuple(_changes(old, new, begins, ends))
+        policy=new.policy,
+        cluster=new.cluster,
+        zone=zone,
+        begins=begins,
+        ends=ends,
+        changes=tuple(_changes(old, new, begins, ends)),
     )
 
 
@@ -72,7 +77,9 @@ def alike(every: Sequence[Difference]) -> list[list[Difference]]:
     """Group the differences of clusters that are the same, in the order of their first."""
     groups: dict[Difference, list[Difference]] = {}
     for one in every:
-        groups.setdefault(replace(one, cluster=None), []).append(one)
+        # Equal but for the cluster they are for.
+        same = replace(one, cluster=None)
+        groups.setdefault(same, []).append(one)
     return list(groups.values())
 
 
@@ -87,7 +94,9 @@ def _changes(
     for timetable in (old, new):
         edges.update(segment.begins for segment in timeline(timetable, begins, ends))
     for start, end in pairwise(sorted(edges)):
-        was, now = _during(old, start, end), _during(new, start, end)
+        was = _during(old, start, end)
+        now = _during(new, start, end)
+        # Another rule that decides the same changes nothing for who waits for a window.
         if was.open != now.open:
             yield Change(start, end, now.open, was.rules, now.rules)
 

@@ -49,6 +49,7 @@ def _of(
     ends: datetime,
 ) -> Iterator[Span]:
     """Ask the evaluator about a timetable that is open but for this one rule."""
+    # The one evaluator answers for clock changes, cron and dates here as it does in the cluster.
     alone = Timetable(
         policy="",
         time_zone=timetable.time_zone,

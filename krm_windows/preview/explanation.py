@@ -30,13 +30,15 @@ def render(policy: WindowPolicy, timetable: Timetable) -> str:
 
 
 def _lines(spec: Spec, timetable: Timetable) -> Iterator[str]:
+    # Targets by label are none before a cluster is asked.
     targets = ", ".join(map(str, timetable.targets)) or "what its targets select by label"
     yield f"{named(timetable)} says when changes may reach {targets}."
     yield f"Its moments are those of clocks in {spec.time_zone}."
     yield ""
     yield from _rules(spec, timetable.zone)
     yield "What wins, from the top:"
-    yield from (f"  {place}. {words}" for place, words in enumerate(_order(timetable), 1))
+    for place, words in enumerate(_order(timetable), 1):
+        yield f"  {place}. {words}"
     yield from _margin(timetable)
     yield ""
     if spec.hooks:
@@ -126,6 +128,7 @@ def _hooks(hooks: Hooks) -> Iterator[str]:
 
 
 def _job(hook: Hook) -> str:
+    # Without a command the image's own entry point runs, whose name nobody knows here.
     program = " ".join([*hook.command, *hook.args]) or hook.image
     return f"{program}, for at most {phrases.duration(hook.timeout)}"
 

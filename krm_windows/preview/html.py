@@ -16,7 +16,8 @@ from krm_windows.preview.text import span
 
 # The page carries all it needs and loads nothing (Content Security Policy Level 3).
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
-_CHARACTER = 0.0075  # of the width of a track on a desk
+# How wide a character is, of the width of a track on a desk.
+_CHARACTER = 0.0075
 
 
 def render(every: Sequence[Calendar]) -> str:
@@ -36,20 +37,23 @@ def render(every: Sequence[Calendar]) -> str:
 
 
 def _asset(name: str) -> str:
-    return (get_data(__package__ or "", f"assets/{name}") or b"").decode()
+    found = get_data(__package__ or "", f"assets/{name}")
+    return (found or b"").decode()
 
 
 def _header(picture: Picture) -> Element:
-    swatches = (
-        element("li", element("span", class_=f"swatch {kind}", aria_hidden="true"), words)
-        for kind, words in KINDS.items()
-    )
+    swatches: list[Element] = []
+    for kind, words in KINDS.items():
+        # A colour says nothing to a screen reader, the words beside it do.
+        swatch = element("span", class_=f"swatch {kind}", aria_hidden="true")
+        swatches.append(element("li", swatch, words))
     zone = f"Days and hours on top in {picture.zone.key}; each row tells its own."
     return element(
         "header",
         element("h1", f"{picture.subject}, ", element("span", picture.days)),
         element("p", f"When changes may reach {_count(picture)}. {zone}"),
         element("ul", *swatches, class_="legend", aria_label="Legend"),
+        # The script shows the search: without it, it would do nothing.
         element("p", _search(), class_="search", hidden=""),
     )
 
@@ -79,9 +83,14 @@ def _main(picture: Picture) -> Iterator[Element]:
 def _band(picture: Picture, band: Band) -> Element:
     ticks = (_tick(band, i) for i in range(len(band.ticks)))
     axis = element("td", *ticks, class_="axis", aria_hidden="true")
-    heading = "Cluster" if len(picture.rows) > 1 else ""
+    # One row needs no heading, but an empty corner that keeps the columns in place.
+    heading = ""
+    if len(picture.rows) > 1:
+        heading = "Cluster"
     corner = element("th", heading, scope="col", role="columnheader")
-    head = element("thead", element("tr", corner, axis, role="row"), role="rowgroup")
+    # Roles in full: a table that CSS lays out otherwise is no table to some browsers.
+    titles = element("tr", corner, axis, role="row")
+    head = element("thead", titles, role="rowgroup")
     rows = (_row(row, number, band) for number, row in enumerate(picture.rows))
     table = element(
         "table",
@@ -99,14 +108,18 @@ def _band(picture: Picture, band: Band) -> Element:
 
 def _tick(band: Band, i: int) -> Element:
     tick = band.ticks[i]
+    # A tick is as wide as its day, or quarter of one; the last goes up to the end of the band.
     following = band.ends
     if i + 1 < len(band.ticks):
         following = band.ticks[i + 1].at
+    classes = "tick"
+    if tick.major:
+        classes = "tick major"
     return element(
         "span",
         element("span", tick.weekday, class_="weekday"),
         tick.label,
-        class_="tick major" if tick.major else "tick",
+        class_=classes,
         style=_style(band.place(tick.at, following)),
     )
 
@@ -124,19 +137,22 @@ def _grid(band: Band) -> str:
     stops: list[str] = []
     for tick in band.ticks:
         left = percent(band.left(tick.at))
-        color = "var(--major)" if tick.major else "var(--line)"
+        behind = f"calc({left} + 1px)"
+        color = "var(--line)"
+        if tick.major:
+            color = "var(--major)"
         # Transparent up to the line, a pixel of colour, and transparent again.
-        stops += [
-            f"transparent {left}",
-            f"{color} {left} calc({left} + 1px)",
-            f"transparent calc({left} + 1px)",
-        ]
+        stops.append(f"transparent {left}")
+        stops.append(f"{color} {left} {behind}")
+        stops.append(f"transparent {behind}")
     return f"linear-gradient(to right,{','.join(stops)})"
 
 
 def _row(row: Row, number: int, band: Band) -> Element:
-    name = element("th", element("a", row.title, href=f"#r{number}"), scope="row", role="rowheader")
+    link = element("a", row.title, href=f"#r{number}")
+    name = element("th", link, scope="row", role="rowheader")
     children = list(_outside(row, band))
+    # A bar leads to its line in the table of words below: `#r0-12`.
     for i, fact in merged_bars.bars(row, band):
         bar = _bar(fact, f"r{number}-{i}", band)
         if bar is not None:
@@ -151,8 +167,11 @@ def _outside(row: Row, band: Band) -> Iterator[Element]:
 
     Those begin at the row's own midnight.
     """
-    for begins, ends in ((band.begins, row.begins), (row.ends, band.ends)):
+    before = (band.begins, row.begins)
+    after = (row.ends, band.ends)
+    for begins, ends in (before, after):
         place = band.place(begins, ends)
+        # Where the row is as long as the band, nothing lies outside.
         if begins < ends and place:
             yield element("span", class_="outside", style=_style(place))
 
@@ -176,6 +195,7 @@ def _bar(fact: Fact, name: str, band: Band) -> Element | None:
 
 def _label(fact: Fact, width: float) -> Child:
     """Return the label of a bar; none where it would not fit, as then its end would be cut off."""
+    # Of an instant, so its bar has no width that the label could fit.
     if fact.kind == "clock":
         return fact.label
     if width > _CHARACTER * len(fact.label):
@@ -185,10 +205,12 @@ def _label(fact: Fact, width: float) -> Child:
 
 def _words(row: Row, number: int) -> Element:
     """Return every fact of a row as a table, and the names of all that it stands for."""
-    children: list[Child] = [element("h3", row.title, " ", element("small", row.zone.key))]
+    zone = element("small", row.zone.key)
+    children: list[Child] = [element("h3", row.title, " ", zone)]
     if row.has_more:
         names = (element("li", name) for name in row.names)
         children.append(element("ul", *names, class_="names"))
+    # A row without a bar would leave open whether something failed to be drawn.
     if not any(fact.kind == "open" for fact in row.facts):
         children.append(element("p", "Never open in these days."))
     if row.facts:
@@ -222,7 +244,7 @@ def _fact(row: Row, fact: Fact, name: str) -> Element:
 
 def _by(fact: Fact) -> Iterator[Child]:
     for i, rule in enumerate(fact.rules):
-        if i:
+        if i > 0:
             yield ", "
         yield element("code", rule)
     if fact.reason:

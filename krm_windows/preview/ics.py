@@ -21,6 +21,7 @@ def render(every: Sequence[Calendar]) -> str:
     cut is given in full, so that it has the same UID and the same times whatever range is asked
     for.
     """
+    # A calendar has to have VERSION and PRODID (RFC 5545, 3.6).
     lines = [
         "BEGIN:VCALENDAR",
         "VERSION:2.0",
@@ -57,8 +58,9 @@ def _targets(timetable: Timetable) -> str:
 
 def _whole(calendar: Calendar, segment: Segment) -> tuple[datetime, datetime]:
     """Return an interval as it is without the range, at most 400 days beyond it."""
-    begins, ends = segment.begins, segment.ends
-    # Only what touches the range may be cut by it.
+    begins = segment.begins
+    ends = segment.ends
+    # Only what touches the range may be cut by it; the gate's evaluator knows where it goes on.
     if begins == calendar.begins:
         begins = decide(calendar.timetable, begins).since or begins
     if ends == calendar.ends:
@@ -69,7 +71,9 @@ def _whole(calendar: Calendar, segment: Segment) -> tuple[datetime, datetime]:
 def _uid(timetable: Timetable, begins: datetime) -> str:
     """Return a name that depends on the event's policy, cluster and beginning alone."""
     identity = "\n".join((timetable.policy, timetable.cluster or "", _stamp(begins)))
-    return f"{hashlib.sha256(identity.encode()).hexdigest()[:32]}@krm-windows.dev"
+    # A reader that has the event already replaces it by one with the same UID (RFC 5545, 3.8.4.7).
+    digest = hashlib.sha256(identity.encode()).hexdigest()
+    return f"{digest[:32]}@krm-windows.dev"
 
 
 def _stamp(at: datetime) -> str:

@@ -8,8 +8,10 @@ from xml.etree import ElementTree as ET
 
 from krm_windows.escape import visible
 
-_VERBATIM = ("script", "style")  # what these hold is ours
-_WHITE = str.maketrans("\n\t", "  ")  # as a reader of either format shows them
+# What these hold is ours.
+_VERBATIM = ("script", "style")
+# As a reader of either format shows them.
+_WHITE = str.maketrans("\n\t", "  ")
 
 Element = ET.Element
 Child = Element | str
@@ -22,8 +24,11 @@ def element(tag: str, *children: Child, **attributes: object) -> Element:
     """
     made = Element(tag)
     for name, value in attributes.items():
-        if value is not None:
-            made.set(name.rstrip("_").replace("_", "-"), _shown(str(value)))
+        if value is None:
+            continue
+        # `class_`, as `class` is a word of Python, and no name of Python has a hyphen.
+        written = name.rstrip("_").replace("_", "-")
+        made.set(written, _shown(str(value)))
     for child in children:
         if isinstance(child, Element):
             made.append(child)
@@ -36,7 +41,9 @@ def element(tag: str, *children: Child, **attributes: object) -> Element:
 
 
 def _text(tag: str, words: str) -> str:
-    return words if tag in _VERBATIM else _shown(words)
+    if tag in _VERBATIM:
+        return words
+    return _shown(words)
 
 
 def _shown(words: str) -> str:
@@ -45,14 +52,19 @@ def _shown(words: str) -> str:
 
 def html(root: Element) -> str:
     """Write a document of HTML."""
-    return f"<!DOCTYPE html>\n{ET.tostring(root, encoding='unicode', method='html')}\n"
+    # Without this line browsers lay a page out as those of the nineties did (quirks mode).
+    page = ET.tostring(root, encoding="unicode", method="html")
+    return f"<!DOCTYPE html>\n{page}\n"
 
 
 def xml(root: Element) -> str:
     """Write a document of XML."""
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(root, encoding="unicode")}\n'
+    # "unicode" gives a text without a declaration; the file is written in UTF-8.
+    page = ET.tostring(root, encoding="unicode")
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{page}\n'
 
 
 def percent(fraction: float) -> str:
     """Write a fraction as a percentage, exact to a hundredth of a pixel of any screen."""
-    return f"{100 * fraction:.4f}".rstrip("0").rstrip(".") + "%"
+    digits = f"{100 * fraction:.4f}"
+    return digits.rstrip("0").rstrip(".") + "%"

@@ -27,8 +27,10 @@ def _bars(row: Row, band: Band) -> Iterator[tuple[int, Fact]]:
     finest = (band.ends - band.begins) * _FINEST
     close: list[tuple[int, Fact]] = []
     for number, fact in enumerate(row.facts):
+        # A row has the facts of all bands, of a year those of twelve months.
         if band.place(fact.begins, fact.ends) is None:
             continue
+        # Freezes and overrides are few, and each of them matters.
         if fact.kind != "open":
             yield number, fact
             continue
@@ -54,16 +56,26 @@ def _merged(close: Sequence[tuple[int, Fact]]) -> Iterator[tuple[int, Fact]]:
     if len(close) < 2:  # noqa: PLR2004 - one bar stays as it is
         yield from close
         return
-    (number, first), (_, last) = close[0], close[-1]
+    number, first = close[0]
+    _, last = close[-1]
     together = timedelta()
+    # A dict keeps the order in which rules come first, and each once.
     rules: dict[str, None] = {}
     for _, fact in close:
         together += fact.ends - fact.begins
         rules |= dict.fromkeys(fact.rules)
+    within = span(last.ends - first.begins)
     words = (
-        f"opens {len(close)} times within {span(last.ends - first.begins)}, for {span(together)} "
-        f"in all, by {', '.join(rules)}; the first: {first.words}"
+        f"opens {len(close)} times within {within}, for {span(together)} in all, "
+        f"by {', '.join(rules)}; the first: {first.words}"
     )
     label = f"{len(close)} \N{MULTIPLICATION SIGN} {first.label}"
-    bar = replace(first, kind="often", ends=last.ends, rules=tuple(rules), label=label, words=words)
+    bar = replace(
+        first,
+        kind="often",
+        ends=last.ends,
+        rules=tuple(rules),
+        label=label,
+        words=words,
+    )
     yield number, bar

@@ -25,10 +25,13 @@ KINDS = {
     "clock": "clocks change",
 }
 _DAY = timedelta(days=1)
+# A range of fewer days is one band, a longer one has a band for each month.
 _ONE_BAND = 35
+# Up to so many days there is room for a tick at every quarter of a day.
 _HOURLY = 4
-_FEW = 2
 _QUARTER = timedelta(hours=6)
+# So many names fit the title of a row.
+_FEW = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +81,13 @@ class Band:
 
         None outside of the band.
         """
-        left, right = max(begins, self.begins), min(ends, self.ends)
+        left = max(begins, self.begins)
+        right = min(ends, self.ends)
         whole = self.ends - self.begins
         # What begins where the band ends is in the next one, as is a clock change there.
         if left > right or left >= self.ends or right < self.begins:
             return None
+        # An interval that only touches the band has no part in it, an instant at its beginning has.
         if left == right and begins != ends:
             return None
         return (left - self.begins) / whole, (right - left) / whole
@@ -90,7 +95,9 @@ class Band:
     def left(self, at: datetime) -> float:
         """Return where an instant lies, 0 outside of the band."""
         place = self.place(at, at)
-        return place[0] if place else 0
+        if place is None:
+            return 0
+        return place[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,14 +161,19 @@ class Picture:
 
 def draw(every: Sequence[Calendar]) -> Picture:
     """Arrange calendars; the axis is in their time zone, or in UTC where they have several."""
+    # A title says what all rows have in common, and each row the rest.
+    policy = ""
     policies = {one.timetable.policy for one in every}
+    if len(policies) == 1:
+        policy = policies.pop()
+    zone = zone_of("UTC")
     zones = {one.zone for one in every}
-    zone = zones.pop() if len(zones) == 1 else zone_of("UTC")
-    policy = policies.pop() if len(policies) == 1 else ""
+    if len(zones) == 1:
+        zone = zones.pop()
     begins = min(one.begins for one in every)
     ends = max(one.ends for one in every)
-    rows = tuple(_row(group, same_policy=bool(policy)) for group in alike(every))
-    return Picture(policy, zone, rows, tuple(_bands(begins, ends, zone)))
+    rows = [_row(group, same_policy=bool(policy)) for group in alike(every)]
+    return Picture(policy, zone, tuple(rows), tuple(_bands(begins, ends, zone)))
 
 
 def _row(group: Sequence[Calendar], *, same_policy: bool) -> Row:
@@ -178,12 +190,15 @@ def _row(group: Sequence[Calendar], *, same_policy: bool) -> Row:
 
 
 def _facts(calendar: Calendar) -> Iterator[Fact]:
-    yield from (_open(calendar, segment) for segment in calendar.intervals)
+    """Yield what was open, then what was asked for, then the changes of the clock."""
+    for segment in calendar.intervals:
+        yield _open(calendar, segment)
     # Until when each lane below the first is taken; what overlaps lies in another.
     lanes: list[datetime] = []
     for found in exceptions.spans(calendar.timetable, calendar.begins, calendar.ends):
         free = (i for i, until in enumerate(lanes) if until <= found.begins)
         lane = next(free, len(lanes))
+        # Past the end of the list a slice appends: one lane more.
         lanes[lane : lane + 1] = [found.ends]
         yield _exception(calendar, found, lane + 1)
     for change in clock.changes(calendar.zone, calendar.begins, calendar.ends):
@@ -193,13 +208,16 @@ def _facts(calendar: Calendar) -> Iterator[Fact]:
 
 def _shift(change: ClockChange) -> str:
     """Return by how much clocks go, as it is written on a picture: `+1 h`."""
-    hours = f"{(change.after - change.before) / timedelta(hours=1):+g} h"
-    return hours.replace("-", "\N{MINUS SIGN}")
+    # `:g` leaves out a fraction of zero: Lord Howe Island goes by half an hour, `+0.5 h`.
+    hours = (change.after - change.before) / timedelta(hours=1)
+    return f"{hours:+g} h".replace("-", "\N{MINUS SIGN}")
 
 
 def _open(calendar: Calendar, segment: Segment) -> Fact:
+    # `windows.working-week` is `working-week` on a bar; `state` is in no map.
     label = ", ".join(rule.partition(".")[2] or rule for rule in segment.rules)
-    words = f"open {_when(calendar, segment.begins, segment.ends)}, by {', '.join(segment.rules)}"
+    when = _when(calendar, segment.begins, segment.ends)
+    words = f"open {when}, by {', '.join(segment.rules)}"
     return Fact("open", segment.begins, segment.ends, segment.rules, label, words)
 
 
@@ -242,12 +260,13 @@ def _bands(
     if last - first < _ONE_BAND * _DAY:
         yield _band("", begins, ends, zone)
         return
-    while first <= last:
+    month = first.replace(day=1)
+    while month <= last:
         # 31 days from the first of a month are always in the next one.
-        following = (first.replace(day=1) + 31 * _DAY).replace(day=1)
-        month = first.replace(day=1)
-        yield _band(f"{month:%B %Y}", _midnight(month, zone), _midnight(following, zone), zone)
-        first = following
+        following = (month + 31 * _DAY).replace(day=1)
+        title = f"{month:%B %Y}"
+        yield _band(title, _midnight(month, zone), _midnight(following, zone), zone)
+        month = following
 
 
 def _band(
@@ -271,11 +290,13 @@ def _ticks(
     step = _DAY
     if ends - begins <= _HOURLY * _DAY:
         step = _QUARTER
+    # On the wall clock: after a clock change the next day still begins at 00:00.
     wall = datetime.combine(begins.astimezone(zone).date(), time())
     at = wallclock.instant(wall, zone)
     while at < ends:
         if at >= begins:
-            yield _tick(wall, at, step, has_room=ends - at >= step / 2)
+            has_room = ends - at >= step / 2
+            yield _tick(wall, at, step, has_room=has_room)
         wall += step
         at = wallclock.instant(wall, zone)
 
@@ -287,15 +308,21 @@ def _tick(
     *,
     has_room: bool,
 ) -> Tick:
-    label, major = f"{wall:%H:%M}", False
+    """Return the tick at a wall-clock time; one without room for words is a line alone."""
     if step == _DAY:
         # Among days, Mondays stand out; among quarters, midnights.
-        label, major = f"{wall:%d}", wall.weekday() == 0
+        label = f"{wall:%d}"
+        major = wall.weekday() == 0
     elif wall.time() == time():
-        label, major = f"{wall:%a %d}", True
+        label = f"{wall:%a %d}"
+        major = True
+    else:
+        label = f"{wall:%H:%M}"
+        major = False
+    weekday = f"{wall:%a}"
     if not has_room:
-        return Tick(at.astimezone(UTC), "", "", major)
-    return Tick(at.astimezone(UTC), label, f"{wall:%a}", major)
+        label = weekday = ""
+    return Tick(at.astimezone(UTC), label, weekday, major)
 
 
 def _midnight(day: date, zone: tzinfo) -> datetime:

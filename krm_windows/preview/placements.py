@@ -8,11 +8,14 @@ from krm_windows.plurals import counted
 
 def text(spec: Spec, partition: Partition) -> str:
     """Return a block of lines for each class: a resource, and what decided."""
-    return "\n".join(_block(declared, partition.of(declared.name)) for declared in spec.classes)
+    blocks = [_block(declared, partition.of(declared.name)) for declared in spec.classes]
+    return "\n".join(blocks)
 
 
 def _block(declared: ChangeClass, placed: list[Placement]) -> str:
-    gate = f"gated by {declared.policy}" if declared.policy else "never gated"
+    gate = "never gated"
+    if declared.policy:
+        gate = f"gated by {declared.policy}"
     titles = [escape.word(title(placement.resource)) for placement in placed]
     width = max(map(len, titles), default=0)
     lines = [f"{declared.name}, {gate}: {counted(len(placed), 'object')}\n"]
@@ -26,6 +29,7 @@ def why(placement: Placement) -> str:
     decided = "default"
     if placement.rule is not None:
         decided = f"spec.rules[{placement.rule}]"
+    # An annotation wins over the rules, and a reader wants to know over which.
     if placement.reason is Reason.ANNOTATION:
         return f"annotation, over {decided}"
     if placement.needed_by is not None:
@@ -35,10 +39,9 @@ def why(placement: Placement) -> str:
 
 def as_json(spec: Spec, partition: Partition) -> str:
     """Return the classes and the resources in their order."""
+    classes = [{"name": declared.name, "policy": declared.policy} for declared in spec.classes]
     record = {
-        "classes": [
-            {"name": declared.name, "policy": declared.policy} for declared in spec.classes
-        ],
+        "classes": classes,
         "objects": [_record(placed) for placed in partition.placements],
     }
     return escape.json_page(record)
@@ -46,13 +49,17 @@ def as_json(spec: Spec, partition: Partition) -> str:
 
 def _record(placed: Placement) -> dict[str, object]:
     resource = placed.resource
+    needed_by = None
+    if placed.needed_by is not None:
+        needed_by = title(placed.needed_by)
     return {
         "apiVersion": resource.api_version,
         "kind": resource.kind,
+        # An object of the whole cluster has none, and `""` would look like a name.
         "namespace": resource.namespace or None,
         "name": resource.name,
         "class": placed.change_class,
         "reason": placed.reason.value,
         "rule": placed.rule,
-        "neededBy": None if placed.needed_by is None else title(placed.needed_by),
+        "neededBy": needed_by,
     }

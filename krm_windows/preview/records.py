@@ -75,4 +75,6 @@ def _change(change: Change, zone: tzinfo) -> Record:
 
 
 def _edge(at: datetime | None, zone: tzinfo) -> str | None:
-    return stamp(at, zone) if at else None
+    if at is None:
+        return None
+    return stamp(at, zone)

@@ -16,6 +16,8 @@ def state(timetable: Timetable, decision: Decision) -> str:
         since = f"since {shown(decision.since, zone)}"
     if decision.until:
         until = f"until {shown(decision.until, zone)}"
-    is_open = "open" if decision.open else "closed"
+    is_open = "closed"
+    if decision.open:
+        is_open = "open"
     said = f"{named(timetable)} is {is_open}: {decision.reason}"
     return f"{escape.line(said)}\n{since}, {until} ({zone.key})\n"

@@ -33,12 +33,17 @@ def successions(
     The results are the errors of both, the warnings of the newer one, and what the change has
     forgotten.
     """
-    past, present = old.load(), new.load()
+    past = old.load()
+    present = new.load()
     both: list[str | None] = list(dict.fromkeys((*past.clusters, *present.clusters)))
-    names = both if cluster is None and both else [cluster]
+    names = [cluster]
+    if cluster is None and both:
+        names = both
     before, was = old.compile((name, *_for(past, name, both)) for name in names)
     after, found = new.compile((name, *_for(present, name, both)) for name in names)
-    results = [*(result for result in was if fails([result])), *found]
+    # What the older one was only warned of is over.
+    errors = [result for result in was if fails([result])]
+    results = [*errors, *found]
     if fails(results):
         return [], once(results)
     pairs = [Succession(*pair) for pair in zip(before, after, strict=True)]

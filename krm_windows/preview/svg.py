@@ -11,9 +11,18 @@ from krm_windows.preview.calendar import Calendar
 from krm_windows.preview.markup import Element, element
 from krm_windows.preview.picture import KINDS, Band, Fact, Picture, Row, Tick, draw
 
-WIDTH, NAMES, MARGIN = 1200, 220, 12
+# In pixels; a viewer scales the whole.
+WIDTH = 1200
+NAMES = 220
+MARGIN = 12
 TRACK = WIDTH - NAMES - MARGIN
-_TITLE, _AXIS, _LANE, _OTHER_LANE, _GAP = 64, 34, 26, 17, 3
+# Heights: of the title with the legend, of an axis, of what results, of what was asked for.
+_TITLE = 64
+_AXIS = 34
+_LANE = 26
+_OTHER_LANE = 17
+_GAP = 3
+# The mean width of a character of the labels, and how many of a name's fit beside the tracks.
 _CHARACTER = 7
 _FULL_NAME = 27
 
@@ -22,11 +31,11 @@ def render(every: Sequence[Calendar]) -> str:
     """Return the picture."""
     picture = draw(every)
     drawn, height = _bands(picture)
-    style = (get_data(__package__ or "", "assets/calendar.svg.css") or b"").decode()
+    style = get_data(__package__ or "", "assets/calendar.svg.css") or b""
     root = element(
         "svg",
         element("title", picture.title),
-        element("style", style),
+        element("style", style.decode()),
         _patterns(),
         element("rect", class_="paper", width="100%", height="100%"),
         element("text", picture.title, class_="title", x=MARGIN, y=24),
@@ -51,13 +60,20 @@ def _patterns() -> Element:
         ("override-open", 6, dots),
         ("override-closed", 6, cross),
     )
-    return element("defs", *(_pattern(kind, size, ink) for kind, size, ink in sizes))
+    patterns = (_pattern(kind, size, ink) for kind, size, ink in sizes)
+    return element("defs", *patterns)
 
 
 def _pattern(kind: str, size: int, ink: Element) -> Element:
     paper = element("rect", width=size, height=size, class_=f"{kind}-paper")
     return element(
-        "pattern", paper, ink, id=kind, width=size, height=size, patternUnits="userSpaceOnUse"
+        "pattern",
+        paper,
+        ink,
+        id=kind,
+        width=size,
+        height=size,
+        patternUnits="userSpaceOnUse",
     )
 
 
@@ -66,6 +82,7 @@ def _legend() -> Iterator[Element]:
     for kind, words in KINDS.items():
         yield _shape(kind, x, 38, 22, 13)
         yield element("text", words, x=x + 28, y=49)
+        # By the length of the words: a text that is not drawn yet has no width.
         x += 48 + _CHARACTER * len(words)
 
 
@@ -88,11 +105,14 @@ def _bands(picture: Picture) -> tuple[list[Element], int]:
 
 def _tick(tick: Tick, band: Band, y: int) -> Element:
     x = _x(band.left(tick.at)) + 2
+    classes = "tick"
+    if tick.major:
+        classes = "tick major"
     return element(
         "text",
         element("tspan", tick.weekday, x=x, y=y + 16),
         element("tspan", tick.label, x=x, y=y + 29),
-        class_="tick major" if tick.major else "tick",
+        class_=classes,
     )
 
 
@@ -105,18 +125,22 @@ def _row(
     title = row.title
     if len(title) > _FULL_NAME:
         title = f"{title[: _FULL_NAME - 1]}\N{HORIZONTAL ELLIPSIS}"
+    # The title that a pointer shows has all names, however few fit.
     names = element("title", ", ".join(row.names))
     yield element("text", title, names, class_="name", x=MARGIN, y=y + 17)
     left, width = band.place(row.begins, row.ends) or (0, 0)
     yield element("rect", class_="track", x=_x(left), y=y, width=_length(width), height=height)
     for tick in band.ticks:
         x = _x(band.left(tick.at))
-        kind = "major-line" if tick.major else "line"
+        kind = "line"
+        if tick.major:
+            kind = "major-line"
         yield element("line", class_=kind, x1=x, x2=x, y1=y, y2=y + height)
     for _, fact in merged_bars.bars(row, band):
         place = band.place(fact.begins, fact.ends)
         if place:
-            yield _fact(fact, _x(place[0]), _length(place[1]), y, height)
+            left, width = place
+            yield _fact(fact, _x(left), _length(width), y, height)
 
 
 def _fact(
@@ -131,11 +155,15 @@ def _fact(
         line = element("line", class_="clock", x1=x, x2=x, y1=y, y2=y + height)
         label = element("text", fact.label, class_="clock-label", x=x + 3, y=y + 9)
         return element("g", words, line, label)
-    top, tall = y + 2, _LANE - 4
+    top = y + 2
+    tall = _LANE - 4
     if fact.lane:
-        top, tall = y + _LANE + _OTHER_LANE * (fact.lane - 1), _OTHER_LANE - 2
+        top = y + _LANE + _OTHER_LANE * (fact.lane - 1)
+        tall = _OTHER_LANE - 2
+    # Two pixels at least, so that a short window in a long band is seen.
     bar = _shape(fact.kind, x, top, max(width, 2), tall)
     length = _CHARACTER * len(fact.label) + 6
+    # What does not fit would run over the next bar; the title says it all the same.
     if length >= width:
         return element("g", words, bar)
     baseline = top + tall / 2 + 4
@@ -158,11 +186,14 @@ def _shape(
     if kind == "clock":
         return element("line", class_="clock", x1=x + 8, x2=x + 8, y1=y, y2=y + height)
     # All but what is open are drawn with a pattern, so that colour is not all that tells them.
-    fill = None if kind == "open" else f"url(#{kind})"
+    fill: str | None = f"url(#{kind})"
+    if kind == "open":
+        fill = None
     return element("rect", class_=kind, fill=fill, x=x, y=y, width=width, height=height, rx=2)
 
 
 def _x(fraction: float) -> float:
+    # Hundredths of a pixel are finer than any screen, and keep the file small.
     return round(NAMES + TRACK * fraction, 2)
 
 

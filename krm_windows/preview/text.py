@@ -16,9 +16,15 @@ from krm_windows.schedule.timeline import Segment
 CELL = timedelta(hours=2)
 CELLS = 12
 WEEK = 7
-OPEN, PARTLY, CLOSED, SHUT, OUTSIDE = "#", "+", ".", "x", " "
+OPEN = "#"
+PARTLY = "+"
+CLOSED = "."
+SHUT = "x"
+OUTSIDE = " "
 _WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+# The column of an edge: `Mon 2026-12-14 08:00` and two spaces.
 _EDGE = 22
+# So many names are listed before "and 12 more".
 _FEW = 4
 _DAY = timedelta(days=1)
 _ends = attrgetter("ends")
@@ -39,8 +45,12 @@ def _page(group: Sequence[Calendar]) -> str:
 def span(length: timedelta) -> str:
     """Say a length of time in short: `3 d 9 h`."""
     minutes = length // timedelta(minutes=1)
-    parts = ((minutes // 1440, "d"), (minutes // 60 % 24, "h"), (minutes % 60, "m"))
-    return " ".join(f"{number} {unit}" for number, unit in parts if number) or "0 m"
+    parts = {
+        "d": minutes // 1440,
+        "h": minutes // 60 % 24,
+        "m": minutes % 60,
+    }
+    return " ".join(f"{number} {unit}" for unit, number in parts.items() if number) or "0 m"
 
 
 def _lines(group: Sequence[Calendar]) -> Iterator[str]:
@@ -50,7 +60,9 @@ def _lines(group: Sequence[Calendar]) -> Iterator[str]:
     names = some([one.name for one in group], _FEW)
     yield f"{names}, {calendar.zone.key}, {first} to {last - _DAY}"
     yield ""
-    yield " ".join(["          ", *(f"{day:<{CELLS}}" for day in _WEEKDAYS)])
+    heads = (f"{day:<{CELLS}}" for day in _WEEKDAYS)
+    # As wide as the date at the beginning of each week.
+    yield " ".join([" " * 10, *heads])
     monday = first - first.weekday() * _DAY
     while monday < last:
         days = (_day(calendar, closing, monday + day * _DAY) for day in range(WEEK))
@@ -67,8 +79,10 @@ def _lines(group: Sequence[Calendar]) -> Iterator[str]:
 
 def _days(calendar: Calendar) -> tuple[date, date]:
     """Return the first day, and the day after the last."""
-    begins, ends = (at.astimezone(calendar.zone) for at in (calendar.begins, calendar.ends))
+    begins = calendar.begins.astimezone(calendar.zone)
+    ends = calendar.ends.astimezone(calendar.zone)
     last = ends.date()
+    # 24 hours from now end within a day, which is shown, too.
     if ends.time() > time():
         last += _DAY
     return begins.date(), last
@@ -84,7 +98,8 @@ def _day(
     closing: Sequence[exceptions.Span],
     day: date,
 ) -> str:
-    return "".join(_cell(calendar, closing, *cell) for cell in pairwise(_edges(calendar.zone, day)))
+    cells = pairwise(_edges(calendar.zone, day))
+    return "".join(_cell(calendar, closing, *cell) for cell in cells)
 
 
 @cache
@@ -105,6 +120,7 @@ def _cell(
 
     What a clock change leaves empty is closed.
     """
+    # A cell is drawn only where all of it is known.
     if begins < calendar.begins or ends > calendar.ends:
         return OUTSIDE
     covered = _covered(calendar, begins, ends)
@@ -137,7 +153,8 @@ def _covered(
 def _changes(calendar: Calendar) -> Iterator[str]:
     """Yield a line for each clock change, and an empty one below them."""
     found = clock.changes(calendar.zone, calendar.begins, calendar.ends)
-    yield from (clock.words(change, calendar.zone) for change in found)
+    for change in found:
+        yield clock.words(change, calendar.zone)
     if found:
         yield ""
 

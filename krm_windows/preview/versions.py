@@ -41,7 +41,10 @@ class Choice:
         """Return the clusters chosen of a policy; one without `clusters` is shown as it stands."""
         if self.every and loaded.clusters:
             return list(loaded.clusters)
-        return [loaded.build_for if self.cluster is None else self.cluster]
+        chosen = self.cluster
+        if chosen is None:
+            chosen = loaded.build_for
+        return [chosen]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +60,8 @@ class Source:
         There are no versions where an error stands among the results.
         """
         loaded = self.load()
-        return self.compile([(name, *loaded.for_cluster(name)) for name in choice.clusters(loaded)])
+        chosen = [(name, *loaded.for_cluster(name)) for name in choice.clusters(loaded)]
+        return self.compile(chosen)
 
     def load(self) -> Loaded:
         """Read the policy."""
@@ -99,4 +103,8 @@ class Source:
 
 def once(results: Iterable[Result]) -> list[Result]:
     """Return every result the first time it is told."""
-    return list({str(result): result for result in results}.values())
+    # With all that a result says as its key.
+    found: dict[str, Result] = {}
+    for result in results:
+        found[str(result)] = result
+    return list(found.values())

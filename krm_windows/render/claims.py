@@ -14,17 +14,22 @@ def claims(files: Mapping[str, bytes]) -> Iterator[Claim]:
     A timetable says all of it. With the actuator `Kubectl` there is none: there the Roles name the
     targets, and nothing the cluster. A base, whose CronJobs are suspended, claims nothing. Raises
     InputError for what is no YAML.
+    # A file that is read by its timetable needs no look at the Roles beside it.
     """
     found: list[Claim] = []
     for path, content in files.items():
         found += _timetabled(path, content)
     yield from found
-    if not found:
-        yield from _by_rights({path: _parsed(path, content) for path, content in files.items()})
+    if found:
+        return
+    items = {path: _parsed(path, content) for path, content in files.items()}
+    yield from _by_rights(items)
 
 
 def _timetabled(path: str, content: bytes) -> Iterator[Claim]:
+    # A file that is no YAML is an error, even where no timetable would be looked for in it.
     _parsed(path, content)
+    # In the layout `overlays` a timetable is in a patch, which is a text within the kustomization.
     for manifest in timetables.manifests(content):
         read = timetables.read(_parsed(path, manifest))
         if read is not None:
@@ -42,6 +47,7 @@ def _by_rights(items: Mapping[str, KubeObject]) -> Iterator[Claim]:
     # With a ConfigMap the windows are in a timetable; without one the actuator is `Kubectl`.
     if any(item.kind == "ConfigMap" for item in items.values()):
         return
+    # The CronJobs of a base are suspended: it is never applied as it stands.
     if not any(map(_runs, items.values())):
         return
     for path, item in items.items():
@@ -50,10 +56,12 @@ def _by_rights(items: Mapping[str, KubeObject]) -> Iterator[Claim]:
             continue
         targets = tuple(roles.targets(item))
         if targets:
-            policy = label.replace(".", "/", 1)  # a label takes no slash
+            # A label takes no slash: `flux-system/week` is written `flux-system.week`.
+            policy = label.replace(".", "/", 1)
             yield Claim(policy, None, targets, path)
 
 
 def _runs(item: KubeObject) -> bool:
     """Whether an object is a CronJob that is not suspended."""
+    # In a patch or an object alike, anything but true leaves the CronJob running.
     return item.kind == "CronJob" and item.get("spec", "suspend") is not True

@@ -11,6 +11,7 @@ from krm_windows.krm import InputError, KubeObject
 from krm_windows.render import flat
 from krm_windows.render.layout import CLUSTERS, DELIVERY, PolicyOutput, directory
 
+# What Flux demands of a Kustomization (kustomize.toolkit.fluxcd.io/v1), but for what is filled in.
 _REQUIRED = (
     ("metadata", "name"),
     ("metadata", "namespace"),
@@ -59,13 +60,16 @@ class Template:
 
     def _for(self, cluster: str) -> dict[str, object]:
         """Return the Flux Kustomization of a cluster."""
-        spec: dict[str, object] = {"prune": True}  # Flux demands it; the template may say otherwise
+        # Flux demands it; the template may say otherwise.
+        spec: dict[str, object] = {"prune": True}
         given = self.item.get("spec")
         if isinstance(given, dict):
             spec.update(given)
-        # `path` of the template is where the tree lies; each cluster is below it.
+        # `path` of the template is where the tree lies; each cluster is below it:
+        # `./fleet` gives `./fleet/clusters/plant-7/reconciliation-window`.
         prefix = PurePosixPath(str(self.item.get("spec", "path") or "."))
-        spec["path"] = f"./{prefix / directory(cluster)}"
+        path = prefix / directory(cluster)
+        spec["path"] = f"./{path}"
         return {
             "apiVersion": self.item.get("apiVersion"),
             "kind": self.item.get("kind"),

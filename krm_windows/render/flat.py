@@ -13,6 +13,7 @@ from krm_windows.krm import writer
 KUSTOMIZATION = "kustomization.yaml"
 
 
+# What a person wrote into the directory has no such line, and is never removed.
 _HEADER = "# Rendered by krm-windows from WindowPolicy "
 
 
@@ -41,6 +42,7 @@ def named(manifests: Iterable[Manifest]) -> dict[str, Manifest]:
     found = {}
     for manifest in manifests:
         kind, _, name = emit.identity(manifest)
+        # The kind is in the name, as a Role, its binding and their account are named alike.
         found[file_name(kind, name)] = manifest
     return found
 

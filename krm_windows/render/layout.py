@@ -40,6 +40,7 @@ def slugs(policies: Iterable[str]) -> dict[str, str]:
     plain = {policy: policy.partition("/")[2] for policy in every}
     if len(set(plain.values())) == len(every):
         return plain
+    # All of them, not only the two: else a new policy would move the directory of another.
     return {policy: policy.replace("/", ".", 1) for policy in every}
 
 
@@ -60,6 +61,7 @@ def kustomization(cluster: str) -> str:
 
 def base(part: PolicyOutput) -> dict[str, bytes]:
     """Return the files of a policy's base, by path."""
+    # In a directory of its own, beside those of the clusters, which refer to it.
     files = flat.files(part.plan.policy, overlay.base(part.plan, part.manifests))
     return {f"{WINDOW}/{part.slug}/{name}": content for name, content in files.items()}
 
@@ -75,7 +77,9 @@ def overlays(
     files: dict[str, bytes] = {}
     for part in parts:
         # Objects that the base lacks are files of the cluster, beside the patches.
-        own, changes = overlay.cluster(bases[part.slug], part.manifests)
+        # Objects that the base lacks are files of the cluster, beside the patches.
+        based = bases[part.slug]
+        own, changes = overlay.cluster(based, part.manifests)
         resources.append(f"{_TO_BASE}/{part.slug}")
         patches += changes
         for file, manifest in own.items():
@@ -94,7 +98,8 @@ def complete(cluster: str, parts: Sequence[PolicyOutput]) -> dict[str, bytes]:
     """
     files: dict[str, bytes] = {}
     for part in parts:
-        for name, content in flat.files(part.plan.policy, part.manifests).items():
+        contents = flat.files(part.plan.policy, part.manifests)
+        for name, content in contents.items():
             files[f"{part.slug}/{name}"] = content
     whole = flat.kustomization(part.slug for part in parts)
     files[KUSTOMIZATION] = flat.content(_names(parts), whole)

@@ -18,8 +18,11 @@ from krm_windows.render.patch import DIRECTIVE, Object, difference
 
 _Value = TypeVar("_Value")
 
+# A name that no Job has in a cluster: what stands for the hash of its times there.
 PLACEHOLDER = "placeholder"
+# What differs in each cluster, so that it is left to the patch.
 _TABLES = (configmap.TIMETABLE, configmap.HOOKS)
+# A schedule is required (batch/v1); suspended, none of its times comes.
 _NEVER = {"schedule": "* * * * *", "suspend": True}
 
 
@@ -34,6 +37,7 @@ def _waiting(plan: Plan, manifest: Manifest) -> Manifest:
     spec = manifest.get("spec", {})
     match manifest["kind"]:
         case "CronJob":
+            # The windows in words and the zone are each cluster's own, as its schedules are.
             annotations = _without(metadata["annotations"], WINDOW)
             return {
                 **manifest,
@@ -47,6 +51,7 @@ def _waiting(plan: Plan, manifest: Manifest) -> Manifest:
             return {
                 **manifest,
                 "metadata": {**metadata, "name": name},
+                # Suspended it is created but starts no Pod (batch/v1, JobSpec.suspend).
                 "spec": {"suspend": True, **spec},
             }
     return manifest
@@ -66,11 +71,13 @@ def cluster(
     # By what stays equal: the name of a Job changes with the times.
     there = {_place(manifest): manifest for manifest in based}
     here = {_place(manifest): manifest for manifest in wanted}
-    own = flat.named(manifest for place, manifest in here.items() if place not in there)
-    both = sorted(filter(there.__contains__, here), key=_reading)
+    added = [manifest for place, manifest in here.items() if place not in there]
+    both = [place for place in here if place in there]
+    both.sort(key=_reading)
     changes = [_change(there[place], here[place]) for place in both]
+    # An object of the base that this cluster does not have is deleted by a patch.
     removals = [_removal(manifest) for place, manifest in there.items() if place not in here]
-    return own, [*filter(None, changes), *removals]
+    return flat.named(added), [*filter(None, changes), *removals]
 
 
 def _place(manifest: Manifest) -> Identity:
@@ -95,6 +102,7 @@ def _change(there: Manifest, here: Manifest) -> Object | None:
     metadata = difference(there["metadata"], here["metadata"])
     if not changed and not metadata:
         return None
+    # Without name and namespace kustomize finds no object that a patch is for.
     named: dict[str, object] = {"metadata": {**_named(here), **metadata}}
     # kustomize trims the end of a patch in line, so a text of several lines must not be its last.
     patch = _entry(here, {**named, **changed})
@@ -125,6 +133,7 @@ def _entry(manifest: Manifest, patch: Object) -> dict[str, object]:
 
 
 def _renaming(there: Manifest) -> dict[str, object]:
+    # `batch/v1` is group and version; of the core group's `v1` the group is empty.
     """Say which object a patch is for that gives it another name."""
     group, _, version = there["apiVersion"].rpartition("/")
     target = {"group": group, "version": version, "kind": there["kind"], **_named(there)}

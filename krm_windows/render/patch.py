@@ -13,7 +13,14 @@ Object: TypeAlias = Mapping[str, object]
 DIRECTIVE = "$patch"
 # The lists among what we emit that Kubernetes merges by a key (k8s.io/api, patchMergeKey).
 _KEYED = frozenset(
-    {"containers", "imagePullSecrets", "matchConditions", "variables", "volumeMounts", "volumes"}
+    {
+        "containers",
+        "imagePullSecrets",
+        "matchConditions",
+        "variables",
+        "volumeMounts",
+        "volumes",
+    }
 )
 
 
@@ -27,7 +34,9 @@ def difference(base: Object, wanted: Object) -> dict[str, object]:
         if change is _REPLACED:
             return {DIRECTIVE: "replace", **wanted}
         patch[key] = change
-    patch.update(dict.fromkeys(key for key in base if key not in wanted))
+    # Null removes what the wanted object lacks (RFC 7386, and strategic merge as well).
+    gone = [key for key in base if key not in wanted]
+    patch.update(dict.fromkeys(gone))
     return patch
 
 
@@ -39,6 +48,7 @@ def _change(key: str, before: object, wanted: object) -> object:
     """Return the patch of one field, or `_REPLACED`."""
     if isinstance(wanted, Mapping) and isinstance(before, Mapping):
         return difference(before, wanted)
+    # A list that no key merges is replaced as a whole, as a number or a text is.
     if key not in _KEYED or before is None:
         return wanted
     if key == "containers" and isinstance(before, list) and isinstance(wanted, list):
@@ -51,7 +61,9 @@ def _containers(before: list[Mapping[str, object]], wanted: list[Mapping[str, ob
 
     It is `_REPLACED` where that is not all that is to do.
     """
-    if [each["name"] for each in before] != [each["name"] for each in wanted]:
+    # Containers merge by name, and what a patch does not name stays: one that goes cannot be told.
+    names_before = [each["name"] for each in before]
+    if names_before != [each["name"] for each in wanted]:
         return _REPLACED
     patches = []
     for old, new in zip(before, wanted, strict=True):

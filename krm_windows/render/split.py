@@ -12,7 +12,9 @@ from krm_windows.krm import KubeObject, Value, writer
 from krm_windows.krm.listings import framed
 from krm_windows.render.flat import KUSTOMIZATION, kustomization
 
-_LONGEST = 240  # a file system takes 255 bytes, and something is written beside it
+# A file system takes 255 bytes, and something is written beside it.
+_LONGEST = 240
+# Characters that no file system and no shell has trouble with.
 _PLAIN = re.compile(r"[a-z0-9._-]+")
 
 
@@ -32,6 +34,7 @@ def files(
     `template` is the Flux Kustomization, whose path is that of the directory in which all of this
     is.
     """
+    # A class that is empty has no tree, so none may depend on it, either.
     there: list[ChangeClass] = []
     found: dict[str, bytes] = {}
     for declared in spec.classes:
@@ -69,10 +72,13 @@ def file_name(resource: Resource) -> str:
 
     Kind with group, namespace and name, as far as there are such.
     """
+    # `kustomization.kustomize.toolkit.fluxcd.io`, but `service` in the core group.
     kind = f"{resource.kind}.{resource.group}".rstrip(".").lower()
     stem = "_".join(part for part in (kind, resource.namespace, resource.name) if part)
+    # Two names that differ in a replaced character alone are told apart by the digest.
     if not _PLAIN.fullmatch(stem):
-        stem = f"{re.sub('[^a-z0-9._-]', '-', stem)}-{digest(stem)}"
+        replaced = re.sub("[^a-z0-9._-]", "-", stem)
+        stem = f"{replaced}-{digest(stem)}"
     return f"{fit(stem, _LONGEST)}.yaml"
 
 
@@ -81,10 +87,12 @@ def _listed(contents: dict[str, bytes]) -> dict[str, bytes]:
 
     So that their order is the one of the base.
     """
-    return {**contents, KUSTOMIZATION: writer.render(kustomization(contents)).encode()}
+    listing = writer.render(kustomization(contents))
+    return {**contents, KUSTOMIZATION: listing.encode()}
 
 
 def _document(item: KubeObject) -> bytes:
+    # As it was read, comments too.
     text = framed(item, None, b"\n")
     if text.endswith(b"\n"):
         return text
@@ -100,6 +108,7 @@ def _delivered(
 
     It is the template with its own name, path, annotations and dependencies.
     """
+    # A copy: the template serves the other classes, too.
     item = template.as_read()
     item.set(f"{template.name}-{declared.name}", "metadata", "name")
     item.set_annotation(CHANGE_CLASS, declared.name)
@@ -129,5 +138,6 @@ def relied_on(declared: ChangeClass, there: list[ChangeClass]) -> Iterator[Chang
     for earlier in there:
         if earlier is declared:
             return
+        # A class without a policy is never gated, so it is open whenever any other is.
         if earlier.policy in (None, declared.policy):
             yield earlier

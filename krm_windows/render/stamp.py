@@ -17,7 +17,9 @@ import krm_windows
 
 _STAMP = "# Unchanged while it matches input and files: sha256:"
 
+# The release of the zone data, as a timetable has it: `"release": "2026a"`.
 _RELEASE = re.compile(rb'"release": "\d{4}[a-z]+"')
+# `\Z` and not `$`: a stamp is the very last line.
 _LINE = re.compile(re.escape(_STAMP).encode() + rb"[0-9a-f]{32}\n\Z")
 
 
@@ -32,9 +34,11 @@ def key(*parts: bytes) -> str:
 @cache
 def program() -> bytes:
     """Return what stands for this program: a digest of its sources, whatever its version says."""
+    # Sources and not the version: between two releases the version stays the same.
     parts = [version("tzdata").encode()]
-    for source in sorted(_sources(resources.files(krm_windows))):
-        parts += source
+    sources = sorted(_sources(resources.files(krm_windows)))
+    for path, content in sources:
+        parts += [path, content]
     return _digest(parts).encode()
 
 
@@ -44,7 +48,8 @@ def seal(
     key: str,
 ) -> dict[str, bytes]:
     """Return files with the stamp at the end of the one at `place`."""
-    return {**files, place: files[place] + f"{_STAMP}{_stamp(files, key)}\n".encode()}
+    line = f"{_STAMP}{_stamp(files, key)}\n"
+    return {**files, place: files[place] + line.encode()}
 
 
 def without(files: Mapping[str, bytes], place: str) -> dict[str, bytes]:
@@ -67,6 +72,7 @@ def settled(
 
     A release that changes nothing for the zones of a tree changes no file in it.
     """
+    # The same but for the stamp: the input has changed, and the new stamp says so.
     if without(older, place) == without(files, place):
         return files
     # Nothing but the release is new: the files stay, and so does their stamp.
@@ -76,13 +82,18 @@ def settled(
 
 
 def _of_any_release(files: Mapping[str, bytes], place: str) -> dict[str, bytes]:
-    return {path: _RELEASE.sub(b"", content) for path, content in without(files, place).items()}
+    stampless = without(files, place)
+    return {path: _RELEASE.sub(b"", content) for path, content in stampless.items()}
 
 
 def is_fresh(files: Mapping[str, bytes], place: str, key: str) -> bool:
     """Whether files bear the stamp of their own contents and of this input."""
+    # The stamp is of the files as they were before it was added.
     body, found, stamp = files.get(place, b"").rpartition(_STAMP.encode())
-    return bool(found) and stamp == f"{_stamp({**files, place: body}, key)}\n".encode()
+    if not found:
+        return False
+    expected = f"{_stamp({**files, place: body}, key)}\n"
+    return stamp == expected.encode()
 
 
 def _stamp(files: Mapping[str, bytes], key: str) -> str:
@@ -90,6 +101,7 @@ def _stamp(files: Mapping[str, bytes], key: str) -> str:
     parts = [key.encode()]
     for path in sorted(files):
         parts += [path.encode(), files[path]]
+    # 128 bits are enough against chance, and the line fits a screen.
     return _digest(parts)[:32]
 
 

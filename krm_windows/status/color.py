@@ -9,5 +9,8 @@ def paint(page: str, alarming: Sequence[bool]) -> Text:
     """Return a page, with those lines red that are about a target that is not as it should be."""
     text = Text()
     for line, wrong in zip(page.splitlines(), alarming, strict=True):
-        text.append(f"{line}\n", style="red" if wrong else "")
+        style = ""
+        if wrong:
+            style = "red"
+        text.append(f"{line}\n", style=style)
     return text

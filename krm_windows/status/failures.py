@@ -12,6 +12,7 @@ from krm_windows.emit.labels import COMPONENT, HOOK, POLICY
 from krm_windows.gate.kubernetes import dig
 from krm_windows.status.objects import Thing
 
+# Sorts before every time that a cluster knows.
 _NEVER = datetime(1970, 1, 1, tzinfo=UTC)
 FAILED = "failed"
 # What the API server, kubelet and controllers write, and what it means; the first that fits.
@@ -36,6 +37,7 @@ _CAUSES = {
 }
 # How a Job ended, which says nothing of why.
 _ENDS_OF_JOBS = {"DeadlineExceeded", "BackoffLimitExceeded", "PodFailurePolicy"}
+# `week-open-29384756` is a Job of the CronJob `week-open`, `week-open-29384756-x7k2p` its Pod.
 # What a CronJob's name has behind it in that of a Job, and a Job's in a Pod's.
 _RUN = re.compile(r"(?:-[0-9a-f]+)?(?:-[a-z0-9]{5})?")
 
@@ -70,12 +72,18 @@ def newest(
     those of its CronJobs: Events have no labels.
     """
     ours = [thing for thing in things if _is_ours(thing, label)]
+    # A Job that is gone leaves Events, so the names of those still there are not enough.
     known = {*names, *(str(dig(thing, "metadata", "name")) for thing in ours)}
     found = [*_of_jobs(ours), *_of_pods(ours), *_of_events(things, known)]
     later = [each for each in found if after is None or each.at > after]
+    return max(later, key=_weight, default=None)
+
+
+def _weight(failure: Failure) -> tuple[bool, bool, datetime]:
+    """Sort by how much is told: close to the cause, then with a known cause, then the newest."""
     # A kubelet also warns of what keeps nothing from starting (MissingClusterDNS), again and again:
     # a cause that is known comes first.
-    return max(later, key=lambda each: (each.is_close, each.cause != FAILED, each.at), default=None)
+    return failure.is_close, failure.cause != FAILED, failure.at
 
 
 def _is_ours(thing: Thing, label: str) -> bool:
@@ -90,7 +98,8 @@ def _of_jobs(things: Iterable[Thing]) -> Iterator[Failure]:
         for condition in _list(thing, "status", "conditions"):
             if dig(condition, "type") == "Failed" and dig(condition, "status") == "True":
                 at = dig(condition, "lastTransitionTime")
-                reason, message = dig(condition, "reason"), dig(condition, "message")
+                reason = dig(condition, "reason")
+                message = dig(condition, "message")
                 yield _failure(thing, at, reason, message, is_close=False)
 
 
@@ -98,15 +107,18 @@ def _of_pods(things: Iterable[Thing]) -> Iterator[Failure]:
     for thing in things:
         if thing.get("kind") != "Pod":
             continue
+        # What keeps a container waiting has no time of its own.
         at = dig(thing, "metadata", "creationTimestamp")
         for condition in _list(thing, "status", "conditions"):
             if dig(condition, "type") == "PodScheduled" and dig(condition, "status") == "False":
-                yield _failure(thing, at, dig(condition, "reason"), dig(condition, "message"))
+                reason = dig(condition, "reason")
+                yield _failure(thing, at, reason, dig(condition, "message"))
         for container in _list(thing, "status", "containerStatuses"):
             yield from _of_container(thing, container, at)
-        reason = dig(thing, "status", "reason")
-        if isinstance(reason, str):
-            yield _failure(thing, at, reason, dig(thing, "status", "message"))
+        # `Evicted` and the like are the Pod's, not of any container (core/v1, PodStatus.reason).
+        cause = dig(thing, "status", "reason")
+        if isinstance(cause, str):
+            yield _failure(thing, at, cause, dig(thing, "status", "message"))
 
 
 def _of_container(
@@ -121,6 +133,7 @@ def _of_container(
         yield _failure(thing, at, reason, dig(waiting, "message"))
     ended = dig(container, "state", "terminated")
     if dig(ended, "reason") == "OOMKilled":
+        # The kubelet has no message for it.
         words = "it took more memory than its limit"
         yield _failure(thing, dig(ended, "finishedAt"), "OOMKilled", words)
 
@@ -134,17 +147,23 @@ def _of_events(things: Iterable[Thing], names: Collection[str]) -> Iterator[Fail
         about = dig(thing, "involvedObject", "name")
         if kind not in ("CronJob", "Job", "Pod") or not isinstance(about, str):
             continue
-        if _is_run(about, names):
-            whom: Thing = {"kind": kind, "metadata": {"name": about}}
-            reason = thing.get("reason")
-            is_close = reason not in _ENDS_OF_JOBS
-            at, message = _time_of(thing), thing.get("message")
-            yield _failure(whom, at, reason, message, is_close=is_close)
+        if not _is_run(about, names):
+            continue
+        whom: Thing = {"kind": kind, "metadata": {"name": about}}
+        reason = thing.get("reason")
+        yield _failure(
+            whom,
+            at=_time_of(thing),
+            reason=reason,
+            message=thing.get("message"),
+            is_close=reason not in _ENDS_OF_JOBS,
+        )
 
 
 def _time_of(event: Thing) -> object:
     """Return when an Event was: who writes them by the newer API leaves the older field empty."""
     created = dig(event, "metadata", "creationTimestamp")
+    # `lastTimestamp` moves on when the same Event comes again, `eventTime` and creation do not.
     return event.get("lastTimestamp") or event.get("eventTime") or created
 
 
@@ -162,6 +181,7 @@ def _failure(
     is_close: bool = True,
 ) -> Failure:
     words = ": ".join(str(part) for part in (reason, message) if part) or FAILED
+    # The table's last are the ends of Jobs, which say least, so the first that fits is told.
     causes = (cause for pattern, cause in _CAUSES.items() if pattern.search(words))
     return Failure(
         at=_instant(at),

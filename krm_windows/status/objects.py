@@ -24,6 +24,7 @@ def queries(policy: WindowPolicy) -> Iterator[Query]:
     """Yield what each `kubectl get` asks for: a policy's targets, and then its own Jobs."""
     home = policy.metadata.namespace
     for selector in (*policy.spec.targets, *policy.spec.released):
+        # An empty inventory: which targets match labels is for kubectl to find out, in the cluster.
         found = targets.select(selector, "", home, Inventory((), visible=False))
         # kubectl takes `resource.version.group`, of which the last two may be missing.
         parts = (found.row.resource, found.version, found.row.group)
@@ -32,6 +33,7 @@ def queries(policy: WindowPolicy) -> Iterator[Query]:
             yield Query(resource, found.namespace, labels=selector.match_labels)
         else:
             yield Query(resource, found.namespace, names=found.names)
+    # One query for both, so that a CronJob and its Jobs are of one moment.
     label = names.label(f"{home}/{policy.metadata.name}")
     yield Query("cronjobs.batch,jobs.batch", home, labels={POLICY: label})
 
@@ -42,7 +44,8 @@ def closer(policy: WindowPolicy) -> Iterator[Query]:
     The policy's Pods, and the Events beside them, which have no labels.
     """
     home = policy.metadata.namespace
-    yield Query("pods", home, labels={POLICY: names.label(f"{home}/{policy.metadata.name}")})
+    label = names.label(f"{home}/{policy.metadata.name}")
+    yield Query("pods", home, labels={POLICY: label})
     yield Query("events", home)
 
 
@@ -53,6 +56,7 @@ def read(text: str) -> list[Thing]:
     no JSON, or no object of Kubernetes, ExcessError where it is nested too deeply.
     """
     found: list[Thing] = []
+    # `kubectl get` is called several times, and its answers may be in one file one after the other.
     for value in plain_json.values(text):
         found.extend(_objects(value))
     return found
@@ -75,15 +79,15 @@ def _objects(value: object) -> list[Thing]:
     if not isinstance(value, dict) or "kind" not in value:
         raise ValueError("holds something else than objects of Kubernetes")
     items = value.get("items")
+    # `kind: List` with `items`; any other object has none at its top.
     if not isinstance(items, list):
         return [value]
     return [item for item in items if isinstance(item, dict)]
 
 
 def _address(thing: Thing) -> Address:
-    group = group_of(str(thing.get("apiVersion")))
     return (
-        group,
+        group_of(str(thing.get("apiVersion"))),
         str(thing.get("kind")),
         str(dig(thing, "metadata", "namespace")),
         str(dig(thing, "metadata", "name")),

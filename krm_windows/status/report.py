@@ -81,15 +81,15 @@ class Report:
 
         Where nothing was seen, nothing is known.
         """
-        return bool(self.rows) and all(row.as_wanted for row in self.rows) and not self.stopped
+        if not self.rows or self.stopped:
+            return False
+        return all(row.as_wanted for row in self.rows)
 
     def is_overdue(self, at: datetime, interval: timedelta) -> bool:
         """Whether no run has succeeded for two intervals, so that it is worth to ask why."""
-        return (
-            self.last_run is None
-            or not self.last_run.succeeded
-            or at - self.last_run.at > 2 * interval
-        )
+        if self.last_run is None or not self.last_run.succeeded:
+            return True
+        return at - self.last_run.at > 2 * interval
 
 
 def report(
@@ -109,21 +109,23 @@ def report(
     judge = _Judge(timetable, decide(timetable, at), at, runs_gate=runs_gate)
     label = names.label(timetable.policy)
     last_run = last(things, label)
+    # A policy that did not compile has no plan, so nothing is known of its CronJobs.
     own: list[str] = []
     if version.plan:
         own = [names.cron_job(version.plan, each) for each in version.plan.triggers]
     stopped: Iterable[str] = ()
+    # A file of targets alone says nothing of CronJobs: none is missing for that.
     if has_asked or any(thing.get("kind") == "CronJob" for thing in things):
         stopped = _stopped(own, version.policy.metadata.namespace, things)
     # What went wrong before the last success is over.
     since = last_run.at if last_run and last_run.succeeded else None
     return Report(
-        timetable,
-        judge.decision,
-        last_run,
-        tuple(judge.rows(by_address(things))),
-        tuple(stopped),
-        newest(things, label, own, since),
+        timetable=timetable,
+        decision=judge.decision,
+        last_run=last_run,
+        rows=tuple(judge.rows(by_address(things))),
+        stopped=tuple(stopped),
+        failure=newest(things, label, own, since),
     )
 
 
@@ -164,6 +166,7 @@ class _Judge:
                 yield self._row(target, thing)
             else:
                 yield Row(target, "missing", self._wanted(target), as_wanted=False)
+        # A released one that is missing is as it should be: it is not shut.
         for target in self.timetable.released:
             thing = find(things, target)
             if thing:
@@ -173,6 +176,7 @@ class _Judge:
         try:
             seen = observe(target, thing)
         except ValueError as error:
+            # What the gate refuses to read it leaves as it is: its field is taken for unset.
             unread = Suspension(f"cannot be read: {error}")
             return Row(target, "open", self._wanted(target), as_wanted=False, suspension=unread)
         turned = self._turned(target, seen)
@@ -180,8 +184,11 @@ class _Judge:
             # A target that the gate leaves open although the policy is closed is being applied for
             # the first time.
             return Row(target, "open", _state(shut=bool(turned)), as_wanted=turned is None)
-        wanted = self._wanted(target) if turned is None else _state(shut=turned)
+        wanted = self._wanted(target)
+        if turned is not None:
+            wanted = _state(shut=turned)
         by = self._suspension(target, seen)
+        # One of two clocks is wrong: that it stays shut is no sign of health.
         as_wanted = turned is None and not by.clocks_apart
         return Row(target, "closed", wanted, as_wanted, by)
 
@@ -189,6 +196,7 @@ class _Judge:
         """Return what would be written into the field now, None where it would be left as it is."""
         if self.runs_gate:
             return settle(self.timetable, target, seen, self.decision, self.at).suspend
+        # `Kubectl` knows no marks: what an edge wrote is what should be.
         shut = self._wanted(target) == "closed"
         if shut == seen.suspended:
             return None
@@ -201,22 +209,28 @@ class _Judge:
         """Say whose a suspension is: a hold's, else that of the policy that closes it now."""
         if not self.runs_gate:
             return Suspension("an edge, or a person")
+        # A hold is of a person, and comes before all policies.
         if HOLD in seen.annotations:
             return Suspension(f"held: {seen.annotations[HOLD]}")
         said = believed_annotations(seen, self.at)
         if said:
             return self._by_annotations(said)
+        # Without a mark: `firstApply` or `adoptUntil` would have the gate lift it all the same.
         change = settle(self.timetable, target, seen, self.decision, self.at)
-        return Suspension("this policy, adopted" if change.patch else "a person")
+        if change.patch:
+            return Suspension("this policy, adopted")
+        return Suspension("a person")
 
     def _by_annotations(self, said: Sequence[ClosedBy]) -> Suspension:
         """Say which policy keeps it shut now: this one while it is closed, else another."""
         names = self.timetable.own_names
         mine = [each for each in said if each.policy in names]
         others = [each for each in said if each.policy not in names]
-        first = [*mine, *others][0]
+        ranked = [*mine, *others]
+        # While this policy is open, it is another that keeps it shut.
         if self.decision.open:
-            first = [*others, *mine][0]
+            ranked = [*others, *mine]
+        first = ranked[0]
         by = "this policy"
         if first.policy not in names:
             by = f"policy {first.policy}"

@@ -42,12 +42,14 @@ def _runs(thing: Thing) -> Iterator[Run]:
     A CronJob keeps the time of its last success, when its Job is gone (batch/v1). A Job
     that leaves to the next run what it cannot do always ends well, so its end proves nothing.
     """
+    # An argument of the Job that runs when the policy was edited (emit.apply_job).
     if "--leave-to-next" in str(dig(thing, "spec", "template", "spec", "containers")):
         return
     name = f"{thing.get('kind')} {dig(thing, 'metadata', 'name')}"
     success = dig(thing, "status", "lastSuccessfulTime")
     if isinstance(success, str):
         yield Run(datetime.fromisoformat(success), succeeded=True, name=name)
+    # A CronJob has no conditions at all, and a Job that runs none that says that it has ended.
     conditions = dig(thing, "status", "conditions")
     if not isinstance(conditions, list):
         return

@@ -11,6 +11,7 @@ from krm_windows.status.failures import FAILED
 from krm_windows.status.report import Report, Row
 
 _HEAD = ("TARGET", "STATE", "WANTED", "SUSPENDED BY", "SINCE", "UNTIL", "NEXT CHANGE", "LAST RUN")
+# Spaces between two columns, as kubectl has them.
 _GAP = 3
 
 
@@ -33,7 +34,8 @@ def lines(report: Report, at: datetime) -> Iterator[tuple[str, bool]]:
     if report.zone_data:
         yield escape.line(report.zone_data), False
     if report.failure:
-        by, words = report.failure.by, report.failure.words
+        by = report.failure.by
+        words = report.failure.words
         yield escape.line(f"since the last run that succeeded: {by}: {words}"), True
 
 
@@ -41,45 +43,62 @@ def _table(report: Report, at: datetime) -> Iterator[tuple[str, bool]]:
     if not report.rows:
         yield "no targets: nothing has the labels that they are selected by", False
         return
-    table = [_HEAD, *(_cells(report, row, at) for row in report.rows)]
+    table: list[tuple[str, ...]] = [_HEAD]
+    alarming = [False]
+    for row in report.rows:
+        table.append(_cells(report, row, at))
+        alarming.append(not row.as_wanted)
     widths = [max(map(len, column)) + _GAP for column in zip(*table, strict=True)]
-    alarming = [False, *(not row.as_wanted for row in report.rows)]
     for cells, is_alarming in zip(table, alarming, strict=True):
         padded = (f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=True))
         yield "".join(padded).rstrip(), is_alarming
 
 
 def _cells(report: Report, row: Row, at: datetime) -> tuple[str, ...]:
-    tz, decision = report.timetable.zone, report.decision
+    tz = report.timetable.zone
+    decision = report.decision
     who = since = until = ""
     if row.suspension:
         # A person may have written a reason over several lines.
         who = " ".join(row.suspension.by.split())
-        since, until = _edge(row.suspension.since, tz), _edge(row.suspension.until, tz)
+        since = _edge(row.suspension.since, tz)
+        until = _edge(row.suspension.until, tz)
     elif decision.open:
         since = _edge(decision.since, tz)
-    verb = "closes" if decision.open else "opens"
-    change = f"{verb} {_edge(decision.until, tz)}" if decision.until else ""
-    cells = (
-        str(row.target),
-        row.state,
-        row.wanted,
-        who,
-        since,
-        until,
-        change,
-        _last_run(report, at),
+    return (
+        escape.line(str(row.target)),
+        escape.line(row.state),
+        escape.line(row.wanted),
+        escape.line(who),
+        escape.line(since),
+        escape.line(until),
+        escape.line(_change(report)),
+        escape.line(_last_run(report, at)),
     )
-    return tuple(map(escape.line, cells))
+
+
+def _change(report: Report) -> str:
+    """Say what comes next; nothing within the 400 days that the evaluator looks ahead is empty."""
+    until = report.decision.until
+    if not until:
+        return ""
+    shown_at = _edge(until, report.timetable.zone)
+    if report.decision.open:
+        return f"closes {shown_at}"
+    return f"opens {shown_at}"
 
 
 def _edge(at: datetime | None, tz: tzinfo) -> str:
-    return shown(at, tz) if at else ""
+    if at is None:
+        return ""
+    return shown(at, tz)
 
 
 def _last_run(report: Report, at: datetime) -> str:
-    run, failure = report.last_run, report.failure
+    run = report.last_run
+    failure = report.failure
     cause = ""
+    # That it failed is said anyhow.
     if failure and failure.cause != FAILED:
         cause = f": {failure.cause}"
     if not run:
