@@ -13,7 +13,9 @@ import yaml
 from krm_windows.krm import layout, lines
 from krm_windows.krm.errors import InputError
 
+# `&name`, up to what ends a name in a flow collection (YAML 1.2.2, 6.9.2).
 _ANCHOR = re.compile(rb"&([^\s,\[\]{}]+)")
+# `*name`; of `**bold**` in a text only what follows the last star.
 _ALIAS = re.compile(rb"\*([^\s,\[\]{}*]+)")
 
 Reference = tuple[str, int, int]
@@ -51,6 +53,7 @@ def _aliases(source: bytes) -> dict[bytes, tuple[int, int]]:
     # Kept, as every edit asks: the input stays the same, whatever is edited.
     found: dict[bytes, tuple[int, int]] = {}
     for alias in _ALIAS.finditer(source):
+        # The first one stays, the last one moves on.
         first, _ = found.get(alias.group(1), (alias.start(), 0))
         found[alias.group(1)] = (first, alias.start())
     return found
@@ -69,6 +72,7 @@ def _references(source: bytes) -> tuple[Reference, ...]:
 
 
 def _read(source: bytes) -> Iterator[Reference]:
+    # From here on places count characters, and those asked for count bytes.
     text = source.decode()
     offsets = lines.Offsets(text)
     anchors: dict[str, int] = {}

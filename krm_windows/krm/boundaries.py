@@ -17,6 +17,7 @@ from krm_windows.krm.layout import ends, events, starts
 
 Kind = Literal["mapping", "sequence", "scalar"]
 
+# libyaml skips a byte order mark in front of a text; in the bytes it takes three.
 _BOM = "\ufeff"
 
 
@@ -64,6 +65,7 @@ class _Children:
         elif isinstance(event, yaml.CollectionEndEvent):
             self.depth -= 1
             self._close(event)
+        # A document without a closing bracket ends where the next marker, or the input, does.
         elif isinstance(event, yaml.DocumentEndEvent) and self.end == self.shift:
             self.end = self._start(event)
 
@@ -75,6 +77,8 @@ class _Children:
         """
         found = []
         for start, end in self.nodes:
+            # `end` is behind the scalar's last line break; a slice is empty for the very first
+            # character.
             behind_break = text[end - 1 : end] == "\n"
             found.append((start, end - behind_break))
         return found
@@ -94,7 +98,10 @@ class _Children:
         elif self.depth == 1:
             # Directly below the root: a key, a value or an entry begins.
             self.nodes.append([self._start(event), self._end(event)])
-            self.names.append(event.value if isinstance(event, yaml.ScalarEvent) else "")
+            name = ""
+            if isinstance(event, yaml.ScalarEvent):
+                name = event.value
+            self.names.append(name)
         if isinstance(event, yaml.CollectionStartEvent):
             self.depth += 1
         # A leaf deeper down: the child reaches at least so far.
@@ -109,6 +116,7 @@ class _Children:
         has_bracket = self._end(event) > self._start(event)
         if not has_bracket:
             return
+        # The bracket of the root itself: another field goes in front of it.
         if self.depth == 0:
             self.end = self._start(event)
         elif self.nodes:
@@ -150,6 +158,7 @@ def complete(data: bytes, kind: Kind) -> int | None:
     Raises ExcessError where it is nested too deeply: reading more of it would not help.
     """
     try:
+        # More lines would not make it any less deep.
         shape = read(data)
     except ExcessError:
         raise
@@ -168,13 +177,15 @@ def _mapping(
 ) -> Shape:
     """Give the shape of a mapping, whose nodes are keys and values in turn."""
     nodes = children.spans(text)
-    keys, values = nodes[::2], nodes[1::2]
+    # Keys and values come in turn.
+    keys = nodes[::2]
+    values = nodes[1::2]
     colons = [lines.colon(text, end) for _, end in keys]
     begin = starts(root).index + children.shift
     spans = list(_entries(text, begin, keys, values, colons))
     offsets = _offsets(text, spans, [*colons, children.end])
     return Shape(
-        "mapping",
+        kind="mapping",
         flow=bool(root.flow_style),
         column=starts(root).column,
         end=offsets[children.end],
@@ -191,7 +202,8 @@ def _sequence(
 ) -> Shape:
     """Give the shape of a sequence; in block style an entry begins at its dash."""
     spans = children.spans(text)
-    flow, column = bool(root.flow_style), starts(root).column
+    flow = bool(root.flow_style)
+    column = starts(root).column
     if not flow:
         ends_of_entries = [end for _, end in spans]
         begin = starts(root).index + children.shift
@@ -200,7 +212,13 @@ def _sequence(
         # The root begins with its properties (`!!seq`), which may stand on a line above.
         column = dashes[0] - lines.start(text, dashes[0])
     offsets = _offsets(text, spans, [children.end])
-    return Shape("sequence", flow, column, offsets[children.end], _in_bytes(spans, offsets))
+    return Shape(
+        kind="sequence",
+        flow=flow,
+        column=column,
+        end=offsets[children.end],
+        spans=_in_bytes(spans, offsets),
+    )
 
 
 def _entries(
@@ -227,6 +245,7 @@ def _offsets(
     places = set(others)
     for span in spans:
         places.update(span)
+    # Sorted, as the offsets are counted from one place on to the next.
     offsets = lines.Offsets(text)
     return {place: offsets.in_bytes(place) for place in sorted(places)}
 

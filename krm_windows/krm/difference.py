@@ -27,9 +27,11 @@ class Slot:
     head: str
 
 
-# Behind a key, dashes before one, and what may stand between two entries.
+# Behind a key: `name :` is as good as `name:`.
 _COLON = re.compile(r"[ \t]*:")
+# Dashes and blanks before a key or a dash, such as those of `- - name: x`.
 _LEAD = re.compile(r"(?: |-(?= ))*\Z")
+# What may stand between two entries.
 _SPACE = re.compile(r"\s*")
 # What a single-quoted text may hold on one line.
 _SIMPLE = re.compile(r"[ -~\xa1-\u2027\u202a-\ud7ff]*\Z")
@@ -50,7 +52,8 @@ class Difference:
         if isinstance(root, Row) and not root.flow and isinstance(wanted, list):
             # An entry of the items: a list of one, whose dash stays.
             slot = next(self._elements(root))
-            return self._of_node(root.items[0], (meaning(root.items[0]), wanted[0]), slot, 0)
+            entry = root.items[0]
+            return self._of_node(entry, (meaning(entry), wanted[0]), slot, 0)
         return self._of_node(root, (meaning(root), wanted), None, 0)
 
     def _of_node(
@@ -81,7 +84,8 @@ class Difference:
         if spot.flow:
             return flow_difference.patches(self.text, spot, wanted)
         if not wanted:
-            raise NotMinimalError  # an empty collection has no block style
+            # An empty collection has no block style.
+            raise NotMinimalError
         if isinstance(spot, Pairs) and isinstance(old, dict) and isinstance(wanted, dict):
             return self._pairs(spot, old, wanted, level)
         if isinstance(spot, Row) and isinstance(old, list) and isinstance(wanted, list):
@@ -99,6 +103,7 @@ class Difference:
         column = self._column(spot.entries[0][0].start)
         # A merge key (`<<`) stays: what it brings in is looked at in `_added`.
         kept = [layout.is_merge(key) or name_of(key) in wanted for key, _ in spot.entries]
+        # Without an entry that stays there is no line to go by: the mapping is written anew.
         if not any(kept):
             raise NotMinimalError
         for (key, entry), keep in zip(spot.entries, kept, strict=True):
@@ -129,6 +134,7 @@ class Difference:
         after = wanted[first : len(wanted) - last]
         items = spot.items[first : len(old) - last]
         places = slots[first : len(old) - last]
+        # An image or an argument in the middle of a list: compared with what stands at its place.
         for item, slot, *change in zip(items, places, before, after, strict=False):
             yield from self._of_node(item, (change[0], change[1]), slot, level + 1)
         # More stand there than are wanted: the last ones go.
@@ -189,14 +195,18 @@ class Difference:
         its place, and what was before that goes as one piece.
         """
         first = entries[0][0].start
+        begin = lines.start(self.text, first)
         leading = 0
-        if self.text[lines.start(self.text, first) : first].strip(" "):
+        # Something stands before it on its line, such as a dash.
+        if self.text[begin:first].strip(" "):
             leading = kept.index(True)
         if leading:
             _, last = entries[leading - 1]
             end = lines.foot(self.text, last.end, column + 1)
             space = _SPACE.match(self.text, end)
-            yield Patch(first, space.end() if space else end, "")
+            if space:
+                end = space.end()
+            yield Patch(first, end, "")
         for (key, entry), keep in zip(entries[leading:], kept[leading:], strict=True):
             if not keep:
                 yield self._removed_lines(key.start, entry.end, column)
@@ -214,7 +224,9 @@ class Difference:
         if lines.start(self.text, start):
             return Patch(lines.before(self.text, start), stop, "")
         following = lines.BREAK.match(self.text, stop)
-        return Patch(0, following.end() if following else stop, "")
+        if following:
+            stop = following.end()
+        return Patch(0, stop, "")
 
     def _insertion(
         self,
@@ -226,8 +238,15 @@ class Difference:
         return Patch(place, place, self._lines(block, column))
 
     def _lines(self, block: Iterable[str], column: int) -> str:
-        line_break, pad = lines.newline(self.text), " " * column
-        return "".join(f"{line_break}{pad}{line}" if line else line_break for line in block)
+        line_break = lines.newline(self.text)
+        pad = " " * column
+        pieces = []
+        for line in block:
+            pieces.append(line_break)
+            # An empty line of a text gets no blanks at its end.
+            if line:
+                pieces.append(pad + line)
+        return "".join(pieces)
 
     def _instead(
         self,
@@ -250,9 +269,13 @@ class Difference:
             yield Patch(slot.after, slot.after, suffix)
             yield Patch(line_end, stop, below)
             return
-        # The blank before the old value stays, and however many there are.
-        start = spot.start if suffix else slot.after
-        yield Patch(start, spot.end, suffix[1:] if start > slot.after else suffix)
+        # The blanks before the old value stay, however many there are.
+        start = slot.after
+        if suffix:
+            start = spot.start
+        if start > slot.after:
+            suffix = suffix[1:]
+        yield Patch(start, spot.end, suffix)
         yield Patch(stop, stop, below)
 
     def _root(self, spot: Spot, wanted: Value) -> Patch:
@@ -260,7 +283,9 @@ class Difference:
         if spot.flow or not wanted:
             return Patch(spot.start, spot.end, writer.flow(wanted))
         column = self._column(spot.start)
-        return Patch(spot.start, spot.end, self._lines(writer.lines(wanted), column).lstrip())
+        # The first line stands where the root began, behind its own indentation.
+        block = self._lines(writer.lines(wanted), column)
+        return Patch(spot.start, spot.end, block.lstrip())
 
 
 def _in_style_of(spot: Spot, wanted: Value) -> str:
@@ -268,10 +293,15 @@ def _in_style_of(spot: Spot, wanted: Value) -> str:
 
     Empty where that is not possible.
     """
-    if not isinstance(spot, Leaf) or not isinstance(wanted, str) or spot.anchor or spot.tag:
+    if not isinstance(spot, Leaf) or not isinstance(wanted, str):
         return ""
+    # An anchor or a tag stands before the quotes, and is written anew with them.
+    if spot.anchor or spot.tag:
+        return ""
+    # In single quotes a quote is written twice (YAML 1.2.2, 7.3.2).
     if spot.style == "'" and _SIMPLE.match(wanted):
-        return " '" + wanted.replace("'", "''") + "'"
+        doubled = wanted.replace("'", "''")
+        return f" '{doubled}'"
     if spot.style == '"':
         return f" {writer.quote(wanted)}"
     return ""
@@ -300,6 +330,7 @@ def common_ends(old: list[Value], wanted: list[Value]) -> tuple[int, int]:
     """Count the values that two lists share at their beginnings, and then at their ends."""
     shorter = min(len(old), len(wanted))
     first = _common(old, wanted, shorter)
+    # What is counted at the beginning is not counted again at the end: of [a, a] and [a], one.
     last = _common(old[::-1], wanted[::-1], shorter - first)
     return first, last
 

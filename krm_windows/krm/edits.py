@@ -18,6 +18,7 @@ from krm_windows.krm.patches import NotMinimalError, Patch, apply, canonical, me
 
 Path: TypeAlias = tuple[str | int, ...]
 
+# An object of Kubernetes has some ten levels.
 # Each level at which a larger node is written is a reading of the text; deeper than this no
 # orchestrator lays out.
 _LEVELS = 16
@@ -44,10 +45,12 @@ def _replaced(old: Value, path: Path, content: Value) -> Value:
     """Give `old` with `content` at `path`."""
     if not path:
         return content
-    step, rest = path[0], path[1:]
+    step = path[0]
+    rest = path[1:]
     if isinstance(step, int):
         return _replaced_item(old, step, rest, content)
     if old is None:
+        # A mapping that is missing on the way is made.
         return {step: _replaced(None, rest, content)}
     if not isinstance(old, dict):
         raise EditError(f"{step!r} cannot be set in what is no mapping")
@@ -64,6 +67,7 @@ def _replaced_item(
     if not isinstance(old, list) or not 0 <= index <= len(old):
         raise EditError(f"{index!r} cannot be set in what is no list so long")
     items = list(old)
+    # An index right behind the last item adds one.
     if index == len(items):
         items.append(None)
     items[index] = _replaced(items[index], rest, content)
@@ -72,7 +76,8 @@ def _replaced_item(
 
 def _without(old: Value, path: Path) -> Value:
     """Give `old` without what is at `path`."""
-    step, rest = path[0], path[1:]
+    step = path[0]
+    rest = path[1:]
     if isinstance(old, list) and isinstance(step, int) and step < len(old):
         items = list(old)
         if rest:
@@ -98,9 +103,11 @@ def _rewritten(text: str, root: Spot, wanted: Value) -> str:
         return text
     deepest = min(_depth(root), _LEVELS)
     # First the smallest patches, then with larger and larger nodes written anew.
+    # Each next try writes less of the text as it was, so the first that is right is the best.
     for depth in (None, *range(deepest, -1, -1)):
         patches = _patches(text, root, wanted, depth)
         # An alias must not change with the node that it stands for.
+        # The patches of one place keep their order, so the expansions come behind the edits.
         edited = apply(text, [*patches, *_expansions(root, patches)])
         # Nothing is believed that was not read again.
         if _means(edited, sought):
@@ -117,6 +124,7 @@ def _patches(
     try:
         return Difference(text, depth).of_document(root, wanted)
     except NotMinimalError:
+        # Then the loop goes on with a larger node, at last with the root.
         return []
 
 
@@ -156,6 +164,7 @@ def _depth(spot: Spot) -> int:
     if isinstance(spot, Row):
         inner = spot.items
     elif isinstance(spot, Pairs):
+        # A key of an object is a scalar: it has no levels.
         inner = tuple([entry for _, entry in spot.entries])
     else:
         return 0

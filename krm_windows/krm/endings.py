@@ -21,6 +21,7 @@ from krm_windows.krm.errors import InputError
 
 Chunk: TypeAlias = bytes | memoryview
 
+# Of `key: !tag &name |2-  # comment` all up to the comment, in three parts.
 _HEADER = re.compile(r"((?:[!&]\S*+\s++)*+[|>][0-9]*+)([+-]?)([0-9]*+)")
 # Whatever begins a block scalar stands in front of a line break, a comment, or the end: hardly ever
 # in JSON.
@@ -53,7 +54,8 @@ class Ending:
             if len(chunk):
                 yield held
                 held = chunk
-        if self.raw and bytes(held[-len(self.closed) :]) == self.closed:
+        is_last_piece = bytes(held[-len(self.closed) :]) == self.closed
+        if self.raw and is_last_piece:
             yield held[: -len(self.closed)]
             held = self.raw
         yield held
@@ -65,7 +67,10 @@ ORDINARY = Ending()
 
 def of(data: bytes) -> Ending:
     """Look at the end of a text; one that ends with a line break is never read for it."""
-    if not data or data.endswith(b"\n") or not _MAY_BE_HEADER.search(data):
+    if not data or data.endswith(b"\n"):
+        return ORDINARY
+    # Most texts have no block scalar at all, and none is read for this alone.
+    if not _MAY_BE_HEADER.search(data):
         return ORDINARY
     try:
         return _found(data.decode())
@@ -79,9 +84,11 @@ def _found(text: str) -> Ending:
     if last is None:
         return ORDINARY
     start, _ = last
-    head, scalar = text[:start], text[start:]
+    head = text[:start]
+    scalar = text[start:]
     for closed in _candidates(scalar):
         probe = head + closed.removesuffix("\n") + _PROBE
+        # The same place and the same value, with something behind it: so it is closed.
         if _last(probe) == last:
             return Ending(scalar.encode(), closed.encode())
     return ORDINARY
@@ -103,10 +110,13 @@ def _last(text: str) -> tuple[int, str] | None:
 
 def _candidates(scalar: str) -> Iterator[str]:
     """Give a block scalar with a line break behind it, which is a part of it or is not."""
+    # As it stands, with a line break of its own: right for `|-`.
     yield scalar + "\n"
     header = _HEADER.match(scalar)
     if header is None:
         return
     rest = scalar[header.end() :]
+    # With a header that keeps none: right for `|`.
     yield f"{header.group(1)}{header.group(3)}-{rest}\n"
+    # A last line of blanks alone, which no header keeps out.
     yield scalar.rstrip(" \t")

@@ -27,6 +27,7 @@ class Field:
 
     def is_empty(self, data: bytes) -> bool:
         """Say whether nothing, null or an empty list stands behind the colon."""
+        # A comment may stand behind either, and a list may be on a line below.
         return _EMPTY.match(data[self.start : self.end]) is not None
 
     def is_null(self, data: bytes) -> bool:

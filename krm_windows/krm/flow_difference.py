@@ -12,6 +12,7 @@ from krm_windows.krm.nodes import Value
 from krm_windows.krm.patches import NotMinimalError, Patch, meaning, name_of, same
 
 # What may stand without quotes in a flow collection.
+# What this does not match is quoted, which is never wrong.
 _WORD = re.compile(r"[\w./-]+\Z", re.ASCII)
 _COLON = re.compile(r"\s*:")
 
@@ -58,6 +59,7 @@ def _pairs(
     if not any(kept):
         raise NotMinimalError
     for (_, entry), name in zip(spot.entries, names, strict=True):
+        # A value is compared within, so that a deep change leaves what is around it.
         if name in wanted:
             yield from _value(text, entry, wanted[name])
     starts = [key.start for key, _ in spot.entries]
@@ -65,6 +67,7 @@ def _pairs(
     yield from _removed(starts, ends, kept)
     added = []
     for name, value in wanted.items():
+        # In JSON a key has quotes, and to YAML they do no harm.
         if name not in names:
             added.append(f"{writer.quote(name)}: {writer.flow(value)}")
     yield from _appended(text, starts[-1], ends[-1], added)
@@ -80,13 +83,17 @@ def _name(text: str, key: Spot) -> str:
 def _value(text: str, spot: Spot, wanted: Value) -> Iterator[Patch]:
     """Give the patches of a value behind a colon, which may stand there without a blank."""
     # `{a:, b: 1}`: a value of no characters is null.
-    empty = spot.start == spot.end
+    is_empty = spot.start == spot.end
     for patch in _node(text, spot, wanted):
-        yield Patch(patch.start, patch.end, f" {patch.text}") if empty else patch
+        if is_empty:
+            yield Patch(patch.start, patch.end, f" {patch.text}")
+        else:
+            yield patch
 
 
 def _row(text: str, spot: Row, wanted: list[Value]) -> Iterator[Patch]:
     """Compare a sequence, item by item in order."""
+    # Where the lists are of different lengths, what is left over is removed or appended below.
     for item, entry in zip(spot.items, wanted, strict=False):
         yield from _node(text, item, entry)
     starts = [item.start for item in spot.items]
@@ -109,6 +116,7 @@ def _removed(
         if not kept[index]:
             yield Patch(starts[index], starts[index + 1], "")
     if last < len(kept) - 1:
+        # From the end of the last that stays: its comma goes, too.
         yield Patch(ends[last], ends[-1], "")
 
 

@@ -15,8 +15,10 @@ from typing import NoReturn
 from krm_windows.krm import limits
 from krm_windows.krm.fields import Field, Listing, Outline, Span
 
-# Half a character as an escape is no text in YAML.
+# Anything but printable ASCII and line ends. Half a character as an escape (a surrogate, `\ud83d`)
+# is no text in YAML.
 _OTHER = re.compile(rb"[^\x20-\x7e\r\n]|\\u[dD]")
+# Repetitions are possessive (`*+`): none is tried again in a shorter way.
 _BEGIN = re.compile(r"[ \r\n]*+\{[ \r\n]*+")
 _KEY = re.compile(r'"([A-Za-z][A-Za-z0-9]*+)"[ \r\n]*+:')
 _SPACE = re.compile(r"[ \r\n]*+")
@@ -31,7 +33,9 @@ class _OtherError(ValueError):
 def find(data: bytes) -> Outline | None:
     """Find fields and items of a text in JSON; None for what libyaml has to look at."""
     # Whatever begins with a bracket may be JSON; most inputs are told apart here.
-    if not data.lstrip(b" \r\n").startswith(b"{") or _OTHER.search(data):
+    if not data.lstrip(b" \r\n").startswith(b"{"):
+        return None
+    if _OTHER.search(data):
         return None
     try:
         outline = _outline(data.decode("ascii"))
@@ -65,7 +69,9 @@ _DECODER = json.JSONDecoder(parse_constant=_refused)
 
 def _outline(text: str) -> Outline:
     begin = _BEGIN.match(text)
-    place = begin.end() if begin else 0
+    place = 0
+    if begin:
+        place = begin.end()
     fields: list[Field] = []
     items: tuple[Span, ...] = ()
     while key := _KEY.match(text, place):
@@ -83,7 +89,13 @@ def _outline(text: str) -> Outline:
         place = more.end()
     if not fields or _END.match(text, fields[-1].end) is None:
         raise _OtherError
-    return Outline(tuple(fields), text.rindex("}"), flow=True, items=Listing(items, json=True))
+    return Outline(
+        fields=tuple(fields),
+        # Another field goes in front of the last bracket.
+        end=text.rindex("}"),
+        flow=True,
+        items=Listing(items, json=True),
+    )
 
 
 def _entries(text: str, start: int) -> Iterator[Span]:
@@ -102,7 +114,9 @@ def _entries(text: str, start: int) -> Iterator[Span]:
 
 def _list_end(text: str, start: int, entries: tuple[Span, ...]) -> int:
     """Give the end of the list that begins at a bracket, and has these entries."""
-    last = entries[-1][1] if entries else start + 1
+    last = start + 1
+    if entries:
+        _, last = entries[-1]
     bracket = _after_space(text, last)
     if not text.startswith("]", bracket):
         raise _OtherError
@@ -111,6 +125,7 @@ def _list_end(text: str, start: int, entries: tuple[Span, ...]) -> int:
 
 def _value_end(text: str, start: int) -> int:
     _, end = _DECODER.raw_decode(text, start)
+    # Those in texts are counted, too: one too many only means that libyaml looks at it.
     brackets = text.count("{", start, end) + text.count("[", start, end)
     # So many are needed for such a depth, with that of the list and the object around it.
     if brackets > limits.DEPTH - 2:

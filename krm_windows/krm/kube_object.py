@@ -8,7 +8,9 @@ from krm_windows.krm import json_outline, layout, writer
 from krm_windows.krm.errors import EditError, InputError
 from krm_windows.krm.nodes import Mapping, Node, Scalar, Sequence, Value, value
 
+# What stands in a header: versions, kinds and names hold no other characters.
 _WORD = r"[A-Za-z][A-Za-z0-9._/-]*"
+# A text that holds one of these may stand in YAML in many ways.
 _NOT_LITERAL = re.compile(r"[\s'\"\\]")
 _AMPERSAND = b"&"
 
@@ -24,7 +26,8 @@ class KubeObject:
 
     __slots__ = ("_node", "_text", "column", "end", "json", "reaching", "source", "start")
 
-    def __init__(  # noqa: PLR0913 - where it stands, and how it may be looked at
+    # Where it stands, and how it may be looked at.
+    def __init__(  # noqa: PLR0913
         self,
         source: bytes,
         start: int,
@@ -57,6 +60,7 @@ class KubeObject:
     @property
     def span(self) -> bytes:
         """The text as it stands: with dash, indentation and comments."""
+        # Of the input only a slice is taken, when somebody asks: most objects are never edited.
         if self._text is None:
             return self.source[self.start : self.end]
         return self._text.encode()
@@ -163,10 +167,12 @@ class KubeObject:
         if _NOT_LITERAL.search(text):
             return True
         if self._text is not None:
+            # An edited text may hold escapes as well.
             return text in self._text or "\\" in self._text
-        # Behind a backslash any character may stand as its number.
-        sought = (text.encode(), b"\\")
-        return any(self.source.find(word, self.start, self.end) >= 0 for word in sought)
+        # Behind a backslash any character may stand as its number (`\u0041`).
+        if self.source.find(text.encode(), self.start, self.end) >= 0:
+            return True
+        return self.source.find(b"\\", self.start, self.end) >= 0
 
     def set(self, content: object, *path: str | int) -> None:
         """Make the value at `path` be `content`, and change no line that already says so.
@@ -174,7 +180,8 @@ class KubeObject:
         Makes missing mappings; raises EditError where the path leads through something that is no
         mapping or list.
         """
-        from krm_windows.krm import edits  # noqa: PLC0415 - most objects are only read
+        # Most objects are only read.
+        from krm_windows.krm import edits  # noqa: PLC0415
 
         self._become(edits.set_value(self._editable(), self._path(path), content))
 
@@ -182,7 +189,7 @@ class KubeObject:
         """Remove the entry at `path`; say whether there was one."""
         if self.node_at(*path) is None:
             return False
-        from krm_windows.krm import edits  # noqa: PLC0415 - likewise
+        from krm_windows.krm import edits  # noqa: PLC0415
 
         self._become(edits.remove(self._editable(), self._path(path)))
         return True
@@ -201,6 +208,7 @@ class KubeObject:
 
     def _decoded(self) -> str:
         if self._text is None:
+            # A byte order mark may stand at the beginning of the input.
             return self.source[self.start : self.end].decode("utf-8-sig")
         return self._text
 
@@ -213,7 +221,8 @@ class KubeObject:
     def _editable(self) -> str:
         """Give the text, unless another object of the document refers to an anchor in it."""
         if _AMPERSAND in self.source[self.start : self.end]:
-            from krm_windows.krm import anchors  # noqa: PLC0415 - most objects have none
+            # Most objects have none.
+            from krm_windows.krm import anchors  # noqa: PLC0415
 
             name = anchors.shared(self.source, self.start, self.end)
             if name is not None:
@@ -251,6 +260,7 @@ class KubeObject:
 
     def _string(self, *path: str) -> str:
         found = self.node_at(*path)
+        # `name:` without a text is null, which is no name.
         if isinstance(found, Scalar) and value(found) is not None:
             return found.text
         return ""
@@ -259,11 +269,13 @@ class KubeObject:
         found = self.node_at(*path)
         if not isinstance(found, Mapping):
             return {}
-        value(found)  # refuses a key that stands twice
+        # Refuses a key that stands twice.
+        value(found)
         return {key.text: entry.text for key, entry in found.entries if isinstance(entry, Scalar)}
 
 
 @lru_cache
 def _line_of(key: str, column: int) -> re.Pattern[bytes]:
+    # `  - kind: Role` or, as a later field of the entry, `    kind: Role`.
     pattern = rf"\n {{{column}}}(?:  |- ){key}: +({_WORD})[ \t]*\r?\n"
     return re.compile(pattern.encode())

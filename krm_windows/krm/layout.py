@@ -7,7 +7,7 @@ line break, where a scalar ends and what is refused are the same there and here.
 characters of the text.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol, cast
 
@@ -17,6 +17,7 @@ from krm_windows.krm import limits
 from krm_windows.krm.errors import ExcessError, InputError
 from krm_windows.krm.nodes import Mapping, Node, Scalar, Sequence
 
+# Looked up by type alone, the cheapest way: a large input has millions of events.
 _STARTS = (yaml.MappingStartEvent, yaml.SequenceStartEvent)
 _ENDS = (yaml.MappingEndEvent, yaml.SequenceEndEvent)
 _BLOCK_STYLES = frozenset("|>")
@@ -93,6 +94,7 @@ def events(text: str | bytes) -> Iterator[yaml.Event]:
     # deeper it stands.
     depth = 0
     try:
+        # The parser in C: the one in Python takes many times as long.
         loader = yaml.CSafeLoader(text)
         while (event := loader.get_event()) is not None:
             kind = type(event)
@@ -111,6 +113,7 @@ def _unreadable(error: yaml.YAMLError) -> InputError:
     """Say in one line what libyaml says, with line and column where it knows them."""
     if not isinstance(error, yaml.MarkedYAMLError):
         return InputError(" ".join(str(error).split()))
+    # The problem is the shorter one; the context says what was being read.
     message = error.problem or error.context or "not YAML"
     mark = cast("Mark | None", error.problem_mark)
     if mark is None:
@@ -136,6 +139,7 @@ def read(text: str) -> Spot:
     if not isinstance(next(stream), yaml.DocumentStartEvent):
         raise InputError("there is no document")
     root = _Reader(text, stream).spot(next(stream))
+    # The end of the document, which may be marked by `...`.
     next(stream)
     following = next(stream)
     if not isinstance(following, yaml.StreamEndEvent):
@@ -187,7 +191,9 @@ class _Reader:
 
     def _anchored(self, event: yaml.Event, anchor: str) -> Spot:
         """Read a node that has an anchor, and measure it."""
-        nodes, length, deepest = self.nodes, self.length, self.deepest
+        nodes = self.nodes
+        length = self.length
+        deepest = self.deepest
         self.anchors[anchor] = None
         self.deepest = self.depth
         spot = self._node(event)
@@ -219,13 +225,21 @@ class _Reader:
         self.length += target.length
         self.deepest = max(self.deepest, self.depth + target.height)
         self._check_growth(event)
-        start, end = starts(event), ends(event)
-        place = (start.index, end.index, start.line + 1, start.column)
-        return Alias(*place, flow=False, anchor=None, target=target.spot)
+        start = starts(event)
+        return Alias(
+            start=start.index,
+            end=ends(event).index,
+            line=start.line + 1,
+            column=start.column,
+            flow=False,
+            anchor=None,
+            target=target.spot,
+        )
 
     def _target(self, event: yaml.AliasEvent) -> _Anchored:
         name = event.anchor or ""
         target = self.anchors.get(name)
+        # Of the anchors so far the latest of that name (YAML 1.2.2, 3.2.2.2).
         if target is not None:
             return target
         if name in self.anchors:
@@ -246,18 +260,31 @@ class _Reader:
             raise _at(event, f"repeats too much: aliases make it {times}")
 
     def _leaf(self, event: yaml.ScalarEvent) -> Spot:
-        start, style = starts(event), event.style or ""
+        start = starts(event)
+        style = event.style or ""
         end = ends(event).index
         if style in _BLOCK_STYLES:
             end = self._block_end(start.index, end)
         # `!` says that a plain scalar is a string.
-        tag = _STR if event.tag == "!" else event.tag
-        place = (start.index, end, start.line + 1, start.column)
+        tag = event.tag
+        if tag == "!":
+            tag = _STR
         self.length += len(event.value)
-        return Leaf(*place, flow=False, anchor=event.anchor, text=event.value, style=style, tag=tag)
+        return Leaf(
+            start=start.index,
+            end=end,
+            line=start.line + 1,
+            column=start.column,
+            flow=False,
+            anchor=event.anchor,
+            text=event.value,
+            style=style,
+            tag=tag,
+        )
 
     def _block_end(self, start: int, end: int) -> int:
         """Leave out the blank lines behind a block scalar, but for one that keeps them (`|+`)."""
+        # `|2+  # a comment`: a plus in the comment keeps nothing.
         header, _, _ = self.text[start:end].splitlines()[0].partition(" #")
         if not header.endswith("+") and "+ " not in header:
             return start + len(self.text[start:end].rstrip())
@@ -271,20 +298,40 @@ class _Reader:
         while not isinstance(key := next(self.stream), yaml.MappingEndEvent):
             name = self.spot(key)
             entries.append((name, self.spot(next(self.stream))))
+        start = starts(event)
+        flow = bool(event.flow_style)
+        end = ends(key).index
         # A block collection ends with its last entry: libyaml sees its end only further below.
-        start, flow = starts(event), bool(event.flow_style)
-        end = ends(key).index if flow or not entries else entries[-1][1].end
-        place = (start.index, end, start.line + 1, start.column)
-        return Pairs(*place, flow=flow, anchor=event.anchor, entries=tuple(entries))
+        if entries and not flow:
+            end = entries[-1][1].end
+        return Pairs(
+            start=start.index,
+            end=end,
+            line=start.line + 1,
+            column=start.column,
+            flow=flow,
+            anchor=event.anchor,
+            entries=tuple(entries),
+        )
 
     def _row(self, event: yaml.SequenceStartEvent) -> Spot:
         items: list[Spot] = []
         while not isinstance(item := next(self.stream), yaml.SequenceEndEvent):
             items.append(self.spot(item))
-        start, flow = starts(event), bool(event.flow_style)
-        end = ends(item).index if flow or not items else items[-1].end
-        place = (start.index, end, start.line + 1, start.column)
-        return Row(*place, flow=flow, anchor=event.anchor, items=tuple(items))
+        start = starts(event)
+        flow = bool(event.flow_style)
+        end = ends(item).index
+        if items and not flow:
+            end = items[-1].end
+        return Row(
+            start=start.index,
+            end=end,
+            line=start.line + 1,
+            column=start.column,
+            flow=flow,
+            anchor=event.anchor,
+            items=tuple(items),
+        )
 
 
 def node(spot: Spot) -> Node:
@@ -297,7 +344,9 @@ def node(spot: Spot) -> Node:
 
 def is_merge(key: Spot) -> bool:
     """Say whether a key is the merge key of YAML 1.1, `<<`, which a quoted one is not."""
-    return isinstance(key, Leaf) and _merges(Scalar(key.text, not key.style, key.tag))
+    if not isinstance(key, Leaf):
+        return False
+    return _merges(Scalar(key.text, not key.style, key.tag))
 
 
 class _Nodes:
@@ -325,7 +374,8 @@ class _Nodes:
             return Scalar(spot.text, not spot.style, spot.tag, *place)
         if isinstance(spot, Row):
             return Sequence(tuple([self.node(item) for item in spot.items]), *place)
-        assert isinstance(spot, Pairs)  # noqa: S101 - the four kinds of spots are all there are
+        # The four kinds of spots are all there are.
+        assert isinstance(spot, Pairs)  # noqa: S101
         entries = [(self._key(key), self.node(entry)) for key, entry in spot.entries]
         # https://yaml.org/type/merge.html, which kustomize and kubectl follow too.
         if any(_merges(key) for key, _ in entries):
@@ -342,6 +392,7 @@ class _Nodes:
 def _merges(key: Scalar) -> bool:
     if key.text != "<<":
         return False
+    # `"<<"` is a key like others, and so is `!!str <<`.
     return key.tag == _MERGE or (key.plain and key.tag is None)
 
 
@@ -366,7 +417,9 @@ def _merged(entries: list[tuple[Scalar, Node]]) -> list[tuple[Scalar, Node]]:
 
 def _inherited(key: Scalar, source: Node) -> Iterator[tuple[Scalar, Node]]:
     # `<<: [*a, *b]` merges several, the first outranks.
-    sources = source.items if isinstance(source, Sequence) else (source,)
+    sources: Iterable[Node] = (source,)
+    if isinstance(source, Sequence):
+        sources = source.items
     for mapping in sources:
         if not isinstance(mapping, Mapping):
             raise InputError("only a mapping can be merged with <<", key.line, key.column)

@@ -3,12 +3,17 @@
 import re
 from collections.abc import Iterable, Iterator
 
+# `\r\n` first: else it would be two breaks.
 BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
 
 _BREAKS = "\n\r\x85\u2028\u2029"
+# Line break, indentation and text of a comment that has a line of its own.
 _COMMENT = re.compile(f"(?:\r\n|[{_BREAKS}])( *)#[^{_BREAKS}]*")
+# Blanks, breaks and comments: what may stand between two tokens.
 _TRIVIA = re.compile(rf"(?:\s|\ufeff|#[^{_BREAKS}]*)*")
+# Possessive (`*+`), or a long run of blanks without a colon would be tried in every length.
 _COLON = re.compile(rf"(?:[\s\ufeff]++|#[^{_BREAKS}]*+)*+:")
+# Tags and anchors of a node (`!!seq &name`), with what stands behind each.
 _PROPERTIES = re.compile(rf"(?:[!&]\S*(?:\s|#[^{_BREAKS}]*)+)*")
 
 
@@ -23,6 +28,7 @@ class Offsets:
 
     def in_bytes(self, place: int) -> int:
         """Give where a character stands; never asked for one before the last."""
+        # Each character is a byte.
         if self._is_ascii:
             return place
         self._bytes += len(self._text[self._characters : place].encode())
@@ -65,6 +71,7 @@ def end(text: str, place: int) -> int:
 def before(text: str, place: int) -> int:
     """Give where the line above that of `place` ends, before its break; 0 on the first line."""
     begin = start(text, place)
+    # A break of two characters ends the line before both.
     if text[begin - 2 : begin] == "\r\n":
         return begin - 2
     return max(begin - 1, 0)
@@ -97,11 +104,16 @@ def dashes(text: str, begin: int, ends: Iterable[int]) -> Iterator[int]:
     It begins (with its properties) at `begin`; `ends` are the ends of its entries.
     """
     properties = _PROPERTIES.match(text, begin)
-    place = properties.end() if properties else begin
+    place = begin
+    if properties:
+        place = properties.end()
     for entry in ends:
         yield place
+        # The next dash is the next thing that is neither blank nor comment.
         gap = _TRIVIA.match(text, entry)
-        place = gap.end() if gap else entry
+        place = entry
+        if gap:
+            place = gap.end()
 
 
 def colon(text: str, place: int) -> int:
@@ -115,7 +127,9 @@ def colon(text: str, place: int) -> int:
 def question(text: str, place: int, key: int) -> int:
     """Give the `?` between the end of an entry at `place` and the key at `key`, else that key."""
     found = _TRIVIA.match(text, place)
-    mark = found.end() if found else place
+    mark = place
+    if found:
+        mark = found.end()
     # `? key` is how YAML marks a key that is no simple one.
     if mark < key and text[mark] == "?":
         return mark

@@ -14,9 +14,11 @@ from krm_windows.krm.kube_object import KubeObject
 Chunk: TypeAlias = bytes | memoryview
 Change: TypeAlias = tuple[int, int, Iterable[Chunk]]
 
-# An empty list or null behind a colon; comments above an entry; markers of documents.
+# An empty list or null behind a colon.
 _EMPTY = re.compile(rb"[ \t]*(?:\[[ \t]*\]|null|~)?")
+# Comments and blank lines above an entry.
 _HEADING = re.compile(rb"(?:[ \t]*(?:#[^\n]*)?\n)*")
+# A byte order mark, markers of documents on a line of their own, and one before a node (`--- {}`).
 _MARKERS = re.compile(
     rb"(?m)\A\xef\xbb\xbf|^(?:---|\.\.\.)[ \t]*(?:#[^\n]*)?\r?(?:\n|\Z)|^---[ \t]+"
 )
@@ -24,11 +26,18 @@ _MARKERS = re.compile(
 
 def objects(data: bytes, listing: Listing) -> list[KubeObject]:
     """Give the entries of a list as objects."""
-    column, json, reaching = listing.column, listing.json, listing.reaching
-    return [
-        KubeObject(data, start, end, column=column, reaching=index in reaching, json=json)
-        for index, (start, end) in enumerate(listing.spans)
-    ]
+    found = []
+    for index, (start, end) in enumerate(listing.spans):
+        item = KubeObject(
+            data,
+            start,
+            end,
+            column=listing.column,
+            reaching=index in listing.reaching,
+            json=listing.json,
+        )
+        found.append(item)
+    return found
 
 
 def chunks(
@@ -67,7 +76,9 @@ def fields(
             continue
         if not data[: outline.end].endswith(b"\n"):
             yield line_break
-        empty = b"" if items else b" []"
+        empty = b" []"
+        if items:
+            empty = b""
         yield b"%b:%b%b" % (name.encode(), empty, line_break)
         for item in items:
             yield framed(item, 0, line_break)
@@ -87,6 +98,7 @@ def framed(
     line_break: bytes,
 ) -> bytes:
     """Give an object's text as an entry of a list at `column`, or as a document (None)."""
+    # It has the frame of this list already.
     if item.column == column and item.column is not None:
         return item.span
     text = _document(item)
@@ -168,7 +180,10 @@ def _in_flow(
     yield data[field.start : listing.spans[0][0]]
     previous: int | None = None
     for position, item in enumerate(items):
-        number = numbers.get((item.start, item.end)) if item.source is data else None
+        # Only of this very input: of another one a place says nothing.
+        number = None
+        if item.source is data:
+            number = numbers.get((item.start, item.end))
         if previous is not None and number == previous + 1:
             yield data[listing.spans[previous][1] : item.start]
         elif position:
@@ -187,6 +202,7 @@ def _filled(
     line_break = newline(data)
     # Behind `items: []  # comment` only the comment is left.
     text = _EMPTY.sub(b"", data[field.start : field.end], count=1)
+    # What stood on the line of the key stays there, the rest goes below the items.
     line, _, rest = text.partition(b"\n")
     yield line.rstrip(b"\r") + line_break
     yield from _lines((framed(item, 0, line_break) for item in items), line_break)
@@ -197,6 +213,7 @@ def _emptied(data: bytes, field: Field, listing: Listing) -> bytes:
     """Give an empty list; one that is there already stays as it is."""
     if not listing.spans:
         text = data[field.start : field.end]
+        # A bracket in a comment is none.
         has_brackets = b"[" in text.split(b"#")[0]
         if has_brackets:
             return text
@@ -216,6 +233,7 @@ def _flow_list(items: list[KubeObject]) -> bytes:
 def _inline(item: KubeObject) -> bytes:
     """Give an object in flow style: its own text if it is written so, without what surrounds it."""
     text = item.span.strip()
+    # The text of JSON is flow style in YAML, too.
     if item.column is None and text.startswith(b"{"):
         return text
     return writer.flow(nodes.value(item.node)).encode()
@@ -224,7 +242,9 @@ def _inline(item: KubeObject) -> bytes:
 def _dashed(text: bytes, column: int) -> bytes:
     """Indent a document so that it is an entry of a list; comments above it stay above the dash."""
     heading = _HEADING.match(text)
-    head = text[: heading.end()] if heading else b""
+    head = b""
+    if heading:
+        head = heading.group()
     pad = b" " * column
     body = _indented(text[len(head) :], pad + b"  ")
     # The dash and its blank take the place of the first line's indentation.
@@ -239,5 +259,7 @@ def _indented(text: bytes, pad: bytes) -> bytes:
 
 def _undashed(text: bytes, columns: int) -> bytes:
     """Take dash and indentation away."""
+    # `- name: x` becomes `  name: x`, so that all lines of the entry are indented alike.
     text = re.sub(rb"(?m)^( {%d})-(?= |\r?$)" % (columns - 2), rb"\1 ", text, count=1)
+    # A line that is indented less, such as one of a quoted text, loses what it has.
     return re.sub(rb"(?m)^ {1,%d}" % columns, b"", text)

@@ -64,13 +64,22 @@ Node: TypeAlias = Scalar | Mapping | Sequence
 _DIGITS = 4000
 _NULL = frozenset({"", "~", "null", "Null", "NULL"})
 # The core schema has these spellings and no others: `yes` and `on` are strings.
-_BOOL = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
+_BOOL = {
+    "true": True,
+    "True": True,
+    "TRUE": True,
+    "false": False,
+    "False": False,
+    "FALSE": False,
+}
 _INT = re.compile(r"[-+]?[0-9]+\Z")
+# `0o14` and `0x1f`; `014` is 14 in YAML 1.2, where YAML 1.1 read it as octal.
 _RADIX = re.compile(r"0(?:o[0-7]+|x[0-9a-fA-F]+)\Z")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z")
 _SPECIAL = re.compile(r"(?:([-+]?\.)(inf|Inf|INF)|\.(nan|NaN|NAN))\Z")
 _NOT_FINITE = {math.inf: ".inf", -math.inf: "-.inf"}
 _TAG = "tag:yaml.org,2002:"
+# A tag such as `!!int "5"` has the text read as plain, too.
 _TYPED = frozenset(_TAG + name for name in ("null", "bool", "int", "float"))
 
 
@@ -84,6 +93,7 @@ def value(node: Node) -> Value:
     if isinstance(node, Sequence):
         return [value(item) for item in node.items]
     meaning: dict[str, Value] = {}
+    # The meaning of keys is their text: `true:` and `"true":` are one key to Kubernetes.
     for key, entry in node.entries:
         if key.text in meaning:
             raise _duplicate(key)
@@ -98,6 +108,7 @@ def node_of(meaning: object) -> Node:
     """
     if meaning is None:
         return Scalar("null")
+    # Before numbers, as a bool is an int to Python.
     if isinstance(meaning, bool):
         return Scalar("true" if meaning else "false")
     if isinstance(meaning, int | float):
@@ -105,7 +116,9 @@ def node_of(meaning: object) -> Node:
     if isinstance(meaning, str):
         return Scalar(str(meaning), plain=False)
     if isinstance(meaning, MappingOf):
-        entries = [(Scalar(str(key), plain=False), node_of(item)) for key, item in meaning.items()]
+        entries = []
+        for key, item in meaning.items():
+            entries.append((Scalar(str(key), plain=False), node_of(item)))
         return Mapping(tuple(entries))
     if isinstance(meaning, Iterable):
         return Sequence(tuple([node_of(item) for item in meaning]))
@@ -114,6 +127,7 @@ def node_of(meaning: object) -> Node:
 
 def number(meaning: float) -> str:
     """Write a number so that YAML 1.1, YAML 1.2 and (but for infinities) JSON read the same one."""
+    # An IntEnum is an int, and its own repr would be its name.
     if isinstance(meaning, int):
         return int.__repr__(meaning)
     if not math.isfinite(meaning):

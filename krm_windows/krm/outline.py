@@ -22,10 +22,12 @@ _LISTS = frozenset({"items", "results"})
 # A line at column 0 of a block mapping that is no entry of a list, with the line break before it.
 _LINE = re.compile(rb"\n(?:[^ \n\r#-]|-[^ \t\n\r])[^\n]*")
 _FIRST_LINE = re.compile(rb"(?:\xef\xbb\xbf)?(?:(?:[^ \n\r#-]|-[^ \t\n\r])[^\n]*)?")
+# A key of the top level as orchestrators write it: without quotes, its colon right behind it.
 _FIELD = re.compile(rb"\n?([A-Za-z_][A-Za-z0-9_]*):(?=[ \t\r\n]|\Z)")
 _MARKER = re.compile(rb"\n?(---|\.\.\.)[ \t]*(?:#[^\n]*+)?\r?\Z")
 _TRIVIA = re.compile(rb"(?:[ \t]*(?:#[^\n]*+)?\r?\n)*")
 _DASH = re.compile(rb"( *)-[ \t\r\n]")
+# In UTF-8: U+0085, U+2028 and U+2029, which YAML 1.1 takes for line breaks.
 _FOREIGN_BREAK = re.compile(b"\xc2\x85|\xe2\x80[\xa8\xa9]")
 _BOM = b"\xef\xbb\xbf"
 
@@ -102,6 +104,7 @@ def _refuse_bare(data: bytes, shape: boundaries.Shape) -> None:
 def _parsed_fields(shape: boundaries.Shape) -> tuple[Field, ...]:
     """Give the fields; in block style each reaches to the next one, with the comments between."""
     keys = [key for key, _ in shape.spans]
+    # In block style a field has no end of its own: what is below it belongs to it.
     if not shape.flow:
         found = list(zip(shape.names, keys, shape.colons, strict=True))
         return tuple(_reaching_to_the_next(found, shape.end))
@@ -115,6 +118,7 @@ def scan(data: bytes) -> Outline | None:
         return None
     fields = _scanned_fields(data)
     names = {field.name for field in fields}
+    # A field that stands twice is for libyaml to see, and then refused.
     if not fields or len(names) < len(fields):
         return None
     # Where something may reach over the end of its line.
@@ -134,8 +138,10 @@ def scan(data: bytes) -> Outline | None:
 
 def _has_foreign_breaks(data: bytes) -> bool:
     """Say whether YAML 1.1 sees a line break where a scan for line feeds sees none."""
+    # A carriage return alone is a line break to YAML.
     if data.count(b"\r") != data.count(b"\r\n"):
         return True
+    # ASCII is checked in no time, and most inputs are.
     return not data.isascii() and _FOREIGN_BREAK.search(data) is not None
 
 
@@ -160,6 +166,7 @@ def _scanned_fields(data: bytes) -> tuple[Field, ...]:
             return ()
         if marker.group(1) == b"...":
             end = start
+        # A marker below a field begins a second document, and so does one below any other text.
         elif found or data[:start].strip(_BOM):
             return ()
     if _has_content_behind(data, end):
@@ -185,7 +192,9 @@ def _has_content_behind(data: bytes, marker: int) -> bool:
 def _lines(data: bytes) -> Iterator[tuple[int, bytes]]:
     """Give start and text of lines at column 0 that are neither comments nor entries."""
     first = _FIRST_LINE.match(data)
-    begin = len(_BOM) if data.startswith(_BOM) else 0
+    begin = 0
+    if data.startswith(_BOM):
+        begin = len(_BOM)
     if first and first.end() > begin:
         yield begin, data[begin : first.end()]
     for match in _LINE.finditer(data):
@@ -210,7 +219,9 @@ def _is_complete(
 ) -> bool:
     if bisect_right(reaching, field.key) == bisect_right(reaching, field.end):
         return True
-    return boundaries.complete(data[field.key : field.end], "mapping") is not None
+    # Something in it may reach over a line: libyaml reads this field alone.
+    text = data[field.key : field.end]
+    return boundaries.complete(text, "mapping") is not None
 
 
 def _scanned_list(
@@ -248,11 +259,13 @@ def _ends(
     None if one of them is not complete: then what looked like a dash was part of a text.
     """
     # Of all such places those in the list, and the entries that have one.
-    low, high = bisect_right(reaching, bounds[0]), bisect_right(reaching, bounds[-1])
+    low = bisect_right(reaching, bounds[0])
+    high = bisect_right(reaching, bounds[-1])
     doubtful = {bisect_right(bounds, place) - 1 for place in reaching[low:high]}
     ends: dict[int, int] = {}
     for index in sorted(doubtful):
-        start, stop = bounds[index], bounds[index + 1]
+        start = bounds[index]
+        stop = bounds[index + 1]
         end = boundaries.complete(data[start:stop], "sequence")
         if end is None:
             return None
@@ -276,6 +289,7 @@ def _spans(
     for index, dash in enumerate(dashes[1:]):
         floor = ends.get(index, dashes[index])
         heads.append(_head(data, dash - column, floor, column))
+    # Behind the last entry follows a field, at column 0.
     last = ends.get(len(dashes) - 1, dashes[-1])
     heads.append(_head(data, field.end, last, 0))
     return pairwise(heads)
@@ -304,6 +318,8 @@ def _head(
         else:
             head = above
         line = above
+    # All comments up to the floor are of the entry above, where a blank line parts them from this
+    # one.
     if blank is not None and head == line:
         return blank
     return head

@@ -26,6 +26,7 @@ def apply(text: str, patches: Iterable[Patch]) -> str:
     """Make patches, those of one place in the order given."""
     pieces: list[str] = []
     place = 0
+    # Sorting is stable: of two at one place the first stays the first.
     for patch in sorted(patches, key=_place):
         # Where patches overlap, what was taken once is not taken again.
         pieces.append(text[place : max(patch.start, place)])

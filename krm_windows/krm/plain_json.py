@@ -19,7 +19,8 @@ def read(text: str) -> object:
 
     Raises ValueError where it is no JSON, ExcessError where it is nested too deeply.
     """
-    value, end = _decoded(_DECODER.raw_decode, text, _next(text, 0))
+    begin = _next(text, 0)
+    value, end = _decoded(_DECODER.raw_decode, text, begin)
     if _next(text, end) < len(text):
         raise ValueError("there is something behind the JSON")
     return value
@@ -51,6 +52,7 @@ def _decoded(
 def _check(value: object) -> None:
     """Refuse what lies too deep, level by level and not by recursion."""
     level = [value]
+    # Breadth first: the recursion of Python would end before that of a hostile text.
     for _ in range(limits.DEPTH):
         below: list[object] = []
         for outer in level:

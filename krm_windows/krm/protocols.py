@@ -22,6 +22,7 @@ from krm_windows.results import Result, Severity, fails, sort
 
 Process: TypeAlias = Callable[[ResourceList], None]
 
+# How much is passed on at once.
 _PIECE = 1024 * 1024
 # What is too long to be read is passed on, at most so many times as long as what may be read.
 _PASSED_ON = 8
@@ -55,7 +56,8 @@ class Outcome:
     results: list[Result]
 
 
-def run(  # noqa: PLR0913 - the six things that a process is given, and two limits
+# The six things that a process is given, and two limits.
+def run(  # noqa: PLR0913
     process: Process,
     *,
     argv: Sequence[str],
@@ -76,7 +78,8 @@ def run(  # noqa: PLR0913 - the six things that a process is given, and two limi
     not for this function.
     """
     switches, paths = _arguments(argv)
-    strict, debug = "--strict" in switches, "--debug" in switches
+    strict = "--strict" in switches
+    debug = "--debug" in switches
     # One byte more, to see that there is more.
     data = stdin.read(most + 1)
     # It would not fit into memory many times, so nothing is looked at.
@@ -94,6 +97,7 @@ def run(  # noqa: PLR0913 - the six things that a process is given, and two limi
     stdout.writelines(outcome.output)
     stdout.flush()
     # kustomize sets LOG_TO_STDERR, and kpt prints the results itself.
+    # Anything but these switches it on.
     is_wanted = environ.get("LOG_TO_STDERR", "false") not in {"", "0", "false"}
     is_strict_failure = strict and outcome.code != ExitCode.FINE
     _say(outcome.results, stderr, loud=is_wanted or is_strict_failure)
@@ -103,10 +107,12 @@ def run(  # noqa: PLR0913 - the six things that a process is given, and two limi
 def _configuration(paths: Sequence[str], read_file: Callable[[Path], bytes]) -> bytes | None:
     """Read the configuration file, once: it may be a pipe."""
     if not paths:
+        # kustomize gives an exec plugin the file first; with a ResourceList there is none.
         return None
     try:
         return read_file(Path(paths[0]))
     except OSError as error:
+        # `strerror` alone, as the path is said already.
         raise InputError(f"{paths[0]}: {error.strerror}") from error
 
 
@@ -132,6 +138,7 @@ def _pass_on(
         stdout.write(piece)
         left -= len(piece)
     stdout.flush()
+    # Where it was cut off, the reader has no complete input, and must be told.
     if left <= 0 and stdin.read(1):
         message = f"the input has no end: no more than {_PASSED_ON} times as much was passed on"
         _say([rules.INPUT_UNREADABLE.result(message)], stderr, loud=True)
@@ -159,7 +166,8 @@ def _outcome(process: Process, call: Call) -> Outcome:
         if not fails(resources.results, strict=call.strict):
             return Outcome(ExitCode.FINE, resources.chunks(), sort(resources.results))
         return _echo(call, ExitCode.ERROR, resources.results, silent=resources.silent)
-    except Exception as error:  # noqa: BLE001 - the one place where an exception becomes an exit code
+    # The one place where an exception becomes an exit code.
+    except Exception as error:  # noqa: BLE001
         # Only on request: the traceback is of no use to who wrote the policy.
         if call.debug:
             traceback.print_exc()
@@ -198,16 +206,19 @@ def _echo(
     if call.config is not None and not silent:
         # In a stream results have no place, and what is no document is kept too.
         return Outcome(code, [call.data], sort(results))
-    resources.results, resources.silent = results, silent
+    resources.results = results
+    resources.silent = silent
     return Outcome(code, resources.chunks(), sort(results))
 
 
 def _unread(data: bytes, error: InputError) -> Outcome:
     """Give the input as it came, where the configuration file cannot be read."""
-    return Outcome(ExitCode.ERROR, _as_it_came(data), [rules.INPUT_UNREADABLE.result(str(error))])
+    found = rules.INPUT_UNREADABLE.result(str(error))
+    return Outcome(ExitCode.ERROR, _as_it_came(data), [found])
 
 
 def _as_it_came(data: bytes) -> list[Chunk]:
+    # An orchestrator reads stdout as YAML: what is none would hide the error behind its own.
     if _is_yaml(data):
         return [data]
     return []
@@ -220,6 +231,7 @@ def _is_yaml(data: bytes) -> bool:
     lose items would be worse than to give back what was no YAML.
     """
     try:
+        # The events are counted only to read them all.
         return sum(1 for _ in layout.events(data.decode())) > 0
     except ExcessError:
         return True

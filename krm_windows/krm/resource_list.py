@@ -22,6 +22,7 @@ API_VERSIONS = ("config.kubernetes.io/v1", "config.kubernetes.io/v1beta1")
 EMPTY = b"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\n"
 
 # A field such as `kind: ResourceList`, which is nearly always written like this.
+# What has quotes, a tag or a comment is read by libyaml.
 _WORD = re.compile(rb"[ \t]*([A-Za-z][\w./-]*)[ \t]*\r?\n?\Z")
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
@@ -58,7 +59,9 @@ class Envelope:
         items: list[KubeObject],
         results: list[Result],
     ) -> Iterator[Chunk]:
-        view, place = memoryview(self.data), 0
+        view = memoryview(self.data)
+        place = 0
+        # `results` may stand above `items`: the document is written from its top to its end.
         changes = sorted(self._changes(items, results), key=_start)
         for start, end, chunks in changes:
             yield view[place:start]
@@ -96,7 +99,8 @@ class Envelope:
         """Give the results with ours behind them; a field that is no list is not ours to change."""
         earlier = listing(self.data, place)
         if earlier is not None:
-            yield self._change(place, earlier, [*listings.objects(self.data, earlier), *additions])
+            every = [*listings.objects(self.data, earlier), *additions]
+            yield self._change(place, earlier, every)
 
     def _change(
         self,
@@ -130,6 +134,7 @@ class ResourceList:
             raise InputError("the input is empty, where a ResourceList was expected")
         ending = endings.of(data)
         data = ending.close(data)
+        # So that more can follow the last line, whatever block scalar it ends.
         found = trace(data)
         _check_kind(data, found)
         items = listings.objects(data, found.items)
@@ -154,6 +159,7 @@ def _start(change: listings.Change) -> int:
 
 def check_encoding(data: bytes) -> None:
     """Refuse what is not UTF-8; raises InputError with the line."""
+    # A byte order mark of UTF-16, of either order (RFC 2781).
     if data.startswith(_UTF_16):
         raise InputError("the input is UTF-16, where UTF-8 was expected", 1, 1)
     # The fast way: most inputs are ASCII.
@@ -172,7 +178,8 @@ def check_encoding(data: bytes) -> None:
 
 def _check_kind(data: bytes, found: Outline) -> None:
     """Refuse a document that is no ResourceList of a version we know."""
-    kind, version = _word(data, found.find("kind")), _word(data, found.find("apiVersion"))
+    kind = _word(data, found.find("kind"))
+    version = _word(data, found.find("apiVersion"))
     if kind == "ResourceList" and version in API_VERSIONS:
         return
     what = f"{version or 'of no apiVersion'}, {kind or 'of no kind'}"

@@ -16,6 +16,7 @@ from krm_windows.krm.nodes import Node
 from krm_windows.krm.resource_list import ResourceList, check_encoding
 from krm_windows.results import Result
 
+# Three dashes at the beginning of a line; `---x` is a text.
 _MARKER = re.compile(rb"(?:^|(?<=\n))---(?=[ \t\r\n]|\Z)")
 # A comment is taken whole (`*+`): a line end of two characters could be shared in two ways, for
 # each line.
@@ -30,10 +31,11 @@ class Documents:
     line_break: bytes = b"\n"
     ending: Ending = endings.ORDINARY
 
+    # Results have no place in a stream.
     def chunks(
         self,
         items: list[KubeObject],
-        results: list[Result],  # noqa: ARG002 - see above
+        results: list[Result],  # noqa: ARG002
     ) -> Iterator[Chunk]:
         """Give the documents with a marker between them."""
         return self.ending.restore(self._pieces(items))
@@ -41,9 +43,12 @@ class Documents:
     def _pieces(self, items: list[KubeObject]) -> Iterator[Chunk]:
         ended = True
         for index, item in enumerate(items):
-            text = item.span if item.column is None else framed(item, None, self.line_break)
+            text = item.span
+            if item.column is not None:
+                text = framed(item, None, self.line_break)
             if not ended:
                 yield self.line_break
+            # A document that came with its marker has it in its text.
             if index and not text.startswith(b"---"):
                 yield b"---" + self.line_break
             yield text

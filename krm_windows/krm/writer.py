@@ -24,14 +24,36 @@ _PLAIN = re.compile(
 _QUANTITY = re.compile(r"[1-9][0-9]*(?:m|s|h|ms|Ki|Mi|Gi)\Z")
 # Booleans, nulls and numbers of YAML 1.1 and 1.2, in lower case.
 _WORDS = frozenset(
-    {"y", "yes", "n", "no", "true", "false", "on", "off", "null", "nan", "inf", "infinity", "none"}
+    {
+        "y",
+        "yes",
+        "n",
+        "no",
+        "true",
+        "false",
+        "on",
+        "off",
+        "null",
+        "nan",
+        "inf",
+        "infinity",
+        "none",
+    }
 )
 # What YAML forbids, and what nobody would see in a file; beyond U+FFFF no code means the same to
 # YAML and to JSON.
 _UNPRINTABLE = f"\t{HIDDEN}"
 _ESCAPED = re.compile(f'["\\\\\n{_UNPRINTABLE}]')
+# A literal block cannot hold these, nor a line of blanks alone, whose blanks would be lost.
 _UNLITERAL = re.compile(f"[{_UNPRINTABLE}]|(?:^|\n) +(?:\n|$)")
-_SHORT = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
+_SHORT = {
+    '"': '\\"',
+    "\\": "\\\\",
+    "\n": "\\n",
+    "\t": "\\t",
+    "\r": "\\r",
+}
+_BOOLEANS = {True: "true", False: "false"}
 # libyaml reads a key without `?` up to 1024 characters.
 _KEY_LENGTH = 1000
 
@@ -39,7 +61,13 @@ _KEY_LENGTH = 1000
 def render(value: object, indent: int = 0) -> str:
     """Write a value as lines of block YAML, indented by `indent` columns, with line feeds."""
     pad = " " * indent
-    return "".join(f"{pad}{line}\n" if line else "\n" for line in lines(value))
+    written = []
+    for line in lines(value):
+        # An empty line of a literal block has no blanks.
+        if line:
+            written.append(pad)
+        written.append(f"{line}\n")
+    return "".join(written)
 
 
 def lines(value: object) -> list[str]:
@@ -62,7 +90,9 @@ def entry_lines(head: str, value: object) -> list[str]:
         return _collection_lines(head, value)
     if isinstance(value, str) and _is_literal(value):
         # `|` keeps the one line break at its end, `|-` has none.
-        chomp = "" if value.endswith("\n") else "-"
+        chomp = "-"
+        if value.endswith("\n"):
+            chomp = ""
         text = value.removesuffix("\n")
         return [f"{head} |{chomp}", *_indented(text.split("\n"))]
     return [f"{head} {inline(value)}"]
@@ -71,6 +101,7 @@ def entry_lines(head: str, value: object) -> list[str]:
 def _collection_lines(head: str, value: object) -> list[str]:
     nested = lines(value)
     if head == "-":
+        # The first entry of a mapping stands behind the dash.
         return [f"- {nested[0]}", *_indented(nested[1:])]
     if isinstance(value, Mapping):
         return [head, *_indented(nested)]
@@ -83,6 +114,7 @@ def inline(value: object) -> str:
     if not isinstance(value, str):
         return flow(value)
     if is_plain(value):
+        # A subclass of str, such as an enum, may print itself otherwise.
         return str(value)
     return quote(value)
 
@@ -92,7 +124,7 @@ def flow(value: object) -> str:
     if value is None:
         return "null"
     if isinstance(value, bool):
-        return "true" if value else "false"
+        return _BOOLEANS[value]
     if isinstance(value, int | float):
         return number(value)
     if isinstance(value, str):
@@ -101,7 +133,8 @@ def flow(value: object) -> str:
         entries = [f"{quote(str(key))}: {flow(entry)}" for key, entry in value.items()]
         return "{" + ", ".join(entries) + "}"
     if isinstance(value, list | tuple):
-        return "[" + ", ".join([flow(item) for item in value]) + "]"
+        items = [flow(item) for item in value]
+        return "[" + ", ".join(items) + "]"
     raise TypeError(f"{type(value).__name__} has no YAML form")
 
 
@@ -119,6 +152,7 @@ def quote(text: str) -> str:
 
 def _escape(match: re.Match[str]) -> str:
     character = match.group()
+    # `\u0000` has four digits in JSON and in YAML.
     return _SHORT.get(character) or f"\\u{ord(character):04x}"
 
 
@@ -133,6 +167,8 @@ def _key(key: str) -> str:
 def _is_literal(text: str) -> bool:
     """Say whether a text of several lines can be a literal block, its indentation detected."""
     if "\n" not in text or text.endswith("\n\n"):
+        # `|` keeps one line break at the end; `|+` would keep more, but also those of an edit below
+        # it.
         return False
     # A reader detects the indentation from the first line.
     if text[0] in " \n":

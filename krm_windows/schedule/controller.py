@@ -90,6 +90,8 @@ class _Clock:
 
     def later(self, time: _Time, step: timedelta, count: int) -> _Time:
         """Take `count` steps at once, or one if the clock changes on the way."""
+        # Steps of a clock that does not change may be taken at once: only then is the result the
+        # same.
         distance = count * step
         there = self.at(time.utc + distance)
         if there.local - time.local == distance:
@@ -151,7 +153,9 @@ def _next(units: tuple[_Unit, ...], time: _Time) -> datetime | None:
             checked += 1
             continue
         # Only before the first step are the smaller fields set to their beginning.
-        here = time if begun else unit.begin(time)
+        here = time
+        if not begun:
+            here = unit.begin(time)
         begun = True
         time = unit.step(here)
         if time.utc <= here.utc:
@@ -177,6 +181,7 @@ def _units(recurrence: Recurrence, clock: _Clock) -> tuple[_Unit, ...]:
 
 def _month(recurrence: Recurrence, clock: _Clock) -> _Unit:
     return _Unit(
+        # Go's `time.Date` again: the first of a month may begin with a clock change.
         matches=lambda local: local.month in recurrence.months,
         begin=lambda time: clock.date(_midnight(time.local).replace(day=1)),
         step=lambda time: clock.date(_next_month(time.local)),
@@ -255,7 +260,9 @@ def _near_midnight(time: _Time, clock: _Clock) -> _Time:
     """Go to midnight from the hour that a clock change has put in its place."""
     hour = time.local.hour
     # Late in the day before, or early in the day that was meant.
-    hours = 24 - hour if hour > _NOON else -hour
+    hours = -hour
+    if hour > _NOON:
+        hours = 24 - hour
     return clock.at(time.utc + hours * _HOUR)
 
 

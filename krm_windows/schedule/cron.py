@@ -43,6 +43,7 @@ class Bounds:
         """Return the number of a name of this field, or of a text of digits, in bounds or not."""
         name = text.lower()
         if name in self.names:
+            # `jan` is 1 and `sun` 0: names count from the least value on.
             return self.low + self.names.index(name)
         number, sign = _signed(text)
         if sign:
@@ -78,6 +79,7 @@ _BLANK = (
 )
 _WORD = re.compile(f"[^{_BLANK}]+")
 # `TZ=Europe/Berlin 0 8 * * *`; one blank ends the name.
+# `TZ=` and, for the crontabs of old, `CRON_TZ=`.
 _ZONE = re.compile(r"(?:CRON_)?TZ=([^ ]*)( .*)?", re.DOTALL)
 _INTEGER = re.compile(r"([+-]?)([0-9]+)")
 # Go's int, and how many digits it may have.
@@ -101,6 +103,7 @@ def runs(numbers: Iterable[int]) -> list[list[int]]:
     """Part numbers where one does not follow the one before it: what a range can hold."""
     found: list[list[int]] = []
     for number in numbers:
+        # Compared with the last of the latest run.
         if found and number == found[-1][-1] + 1:
             found[-1].append(number)
         else:
@@ -112,7 +115,8 @@ def _zone(text: str) -> tuple[str | None, str]:
     prefix = _ZONE.fullmatch(text)
     if not prefix:
         return None, text
-    name, spec = prefix[1], prefix[2]
+    name = prefix[1]
+    spec = prefix[2]
     # `Local` and an empty name mean the zone of the controller.
     is_known = name in ("", "Local") or name in zones.names()
     if not spec or not is_known:
@@ -137,10 +141,12 @@ def _field(text: str, bounds: Bounds) -> tuple[frozenset[int], bool]:
     chosen: set[int] = set()
     has_star = False
     for item in text.split(","):
-        if item:
-            values, is_star = _range(item, bounds)
-            chosen.update(values)
-            has_star = has_star or is_star
+        # `1,,2` is `1,2`, as Go's `FieldsFunc` gives no empty fields.
+        if not item:
+            continue
+        values, is_star = _range(item, bounds)
+        chosen.update(values)
+        has_star = has_star or is_star
     return frozenset(chosen), has_star
 
 
@@ -150,7 +156,8 @@ def _range(item: str, bounds: Bounds) -> tuple[range, bool]:
     low, *highs = ends.split("-")
     is_star = low in ("*", "?")
     if is_star:
-        first, last = bounds.low, bounds.high
+        first = bounds.low
+        last = bounds.high
     else:
         first, last = _ends(low, highs, bounds)
     step = _step(steps)
@@ -171,15 +178,19 @@ def _ends(
     if len(highs) > 1:
         raise CronError(f"too many hyphens: {'-'.join([low, *highs])}")
     first = _number(low, bounds)
-    last = _number(highs[0], bounds) if highs else first
+    last = first
+    if highs:
+        last = _number(highs[0], bounds)
     return first, last
 
 
 def _step(steps: list[str]) -> int:
     if len(steps) > 1:
         raise CronError(f"too many slashes: {'/'.join(steps)}")
+    if not steps:
+        return 1
+    step = _integer(steps[0])
     # A step of 0 would never end, and Go refuses it too.
-    step = _integer(steps[0]) if steps else 1
     if step < 1:
         raise CronError("step of range should be a positive number")
     return step
@@ -195,7 +206,9 @@ def _number(text: str, bounds: Bounds) -> int:
 
 def _integer(text: str) -> int:
     number, sign = _signed(text)
-    if number is None or number > _LARGEST or (sign == "-" and number):
+    # `-0` is 0 to Go, and any other negative number is refused.
+    is_negative = sign == "-" and number != 0
+    if number is None or number > _LARGEST or is_negative:
         raise CronError(f"failed to parse int from {text}")
     return number
 
@@ -206,6 +219,7 @@ def _signed(text: str) -> tuple[int | None, str]:
     if not found:
         return None, ""
     sign, digits = found.groups()
+    # Leading zeros do not make a number too large.
     known = digits.lstrip("0") or "0"
     if len(known) > _DIGITS:
         return None, sign

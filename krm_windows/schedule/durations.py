@@ -7,6 +7,7 @@ _NANOSECONDS = {
     "ns": 1,
     "us": 10**3,
     "µs": 10**3,
+    # U+00B5 and U+03BC: the micro sign and the Greek letter, which Go takes for one.
     "μs": 10**3,
     "ms": 10**6,
     "s": 10**9,
@@ -26,7 +27,9 @@ def nanoseconds(text: str) -> int | None:
     None where Go reads none, what is too large for it included.
     """
     is_negative = text.startswith("-")
-    digits = text[1:] if text.startswith(("-", "+")) else text
+    digits = text
+    if text.startswith(("-", "+")):
+        digits = text[1:]
     # The one number that needs no unit.
     if digits == "0":
         return 0
@@ -35,6 +38,7 @@ def nanoseconds(text: str) -> int | None:
         return None
     if is_negative:
         return -total
+    # The least int64 has no counterpart above zero.
     if total <= LARGEST:
         return total
     return None
@@ -49,6 +53,7 @@ def _sum(digits: str) -> int | None:
         if part is None:
             return None
         length = _length(part[1], part[2] or "", _NANOSECONDS[part[3]])
+        # One more than the largest may be reached: with a minus it is Go's least.
         if length is None or total + length > LARGEST + 1:
             return None
         total += length

@@ -33,20 +33,22 @@ class Occurrences:
         until: datetime,
     ) -> "Occurrences":
         """Work them out from `first` to before `until`, wall-clock moments given as if in UTC."""
-        begins, ends = coverage.minute(first), coverage.minute(until)
+        begins = coverage.minute(first)
+        ends = coverage.minute(until)
         years = calendar(max(first.year - _YEARS_BEFORE, date.min.year), until.year)
+        # Rounded up: the last day counts, however little of it is asked for.
+        days = range(begins // bits.DAY, -(-ends // bits.DAY))
         found: dict[int, int] = {}
         for rule in rules:
-            for day, minutes in _covered(
-                rule,
-                years,
-                range(begins // bits.DAY, -(-ends // bits.DAY)),
-            ):
+            for day, minutes in _covered(rule, years, days):
                 found[day] = found.get(day, 0) | minutes
-        cut = (
-            (day, found[day] & coverage.of_interval((begins, ends), day)) for day in sorted(found)
-        )
-        return cls({day: minutes for day, minutes in cut if minutes})
+        kept: dict[int, int] = {}
+        for day in sorted(found):
+            # Of the first and the last day only the part that was asked for.
+            minutes = found[day] & coverage.of_interval((begins, ends), day)
+            if minutes:
+                kept[day] = minutes
+        return cls(kept)
 
     def __iter__(self) -> Iterator[tuple[int, int]]:
         """Yield begin and end of each occurrence, in order; those that touch are one."""
@@ -54,6 +56,7 @@ class Occurrences:
         for day, minutes in self.days.items():
             midnight = day * bits.DAY
             for first, after in stretches(minutes):
+                # One that begins where the last one ended, over midnight too, goes on.
                 if ends != midnight + first:
                     if begins is not None and ends is not None:
                         yield begins, ends
@@ -65,17 +68,23 @@ class Occurrences:
     def around(self, minute: int) -> tuple[int, int]:
         """Return begin and end of the occurrence to which a covered minute belongs."""
         day, at = divmod(minute, bits.DAY)
-        before, after = day, day
+        before = day
+        after = day
+        # The last minute before it that is not covered, found over as many midnights as it takes.
         closed = ~self._on(day) & bits.below(at)
         while not closed and self._on(before - 1) >> bits.DAY - 1:
             before -= 1
             closed = ~self._on(before) & bits.FULL
         begins = before * bits.DAY + closed.bit_length()
+        # And the first one after it.
         closed = ~self._on(day) & bits.FULL & ~bits.below(at)
         while not closed and self._on(after + 1) & 1:
             after += 1
             closed = ~self._on(after) & bits.FULL
-        return begins, after * bits.DAY + (bits.first(closed) if closed else bits.DAY)
+        ends = bits.DAY
+        if closed:
+            ends = bits.first(closed)
+        return begins, after * bits.DAY + ends
 
     def _on(self, day: int) -> int:
         return self.days.get(day, 0)
@@ -89,10 +98,13 @@ def _covered(
     """Yield those of some days of which a rule covers anything, and what, as bits."""
     if not isinstance(rule.begins, Recurrence):
         interval = coverage.interval(rule, UTC)
-        yield from ((day, coverage.of_interval(interval, day)) for day in days)
+        for day in days:
+            yield day, coverage.of_interval(interval, day)
         return
     for covered in coverage.recurring(rule, years):
+        # One bit a day from the calendar's first on, cut to the days asked for.
         named = (covered.days >> (days.start - years.first)) & bits.below(len(days))
+        # As text, the lowest bit last: quicker than a shift of a long number for each day.
         for day, is_named in zip(days, reversed(f"{named:b}"), strict=False):
             if is_named == "1":
                 yield day, covered.minutes
@@ -101,8 +113,10 @@ def _covered(
 @lru_cache(maxsize=1024)
 def stretches(minutes: int) -> tuple[tuple[int, int], ...]:
     """Return begin and end of each run of minutes of a day; most days are as one before them."""
-    found, after = [], 0
+    found = []
+    after = 0
     while minutes >> after:
+        # To the first bit that is set from here on, and then to the first that is not.
         first = after + bits.first(minutes >> after)
         after = first + bits.first(~(minutes >> first))
         found.append((first, after))

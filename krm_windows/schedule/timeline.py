@@ -51,7 +51,8 @@ def timeline(
 
     Raises `LookupError` without the rules of its zone.
     """
-    start, until = start.astimezone(UTC), until.astimezone(UTC)
+    start = start.astimezone(UTC)
+    until = until.astimezone(UTC)
     days = Days(timetable, timetable.zone)
     run: _Run | None = None
     for day, first, last, is_open in _parts(days, start, until):
@@ -62,6 +63,7 @@ def timeline(
             begins = instant(day, first)
             yield run.until(begins)
             run = _Run(begins, is_open, {})
+        # Which rules hold is asked for these minutes alone: at others there may be other ones.
         minutes = bits.below(last - first) << first
         run.rules |= dict.fromkeys(days.deciding(day, minutes))
     if run:
@@ -77,17 +79,21 @@ def openings(
 
     To name the rules takes long.
     """
-    start, until = start.astimezone(UTC), until.astimezone(UTC)
+    start = start.astimezone(UTC)
+    until = until.astimezone(UTC)
     days = Days(timetable, timetable.zone)
     begins: datetime | None = None
     last = False
     for day, minute, _, is_open in _parts(days, start, until):
         # An edge: an opening begins, or one ends.
         if is_open != last:
+            # What was open before the span is cut at its beginning.
             at = max(instant(day, minute), start)
             if begins:
                 yield begins, at
-            begins = at if is_open else None
+            begins = None
+            if is_open:
+                begins = at
         last = is_open
     if begins:
         yield begins, until
@@ -104,13 +110,18 @@ def _parts(
     """
     for day, within in parts_of_days(start, until):
         opened = days.open(day)
-        begins, ends = bits.first(within), bits.last(within) + 1
+        begins = bits.first(within)
+        ends = bits.last(within) + 1
         while begins < ends:
             rest = opened >> begins
             is_open = rest & 1 == 1
             # The first minute that is otherwise: that of the lowest bit.
-            other = ~rest if is_open else rest
-            change = min(begins + bits.first(other), ends) if other else ends
+            other = rest
+            if is_open:
+                other = ~rest
+            change = ends
+            if other:
+                change = min(begins + bits.first(other), ends)
             yield day, begins, change, is_open
             begins = change
 
@@ -120,9 +131,10 @@ def parts_of_days(start: datetime, until: datetime) -> Iterator[tuple[int, int]]
 
     With each come the minutes of it that lie between them, as bits.
     """
-    first, last = coverage.minute(start), coverage.minute(until - timedelta.resolution)
     if start >= until:
         return
+    first = coverage.minute(start)
+    last = coverage.minute(until - timedelta.resolution)
     for day in range(first // bits.DAY, last // bits.DAY + 1):
         yield day, coverage.of_interval((first, last + 1), day)
 
@@ -130,5 +142,6 @@ def parts_of_days(start: datetime, until: datetime) -> Iterator[tuple[int, int]]
 def instant(day: int, minute: int) -> datetime:
     """Give the instant of a minute of a UTC day, of its end too."""
     # The end of a day is minute 1440, which is midnight of the next.
-    day, minute = day + minute // bits.DAY, minute % bits.DAY
+    day += minute // bits.DAY
+    minute %= bits.DAY
     return datetime.combine(date.fromordinal(day), time(minute // 60, minute % 60), UTC)

@@ -10,7 +10,8 @@ from zoneinfo import ZoneInfo
 
 from krm_windows.gate.zones import Clock, Transition
 
-_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - in UTC, as every moment of a `Transition`
+# In UTC, as every moment of a `Transition`.
+_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001
 # RFC 9636, section 3.1: the magic, the version, 15 unused bytes, then six counts.
 _HEADER = struct.Struct(">4sc15x6l")
 
@@ -36,13 +37,15 @@ class ZoneData:
 @cache
 def names() -> frozenset[str]:
     """Return every zone name of the `tzdata` package."""
-    return frozenset((get_data("tzdata", "zones") or b"").decode("ascii").split())
+    content = get_data("tzdata", "zones") or b""
+    return frozenset(content.decode("ascii").split())
 
 
 @cache
 def release() -> str:
     """Return the release of the IANA zone data in use, such as `2026f`."""
-    import tzdata  # type: ignore[import-untyped]  # noqa: PLC0415 - what needs no zone must not load it
+    # What needs no zone must not load it.
+    import tzdata  # type: ignore[import-untyped]  # noqa: PLC0415
 
     return str(tzdata.IANA_VERSION)
 
@@ -73,9 +76,11 @@ def _content(name: str) -> bytes:
 
 def _parse(content: bytes) -> ZoneData:
     """Read the second, 64-bit part of a TZif file (RFC 9636, section 3), and its footer."""
+    # The first part has 32-bit moments, and is passed over: `zic -b slim` leaves it empty.
     start = _HEADER.size + _length(content, 0, 4)
     _, _, utc_flags, walls, leaps, count, kinds, letters = _HEADER.unpack_from(content, start)
     at = start + _HEADER.size
+    # All moments, of eight bytes each, then for each the number of the clock from it on.
     seconds = struct.unpack_from(f">{count}q", content, at)
     indices = struct.unpack_from(f">{count}B", content, at + 8 * count)
     at += 9 * count
@@ -83,6 +88,7 @@ def _parse(content: bytes) -> ZoneData:
     names_at = at + 6 * kinds
     clocks = []
     for offset, _, letter in struct.iter_unpack(">lBB", content[at:names_at]):
+        # Names such as `CEST` lie one behind the other, each up to a zero byte.
         name, _, _ = content[names_at + letter :].partition(b"\0")
         clocks.append(Clock(timedelta(seconds=offset), name.decode("ascii")))
     # Leap seconds and flags, which nothing here needs, stand before the footer.
