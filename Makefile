@@ -20,12 +20,12 @@ help:
 	@echo 'make test      run the tests; what a machine lacks is named and skipped'
 	@echo 'make fuzz      read inputs changed at random, for FUZZ_SECONDS (300), or FUZZ_INPUT alone; see tests/fuzz'
 	@echo 'make laws-full walk ten years of all zones minute by minute, which takes half an hour'
-	@echo 'make e2e       tell the stories of tests/cluster on a real control plane and Flux (as root, after .ci/setup cluster)'
-	@echo 'make check     lint, types, layers, generated files, rules of the house'
+	@echo 'make e2e       run the end-to-end tests of tests/cluster on a real control plane and Flux (as root, after .ci/setup cluster)'
+	@echo 'make check     lint, types, layers, generated files, rules of the repository'
 	@echo 'make format    format the sources'
 	@echo 'make generate  write schema, function definition, field reference and expected results again'
 	@echo 'make bench     time and memory, beside a minimal Go function, as a calendar, as a fleet (BENCH=function: only that)'
-	@echo 'make bench-cluster  edge to patched, and what a look costs, on the cluster of make e2e'
+	@echo 'make bench-cluster  edge to patched, and what a run of the gate costs, on the cluster of make e2e'
 	@echo 'make image     the container image, with podman or docker'
 	@echo 'make dist      wheel, source archive, SBOM and checksums of the commit, in dist/'
 	@echo 'make requirements  resolve and hash requirements/ again, from constraints.txt'
@@ -58,11 +58,11 @@ fuzz: $(READY)
 laws-full: $(READY)
 	@$(BIN)/python tests/property/laws_full.py
 
-# `make e2e STORIES='-k person'` tells some of them.
+# `make e2e E2E='-k person'` runs some of them.
 LAB = PYTHONPATH=tests/cluster:. $(BIN)/python -m lab
 
 e2e: $(READY)
-	@$(LAB) all $(STORIES)
+	@$(LAB) all $(E2E)
 
 cluster-up: $(READY)
 	@$(LAB) build

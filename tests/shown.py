@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-# Told by a story of tests/cluster, as its commands need a cluster.
+# Run by a test of tests/cluster, as its commands need a cluster.
 IN_A_CLUSTER = ROOT / "docs/how-to/edge-clusters.md"
 DOCUMENTS = tuple(
     path

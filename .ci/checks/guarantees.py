@@ -1,4 +1,4 @@
-"""docs/explanation/guarantees.md links to every story of tests/cluster, each in the file that tells it."""
+"""docs/explanation/guarantees.md links to every test of tests/cluster, each in its file."""
 
 import re
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = Path("docs/explanation/guarantees.md")
-STORY = re.compile(r"^def (test_\w+)", re.MULTILINE)
+TEST = re.compile(r"^def (test_\w+)", re.MULTILINE)
 NAMED = re.compile(r"\[`(test_\w+)`\](?!:)")
 LINK = re.compile(r"^\[`(test_\w+)`\]: (\S+)$", re.MULTILINE)
 
@@ -14,19 +14,19 @@ LINK = re.compile(r"^\[`(test_\w+)`\]: (\S+)$", re.MULTILINE)
 def problems() -> Iterator[str]:
     """Yield a sentence for every difference."""
     text = (ROOT / PAGE).read_text()
-    told = dict(stories())
+    tests = dict(found())
     named, links = set(NAMED.findall(text)), dict(LINK.findall(text))
-    for name in sorted(told.keys() - named):
+    for name in sorted(tests.keys() - named):
         yield f"{PAGE} does not say what {name} proves"
-    for name in sorted((named | links.keys()) - told.keys()):
+    for name in sorted((named | links.keys()) - tests.keys()):
         yield f"{PAGE} names {name}, which no file of tests/cluster has"
-    for name in sorted(named & told.keys()):
-        if links.get(name) != told[name]:
-            yield f"{PAGE} does not link {name} to {told[name]}"
+    for name in sorted(named & tests.keys()):
+        if links.get(name) != tests[name]:
+            yield f"{PAGE} does not link {name} to {tests[name]}"
 
 
-def stories() -> Iterator[tuple[str, str]]:
-    """Yield the name of every story and the link from the page to its file."""
+def found() -> Iterator[tuple[str, str]]:
+    """Yield the name of every test and the link from the page to its file."""
     for path in (ROOT / "tests/cluster").glob("test_*.py"):
-        for name in STORY.findall(path.read_text()):
+        for name in TEST.findall(path.read_text()):
             yield name, f"../../tests/cluster/{path.name}"

@@ -1,4 +1,4 @@
-"""A story's scene: its own namespace and repository in the cluster that `make e2e` brings up."""
+"""The environment of a test: its own namespace and repository in the cluster that `make e2e` brings up."""
 
 import os
 import re
@@ -8,22 +8,22 @@ from itertools import zip_longest
 from pathlib import Path
 
 import pytest
+from environment import Environment, forget, repository
 from lab.api import Api
 from lab.settings import ADMIN
-from telling import Story, forget, repository
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the stories that take longest; a worker is given two at first, so a short one follows each."""
+    """Begin with the tests that take longest; a worker is given two at first, so a short one follows each."""
     long = [item for item in items if item.get_closest_marker("long")]
     short = [item for item in items if item not in long]
     items[:] = [item for pair in zip_longest(long, short) for item in pair if item]
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declare the marks of stories."""
+    """Declare the markers of these tests."""
     config.addinivalue_line("markers", "long: takes more than two minutes, so it is begun first")
-    config.addinivalue_line("markers", "disruptive: stops what other stories need, and runs alone")
+    config.addinivalue_line("markers", "disruptive: stops what other tests need, and runs alone")
 
 
 @pytest.fixture(scope="session")
@@ -37,26 +37,26 @@ def api() -> Iterator[Api]:
 
 
 @pytest.fixture
-def story(api: Api, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Story]:
+def env(api: Api, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Environment]:
     """A namespace that enforces Pod Security *restricted*, and an empty repository for it."""
-    yield from scene(api, request.node.name.removeprefix("test_"), tmp_path / "tree")
+    yield from prepared(api, request.node.name.removeprefix("test_"), tmp_path / "tree")
 
 
 @pytest.fixture
-def neighbour(api: Api, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Story]:
-    """A second scene, for stories of two namespaces."""
-    yield from scene(api, f"{request.node.name.removeprefix('test_')}-2", tmp_path / "neighbour")
+def neighbour(api: Api, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Environment]:
+    """A second environment, for tests of two namespaces."""
+    yield from prepared(api, f"{request.node.name.removeprefix('test_')}-2", tmp_path / "neighbour")
 
 
-def scene(api: Api, title: str, tree: Path) -> Iterator[Story]:
-    """Make namespace and repository; both are named after the story, and forgotten after it.
+def prepared(api: Api, title: str, tree: Path) -> Iterator[Environment]:
+    """Make namespace and repository; both are named after the test, and deleted after it.
 
-    The name is cut, and unique, so that stories can be told again in the same cluster.
+    The name is cut, and unique, so that tests can run again in the same cluster.
     """
     name = f"{re.sub(r'[^a-z0-9]+', '-', title.lower())[:34].strip('-')}-{time.time_ns() // 10**6 % 10**5:05}"
     enforce = {"pod-security.kubernetes.io/enforce": "restricted"}
     api.create("namespaces", None, {"metadata": {"name": name, "labels": enforce}})
     repository(name, tree)
-    told = Story(api, name, tree)
-    yield told
-    forget(told)
+    made = Environment(api, name, tree)
+    yield made
+    forget(made)

@@ -6,8 +6,8 @@ from contextlib import suppress
 from copy import deepcopy
 
 import pytest
+from environment import APPS, Environment, eventually, far_window, sleep_until, window
 from lab.api import Api, ApiError, Object, path
-from telling import APPS, Story, eventually, far_window, sleep_until, window
 
 from krm_windows.gate.annotations import HOOKS, annotation
 
@@ -21,30 +21,30 @@ Change = Callable[[list[Object]], object]
 
 
 @pytest.fixture
-def account(story: Story) -> Iterator[Api]:
+def account(env: Environment) -> Iterator[Api]:
     """The API as the policy's account may use it, the policy being closed and held to its field."""
-    story.begin(timeout="90s")
-    story.policy({"windows": {"later": far_window().spec}})
-    story.eventually_closed()
-    as_account = token(story)
+    env.begin(timeout="90s")
+    env.policy({"windows": {"later": far_window().spec}})
+    env.eventually_closed()
+    as_account = token(env)
     # The API server takes up one admission policy after the other.
-    eventually("the policy is in force", lambda: refused(as_account, story, annotate) == FIELD)
-    hooks = rehearse(annotation(f"{story.name}/windows", HOOKS))
-    eventually("that of annotations, too", lambda: refused(story.api, story, hooks) == CLOSED_BY)
+    eventually("the policy is in force", lambda: refused(as_account, env, annotate) == FIELD)
+    hooks = rehearse(annotation(f"{env.name}/windows", HOOKS))
+    eventually("that of annotations, too", lambda: refused(env.api, env, hooks) == CLOSED_BY)
     yield as_account
     as_account.close()
 
 
-def token(story: Story, name: str = "windows-gate") -> Api:
+def token(env: Environment, name: str = "windows-gate") -> Api:
     """Return the API as the policy's account may use it, or another one beside it."""
-    where = f"api/v1/namespaces/{story.name}/serviceaccounts/{name}/token"
-    return Api(story.api.ask("POST", where, {"spec": {}})["status"]["token"])
+    where = f"api/v1/namespaces/{env.name}/serviceaccounts/{name}/token"
+    return Api(env.api.ask("POST", where, {"spec": {}})["status"]["token"])
 
 
-def refused(api: Api, story: Story, deed: Deed) -> str:
+def refused(api: Api, env: Environment, deed: Deed) -> str:
     """Return which of the admission policies refuses a deed with 403; empty if none does."""
     try:
-        deed(api, story.name)
+        deed(api, env.name)
     except ApiError as error:
         said = [words for words in (FIELD, OWNERS, CLOSED_BY) if words in str(error)]
         return said[0] if error.status == 403 and said else f"otherwise: {error}"
@@ -194,7 +194,7 @@ REFUSED: dict[str, Deed] = {
     "annotate it": annotate,
     "lift a hold": patch(metadata={"annotations": {"krm-windows.dev/hold": None}}),
     "keep it from going": patch(metadata={"finalizers": ["tried.example.com/yes"]}),
-    "write the mark of another policy": patch(
+    "write the annotation of another policy": patch(
         metadata={"annotations": {annotation("other/windows"): "{}"}}
     ),
     "write the hooks' note of another policy": patch(
@@ -257,22 +257,22 @@ OWNED: dict[str, Deed] = {
 }
 
 
-def test_everything_but_its_field_is_refused(story: Story, account: Api) -> None:
+def test_everything_but_its_field_is_refused(env: Environment, account: Api) -> None:
     """RBAC allows each of these patches, and the admission policy refuses it with 403."""
     held: Object = {"metadata": {"annotations": {"krm-windows.dev/hold": "anna"}}}
-    story.api.patch("kustomizations", story.name, APPS, held)
+    env.api.patch("kustomizations", env.name, APPS, held)
     for words, deed in REFUSED.items():
-        assert refused(account, story, deed), words
-    target = story.target()
+        assert refused(account, env, deed), words
+    target = env.target()
     assert (target["spec"]["path"], target["spec"]["suspend"]) == ("./apps", True)
 
 
-def test_who_owns_a_field_is_not_its_to_say(story: Story, account: Api) -> None:
+def test_who_owns_a_field_is_not_its_to_say(env: Environment, account: Api) -> None:
     """Thirty ways to rewrite `managedFields`, each refused; what is left of the others is as it was."""
-    story.api.patch("kustomizations", story.name, APPS, {"spec": {"wait": True}}, manager="anna")
-    before = owners(story)
+    env.api.patch("kustomizations", env.name, APPS, {"spec": {"wait": True}}, manager="anna")
+    before = owners(env)
     for words, deed in OWNED.items():
-        assert refused(account, story, deed) in (OWNERS, FIELD), words
+        assert refused(account, env, deed) in (OWNERS, FIELD), words
     for nothing in (
         rewrite(lambda _: [{"manager": "no entry"}]),
         lambda api, space: api.patch(
@@ -283,59 +283,57 @@ def test_who_owns_a_field_is_not_its_to_say(story: Story, account: Api) -> None:
         ),
     ):
         with suppress(ApiError):
-            nothing(account, story.name)
-    assert owners(story) == before
+            nothing(account, env.name)
+    assert owners(env) == before
 
 
-def owners(story: Story) -> list[Object]:
+def owners(env: Environment) -> list[Object]:
     """Return the target's entries of `managedFields`, but for the status, which Flux goes on writing."""
-    entries = story.target()["metadata"]["managedFields"]
+    entries = env.target()["metadata"]["managedFields"]
     return [each for each in entries if each.get("subresource") != "status"]
 
 
 @pytest.mark.long
-def test_a_field_that_git_removes_goes(story: Story, account: Api) -> None:
+def test_a_field_that_git_removes_goes(env: Environment, account: Api) -> None:
     """Whatever the account has tried, what is gone from Git is gone from the cluster, while it is closed."""
-    story.api.patch("kustomizations", story.name, APPS, {"spec": {"wait": True}}, manager="anna")
-    tried = [refused(account, story, deed) for deed in OWNED.values()]
+    env.api.patch("kustomizations", env.name, APPS, {"spec": {"wait": True}}, manager="anna")
+    tried = [refused(account, env, deed) for deed in OWNED.values()]
     assert set(tried) <= {OWNERS, FIELD}
-    patch(spec={"suspend": False})(account, story.name)
-    patch(spec={"suspend": True})(account, story.name)
-    assert story.target()["spec"]["timeout"] == "90s"
-    story.write("cluster/apps.yaml", story.kustomization(APPS, "./apps"))
-    story.commit("No time-out")
-    story.eventually_delivered()
-    assert "timeout" not in story.target()["spec"]
+    patch(spec={"suspend": False})(account, env.name)
+    patch(spec={"suspend": True})(account, env.name)
+    assert env.target()["spec"]["timeout"] == "90s"
+    env.write("cluster/apps.yaml", env.kustomization(APPS, "./apps"))
+    env.commit("No time-out")
+    env.eventually_delivered()
+    assert "timeout" not in env.target()["spec"]
 
 
-def test_rights_that_are_too_wide_are_held_too(story: Story, account: Api) -> None:
+def test_rights_that_are_too_wide_are_held_too(env: Environment, account: Api) -> None:
     """Somebody has made the account an administrator of its namespace: it still creates and deletes no target."""
-    widen(story, account)
+    widen(env, account)
     assert refused(
-        account, story, lambda api, namespace: api.delete("kustomizations", namespace, APPS)
+        account, env, lambda api, namespace: api.delete("kustomizations", namespace, APPS)
     )
-    another = story.kustomization("another", "./elsewhere")
+    another = env.kustomization("another", "./elsewhere")
     assert refused(
-        account, story, lambda api, namespace: api.create("kustomizations", namespace, another)
+        account, env, lambda api, namespace: api.create("kustomizations", namespace, another)
     )
-    whole = story.target()
+    whole = env.target()
     whole["metadata"]["managedFields"] = [{}]
-    where = f"apis/{KUSTOMIZE}/namespaces/{story.name}/kustomizations/{APPS}"
+    where = f"apis/{KUSTOMIZE}/namespaces/{env.name}/kustomizations/{APPS}"
     assert (
-        refused(
-            account, story, lambda api, _: api.ask("PUT", f"{where}?fieldManager={GATE}", whole)
-        )
+        refused(account, env, lambda api, _: api.ask("PUT", f"{where}?fieldManager={GATE}", whole))
         == OWNERS
     )
     status: Object = {"status": {"lastAppliedRevision": "main@sha1:0"}}
     assert refused(
         account,
-        story,
+        env,
         lambda api, namespace: api.patch("kustomizations", namespace, f"{APPS}/status", status),
     )
 
 
-def widen(story: Story, account: Api) -> None:
+def widen(env: Environment, account: Api) -> None:
     """Make the account an administrator of its namespace."""
     binding = {
         "metadata": {"name": "too-wide"},
@@ -344,63 +342,59 @@ def widen(story: Story, account: Api) -> None:
             "kind": "ClusterRole",
             "name": "cluster-admin",
         },
-        "subjects": [{"kind": "ServiceAccount", "name": "windows-gate", "namespace": story.name}],
+        "subjects": [{"kind": "ServiceAccount", "name": "windows-gate", "namespace": env.name}],
     }
-    story.api.create("rolebindings", story.name, binding)
-    eventually("the rights are there", lambda: may_list(account, story.name))
+    env.api.create("rolebindings", env.name, binding)
+    eventually("the rights are there", lambda: may_list(account, env.name))
 
 
-def test_it_turns_its_field_and_nobody_else_is_held(story: Story, account: Api) -> None:
-    """It turns its field and writes its mark, takes both from whoever wrote them last, and others write the rest."""
-    own = annotation(f"{story.name}/windows")
+def test_it_turns_its_field_and_nobody_else_is_held(env: Environment, account: Api) -> None:
+    """It turns its field and writes its annotation, takes both from whoever wrote them last, and others write the rest."""
+    own = annotation(f"{env.name}/windows")
     many: Object = {
         "metadata": {"annotations": {f"note-{number}": "here" for number in range(1000)}}
     }
-    story.api.patch(
-        "kustomizations", story.name, APPS, many
-    )  # the cost of an expression is limited
+    env.api.patch("kustomizations", env.name, APPS, many)  # the cost of an expression is limited
     for suspend in (False, True):
-        story.api.patch(
-            "kustomizations", story.name, APPS, {"spec": {"suspend": not suspend}}, manager="anna"
+        env.api.patch(
+            "kustomizations", env.name, APPS, {"spec": {"suspend": not suspend}}, manager="anna"
         )
-        marks = {own: "{}" if suspend else None}
-        patch(spec={"suspend": suspend}, metadata={"annotations": marks})(account, story.name)
-        assert story.suspended() is suspend
-    patch("story", metadata={"labels": {"tried": "yes"}})(story.api, story.name)
-    assert all(each["manager"] != "anna" for each in owners(story))
+        annotations = {own: "{}" if suspend else None}
+        patch(spec={"suspend": suspend}, metadata={"annotations": annotations})(account, env.name)
+        assert env.suspended() is suspend
+    patch("env", metadata={"labels": {"tried": "yes"}})(env.api, env.name)
+    assert all(each["manager"] != "anna" for each in owners(env))
 
 
-def test_many_hands_do_not_keep_it_from_its_field(story: Story, account: Api) -> None:
+def test_many_field_managers_do_not_keep_it_from_its_field(env: Environment, account: Api) -> None:
     """Where more have changed a target than the API server remembers, it joins the oldest, and that alone passes."""
-    many_hands(story, account)
+    many_hands(env, account)
     for words, deed in JOINED.items():
-        assert refused(account, story, deed) == OWNERS, words
-    own = annotation(f"{story.name}/windows")
+        assert refused(account, env, deed) == OWNERS, words
+    own = annotation(f"{env.name}/windows")
     for suspend in (False, True):
-        patch(spec={"suspend": suspend}, metadata={"annotations": {own: "{}"}})(account, story.name)
-        assert story.suspended() is suspend
-    managers = [entry["manager"] for entry in story.target()["metadata"]["managedFields"]]
+        patch(spec={"suspend": suspend}, metadata={"annotations": {own: "{}"}})(account, env.name)
+        assert env.suspended() is suspend
+    managers = [entry["manager"] for entry in env.target()["metadata"]["managedFields"]]
     assert "ancient-changes" in managers
     assert GATE in managers
 
 
-def many_hands(story: Story, account: Api) -> None:
+def many_hands(env: Environment, account: Api) -> None:
     """Have ten managers update the target, none of them the gate: the next one makes the API server join two."""
     patch(
         spec={"suspend": True},
-        metadata={"annotations": {annotation(f"{story.name}/windows"): None}},
-    )(account, story.name)
+        metadata={"annotations": {annotation(f"{env.name}/windows"): None}},
+    )(account, env.name)
     for number in range(12):
         here: Object = {
             "spec": {"suspend": number % 2 == 0},
             "metadata": {"annotations": {f"hand-{number}": "here"}},
         }
-        patch(f"hand-{number}", **here)(story.api, story.name)
+        patch(f"hand-{number}", **here)(env.api, env.name)
         time.sleep(1.1)  # entries are as old as their second
     updates = [
-        each
-        for each in story.target()["metadata"]["managedFields"]
-        if each["operation"] == "Update"
+        each for each in env.target()["metadata"]["managedFields"] if each["operation"] == "Update"
     ]
     assert len(updates) == 10
     assert all(each["manager"] != GATE for each in updates)
@@ -465,59 +459,59 @@ def drop_one(kept: list[Object]) -> None:
     take(kept)
 
 
-def test_nobody_else_writes_a_mark(story: Story, account: Api) -> None:
-    """Not even the administrator adds a mark, changes one, or creates an object with one; Flux brings none from Git."""
-    own, note = annotation(f"{story.name}/windows"), annotation(f"{story.name}/windows", HOOKS)
+def test_nobody_else_writes_the_annotations(env: Environment, account: Api) -> None:
+    """Not even the administrator adds the annotation, changes it, or creates an object with it; Flux brings none from Git."""
+    own, note = annotation(f"{env.name}/windows"), annotation(f"{env.name}/windows", HOOKS)
     forged = (
         {own: "{}"},
-        {own: story.target()["metadata"]["annotations"][own] + " "},
+        {own: env.target()["metadata"]["annotations"][own] + " "},
         {note: "{}"},
         {own: ""},
     )
     for annotations in forged:
         deed = patch("anna", metadata={"annotations": annotations})
-        assert refused(story.api, story, deed) == CLOSED_BY, annotations
-    body = story.kustomization("another", "./apps")
+        assert refused(env.api, env, deed) == CLOSED_BY, annotations
+    body = env.kustomization("another", "./apps")
     for key in (own, note):
         body["metadata"]["annotations"] = {key: "{}"}
         assert (
-            refused(story.api, story, lambda api, space: api.create("kustomizations", space, body))
+            refused(env.api, env, lambda api, space: api.create("kustomizations", space, body))
             == CLOSED_BY
         )
         apply_it = {"apiVersion": KUSTOMIZE, "kind": "Kustomization", "metadata": {"name": APPS}}
         apply_it["metadata"]["annotations"] = {key: "forged"}
         deed = lambda api, space, body=apply_it: api.apply("kustomizations", space, body, "anna")  # noqa: E731
-        assert refused(story.api, story, deed) == CLOSED_BY
-    assert refused(account, story, patch(metadata={"annotations": {note: "{}"}})) == FIELD
-    in_git = story.kustomization(APPS, "./apps")
+        assert refused(env.api, env, deed) == CLOSED_BY
+    assert refused(account, env, patch(metadata={"annotations": {note: "{}"}})) == FIELD
+    in_git = env.kustomization(APPS, "./apps")
     in_git["metadata"]["annotations"] = {own: '{"policy": "forged"}'}
-    story.write("cluster/apps.yaml", in_git)
-    story.commit("Forge a mark")
+    env.write("cluster/apps.yaml", in_git)
+    env.commit("Forge the annotation")
     eventually(
-        "Flux is told",
-        lambda: CLOSED_BY in str(story.api.get("kustomizations", story.name, "fleet")["status"]),
+        "Flux reports it",
+        lambda: CLOSED_BY in str(env.api.get("kustomizations", env.name, "fleet")["status"]),
     )
-    assert "forged" not in story.target()["metadata"]["annotations"][own]
+    assert "forged" not in env.target()["metadata"]["annotations"][own]
 
 
-def test_a_mark_may_be_removed_and_lived_with(story: Story, account: Api) -> None:
-    """What does not touch the mark passes, whoever asks; and removing it makes the suspension a person's."""
-    own = annotation(f"{story.name}/windows")
-    patch("anna", spec={"wait": True}, metadata={"labels": {"tried": "yes"}})(story.api, story.name)
+def test_an_annotation_may_be_removed(env: Environment, account: Api) -> None:
+    """What does not touch the annotation passes, whoever asks; and removing it makes the suspension a person's."""
+    own = annotation(f"{env.name}/windows")
+    patch("anna", spec={"wait": True}, metadata={"labels": {"tried": "yes"}})(env.api, env.name)
     status: Object = {"status": {"lastAttemptedRevision": "main@sha1:0"}}
-    story.api.patch("kustomizations", story.name, f"{APPS}/status", status)
-    assert story.closed()
-    patch("anna", metadata={"annotations": {own: None}})(story.api, story.name)
-    assert (story.suspended(), story.marked()) == (True, False)
-    assert refused(account, story, annotate) == FIELD
+    env.api.patch("kustomizations", env.name, f"{APPS}/status", status)
+    assert env.closed()
+    patch("anna", metadata={"annotations": {own: None}})(env.api, env.name)
+    assert (env.suspended(), env.annotated()) == (True, False)
+    assert refused(account, env, annotate) == FIELD
 
 
-def test_a_policy_writes_its_own_mark_alone(story: Story, neighbour: Story) -> None:
-    """Two policies on one cluster: neither gate may write the other's mark, and each may take away a stale one."""
-    for each in (story, neighbour):
+def test_a_policy_writes_its_own_annotation_alone(env: Environment, neighbour: Environment) -> None:
+    """Two policies on one cluster: neither gate may write the other's annotation, and each may remove a stale one."""
+    for each in (env, neighbour):
         each.begin()
         each.policy({"windows": {"later": far_window().spec}})
-    for each, other in ((story, neighbour), (neighbour, story)):
+    for each, other in ((env, neighbour), (neighbour, env)):
         each.eventually_closed()
         gate = token(each)
         eventually(
@@ -528,22 +522,22 @@ def test_a_policy_writes_its_own_mark_alone(story: Story, neighbour: Story) -> N
         assert refused(gate, each, patch(metadata={"annotations": {foreign: "{}"}}))
         gate.close()
     stale = annotation("gone/windows")
-    patch("anna", metadata={"annotations": {stale: "{}"}})(story.api, story.name)
-    gate = token(story)
-    patch(metadata={"annotations": {stale: None}})(gate, story.name)
+    patch("anna", metadata={"annotations": {stale: "{}"}})(env.api, env.name)
+    gate = token(env)
+    patch(metadata={"annotations": {stale: None}})(gate, env.name)
     gate.close()
-    assert stale not in story.target()["metadata"]["annotations"]
+    assert stale not in env.target()["metadata"]["annotations"]
 
 
 @pytest.mark.usefixtures("account")
-def test_a_renamed_gate_still_writes_its_marks(story: Story) -> None:
+def test_a_renamed_gate_still_writes_its_annotations(env: Environment) -> None:
     """`namePrefix` renames the account and no text: windows must go on, and another account gains nothing by it."""
-    own = annotation(f"{story.name}/windows")
+    own = annotation(f"{env.name}/windows")
     rename = patch(
-        metadata={"annotations": {own: story.target()["metadata"]["annotations"][own] + " "}}
+        metadata={"annotations": {own: env.target()["metadata"]["annotations"][own] + " "}}
     )
     for name, said in (("site-windows", CLOSED_BY), ("site-windows-gate", "")):
-        story.api.create("serviceaccounts", story.name, {"metadata": {"name": name}})
+        env.api.create("serviceaccounts", env.name, {"metadata": {"name": name}})
         binding = {
             "metadata": {"name": name},
             "roleRef": {
@@ -551,87 +545,83 @@ def test_a_renamed_gate_still_writes_its_marks(story: Story) -> None:
                 "kind": "Role",
                 "name": "windows-gate",
             },
-            "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": story.name}],
+            "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": env.name}],
         }
-        story.api.create("rolebindings", story.name, binding)
-        renamed = token(story, name)
+        env.api.create("rolebindings", env.name, binding)
+        renamed = token(env, name)
         eventually(
             f"{name} is judged",
-            lambda renamed=renamed, said=said: refused(renamed, story, rename) == said,
+            lambda renamed=renamed, said=said: refused(renamed, env, rename) == said,
         )
         renamed.close()
 
 
-def test_former_names_are_kept_too(story: Story) -> None:
-    """The marks of a policy's former names count as its own, so they are nobody else's to write either."""
-    story.begin()
-    former = f"{story.name}/before"
-    story.policy({"windows": {"later": far_window().spec}, "formerNames": [former]})
-    story.eventually_closed()
+def test_former_names_are_kept_too(env: Environment) -> None:
+    """The annotations of a policy's former names count as its own, so they are nobody else's to write either."""
+    env.begin()
+    former = f"{env.name}/before"
+    env.policy({"windows": {"later": far_window().spec}, "formerNames": [former]})
+    env.eventually_closed()
     for key in (annotation(former), annotation(former, HOOKS)):
         eventually(
-            "it is refused", lambda key=key: refused(story.api, story, rehearse(key)) == CLOSED_BY
+            "it is refused", lambda key=key: refused(env.api, env, rehearse(key)) == CLOSED_BY
         )
-    gate = token(story)
-    assert (
-        refused(gate, story, patch(metadata={"annotations": {annotation(former): "{}"}})) == FIELD
-    )
+    gate = token(env)
+    assert refused(gate, env, patch(metadata={"annotations": {annotation(former): "{}"}})) == FIELD
     gate.close()
 
 
 @pytest.mark.long
-def test_the_gate_works_under_it(story: Story) -> None:
+def test_the_gate_works_under_it(env: Environment) -> None:
     """A window opens and closes again, while Flux writes the target's status and delivers commits."""
-    story.begin()
+    env.begin()
     opening = window(after=75)
-    story.policy({"windows": {"next": opening.spec}})
-    story.eventually_closed()
-    story.release("2")
+    env.policy({"windows": {"next": opening.spec}})
+    env.eventually_closed()
+    env.release("2")
     sleep_until(opening.opens)
-    story.eventually_open()
-    story.eventually_applied("2")
+    env.eventually_open()
+    env.eventually_applied("2")
     sleep_until(opening.closes)
-    story.eventually_closed()
-    assert not story.says("denied request")
+    env.eventually_closed()
+    assert not env.says("denied request")
 
 
 @pytest.mark.long
-def test_kubectl_works_under_it(story: Story) -> None:
-    """The actuator `Kubectl` closes and opens, its account is held as the gate's is, and it has no mark to write."""
-    story.begin()
+def test_kubectl_works_under_it(env: Environment) -> None:
+    """The actuator `Kubectl` closes and opens, its account is held as the gate's is, and it has no annotation to write."""
+    env.begin()
     opening = window(after=75, length=4)
-    story.policy(
+    env.policy(
         {"actuator": {"type": "Kubectl"}, "windows": {"next": opening.spec}, "interval": None}
     )
-    story.eventually_delivered()
-    as_account = token(story)
-    eventually("the policy is in force", lambda: refused(as_account, story, annotate) == FIELD)
-    own = annotation(f"{story.name}/windows")
-    assert refused(as_account, story, patch(metadata={"annotations": {own: "{}"}})) == FIELD
+    env.eventually_delivered()
+    as_account = token(env)
+    eventually("the policy is in force", lambda: refused(as_account, env, annotate) == FIELD)
+    own = annotation(f"{env.name}/windows")
+    assert refused(as_account, env, patch(metadata={"annotations": {own: "{}"}})) == FIELD
     assert (
-        refused(as_account, story, rewrite(lambda entries: entries.append(made(GATE, "Apply"))))
+        refused(as_account, env, rewrite(lambda entries: entries.append(made(GATE, "Apply"))))
         == OWNERS
     )
-    patch(spec={"suspend": True})(as_account, story.name)
+    patch(spec={"suspend": True})(as_account, env.name)
     as_account.close()
     sleep_until(opening.opens)
-    eventually("it opens", lambda: not story.suspended())
+    eventually("it opens", lambda: not env.suspended())
     sleep_until(opening.closes)
-    eventually("it closes", story.suspended)
+    eventually("it closes", env.suspended)
 
 
-def test_uninstalling_is_held_too(story: Story, account: Api) -> None:
+def test_uninstalling_is_held_too(env: Environment, account: Api) -> None:
     """What lifts the last suspension is held to its field until its account is gone."""
-    story.render("windows.yaml", "cluster/windows", "--uninstall")
-    story.commit("Lift")
-    story.eventually_open()
-    assert refused(account, story, annotate) == FIELD
-    story.leave_out("windows")
-    story.commit("Remove")
-    gone = f"{story.name}.windows-gate"
-    eventually(
-        "it is gone", lambda: story.api.find("validatingadmissionpolicies", "", gone) is None
-    )
+    env.render("windows.yaml", "cluster/windows", "--uninstall")
+    env.commit("Lift")
+    env.eventually_open()
+    assert refused(account, env, annotate) == FIELD
+    env.leave_out("windows")
+    env.commit("Remove")
+    gone = f"{env.name}.windows-gate"
+    eventually("it is gone", lambda: env.api.find("validatingadmissionpolicies", "", gone) is None)
 
 
 def may_list(account: Api, namespace: str) -> bool:

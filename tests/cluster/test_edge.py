@@ -1,4 +1,4 @@
-"""At the edge: the cluster of the stories has no uplink, no DNS and no registry, and here it loses Git, too."""
+"""At the edge: the cluster of the tests has no uplink, no DNS and no registry, and here it loses Git, too."""
 
 import os
 from collections.abc import Iterator
@@ -7,12 +7,9 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from lab.api import Api
-from lab.settings import ADMIN, BIN, GIT, ROOT
-from shown import IN_A_CLUSTER, renewed, run
-from telling import (
+from environment import (
     PARENT,
-    Story,
+    Environment,
     Window,
     eventually,
     far_window,
@@ -23,6 +20,9 @@ from telling import (
     wall,
     window,
 )
+from lab.api import Api
+from lab.settings import ADMIN, BIN, GIT, ROOT
+from shown import IN_A_CLUSTER, renewed, run
 
 PLANT = "plant"  # the namespace of examples/edge
 RESOLVE = "import socket; socket.getaddrinfo('registry.example.com', 443)"
@@ -31,7 +31,7 @@ RESOLVE = "import socket; socket.getaddrinfo('registry.example.com', 443)"
 @pytest.fixture
 def site(api: Api, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     """What examples/edge says of a cluster, applied by Flux from a repository, and a shell whose kubectl asks it."""
-    plant = Story(api, PLANT, tmp_path / "tree")
+    plant = Environment(api, PLANT, tmp_path / "tree")
     repository(PLANT, plant.tree)
     plant.write("lines/line.yaml", plant.object("v1", "ConfigMap", "line", data={"speed": "1"}))
     plant.commit("Begin")
@@ -53,95 +53,95 @@ def test_a_week_and_three_edges_as_the_page_shows_them(tmp_path: Path) -> None:
     assert renewed(text, run(text, folder)) == text
 
 
-def test_there_is_no_way_out(story: Story) -> None:
-    """What the other stories prove, they prove without DNS, and every image was there before."""
-    story.begin()
-    story.policy({"windows": {"later": far_window().spec}})
-    story.eventually_closed()
-    story.run_as_look("resolve", RESOLVE)
+def test_there_is_no_way_out(env: Environment) -> None:
+    """What the other tests prove, they prove without DNS, and every image was there before."""
+    env.begin()
+    env.policy({"windows": {"later": far_window().spec}})
+    env.eventually_closed()
+    env.run_as_look("resolve", RESOLVE)
     eventually(
         "no name is found",
-        lambda: "gaierror" in story.kubectl("logs", "resolve", "--ignore-errors"),
+        lambda: "gaierror" in env.kubectl("logs", "resolve", "--ignore-errors"),
     )
-    eventually("an image is found", lambda: "already present on machine" in events(story))
-    assert "Pulling image" not in events(story)
+    eventually("an image is found", lambda: "already present on machine" in events(env))
+    assert "Pulling image" not in events(env)
 
 
-def events(story: Story) -> str:
-    """Return what the Events of the story's namespace say; the kubelet sends them some time after the deed."""
-    return story.kubectl("get", "events", "--output=jsonpath={.items[*].message}")
+def events(env: Environment) -> str:
+    """Return what the Events of the test's namespace say; the kubelet sends them some time after the deed."""
+    return env.kubectl("get", "events", "--output=jsonpath={.items[*].message}")
 
 
 @pytest.mark.long
-def test_windows_go_on_without_the_uplink(story: Story) -> None:
+def test_windows_go_on_without_the_uplink(env: Environment) -> None:
     """Three edges come, and drift is corrected, while nothing can be fetched; the next commit then waits as ever."""
-    story.begin()
+    env.begin()
     first = window(after=75)
     second = Window(first.closes + timedelta(minutes=1), first.closes + timedelta(minutes=9))
-    story.policy({"windows": {"first": first.spec, "second": second.spec}})
-    story.eventually_closed()
-    with no_uplink(story):
+    env.policy({"windows": {"first": first.spec, "second": second.spec}})
+    env.eventually_closed()
+    with no_uplink(env):
         sleep_until(first.opens)
-        story.eventually_open()
-        story.api.delete("configmaps", story.name, "app")
-        story.eventually_applied("1")
+        env.eventually_open()
+        env.api.delete("configmaps", env.name, "app")
+        env.eventually_applied("1")
         sleep_until(first.closes)
-        story.eventually_closed()
-    story.release("2")
-    eventually("the commit is fetched", lambda: fetched(story))
-    assert story.version() == "1"
+        env.eventually_closed()
+    env.release("2")
+    eventually("the commit is fetched", lambda: fetched(env))
+    assert env.version() == "1"
     sleep_until(second.opens)
-    story.eventually_applied("2")
+    env.eventually_applied("2")
 
 
-def test_an_override_that_is_applied_on_site(story: Story) -> None:
+def test_an_override_that_is_applied_on_site(env: Environment) -> None:
     """Without the uplink an administrator opens on site; the same policy in Git takes over, and nothing flaps."""
-    story.begin()
-    story.policy({"windows": {"later": far_window().spec}})
-    story.eventually_closed()
+    env.begin()
+    env.policy({"windows": {"later": far_window().spec}})
+    env.eventually_closed()
     override = {
         "state": "Open",
         "starts": wall(minute(-300)),
         "ends": wall(minute(600)),
         "reason": "No uplink",
     }
-    with no_uplink(story):
-        story.suspend_delivery()
+    with no_uplink(env):
+        env.suspend_delivery()
         opened = {"windows": {"later": far_window().spec}, "overrides": {"on-site": override}}
-        story.policy(opened, commit=False)
-        story.kubectl(
-            "apply", "--server-side", "--force-conflicts", "-k", str(story.tree / "cluster/windows")
+        env.policy(opened, commit=False)
+        env.kubectl(
+            "apply", "--server-side", "--force-conflicts", "-k", str(env.tree / "cluster/windows")
         )
-        story.eventually_open()
-    story.commit("Open on site")
-    story.suspend_delivery(suspend=False)
-    story.eventually_delivered()
-    story.kubectl("create", "job", "resync", "--from=cronjob/windows-resync")
-    story.kubectl("wait", "--for=condition=Complete", "job/resync", "--timeout=15m")
-    assert story.open()
+        env.eventually_open()
+    env.commit("Open on site")
+    env.suspend_delivery(suspend=False)
+    env.eventually_delivered()
+    env.kubectl("create", "job", "resync", "--from=cronjob/windows-resync")
+    env.kubectl("wait", "--for=condition=Complete", "job/resync", "--timeout=15m")
+    assert env.open()
 
 
 @contextmanager
-def no_uplink(story: Story) -> Iterator[None]:
+def no_uplink(env: Environment) -> Iterator[None]:
     """Cut the way to Git, wait until the source says so, and mend it, whatever happens meanwhile."""
-    bare = GIT / f"{story.name}.git"
+    bare = GIT / f"{env.name}.git"
     away = bare.rename(bare.with_suffix(".away"))
     try:
-        eventually("nothing can be fetched", lambda: condition(story) == "False")
+        eventually("nothing can be fetched", lambda: condition(env) == "False")
         yield
     finally:
         away.rename(bare)
 
 
-def condition(story: Story) -> str:
+def condition(env: Environment) -> str:
     """Return whether the last fetch succeeded."""
-    conditions = story.api.get("gitrepositories", story.name, PARENT)["status"]["conditions"]
+    conditions = env.api.get("gitrepositories", env.name, PARENT)["status"]["conditions"]
     return next(str(each["status"]) for each in conditions if each["type"] == "Ready")
 
 
-def fetched(story: Story) -> bool:
+def fetched(env: Environment) -> bool:
     """Say whether the source has the newest commit."""
     return (
-        story.head()
-        in story.api.get("gitrepositories", story.name, PARENT)["status"]["artifact"]["revision"]
+        env.head()
+        in env.api.get("gitrepositories", env.name, PARENT)["status"]["artifact"]["revision"]
     )

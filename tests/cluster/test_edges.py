@@ -9,10 +9,9 @@ from pathlib import Path
 from threading import Event, Thread
 
 import pytest
-from lab.settings import LOGS
-from telling import (
+from environment import (
     APPS,
-    Story,
+    Environment,
     Window,
     eventually,
     far_window,
@@ -23,131 +22,130 @@ from telling import (
     throughout,
     window,
 )
+from lab.settings import LOGS
 
 DECIDED = '"open": true'
 
 
-def test_an_open_job_that_starts_late_does_not_open(story: Story) -> None:
+def test_an_open_job_that_starts_late_does_not_open(env: Environment) -> None:
     """A Job of the opening CronJob that runs when it is closed finds it closed, and leaves it so."""
-    story.begin()
-    story.policy({"windows": {"later": far_window().spec}})
-    story.eventually_closed()
-    story.kubectl("create", "job", "late", "--from=cronjob/windows-open-later")
-    story.kubectl("wait", "--for=condition=Complete", "job/late", "--timeout=15m")
-    assert story.closed()
+    env.begin()
+    env.policy({"windows": {"later": far_window().spec}})
+    env.eventually_closed()
+    env.kubectl("create", "job", "late", "--from=cronjob/windows-open-later")
+    env.kubectl("wait", "--for=condition=Complete", "job/late", "--timeout=15m")
+    assert env.closed()
 
 
 @pytest.mark.long
-def test_both_edges_in_one_minute(story: Story) -> None:
+def test_both_edges_in_one_minute(env: Environment) -> None:
     """One window closes in the minute in which the next opens: their Jobs run together, and it stays open."""
-    story.begin()
+    env.begin()
     first = window()
     second = Window(first.closes, first.closes + (first.closes - first.opens))
-    story.policy({"windows": {"first": first.spec, "second": second.spec}})
-    story.eventually_closed()
+    env.policy({"windows": {"first": first.spec, "second": second.spec}})
+    env.eventually_closed()
     sleep_until(first.opens)
-    story.eventually_open()
+    env.eventually_open()
     sleep_until(first.closes - timedelta(seconds=3))
-    throughout(-since(second.closes) - 5, "apps stays open", story.open)
+    throughout(-since(second.closes) - 5, "apps stays open", env.open)
     sleep_until(second.closes)
-    story.eventually_closed()
+    env.eventually_closed()
 
 
-def test_a_job_that_is_killed_is_made_good(story: Story) -> None:
-    """The Pod that waits for the edge is deleted, and nothing else looks: the one that takes its place closes."""
-    story.begin()
+def test_a_job_that_is_killed_is_made_good(env: Environment) -> None:
+    """The Pod that waits for the edge is deleted, and nothing else runs: the one that takes its place closes."""
+    env.begin()
     closing = open_window(after=90)
-    story.policy({"windows": {"next": closing.spec}})
-    eventually("the edit was looked at", lambda: len(story.log("windows-apply-*")) > 0)
+    env.policy({"windows": {"next": closing.spec}})
+    eventually("the edit was applied", lambda: len(env.log("windows-apply-*")) > 0)
     sleep_until(closing.closes - timedelta(seconds=50))
-    leave_one_job(story, "early", "windows-close-next")
+    leave_one_job(env, "early", "windows-close-next")
     eventually(
         "its Pod runs",
-        lambda: any(pod["status"]["phase"] == "Running" for pod in pods_of(story, "early")),
+        lambda: any(pod["status"]["phase"] == "Running" for pod in pods_of(env, "early")),
     )
-    for pod in pods_of(story, "early"):
-        story.api.delete("pods", story.name, pod["metadata"]["name"])
+    for pod in pods_of(env, "early"):
+        env.api.delete("pods", env.name, pod["metadata"]["name"])
     sleep_until(closing.closes)
-    story.eventually_closed()
+    env.eventually_closed()
     note(
         "open where closed was wanted: the Pod of the only Job killed before the close",
         since(closing.closes),
     )
 
 
-def leave_one_job(story: Story, name: str, cron_job: str) -> None:
-    """Start a Job of a CronJob, and see to it that no other looks: every CronJob and every other Job is stopped."""
-    story.suspend_delivery()
-    for found in story.api.items("cronjobs", story.name):
-        story.api.patch(
-            "cronjobs", story.name, found["metadata"]["name"], {"spec": {"suspend": True}}
-        )
-    for found in story.api.items("jobs", story.name):
-        story.api.delete("jobs", story.name, found["metadata"]["name"])
-    story.kubectl("create", "job", name, f"--from=cronjob/{cron_job}")
+def leave_one_job(env: Environment, name: str, cron_job: str) -> None:
+    """Start a Job of a CronJob, and see to it that no other runs: every CronJob and every other Job is stopped."""
+    env.suspend_delivery()
+    for found in env.api.items("cronjobs", env.name):
+        env.api.patch("cronjobs", env.name, found["metadata"]["name"], {"spec": {"suspend": True}})
+    for found in env.api.items("jobs", env.name):
+        env.api.delete("jobs", env.name, found["metadata"]["name"])
+    env.kubectl("create", "job", name, f"--from=cronjob/{cron_job}")
 
 
 @pytest.mark.long
-def test_a_slow_look_does_not_open_after_the_close(story: Story) -> None:
-    """A look that decided while it was open is stopped before it writes; after the close it goes on in vain."""
-    story.begin()
+def test_a_slow_run_does_not_open_after_the_close(env: Environment) -> None:
+    """A run that decided while it was open is stopped before it writes; after the close it goes on in vain."""
+    env.begin()
     windows = [window(after=75 + 180 * turn) for turn in range(3)]
-    story.policy({"windows": {f"w{turn}": each.spec for turn, each in enumerate(windows)}})
-    story.eventually_closed()
+    env.policy({"windows": {f"w{turn}": each.spec for turn, each in enumerate(windows)}})
+    env.eventually_closed()
     for opening in windows:
-        if caught := catch_looks(story, opening):
+        if caught := catch_runs(env, opening):
             break
-    assert caught, "three times a look could not be stopped in time"
+    assert caught, "three times a run could not be stopped in time"
     sleep_until(opening.closes + timedelta(seconds=3))
     for pid in caught:
         os.kill(pid, signal.SIGCONT)
     eventually("they all end", lambda: not any(Path(f"/proc/{pid}").exists() for pid in caught))
-    assert story.closed()
-    assert not logged(story, opening, '"done": "opened"')
+    assert env.closed()
+    assert not logged(env, opening, '"done": "opened"')
 
 
-def catch_looks(story: Story, opening: Window) -> list[int]:
-    """Stop every look of a window; return their ids, none where one got through and opened: then try the next."""
+def catch_runs(env: Environment, opening: Window) -> list[int]:
+    """Stop every run of a window; return their ids, none where one got through and opened: then try the next."""
     caught, done = list[int](), Event()
-    hunter = Thread(target=stop_looks, args=(story, opening, caught, done), daemon=True)
-    # The Job that looked at once is done: it would have waited for an edge less than a minute ahead.
+    hunter = Thread(target=stop_runs, args=(env, opening, caught, done), daemon=True)
+    # The apply Job is done: it would have waited for an edge less than a minute ahead.
     sleep_until(opening.opens - timedelta(seconds=1))
     hunter.start()
     sleep_until(opening.closes - timedelta(seconds=5))
     done.set()
     hunter.join()
-    if logged(story, opening, DECIDED) and story.closed():
+    if logged(env, opening, DECIDED) and env.closed():
         return caught
     for pid in caught:
         os.kill(pid, signal.SIGCONT)
-    story.eventually_closed()
+    env.eventually_closed()
     return []
 
 
-def stop_looks(story: Story, opening: Window, caught: list[int], done: Event) -> None:
-    """Stop every look of the story when it has said that it is open, before it can make it so."""
+def stop_runs(env: Environment, opening: Window, caught: list[int], done: Event) -> None:
+    """Stop every run of the test when it has said that it is open, before it can make it so."""
     os.setpriority(os.PRIO_PROCESS, 0, -20)
     while not done.wait(0.002):
         for folder in Path("/proc").glob("[0-9]*"):
             pid = int(folder.name)
-            if pid not in caught and is_look(folder, story.name):
+            if pid not in caught and is_look(folder, env.name):
                 os.kill(pid, signal.SIGSTOP)
                 caught.append(pid)
-                step(story, opening, pid, done)
+                step(env, opening, pid, done)
 
 
-def step(story: Story, opening: Window, pid: int, done: Event) -> None:
-    """Let a look go on, a millisecond at a time, until it has said what it decided."""
-    while not logged(story, opening, DECIDED) and not done.wait(0.05):
+def step(env: Environment, opening: Window, pid: int, done: Event) -> None:
+    """Let a run go on, a millisecond at a time, until it has said what it decided."""
+    while not logged(env, opening, DECIDED) and not done.wait(0.05):
         os.kill(pid, signal.SIGCONT)
         time.sleep(0.001)
         os.kill(pid, signal.SIGSTOP)
 
 
-def logged(story: Story, opening: Window, words: str) -> bool:
-    """Say whether a look of the story has logged these words since the window opened."""
+def logged(env: Environment, opening: Window, words: str) -> bool:
+    """Say whether a run of the test has logged these words since the window opened."""
     since = f"{opening.opens:%Y-%m-%dT%H:%M:%S}"
-    for log in (*LOGS.glob(f"pods/{story.name}_*/gate/*.log"), *LOGS.glob(f"jobs/{story.name}_*")):
+    for log in (*LOGS.glob(f"pods/{env.name}_*/gate/*.log"), *LOGS.glob(f"jobs/{env.name}_*")):
         with suppress(FileNotFoundError):
             if any(words in line and line >= since for line in log.read_text().splitlines()):
                 return True
@@ -167,19 +165,19 @@ def is_look(process: Path, namespace: str) -> bool:
         return False
 
 
-def pods_of(story: Story, job: str) -> list[dict[str, dict[str, str]]]:
+def pods_of(env: Environment, job: str) -> list[dict[str, dict[str, str]]]:
     """Return the Pods of a Job."""
-    return story.api.items("pods", story.name, labelSelector=f"batch.kubernetes.io/job-name={job}")
+    return env.api.items("pods", env.name, labelSelector=f"batch.kubernetes.io/job-name={job}")
 
 
-def test_a_target_that_is_missing_is_named(story: Story) -> None:
-    """A look fails and names a target that does not exist; the others are made what they should be."""
-    story.begin()
+def test_a_target_that_is_missing_is_named(env: Environment) -> None:
+    """A run fails and names a target that does not exist; the others are made what they should be."""
+    env.begin()
     targets = [{"kind": "Kustomization", "names": [APPS, "absent"], "mustExist": False}]
-    story.policy({"targets": targets, "windows": {"later": far_window().spec}})
-    story.eventually_closed()
-    story.kubectl("create", "job", "resync", "--from=cronjob/windows-resync")
+    env.policy({"targets": targets, "windows": {"later": far_window().spec}})
+    env.eventually_closed()
+    env.kubectl("create", "job", "resync", "--from=cronjob/windows-resync")
     eventually(
         "the log names it",
-        lambda: any("absent" in str(line.get("failed")) for line in story.log("resync-*")),
+        lambda: any("absent" in str(line.get("failed")) for line in env.log("resync-*")),
     )

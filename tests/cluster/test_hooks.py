@@ -8,12 +8,10 @@ from datetime import UTC, datetime, timedelta
 from threading import Event, Thread
 
 import pytest
-from lab.api import Api, ApiError, Object
-from line import Line
-from telling import (
+from environment import (
     APPS,
+    Environment,
     Spec,
-    Story,
     eventually,
     far_window,
     pace,
@@ -23,6 +21,8 @@ from telling import (
     wall,
     window,
 )
+from lab.api import Api, ApiError, Object
+from line import Line
 from test_rights import KUSTOMIZE, granted
 
 CLOSED: Spec = {"windows": {"later": far_window().spec}}
@@ -31,40 +31,38 @@ OPEN: Spec = {**CLOSED, "state": "Open"}
 
 @dataclass(frozen=True)
 class Plant:
-    """A scene with a line to be put into maintenance, and the namespace in which that is done."""
+    """An environment with a line to be put into maintenance, and the namespace in which that is done."""
 
-    story: Story
+    env: Environment
     line: Line
     namespace: str
 
     def policy(self, spec: Spec, **hooks: object) -> None:
-        """Set the policy with these hooks; it is looked at as soon as Flux has applied it."""
-        self.story.policy({**spec, "hooks": {"namespace": self.namespace, **hooks}})
+        """Set the policy with these hooks; the gate runs as soon as Flux has applied it."""
+        self.env.policy({**spec, "hooks": {"namespace": self.namespace, **hooks}})
 
     def closed(self, **hooks: object) -> None:
         """Begin closed, with a second version of the application waiting."""
-        self.story.begin()
+        self.env.begin()
         self.policy(CLOSED, **hooks)
-        self.story.eventually_closed()
-        self.story.release("2")
+        self.env.eventually_closed()
+        self.env.release("2")
 
     def jobs(self) -> list[Object]:
         """Return the Jobs of hooks, the first created first."""
         return sorted(
-            self.story.api.items("jobs", self.namespace),
+            self.env.api.items("jobs", self.namespace),
             key=lambda job: job["metadata"]["creationTimestamp"],
         )
 
-    def look(self, name: str) -> None:
-        """Start a look, as the CronJob does."""
-        self.story.kubectl("create", "job", name, "--from=cronjob/windows-resync")
+    def run(self, name: str) -> None:
+        """Start a run, as the CronJob does."""
+        self.env.kubectl("create", "job", name, "--from=cronjob/windows-resync")
 
     def ended(self, name: str) -> str | None:
-        """Return how a look ended, None while it goes on."""
+        """Return how a run ended, None while it goes on."""
         conditions = (
-            self.story.api.get("jobs", self.story.name, name)
-            .get("status", {})
-            .get("conditions", [])
+            self.env.api.get("jobs", self.env.name, name).get("status", {}).get("conditions", [])
         )
         return next(
             (each["type"] for each in conditions if each["type"] in ("Complete", "Failed")), None
@@ -72,11 +70,11 @@ class Plant:
 
 
 @pytest.fixture
-def plant(story: Story, neighbour: Story) -> Iterator[Plant]:
-    """A story's scene with a line, and a second namespace for its hooks; both enforce Pod Security *restricted*."""
+def plant(env: Environment, neighbour: Environment) -> Iterator[Plant]:
+    """A test's environment with a line, and a second namespace for its hooks; both enforce Pod Security *restricted*."""
     line = Line()
     server = line.serve()
-    yield Plant(story, line, neighbour.name)
+    yield Plant(env, line, neighbour.name)
     line.released.set()
     server.shutdown()
     server.server_close()
@@ -85,26 +83,26 @@ def plant(story: Story, neighbour: Story) -> Iterator[Plant]:
 @pytest.mark.long
 def test_maintenance_around_a_window(plant: Plant) -> None:
     """In maintenance before the first change is applied; out of it when it is closed and nothing reconciles."""
-    story, line = plant.story, plant.line
+    env, line = plant.env, plant.line
     plant.closed(beforeOpen=line.hook("on"), afterClose=line.hook("off"))
     night = window(after=45, length=2)
     plant.policy(
         {"windows": {"night": night.spec}}, beforeOpen=line.hook("on"), afterClose=line.hook("off")
     )
-    story.eventually_delivered()
+    env.eventually_delivered()
     opened = Event()
     watch = Thread(target=watched, args=(plant, opened))
     watch.start()
     sleep_until(night.opens)
-    story.eventually_applied("2")
+    env.eventually_applied("2")
     opened.set()
     watch.join()
-    assert night.opens < line.at("on") + timedelta(seconds=2) < last_applied(story)
+    assert night.opens < line.at("on") + timedelta(seconds=2) < last_applied(env)
     sleep_until(night.closes)
-    story.eventually_closed()
+    env.eventually_closed()
     assert line.maintenance
     eventually("out of maintenance", lambda: not line.maintenance)
-    assert story.closed()
+    assert env.closed()
     assert [word for word, _ in line.calls] == ["on", "off"]
     assert [job["metadata"]["name"].rsplit("-", 2)[0] for job in plant.jobs()] == [
         "windows-before-open",
@@ -116,15 +114,15 @@ def watched(plant: Plant, opened: Event) -> None:
     """Note it as a call if the target is open while the line is not in maintenance."""
     api = Api()
     while not opened.wait(0.1):
-        found = api.get("kustomizations", plant.story.name, APPS)
+        found = api.get("kustomizations", plant.env.name, APPS)
         if not found["spec"].get("suspend") and not plant.line.maintenance:
             plant.line.calls.append(("opened early", datetime.now(UTC)))
     api.close()
 
 
-def last_applied(story: Story) -> datetime:
+def last_applied(env: Environment) -> datetime:
     """Return when the application was written last."""
-    fields = story.api.get("configmaps", story.name, "app")["metadata"]["managedFields"]
+    fields = env.api.get("configmaps", env.name, "app")["metadata"]["managedFields"]
     return max(datetime.fromisoformat(entry["time"]) for entry in fields) + timedelta(
         seconds=1
     )  # whole seconds
@@ -133,23 +131,23 @@ def last_applied(story: Story) -> datetime:
 @pytest.mark.long
 def test_nothing_is_taken_out_while_something_reconciles(plant: Plant) -> None:
     """A change that is still being applied at the close keeps the system in maintenance until it is done."""
-    story, line = plant.story, plant.line
+    env, line = plant.env, plant.line
     hooks = {"afterClose": line.hook("off", timeout="3m")}
-    story.begin(timeout="75s", wait=True)
-    story.write("apps/slow.yaml", never_ready())
-    story.write("apps/kustomization.yaml", {"resources": ["app.yaml"]})
+    env.begin(timeout="75s", wait=True)
+    env.write("apps/slow.yaml", never_ready())
+    env.write("apps/kustomization.yaml", {"resources": ["app.yaml"]})
     plant.policy(OPEN, **hooks)
     eventually(
-        "the opening is noted", lambda: "hooks.krm-windows.dev/" in str(story.target()["metadata"])
+        "the opening is noted", lambda: "hooks.krm-windows.dev/" in str(env.target()["metadata"])
     )
-    story.write("apps/kustomization.yaml", {"resources": ["app.yaml", "slow.yaml"]})
-    story.release("2")
-    eventually("it waits for what is never ready", lambda: reconciles(story))
+    env.write("apps/kustomization.yaml", {"resources": ["app.yaml", "slow.yaml"]})
+    env.release("2")
+    eventually("it waits for what is never ready", lambda: reconciles(env))
     plant.policy(CLOSED, **hooks)
-    story.eventually_closed()
+    env.eventually_closed()
     eventually(
         "it reconciles no more, and nothing ran before",
-        lambda: bool(line.calls) or not reconciles(story),
+        lambda: bool(line.calls) or not reconciles(env),
     )
     assert not line.calls
     eventually("the hook has run", lambda: line.called("off") == 1)
@@ -174,29 +172,29 @@ def never_ready() -> Object:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "slow"}, "spec": spec}
 
 
-def reconciles(story: Story) -> bool:
+def reconciles(env: Environment) -> bool:
     """Say whether Flux is at work on the target."""
-    conditions = story.target().get("status", {}).get("conditions", [])
+    conditions = env.target().get("status", {}).get("conditions", [])
     return any(
         each["type"] == "Reconciling" and each["reason"] == "Progressing" for each in conditions
     )
 
 
 def test_a_failure_keeps_it_closed(plant: Plant) -> None:
-    """It says so; the next look starts nothing; the rollback has run once."""
-    story, line = plant.story, plant.line
+    """It says so; the next run starts nothing; the rollback has run once."""
+    env, line = plant.env, plant.line
     hooks = {"beforeOpen": line.hook("fail", rollback=line.hook("off"))}
     plant.closed(**hooks)
     plant.policy(OPEN, **hooks)
     eventually("it is rolled back", lambda: line.called("off") == 1)
     eventually(
         "the target says so",
-        lambda: "hooks.beforeOpen failed" in str(story.target()["metadata"]["annotations"]),
+        lambda: "hooks.beforeOpen failed" in str(env.target()["metadata"]["annotations"]),
     )
-    plant.look("again")
-    eventually("the look fails", lambda: plant.ended("again") == "Failed")
-    assert story.suspended()
-    assert story.version() == "1"
+    plant.run("again")
+    eventually("the run fails", lambda: plant.ended("again") == "Failed")
+    assert env.suspended()
+    assert env.version() == "1"
     assert (line.called("fail"), line.called("off"), len(plant.jobs())) == (1, 1, 2)
 
 
@@ -206,7 +204,7 @@ def test_a_failure_is_passed_over(plant: Plant) -> None:
     hooks = {"beforeOpen": line.hook("fail", onFailure="Continue")}
     plant.closed(**hooks)
     plant.policy(OPEN, **hooks)
-    plant.story.eventually_applied("2")
+    plant.env.eventually_applied("2")
     assert line.called("fail") == 1
     [job] = plant.jobs()
     assert job["status"]["failed"] == 1
@@ -215,7 +213,7 @@ def test_a_failure_is_passed_over(plant: Plant) -> None:
 @pytest.mark.long
 def test_a_hook_that_hangs(plant: Plant) -> None:
     """It is ended by its timeout, and the target stays closed."""
-    story, line = plant.story, plant.line
+    env, line = plant.env, plant.line
     hooks = {"beforeOpen": line.hook("hang", timeout=f"{pace()}m")}
     plant.closed(**hooks)
     plant.policy(OPEN, **hooks)
@@ -223,65 +221,65 @@ def test_a_hook_that_hangs(plant: Plant) -> None:
     eventually("it is ended", lambda: "DeadlineExceeded" in str(plant.jobs()[0].get("status")))
     eventually(
         "the target says so",
-        lambda: "hooks.beforeOpen failed" in str(story.target()["metadata"]["annotations"]),
+        lambda: "hooks.beforeOpen failed" in str(env.target()["metadata"]["annotations"]),
     )
-    assert story.suspended()
-    assert story.version() == "1"
+    assert env.suspended()
+    assert env.version() == "1"
 
 
 @pytest.mark.long
 def test_a_hook_that_still_runs_at_the_close(plant: Plant) -> None:
     """It does not keep the gate open: when it ends, nothing is opened, and what it did is rolled back."""
-    story, line = plant.story, plant.line
+    env, line = plant.env, plant.line
     hooks = {"beforeOpen": line.hook("hang", timeout=f"{5 * pace()}m", rollback=line.hook("off"))}
     plant.closed(**hooks)
     ends = soon(after=90)
-    override = {"now": {"state": "Open", "ends": wall(ends), "reason": "a story"}}
+    override = {"now": {"state": "Open", "ends": wall(ends), "reason": "a test"}}
     plant.policy({**CLOSED, "overrides": override}, **hooks)
     eventually("it is called", lambda: line.called("hang") == 1)
     sleep_until(ends + timedelta(seconds=10))
-    assert story.suspended()
+    assert env.suspended()
     line.released.set()
     eventually("it is rolled back", lambda: line.called("off") == 1)
-    throughout(10, "apps stays closed", story.suspended)
-    assert story.version() == "1"
-    assert not story.says("opened")
+    throughout(10, "apps stays closed", env.suspended)
+    assert env.version() == "1"
+    assert not env.says("opened")
 
 
-def test_looks_that_run_together(plant: Plant) -> None:
+def test_runs_that_overlap(plant: Plant) -> None:
     """They wait for one and the same Job, and none opens before it has ended."""
-    story, line = plant.story, plant.line
+    env, line = plant.env, plant.line
     hooks = {"beforeOpen": line.hook("hang")}
     plant.closed(**hooks)
     plant.policy(OPEN, **hooks)
     for name in ("one", "two"):
-        plant.look(name)
+        plant.run(name)
     eventually("it is called", lambda: line.called("hang") == 1)
-    throughout(15, "apps stays closed", story.suspended)
+    throughout(15, "apps stays closed", env.suspended)
     line.released.set()
-    story.eventually_applied("2")
-    eventually("they all end well", lambda: all(well(story, name) for name in ("one", "two")))
+    env.eventually_applied("2")
+    eventually("they all end well", lambda: all(well(env, name) for name in ("one", "two")))
     assert (line.called("hang"), len(plant.jobs())) == (1, 1)
 
 
-def well(story: Story, name: str) -> bool:
-    """Say whether a look has ended with nothing left to do; of those of a CronJob only the last is kept."""
-    return any(line.get("failed") == [] for line in story.log(f"{name}-*"))
+def well(env: Environment, name: str) -> bool:
+    """Say whether a run has ended with nothing left to do; of those of a CronJob only the last is kept."""
+    return any(line.get("failed") == [] for line in env.log(f"{name}-*"))
 
 
 def test_hooks_under_the_admission_policy(plant: Plant) -> None:
     """Held to its field, the account still notes its hooks on the target, opens after the one and before the other."""
-    story, line = plant.story, plant.line
+    env, line = plant.env, plant.line
     hooks = {"beforeOpen": line.hook("on"), "afterClose": line.hook("off")}
     plant.closed(**hooks)
     plant.policy(OPEN, **hooks)
-    story.eventually_applied("2")
+    env.eventually_applied("2")
     assert line.maintenance
     plant.policy(CLOSED, **hooks)
-    story.eventually_closed()
+    env.eventually_closed()
     eventually("out of maintenance", lambda: not line.maintenance)
     assert [word for word, _ in line.calls] == ["on", "off"]
-    assert not story.says("denied request")
+    assert not env.says("denied request")
 
 
 DENIED, INVALID = "denied", "invalid"
@@ -392,7 +390,7 @@ def container(job: Object) -> Object:
 
 def test_no_other_job_is_created(plant: Plant) -> None:
     """The account creates the Jobs of the policy's hooks, whatever is in their texts, and fifty others it does not."""
-    story, where = plant.story, f"apis/batch/v1/namespaces/{plant.namespace}/jobs?dryRun=All"
+    env, where = plant.env, f"apis/batch/v1/namespaces/{plant.namespace}/jobs?dryRun=All"
     hook = {
         "image": "docker.io/library/python:3.13-slim-trixie",
         "command": ["python3", "-c", "print('it's \"quoted\"')\n# \\ ü \U0001f600 ${HOME} $(id)"],
@@ -407,9 +405,9 @@ def test_no_other_job_is_created(plant: Plant) -> None:
         beforeOpen={**hook, "rollback": rollback},
         afterClose={"image": hook["image"], "args": ["off"]},
     )
-    tables = story.api.get("configmaps", story.name, "windows-gate")["data"]
+    tables = env.api.get("configmaps", env.name, "windows-gate")["data"]
     hooks: dict[str, Object] = json.loads(tables["hooks.json"])["hooks"]
-    account = token(story)
+    account = token(env)
     jobs = {kind: job_of(found) for kind, found in hooks.items()}
     assert set(jobs) == {"beforeOpen", "rollback", "afterClose"}
     other = deepcopy(jobs["afterClose"])
@@ -431,10 +429,10 @@ def test_no_other_job_is_created(plant: Plant) -> None:
             "kind": "ClusterRole",
             "name": "cluster-admin",
         },
-        "subjects": [{"kind": "ServiceAccount", "name": "windows-gate", "namespace": story.name}],
+        "subjects": [{"kind": "ServiceAccount", "name": "windows-gate", "namespace": env.name}],
     }
-    story.api.create("rolebindings", story.name, binding)
-    elsewhere = f"apis/batch/v1/namespaces/{story.name}/jobs?dryRun=All"
+    env.api.create("rolebindings", env.name, binding)
+    elsewhere = f"apis/batch/v1/namespaces/{env.name}/jobs?dryRun=All"
     eventually(
         "too wide a right is held", lambda: answer(account, elsewhere, jobs["afterClose"]) == DENIED
     )
@@ -460,15 +458,15 @@ def answer(account: Api, where: str, job: Object) -> str:
 
 def test_the_rights_of_hooks(plant: Plant) -> None:
     """In their namespace Jobs may be created and read, and nothing else; without hooks there is no right at all."""
-    story = plant.story
+    env = plant.env
     plant.closed(afterClose=plant.line.hook("off"))
-    account = token(story)
+    account = token(env)
     target = ([KUSTOMIZE], ["kustomizations"], [APPS], ["get", "patch"])
     expected = {
-        story.name: [target],
+        env.name: [target],
         plant.namespace: [(["batch"], ["jobs"], [], ["create", "get"])],
     }
-    for found in story.api.items("namespaces"):
+    for found in env.api.items("namespaces"):
         name = found["metadata"]["name"]
         assert granted(account, name) == expected.get(name, []), name
     for deed in (
@@ -477,32 +475,30 @@ def test_the_rights_of_hooks(plant: Plant) -> None:
         lambda: account.patch("jobs", plant.namespace, "any", {}),
         lambda: account.items("secrets", plant.namespace),
         lambda: account.create("pods", plant.namespace, {"metadata": {"name": "any"}, "spec": {}}),
-        lambda: account.create("jobs", story.name, {"metadata": {"name": "any"}, "spec": {}}),
+        lambda: account.create("jobs", env.name, {"metadata": {"name": "any"}, "spec": {}}),
     ):
         with pytest.raises(ApiError) as refusal:
             deed()
         assert refusal.value.status == 403
-    story.policy(CLOSED)
+    env.policy(CLOSED)
     eventually("its rights are gone", lambda: granted(account, plant.namespace) == [])
     account.close()
 
 
-def token(story: Story) -> Api:
+def token(env: Environment) -> Api:
     """Return the API as the policy's account may use it."""
     request: Object = {"spec": {"expirationSeconds": 3600}}
-    answer = story.api.ask(
-        "POST", f"api/v1/namespaces/{story.name}/serviceaccounts/windows-gate/token", request
+    answer = env.api.ask(
+        "POST", f"api/v1/namespaces/{env.name}/serviceaccounts/windows-gate/token", request
     )
     return Api(answer["status"]["token"])
 
 
-def test_refused_namespaces(story: Story) -> None:
+def test_refused_namespaces(env: Environment) -> None:
     """The policy's, a target's, that of Flux and those of Kubernetes: with Jobs there its accounts could be used."""
     targets = [{"kind": "Kustomization", "names": [APPS], "namespace": "tenants"}]
-    for namespace in (story.name, "tenants", "flux-system", "kube-system"):
+    for namespace in (env.name, "tenants", "flux-system", "kube-system"):
         hooks = {"namespace": namespace, "afterClose": {"image": "line:1"}}
-        story.write(
-            "windows.yaml", story.policy_text({**CLOSED, "targets": targets, "hooks": hooks})
-        )
+        env.write("windows.yaml", env.policy_text({**CLOSED, "targets": targets, "hooks": hooks}))
         with pytest.raises(AssertionError, match="hook-namespace"):
-            story.render("windows.yaml", "cluster/windows")
+            env.render("windows.yaml", "cluster/windows")

@@ -6,8 +6,8 @@ Where no Go module carries the kind's CRD, a minimal one of our own with the one
 from dataclasses import dataclass
 from http import HTTPStatus
 
+from environment import Environment, Spec, eventually
 from lab.api import ApiError, Object
-from telling import Spec, Story, eventually
 
 from krm_windows.gate.kubernetes import dig
 from krm_windows.gateable import TABLE
@@ -119,47 +119,47 @@ def definition(kind: Kind) -> Object:
     }
 
 
-def test_every_kind_is_closed_and_opened(story: Story) -> None:
+def test_every_kind_is_closed_and_opened(env: Environment) -> None:
     """One policy gates them all, held to their fields by the API server: `Closed` sets each, `Open` takes it back."""
     for kind in KINDS:
-        create(story, kind)
+        create(env, kind)
     targets = [
         {"kind": kind.name, "names": ["it"], "apiVersion": f"{kind.group}/{kind.version}"}
         for kind in KINDS
     ]
     windows = {"always": {"opens": "daily 00:00", "closes": "24:00"}}
     always = {"windows": windows, "targets": targets}
-    deliver(story, {**always, "state": "Closed"})
-    eventually("all are closed", lambda: held(story) == {kind.name for kind in KINDS})
-    deliver(story, {**always, "state": "Open"})
-    eventually("all are open", lambda: held(story) == set())
+    deliver(env, {**always, "state": "Closed"})
+    eventually("all are closed", lambda: held(env) == {kind.name for kind in KINDS})
+    deliver(env, {**always, "state": "Open"})
+    eventually("all are open", lambda: held(env) == set())
 
 
 def test_the_table_is_complete() -> None:
-    """Every kind that the function knows is in the story, but for Kustomization, the kind of all others."""
+    """Every kind that the function knows is in this test, but for Kustomization, the kind of all others."""
     assert {row.kind for row in TABLE} - {kind.name for kind in KINDS} == {"Kustomization"}
 
 
-def create(story: Story, kind: Kind) -> None:
+def create(env: Environment, kind: Kind) -> None:
     """Create an object of a kind that was applied once, and the kind itself where no module carries it."""
     if kind.own:
         try:
-            story.api.create("customresourcedefinitions", None, definition(kind))
+            env.api.create("customresourcedefinitions", None, definition(kind))
         except ApiError as error:
             if error.status != HTTPStatus.CONFLICT:
                 raise
-    body = story.object(f"{kind.group}/{kind.version}", kind.name, "it", spec=kind.spec or {})
+    body = env.object(f"{kind.group}/{kind.version}", kind.name, "it", spec=kind.spec or {})
     body["metadata"]["labels"] = {
         "sharding.fluxcd.io/key": "nobody"
     }  # Flux's own controllers leave it alone
-    eventually("the object is created", lambda: _created(story, kind, body))
+    eventually("the object is created", lambda: _created(env, kind, body))
     if kind.status:
-        story.api.patch(kind.where, story.name, "it/status", {"status": kind.status})
+        env.api.patch(kind.where, env.name, "it/status", {"status": kind.status})
 
 
-def _created(story: Story, kind: Kind, body: Object) -> bool:
+def _created(env: Environment, kind: Kind, body: Object) -> bool:
     try:
-        story.api.create(kind.where, story.name, body)
+        env.api.create(kind.where, env.name, body)
     except ApiError as error:
         if error.status == HTTPStatus.NOT_FOUND:  # the new kind is not served yet
             return False
@@ -167,17 +167,17 @@ def _created(story: Story, kind: Kind, body: Object) -> bool:
     return True
 
 
-def deliver(story: Story, spec: Spec) -> None:
+def deliver(env: Environment, spec: Spec) -> None:
     """Render a policy and apply it by hand: here the kinds are the matter, not Flux."""
-    story.write("windows.yaml", story.policy_text(spec))
-    story.render("windows.yaml", "windows")
-    story.kubectl("apply", "--server-side", "--kustomize", str(story.tree / "windows"))
+    env.write("windows.yaml", env.policy_text(spec))
+    env.render("windows.yaml", "windows")
+    env.kubectl("apply", "--server-side", "--kustomize", str(env.tree / "windows"))
 
 
-def held(story: Story) -> set[str]:
+def held(env: Environment) -> set[str]:
     """Return the kinds whose field says that they are closed."""
     return {
         kind.name
         for kind in KINDS
-        if dig(story.api.get(kind.where, story.name, "it"), "spec", kind.stops) is True
+        if dig(env.api.get(kind.where, env.name, "it"), "spec", kind.stops) is True
     }

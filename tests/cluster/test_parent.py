@@ -2,75 +2,75 @@
 
 import subprocess
 
+from environment import APPS, FUNCTION, INTERVAL, Environment, eventually, far_window, throughout
 from lab.settings import BIN
-from telling import APPS, FUNCTION, INTERVAL, Story, eventually, far_window, throughout
 
 
-def test_our_suspension_survives_the_parent(story: Story) -> None:
+def test_our_suspension_survives_the_parent(env: Environment) -> None:
     """The parent's reconciles leave it, and so does a commit that changes another field of the target."""
-    story.begin()
-    story.policy({"windows": {"later": far_window().spec}})
-    story.eventually_closed()
-    throughout(2.2 * INTERVAL, "apps stays closed", story.closed)
-    story.write("cluster/apps.yaml", story.kustomization(APPS, "./apps", timeout="77s"))
-    story.commit("Change another field")
-    eventually("the other field is changed", lambda: story.target()["spec"].get("timeout") == "77s")
-    throughout(INTERVAL, "apps stays closed", story.closed)
+    env.begin()
+    env.policy({"windows": {"later": far_window().spec}})
+    env.eventually_closed()
+    throughout(2.2 * INTERVAL, "apps stays closed", env.closed)
+    env.write("cluster/apps.yaml", env.kustomization(APPS, "./apps", timeout="77s"))
+    env.commit("Change another field")
+    eventually("the other field is changed", lambda: env.target()["spec"].get("timeout") == "77s")
+    throughout(INTERVAL, "apps stays closed", env.closed)
 
 
-def test_a_plain_kubectl_patch_does_not(story: Story) -> None:
+def test_a_plain_kubectl_patch_does_not(env: Environment) -> None:
     """What kubectl writes under its own name is taken back by the parent: the reason for our field manager."""
-    story.begin()
-    story.kubectl(
+    env.begin()
+    env.kubectl(
         "patch", "kustomization", APPS, "--type=merge", "--patch", '{"spec":{"suspend":true}}'
     )
-    assert story.suspended()
-    eventually("the parent takes it back", lambda: not story.suspended())
+    assert env.suspended()
+    eventually("the parent takes it back", lambda: not env.suspended())
 
 
-def test_suspend_false_in_git_takes_every_close_back(story: Story) -> None:
+def test_suspend_false_in_git_takes_every_close_back(env: Environment) -> None:
     """The layout that the function prevents: Git's word is the parent's, and the target is open though it is closed."""
-    story.begin(suspend=False)
-    story.policy({"windows": {"later": far_window().spec}})
-    story.eventually_says("closed")
-    eventually("the parent opens it", lambda: not story.suspended())
+    env.begin(suspend=False)
+    env.policy({"windows": {"later": far_window().spec}})
+    env.eventually_says("closed")
+    eventually("the parent opens it", lambda: not env.suspended())
 
 
-def test_suspend_false_is_removed_by_the_function(story: Story) -> None:
+def test_suspend_false_is_removed_by_the_function(env: Environment) -> None:
     """Built with the function as a transformer, the same target in Git holds every close."""
-    story.begin(suspend=False)
-    story.write("source/windows.yaml", story.policy_text({"windows": {"later": far_window().spec}}))
-    story.write("source/apps.yaml", story.kustomization(APPS, "./apps", suspend=False))
-    story.write(
+    env.begin(suspend=False)
+    env.write("source/windows.yaml", env.policy_text({"windows": {"later": far_window().spec}}))
+    env.write("source/apps.yaml", env.kustomization(APPS, "./apps", suspend=False))
+    env.write(
         "source/kustomization.yaml", {"resources": ["apps.yaml"], "transformers": ["windows.yaml"]}
     )
-    story.write("cluster/built.yaml", built(story))
-    story.leave_out("apps.yaml")
-    story.include("built.yaml")
-    story.commit("Build with the function")
-    story.eventually_closed()
-    throughout(2.2 * INTERVAL, "apps stays closed", story.closed)
+    env.write("cluster/built.yaml", built(env))
+    env.leave_out("apps.yaml")
+    env.include("built.yaml")
+    env.commit("Build with the function")
+    env.eventually_closed()
+    throughout(2.2 * INTERVAL, "apps stays closed", env.closed)
 
 
-def test_suspend_false_holds_where_the_parent_ignores_it(story: Story) -> None:
+def test_suspend_false_holds_where_the_parent_ignores_it(env: Environment) -> None:
     """Without the function, the parent's `spec.ignore` makes it hold."""
     ignore = {"paths": ["/spec/suspend"], "target": {"kind": "Kustomization"}}
-    story.begin(suspend=False)
-    story.api.patch("kustomizations", story.name, "fleet", {"spec": {"ignore": [ignore]}})
-    story.policy({"windows": {"later": far_window().spec}})
-    story.eventually_closed()
-    throughout(2.2 * INTERVAL, "apps stays closed", story.closed)
+    env.begin(suspend=False)
+    env.api.patch("kustomizations", env.name, "fleet", {"spec": {"ignore": [ignore]}})
+    env.policy({"windows": {"later": far_window().spec}})
+    env.eventually_closed()
+    throughout(2.2 * INTERVAL, "apps stays closed", env.closed)
 
 
-def built(story: Story) -> str:
+def built(env: Environment) -> str:
     """Return what `kubectl kustomize` builds from `source/` with the function as a plugin."""
-    plugins = story.tree.parent / "plugins"
+    plugins = env.tree.parent / "plugins"
     subprocess.run([FUNCTION, "install", "--plugin-home", plugins], check=True, capture_output=True)
-    command = [BIN / "kubectl", "kustomize", "--enable-alpha-plugins", story.tree / "source"]
+    command = [BIN / "kubectl", "kustomize", "--enable-alpha-plugins", env.tree / "source"]
     environment = {
         "KUSTOMIZE_PLUGIN_HOME": str(plugins),
         "PATH": "/usr/bin:/bin",
-        "HOME": str(story.tree.parent),
+        "HOME": str(env.tree.parent),
     }
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -4,8 +4,8 @@ import shutil
 import subprocess
 
 import pytest
+from environment import APPS, FUNCTION, Environment, Spec, eventually, far_window, throughout
 from lab.settings import BIN
-from telling import APPS, FUNCTION, Spec, Story, eventually, far_window, throughout
 
 CLOSED: Spec = {
     "state": "Closed",
@@ -14,84 +14,84 @@ CLOSED: Spec = {
 OPEN: Spec = {**CLOSED, "state": "Open"}
 
 
-def test_two_policies_on_one_target_are_refused(story: Story) -> None:
+def test_two_policies_on_one_target_are_refused(env: Environment) -> None:
     """The build of the second names the first."""
-    story.write("cluster/apps.yaml", story.kustomization(APPS, "./apps"))
+    env.write("cluster/apps.yaml", env.kustomization(APPS, "./apps"))
     for name in ("one", "two"):
-        story.write(
+        env.write(
             f"cluster/{name}.yaml",
-            story.policy_text({"windows": {"later": far_window().spec}}, name),
+            env.policy_text({"windows": {"later": far_window().spec}}, name),
         )
-    story.write(
+    env.write(
         "cluster/kustomization.yaml",
         {"resources": ["apps.yaml"], "transformers": ["one.yaml", "two.yaml"]},
     )
     subprocess.run(
         [FUNCTION, "install", "--plugin-home", "plugins"],
-        cwd=story.tree,
+        cwd=env.tree,
         check=True,
         capture_output=True,
     )
     command = [BIN / "kubectl", "kustomize", "--enable-alpha-plugins", "cluster"]
     environment = {
-        "KUSTOMIZE_PLUGIN_HOME": str(story.tree / "plugins"),
+        "KUSTOMIZE_PLUGIN_HOME": str(env.tree / "plugins"),
         "PATH": "/usr/bin:/bin",
         "HOME": "/nonexistent",
     }
     done = subprocess.run(
-        command, cwd=story.tree, env=environment, capture_output=True, text=True, check=False
+        command, cwd=env.tree, env=environment, capture_output=True, text=True, check=False
     )
     assert done.returncode != 0
-    assert f"{story.name}/one" in done.stderr
+    assert f"{env.name}/one" in done.stderr
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("first", ["one", "two"])
-def test_the_closed_one_wins(story: Story, first: str) -> None:
+def test_the_closed_one_wins(env: Environment, first: str) -> None:
     """Both close it; it opens when the second of them opens, in either order."""
     second = "two" if first == "one" else "one"
-    story.begin()
+    env.begin()
     for name in ("one", "two"):
-        force(story, CLOSED, name)
-    eventually("both closed it", lambda: story.closed("one") and story.closed("two"))
-    force(story, OPEN, first)
-    eventually("the first lifted its mark", lambda: not story.marked(first))
-    throughout(10, "apps stays closed", lambda: story.closed(second))
-    force(story, OPEN, second)
-    eventually("the second opened it", lambda: story.open(first) and story.open(second))
+        force(env, CLOSED, name)
+    eventually("both closed it", lambda: env.closed("one") and env.closed("two"))
+    force(env, OPEN, first)
+    eventually("the first removed its annotation", lambda: not env.annotated(first))
+    throughout(10, "apps stays closed", lambda: env.closed(second))
+    force(env, OPEN, second)
+    eventually("the second opened it", lambda: env.open(first) and env.open(second))
 
 
-def force(story: Story, spec: Spec, name: str) -> None:
+def force(env: Environment, spec: Spec, name: str) -> None:
     """Set a policy that the build would refuse beside the other, by building it where the other is not seen."""
-    apart = Story(story.api, story.name, story.tree.parent / f"apart-{name}")
+    apart = Environment(env.api, env.name, env.tree.parent / f"apart-{name}")
     apart.write(f"{name}.yaml", apart.policy_text(spec, name))
     apart.render(f"{name}.yaml", "windows")
-    shutil.copytree(apart.tree / "windows", story.tree / "cluster" / name, dirs_exist_ok=True)
-    story.include(name)
-    story.commit(f"Set {name}")
+    shutil.copytree(apart.tree / "windows", env.tree / "cluster" / name, dirs_exist_ok=True)
+    env.include(name)
+    env.commit(f"Set {name}")
 
 
 @pytest.mark.long
-def test_one_name_in_two_namespaces(story: Story, neighbour: Story) -> None:
-    """Policies of one name in two namespaces know their own marks and objects."""
-    for each in (story, neighbour):
+def test_one_name_in_two_namespaces(env: Environment, neighbour: Environment) -> None:
+    """Policies of one name in two namespaces know their own annotations and objects."""
+    for each in (env, neighbour):
         each.begin()
         each.policy(CLOSED)
-    for each in (story, neighbour):
+    for each in (env, neighbour):
         each.eventually_closed()
-    story.policy(OPEN)
-    story.eventually_open()
+    env.policy(OPEN)
+    env.eventually_open()
     throughout(10, "the neighbour stays closed", neighbour.closed)
 
 
-def test_one_policy_for_two_namespaces(story: Story, neighbour: Story) -> None:
+def test_one_policy_for_two_namespaces(env: Environment, neighbour: Environment) -> None:
     """A policy gates targets of another namespace, with a Role there, and of its own."""
-    for each in (story, neighbour):
+    for each in (env, neighbour):
         each.begin()
     elsewhere = {"kind": "Kustomization", "names": [APPS], "namespace": neighbour.name}
     targets = [{"kind": "Kustomization", "names": [APPS]}, elsewhere]
-    story.policy({**CLOSED, "crossNamespaceTargets": "Allow", "targets": targets})
-    story.eventually_closed()
+    env.policy({**CLOSED, "crossNamespaceTargets": "Allow", "targets": targets})
+    env.eventually_closed()
     eventually("the neighbour's is closed", neighbour.suspended)
     role = neighbour.api.items("roles", neighbour.name)[0]
     assert role["rules"][0]["resourceNames"] == [APPS]

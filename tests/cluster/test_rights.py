@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterator
 
 import pytest
+from environment import APPS, PARENT, Environment, eventually, far_window
 from lab.api import Api, ApiError, Object
 from lab.settings import RUN
-from telling import APPS, PARENT, Story, eventually, far_window
 
 KUSTOMIZE = "kustomize.toolkit.fluxcd.io"
 # What every service account may ask, by Kubernetes' own default roles.
@@ -18,26 +18,26 @@ DEFAULT = {
 
 
 @pytest.fixture
-def account(story: Story) -> Iterator[Api]:
+def account(env: Environment) -> Iterator[Api]:
     """The API as the policy's account may use it, the policy being closed."""
-    story.begin()
-    story.policy({"windows": {"later": far_window().spec}})
-    story.eventually_closed()
+    env.begin()
+    env.policy({"windows": {"later": far_window().spec}})
+    env.eventually_closed()
     request: Object = {"spec": {"expirationSeconds": 3600}}
-    answer = story.api.ask(
-        "POST", f"api/v1/namespaces/{story.name}/serviceaccounts/windows-gate/token", request
+    answer = env.api.ask(
+        "POST", f"api/v1/namespaces/{env.name}/serviceaccounts/windows-gate/token", request
     )
     yield (as_account := Api(answer["status"]["token"]))
     as_account.close()
 
 
-def test_the_rights_are_the_expected_ones(story: Story, account: Api) -> None:
+def test_the_rights_are_the_expected_ones(env: Environment, account: Api) -> None:
     """SelfSubjectRulesReview in every namespace: `get` and `patch` on the target by name, in its namespace only."""
-    for found in story.api.items("namespaces"):
+    for found in env.api.items("namespaces"):
         namespace = found["metadata"]["name"]
         expected = (
             [([KUSTOMIZE], ["kustomizations"], [APPS], ["get", "patch"])]
-            if namespace == story.name
+            if namespace == env.name
             else []
         )
         assert granted(account, namespace) == expected, namespace
@@ -99,33 +99,33 @@ def attempts(namespace: str) -> dict[str, Callable[[Api], object]]:
     }
 
 
-def test_everything_else_is_refused(story: Story, account: Api) -> None:
+def test_everything_else_is_refused(env: Environment, account: Api) -> None:
     """Twenty-one things that the account might be misused for, each refused with 403."""
-    for words, deed in attempts(story.name).items():
+    for words, deed in attempts(env.name).items():
         with pytest.raises(ApiError) as refusal:
             deed(account)
         assert refusal.value.status == 403, f"{words}: {refusal.value}"
 
 
-def test_it_may_do_what_it_is_for(story: Story, account: Api) -> None:
+def test_it_may_do_what_it_is_for(env: Environment, account: Api) -> None:
     """It reads and patches its target."""
-    assert account.get("kustomizations", story.name, APPS)["spec"]["suspend"] is True
+    assert account.get("kustomizations", env.name, APPS)["spec"]["suspend"] is True
     account.patch(
-        "kustomizations", story.name, APPS, {"spec": {"suspend": False}}, manager="krm-windows"
+        "kustomizations", env.name, APPS, {"spec": {"suspend": False}}, manager="krm-windows"
     )
-    assert not story.suspended()
+    assert not env.suspended()
 
 
-def test_every_request_of_a_look_is_noted(story: Story) -> None:
-    """The API server's audit log has all that a look asks: the version of the group, and a GET and a PATCH a target.
+def test_every_request_of_a_run_is_listed(env: Environment) -> None:
+    """The API server's audit log has all that a run asks: the version of the group, and a GET and a PATCH a target.
 
-    The machine that the cluster runs on has no way out, so a look that needed anything else would fail.
+    The machine that the cluster runs on has no way out, so a run that needed anything else would fail.
     """
-    story.begin()
-    story.policy({"windows": {"later": far_window().spec}})
-    story.eventually_closed()
-    account = f'"username":"system:serviceaccount:{story.name}:windows-gate"'
-    target = f"/apis/{KUSTOMIZE}/v1/namespaces/{story.name}/kustomizations/{APPS}"
+    env.begin()
+    env.policy({"windows": {"later": far_window().spec}})
+    env.eventually_closed()
+    account = f'"username":"system:serviceaccount:{env.name}:windows-gate"'
+    target = f"/apis/{KUSTOMIZE}/v1/namespaces/{env.name}/kustomizations/{APPS}"
     expected = [
         f'"requestURI":"/apis/{KUSTOMIZE}"',
         f'"requestURI":"{target}"',
@@ -140,30 +140,30 @@ def requests(account: str) -> list[str]:
     return [line for line in (RUN / "audit.log").read_text().splitlines() if account in line]
 
 
-def test_pod_security_restricted_admits_every_pod(story: Story) -> None:
+def test_pod_security_restricted_admits_every_pod(env: Environment) -> None:
     """The namespace enforces it, and every CronJob's Job gets its Pod through, without so much as a warning."""
-    story.begin()
+    env.begin()
     opened = {
         "windows": {"later": far_window().spec},
         "freezes": {"day": {"starts": "2030-01-01", "ends": "2030-01-01", "reason": "x"}},
     }
-    story.policy(opened)
-    story.eventually_closed()
-    names = [found["metadata"]["name"] for found in story.api.items("cronjobs", story.name)]
-    assert len(names) == 5  # open, close, the freeze, both edges in UTC, look
+    env.policy(opened)
+    env.eventually_closed()
+    names = [found["metadata"]["name"] for found in env.api.items("cronjobs", env.name)]
+    assert len(names) == 5  # open, close, the freeze, both edges in UTC, resync
     for name in names:
-        answer = story.kubectl("create", "job", f"try-{name}"[:52], f"--from=cronjob/{name}")
+        answer = env.kubectl("create", "job", f"try-{name}"[:52], f"--from=cronjob/{name}")
         assert "created" in answer
     tried = [f"try-{name}"[:52] for name in names]
-    eventually("all are complete", lambda: all(succeeded(story, name) for name in tried))
+    eventually("all are complete", lambda: all(succeeded(env, name) for name in tried))
     warnings = [
         event["message"]
-        for event in story.api.items("events", story.name)
+        for event in env.api.items("events", env.name)
         if "PodSecurity" in event["message"]
     ]
     assert warnings == []
 
 
-def succeeded(story: Story, job: str) -> bool:
+def succeeded(env: Environment, job: str) -> bool:
     """Say whether a Job is done and was well."""
-    return bool(story.api.get("jobs", story.name, job).get("status", {}).get("succeeded"))
+    return bool(env.api.get("jobs", env.name, job).get("status", {}).get("succeeded"))

@@ -4,9 +4,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import pytest
+from environment import (
+    INTERVAL,
+    SOURCE_INTERVAL,
+    Environment,
+    Spec,
+    eventually,
+    far_window,
+    throughout,
+)
 from lab import origins
 from lab.api import Object
-from telling import INTERVAL, SOURCE_INTERVAL, Spec, Story, eventually, far_window, throughout
 
 SOURCE = "source.toolkit.fluxcd.io/v1"
 NAME = "brought"
@@ -55,64 +63,64 @@ ORIGINS = [
 
 
 @pytest.mark.parametrize("origin", ORIGINS, ids=[origin.kind for origin in ORIGINS])
-def test_other_sources_wait(story: Story, origin: Origin) -> None:
+def test_other_sources_wait(env: Environment, origin: Origin) -> None:
     """While the source is closed its new revision is not fetched, and drift is corrected; open, it is applied."""
-    origin.publish(story.name, "1")
-    keys = {"accesskey": "story", "secretkey": "of-a-story"}
-    story.api.create("secrets", story.name, {"metadata": {"name": NAME}, "stringData": keys})
-    spec = {"interval": f"{SOURCE_INTERVAL}s", **origin.spec(story.name)}
-    story.write("cluster/source.yaml", story.object(SOURCE, origin.kind, NAME, spec=spec))
-    story.include("source.yaml")
-    story.begin(sourceRef={"kind": origin.kind, "name": NAME})
+    origin.publish(env.name, "1")
+    keys = {"accesskey": "test", "secretkey": "of-a-test"}
+    env.api.create("secrets", env.name, {"metadata": {"name": NAME}, "stringData": keys})
+    spec = {"interval": f"{SOURCE_INTERVAL}s", **origin.spec(env.name)}
+    env.write("cluster/source.yaml", env.object(SOURCE, origin.kind, NAME, spec=spec))
+    env.include("source.yaml")
+    env.begin(sourceRef={"kind": origin.kind, "name": NAME})
     targets = [{"kind": origin.kind, "names": [NAME]}]
-    story.policy({**CLOSED, "targets": targets})
-    eventually("the source is closed", lambda: story.suspended(NAME, origin.plural))
+    env.policy({**CLOSED, "targets": targets})
+    eventually("the source is closed", lambda: env.suspended(NAME, origin.plural))
     # A fetch that had begun goes on.
     throughout(
-        2 * SOURCE_INTERVAL, "the source stays closed", lambda: story.suspended(NAME, origin.plural)
+        2 * SOURCE_INTERVAL, "the source stays closed", lambda: env.suspended(NAME, origin.plural)
     )
-    origin.publish(story.name, "2")
-    story.api.delete("configmaps", story.name, "app")
-    story.eventually_applied("1")
-    throughout(INTERVAL, "version 1 stays", lambda: story.version() == "1")
-    story.policy({**OPEN, "targets": targets})
-    story.eventually_applied("2")
+    origin.publish(env.name, "2")
+    env.api.delete("configmaps", env.name, "app")
+    env.eventually_applied("1")
+    throughout(INTERVAL, "version 1 stays", lambda: env.version() == "1")
+    env.policy({**OPEN, "targets": targets})
+    env.eventually_applied("2")
 
 
-def test_a_release_waits(story: Story) -> None:
+def test_a_release_waits(env: Environment) -> None:
     """A HelmRelease: its new chart is fetched while it is closed, and installed when it is opened."""
-    installed(story)
+    installed(env)
     targets = [{"kind": "HelmRelease", "names": [NAME]}]
-    story.policy({**CLOSED, "targets": targets})
-    eventually("the release is closed", lambda: story.suspended(NAME, "helmreleases"))
-    origins.publish_chart(story.name, "1.0.0", "2.0.0")
-    eventually("the new chart is fetched", lambda: fetched(story) == "2.0.0")
-    throughout(INTERVAL, "version 1.0.0 stays", lambda: story.version(origins.CHART) == "1.0.0")
-    story.policy({**OPEN, "targets": targets})
-    eventually("version 2.0.0 is installed", lambda: story.version(origins.CHART) == "2.0.0")
+    env.policy({**CLOSED, "targets": targets})
+    eventually("the release is closed", lambda: env.suspended(NAME, "helmreleases"))
+    origins.publish_chart(env.name, "1.0.0", "2.0.0")
+    eventually("the new chart is fetched", lambda: fetched(env) == "2.0.0")
+    throughout(INTERVAL, "version 1.0.0 stays", lambda: env.version(origins.CHART) == "1.0.0")
+    env.policy({**OPEN, "targets": targets})
+    eventually("version 2.0.0 is installed", lambda: env.version(origins.CHART) == "2.0.0")
 
 
-def test_a_chart_repository_waits(story: Story) -> None:
+def test_a_chart_repository_waits(env: Environment) -> None:
     """A HelmRepository: while it is closed nobody learns of the new chart; when it opens, the release follows."""
-    installed(story)
+    installed(env)
     targets = [{"kind": "HelmRepository", "names": [NAME]}]
-    story.policy({**CLOSED, "targets": targets})
-    eventually("the repository is closed", lambda: story.suspended(NAME, "helmrepositories"))
+    env.policy({**CLOSED, "targets": targets})
+    eventually("the repository is closed", lambda: env.suspended(NAME, "helmrepositories"))
     throughout(
-        2 * SOURCE_INTERVAL, "it stays closed", lambda: story.suspended(NAME, "helmrepositories")
+        2 * SOURCE_INTERVAL, "it stays closed", lambda: env.suspended(NAME, "helmrepositories")
     )
-    origins.publish_chart(story.name, "1.0.0", "2.0.0")
-    throughout(INTERVAL, "the chart stays", lambda: fetched(story) == "1.0.0")
-    assert not story.suspended(NAME, "helmreleases")
-    story.policy({**OPEN, "targets": targets})
-    eventually("version 2.0.0 is installed", lambda: story.version(origins.CHART) == "2.0.0")
+    origins.publish_chart(env.name, "1.0.0", "2.0.0")
+    throughout(INTERVAL, "the chart stays", lambda: fetched(env) == "1.0.0")
+    assert not env.suspended(NAME, "helmreleases")
+    env.policy({**OPEN, "targets": targets})
+    eventually("version 2.0.0 is installed", lambda: env.version(origins.CHART) == "2.0.0")
 
 
-def installed(story: Story) -> None:
-    """Begin with the first version of a chart installed, from a repository in the story's bucket."""
-    origins.publish_chart(story.name, "1.0.0")
+def installed(env: Environment) -> None:
+    """Begin with the first version of a chart installed, from a repository in the test's bucket."""
+    origins.publish_chart(env.name, "1.0.0")
     interval = f"{SOURCE_INTERVAL}s"
-    where: Spec = {"interval": interval, "url": f"http://{origins.S3}/{story.name}"}
+    where: Spec = {"interval": interval, "url": f"http://{origins.S3}/{env.name}"}
     chart = {
         "chart": origins.CHART,
         "version": ">=1.0.0",
@@ -121,17 +129,17 @@ def installed(story: Story) -> None:
     }
     release: Object = {"interval": f"{INTERVAL}s", "chart": {"spec": chart}}
     objects = [
-        story.object(SOURCE, "HelmRepository", NAME, spec=where),
-        story.object("helm.toolkit.fluxcd.io/v2", "HelmRelease", NAME, spec=release),
+        env.object(SOURCE, "HelmRepository", NAME, spec=where),
+        env.object("helm.toolkit.fluxcd.io/v2", "HelmRelease", NAME, spec=release),
     ]
-    story.write("cluster/release.yaml", objects)
-    story.include("release.yaml")
-    story.begin()
-    eventually("version 1.0.0 is installed", lambda: story.version(origins.CHART) == "1.0.0")
+    env.write("cluster/release.yaml", objects)
+    env.include("release.yaml")
+    env.begin()
+    eventually("version 1.0.0 is installed", lambda: env.version(origins.CHART) == "1.0.0")
 
 
-def fetched(story: Story) -> str:
+def fetched(env: Environment) -> str:
     """Return which version of the chart source-controller has fetched."""
-    [chart] = story.api.items("helmcharts", story.name)
+    [chart] = env.api.items("helmcharts", env.name)
     revision: str = chart["status"]["artifact"]["revision"]
     return revision

@@ -7,8 +7,8 @@ import pytest
 from lab.machine import covered
 from lab.traces import differences, take
 
-STORIES = Path(__file__).resolve().parents[1] / "cluster"
-# A limit that a story sets itself, and that is not the one of `lab.processes.HANG`.
+TESTS = Path(__file__).resolve().parents[1] / "cluster"
+# A limit that a test sets itself, and that is not the one of `lab.processes.HANG`.
 LIMIT = re.compile(r"within=|--timeout=(?!15m)")
 
 
@@ -57,7 +57,7 @@ def test_a_machine_is_seen() -> None:
     assert "folder /var/lib" in facts
 
 
-def test_no_story_has_a_limit_of_its_own() -> None:
+def test_no_end_to_end_test_has_a_limit_of_its_own() -> None:
     """A busy machine changes no result: every wait is for a condition, and has the one limit of what hangs."""
-    found = {path.name for path in STORIES.glob("*.py") if LIMIT.search(path.read_text())}
+    found = {path.name for path in TESTS.glob("*.py") if LIMIT.search(path.read_text())}
     assert found == set()

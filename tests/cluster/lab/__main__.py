@@ -13,7 +13,7 @@ from lab.settings import ADMIN, BIN, LOGS, ROOT
 
 _TESTS = ROOT / "tests/cluster"
 _NOTHING_COLLECTED = 5
-_AT_ONCE = 24  # stories, on a machine of their own
+_AT_ONCE = 24  # tests, on a machine of their own
 
 
 def up() -> None:
@@ -57,9 +57,9 @@ def run(*command: str) -> int:
 
 
 def test(*options: str) -> int:
-    """Tell the stories: first those that may be told side by side, then those that break what the others need."""
-    os.environ["KRM_WINDOWS_REQUIRE_TOOLS"] = "1"  # no story is skipped
-    several = os.environ.get("STORIES_AT_ONCE", str(_AT_ONCE // pace()))
+    """Run the tests: first those that may run side by side, then those that break what the others need."""
+    os.environ["KRM_WINDOWS_REQUIRE_TOOLS"] = "1"  # no test is skipped
+    several = os.environ.get("E2E_AT_ONCE", str(_AT_ONCE // pace()))
     at_once = ["--numprocesses", several, "--dist", "load", "--maxschedchunk", "1"]
     pytest = [
         sys.executable,
@@ -80,7 +80,7 @@ def test(*options: str) -> int:
 
 
 def measure(*_: str) -> int:
-    """Measure edges and looks."""
+    """Measure edges and runs."""
     return run(sys.executable, "-m", "measure")
 
 

@@ -14,7 +14,7 @@ from lab.settings import API, API_PORT, PKI
 
 Object = dict[str, Any]
 
-# Where the kinds of the stories live; what is not here is in a group that is named in full.
+# Where the kinds of the tests live; what is not here is in a group that is named in full.
 GROUPS = {
     **dict.fromkeys(
         ("configmaps", "namespaces", "pods", "serviceaccounts", "secrets", "events"), "api/v1"
@@ -90,7 +90,7 @@ class Api:
         return self.ask("POST", path(plural, namespace), body)
 
     def patch(
-        self, plural: str, namespace: str, name: str, body: Object, manager: str = "story"
+        self, plural: str, namespace: str, name: str, body: Object, manager: str = "test"
     ) -> Object:
         """Apply a JSON merge patch as the given field manager; `name/status` is a subresource."""
         return self.ask("PATCH", f"{path(plural, namespace, name)}?fieldManager={manager}", body)

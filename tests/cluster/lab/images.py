@@ -11,7 +11,7 @@ from lab.settings import BIN, IMAGES, PINS
 
 PAUSE = "docker.io/library/pause:lab"
 ARCHIVES = {"gate": DEFAULTS["Gate"].tag, "kubectl": DEFAULTS["Kubectl"].tag, "pause": PAUSE}
-# The stand-ins have other digests than what they stand for, so containerd is told under which digest each is asked for.
+# The stand-ins have other digests than what they replace, so containerd is given under which digest each is asked for.
 PINNED = {
     image.tag: f"{image.tag.rpartition(':')[0]}@{image.digest}"
     for image in DEFAULTS.values()

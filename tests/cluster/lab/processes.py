@@ -14,7 +14,7 @@ Command = Sequence[str | Path]
 # Every wait is for a condition, and this is the one limit of all of them: it ends what hangs, and says nothing of how
 # fast anything is, so that a busy machine changes no result. How long edges take is measured, by `make bench-cluster`.
 HANG = 900.0
-_QUIET = 8  # load for each processor up to which all stories at once come in time
+_QUIET = 8  # load for each processor up to which all tests at once come in time
 _SLOWEST = 5
 _SIDE_BY_SIDE = 2
 
@@ -56,10 +56,10 @@ def start(
 
 
 def pace() -> int:
-    """Return how many times as long as on a machine of its own a story takes to set its scene, 1 to 5.
+    """Return how many times as long as on a machine of its own a test takes to prepare, 1 to 5.
 
     What depends on the next minutes is planned with it: when a window opens, and how long it stays open. The load says
-    nothing yet when a run begins, so stories that are told side by side expect a busy machine from the start.
+    nothing yet when a run begins, so tests that run side by side expect a busy machine from the start.
     """
     least = _SIDE_BY_SIDE if int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")) > 1 else 1
     load = os.getloadavg()[0] / (os.cpu_count() or 1)

@@ -1,4 +1,4 @@
-"""The words in which stories are told: a namespace, a Git repository that Flux delivers into it, and waiting."""
+"""The environment of an end-to-end test: a namespace, a Git repository that Flux delivers into it, and waiting."""
 
 import json
 import os
@@ -21,17 +21,17 @@ from lab.settings import ADMIN, API, API_PORT, BIN, GIT, GIT_PORT, LOGS, PKI
 
 from krm_windows.gate.annotations import annotation
 
-__all__ = ["Object", "Story", "Window", "daily", "minute", "pace", "soon"]
+__all__ = ["Environment", "Object", "Window", "daily", "minute", "pace", "soon"]
 
 FUNCTION = Path(sys.executable).with_name("krm-windows")
 ZONE = ZoneInfo("Europe/Berlin")
 PARENT, APPS = "fleet", "apps"
 INTERVAL = 15  # seconds between two reconciles of every Kustomization
 SOURCE_INTERVAL = 4
-PAUSE = 0.7  # seconds between two looks of a story at the cluster
+PAUSE = 0.7  # seconds between two requests of a test to the cluster
 Spec = dict[str, object]
 AUTHOR = {
-    f"GIT_{role}_{key}": "story" for role in ("AUTHOR", "COMMITTER") for key in ("NAME", "EMAIL")
+    f"GIT_{role}_{key}": "test" for role in ("AUTHOR", "COMMITTER") for key in ("NAME", "EMAIL")
 }
 
 
@@ -106,7 +106,7 @@ def eventually(what: str, holds: Callable[[], bool]) -> float:
 
 
 def note(figure: str, seconds: float) -> None:
-    """Keep a figure that a story measured, for the end of the run and for docs/explanation/guarantees.md."""
+    """Keep a figure that a test measured, for the end of the run and for docs/explanation/guarantees.md."""
     with (LOGS / "figures.txt").open("a") as figures:
         figures.write(f"{seconds:6.1f} s  {figure}\n")
 
@@ -120,8 +120,8 @@ def throughout(seconds: float, what: str, holds: Callable[[], bool]) -> None:
 
 
 @dataclass(frozen=True)
-class Story:
-    """One story's part of the cluster: the namespace of its name, and the repository that Flux delivers into it.
+class Environment:
+    """One test's part of the cluster: the namespace of its name, and the repository that Flux delivers into it.
 
     `cluster/` of the repository is delivered by the Kustomization `fleet`, live. It holds the Kustomization `apps`,
     which delivers `apps/`, a ConfigMap with a version; and the windows, rendered from `windows.yaml`.
@@ -196,7 +196,7 @@ class Story:
         """Return a WindowPolicy; its targets are the Kustomization `apps` unless the spec says otherwise."""
         whole: Spec = {
             "timeZone": str(ZONE),
-            "interval": "12h",  # so that no look but those of the edges does what a story waits for
+            "interval": "12h",  # so that only the runs at the edges do what a test waits for
             "targets": [{"kind": "Kustomization", "names": [APPS]}],
         }
         meta = {"name": name, "namespace": self.name}
@@ -217,7 +217,7 @@ class Story:
     # What is in the cluster
 
     def begin(self, *, apply: bool = True, **apps: object) -> None:
-        """Set the scene: the application's first version, delivered by `apps`, which `fleet` delivers."""
+        """Set up: the application's first version, delivered by `apps`, which `fleet` delivers."""
         self.write_version("1")
         self.write("cluster/apps.yaml", self.kustomization(APPS, "./apps", **apps))
         self.include("apps.yaml")
@@ -232,7 +232,7 @@ class Story:
             self.eventually_applied("1")
 
     def source(self, name: str) -> Object:
-        """Return a GitRepository of the story's repository."""
+        """Return a GitRepository of the test's repository."""
         spec = {
             "interval": f"{SOURCE_INTERVAL}s",
             "url": f"http://127.0.0.1:{GIT_PORT}/{self.name}.git",
@@ -241,7 +241,7 @@ class Story:
         return self.object("source.toolkit.fluxcd.io/v1", "GitRepository", name, spec=spec)
 
     def kustomization(self, name: str, path: str, **more: object) -> Object:
-        """Return a Flux Kustomization that delivers a folder of the repository into the story's namespace."""
+        """Return a Flux Kustomization that delivers a folder of the repository into the test's namespace."""
         spec = {
             "interval": f"{INTERVAL}s",
             "retryInterval": "5s",
@@ -254,7 +254,7 @@ class Story:
         return self.object("kustomize.toolkit.fluxcd.io/v1", "Kustomization", name, spec=spec)
 
     def object(self, api_version: str, kind: str, name: str, **rest: object) -> Object:
-        """Return an object of the story's namespace."""
+        """Return an object of the test's namespace."""
         meta = {"name": name, "namespace": self.name}
         return {"apiVersion": api_version, "kind": kind, "metadata": meta, **rest}
 
@@ -266,27 +266,27 @@ class Story:
         """Say whether a target is suspended, by whomever."""
         return self.target(name, plural)["spec"].get("suspend", False) is True
 
-    def marked(
+    def annotated(
         self, policy: str = "windows", name: str = APPS, plural: str = "kustomizations"
     ) -> bool:
-        """Say whether a target carries the mark of a policy of this namespace."""
+        """Say whether a target carries the closed-by annotation of a policy of this namespace."""
         return annotation(f"{self.name}/{policy}") in self.target(name, plural)["metadata"].get(
             "annotations", {}
         )
 
     def closed(self, policy: str = "windows") -> bool:
-        """Say whether `apps` is suspended and carries the policy's mark."""
+        """Say whether `apps` is suspended and carries the policy's closed-by annotation."""
         return self._state(policy) == (True, True)
 
     def open(self, policy: str = "windows") -> bool:
-        """Say whether `apps` is not suspended and carries no mark."""
+        """Say whether `apps` is not suspended and carries no closed-by annotation."""
         return self._state(policy) == (False, False)
 
     def _state(self, policy: str) -> tuple[bool, bool]:
-        """Return whether `apps` is suspended and whether it is marked, both of one moment."""
+        """Return whether `apps` is suspended and whether it carries the annotation, both of one moment."""
         found = self.target()
-        marked = annotation(f"{self.name}/{policy}") in found["metadata"].get("annotations", {})
-        return found["spec"].get("suspend", False) is True, marked
+        annotated = annotation(f"{self.name}/{policy}") in found["metadata"].get("annotations", {})
+        return found["spec"].get("suspend", False) is True, annotated
 
     def version(self, name: str = "app") -> str | None:
         """Return the application's version in the cluster, None before the first."""
@@ -319,7 +319,7 @@ class Story:
         )
 
     def run_as_look(self, name: str, program: str) -> None:
-        """Run lines of Python in a Pod that is a look's but for its command."""
+        """Run lines of Python in a Pod that is the gate's but for its command."""
         found = self.api.get("cronjobs", self.name, "windows-resync")["spec"]["jobTemplate"][
             "spec"
         ]["template"]["spec"]
@@ -327,20 +327,18 @@ class Story:
         self.api.create("pods", self.name, {"metadata": {"name": name}, "spec": found})
 
     @contextmanager
-    def look_beside(
-        self, policy: str = "windows"
-    ) -> Iterator[Callable[..., subprocess.Popen[str]]]:
-        """Lay out what a look's Pod has, and yield what runs it beside the cluster, where another program may start it.
+    def run_beside(self, policy: str = "windows") -> Iterator[Callable[..., subprocess.Popen[str]]]:
+        """Lay out what a Pod of the gate has, and yield what runs it beside the cluster, where another program may start it.
 
         `faketime` for one: the clock of a node cannot be turned here, that of one process can.
         """
         volume = self.api.get("configmaps", self.name, f"{policy}-gate")["data"]
-        look = self.api.get("cronjobs", self.name, f"{policy}-resync")["spec"]["jobTemplate"][
+        pod = self.api.get("cronjobs", self.name, f"{policy}-resync")["spec"]["jobTemplate"][
             "spec"
         ]["template"]["spec"]
         token = f"api/v1/namespaces/{self.name}/serviceaccounts/{policy}-gate/token"
         with TemporaryDirectory() as folder:
-            for item in look["volumes"][0]["configMap"]["items"]:
+            for item in pod["volumes"][0]["configMap"]["items"]:
                 path = Path(folder, item["path"])
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(volume[item["key"]])
@@ -403,17 +401,17 @@ class Story:
         return eventually(f"a Job says: {words}", lambda: self.says(words))
 
 
-def forget(story: Story) -> None:
-    """Remove the story's namespace, and its admission policies, which lie outside; nothing waits for it."""
+def forget(env: Environment) -> None:
+    """Remove the test's namespace, and its admission policies, which lie outside; nothing waits for it."""
     try:
         for kind in ("kustomizations", "gitrepositories", "cronjobs", "jobs"):
-            for found in story.api.items(kind, story.name):
-                story.api.delete(kind, story.name, found["metadata"]["name"])
+            for found in env.api.items(kind, env.name):
+                env.api.delete(kind, env.name, found["metadata"]["name"])
         for kind in ("validatingadmissionpolicybindings", "validatingadmissionpolicies"):
-            for found in story.api.items(kind):
-                if found["metadata"]["name"].startswith(f"{story.name}."):
-                    story.api.delete(kind, None, found["metadata"]["name"])
-        story.api.delete("namespaces", None, story.name)
+            for found in env.api.items(kind):
+                if found["metadata"]["name"].startswith(f"{env.name}."):
+                    env.api.delete(kind, None, found["metadata"]["name"])
+        env.api.delete("namespaces", None, env.name)
     except ApiError as error:
         if error.status not in (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT):
             raise
