@@ -63,6 +63,25 @@ class Build:
     unbuilt: Notice | None = None
 
 
+# A build leaves out what is annotated `config.kubernetes.io/local-config: "true"`, at its end: the
+# plugins of a directory run whatever they say (kustomize, api/krusty).
+_KEEP_LOCAL: Mapping[str, Value] = {
+    "patches": [
+        {
+            "target": {"group": "krm-windows.dev", "kind": "WindowPolicy"},
+            # The patch of a target needs a name, and takes none from it.
+            "patch": json.dumps(
+                {
+                    "apiVersion": "krm-windows.dev/v1alpha1",
+                    "kind": "WindowPolicy",
+                    "metadata": {"name": "any", "annotations": {objects.LOCAL: "false"}},
+                }
+            ),
+        }
+    ]
+}
+
+
 @dataclass
 class Builds:
     """The builds of one tree; `jobs` run at a time. Whatever was built is kept."""
@@ -118,7 +137,7 @@ class Builds:
     def _plugin(self, directory: str, above: frozenset[str]) -> Build:
         """Build a directory of plugins once, however many others name it."""
         if directory not in self.plugins:
-            self.plugins[directory] = self._one(Request(directory), above)
+            self.plugins[directory] = self._one(Request.of(directory, _KEEP_LOCAL), above)
         return self.plugins[directory]
 
     def _built(self, closure: Closure) -> tuple[tuple[Object, ...], Notice | None]:

@@ -13,6 +13,7 @@ from krm_windows.checks.repository.finding import Finding
 from krm_windows.checks.repository.gated import GatedCluster
 from krm_windows.emit.labels import POLICY
 from krm_windows.flux import Cluster, Gate, Object, Survey
+from krm_windows.flux.closure import close
 from krm_windows.flux.fields import PLUGINS
 from krm_windows.gate.timetable import Timetable
 from krm_windows.krm import InputError, KubeObject
@@ -44,8 +45,7 @@ def _alone(
     """Yield the policies that stand in a file, and are neither rendered nor a plugin of a build."""
     for gate in cluster.gates:
         file = gate.place.file
-        is_plugin = any(file == plugin or file.startswith(f"{plugin}/") for plugin in plugins)
-        if gate.place.kind == KIND and not is_plugin and gate.policy not in told:
+        if gate.place.kind == KIND and file not in plugins and gate.policy not in told:
             message = (
                 "nothing that the cluster applies comes from this policy, so its file alone "
                 "closes nothing: render it, run it in a build, or, where CI renders it into what "
@@ -55,15 +55,19 @@ def _alone(
 
 
 def _plugins(survey: Survey) -> set[str]:
-    """Return the files and directories that kustomizations run.
+    """Return the files that kustomizations run, of directories among them all that a build reads.
 
     One that holds a plugin's text itself is among them.
     """
     found: set[str] = set()
     for path in survey.tree.manifests():
         content = survey.tree.read(path) if basename(path) in KUSTOMIZATIONS else None
-        if content is not None and any(field.encode() in content for field in PLUGINS):
-            found |= set(_named(path, content))
+        if content is None or not any(field.encode() in content for field in PLUGINS):
+            continue
+        for plugin in _named(path, content):
+            found.add(plugin)
+            if survey.tree.is_directory(plugin):
+                found.update(close(survey.tree, plugin, {}).files)
     return found
 
 

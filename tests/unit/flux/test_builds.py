@@ -232,3 +232,19 @@ def test_a_policy_of_a_directory_of_plugins_is_known_by_its_file(
         "apps/kustomization.yaml": "resources: [a.yaml]\ntransformers: [../windows]\n",
     }
     assert [file for file, _ in built(write(files), builder).policies] == ["base/policy.yaml"]
+
+
+def test_a_policy_of_a_directory_of_plugins_may_be_local_config(
+    write: Write, builder: Builder
+) -> None:
+    """A build leaves such objects out at its end, and runs the plugins of a directory before."""
+    local = policy().replace("metadata: {", "metadata: {annotations: {LOCAL: 'true'}, ")
+    files = {
+        "windows/policy.yaml": local.replace("LOCAL", "config.kubernetes.io/local-config"),
+        "windows/kustomization.yaml": "resources: [policy.yaml]\n",
+        "apps/a.yaml": config_map("a"),
+        "apps/kustomization.yaml": "resources: [a.yaml]\ntransformers: [../windows]\n",
+    }
+    assert "local-config" in files["windows/policy.yaml"]
+    [(file, _)] = built(write(files), builder).policies
+    assert file == "windows/policy.yaml"
