@@ -1,7 +1,7 @@
 """The CronJobs: those that run the gate, and those that act at an edge."""
 
 from krm_windows.emit import gate, kubectl, names
-from krm_windows.emit.job import job_spec
+from krm_windows.emit.job import Pod, job_spec
 from krm_windows.emit.labels import WINDOW, labels, metadata
 from krm_windows.emit.manifest import Manifest
 from krm_windows.plan.model import Plan
@@ -18,9 +18,7 @@ def cron_job(plan: Plan, trigger: Trigger) -> Manifest:
 
     One finished Job is kept, so that its image stays on the node.
     """
-    pod = (
-        gate.pod(plan) if trigger.suspends is None else kubectl.pod(plan, suspend=trigger.suspends)
-    )
+    pod = _pod(plan, trigger)
     patience = (
         gate.STARTING_DEADLINE_SECONDS
         if plan.runs_gate
@@ -43,3 +41,16 @@ def cron_job(plan: Plan, trigger: Trigger) -> Manifest:
             "jobTemplate": {"metadata": {"labels": labels(plan)}, "spec": job_spec(plan, pod)},
         },
     }
+
+
+def _pod(plan: Plan, trigger: Trigger) -> Pod:
+    """Return the Pod of a trigger.
+
+    At an edge that in the policy's own zone and that in UTC fire in the same minute: one of the two
+    runs begins with the last target (docs/decisions/0030-runs-may-overlap.md).
+    """
+    if trigger.suspends is not None:
+        return kubectl.pod(plan, suspend=trigger.suspends)
+    if trigger.time_zone != plan.timetable.time_zone:
+        return gate.pod(plan, "--backwards")
+    return gate.pod(plan)

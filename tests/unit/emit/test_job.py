@@ -127,8 +127,18 @@ def test_only_the_job_of_an_edit_forgives_what_is_missing() -> None:
     commands = [spec["template"]["spec"]["containers"][0]["command"][3:] for spec in pods()]
     at_once, *others = commands
     assert at_once == ["--allow-missing", "--leave-to-next"]
-    assert others
-    assert not any(others)
+    assert {tuple(flags) for flags in others} == {(), ("--backwards",)}
+
+
+def test_of_two_runs_at_an_edge_one_begins_at_the_end() -> None:
+    """A CronJob in the policy's zone has one in UTC beside it: their runs share the targets."""
+    items = yaml.safe_load(call(wire(config=POLICY)).out)["items"]
+    for item in items:
+        if item["kind"] != "CronJob":
+            continue
+        [container] = item["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"]
+        in_utc = item["spec"]["timeZone"] == "Etc/UTC"
+        assert ("--backwards" in container["command"]) is in_utc, item["metadata"]["name"]
 
 
 def test_where_no_look_follows_nothing_is_left_to_it() -> None:

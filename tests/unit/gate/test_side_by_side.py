@@ -14,7 +14,7 @@ from api_server import Api, Handler, kustomization
 from krm_windows.gate.__main__ import Gate
 from krm_windows.gate.annotations import annotation
 from krm_windows.gate.decide import decide
-from krm_windows.gate.kubernetes import Cluster, dig
+from krm_windows.gate.kubernetes import AT_ONCE, Cluster, dig
 from krm_windows.gate.timetable import Timetable
 
 RUNS = 6
@@ -53,3 +53,26 @@ def test_six_runs_do_what_one_does(
             annotation("flux-system/p") in api.object(name)["metadata"].get("annotations", {})
         ) is (timetable is SHUT)
     assert len([line for line in log if "done" in line]) == len(TARGETS)
+
+
+def test_two_runs_share_the_targets_of_an_edge(api: Api, port: int, account: Path) -> None:
+    """The CronJob in the policy's zone and that in UTC fire at once: the runs meet in the middle, and rarely conflict."""
+    names = [f"tenant-{number:03}" for number in range(200)]
+    for name in names:
+        api.add(name, {"interval": "10m"})
+    many = replace(SHUT, targets=tuple(kustomization(name) for name in names))
+    meeting = Barrier(2, timeout=10)
+
+    def run(*, backwards: bool) -> bool:
+        gate = Gate(many, partial(decide, many), lambda: NOON, lambda **_: None)
+        cluster = Cluster("127.0.0.1", str(port), account, 10)
+        meeting.wait()
+        return replace(gate, backwards=backwards).run(cluster, allow_missing=False)
+
+    with ThreadPoolExecutor(2) as pool:
+        first, second = pool.submit(run, backwards=False), pool.submit(run, backwards=True)
+        assert first.result()
+        assert second.result()
+    assert sorted(set(api.writes())) == names
+    # Where they meet, each has AT_ONCE targets in hand.
+    assert len(api.writes()) - len(names) <= 2 * AT_ONCE
