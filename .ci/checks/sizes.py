@@ -4,9 +4,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-GATE = 3200
-# What is shipped with the gate only where a policy uses it (docs/decisions/0013).
-PARTS = {("hooks.py", "notes.py"): 800, ("events.py",): 220}
+# What decides and acts, without the parts.
+CORE = 2680
+PARTS = {
+    # Shipped only where a policy uses it (docs/decisions/0013).
+    ("hooks.py", "notes.py"): 840,
+    ("events.py",): 195,
+    # Each is read, and can be trusted, by itself: TLS and HTTP; POSIX rules of time zones; the clocks of others.
+    ("connection.py",): 270,
+    ("zones.py",): 350,
+    ("image.py", "clocks.py"): 210,
+}
 
 
 def lines(path: Path) -> int:
@@ -23,5 +31,5 @@ def problems() -> Iterator[str]:
             names = " and ".join(part)
             yield f"krm_windows/gate: {names} have {length} lines in all, less than {limit}"
     total = sum(files.values())
-    if total >= GATE:
-        yield f"krm_windows/gate has {total} lines in all, less than {GATE} are allowed"
+    if total >= CORE:
+        yield f"the core of krm_windows/gate has {total} lines in all, less than {CORE} are allowed"

@@ -20,6 +20,7 @@ from krm_windows.gate.timetable import Target, Timetable, load, salvage
 
 _TRIES = 5
 _AWAITED = timedelta(seconds=60)
+_SLEW = 0.1  # seconds more than it takes: while it sleeps, the clock may be slewed
 _PAUSES = (10.0, 20.0)  # in seconds, before a run that leaves the rest to the next one tries again
 _YEARS = range(1970, 9000)  # for which `--at` decides: a timetable is read 400 days back and ahead
 _ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
@@ -159,7 +160,8 @@ class Gate:
         statuses: dict[Target, int | None] = {}
         for target, outcome in cluster.each(targets, self._settle):
             for report in outcome.reports:
-                self.log(target=str(target), **{report.change.action.log_key: report.change.words})
+                change = report.change
+                self.log(target=str(target), **{change.action.log_key: change.words})
                 self.reports(report)
             if outcome.error:
                 self.log(target=str(target), error=outcome.error)
@@ -171,9 +173,12 @@ class Gate:
         outcome = Outcome()
         try:
             self._settle_reporting(cluster, target, outcome.reports)
+        except ApiError as error:
+            outcome.error = words_of(error)
+            outcome.status = error.status
         except Exception as error:  # noqa: BLE001 - whatever it is
             outcome.error = words_of(error)
-            outcome.status = error.status if isinstance(error, ApiError) else REFUSED
+            outcome.status = REFUSED
         return outcome
 
     def _settle_reporting(
@@ -187,6 +192,7 @@ class Gate:
         for _ in range(_TRIES):
             if not due.change.patch:
                 break
+            # It is judged by the answer, as a webhook of the cluster may have changed the patch.
             seen = self._patched(cluster, due)
             if seen is None:
                 seen = cluster.get(target, observe)
@@ -224,12 +230,15 @@ class Gate:
         if skew is None or not cluster.clocks.are_apart:
             return mine
         theirs = self._due_at(mine.at - skew, target, seen)
-        for each in (mine, theirs):
+        both = (mine, theirs)
+        for each in both:
             if each.change.suspend is True:
                 return each
-        if mine.change.suspend is None and theirs.change.suspend is None:
+        if all(each.change.suspend is None for each in both):
             return mine
-        return replace(mine, change=self._kept_closed(target, seen, mine.at))
+        # One of them would open it.
+        change = self._kept_closed(target, seen, mine.at)
+        return replace(mine, change=change)
 
     def _due_at(
         self,
@@ -285,18 +294,29 @@ def main(
     gate, is_sound = _load(clock)
     decision = gate.announce()
     gate = replace(gate.compared(), backwards=options.backwards)
-    address = environ["KUBERNETES_SERVICE_HOST"], environ["KUBERNETES_SERVICE_PORT"]
-    cluster = Cluster(*address, options.account, now=clock)
-    whole = run if is_sound else Gate.run  # nothing is put around what cannot be decided
-    once = partial(_safely, whole, gate, cluster, allow_missing=options.allow_missing)
-    done = once() or (options.leave_to_next and _retried(once, pauses))
+    # Kubernetes gives every container the address of its API server in these.
+    host = environ["KUBERNETES_SERVICE_HOST"]
+    port = environ["KUBERNETES_SERVICE_PORT"]
+    cluster = Cluster(host, port, options.account, now=clock)
+    if not is_sound:
+        run = Gate.run  # no hooks around what cannot be decided
+    once = partial(_safely, run, gate, cluster, allow_missing=options.allow_missing)
+    done = once()
+    if options.leave_to_next and not done:
+        done = _retried(once, pauses)
     if _awaits_change(decision, gate):
         gate.announce()
         done = once()
     if options.leave_to_next and not done:
         gate.log(left="to the next run")
         done = True
-    return 0 if done and is_sound else 1
+    return _exit_code(well=done and is_sound)
+
+
+def _exit_code(*, well: bool) -> int:
+    if well:
+        return 0
+    return 1
 
 
 def _options() -> Namespace:
@@ -325,13 +345,11 @@ def _instant(text: str) -> datetime:
     try:
         found = datetime.fromisoformat(text)
     except ValueError as error:
-        raise ArgumentTypeError(
-            f"{text!r} is no instant, such as 2026-11-20T09:00:00+01:00"
-        ) from error
+        message = f"{text!r} is no instant, such as 2026-11-20T09:00:00+01:00"
+        raise ArgumentTypeError(message) from error
     if found.tzinfo is None:
-        raise ArgumentTypeError(
-            f"{text!r} has no offset from UTC, as 2026-11-20T09:00:00+01:00 and …T08:00:00Z have"
-        )
+        message = "has no offset from UTC, as 2026-11-20T09:00:00+01:00 and …T08:00:00Z have"
+        raise ArgumentTypeError(f"{text!r} {message}")
     if found.year not in _YEARS:
         raise ArgumentTypeError(f"{text!r} is not of the years {_YEARS[0]} to {_YEARS[-1]}")
     return found.astimezone(UTC)
@@ -341,7 +359,7 @@ def _show(at: datetime) -> int:
     """Log what should be at an instant, and give the exit code."""
     gate, is_sound = _load(lambda: at)
     gate.announce()
-    return 0 if is_sound else 1
+    return _exit_code(well=is_sound)
 
 
 def _load(clock: Callable[[], datetime]) -> tuple[Gate, bool]:
@@ -399,5 +417,6 @@ def _awaits_change(decision: Decision, gate: Gate) -> bool:
     left = decision.until - gate.now()
     if left > _AWAITED:
         return False
-    sleep(max(left.total_seconds(), 0) + 0.1)  # while it sleeps, the clock may be slewed
+    seconds = max(left.total_seconds(), 0)
+    sleep(seconds + _SLEW)
     return True

@@ -3,7 +3,7 @@
 Anybody who may edit an object may write an annotation on it, and Flux writes what is in Git.
 So an annotation is evidence only as far as it can be checked
 (docs/decisions/0018-when-closed-by-counts.md): it says what a gate's says, names the policy
-whose name its key is a digest of, and no other hand than the gate's wrote it.
+whose name its key is a digest of, and nobody but the gate wrote it.
 """
 
 from collections.abc import Iterator
@@ -12,12 +12,11 @@ from datetime import datetime, timedelta
 from enum import Enum
 from hashlib import sha256
 
-from krm_windows.gate.kubernetes import dig, parse
+from krm_windows.gate.kubernetes import MANAGER, dig, parse
 
 HOLD = "krm-windows.dev/hold"
 CLOSED_BY, HOOKS = "closed-by.krm-windows.dev/", "hooks.krm-windows.dev/"
 ZONE_DATA = "zoneData"
-MANAGER = "krm-windows"
 DIGITS = 16  # 64 bits: fewer were made to collide within seconds
 AHEAD = timedelta(minutes=10)  # the clock of another node, at most
 

@@ -1,13 +1,24 @@
 """Sets of small numbers as the bits of an integer: the minutes of a day, the days of a year.
 
 One operation on such a set costs as little as on a number, whatever is in it. Bit 0 is the first
-minute, or 1 January.
+minute, or 1 January. Days are counted as `date.toordinal` does, minutes of a day from midnight on.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from datetime import date, datetime, time
+from operator import lshift, rshift
 
 DAY = 1440  # minutes
 FULL = (1 << DAY) - 1
+# The first and the last day that have a date.
+FIRST_DAY = date.min.toordinal()
+LAST_DAY = date.max.toordinal()
+
+
+def moment(day: int, minute: int) -> datetime:
+    """Return the naive moment of a minute of a day; raise `ValueError` for a day of no date."""
+    hour, of_hour = divmod(minute, 60)
+    return datetime.combine(date.fromordinal(day), time(hour, of_hour))
 
 
 def of(numbers: Iterable[int]) -> int:
@@ -54,19 +65,27 @@ def lasting(begins: int, minutes: int) -> int:
 
     Some may lie beyond the day.
     """
-    covered, length = begins, 1
-    while length < minutes:
-        step = min(length, minutes - length)
-        covered |= covered << step
-        length += step
-    return covered
+    return _spread(begins, minutes, lshift)
 
 
 def leading(ends: int, minutes: int) -> int:
     """Return each number of a set with those before it, `minutes` in all."""
-    covered, length = ends, 1
-    while length < minutes:
-        step = min(length, minutes - length)
-        covered |= covered >> step
-        length += step
+    return _spread(ends, minutes, rshift)
+
+
+def _spread(
+    numbers: int,
+    length: int,
+    shift: Callable[[int, int], int],
+) -> int:
+    """Return `length` numbers for each, the others to one side of it.
+
+    With each step they are twice as many, but for the last.
+    """
+    covered = numbers
+    done = 1
+    while done < length:
+        step = min(done, length - done)
+        covered |= shift(covered, step)
+        done += step
     return covered

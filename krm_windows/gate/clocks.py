@@ -44,7 +44,9 @@ class Clocks:
     def words(self) -> str:
         """Say how far they are apart."""
         seconds = seconds_of(self.skew) or 0
-        way = "ahead of" if seconds > 0 else "behind"
+        way = "behind"
+        if seconds > 0:
+            way = "ahead of"
         return f"this node's clock is {abs(seconds)} s {way} the API server's: nothing was opened"
 
 

@@ -228,7 +228,10 @@ class _Stream(RawIOBase):
     def _receive(self) -> None:
         """Wait for more, having sent what TLS has to say."""
         self._send()
-        self._plain.settimeout(self._seconds_left() if self.waits else 0)
+        timeout = 0.0
+        if self.waits:
+            timeout = self._seconds_left()
+        self._plain.settimeout(timeout)
         data = self._plain.recv(_PIECE)
         self._bytes_left -= len(data)
         if self._bytes_left < 0:

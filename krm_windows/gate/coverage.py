@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from functools import reduce
-from itertools import chain
 from operator import or_
 from typing import NamedTuple
 
@@ -20,11 +19,12 @@ from krm_windows.gate.timetable import Rule
 from krm_windows.gate.wallclock import utc, wall
 
 _MINUTE = timedelta(minutes=1)
+_SECOND = timedelta(seconds=1)
 # Later than any minute that has a date.
-NEVER = (date.max.toordinal() + 2) * bits.DAY
-_FIRST_DAY, _LAST_DAY = date.min.toordinal(), date.max.toordinal()
+NEVER = (bits.LAST_DAY + 2) * bits.DAY
 _TOGETHER = 4
 _YEARS_BEFORE = 9  # what began on a 29 February may last until the next one, eight years later
+_BYTE = 8
 
 
 class Covered(NamedTuple):
@@ -42,49 +42,58 @@ class Years:
 
     def __init__(self, rules: Iterable[Rule], number: int) -> None:
         """Work it out for the years from four times a `number` on: 506 is from 2024 to 2027."""
-        first = max(number * _TOGETHER, date.min.year)
-        last = min(number * _TOGETHER + _TOGETHER - 1, date.max.year)
-        years = calendar(max(first - _YEARS_BEFORE, date.min.year), last)
-        self._first = date(first, 1, 1).toordinal()
+        first_year = number * _TOGETHER
+        last_year = min(first_year + _TOGETHER - 1, date.max.year)
+        first_year = max(first_year, date.min.year)
+        earliest = max(first_year - _YEARS_BEFORE, date.min.year)
+        years = calendar(earliest, last_year)
+        self._first = date(first_year, 1, 1).toordinal()
         passed = self._first - years.first
         self._rules = [_since(passed, recurring(rule, years)) for rule in rules]
-        # Rules often share their days: what is covered on the same ones is one set of minutes.
-        together: dict[int, int] = {}
-        for days, minutes in chain.from_iterable(self._rules):
-            together[days] = together.get(days, 0) | minutes
         # Eight days are a byte; at least one is beyond the end.
-        self._size = (years.length - passed) // 8 + 1
-        every = bits.below(self._size * 8)
-        self._eights: list[tuple[bytes, int]] = []
-        for days, minutes in together.items():
-            in_bytes = (days & every).to_bytes(self._size, "little")
-            self._eights.append((in_bytes, minutes))
+        self._size = (years.length - passed) // _BYTE + 1
+        self._in_bytes = list(self._joined())
         self._covered: dict[int, list[int]] = {}
+
+    def _joined(self) -> Iterable[tuple[bytes, int]]:
+        """Give the days of each set, eight a byte, with the minutes that all rules cover of them.
+
+        Rules often share their days: what is covered on the same ones is one set of minutes.
+        """
+        together: dict[int, int] = {}
+        for covered in self._rules:
+            for days, minutes in covered:
+                together[days] = together.get(days, 0) | minutes
+        every = bits.below(self._size * _BYTE)
+        for days, minutes in together.items():
+            known = days & every
+            yield known.to_bytes(self._size, "little"), minutes
 
     @staticmethod
     def number(day: int) -> int:
         """Give the number of the years in which a day lies, or of the nearest."""
-        return date.fromordinal(min(max(day, _FIRST_DAY), _LAST_DAY)).year // _TOGETHER
+        nearest = min(max(day, bits.FIRST_DAY), bits.LAST_DAY)
+        return date.fromordinal(nearest).year // _TOGETHER
 
     def on_day(self, day: int) -> int:
         """Return the minutes of a wall-clock day that rules cover, as bits."""
-        eight, place = divmod(day - self._first, 8)
-        return self._eight(eight)[place]
+        byte, bit = divmod(day - self._first, _BYTE)
+        return self._of_byte(byte)[bit]
 
     def of_rules(self, day: int) -> dict[int, int]:
-        """Return what each rule covers of a wall-clock day, by its place among them.
+        """Return what each rule covers of a wall-clock day, by its number among them.
 
         Only of those that cover any of it.
         """
         index = max(day - self._first, 0)
         found: dict[int, int] = {}
-        for number, every in enumerate(self._rules):
-            for days, minutes in every:
+        for number, covered in enumerate(self._rules):
+            for days, minutes in covered:
                 if days >> index & 1:
                     found[number] = found.get(number, 0) | minutes
         return found
 
-    def _eight(self, number: int) -> list[int]:
+    def _of_byte(self, number: int) -> list[int]:
         """Return what is covered of each of eight days.
 
         What is covered on the same ones of them is joined first: for however many rules, these are
@@ -93,13 +102,13 @@ class Years:
         if number not in self._covered:
             joined = [0] * 256
             if 0 <= number < self._size:
-                for days, minutes in self._eights:
+                for days, minutes in self._in_bytes:
                     joined[days[number]] |= minutes
-            self._covered[number] = _by_place(joined)
+            self._covered[number] = _by_bit(joined)
         return self._covered[number]
 
 
-def _by_place(joined: list[int]) -> list[int]:
+def _by_bit(joined: list[int]) -> list[int]:
     """Join, for each of eight bits, those of 256 sets whose number has it.
 
     The upper half of the numbers has the highest bit. Once its sets are joined to those of the
@@ -108,7 +117,8 @@ def _by_place(joined: list[int]) -> list[int]:
     highest_first = []
     while len(joined) > 1:
         half = len(joined) // 2
-        without, having = joined[:half], joined[half:]
+        without = joined[:half]
+        having = joined[half:]
         highest_first.append(reduce(or_, having))
         joined = list(map(or_, without, having))
     highest_first.reverse()
@@ -117,69 +127,81 @@ def _by_place(joined: list[int]) -> list[int]:
 
 def recurring(rule: Rule, years: Calendar) -> list[Covered]:
     """Return what a rule that recurs covers of some years' days, nothing of what began before."""
-    if not isinstance(rule.begins, Recurrence):
+    begins = rule.begins
+    if not isinstance(begins, Recurrence):
         raise TypeError(f"{rule.name} does not recur")
-    if not rule.begins.times:
+    if not begins.times:
         return []
     if isinstance(rule.ends, Recurrence):
-        return _ending(rule.begins, rule.ends, years)
-    days = rule.begins.days_of(years)
-    own, reach = _span(rule.begins.times, rule.ends)
+        return _ending(begins, rule.ends, years)
+    days = begins.days_of(years)
+    own, reach = _span(begins.times, rule.ends)
     covered = [Covered(days, own)]
-    if reach > bits.DAY:
-        # Beyond its midnight it lasts for whole days, and for the rest of minutes on the next one.
-        whole, rest = divmod(reach - bits.DAY, bits.DAY)
-        covered.append(Covered(days << (whole + 1), bits.below(rest)))
-        if whole:
-            covered.append(Covered(bits.lasting(days << 1, whole), bits.FULL))
+    if reach <= bits.DAY:
+        return covered
+    # Beyond its midnight it lasts for whole days, and for the rest of minutes on the next one.
+    whole, rest = divmod(reach - bits.DAY, bits.DAY)
+    covered.append(Covered(days << (whole + 1), bits.below(rest)))
+    if whole:
+        covered.append(Covered(bits.lasting(days << 1, whole), bits.FULL))
     return covered
 
 
-def _ending(
-    begins: Recurrence,
-    ends: Recurrence,
-    years: Calendar,
-) -> list[Covered]:
+def _span(times: int, ends: object) -> tuple[int, int]:
+    """Return what occurrences cover of the day on which they begin, and for how long they last.
+
+    The latter in minutes from that day's midnight on.
+    """
+    latest = bits.last(times)
+    if isinstance(ends, timedelta):
+        minutes = ends // _MINUTE
+        covered = bits.lasting(times, min(minutes, bits.DAY))
+        return covered & bits.FULL, latest + minutes
+    if not isinstance(ends, time):
+        raise TypeError(f"a rule that recurs has no end of type {type(ends).__name__}")
+    end = ends.hour * 60 + ends.minute
+    covered = bits.filled(times, bits.FULL & ~(1 << end))
+    if latest < end:
+        return covered, end
+    return covered, bits.DAY + end
+
+
+def _ending(begins: Recurrence, ends: Recurrence, years: Calendar) -> list[Covered]:
     """Cover what lasts from each moment of `begins` until the next one of `ends`."""
     every = bits.below(years.length + ends.shift + 1)
     begun = begins.days_of(years)
-    if not ends.times or not ends.days_of(years):
-        return _endless(begins, begun, every)
-    ended = ends.days_of(years)
+    ended = 0
+    if ends.times:
+        ended = ends.days_of(years)
     never_ended = every & ~ended
+    from_first = bits.FULL & ~bits.below(bits.first(begins.times))
+    if not ended:
+        held = bits.filled(begun, every) << 1
+        return [Covered(begun & every, from_first), Covered(held & every, bits.FULL)]
     # In force at the end of a day is what began on it after the last end, and so it is on later
     # days until one that has an end.
     lasting = begun
     if bits.last(begins.times) < bits.last(ends.times):
         lasting &= never_ended
     held = bits.filled(lasting, never_ended) << 1
+    until_next_end = bits.filled(begins.times, bits.FULL & ~ends.times)
+    until_first_end = bits.below(bits.first(ends.times))
     return [
-        Covered(begun & never_ended, _from_first(begins)),
-        Covered(begun & ended, bits.filled(begins.times, bits.FULL & ~ends.times)),
+        Covered(begun & never_ended, from_first),
+        Covered(begun & ended, until_next_end),
         Covered(held & never_ended, bits.FULL),
-        Covered(held & ended, bits.below(bits.first(ends.times))),
+        Covered(held & ended, until_first_end),
     ]
-
-
-def _endless(
-    begins: Recurrence,
-    begun: int,
-    every: int,
-) -> list[Covered]:
-    """Cover what nothing ends."""
-    held = bits.filled(begun, every) << 1
-    return [Covered(begun & every, _from_first(begins)), Covered(held & every, bits.FULL)]
-
-
-def _from_first(begins: Recurrence) -> int:
-    """Return the minutes of a day from the first beginning on."""
-    return bits.FULL & ~bits.below(bits.first(begins.times))
 
 
 def _since(day: int, every: list[Covered]) -> list[Covered]:
     """Count days from another one on, and leave out what is before it."""
-    later = [Covered(covered.days >> day, covered.minutes) for covered in every]
-    return [covered for covered in later if covered.days and covered.minutes]
+    found = []
+    for days, minutes in every:
+        later = days >> day
+        if later and minutes:
+            found.append(Covered(later, minutes))
+    return found
 
 
 @dataclass
@@ -208,11 +230,15 @@ class Dated:
 
     def on_day(self, day: int) -> int:
         """Return the minutes of a UTC day that are covered, as bits."""
+        midnight = day * bits.DAY
+        next_midnight = midnight + bits.DAY
         covered = 0
-        for number in range(bisect_right(self.ends, day * bits.DAY), len(self.begins)):
-            if self.begins[number] >= (day + 1) * bits.DAY:
+        first = bisect_right(self.ends, midnight)  # that ends after the day has begun
+        for number in range(first, len(self.begins)):
+            begin = self.begins[number]
+            if begin >= next_midnight:
                 break
-            covered |= of_interval((self.begins[number], self.ends[number]), day)
+            covered |= of_interval((begin, self.ends[number]), day)
         return covered
 
 
@@ -220,8 +246,9 @@ def of_interval(interval: tuple[int, int], day: int) -> int:
     """Return the minutes of a UTC day in an interval of UTC minutes, as bits."""
     midnight = day * bits.DAY
     begin, end = interval
-    before = bits.below(min(begin - midnight, bits.DAY))
-    return bits.below(min(end - midnight, bits.DAY)) & ~before
+    before_begin = bits.below(min(begin - midnight, bits.DAY))
+    before_end = bits.below(min(end - midnight, bits.DAY))
+    return before_end & ~before_begin
 
 
 def minute(instant: datetime) -> int:
@@ -230,26 +257,10 @@ def minute(instant: datetime) -> int:
     Days are counted as by `toordinal`, so minutes from the midnight of a day 0 on.
     """
     ahead = instant.utcoffset() or timedelta()
-    shown = (instant.hour * 60 + instant.minute) * 60 + instant.second
-    seconds = shown - ahead // timedelta(seconds=1)  # may be of the day before, or after
+    of_day = instant.hour * 60 + instant.minute
+    shown = of_day * 60 + instant.second
+    seconds = shown - ahead // _SECOND  # may be of the day before, or after
     return instant.toordinal() * bits.DAY + seconds // 60
-
-
-def _span(times: int, ends: object) -> tuple[int, int]:
-    """Return what occurrences cover of the day on which they begin, and for how long they last.
-
-    The latter in minutes from that day's midnight on.
-    """
-    latest = bits.last(times)
-    if isinstance(ends, timedelta):
-        minutes = ends // _MINUTE
-        return bits.lasting(times, min(minutes, bits.DAY)) & bits.FULL, latest + minutes
-    if not isinstance(ends, time):
-        raise TypeError(f"a rule that recurs has no end of type {type(ends).__name__}")
-    end = ends.hour * 60 + ends.minute
-    through = bits.FULL & ~(1 << end)
-    reach = end if latest < end else bits.DAY + end
-    return bits.filled(times, through), reach
 
 
 def interval(rule: Rule, tz: tzinfo) -> tuple[int, int]:
@@ -259,7 +270,10 @@ def interval(rule: Rule, tz: tzinfo) -> tuple[int, int]:
         raise TypeError(f"{rule.name} is not dated")
     if begin is None:  # since always
         begin = datetime.min.replace(tzinfo=UTC)
-    return _number(begin, tz), _number(_end(rule.ends, begin, tz), tz)
+    end = _end(rule.ends, begin, tz)
+    if end is None:
+        return _number(begin, tz), NEVER
+    return _number(begin, tz), _number(end, tz)
 
 
 def _end(ends: object, begin: datetime, tz: tzinfo) -> datetime | None:
@@ -268,14 +282,17 @@ def _end(ends: object, begin: datetime, tz: tzinfo) -> datetime | None:
         return _later(begin, ends)
     if isinstance(ends, datetime):
         return ends
-    shown = wall(begin, tz) if begin.tzinfo else begin
-    match ends:
-        case time():
-            same_day = datetime.combine(shown, ends)
-            return same_day if same_day > shown else _later(same_day, timedelta(days=1))
-        case Recurrence():
-            return ends.after(shown)
-    raise TypeError(f"no end is of type {type(ends).__name__}")
+    shown = begin
+    if begin.tzinfo:
+        shown = wall(begin, tz)
+    if isinstance(ends, Recurrence):
+        return ends.after(shown)
+    if not isinstance(ends, time):
+        raise TypeError(f"no end is of type {type(ends).__name__}")
+    same_day = datetime.combine(shown, ends)
+    if same_day > shown:
+        return same_day
+    return _later(same_day, timedelta(days=1))
 
 
 def _later(moment: datetime, span: timedelta) -> datetime | None:
@@ -286,10 +303,8 @@ def _later(moment: datetime, span: timedelta) -> datetime | None:
     return None
 
 
-def _number(moment: datetime | None, tz: tzinfo) -> int:
+def _number(moment: datetime, tz: tzinfo) -> int:
     """Return the UTC minute of an instant, or of when the wall clock of `tz` shows a moment."""
-    if moment is None:
-        return NEVER
     if date.min.year < moment.year < date.max.year:
         return minute(utc(moment, tz))
     return minute(moment)  # no clock is asked beyond the calendar's ends

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from enum import Enum, auto
 from functools import cached_property
 
@@ -14,6 +14,8 @@ from krm_windows.gate.wallclock import Piece, pieces
 
 _MINUTE = timedelta(minutes=1)
 _FAR = timedelta(days=400)
+_FAR_MINUTES = _FAR // _MINUTE
+_SEARCHED_DAYS = _FAR.days + 2  # the first and the last of them in part
 
 
 @dataclass(frozen=True)
@@ -63,13 +65,15 @@ class Decider:
         return last[1]
 
     def _decide(self, now: int) -> Decision:
-        if self._timetable.state != "Scheduled":
-            return Decision(self._timetable.state == "Open", ("state",), "state", None, None)
-        day = now // bits.DAY
-        now_alone = 1 << now % bits.DAY
+        state = self._timetable.state
+        if state != "Scheduled":
+            return Decision(state == "Open", ("state",), "state", since=None, until=None)
+        day, of_day = divmod(now, bits.DAY)
+        now_alone = 1 << of_day
         rules = self._days.deciding(day, now_alone)
+        is_open = self._days.open(day) & now_alone != 0
         return Decision(
-            open=self._days.open(day) & now_alone != 0,
+            open=is_open,
             rules=rules,
             reason=self._reason(rules),
             since=self._days.since(now),
@@ -105,9 +109,16 @@ _OPENING = (Rank.OPENING_OVERRIDES, Rank.WINDOWS)
 
 def _ranked(timetable: Timetable) -> Iterator[tuple[Rank, tuple[Rule, ...]]]:
     """Give the rules of each rank, the strongest rank first."""
-    overrides = timetable.overrides
-    yield Rank.CLOSING_OVERRIDES, tuple(rule for rule in overrides if rule.state != "Open")
-    yield Rank.OPENING_OVERRIDES, tuple(rule for rule in overrides if rule.state == "Open")
+    opening = []
+    closing = []
+    for rule in timetable.overrides:
+        if rule.state == "Open":
+            opening.append(rule)
+        else:
+            closing.append(rule)
+    # Two overrides that contradict each other close, as doubt always does here.
+    yield Rank.CLOSING_OVERRIDES, tuple(closing)
+    yield Rank.OPENING_OVERRIDES, tuple(opening)
     yield Rank.FREEZES, timetable.freezes
     yield Rank.WINDOWS, timetable.windows
 
@@ -124,8 +135,14 @@ class _Ranked:
         self.rank = rank
         self.opens = rank in _OPENING
         self._tz = tz
-        self._recurring = [rule for rule in rules if isinstance(rule.begins, Recurrence)]
-        self._once = [rule for rule in rules if not isinstance(rule.begins, Recurrence)]
+        self._recurring: list[Rule] = []
+        self._once: list[Rule] = []
+        for rule in rules:
+            if isinstance(rule.begins, Recurrence):
+                self._recurring.append(rule)
+            else:
+                self._once.append(rule)
+        # What was worked out: of years by their number, of wall-clock days, and of UTC days.
         self._years: dict[int, coverage.Years] = {}
         self._walls: dict[int, int] = {}
         self._days: dict[int, int] = {}
@@ -141,12 +158,16 @@ class _Ranked:
     def on_day(self, day: int) -> int:
         """Return the minutes of a UTC day that are covered, as bits."""
         if day not in self._days:
-            covered = self._dated.on_day(day)
-            if self._recurring and covered != bits.FULL:
-                for piece in pieces(day, self._tz):
-                    covered |= piece.in_utc(self._on_wall_day)
-            self._days[day] = covered
+            self._days[day] = self._covered(day)
         return self._days[day]
+
+    def _covered(self, day: int) -> int:
+        covered = self._dated.on_day(day)
+        if not self._recurring or covered == bits.FULL:
+            return covered
+        for piece in pieces(day, self._tz):
+            covered |= piece.in_utc(self._on_wall_day)
+        return covered
 
     def named(self, day: int) -> list[tuple[int, str]]:
         """Return the minutes of a UTC day that each rule covers alone, with its name.
@@ -155,25 +176,30 @@ class _Ranked:
         """
         found = []
         for interval, rule in zip(self._intervals, self._once, strict=True):
-            found.append((coverage.of_interval(interval, day), rule.name))
+            covered = coverage.of_interval(interval, day)
+            found.append((covered, rule.name))
         if not self._recurring:
             return found
-        parts = pieces(day, self._tz)
-        for number, on_wall_days in self._by_rule(parts).items():
+        cut = pieces(day, self._tz)
+        for number, on_wall_days in self._by_rule(cut).items():
             covered = 0
-            for piece in parts:
+            for piece in cut:
                 covered |= piece.in_utc(on_wall_days.__getitem__)
-            found.append((covered, self._recurring[number].name))
+            name = self._recurring[number].name
+            found.append((covered, name))
         return found
 
-    def _by_rule(self, parts: tuple[Piece, ...]) -> dict[int, dict[int, int]]:
-        """Return what each rule that recurs covers of the wall-clock days shown by some pieces."""
-        first, last = parts[0], parts[-1]
-        days = range(first.shown // bits.DAY, (last.shown + last.minutes) // bits.DAY + 1)
+    def _by_rule(self, cut: tuple[Piece, ...]) -> dict[int, dict[int, int]]:
+        """Return what each rule that recurs covers of the wall-clock days that a UTC day shows."""
+        first = cut[0].shown // bits.DAY
+        last = (cut[-1].shown + cut[-1].minutes) // bits.DAY
+        days = range(first, last + 1)
         found: dict[int, dict[int, int]] = {}
         for day in days:
-            for number, minutes in self._around(day).of_rules(day).items():
-                found.setdefault(number, dict.fromkeys(days, 0))[day] = minutes
+            of_rules = self._around(day).of_rules(day)
+            for number, minutes in of_rules.items():
+                on_days = found.setdefault(number, dict.fromkeys(days, 0))
+                on_days[day] = minutes
         return found
 
     def _on_wall_day(self, day: int) -> int:
@@ -198,8 +224,9 @@ class Days:
         self._ranks = [_Ranked(rank, rules, tz) for rank, rules in _ranked(timetable) if rules]
         self._state = timetable.state
         self._open_outside = timetable.outside_windows == "Open"
-        # Rounded up: what is no whole minute closes a little earlier.
+        # In minutes, rounded up: what is no whole minute closes a little earlier.
         self._early = -(-timetable.closes_early // _MINUTE)
+        # What was worked out of days, and those found open throughout by `_next_closed`.
         self._by_rules: dict[int, tuple[int, int]] = {}
         self._open: dict[int, int] = {}
         self._decisive_on: dict[int, list[tuple[int, str]]] = {}
@@ -207,8 +234,10 @@ class Days:
 
     def open(self, day: int) -> int:
         """Return when it is open."""
+        if self._state == "Open":
+            return bits.FULL
         if self._state != "Scheduled":
-            return bits.FULL if self._state == "Open" else 0
+            return 0
         if day not in self._open:
             opened, overridden = self.by_rules(day)
             if self._early:
@@ -225,7 +254,8 @@ class Days:
     def _ruled(self, day: int) -> tuple[int, int]:
         """Give each minute to the first rank that is in force in it."""
         left = bits.FULL
-        opened = overridden = 0
+        opened = 0
+        overridden = 0
         for ranked in self._ranks:
             if not left:
                 break
@@ -248,9 +278,12 @@ class Days:
             return ("state",)
         found = []
         for minutes, name in self._decisive(day):
-            if minutes & part:
-                found.append((bits.first(minutes & part), name))
-        return tuple(dict.fromkeys(name for _, name in sorted(found)))
+            decided = minutes & part
+            if decided:
+                found.append((bits.first(decided), name))
+        # Of rules that begin in the same minute, by name; each once.
+        in_order = dict.fromkeys(name for _, name in sorted(found))
+        return tuple(in_order)
 
     def _decisive(self, day: int) -> list[tuple[int, str]]:
         """Return the minutes of a day in which each rule decides, with its name."""
@@ -274,53 +307,61 @@ class Days:
 
     def since(self, now: int) -> datetime | None:
         """Find the last change up to a UTC minute."""
-        today = now // bits.DAY
+        today, of_day = divmod(now, bits.DAY)
         held = self._held(now)
-        for day in range(today, today - _FAR.days - 2, -1):
+        for day in range(today, today - _SEARCHED_DAYS, -1):
             other = self.open(day) ^ held
             if day == today:
-                other &= bits.below(now % bits.DAY)
+                other &= bits.below(of_day)
             if other:
-                return _instant(day * bits.DAY + bits.last(other) + 1, now)
+                changed = bits.last(other) + 1
+                return _instant(day * bits.DAY + changed, now)
         return None
 
     def until(self, now: int) -> datetime | None:
         """Find the first change after a UTC minute."""
-        today = now // bits.DAY
+        today, of_day = divmod(now, bits.DAY)
         held = self._held(now)
-        for day in range(today, today + _FAR.days + 2):
+        for day in range(today, today + _SEARCHED_DAYS):
             other = self.open(day) ^ held
             if day == today:
-                other &= ~bits.below(now % bits.DAY)
+                other &= ~bits.below(of_day)
             if other:
-                return _instant(day * bits.DAY + bits.first(other), now)
+                changes = bits.first(other)
+                return _instant(day * bits.DAY + changes, now)
         return None
 
     def _held(self, now: int) -> int:
         """Return a day that is throughout what it is at a UTC minute."""
-        is_open = self.open(now // bits.DAY) >> now % bits.DAY & 1
-        return bits.FULL if is_open else 0
+        day, of_day = divmod(now, bits.DAY)
+        is_open = self.open(day) >> of_day & 1
+        if is_open:
+            return bits.FULL
+        return 0
 
     def _shortened(self, day: int, opened: int) -> int:
         """Close early: open is only what stays so for all of the margin, and a minute more."""
         # What is closed on this day, with the margin before it; and what is closed on a later one.
-        closing = bits.leading(bits.FULL & ~opened, min(self._early, bits.DAY) + 1)
-        later = self._next_closed(day + 1) - day * bits.DAY - self._early
-        return opened & bits.below(min(later, bits.DAY)) & ~closing
+        margin = min(self._early, bits.DAY)
+        closing = bits.leading(bits.FULL & ~opened, margin + 1)
+        closes_later = self._next_closed(day + 1) - day * bits.DAY
+        still_open = bits.below(min(closes_later - self._early, bits.DAY))
+        return opened & still_open & ~closing
 
     def _next_closed(self, day: int) -> int:
         """Find the first minute from a midnight on that rules close, within the margin.
 
         Days that were open throughout when it was last asked are passed over.
         """
-        each = day
         last = day + self._early // bits.DAY + 1
+        each = day
         closed = 0
         while each <= last:
             if each in self._clear:
                 each = self._clear.stop
                 continue
-            closed = bits.FULL & ~self.by_rules(each)[0]
+            opened, _ = self.by_rules(each)
+            closed = bits.FULL & ~opened
             if closed:
                 break
             each += 1
@@ -332,10 +373,9 @@ class Days:
 
 def _instant(minute: int, now: int) -> datetime | None:
     """Give the instant of a UTC minute; None if it is far from `now`, or has no date."""
-    if abs(minute - now) >= _FAR // _MINUTE:
+    if abs(minute - now) >= _FAR_MINUTES:
         return None
     day, of_day = divmod(minute, bits.DAY)
-    if not date.min.toordinal() <= day <= date.max.toordinal():
+    if not bits.FIRST_DAY <= day <= bits.LAST_DAY:
         return None
-    at = time(of_day // 60, of_day % 60, tzinfo=UTC)
-    return datetime.combine(date.fromordinal(day), at)
+    return bits.moment(day, of_day).replace(tzinfo=UTC)

@@ -141,6 +141,7 @@ def _write(
         "apiVersion": "v1",
         "kind": "Event",
         "metadata": {
+            # A name has 253 characters at most.
             "name": f"{target.name[:200]}.{_digits(gate, seen, record)}",
             "namespace": target.namespace,
         },
@@ -165,16 +166,19 @@ def _write(
 
 def _digits(gate: Gate, seen: Seen, record: Record) -> str:
     """Give the same digits for the same message: the API server refuses a second Event of it."""
-    occasion = seen.version if record.kind.is_repeated else str(record.decision.since)
+    occasion = str(record.decision.since)  # once in each window
+    if record.kind.is_repeated:
+        occasion = seen.version
     return digest(json.dumps([gate.timetable.policy, seen.uid, record.words, occasion]))
 
 
 def _message(gate: Gate, seen: Seen, record: Record) -> str:
     """Say what happened, by which policy, until when and why then."""
-    until = record.decision.until
-    clock = f" until {until.astimezone(gate.timetable.zone):%a %Y-%m-%d %H:%M %Z}" if until else ""
-    reason = _reason(gate, seen, record)
-    return f"{record.words}, by {gate.timetable.policy}{clock}: {reason}"
+    message = f"{record.words}, by {gate.timetable.policy}"
+    if record.decision.until:
+        until = record.decision.until.astimezone(gate.timetable.zone)
+        message += f" until {until:%a %Y-%m-%d %H:%M %Z}"
+    return f"{message}: {_reason(gate, seen, record)}"
 
 
 def _reason(gate: Gate, seen: Seen, record: Record) -> str:

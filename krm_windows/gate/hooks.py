@@ -6,13 +6,12 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from enum import Enum
-from hashlib import sha256
 from http import HTTPStatus
 from pathlib import Path
 from time import monotonic, sleep
 
 from krm_windows.gate.__main__ import Gate, shut, words_of
-from krm_windows.gate.annotations import AHEAD, DIGITS
+from krm_windows.gate.annotations import AHEAD, DIGITS, digest
 from krm_windows.gate.clocks import APART
 from krm_windows.gate.decide import Decision
 from krm_windows.gate.kubernetes import REFUSED, ApiError, Cluster, dig
@@ -20,14 +19,16 @@ from krm_windows.gate.notes import ENDING, Found, Note, Notes, Stage, Transition
 from krm_windows.gate.target import Change, Seen, settle, true_of
 from krm_windows.gate.timetable import Target, Timetable
 
+_HOOKS = Path(__file__).parents[2] / "hooks.json"  # beside the timetable
 _KEPT = timedelta(days=1)  # a Job that ended; one that began before that is never started again
 # How the name of a hook's Job ends: an opening, and the digest of the hook.
 _RUN_OF_JOB = re.compile(rf"-([0-9]{{12}}|always)-[0-9a-f]{{{DIGITS}}}")
 _ROUNDS = 5  # that a run goes on where others, or a server that lies, change what it has found
+_CALM = 2  # times in a row that nothing reconciles
 # To the same question the API server will say the same again.
 _FINAL = {400, 401, 403, 404, 413, 422}
 _AT_REST = (None, "ProgressingWithRetry")  # what has failed stays so while it is suspended
-_DUE, _FAILED = "hooks.beforeOpen is due", "hooks.beforeOpen failed: Job {}/{}"
+_DUE = "hooks.beforeOpen is due"
 _UNNOTED = "hooks: no target takes a note, or another run has taken it back"
 # These say how far the hook before opening is.
 _OF_A_JOB = (Stage.OPENING, Stage.PASSED, Stage.BREAKING, Stage.ABORTED)
@@ -110,14 +111,13 @@ def run(
     They are those of the JSON `text`, else of the file beside the timetable.
     """
     try:
-        if not text:
-            text = (Path(__file__).parents[2] / "hooks.json").read_text(encoding="utf-8")
-        data = json.loads(text)
+        data = json.loads(text or _HOOKS.read_text(encoding="utf-8"))
         hooks = {kind: Hook(**hook) for kind, hook in data["hooks"].items()}
         around = Hooks(gate, cluster, data["namespace"], hooks, **pace)
     except Exception as error:  # noqa: BLE001 - what cannot be read must not open
         decision = shut(f"hooks cannot be read: {error!r}")
-        replace(gate, decides=lambda _: decision).run(cluster, allow_missing=allow_missing)
+        closed = replace(gate, decides=lambda _: decision)
+        closed.run(cluster, allow_missing=allow_missing)
         return False
     return around.run(allow_missing=allow_missing)
 
@@ -152,10 +152,11 @@ class Hooks:
             if permission.problem:
                 self.gate.log(left=permission.problem)
             gate = replace(self.gate, settles=Settling(began, permission))
-            well = gate.run(self.cluster, allow_missing=allow_missing) and not permission.problem
+            settled = gate.run(self.cluster, allow_missing=allow_missing)
+            well = settled and not permission.problem
             ended = permission.may is May.SHUT and self._ends(began)
             if not self._lasts(began):
-                continue
+                continue  # the calendar has changed meanwhile
             if not began.open:
                 return well and ended
             if not ended:
@@ -217,7 +218,7 @@ class Hooks:
         return note.stage is Stage.BREAKING
 
     def _failed(self, note: Note) -> Permission:
-        return Permission(May.SHUT, _FAILED.format(self.namespace, note.job))
+        return Permission(May.SHUT, f"hooks.beforeOpen failed: Job {self.namespace}/{note.job}")
 
     def _begin_if_due(
         self,
@@ -227,7 +228,9 @@ class Hooks:
         *,
         is_this: bool,
     ) -> Permission | None:
-        waits, is_open = self._any_opens(found), self._any_closes(found)
+        """Begin a cycle if one is due, and nothing has to be ended before."""
+        waits = self._any_opens(found)
+        is_open = self._any_closes(found)
         was_closed = waits and not is_open
         if self._has_to_end(last, is_this=is_this, was_closed=was_closed):
             return Permission(May.SHUT, "hooks: what was open before has to be ended first")
@@ -239,17 +242,18 @@ class Hooks:
     def _any_opens(self, found: Found) -> bool:
         """Say whether a run would open any of these."""
         decision = replace(self._decision(), open=True)
-        return any(
-            seen and self._suspends(target, seen, decision) is False
-            for target, seen in found.items()
-        )
+        for target, seen in found.items():
+            if seen and self._suspends(target, seen, decision) is False:
+                return True
+        return False
 
     def _any_closes(self, found: Found) -> bool:
         """Say whether a run would close any of these; what cannot be read may be open."""
         decision = replace(self._decision(), open=False)
-        return any(
-            seen is None or self._suspends(target, seen, decision) for target, seen in found.items()
-        )
+        for target, seen in found.items():
+            if seen is None or self._suspends(target, seen, decision):
+                return True
+        return False
 
     def _suspends(
         self,
@@ -257,7 +261,9 @@ class Hooks:
         seen: Seen,
         decision: Decision,
     ) -> bool | None:
-        return settle(self.gate.timetable, target, seen, decision, self.gate.now()).suspend
+        """Say what would be written into a target's field; None if nothing would be."""
+        change = settle(self.gate.timetable, target, seen, decision, self.gate.now())
+        return change.suspend
 
     def _has_to_end(
         self,
@@ -286,11 +292,14 @@ class Hooks:
 
         `waits`: some targets wait to be opened; `is_open`: some are open.
         """
-        has_passed = last.stage is Stage.PASSED or "beforeOpen" not in self.hooks
-        due = Stage.PASSED if has_passed else Stage.OPENING
+        due = Stage.OPENING
+        if last.stage is Stage.PASSED or "beforeOpen" not in self.hooks:
+            due = Stage.PASSED  # there is no hook that is yet to run
         if waits or (is_open and due is last.stage):
             return due
-        return Stage.OPEN if is_open else None
+        if is_open:
+            return Stage.OPEN
+        return None
 
     def _begin(
         self,
@@ -311,25 +320,36 @@ class Hooks:
             # The last one goes on, with another beginning of its occurrence.
             note = replace(note, job=last.job)
         if not self.notes.write(note, last):
-            return None if self._is_past(last) else Permission(May.KEEP, _UNNOTED)
+            if self._is_past(last):
+                return None
+            return Permission(May.KEEP, _UNNOTED)
         if stage is Stage.OPENING:
             return self._open(note, decision)
-        return Permission(May.OPEN if stage is Stage.PASSED else May.KEEP)
+        if stage is Stage.PASSED:
+            return Permission(May.OPEN)
+        return Permission(May.KEEP)
 
     def _is_past(self, note: Note) -> bool:
         """Whether another run has gone on from there."""
-        return self.notes.latest(self.notes.find()).progress > note.progress
+        latest = self.notes.latest(self.notes.find())
+        return latest.progress > note.progress
 
     def _open(self, note: Note, decision: Decision) -> Permission:
         """Run the hook before opening, and note how it ended."""
-        begins = self.gate.now() - datetime.fromisoformat(note.at) < _KEPT
-        end = self._run("beforeOpen", note.job, lambda: self._lasts(decision), begins=begins)
+
+        def lasts() -> bool:
+            return self._lasts(decision)
+
+        age = self.gate.now() - datetime.fromisoformat(note.at)
+        end = self._run("beforeOpen", note.job, lasts, begins=age < _KEPT)
         if end is End.BROKEN_OFF:
             return Permission(May.KEEP, "hooks.beforeOpen did not end before the window did")
         passed = end is End.WELL or not self.hooks["beforeOpen"].aborts
         if not self.notes.write(self._after_hook(note, end, passed=passed), note):
             return Permission(May.KEEP, _UNNOTED)
-        return Permission(May.OPEN) if passed else self._failed(note)
+        if passed:
+            return Permission(May.OPEN)
+        return self._failed(note)
 
     def _after_hook(
         self,
@@ -380,7 +400,8 @@ class Hooks:
         """Say whether an occurrence begins in a moment: by another node's clock it has begun."""
         if note.occurrence is None:
             return False
-        return timedelta(0) < datetime.fromisoformat(note.occurrence) - self.gate.now() < AHEAD
+        left = datetime.fromisoformat(note.occurrence) - self.gate.now()
+        return timedelta(0) < left < AHEAD
 
     def _all_closed(self, note: Note) -> bool:
         if note.stage is Stage.CLOSING and "afterClose" in self.hooks:
@@ -392,12 +413,14 @@ class Hooks:
 
         But so long at most.
         """
-        end, calm = monotonic() + seconds, 0
-        while calm <= 1 and monotonic() < end:
+        end = monotonic() + seconds
+        calm = 0
+        while calm < _CALM and monotonic() < end:
             sleep(self.pause)
+            calm += 1
             found = self.notes.find()
-            is_busy = _any_reconciles(found) or self._any_closes(found)
-            calm = 0 if is_busy else calm + 1
+            if _any_reconciles(found) or self._any_closes(found):
+                calm = 0
 
     def _follow(self, note: Note, transition: Transition) -> Note:
         """Note the next stage, once its hook has run, if it has one.
@@ -406,12 +429,13 @@ class Hooks:
         """
         if note.stage is Stage.BREAKING and "beforeOpen" in self.hooks:
             self._run("beforeOpen", note.job, begins=False)  # it may not have ended
-        if transition.hook in self.hooks:
-            end = self._run(transition.hook, self._name(transition.hook, note))
-            if end is End.NEVER_BEGAN:
-                return note
+        hook = transition.hook
+        if hook in self.hooks and self._run(hook, self._name(hook, note)) is End.NEVER_BEGAN:
+            return note
         later = replace(note, stage=transition.to)
-        return later if self.notes.write(later, note) else note
+        if self.notes.write(later, note):
+            return later
+        return note
 
     # Jobs.
 
@@ -423,10 +447,12 @@ class Hooks:
         if kind not in self.hooks:
             return ""
         hook = self.hooks[kind]
-        since = re.sub("[^0-9]", "", note.occurrence or "")[:12] or "always"
+        since = "always"
+        if note.occurrence:  # 2026-11-20T08:00:00+00:00, to the minute
+            since = re.sub("[^0-9]", "", note.occurrence)[:12]
         policy = self.gate.timetable.policy
         whole = [policy, kind, note.occurrence, note.cycle, self.namespace, asdict(hook)]
-        return f"{hook.name}-{since}-{sha256(json.dumps(whole).encode()).hexdigest()[:DIGITS]}"
+        return f"{hook.name}-{since}-{digest(json.dumps(whole))}"
 
     def _names_its_job(self, note: Note) -> bool:
         """Say whether a note names a Job of the hook before opening, if it is of a stage with one.
@@ -457,20 +483,25 @@ class Hooks:
         """
         hook = self.hooks[kind]
         job = _Job(self.cluster, self.namespace, name, hook, begins)
-        over, failure = monotonic() + hook.seconds + self.grace, None
+        over = monotonic() + hook.seconds + self.grace
+        failure = None
         while failure is None:
             if not lasts():
                 return End.BROKEN_OFF
             self.cluster.renew(0)
             failure = job.ask()
-            if failure is None:
-                sleep(self.pause)
-                failure = f"no end within {hook.seconds} s" if monotonic() > over else None
-        self.gate.log(hook=kind, job=f"{self.namespace}/{name}", error=failure)
+            if failure is not None:
+                break
+            sleep(self.pause)
+            if monotonic() > over:
+                failure = f"no end within {hook.seconds} s"
+        self.gate.log(hook=kind, job=f"{self.namespace}/{name}", failure=failure)
         if not failure:
             return End.WELL
         self.gate.warns(f"hooks.{kind} failed: Job {self.namespace}/{name}: {failure}")
-        return End.NEVER_BEGAN if job.begins else End.BAD
+        if job.begins:
+            return End.NEVER_BEGAN
+        return End.BAD
 
 
 @dataclass
@@ -499,7 +530,9 @@ class _Job:
             if error.status == HTTPStatus.CONFLICT:  # it is there
                 self.begins = False
             final = _FINAL if self.begins else {HTTPStatus.NOT_FOUND}
-            return str(error) if error.status in final else None
+            if error.status in final:
+                return str(error)
+            return None
 
     def _manifest(self) -> dict[str, object]:
         return {
@@ -511,6 +544,7 @@ class _Job:
 
 
 def _any_reconciles(found: Found) -> bool:
+    """Say whether a controller is at work on any of these, as kstatus has it by `Reconciling`."""
     reasons = [seen.conditions.get("Reconciling") for seen in found.values() if seen]
     return any(reason not in _AT_REST for reason in reasons)
 
@@ -521,7 +555,10 @@ def _is_over(note: Note, decision: Decision) -> bool:
 
 
 def _occurrence(decision: Decision) -> str | None:
-    return decision.since.isoformat() if decision.since else None
+    """Name the occurrence of the calendar in which a decision was made: by its beginning."""
+    if decision.since is None:
+        return None
+    return decision.since.isoformat()
 
 
 def _end_of(job: object, name: str) -> str | None:
@@ -532,4 +569,6 @@ def _end_of(job: object, name: str) -> str | None:
     if "Failed" in conditions:
         failed = conditions["Failed"]
         return f"{dig(failed, 'reason')}: {dig(failed, 'message')}"
-    return "" if "Complete" in conditions else None
+    if "Complete" in conditions:
+        return ""
+    return None

@@ -31,7 +31,9 @@ class Difference:
 
     def __str__(self) -> str:
         """Say it to whoever reads Events and annotations, in the same words run after run."""
-        since = f"from {self.at:%Y-%m-%dT%H:%MZ} on" if self.at else "now"
+        since = "now"
+        if self.at:
+            since = f"from {self.at:%Y-%m-%dT%H:%MZ} on"
         return (
             f"the image's zone data ({self.image}) differs {since} "
             f"from the timetable's ({self.timetable}), which decides"
@@ -52,7 +54,10 @@ def difference(zone: Zone, now: datetime) -> Difference | None:
         at = _first(zone, ZoneInfo(zone.key), begins)
         if at is None:
             return None
-        return Difference(at if at > begins else None, zone.rules.release, _release(TZPATH))
+        later = None
+        if at > begins:
+            later = at
+        return Difference(later, zone.rules.release, _release(TZPATH))
     except Exception:  # noqa: BLE001 - a comparison must not keep a run from anything
         return None
 

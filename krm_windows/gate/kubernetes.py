@@ -29,9 +29,11 @@ TIMEOUT = 10.0  # seconds for a request: to connect, to ask and to be answered, 
 AT_ONCE = 8
 _NESTED = 250_000  # maps and lists in an answer: a million empty ones are 100 MiB in memory
 _WORDS = 1024  # characters of what a server says that are passed on
+MANAGER = "krm-windows"  # of the fields that are patched
 # For a status where there is none: no answer, and one that cannot be taken.
 UNANSWERED, REFUSED = 0, -1
 _BUSY = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
+_CONTENT_TYPES = {"PATCH": "application/merge-patch+json"}
 _VERSION = re.compile(r"v[1-9][0-9]*((alpha|beta)[1-9][0-9]*)?")
 _NODE = partial(datetime.now, UTC)
 _LONGEST_WAIT = re.compile("[0-9]{1,4}")
@@ -74,14 +76,17 @@ class Cluster:
         now: Callable[[], datetime] = _NODE,
     ) -> None:
         self.clocks = Clocks()
-        self._account, self._timeout, self._now = account, timeout, now
+        self._account = account
+        self._timeout = timeout
+        self._now = now
         tls = ssl.create_default_context(cafile=account / "ca.crt")
         # It is on since Python 3.13, and the CAs of common distributions fail it.
         tls.verify_flags &= ~ssl.VERIFY_X509_STRICT
         self._connections = Connections((host.strip("[]"), int(port)), tls)
         self._versions: dict[str, str] = {}
-        self._discovering, self._reading = Lock(), Lock()
-        self._token = (account / "token").read_text().strip()
+        self._discovering = Lock()
+        self._reading = Lock()
+        self._token = self._read_token()
         self.renew(0)
 
     def renew(self, targets: int) -> None:
@@ -91,7 +96,10 @@ class Cluster:
         """
         self._end = monotonic() + run_seconds(targets, self._timeout)
         with suppress(OSError, ValueError):  # kubelet writes it anew every hour
-            self._token = (self._account / "token").read_text().strip()
+            self._token = self._read_token()
+
+    def _read_token(self) -> str:
+        return (self._account / "token").read_text().strip()
 
     def each(
         self,
@@ -105,13 +113,17 @@ class Cluster:
         """
 
         def turn(count: int, target: Target) -> T:
-            mine, now = copy(self), monotonic()
+            # With 20 left, 8 at a time, each has a third of the time.
             rounds = ceil((len(targets) - count) / AT_ONCE)
-            mine._end = now + (self._end - now) / rounds  # noqa: SLF001 - its own copy
+            now = monotonic()
+            share = (self._end - now) / rounds
+            mine = copy(self)
+            mine._end = now + share  # noqa: SLF001 - its own copy
             return work(mine, target)
 
         with ThreadPoolExecutor(AT_ONCE) as pool:
-            yield from zip(targets, pool.map(turn, range(len(targets)), targets), strict=True)
+            results = pool.map(turn, range(len(targets)), targets)
+            yield from zip(targets, results, strict=True)
 
     def get(
         self,
@@ -134,9 +146,9 @@ class Cluster:
         """
         if not dig(body, "metadata", "resourceVersion"):
             raise ApiError(REFUSED, f"{target} has no resourceVersion")
-        return self.answer(
-            "PATCH", f"{self._path(target)}?fieldManager=krm-windows", body, partial(read, target)
-        )
+        # Without the name of a manager Flux would undo it: what kubectl writes it takes back.
+        path = f"{self._path(target)}?fieldManager={MANAGER}"
+        return self.answer("PATCH", path, body, partial(read, target))
 
     def _path(self, target: Target) -> str:
         version = target.version or self._versions.get(target.group) or self._discover(target.group)
@@ -152,15 +164,18 @@ class Cluster:
             raise ApiError(UNANSWERED, f"no time left to ask for the version of {group}")
         try:
             if group not in self._versions:
-                version = dig(self.ask("GET", f"/apis/{group}"), "preferredVersion", "version")
-                if not isinstance(version, str) or not _VERSION.fullmatch(version):
-                    raise ApiError(
-                        REFUSED, f"the API server prefers no version of {group}, but {version!r}"
-                    )
-                self._versions[group] = version
+                self._versions[group] = self._preferred(group)
             return self._versions[group]
         finally:
             self._discovering.release()
+
+    def _preferred(self, group: str) -> str:
+        found = self.ask("GET", f"/apis/{group}")
+        version = dig(found, "preferredVersion", "version")
+        if not isinstance(version, str) or not _VERSION.fullmatch(version):
+            message = f"the API server prefers no version of {group}, but {version!r}"
+            raise ApiError(REFUSED, message)
+        return version
 
     def ask(
         self,
@@ -186,9 +201,14 @@ class Cluster:
         Raises `ApiError`. One answer is read at a time: what is made of the largest is a good part
         of the memory of a Pod.
         """
-        content_type = "application/merge-patch+json" if method == "PATCH" else "application/json"
-        headers = {"Authorization": f"Bearer {self._token}", "Content-Type": content_type}
-        request = Request(method, path, json.dumps(body) if body else None, headers)
+        headers = {
+            "Authorization": f"Bearer {self._token}",
+            "Content-Type": _CONTENT_TYPES.get(method, "application/json"),
+        }
+        text = None
+        if body:
+            text = json.dumps(body)
+        request = Request(method, path, text, headers)
         answer = self._send(request)
         while answer.status in _BUSY and answer.retry_after:
             self._wait(request, answer)
@@ -205,9 +225,8 @@ class Cluster:
             answer = self._connections.ask(request, seconds)
         except Exception as error:
             # What an answer may do to http.client and ssl, no one can list.
-            raise ApiError(
-                UNANSWERED, f"no answer to {request.method} {request.path}: {error!r}"
-            ) from error
+            message = f"no answer to {request.method} {request.path}: {error!r}"
+            raise ApiError(UNANSWERED, message) from error
         self.clocks.compare(answer.date, asked, self._now())
         return answer
 
@@ -216,14 +235,13 @@ class Cluster:
 
         Else the others come first: `ApiError`.
         """
+        asked = answer.retry_after or ""
         seconds = 1
-        if _LONGEST_WAIT.fullmatch(answer.retry_after or ""):
-            seconds = max(1, int(answer.retry_after or ""))  # a date, which it may be, is not read
+        if _LONGEST_WAIT.fullmatch(asked):
+            seconds = max(1, int(asked))  # a date, which it may be, is not read
         if monotonic() + seconds >= self._end:
-            raise ApiError(
-                UNANSWERED,
-                f"{answer.status} to {request.method} {request.path}: busy for {seconds} s",
-            )
+            message = f"{answer.status} to {request.method} {request.path}: busy for {seconds} s"
+            raise ApiError(UNANSWERED, message)
         sleep(seconds)
 
 
@@ -237,7 +255,8 @@ def _object(
         answer = parse(content.decode())
     except (ValueError, RecursionError, MemoryError) as error:
         answer = {"message": f"{error!r} in {content[:200]!r}"}
-        status = status if status >= HTTPStatus.BAD_REQUEST else REFUSED
+        if status < HTTPStatus.BAD_REQUEST:  # another one says more than that it was refused
+            status = REFUSED
     if status not in (HTTPStatus.OK, HTTPStatus.CREATED):
         raise ApiError(status, f"{status} to {request}: {dig(answer, 'message')}")
     if not isinstance(answer, dict):

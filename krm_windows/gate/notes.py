@@ -142,24 +142,28 @@ class Notes:
             return by is Writer.GATE
         latest = self.gate.now() + AHEAD
         begun = instant(note.occurrence)
-        if (begun and begun > latest) or note.cycle > latest.timestamp():
+        if begun and begun > latest:
+            return False
+        if note.cycle > latest.timestamp():  # no number of a cycle is ahead of its time
             return False
         return self.names_its_job(note)
 
     def write(self, note: Note, after: Note) -> bool:
         """Write a note where none is later than `after`; say whether the first target has it."""
         found = self.find()
+        if not found:
+            return False
         self.cluster.renew(len(found))
 
         def write(cluster: Cluster, target: Target) -> tuple[Written, str]:
             return self._write(cluster, target, found[target], note, after)
 
-        if not found:
-            return False
         first, *others = found
-        if self._logged(self.cluster.each([first], write)) != [Written.YES]:
+        on_first = self._logged(self.cluster.each([first], write))
+        if on_first != [Written.YES]:
             return False
-        return Written.NO not in self._logged(self.cluster.each(others, write))
+        on_others = self._logged(self.cluster.each(others, write))
+        return Written.NO not in on_others
 
     def _logged(self, written: Iterable[tuple[Target, tuple[Written, str]]]) -> list[Written]:
         """Log what went wrong, and give what came of each."""
@@ -207,7 +211,9 @@ class Notes:
 
 def _is_same(found: Note, note: Note) -> Written:
     """Say whether another run has written the same, if at another instant."""
-    return Written.YES if replace(found, at=note.at) == note else Written.NO
+    if replace(found, at=note.at) == note:
+        return Written.YES
+    return Written.NO
 
 
 def _see(cluster: Cluster, target: Target) -> tuple[Seen | None, Exception | None]:
@@ -222,7 +228,9 @@ def _parse(text: str) -> Note | None:
     """Read a note; None for what another version has written, and this one cannot read."""
     try:
         said = parse(text)
-        return _note({**asdict(Note()), **said}) if isinstance(said, dict) else None
+        if not isinstance(said, dict):
+            return None
+        return _note({**asdict(Note()), **said})
     except (LookupError, TypeError, ValueError, OverflowError, RecursionError):
         return None
 
@@ -232,9 +240,10 @@ def _note(said: dict[str, object]) -> Note | None:
 
     None for anything else, or `LookupError`, `TypeError`, `ValueError`, `OverflowError`.
     """
-    cycle, job = said["cycle"], said["job"]
+    cycle = said["cycle"]
     if not isinstance(cycle, int) or isinstance(cycle, bool) or cycle <= 0:
         return None
+    job = said["job"]
     if not isinstance(job, str) or not _JOB.fullmatch(job):
         return None
     began = instant(said["occurrence"])
@@ -242,5 +251,6 @@ def _note(said: dict[str, object]) -> Note | None:
         return None
     if instant(said["at"]) is None:
         return None
+    stage = Stage(str(said["stage"]))
     make: Callable[..., Note] = Note
-    return make(**{**said, "stage": Stage(str(said["stage"]))})
+    return make(**{**said, "stage": stage})

@@ -2,7 +2,7 @@
 
 from calendar import monthrange
 from dataclasses import dataclass
-from datetime import date, datetime, time
+from datetime import date, datetime
 from functools import cache, cached_property
 from typing import NamedTuple
 
@@ -13,8 +13,9 @@ EVERY_HOUR = frozenset(range(24))
 EVERY_DAY = frozenset(range(1, 32))
 EVERY_MONTH = frozenset(range(1, 13))
 EVERY_WEEKDAY = frozenset(range(7))
-_SEARCHED_YEARS = 9  # 29 February can be eight years away
-_FIRST_DAY, _LAST_DAY = date.min.toordinal(), date.max.toordinal()
+_SEARCHED_YEARS = 9  # 29 February can be eight years away: 2096, 2104
+_WEEK = 7
+_LAST_WEEK = -1  # of a month, as `nth`
 
 
 @dataclass(frozen=True)
@@ -41,11 +42,12 @@ class Recurrence:
     def times(self) -> int:
         """The minutes of a day, as bits."""
         minutes = bits.of(self.minutes)
+        hours = bits.of(hour * 60 for hour in self.hours)
         # The minutes of an hour, put at each hour: the product of two sums of powers of two.
-        return bits.of(hour * 60 for hour in self.hours) * minutes
+        return hours * minutes
 
     @cached_property
-    def _named(self) -> dict[int, tuple[int, int]]:
+    def _years(self) -> dict[int, tuple[int, int]]:
         """By year, once it was asked for: its 1 January as an ordinal, its named days as bits."""
         return {}
 
@@ -56,19 +58,21 @@ class Recurrence:
     def on(self, day: int) -> bool:
         """Whether a day is named, whatever the times."""
         named = day - self.shift
-        if not _FIRST_DAY <= named <= _LAST_DAY:
+        if not bits.FIRST_DAY <= named <= bits.LAST_DAY:
             return False
-        begins, days = self._year(date.fromordinal(named).year)
+        year = date.fromordinal(named).year
+        begins, days = self._year(year)
         return days >> (named - begins) & 1 == 1
 
     def day_before(self, day: int) -> int | None:
         """Find the last named day before `day`, some nine years back."""
-        named = min(day - self.shift, _LAST_DAY + 1)
-        if named <= _FIRST_DAY:
+        named = min(day - self.shift, bits.LAST_DAY + 1)
+        if named <= bits.FIRST_DAY:
             return None
-        year = date.fromordinal(named - 1).year
-        for each in range(year, max(year - _SEARCHED_YEARS, 1) - 1, -1):
-            begins, days = self._year(each)
+        last_year = date.fromordinal(named - 1).year
+        first_year = max(last_year - _SEARCHED_YEARS, date.min.year)
+        for year in range(last_year, first_year - 1, -1):
+            begins, days = self._year(year)
             earlier = days & bits.below(named - begins)
             if earlier:
                 return begins + bits.last(earlier) + self.shift
@@ -76,12 +80,13 @@ class Recurrence:
 
     def day_after(self, day: int) -> int | None:
         """Find the first named day after `day`, some nine years on."""
-        named = max(day - self.shift, _FIRST_DAY - 1)
-        if named >= _LAST_DAY:
+        named = max(day - self.shift, bits.FIRST_DAY - 1)
+        if named >= bits.LAST_DAY:
             return None
-        year = date.fromordinal(named + 1).year
-        for each in range(year, min(year + _SEARCHED_YEARS, date.max.year) + 1):
-            begins, days = self._year(each)
+        first_year = date.fromordinal(named + 1).year
+        last_year = min(first_year + _SEARCHED_YEARS, date.max.year)
+        for year in range(first_year, last_year + 1):
+            begins, days = self._year(year)
             later = days & ~bits.below(named + 1 - begins)
             if later:
                 return begins + bits.first(later) + self.shift
@@ -89,32 +94,32 @@ class Recurrence:
 
     def at_or_before(self, wall: datetime) -> datetime | None:
         """Find the last moment that is not after `wall`, some nine years back."""
-        day = wall.toordinal()
-        times = self.times & bits.below(wall.hour * 60 + wall.minute + 1)
-        if times and self.on(day):
-            return _moment(day, bits.last(times))
         if not self.times:
             return None
-        before = self.day_before(day)
-        return _moment(before, bits.last(self.times)) if before else None
+        today = wall.toordinal()
+        times = self.times & _up_to(wall)
+        if times and self.on(today):
+            return _moment(today, bits.last(times))
+        before = self.day_before(today)
+        return _moment(before, bits.last(self.times))
 
     def after(self, wall: datetime) -> datetime | None:
         """Find the first moment strictly after `wall`, some nine years on."""
-        day = wall.toordinal()
-        times = self.times & ~bits.below(wall.hour * 60 + wall.minute + 1)
-        if times and self.on(day):
-            return _moment(day, bits.first(times))
         if not self.times:
             return None
-        later = self.day_after(day)
-        return _moment(later, bits.first(self.times)) if later else None
+        today = wall.toordinal()
+        times = self.times & ~_up_to(wall)
+        if times and self.on(today):
+            return _moment(today, bits.first(times))
+        later = self.day_after(today)
+        return _moment(later, bits.first(self.times))
 
     def _year(self, year: int) -> tuple[int, int]:
         """Give the ordinal of the year's 1 January, and its named days: bit 0 is that day."""
-        if year not in self._named:
-            first = date(year, 1, 1).toordinal()
-            self._named[year] = first, self._days_of(calendar(year, year))
-        return self._named[year]
+        if year not in self._years:
+            days = calendar(year, year)
+            self._years[year] = days.first, self._days_of(days)
+        return self._years[year]
 
     def days_of(self, years: "Calendar") -> int:
         """Return the days of some years that are named, as bits.
@@ -127,7 +132,9 @@ class Recurrence:
         on_day = calendar.days[self.days]
         on_weekday = calendar.weekdays[self.weekdays]
         # Which of the two is meant, was decided by whoever read the schedule.
-        named = on_day | on_weekday if self.either else on_day & on_weekday
+        named = on_day & on_weekday
+        if self.either:
+            named = on_day | on_weekday
         if self.nth is not None:
             named &= calendar.weeks[self.nth]
         return named & calendar.months[self.months]
@@ -166,28 +173,45 @@ class _Joined(dict[frozenset[int], int]):
 def calendar(first_year: int, last_year: int) -> Calendar:
     """Return the days from one year's first to another one's last."""
     first = date(first_year, 1, 1).toordinal()
-    length = date(last_year, 12, 31).toordinal() - first + 1
-    days, months = dict.fromkeys(EVERY_DAY, 0), dict.fromkeys(EVERY_MONTH, 0)
-    begin = final_week = 0
+    days = dict.fromkeys(EVERY_DAY, 0)
+    months = dict.fromkeys(EVERY_MONTH, 0)
+    last_weeks = 0
+    begin = 0  # of the month, counted from the first day on
     for year in range(first_year, last_year + 1):
         for month in months:
-            size = monthrange(year, month)[1]
-            months[month] |= bits.below(size) << begin
-            for day in range(1, size + 1):
-                days[day] |= 1 << (begin + day - 1)
-            begin += size
-            final_week |= bits.below(7) << (begin - 7)
-    sunday = -first % 7
-    weekdays = {day: bits.of(range((sunday + day) % 7, length, 7)) for day in EVERY_WEEKDAY}
-    # The second Tuesday is the one from the 8th to the 14th, the last one of the last seven days.
+            _, length = monthrange(year, month)
+            months[month] |= bits.below(length) << begin
+            for day in range(length):
+                days[day + 1] |= 1 << (begin + day)
+            begin += length
+            last_weeks |= bits.below(_WEEK) << (begin - _WEEK)
     of_days = _Joined(days)
-    weeks = {nth: of_days[frozenset(range(nth * 7 - 6, nth * 7 + 1))] for nth in range(1, 6)}
-    weeks[-1] = final_week
-    return Calendar(first, length, of_days, _Joined(weekdays), _Joined(months), weeks)
+    weeks = {_LAST_WEEK: last_weeks}
+    for nth in range(1, 6):
+        # The second Tuesday is the one from the 8th to the 14th.
+        until = nth * _WEEK + 1
+        weeks[nth] = of_days[frozenset(range(until - _WEEK, until))]
+    weekdays = _Joined(_weekdays(first, begin))
+    return Calendar(first, begin, of_days, weekdays, _Joined(months), weeks)
 
 
-def _moment(day: int, minute: int) -> datetime | None:
-    """Give a naive moment; None beyond the last year that has a name."""
-    if not _FIRST_DAY <= day <= _LAST_DAY:
+def _weekdays(first: int, length: int) -> dict[int, int]:
+    """Return the Sundays, Mondays … of so many days from the ordinal `first` on."""
+    sunday = -first % _WEEK  # the ordinals of Sundays are multiples of seven
+    found = {}
+    for weekday in EVERY_WEEKDAY:
+        earliest = (sunday + weekday) % _WEEK
+        found[weekday] = bits.of(range(earliest, length, _WEEK))
+    return found
+
+
+def _up_to(wall: datetime) -> int:
+    """Return the minutes of a day up to a moment, with its own."""
+    return bits.below(wall.hour * 60 + wall.minute + 1)
+
+
+def _moment(day: int | None, minute: int) -> datetime | None:
+    """Give a naive moment; None for no day, or one beyond the last year that has a name."""
+    if day is None or not bits.FIRST_DAY <= day <= bits.LAST_DAY:
         return None
-    return datetime.combine(date.fromordinal(day), time(minute // 60, minute % 60))
+    return bits.moment(day, minute)

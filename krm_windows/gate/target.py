@@ -47,7 +47,9 @@ class Action(Enum):
     @property
     def log_key(self) -> str:
         """The key under which the log has it."""
-        return "done" if self in _WORDS else "left"
+        if self in _WORDS:
+            return "done"
+        return "left"
 
 
 _WORDS = {
@@ -99,8 +101,9 @@ def observe(target: Target, thing: object) -> Seen:
     creation may be anything: one that cannot be read keeps nothing open.
     """
     for key, wanted in (("name", target.name), ("namespace", target.namespace)):
-        if dig(thing, "metadata", key) not in (None, wanted):
-            raise ValueError(f"is another object: its {key} is {dig(thing, 'metadata', key)!r}")
+        found = dig(thing, "metadata", key)
+        if found not in (None, wanted):
+            raise ValueError(f"is another object: its {key} is {found!r}")
     annotations = _annotations(thing)
     filled = [_is_filled(thing, key) for key in target.applied]  # each is to be understood
     return Seen(
@@ -164,13 +167,19 @@ def true_of(thing: object) -> dict[str, object]:
     conditions = dig(thing, "status", "conditions")
     if not isinstance(conditions, list):
         return {}
-    return {str(dig(each, "type")): each for each in conditions if dig(each, "status") == "True"}
+    found = {}
+    for each in conditions:
+        if dig(each, "status") == "True":
+            kind = str(dig(each, "type"))
+            found[kind] = each
+    return found
 
 
 def believed_annotations(seen: Seen, now: datetime) -> list[ClosedBy]:
     """Give what the `closed-by` annotations say that are believed, in the order of their keys."""
-    # Who lifted a suspension says nothing of who had set it.
-    suspended_by = seen.suspended_by if seen.suspended else Writer.UNKNOWN
+    suspended_by = Writer.UNKNOWN  # who lifted a suspension says nothing of who had set it
+    if seen.suspended:
+        suspended_by = seen.suspended_by
     found = []
     for key in _closed_by_keys(seen):
         said = read(seen.annotations[key])
@@ -257,7 +266,8 @@ class _Case:
         if not self.seen.suspended:
             return None
         if self.opens and HOLD in self.seen.annotations:
-            return Change({}, Action.HELD, f"left closed, held: {self.seen.annotations[HOLD]}")
+            held = self.seen.annotations[HOLD]  # "ann, until the audit is over"
+            return Change({}, Action.HELD, f"left closed, held: {held}")
         if self._is_ours:
             return None
         if self._is_of_others:
@@ -274,21 +284,21 @@ class _Case:
 
     def _left_to_person(self) -> Change:
         words = "left closed by a person"
-        if not self.seen.annotations.keys().isdisjoint(map(annotation, self.timetable.own_names)):
+        keys = map(annotation, self.timetable.own_names)
+        if not self.seen.annotations.keys().isdisjoint(keys):
             words += ", as the closed-by annotation on it is not the gate's"
         return Change({}, Action.LEFT_TO_PERSON, words)
 
     def change(self) -> Change:
         """Write what differs, for the version that was read."""
-        changed = {
-            key: text
-            for key, text in self._wanted_annotations().items()
-            if self.seen.annotations.get(key) != text
-        }
+        there = self.seen.annotations
+        wanted = self._wanted_annotations().items()
+        changed = {key: text for key, text in wanted if there.get(key) != text}
         suspend = self._wanted_suspend()
         action = self._action(suspend=suspend, annotates=bool(changed))
         if action is Action.NONE:
             return Change({})
+        # With its version the API server refuses the patch if somebody was faster (409).
         metadata: dict[str, object] = {"resourceVersion": self.seen.version}
         if changed:
             metadata["annotations"] = changed
@@ -306,9 +316,13 @@ class _Case:
         return is_kept or not self.opens
 
     def _action(self, *, suspend: bool, annotates: bool) -> Action:
-        if suspend != self.seen.suspended:
-            return Action.CLOSED if suspend else Action.OPENED
-        return Action.ANNOTATED if annotates else Action.NONE
+        if suspend and not self.seen.suspended:
+            return Action.CLOSED
+        if self.seen.suspended and not suspend:
+            return Action.OPENED
+        if annotates:
+            return Action.ANNOTATED
+        return Action.NONE
 
     def _wanted_annotations(self) -> dict[str, str | None]:
         """Give the annotations that it should have; None for those that it should not have."""

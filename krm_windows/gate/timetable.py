@@ -2,12 +2,13 @@
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime, time, timedelta
 from enum import StrEnum
 from functools import lru_cache
 from itertools import chain
+from typing import TypeVar
 
 from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.zones import Zone, ZoneRules, zone
@@ -15,6 +16,10 @@ from krm_windows.gate.zones import Zone, ZoneRules, zone
 FORMAT_VERSION = 1
 # What targets of one kind share, and must have to be closed.
 _SHARED = {"group", "resource", "kind", "objects"}
+_SALVAGED = {*_SHARED, "version", "field"}
+_OF_TARGETS = ("targets", "released")
+_OF_TIME = ("begins", "ends", "closesEarly", "adoptUntil")
+T = TypeVar("T")
 
 
 class Kind(StrEnum):
@@ -126,11 +131,18 @@ def salvage(text: str) -> Timetable:
     data = json.loads(text)
     targets = []
     for kind in data["targets"]:
-        if isinstance(kind, dict) and kind.keys() >= _SHARED:
-            known = kind.keys() & {*_SHARED, "version", "field"}
-            targets.append({key: kind[key] for key in known})
-    policy = {"policy": str(data.get("policy")), "timeZone": "", "firstApply": ""}
-    return load(json.dumps({"formatVersion": FORMAT_VERSION, **policy, "targets": targets}))
+        if not isinstance(kind, dict) or not kind.keys() >= _SHARED:
+            continue
+        known = kind.keys() & _SALVAGED
+        targets.append({key: kind[key] for key in known})
+    policy = {
+        "formatVersion": FORMAT_VERSION,
+        "policy": str(data.get("policy")),
+        "timeZone": "",
+        "firstApply": "",  # neither: what was never applied is closed, too
+        "targets": targets,
+    }
+    return load(json.dumps(policy))
 
 
 def _check_version(data: dict[str, object]) -> None:
@@ -144,8 +156,7 @@ def _revive(data: dict[str, object]) -> object:
     if "objects" in data:
         return _targets(data)
     if "policy" in data:
-        _check_version(data)
-        return _made(Timetable, {key: data[key] for key in data if key != "formatVersion"})
+        return _timetable(data)
     if "begins" in data:
         return _rule(data)
     if "transitions" in data:
@@ -153,14 +164,22 @@ def _revive(data: dict[str, object]) -> object:
     return _recurrence(data)
 
 
-def _rule(data: dict[str, object]) -> object:
-    """Make a rule, which the JSON form names by its path."""
-    rest = dict(data)
-    kind, key = str(rest.pop("name")).split(".", 1)
-    return _made(Rule, {"kind": Kind(kind), "key": key, **rest})
+def _timetable(data: dict[str, object]) -> Timetable:
+    _check_version(data)
+    fields = dict(data)
+    del fields["formatVersion"]
+    return _made(Timetable, fields)
 
 
-def _made(kind: Callable[..., object], data: dict[str, object]) -> object:
+def _rule(data: dict[str, object]) -> Rule:
+    """Make a rule, which the JSON form names by its path, such as `windows.working-week`."""
+    fields = dict(data)
+    kind, key = str(fields.pop("name")).split(".", 1)
+    return _made(Rule, {"kind": Kind(kind), "key": key, **fields})
+
+
+def _made(kind: Callable[..., T], data: dict[str, object]) -> T:
+    """Make what has the keys of a JSON object as attributes."""
     return kind(**{_attribute(key): _read(key, value) for key, value in data.items()})
 
 
@@ -171,9 +190,10 @@ def _attribute(key: str) -> str:
 
 
 def _read(key: str, value: object) -> object:
-    if key in ("targets", "released"):
+    """Read what is at a key: text is a time at some of them, and a list a tuple."""
+    if key in _OF_TARGETS:
         return _every(value)
-    if key in ("begins", "ends", "closesEarly", "adoptUntil") and isinstance(value, str):
+    if isinstance(value, str) and key in _OF_TIME:
         return _moment(value)
     if isinstance(value, list):
         return tuple(value)
@@ -192,7 +212,7 @@ def _targets(data: dict[str, object]) -> list[Target]:
     """Make the targets of one kind: `objects` are lists of a namespace and the names in it."""
     shared = {key: _read(key, value) for key, value in data.items()}
     objects = shared.pop("objects")
-    if not isinstance(objects, tuple) or not all(isinstance(each, list) for each in objects):
+    if not isinstance(objects, tuple) or not _are_lists(objects):
         raise ValueError(f"objects are {objects!r}")
     make: Callable[..., Target] = Target
     found = []
@@ -203,15 +223,20 @@ def _targets(data: dict[str, object]) -> list[Target]:
 
 def _every(kinds: object) -> tuple[Target, ...]:
     """Give the targets of all kinds."""
-    if not isinstance(kinds, list) or not all(isinstance(each, list) for each in kinds):
+    if not isinstance(kinds, list) or not _are_lists(kinds):
         raise ValueError(f"targets are {kinds!r}")
     return tuple(chain.from_iterable(kinds))
+
+
+def _are_lists(things: Iterable[object]) -> bool:
+    return all(isinstance(each, list) for each in things)
 
 
 def _moment(text: str) -> datetime | time | timedelta:
     """Read `PT5400S`, `2026-11-20T09:00` or `09:00`, as ISO 8601 has them."""
     if text[0] == "P":
-        return timedelta(seconds=int(text.removeprefix("PT").removesuffix("S")))
+        seconds = text.removeprefix("PT").removesuffix("S")
+        return timedelta(seconds=int(seconds))
     if "T" in text:
         return datetime.fromisoformat(text)
     return time.fromisoformat(text)

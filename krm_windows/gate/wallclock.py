@@ -6,31 +6,38 @@ In a repeated hour it stands still until it reaches new ground
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
-from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from functools import lru_cache
 from typing import NamedTuple
 
 from krm_windows.gate import bits
 
 _MINUTE = timedelta(minutes=1)
-# Clocks are asked for days that all of them have a name for, on either side of UTC.
-_FIRST_DAY, _LAST_DAY = date.min.toordinal() + 2, date.max.toordinal() - 2
+# Days that every clock has a name for, on either side of UTC.
+_FIRST_DAY = bits.FIRST_DAY + 2
+_LAST_DAY = bits.LAST_DAY - 2
 
 
 def wall(instant: datetime, tz: tzinfo) -> datetime:
     """Read the latest naive minute that clocks in `tz` have shown up to the aware `instant`."""
+    local = instant.astimezone(UTC).astimezone(tz)
+    if local.fold:
+        # It is 02:30 for the second time, one hour after the first.
+        first_time = local.replace(fold=0).astimezone(UTC)
+        # Not so where zoneinfo sets `fold` for an hour in Nuuk that was never repeated.
+        if first_time.astimezone(tz) == local:
+            local = _latest_before_repeating(first_time, instant, tz)
+    return local.replace(tzinfo=None, fold=0, second=0, microsecond=0)
+
+
+def _latest_before_repeating(first_time: datetime, second_time: datetime, tz: tzinfo) -> datetime:
+    """Find the last minute before clocks were turned back, between two readings of one time."""
 
     def is_second(minute: datetime) -> bool:
         return minute.astimezone(tz).fold == 1
 
-    local = instant.astimezone(UTC).astimezone(tz)
-    if local.fold:
-        shown_before = local.replace(fold=0).astimezone(UTC)
-        # Not so where zoneinfo marks an hour in Nuuk that was never repeated.
-        if shown_before.astimezone(tz) == local:
-            turned_back = first_minute(shown_before, instant, is_second)
-            local = (turned_back - _MINUTE).astimezone(tz)
-    return local.replace(tzinfo=None, fold=0, second=0, microsecond=0)
+    turned_back = first_minute(first_time, second_time, is_second)
+    return (turned_back - _MINUTE).astimezone(tz)
 
 
 def instant(wall_clock: datetime, tz: tzinfo) -> datetime:
@@ -42,18 +49,23 @@ def instant(wall_clock: datetime, tz: tzinfo) -> datetime:
     def shown(minute: datetime) -> datetime:
         return minute.astimezone(tz).replace(tzinfo=None)
 
+    def is_reached(minute: datetime) -> bool:
+        return shown(minute) >= wall_clock
+
     local = wall_clock.replace(tzinfo=tz, fold=0)
     utc = local.astimezone(UTC)
     if shown(utc) == wall_clock:
         return utc
     # It is in an hour that was left out, around which the two folds are (PEP 495).
     before = local.replace(fold=1).astimezone(UTC)
-    return first_minute(before, utc, lambda minute: shown(minute) >= wall_clock)
+    return first_minute(before, utc, is_reached)
 
 
 def utc(moment: datetime, tz: tzinfo) -> datetime:
     """Turn a naive moment on the wall clock of `tz` into an instant; leave an aware one."""
-    return moment if moment.tzinfo else instant(moment, tz)
+    if moment.tzinfo:
+        return moment
+    return instant(moment, tz)
 
 
 class Piece(NamedTuple):
@@ -75,19 +87,23 @@ class Piece(NamedTuple):
         """
         day, at = divmod(self.shown, bits.DAY)
         covered = on_wall_day(day) >> at
+        every = bits.below(self.minutes)
         if not self.runs:
             # What holds at the minute that is shown holds for as long as it is shown.
-            all_or_none = bits.below(self.minutes) if covered & 1 else 0
-            return all_or_none << self.begins
-        if at + self.minutes > bits.DAY:
-            covered |= on_wall_day(day + 1) << (bits.DAY - at)
-        return (covered & bits.below(self.minutes)) << self.begins
+            if covered & 1:
+                return every << self.begins
+            return 0
+        left_today = bits.DAY - at
+        if self.minutes > left_today:
+            covered |= on_wall_day(day + 1) << left_today
+        return (covered & every) << self.begins
 
 
 @lru_cache(maxsize=8192)
 def pieces(day: int, tz: tzinfo) -> tuple[Piece, ...]:
     """Cut a UTC day (an ordinal) where the clock of `tz` is changed; most days are one piece."""
-    return tuple(_cut(day * bits.DAY, 0, bits.DAY, tz))
+    midnight = day * bits.DAY
+    return tuple(_cut(midnight, 0, bits.DAY, tz))
 
 
 def _cut(
@@ -96,13 +112,17 @@ def _cut(
     ends: int,
     tz: tzinfo,
 ) -> Iterator[Piece]:
-    """Halve a part of a day until the clock runs or stands still throughout each half."""
+    """Halve a part of a day until the clock runs or stands still throughout each half.
+
+    So a change of the clock is found in a dozen readings, wherever in the day it is.
+    """
     minutes = ends - begins
     shown = _shown(midnight + begins, tz)
     later = _shown(midnight + ends, tz)
-    if later - shown == minutes or minutes == 1:
+    passed = later - shown
+    if minutes in (passed, 1):
         yield Piece(begins, minutes, shown, runs=True)
-    elif later == shown:
+    elif passed == 0:
         yield Piece(begins, minutes, shown, runs=False)
     else:
         middle = (begins + ends) // 2
@@ -117,10 +137,12 @@ def _shown(minute: int, tz: tzinfo) -> int:
     Both are numbered from the midnight of day 0 on.
     """
     day, of_day = divmod(minute, bits.DAY)
+    # Beyond the calendar's ends, what clocks show at its first or last days.
     known = min(max(day, _FIRST_DAY), _LAST_DAY)
-    at = datetime.combine(date.fromordinal(known), time(of_day // 60, of_day % 60), UTC)
+    at = bits.moment(known, of_day).replace(tzinfo=UTC)
     local = wall(at, tz)
-    return (local.toordinal() + day - known) * bits.DAY + local.hour * 60 + local.minute
+    shown_day = local.toordinal() + day - known
+    return shown_day * bits.DAY + local.hour * 60 + local.minute
 
 
 def first_minute(
@@ -131,5 +153,9 @@ def first_minute(
     """Find the whole minute from `low` to `high` from which on `holds`."""
     start = low.replace(second=0, microsecond=0)
     minutes = range((high - start) // _MINUTE)
-    first = bisect_left(minutes, True, key=lambda count: holds(start + count * _MINUTE))  # noqa: FBT003
+
+    def holds_after(count: int) -> bool:
+        return holds(start + count * _MINUTE)
+
+    first = bisect_left(minutes, True, key=holds_after)  # noqa: FBT003 - what is searched for
     return start + first * _MINUTE

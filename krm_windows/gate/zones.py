@@ -14,14 +14,22 @@ from functools import cache, lru_cache
 _DAY = timedelta(days=1)
 _JANUARY_AND_FEBRUARY = 59
 _MOMENT = "%Y-%m-%dT%H:%MZ"
-_OFFSET = re.compile(r"([+-])(\d\d):(\d\d)(?::(\d\d))?")
+_HOUR = timedelta(hours=1)
+_OFFSET = re.compile(r"[+-]\d\d:\d\d(:\d\d)?")
 # POSIX.1-2017, "TZ", with the wider hours of RFC 9636, section 3.3.1:
 # std offset [dst [offset] , start , end].
-_NAME = r"(<[+-]?\w+>|[A-Za-z]+)"
-_TIME = r"([+-]?)(\d+)(?::(\d+))?(?::(\d+))?"
-_DATE = re.compile(rf"(?:M(\d+)\.(\d)\.(\d)|(J?)(\d+))(?:/{_TIME})?")
-_POSIX = re.compile(rf"{_NAME}{_TIME}(?:{_NAME}(?:{_TIME})?,([^,]+),([^,]+))?")
-_TWO_O_CLOCK = ("", "2", None, None)
+_NAME = r"<[+-]?\w+>|[A-Za-z]+"
+_TIME = r"[+-]?\d+(?::\d+){0,2}"
+_DATE = re.compile(
+    r"(M(?P<month>\d+)\.(?P<week>\d)\.(?P<weekday>\d)|(?P<julian>J?)(?P<number>\d+))"
+    rf"(/(?P<time>{_TIME}))?"
+)
+_POSIX = re.compile(
+    rf"(?P<standard>{_NAME})(?P<offset>{_TIME})"
+    rf"((?P<summer>{_NAME})(?P<summer_offset>{_TIME})?,(?P<begins>[^,]+),(?P<ends>[^,]+))?"
+)
+_TWO_O_CLOCK = "2"  # when nothing is said
+_UNITS = ("hours", "minutes", "seconds")
 
 
 @dataclass(frozen=True)
@@ -52,19 +60,18 @@ class Clock:
     def parse(cls, text: str) -> "Clock":
         """Read `+02:00 CEST`; raise `ValueError` for anything else."""
         offset, _, name = text.partition(" ")
-        found = _OFFSET.fullmatch(offset)
-        if not found or not name:
+        if not _OFFSET.fullmatch(offset) or not name:
             raise ValueError(f"{text!r} is no offset with its abbreviation")
-        sign, *parts = found.groups()
-        return cls(_time(sign, *parts), name)
+        return cls(_time(offset), name)
 
     def __str__(self) -> str:
         """Write it as `parse` reads it."""
-        seconds = abs(self.offset) // timedelta(seconds=1)
         sign = "-" if self.offset < timedelta() else "+"
-        text = f"{sign}{seconds // 3600:02}:{seconds // 60 % 60:02}"
-        if seconds % 60:
-            text += f":{seconds % 60:02}"
+        minutes, seconds = divmod(abs(self.offset) // timedelta(seconds=1), 60)
+        hours, minutes = divmod(minutes, 60)
+        text = f"{sign}{hours:02}:{minutes:02}"
+        if seconds:
+            text += f":{seconds:02}"
         return f"{text} {self.name}"
 
 
@@ -110,16 +117,14 @@ class Yearly:
         found = _DATE.fullmatch(text)
         if not found:
             raise ValueError(f"{text!r} is no day of a POSIX rule")
-        month, week, weekday, julian, number, *time = found.groups()
-        if time[1] is None:
-            time = list(_TWO_O_CLOCK)
+        parts = found.groupdict(default="0")
         return cls(
-            int(month or 0),
-            int(week or 0),
-            int(weekday or 0),
-            int(number or 0),
-            julian == "J",
-            _time(*time),
+            month=int(parts["month"]),
+            week=int(parts["week"]),
+            weekday=int(parts["weekday"]),
+            number=int(parts["number"]),
+            julian=parts["julian"] == "J",
+            time=_time(found["time"] or _TWO_O_CLOCK),
         )
 
     def of(self, year: int) -> datetime:
@@ -130,13 +135,16 @@ class Yearly:
     def _day(self, year: int) -> int:
         """Count the days from 1 January."""
         if self.julian:
-            leaped = isleap(year) and self.number > _JANUARY_AND_FEBRUARY
-            return self.number - 1 + leaped
+            # As if there were no 29 February: where there is, what comes later is a day later.
+            if isleap(year) and self.number > _JANUARY_AND_FEBRUARY:
+                return self.number
+            return self.number - 1
         if not self.month:
             return self.number
-        first, length = monthrange(year, self.month)
-        day = 1 + (self.weekday - first - 1) % 7 + (self.week - 1) * 7
-        if day > length:
+        first, length = monthrange(year, self.month)  # `first`: its weekday, 0 is Monday
+        first_such = 1 + (self.weekday - first - 1) % 7
+        day = first_such + (self.week - 1) * 7
+        if day > length:  # the fifth is the last, which may be the fourth
             day -= 7
         return date(year, self.month, day).timetuple().tm_yday - 1
 
@@ -156,18 +164,15 @@ class Posix:
         found = _POSIX.fullmatch(text)
         if not found:
             raise ValueError(f"{text!r} is no POSIX rule of a time zone")
-        name, *parts = found.groups()
         # POSIX counts what is added to the clock to get UTC; everybody else, what clocks are ahead.
-        standard = Clock(-_time(*parts[:4]), name.strip("<>"))
-        summer, time, (begins, ends) = parts[4], parts[5:9], parts[9:]
-        if summer is None:
-            return cls(standard, None, None, None)
-        # An hour ahead of standard time where nothing is said.
-        ahead = standard.offset + timedelta(hours=1)
-        if time[1] is not None:
-            ahead = -_time(*time)
-        in_summer = Clock(ahead, summer.strip("<>"))
-        return cls(standard, in_summer, Yearly.parse(begins), Yearly.parse(ends))
+        standard = Clock(-_time(found["offset"]), found["standard"].strip("<>"))
+        if found["summer"] is None:
+            return cls(standard, summer=None, begins=None, ends=None)
+        ahead = standard.offset + _HOUR  # where nothing is said
+        if found["summer_offset"]:
+            ahead = -_time(found["summer_offset"])
+        summer = Clock(ahead, found["summer"].strip("<>"))
+        return cls(standard, summer, Yearly.parse(found["begins"]), Yearly.parse(found["ends"]))
 
     def transitions(
         self,
@@ -181,9 +186,11 @@ class Posix:
         if self.summer is None or self.begins is None or self.ends is None:
             return
         for year in range(max(first, MINYEAR), min(last, MAXYEAR) + 1):
-            summer = Transition(self.begins.of(year) - self.standard.offset, self.summer)
-            standard = Transition(self.ends.of(year) - self.summer.offset, self.standard)
-            yield from sorted((summer, standard), key=_at)
+            # Each begins by the clock that is in force until then.
+            summer_at = self.begins.of(year) - self.standard.offset
+            standard_at = self.ends.of(year) - self.summer.offset
+            both = Transition(summer_at, self.summer), Transition(standard_at, self.standard)
+            yield from sorted(both, key=_at)  # in the south, summer ends first
 
 
 class _Table:
@@ -234,20 +241,26 @@ class Zone(tzinfo):
         listed = [Transition.parse(text) for text in rules.transitions]
         if listed != sorted(listed, key=_at):
             raise ValueError(f"the transitions of {key} are not in order")
-        last = listed[-1].at if listed else datetime.min  # noqa: DTZ901 - naive, as all moments here
+        last = datetime.min  # noqa: DTZ901 - naive, as all moments here
+        if listed:
+            last = listed[-1].at
+        # Up to the next year the table is asked, which so needs the first ones by the rule.
         self._ruled = last.year + 1
-        following = [
-            each for each in self.posix.transitions(last.year, last.year + 2) if each.at > last
-        ]
-        self._table = _Table(Clock.parse(rules.before), [*listed, *following])
+        following = self.posix.transitions(last.year, last.year + 2)
+        listed.extend(each for each in following if each.at > last)
+        self._table = _Table(Clock.parse(rules.before), listed)
 
     def utcoffset(self, dt: datetime | None) -> timedelta | None:
         """Say how far clocks are ahead of UTC at a reading."""
-        return self._clock(dt).offset if dt else None
+        if dt is None:
+            return None
+        return self._clock(dt).offset
 
     def tzname(self, dt: datetime | None) -> str | None:
         """Give the abbreviation that is in use at a reading."""
-        return self._clock(dt).name if dt else None
+        if dt is None:
+            return None
+        return self._clock(dt).name
 
     def dst(self, dt: datetime | None) -> None:  # noqa: ARG002 - the interface of `tzinfo`
         """Say nothing: the rules tell offsets, and not which of them is for the summer."""
@@ -274,8 +287,10 @@ class Zone(tzinfo):
         """Give every transition of the UTC years from `first` to `last`."""
         for year in range(first, last + 1):
             table = self._around(year)
-            every = zip(table.moments, table.clocks[1:], strict=True)
-            yield from (Transition(at, clock) for at, clock in every if at.year == year)
+            # The first clock is that before any transition.
+            for at, clock in zip(table.moments, table.clocks[1:], strict=True):
+                if at.year == year:
+                    yield Transition(at, clock)
 
     def __repr__(self) -> str:
         """Name the zone."""
@@ -316,13 +331,10 @@ def _at(transition: Transition) -> datetime:
     return transition.at
 
 
-def _time(
-    sign: str | None,
-    hours: str,
-    minutes: str | None = None,
-    seconds: str | None = None,
-) -> timedelta:
-    length = timedelta(hours=int(hours), minutes=int(minutes or 0), seconds=int(seconds or 0))
-    if sign == "-":
+def _time(text: str) -> timedelta:
+    """Read `2`, `-1:30` or `+05:53:28`."""
+    numbers = map(int, text.lstrip("+-").split(":"))
+    length = timedelta(**dict(zip(_UNITS, numbers, strict=False)))
+    if text[0] == "-":
         return -length
     return length

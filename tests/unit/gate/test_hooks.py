@@ -217,7 +217,7 @@ def test_a_failure_aborts(lab: Lab) -> None:
     assert {
         "hook": "beforeOpen",
         "job": f"maintenance/{name}",
-        "error": "BackoffLimitExceeded: it said no",
+        "failure": "BackoffLimitExceeded: it said no",
     } in lab.log
     assert not lab.run()
     lab.forget_jobs()

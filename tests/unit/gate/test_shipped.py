@@ -71,7 +71,7 @@ def test_it_runs_a_hook_opens_and_tells(api: Api, run: Run) -> None:
     assert [thing["reason"] for path, thing in api.objects.items() if "/events/" in path] == [
         "WindowOpened"
     ]
-    assert {"hook", "job", "error"} in [set(line) for line in log]
+    assert {"hook", "job", "failure"} in [set(line) for line in log]
 
 
 def test_at_an_instant_it_only_prints(api: Api, run: Run) -> None:
