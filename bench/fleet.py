@@ -2,7 +2,7 @@
 
 Three policies for each cluster. kustomize builds a cluster at a time, as Flux does; it is measured on some clusters,
 spread over the fleet, and the median stands for all. Time is of the processor (user and system), which can be compared
-on a machine that has other things to do; the wall's stands beside it. A missed aim is said, and fails nothing.
+on a machine that has other things to do; the wall's is beside it. A missed aim is said, and fails nothing.
 """
 
 import shutil

@@ -37,7 +37,7 @@ def run() -> None:
 
 
 def judge(what: str, folder: Path, port: str) -> None:
-    """Run the gate once; print what it took, and whether the aims are met."""
+    """Run the gate once; print what it took, and whether the aims are reached."""
     server = ["KUBERNETES_SERVICE_HOST=127.0.0.1", f"KUBERNETES_SERVICE_PORT={port}"]
     taken = measure(["env", *server, sys.executable, "-I", folder / what, "--account", folder])
     processor, seconds = AIMS[what]

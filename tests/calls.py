@@ -49,7 +49,7 @@ spec:
 
 
 class TextLoader(yaml.CSafeLoader):
-    """Reads every scalar as the text that stands there, so that no YAML version has a say."""
+    """Reads every scalar as the text that is there, so that no YAML version has a say."""
 
     yaml_implicit_resolvers = {}  # noqa: RUF012 - what PyYAML calls it
 

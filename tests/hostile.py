@@ -110,7 +110,7 @@ def raw(text: str, *, allowed: str = "\n\t") -> list[str]:
 
 
 def read_text(text: str) -> object:
-    """Read text for a person, in which nothing may stand raw."""
+    """Read text for a person, in which nothing may be raw."""
     assert not raw(text), raw(text)
     return None
 

@@ -307,7 +307,7 @@ def fault(pattern: re.Pattern[str] | re.Pattern[bytes], *, searches: bool) -> st
         return "looks around without bound"
     if automaton.exponential():
         return "is exponential: a loop can read one text in two ways"
-    # A search that stands in a loop with which the pattern may end has succeeded, and begins no further one.
+    # A search that is in a loop with which the pattern may end has succeeded, and begins no further one.
     done = (
         frozenset(number for number, _ in body.last)
         if searches and not _asserts_at_end(tree)

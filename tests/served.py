@@ -53,7 +53,7 @@ DISCOVERY = {
 
 @dataclass
 class Cluster:
-    """What stands in the cluster, by path; which field managers wrote; and what is refused, by the end of a path."""
+    """What is in the cluster, by path; which field managers wrote; and what is refused, by the end of a path."""
 
     objects: dict[str, Object]
     managers: list[str] = field(default_factory=list)

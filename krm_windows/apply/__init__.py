@@ -17,7 +17,7 @@ from krm_windows.results import Result
 class Application:
     """A plan and the stream that it is to be put onto.
 
-    First asked what stands against it, then made so.
+    First asked what prevents it, then made so.
     """
 
     plan: Plan

@@ -14,9 +14,9 @@ _SHARED = "krm-windows.dev/"
 _PLACES = (("metadata", "annotations"), ("spec", "commonMetadata", "annotations"))
 
 MESSAGE = (
-    "is written by the gate alone, in the cluster: from Git it would be a claim that the gate "
+    "is written by the gate alone, in the cluster: from Git it would claim that the gate "
     "closed this, put back at every reconcile; remove it (krm-windows.dev/hold keeps a target "
-    "shut)"
+    "closed)"
 )
 
 

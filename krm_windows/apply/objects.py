@@ -84,7 +84,7 @@ def check(
             if item.kind == "CronJob":
                 adopt = ", or name it in the window's cronJobs to adopt it"
             yield rules.NAME_TAKEN.result(
-                "stands in the resources already and is not ours; rename it or the policy "
+                "is among the resources already and is not ours; rename it or the policy "
                 f"{plan.policy}{adopt}",
                 path="metadata.name",
                 current=item.name,
@@ -122,7 +122,7 @@ def edit(
 ) -> list[KubeObject]:
     """Return the items with the wanted objects.
 
-    Updated where they stand, new ones at the end, others of ours gone.
+    Updated where they are, new ones at the end, others of ours gone.
     """
     # Ours come last: under one key they win over what is to be adopted.
     here = {**found.foreign, **found.ours}
@@ -130,7 +130,7 @@ def edit(
     for key, manifest in manifests.items():
         if key in here:
             _update(here[key], manifest)
-    # By identity: two items of one name may stand in the stream.
+    # By identity: two items of one name may be in the stream.
     gone = {id(item) for key, item in found.ours.items() if key not in manifests}
     kept = [item for item in items if id(item) not in gone]
     for key, manifest in manifests.items():

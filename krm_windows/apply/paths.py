@@ -30,7 +30,7 @@ class Directory:
         """Return a manifest with a path and an index that no item of the stream has."""
         kind, _, name = identity(manifest)
         path = f"{self.name}/{file_name(kind, name)}"
-        # Foreign objects may stand in a file of that name, too.
+        # Foreign objects may be in a file of that name, too.
         index = next(index for index in map(str, count()) if (path, index) not in self.taken)
         metadata = manifest["metadata"]
         annotations = {**metadata["annotations"], INDEX: index, PATH: path}

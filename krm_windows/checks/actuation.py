@@ -1,6 +1,6 @@
 """Edges that act, beside clock changes.
 
-Whether the CronJob controller fires each of them once, and when it is meant. Away from clock
+Whether the CronJob controller fires each of them once, and at the intended time. Away from clock
 changes a schedule fires as its fields say. Beside one the controller goes its own ways, and with
 the actuator `Kubectl` nothing looks again.
 """

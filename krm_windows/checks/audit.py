@@ -35,7 +35,7 @@ def audit(
 ) -> Iterator[Result]:
     """Yield every finding on a plan.
 
-    Its targets are looked at every `interval`, if anything looks at them.
+    Its gate runs every `interval`, if it has one.
     """
     facts = take(plan.timetable, scope.first, scope.years)
     yield from windows.check(facts, _delays(plan, interval))

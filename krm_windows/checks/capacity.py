@@ -30,7 +30,7 @@ Source: k8s.io/apimachinery, pkg/api/validation: TotalAnnotationSizeLimitB.
 """
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
-# Go writes these in JSON as \u003c, so that it can stand in HTML (encoding/json, HTMLEscape): a
+# Go writes these in JSON as \u003c, so that it can be in HTML (encoding/json, HTMLEscape): a
 # byte becomes six, ...
 _ESCAPED = re.compile("[<>&]")
 # ... and each of these, three bytes in UTF-8, too.

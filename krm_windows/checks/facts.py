@@ -1,7 +1,7 @@
 """What a timetable comes to over some years.
 
-The facts that an audit judges, told by the evaluator of the cluster. A week of a weekly rule is
-like the next, so years are looked at only where something is out of the ordinary: beside what is
+The facts that an audit judges, computed by the evaluator of the cluster. A week of a weekly rule is
+like the next, so years are read only where something is out of the ordinary: beside what is
 dated or recurs by the month, and beside clock changes.
 """
 
@@ -74,7 +74,7 @@ class Facts:
 
     @cached_property
     def spans(self) -> tuple[Span, ...]:
-        """The parts of the years that are looked at, in order.
+        """The parts of the years that are read, in order.
 
         Without those weeks that are as any other.
         """

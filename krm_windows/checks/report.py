@@ -17,8 +17,8 @@ _STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
 class Report:
     """What was found on `policy` from `first` to `last`.
 
-    `file` is where it stands, None for a stream. `clusters` are those that have it alike; there
-    are none where it is audited as it stands.
+    `file` is where it was found, None for a stream. `clusters` are those that have it alike; there
+    are none where it is audited as it is.
     """
 
     policy: str
@@ -53,7 +53,7 @@ class Report:
         return self.policy
 
     def mark(self, result: Result) -> str:  # noqa: ARG002 - likewise
-        """Return by what a result is told from others of its rule on its field."""
+        """Return what distinguishes a result from others of its rule on its field."""
         return " ".join(self.clusters)
 
     def written(self, result: Result) -> str:

@@ -39,7 +39,7 @@ class Findings(Protocol):
         """Return what a result is about."""
 
     def mark(self, result: Result) -> str:
-        """Return by what a result is told from others of its rule on its field."""
+        """Return what distinguishes a result from others of its rule on its field."""
 
     def written(self, result: Result) -> str:
         """Return the line for a person."""

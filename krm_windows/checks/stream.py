@@ -1,7 +1,7 @@
 """Proof on a final stream: the function was run, rights and targets are in their places.
 
 A layer above may have moved, renamed or dropped what was emitted, and an exec function that is not
-enabled is skipped without a word (kustomize), so this looks at what would be applied.
+enabled is skipped without a word (kustomize), so this reads what would be applied.
 """
 
 from collections.abc import Container, Iterable, Iterator, Sequence
@@ -164,7 +164,7 @@ def _suspension(
         return
     yield resource.result(
         rules.TARGET_SUSPEND,
-        "must not stand in what is applied: the parent's next reconcile would bring it back",
+        "must not be in what is applied: the parent's next reconcile would bring it back",
         path=".".join(target.field),
         current=str(value).lower(),
     )
@@ -305,7 +305,7 @@ def _named(plan: Plan) -> Iterator[tuple[str, str, str]]:
         message = (
             f'the admission policies name the ServiceAccount "{account}" in {plan.namespace} '
             "where no layer above can rename or move it, and there is none: nothing would hold "
-            "the gate to its field, and one that was moved could close nothing, as its marks "
+            "the gate to its field, and one that was moved could close nothing, as its annotations "
             "would be refused; run the function in the outermost layer"
         )
         yield "ServiceAccount", account, message

@@ -13,7 +13,7 @@ def read(manifest: KubeObject) -> Timetable | None:
 
     None where there is none, or none that this release can read.
     """
-    # Most ConfigMaps of a stream are others: those are not read for it, whatever stands in them.
+    # Most ConfigMaps of a stream are others: those are not read for it, whatever is in them.
     if manifest.kind != "ConfigMap" or not manifest.mentions(configmap.TIMETABLE):
         return None
     text = manifest.get("data", configmap.TIMETABLE)

@@ -28,7 +28,7 @@ _MINUTE = timedelta(minutes=1)
 class Delays:
     """What may pass from an edge until its targets are open.
 
-    `interval` lies between two looks, None without looks.
+    `interval` lies between two runs, None without a gate.
     """
 
     interval: timedelta | None
@@ -46,7 +46,7 @@ class Delays:
         parts: list[str] = []
         if self.interval:
             parts.append(
-                "if the look at its beginning is lost, the next comes at most "
+                "if the run at its beginning is lost, the next one comes at most "
                 f"{duration(self.interval)} later and takes up to a minute to start"
             )
         if self.before_open:
@@ -133,8 +133,7 @@ def _absent(facts: Facts, window: Rule) -> Iterator[Result]:
     """
     if isinstance(window.begins, Recurrence) and window.name not in facts.opening:
         message = (
-            f"does not come once from {facts.first} to {facts.last}: change `opens`, or audit "
-            "more years"
+            f"never comes from {facts.first} to {facts.last}: change `opens`, or audit more years"
         )
         yield findings.at(rules.WINDOW_NEVER_OPENS, window.name, message, facts.first)
 
@@ -150,7 +149,7 @@ def _never(
     if lengths.most <= facts.timetable.closes_early:
         return  # which is said in `_lengths`
     if facts.is_open_in(window):
-        return  # by an override, which is told in its place
+        return  # by an override, which is reported in its place
     begins = span_of(lengths.first).begins
     message = (
         f"is never open from {facts.first} to {facts.last}; on {findings.moment(begins)} "

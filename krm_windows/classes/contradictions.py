@@ -97,7 +97,7 @@ def _readable(trees: list[Tree]) -> dict[int, ClassRule]:
     """Return the rules that are right in themselves, by their index."""
     found: dict[int, ClassRule] = {}
     for i, tree in enumerate(trees):
-        # What is wrong in a rule is told where the whole object is read.
+        # What is wrong in a rule is reported where the whole object is read.
         with suppress(ValidationError):
             found[i] = ClassRule.model_validate(tree)
     return found

@@ -16,7 +16,7 @@ from krm_windows.policy.findings import Finding
 from krm_windows.results import Result
 
 # While kustomize builds, an object has its new name already and references to it have the old one.
-# Which of several that had this name is meant is told by what was put around the names of both
+# Which of several that had this name is meant is known by what was put around the names of both
 # (`api/internal/accumulator`).
 _AROUND = ("internal.config.kubernetes.io/prefixes", "internal.config.kubernetes.io/suffixes")
 

@@ -173,9 +173,10 @@ def _lists(resources: Iterable[Resource]) -> Iterator[Result]:
 
 
 def _doubled(resources: Iterable[Resource]) -> Iterator[Result]:
-    """Yield every object that stands there again, in whichever version of its API."""
+    """Yield every object that is there again, in whichever version of its API."""
     message = (
-        "must stand among the resources once: two classes would manage it, or one the wrong version"
+        "must be among the resources only once: two classes would manage it, or one the wrong "
+        "version"
     )
     seen = set()
     for resource in resources:

@@ -1,4 +1,4 @@
-"""References: the objects that an object names, by the fields in which such names stand.
+"""References: the objects that an object names, by the fields that hold such names.
 
 What an object selects by labels (a Service its Pods, a PodDisruptionBudget likewise) is no
 reference.
@@ -28,7 +28,7 @@ _OF_PODS: tuple[tuple[str, str], ...] = (
     ("priorityClassName", "PriorityClass"),
     ("runtimeClassName", "RuntimeClass"),
 )
-# Those of each container, whichever of the three lists it stands in.
+# Those of each container, whichever of the three lists it is in.
 _OF_CONTAINERS = (
     ("envFrom.*.configMapRef", "ConfigMap"),
     ("envFrom.*.secretRef", "Secret"),

@@ -21,7 +21,7 @@ def matches(rule: ClassRule, resource: Resource) -> bool:
         return False
     if not _any_like(rule.namespaces, resource.namespace):
         return False
-    # Labels and annotations are read last, as they need a look into the object.
+    # Labels and annotations are read last, as the object must be parsed for them.
     item = resource.item
     if rule.match_labels and not rule.match_labels.items() <= item.labels.items():
         return False

@@ -18,7 +18,7 @@ _NAME = "krm-windows"
 def repository(directory: Path) -> Path:
     """Return the top of the repository that a directory lies in, itself where it lies in none.
 
-    It is told by what lies in the directories above; git is not asked, as a repository may tell
+    It is known by what lies in the directories above; git is not asked, as a repository may tell
     that to run commands.
     """
     directory = directory.resolve()

@@ -264,7 +264,7 @@ def _refuse(folder: Path, path: Path, name: str) -> None:
         raise InputError(f"{path}: leads out of {folder}, whose files alone are read")
     if not re.fullmatch(fields.LABEL, name):
         raise InputError(
-            f"{path}: {name!r} is no name of a cluster, which is a-z, 0-9 and, between them, -"
+            f"{path}: {name!r} is not a name of a cluster, which is a-z, 0-9 and, between them, -"
         )
 
 

@@ -29,6 +29,6 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     try:
         found = company.render(content, years.chosen(arguments))
     except ValueError as error:
-        raise InputError(f"{arguments.file}: is no calendar: {error}") from error
+        raise InputError(f"{arguments.file}: is not a calendar: {error}") from error
     output.show(found)
     return ExitCode.FINE

@@ -1,7 +1,7 @@
 """What commands say: the one module that writes to standard output and standard error.
 
 Nothing leaves it that steers a terminal or is obeyed by a CI system. A command hands over text as
-it has it; what the writer of another medium has escaped is told by its type. The function's own
+it has it; what the writer of another medium has escaped is known by its type. The function's own
 output, a ResourceList, does not pass here.
 """
 
@@ -47,7 +47,7 @@ def show_painted(text: str, paint: Callable[[str], "Text"]) -> None:
 
 
 def is_terminal() -> bool:
-    """Whether somebody looks at what is printed."""
+    """Whether somebody reads what is printed."""
     return sys.stdout.isatty()
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Declare the options of every command that reports results."""
-    # Without a default of its own, one that stands before the command is not lost.
+    # Without a default of its own, one that is given before the command is not lost.
     parser.add_argument(
         "--strict", action="store_true", default=argparse.SUPPRESS, help="exit 1 on warnings too"
     )

@@ -128,7 +128,7 @@ def _advice(tree: Checkout) -> str:
     """Say where clusters may lie, and how to name them."""
     found = [each.directory for each in entrances.find(tree)]
     if not found:
-        return "--clusters says where they are, and no Flux Kustomization was found that would tell"
+        return "--clusters says where they are, and no Flux Kustomization was found that says it"
     some = ", ".join(found[:_FEW])
     if len(found) > _FEW:
         some += f" and {len(found) - _FEW} more"

@@ -38,7 +38,7 @@ def parse(text: str) -> Shard:
     """Read `3/16`: the third of sixteen; raises ArgumentTypeError."""
     found = _SHARD.fullmatch(text)
     if not found or int(found[1]) > int(found[2]):
-        raise argparse.ArgumentTypeError(f"{text!r} is no part such as 3/16")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a part such as 3/16")
     return Shard(int(found[1]) - 1, int(found[2]))
 
 

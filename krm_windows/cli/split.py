@@ -122,7 +122,7 @@ def _base(arguments: argparse.Namespace) -> list[KubeObject]:
         return documents(_built(Path(path), arguments.root, fetches=arguments.allow_network))
     for inner in sorted(kustomizations(Path(path))):
         raise InputError(
-            f"{path}: is no kustomization, but holds {inner}, which has to be built: name its "
+            f"{path}: is not a kustomization, but holds {inner}, which has to be built: name its "
             "directory"
         )
     return inputs.resources(path)
@@ -133,7 +133,7 @@ def _built(base: Path, root: Path | None, *, fetches: bool) -> bytes:
     tree = Checkout.at(builds.repository(base) if root is None else root)
     place = base.resolve()
     if not place.is_relative_to(tree.root):
-        raise InputError(f"{base}: must lie in {tree.root}, of which alone files are read")
+        raise InputError(f"{base}: must lie in {tree.root}, as only its files are read")
     builder = Builder.find()
     if builder is None:
         raise InputError(f"{base} is a kustomization: install {NAMES} to build it")

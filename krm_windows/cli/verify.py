@@ -62,7 +62,7 @@ def _applied(path: str, root: Path | None) -> list[KubeObject]:
         return inputs.resources(path)
     tree = Checkout.at(builds.repository(place) if root is None else root)
     if not place.resolve().is_relative_to(tree.root):
-        raise InputError(f"{path}: must lie in {tree.root}, of which alone files are read")
+        raise InputError(f"{path}: must lie in {tree.root}, as only its files are read")
     directory = place.resolve().relative_to(tree.root).as_posix()
     with builder:
         try:

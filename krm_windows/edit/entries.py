@@ -66,7 +66,7 @@ def render(entries: Iterable[Entry], field: Field = Field.FREEZES) -> str:
 def _joined(entries: Iterable[Entry]) -> list[Entry]:
     """Sort entries, each once, and join days of one reason that follow each other."""
     joined: list[Entry] = []
-    # Where the latest days of each reason stand: in this order, no earlier ones can go on.
+    # Where the latest days of each reason are: in this order, no earlier ones can go on.
     latest: dict[str, int] = {}
     for entry in sorted(
         set(entries), key=lambda entry: (_moment(entry.starts), entry.reason, _moment(entry.ends))

@@ -35,7 +35,7 @@ def _check(component: icalendar.Component, rule: icalendar.vRecur) -> None:
     frequency = str(next(iter(rule.get("FREQ", [])), ""))
     if frequency not in _FREQUENCIES:
         raise ValueError(
-            f"{title} repeats {frequency}, which is no freeze; what is read is "
+            f"{title} repeats {frequency}, which is not a freeze; understood are "
             f"{', '.join(_FREQUENCIES)}"
         )
     times = 1

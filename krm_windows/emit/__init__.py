@@ -36,7 +36,7 @@ def beside(plan: Plan) -> list[Manifest]:
 
 
 def restraints(plan: Plan) -> list[Manifest]:
-    """Return what holds the account: it stands before the account and its rights do."""
+    """Return what holds the account: it exists before the account and its rights do."""
     if not plan.admission:
         return []
     return admission.objects(plan)

@@ -20,7 +20,7 @@ from krm_windows.plan.triggers import Trigger
 
 _SUCCESS = "krm_windows:last_successful_run:timestamp_seconds"
 _FAILURE = "krm_windows:last_failed_run:timestamp_seconds"
-# What the Jobs at an edge are for, told by the beginning of their CronJob's slug.
+# What the Jobs at an edge are for, by the beginning of their CronJob's slug.
 _EDGES = {
     "open-": (
         "KrmWindowsNotOpened",

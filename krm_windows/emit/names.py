@@ -25,7 +25,7 @@ def fit(name: str, limit: int) -> str:
     """Return a name within a limit: a longer one is cut and ends in a hash of the whole."""
     if len(name) <= limit:
         return name
-    # Neither a hyphen nor a dot may stand before the hyphen of the hash (RFC 1123).
+    # Neither a hyphen nor a dot may be before the hyphen of the hash (RFC 1123).
     return f"{name[: limit - DIGITS - 1].rstrip('-.')}-{digest(name)}"
 
 

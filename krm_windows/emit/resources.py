@@ -1,6 +1,6 @@
 """What a container asks for and may use up, as its Pod says it.
 
-What the policy gives, and defaults for the rest. Every name stands in requests and in limits, as a
+What the policy gives, and defaults for the rest. Every name is in requests and in limits, as a
 ResourceQuota that counts one refuses Pods that do not say it.
 """
 

@@ -1,6 +1,6 @@
 """The configuration by which kube-state-metrics tells Prometheus about the targets.
 
-Two metrics: whether an object is suspended, by whomever, and this policy's closed-by annotation
+Two metrics: whether an object is suspended, by anybody, and this policy's closed-by annotation
 where it carries one. CronJobs are left out, as kube-state-metrics knows them
 (`kube_cronjob_spec_suspend`). Format: kube-state-metrics,
 docs/metrics/extend/customresourcestate-metrics.md.
@@ -34,7 +34,7 @@ def objects(plan: Plan) -> list[Manifest]:
 
 
 def kinds(plan: Plan) -> list[Target]:
-    """Return a target of each kind that is told of.
+    """Return a target of each kind that is reported.
 
     Those that one field turns, as one metric has one path. kube-state-metrics knows CronJobs
     without our telling.

@@ -1,9 +1,9 @@
 """Markdown of GitHub, GitLab and Gitea, as it is pasted into a pull request.
 
 A backslash or a character reference keeps text from being emphasis or a link of Markdown, and not
-from being a mention, a reference or an address: those are looked for in the page that Markdown has
-become. Nothing at all is looked for in code, so text from elsewhere is code (CommonMark 0.31.2,
-6.1).
+from being a mention, a reference or an address: those are searched for in the page that Markdown
+has become. Nothing at all is searched for in code, so text from elsewhere is code (CommonMark
+0.31.2, 6.1).
 """
 
 import re

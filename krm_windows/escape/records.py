@@ -21,7 +21,7 @@ def json_line(value: object) -> str:
 def json_text(document: str) -> str:
     """Return JSON with the codes of hidden characters.
 
-    They stand in texts only, where a code means the same.
+    They are in texts only, where a code means the same.
     """
     shown = hidden_in(document).sub(_code_of, document)
     return MARKER.sub(_code_of, shown)
@@ -30,7 +30,7 @@ def json_text(document: str) -> str:
 def sarif_text(message: str) -> str:
     """Return a message of SARIF, whose text has no link in it.
 
-    SARIF 2.1.0, 3.11.6: a bracket of a text stands behind a backslash.
+    SARIF 2.1.0, 3.11.6: a bracket of a text is behind a backslash.
     """
     if "](" not in message:
         return message

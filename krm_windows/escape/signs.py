@@ -20,7 +20,7 @@ ALWAYS = (
     "\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb"
     "\ud800-\udfff\ue000-\uf8ff\ufdd0-\ufdef\ufffe\uffff"
 )
-"""Ranges of what is hidden wherever it stands, up to U+FFFF, as a set of a pattern has them."""
+"""Ranges of what is hidden wherever it is, up to U+FFFF, as a set of a pattern has them."""
 # The last two code points of each plane above the first are no characters.
 _NONCHARACTERS = "".join([f"{chr(end - 1)}{chr(end)}" for end in range(0x1FFFF, 0xF0000, 0x10000)])
 _NEVER = ALWAYS + (
@@ -58,7 +58,7 @@ _WHERE = "|".join(
 
 @cache
 def hidden() -> re.Pattern[str]:
-    """Return the pattern of a character that nobody sees where it stands.
+    """Return the pattern of a character that nobody sees where it is.
 
     Made when a text first asks for it.
     """

@@ -21,7 +21,7 @@ from krm_windows.system.reading import KUSTOMIZATIONS, SUFFIXES
 from krm_windows.system.walk import walk
 
 _GIT = ".git"
-# Where there is no repository, what lies beside the output is looked at, if that is not half a
+# Where there is no repository, what lies beside the output is read, if that is not half a
 # machine.
 _MOST_AROUND = 20_000
 _MOST_IN_REPOSITORY = 500_000
@@ -63,7 +63,7 @@ class ExistingOutput:
         except WorkspaceError:
             if not here.is_dir():
                 return {}
-        # Too much is around: the output itself is looked at all the same.
+        # Too much is around: the output itself is read all the same.
         return dict(walk(here, hidden=False, most=most))
 
     @cached_property
@@ -152,7 +152,7 @@ class ExistingOutput:
     def _above(self, folder: Path) -> set[str]:
         """Return a directory and all whose kustomizations lead to it."""
         found = set[str]()
-        # Kustomizations may include each other, so each is looked at once.
+        # Kustomizations may include each other, so each is read once.
         waiting = [os.path.realpath(folder)]
         while waiting:
             place = waiting.pop()

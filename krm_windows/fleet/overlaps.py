@@ -1,6 +1,6 @@
 """What two policies gate in one cluster.
 
-They are looked at together, or one was rendered around the others.
+They are read together, or one was rendered around the others.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -45,7 +45,7 @@ class _Given:
         named = self.loaded.clusters
         if named and cluster is not None and cluster not in named:
             return None
-        # One that names no clusters reaches all, as it stands.
+        # One that names no clusters reaches all, as it is.
         version = None
         if named:
             version = cluster
@@ -65,7 +65,7 @@ def found(
     """Return what the policies have in common with each other, or with what was rendered.
 
     That was rendered for a cluster which one of them names. Where no cluster is chosen, every
-    cluster that one of them names is looked at.
+    cluster that one of them names is read.
     """
     given = [_Given(config, load(config.node, file=file_of(config))) for config in configs]
     shared: list[Shared] = []

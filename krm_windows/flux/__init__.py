@@ -1,6 +1,6 @@
 """A Flux repository, followed from its clusters to what each Kustomization applies.
 
-Facts, judged by `checks`. Files are read and builds asked for through `workspace`; nothing is
+Facts, judged by `checks`. Files are read and builds asked for through `system`; nothing is
 fetched, and nothing is decided here.
 """
 

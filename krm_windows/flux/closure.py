@@ -60,7 +60,7 @@ class Closure:
 
     `files` and `links` are what a build is to find. `resources` are the plain files in their order,
     None where a build does more than to put files together. `policies` are the WindowPolicies by
-    their file, `plugins` the directories that yield some, `unrun` says that one stood among the
+    their file, `plugins` the directories that yield some, `unrun` says that one was among the
     plugins; `notices` are what was left out and why. `remote`: what is missing would have to be
     fetched. `broken`: a kustomization cannot be read. `anywhere`: one names a file that does not
     lie below it. `kustomizations` are all by their files, as they are built; `root` is the first.
@@ -239,7 +239,8 @@ class _Walk:
             self.closure.links[path] = real
         file = kustomization_file(self.tree, real)
         if file is None or real in self.seen:
-            # A base that is met twice, leads to itself, or is none: kustomize has something to say.
+            # A base that is reached twice, leads to itself, or is none: kustomize has something to
+            # say.
             self.closure.resources = None
             return
         self.seen.add(real)
@@ -444,7 +445,7 @@ class _Walk:
 
     def _leave_remote(self, file: str, entry: str, where: str) -> None:
         """Name what would have to be fetched."""
-        message = f"{entry} is {where}: nothing is fetched, so what it brings is not looked at"
+        message = f"{entry} is {where}: nothing is fetched, so what it brings is not checked"
         self._leave(file, entry, message)
         self.closure.remote = True
 
@@ -457,7 +458,7 @@ class _Walk:
         """Whether a field has kustomize render a chart, which Flux does not let it, nor do we."""
         if not key.startswith("helmChart"):
             return False
-        message = f"{key} are rendered neither here nor by Flux, so they are not looked at"
+        message = f"{key} are rendered neither here nor by Flux, so they are not checked"
         self._leave(file, key, message)
         return True
 

@@ -1,7 +1,7 @@
 """Where Flux enters a repository.
 
 The directories of its clusters, told by what syncs them, or else by habit. `check --repo` is told
-them (`--clusters`), and suggests these; a command that is told nothing starts from them.
+them (`--clusters`), and suggests these; a command that is given nothing starts from them.
 """
 
 from collections.abc import Iterable, Iterator
@@ -18,7 +18,7 @@ from krm_windows.krm import InputError, Value
 from krm_windows.system.checkout import Checkout
 from krm_windows.system.reading import KUSTOMIZATIONS
 
-# What a file holds in which an entrance may stand.
+# What a file holds in which an entrance may be.
 _MARKS = (KUSTOMIZE.encode(), OPERATOR.encode(), HELM.encode())
 # By habit: what `flux bootstrap --path` is given in Flux' own examples, and what people make of
 # that.
@@ -64,7 +64,7 @@ def _read(tree: Checkout) -> Iterator[Object]:
             continue
         try:
             items = list(objects.written(content, path))
-        except InputError:  # it is told of where it is built
+        except InputError:  # it is reported where it is built
             continue
         yield from filter(_is_flux, items)
 

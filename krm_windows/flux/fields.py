@@ -56,12 +56,12 @@ _HARMLESS = frozenset(
 
 
 def is_path(name: str, above: str) -> bool:
-    """Whether the field `name` of what stands under `above` holds a path, or a list of such."""
+    """Whether the field `name` of what is under `above` holds a path, or a list of such."""
     return name in _PATHS or (name == "path" and above in (*_HOLDERS, PLUGIN))
 
 
 def is_part(above: str) -> bool:
-    """Whether what stands in a list under `above` is of no use without its `path`."""
+    """Whether what is in a list under `above` is of no use without its `path`."""
     return above in _HOLDERS
 
 

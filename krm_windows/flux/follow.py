@@ -468,7 +468,7 @@ def _loose(
     states: Sequence[_State],
     within: Sequence[Sequence[tuple[Written, Kustomization]]],
 ) -> list[Written]:
-    """Return the policies in files that lead to no cluster, neither as they stand nor rendered.
+    """Return the policies in files that lead to no cluster, neither as they are nor rendered.
 
     One beside a kustomization is a part of that, and one in the directory of another cluster is
     that cluster's.

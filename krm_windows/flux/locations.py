@@ -1,4 +1,4 @@
-"""Where an object stands in the repository: the file, and the document in it as it was written."""
+"""Where an object is in the repository: the file, and the document in it as it was written."""
 
 from krm_windows.flux.closure import joined, kustomization_file
 from krm_windows.flux.model import Object

@@ -21,7 +21,7 @@ Identity = tuple[str, str, str, str]
 class Object:
     """An object that is applied.
 
-    `file` is where it stands, empty where only the origin that kustomize notes says so. `first` is
+    `file` is where it is, empty where only the origin that kustomize notes says so. `first` is
     the line of the file before it, `directory` the one that was built. `made_by` is the ResourceSet
     that has it made in the cluster.
     """

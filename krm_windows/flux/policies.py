@@ -36,7 +36,7 @@ class Written:
 
     @classmethod
     def of(cls, file: str, item: KubeObject) -> "Written":
-        """Read a policy that stands in a file."""
+        """Read a policy that is in a file."""
         first = item.source.count(b"\n", 0, item.start)
         place = Object(item, item.api_version, item.kind, item.namespace, item.name, file, first)
         return cls(place, load(item.node))

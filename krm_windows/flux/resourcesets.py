@@ -88,7 +88,7 @@ def _inputs(item: Object) -> list[Inputs]:
             return []  # everything that is made comes from the providers
         return [None]
     if not isinstance(inputs, list):
-        raise UncoveredError("`inputs` is no list")
+        raise UncoveredError("`inputs` is not a list")
     return [_mapping(each) for each in inputs]
 
 

@@ -47,7 +47,7 @@ class Given:
         source, equals, directory = text.partition("=")
         namespace, _, name = source.rpartition("/")
         if not equals or not name or not directory or "/" in namespace or directory.startswith("/"):
-            raise InputError(f"{text!r} is no source such as flux-system=. or apps/team=deploy")
+            raise InputError(f"{text!r} is not a source such as flux-system=. or apps/team=deploy")
         return cls(name, namespace, below("", directory))
 
     def means(self, source: Identity) -> bool:

@@ -19,7 +19,7 @@ from krm_windows.results import Result, fails
 class Compiled:
     """A policy compiled against a stream.
 
-    `application` is None where an error stands among the results.
+    `application` is None where an error is among the results.
     """
 
     application: Application | None

@@ -19,7 +19,7 @@ _ANCHOR = re.compile(rb"&([^\s,\[\]{}]+)")
 _ALIAS = re.compile(rb"\*([^\s,\[\]{}*]+)")
 
 Reference = tuple[str, int, int]
-"""A name, where its anchor stands, and where the alias: offsets in bytes."""
+"""A name, where its anchor is, and where the alias: offsets in bytes."""
 
 
 def shared(source: bytes, start: int, end: int) -> str | None:
@@ -41,7 +41,7 @@ def _is_repeated(
     start: int,
     end: int,
 ) -> bool:
-    """Whether what looks like an alias of this name stands outside of two places."""
+    """Whether what looks like an alias of this name is outside of two places."""
     # A name without any alias has its place in here, and so none outside.
     first, last = _aliases(source).get(name, (start, start))
     return first < start or last >= end
@@ -49,7 +49,7 @@ def _is_repeated(
 
 @lru_cache(maxsize=1)
 def _aliases(source: bytes) -> dict[bytes, tuple[int, int]]:
-    """Give where the first and the last alias of each name stand in an input."""
+    """Give where the first and the last alias of each name are in an input."""
     # Kept, as every edit asks: the input stays the same, whatever is edited.
     found: dict[bytes, tuple[int, int]] = {}
     for alias in _ALIAS.finditer(source):
@@ -84,7 +84,7 @@ def _read(source: bytes) -> Iterator[Reference]:
             place = offsets.in_bytes(layout.starts(event).index)
             if event.anchor in anchors:
                 yield event.anchor, anchors[event.anchor], place
-        # A name that stood before is out of sight from here on.
+        # A name that was before is out of sight from here on.
         elif isinstance(event, yaml.NodeEvent) and event.anchor is not None:
             anchors[event.anchor] = offsets.in_bytes(layout.starts(event).index)
 

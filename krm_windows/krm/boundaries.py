@@ -209,7 +209,7 @@ def _sequence(
         begin = starts(root).index + children.shift
         dashes = list(lines.dashes(text, begin, ends_of_entries))
         spans = list(zip(dashes, ends_of_entries, strict=True))
-        # The root begins with its properties (`!!seq`), which may stand on a line above.
+        # The root begins with its properties (`!!seq`), which may be on a line above.
         column = dashes[0] - lines.start(text, dashes[0])
     offsets = _offsets(text, spans, [children.end])
     return Shape(

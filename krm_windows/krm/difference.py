@@ -31,7 +31,7 @@ class Slot:
 _COLON = re.compile(r"[ \t]*:")
 # Dashes and blanks before a key or a dash, such as those of `- - name: x`.
 _LEAD = re.compile(r"(?: |-(?= ))*\Z")
-# What may stand between two entries.
+# What may be between two entries.
 _SPACE = re.compile(r"\s*")
 # What a single-quoted text may hold on one line.
 _SIMPLE = re.compile(r"[ -~\xa1-\u2027\u202a-\ud7ff]*\Z")
@@ -101,7 +101,7 @@ class Difference:
     ) -> Iterator[Patch]:
         """Compare a mapping: entries in place, new ones behind the last, removed ones gone."""
         column = self._column(spot.entries[0][0].start)
-        # A merge key (`<<`) stays: what it brings in is looked at in `_added`.
+        # A merge key (`<<`) stays: what it brings in is read in `_added`.
         kept = [layout.is_merge(key) or name_of(key) in wanted for key, _ in spot.entries]
         # Without an entry that stays there is no line to go by: the mapping is written anew.
         if not any(kept):
@@ -134,10 +134,10 @@ class Difference:
         after = wanted[first : len(wanted) - last]
         items = spot.items[first : len(old) - last]
         places = slots[first : len(old) - last]
-        # An image or an argument in the middle of a list: compared with what stands at its place.
+        # An image or an argument in the middle of a list: compared with what is at its place.
         for item, slot, *change in zip(items, places, before, after, strict=False):
             yield from self._of_node(item, (change[0], change[1]), slot, level + 1)
-        # More stand there than are wanted: the last ones go.
+        # More are there than are wanted: the last ones go.
         for item, slot in zip(items[len(after) :], places[len(after) :], strict=True):
             yield self._removed_lines(slot.after - 1, item.end, slot.column)
         added = after[len(items) :]
@@ -160,7 +160,7 @@ class Difference:
         dashes = lines.dashes(self.text, spot.start, (item.end for item in spot.items))
         column: int | None = None
         for dash in dashes:
-            # All dashes of a sequence stand at the column of the first.
+            # All dashes of a sequence are at the column of the first.
             if column is None:
                 column = self._column(dash)
             yield Slot(dash + 1, column, "-")
@@ -197,7 +197,7 @@ class Difference:
         first = entries[0][0].start
         begin = lines.start(self.text, first)
         leading = 0
-        # Something stands before it on its line, such as a dash.
+        # Something is before it on its line, such as a dash.
         if self.text[begin:first].strip(" "):
             leading = kept.index(True)
         if leading:
@@ -265,7 +265,7 @@ class Difference:
         stop = lines.end(self.text, spot.end)
         line_end = lines.end(self.text, slot.after)
         if spot.start > line_end:
-            # The old value stands below the line of its key.
+            # The old value is below the line of its key.
             yield Patch(slot.after, slot.after, suffix)
             yield Patch(line_end, stop, below)
             return
@@ -283,7 +283,7 @@ class Difference:
         if spot.flow or not wanted:
             return Patch(spot.start, spot.end, writer.flow(wanted))
         column = self._column(spot.start)
-        # The first line stands where the root began, behind its own indentation.
+        # The first line is where the root began, behind its own indentation.
         block = self._lines(writer.lines(wanted), column)
         return Patch(spot.start, spot.end, block.lstrip())
 
@@ -295,7 +295,7 @@ def _in_style_of(spot: Spot, wanted: Value) -> str:
     """
     if not isinstance(spot, Leaf) or not isinstance(wanted, str):
         return ""
-    # An anchor or a tag stands before the quotes, and is written anew with them.
+    # An anchor or a tag is before the quotes, and is written anew with them.
     if spot.anchor or spot.tag:
         return ""
     # In single quotes a quote is written twice (YAML 1.2.2, 7.3.2).
@@ -312,7 +312,7 @@ def _added(
     old: dict[str, Value],
     wanted: dict[str, Value],
 ) -> dict[str, Value]:
-    """Give the entries to be written: those that neither stand there nor are merged as wanted."""
+    """Give the entries to be written: those that neither are there nor are merged as wanted."""
     explicit = {name_of(key) for key, _ in spot.entries if not layout.is_merge(key)}
     inherited = {name: entry for name, entry in old.items() if name not in explicit}
     # What a merge key (`<<`) brings in cannot be removed here.

@@ -53,7 +53,7 @@ def _replaced(old: Value, path: Path, content: Value) -> Value:
         # A mapping that is missing on the way is made.
         return {step: _replaced(None, rest, content)}
     if not isinstance(old, dict):
-        raise EditError(f"{step!r} cannot be set in what is no mapping")
+        raise EditError(f"{step!r} cannot be set in what is not a mapping")
     return {**old, step: _replaced(old.get(step), rest, content)}
 
 
@@ -65,7 +65,7 @@ def _replaced_item(
 ) -> Value:
     """Give a list with another item, or with one more behind its last."""
     if not isinstance(old, list) or not 0 <= index <= len(old):
-        raise EditError(f"{index!r} cannot be set in what is no list so long")
+        raise EditError(f"{index!r} cannot be set in what is not a list of that length")
     items = list(old)
     # An index right behind the last item adds one.
     if index == len(items):

@@ -23,7 +23,7 @@ Chunk: TypeAlias = bytes | memoryview
 
 # Of `key: !tag &name |2-  # comment` all up to the comment, in three parts.
 _HEADER = re.compile(r"((?:[!&]\S*+\s++)*+[|>][0-9]*+)([+-]?)([0-9]*+)")
-# Whatever begins a block scalar stands in front of a line break, a comment, or the end: hardly ever
+# Whatever begins a block scalar is in front of a line break, a comment, or the end: hardly ever
 # in JSON.
 _MAY_BE_HEADER = re.compile(rb"[|>][0-9+-]*+[ \t]*+(?:[#\r\n\xc2\xe2]|\Z)")
 # Ends every block scalar, and is nothing itself.
@@ -110,7 +110,7 @@ def _last(text: str) -> tuple[int, str] | None:
 
 def _candidates(scalar: str) -> Iterator[str]:
     """Give a block scalar with a line break behind it, which is a part of it or is not."""
-    # As it stands, with a line break of its own: right for `|-`.
+    # As it is, with a line break of its own: right for `|-`.
     yield scalar + "\n"
     header = _HEADER.match(scalar)
     if header is None:

@@ -26,12 +26,12 @@ class Field:
     end: int
 
     def is_empty(self, data: bytes) -> bool:
-        """Say whether nothing, null or an empty list stands behind the colon."""
-        # A comment may stand behind either, and a list may be on a line below.
+        """Say whether nothing, null or an empty list is behind the colon."""
+        # A comment may be behind either, and a list may be on a line below.
         return _EMPTY.match(data[self.start : self.end]) is not None
 
     def is_null(self, data: bytes) -> bool:
-        """Say whether nothing or null stands behind the colon."""
+        """Say whether nothing or null is behind the colon."""
         return self.is_empty(data) and b"[" not in data[self.start : self.end]
 
 
@@ -65,10 +65,10 @@ class Outline:
     items: Listing
 
     def find(self, name: str) -> Field | None:
-        """Give the field of that name; raises InputError if it stands there twice."""
+        """Give the field of that name; raises InputError if it is there twice."""
         found = [field for field in self.fields if field.name == name]
         if len(found) > 1:
-            raise InputError(f"the field {name!r} stands twice in the ResourceList")
+            raise InputError(f"the field {name!r} occurs twice in the ResourceList")
         if found:
             return found[0]
         return None

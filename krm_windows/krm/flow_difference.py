@@ -11,7 +11,7 @@ from krm_windows.krm.layout import Leaf, Pairs, Row, Spot
 from krm_windows.krm.nodes import Value
 from krm_windows.krm.patches import NotMinimalError, Patch, meaning, name_of, same
 
-# What may stand without quotes in a flow collection.
+# What may be without quotes in a flow collection.
 # What this does not match is quoted, which is never wrong.
 _WORD = re.compile(r"[\w./-]+\Z", re.ASCII)
 _COLON = re.compile(r"\s*:")
@@ -81,7 +81,7 @@ def _name(text: str, key: Spot) -> str:
 
 
 def _value(text: str, spot: Spot, wanted: Value) -> Iterator[Patch]:
-    """Give the patches of a value behind a colon, which may stand there without a blank."""
+    """Give the patches of a value behind a colon, which may be there without a blank."""
     # `{a:, b: 1}`: a value of no characters is null.
     is_empty = spot.start == spot.end
     for patch in _node(text, spot, wanted):

@@ -3,7 +3,7 @@
 Python's decoder is many times as fast as the events of libyaml.
 
 Only ASCII without tabs is taken, so that a place in the text is one in the bytes, and no depth that
-libyaml would have to judge. What else stands there is left to libyaml, which reads it or says what
+libyaml would have to judge. What else is there is left to libyaml, which reads it or says what
 is wrong. A text that only JSON allows, such as a key of 2,000 characters, is passed on as it came.
 """
 
@@ -50,7 +50,7 @@ def find(data: bytes) -> Outline | None:
 
 def word(text: bytes, key: str) -> str | None:
     """Give the text at a key of an item, as `find` takes it; None where a closer look is needed."""
-    # Once alone: the key stands nowhere else in it, and not twice at the top.
+    # Once alone: the key occurs nowhere else in it, and not twice at the top.
     if text.count(b'"%b"' % key.encode()) != 1:
         return None
     found = json.loads(text).get(key)

@@ -1,4 +1,4 @@
-"""KubeObject: one object as a span of bytes, read when looked inside, edited where it stands."""
+"""KubeObject: one object as a span of bytes, read when looked inside, edited where it is."""
 
 import re
 from collections.abc import Mapping as MappingOf
@@ -8,25 +8,25 @@ from krm_windows.krm import json_outline, layout, writer
 from krm_windows.krm.errors import EditError, InputError
 from krm_windows.krm.nodes import Mapping, Node, Scalar, Sequence, Value, value
 
-# What stands in a header: versions, kinds and names hold no other characters.
+# What is in a header: versions, kinds and names hold no other characters.
 _WORD = r"[A-Za-z][A-Za-z0-9._/-]*"
-# A text that holds one of these may stand in YAML in many ways.
+# A text that holds one of these may be in YAML in many ways.
 _NOT_LITERAL = re.compile(r"[\s'\"\\]")
 _AMPERSAND = b"&"
 
 
 class KubeObject:
-    """An object of the Kubernetes resource model, as it stands in its document.
+    """An object of the Kubernetes resource model, as it is in its document.
 
     `column` is that of the dash if the object is an entry of a list in block style, None if it is a
-    document of its own. `reaching` says that a quoted text may reach over a line, so that a look at
-    single lines would not be safe. `json` says that it is JSON of which `json_outline` found the
+    document of its own. `reaching` says that a quoted text may reach over a line, so that a glance
+    at single lines would not be safe. `json` says that it is JSON of which `json_outline` found the
     places.
     """
 
     __slots__ = ("_node", "_text", "column", "end", "json", "reaching", "source", "start")
 
-    # Where it stands, and how it may be looked at.
+    # Where it is, and how it may be looked at.
     def __init__(  # noqa: PLR0913
         self,
         source: bytes,
@@ -49,7 +49,7 @@ class KubeObject:
 
     @classmethod
     def parse(cls, text: bytes) -> "KubeObject":
-        """Take the one object in `text`, which is read when it is looked at."""
+        """Take the one object in `text`, which is parsed when it is first needed."""
         return cls(text, 0, len(text))
 
     @classmethod
@@ -59,7 +59,7 @@ class KubeObject:
 
     @property
     def span(self) -> bytes:
-        """The text as it stands: with dash, indentation and comments."""
+        """The text as it is: with dash, indentation and comments."""
         # Of the input only a slice is taken, when somebody asks: most objects are never edited.
         if self._text is None:
             return self.source[self.start : self.end]
@@ -132,12 +132,12 @@ class KubeObject:
 
     @property
     def labels(self) -> dict[str, str]:
-        """`metadata.labels`, each as the text that stands there."""
+        """`metadata.labels`, each as the text that is there."""
         return self._strings("metadata", "labels")
 
     @property
     def annotations(self) -> dict[str, str]:
-        """`metadata.annotations`, each as the text that stands there."""
+        """`metadata.annotations`, each as the text that is there."""
         return self._strings("metadata", "annotations")
 
     def node_at(self, *path: str | int) -> Node | None:
@@ -169,7 +169,7 @@ class KubeObject:
         if self._text is not None:
             # An edited text may hold escapes as well.
             return text in self._text or "\\" in self._text
-        # Behind a backslash any character may stand as its number (`\u0041`).
+        # Behind a backslash any character may be as its number (`\u0041`).
         if self.source.find(text.encode(), self.start, self.end) >= 0:
             return True
         return self.source.find(b"\\", self.start, self.end) >= 0
@@ -208,7 +208,7 @@ class KubeObject:
 
     def _decoded(self) -> str:
         if self._text is None:
-            # A byte order mark may stand at the beginning of the input.
+            # A byte order mark may be at the beginning of the input.
             return self.source[self.start : self.end].decode("utf-8-sig")
         return self._text
 
@@ -236,7 +236,7 @@ class KubeObject:
             self._node = None
 
     def _header(self, key: str) -> str:
-        """Read a field of the top level without a look at the rest, where that is safe."""
+        """Read a field of the top level without reading the rest, where that is safe."""
         if self._text is None:
             text = self._word(key)
             if text is not None:
@@ -260,7 +260,7 @@ class KubeObject:
 
     def _string(self, *path: str) -> str:
         found = self.node_at(*path)
-        # `name:` without a text is null, which is no name.
+        # `name:` without a text is null, which is not a name.
         if isinstance(found, Scalar) and value(found) is not None:
             return found.text
         return ""
@@ -269,7 +269,7 @@ class KubeObject:
         found = self.node_at(*path)
         if not isinstance(found, Mapping):
             return {}
-        # Refuses a key that stands twice.
+        # Refuses a key that occurs twice.
         value(found)
         return {key.text: entry.text for key, entry in found.entries if isinstance(entry, Scalar)}
 

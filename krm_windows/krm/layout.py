@@ -1,6 +1,6 @@
 """The layout of a YAML text.
 
-Every node with the place where it begins and ends, aliases as they stand.
+Every node with the place where it begins and ends, aliases as they are.
 
 Built from the events of libyaml, the parser that kustomize's own was translated from: what is a
 line break, where a scalar ends and what is refused are the same there and here. Offsets count
@@ -27,7 +27,7 @@ _MERGE = "tag:yaml.org,2002:merge"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Spot:
-    """Where a node stands: from its tag or anchor to the last character of its content.
+    """Where a node is: from its tag or anchor to the last character of its content.
 
     `line` counts from 1, `column` from 0.
     """
@@ -90,8 +90,8 @@ def ends(event: yaml.Event) -> Mark:
 
 def events(text: str | bytes) -> Iterator[yaml.Event]:
     """Give libyaml's events; raises InputError where the text is no YAML, or nested too deeply."""
-    # The depth is looked at here, for every reader, because libyaml takes longer for a token the
-    # deeper it stands.
+    # The depth is read here, for every reader, because libyaml takes longer for a token the
+    # deeper it is.
     depth = 0
     try:
         # The parser in C: the one in Python takes many times as long.
@@ -122,7 +122,7 @@ def _unreadable(error: yaml.YAMLError) -> InputError:
 
 
 def too_deep(event: yaml.Event) -> ExcessError:
-    """Say that an event stands too deep."""
+    """Say that an event is nested too deep."""
     return _at(event, f"is nested more than {limits.DEPTH} deep")
 
 
@@ -243,7 +243,7 @@ class _Reader:
         if target is not None:
             return target
         if name in self.anchors:
-            missing = "stands for a node that it is a part of"
+            missing = "refers to a node that it is part of"
         else:
             missing = "has no anchor in this object"
         start = starts(event)
@@ -399,9 +399,9 @@ def _merges(key: Scalar) -> bool:
 def _merged(entries: list[tuple[Scalar, Node]]) -> list[tuple[Scalar, Node]]:
     """Put in the place of each merge key what it brings in.
 
-    What stands there itself wins, then what came first.
+    What is there itself wins, then what came first.
     """
-    # A key of the mapping itself outranks, also where it stands behind the merge.
+    # A key of the mapping itself outranks, also where it is behind the merge.
     seen = {key.text for key, _ in entries if not _merges(key)}
     result: list[tuple[Scalar, Node]] = []
     for key, entry in entries:

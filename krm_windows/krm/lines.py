@@ -9,11 +9,11 @@ BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
 _BREAKS = "\n\r\x85\u2028\u2029"
 # Line break, indentation and text of a comment that has a line of its own.
 _COMMENT = re.compile(f"(?:\r\n|[{_BREAKS}])( *)#[^{_BREAKS}]*")
-# Blanks, breaks and comments: what may stand between two tokens.
+# Blanks, breaks and comments: what may be between two tokens.
 _TRIVIA = re.compile(rf"(?:\s|\ufeff|#[^{_BREAKS}]*)*")
 # Possessive (`*+`), or a long run of blanks without a colon would be tried in every length.
 _COLON = re.compile(rf"(?:[\s\ufeff]++|#[^{_BREAKS}]*+)*+:")
-# Tags and anchors of a node (`!!seq &name`), with what stands behind each.
+# Tags and anchors of a node (`!!seq &name`), with what is behind each.
 _PROPERTIES = re.compile(rf"(?:[!&]\S*(?:\s|#[^{_BREAKS}]*)+)*")
 
 
@@ -27,7 +27,7 @@ class Offsets:
         self._bytes = 0
 
     def in_bytes(self, place: int) -> int:
-        """Give where a character stands; never asked for one before the last."""
+        """Give where a character is; never asked for one before the last."""
         # Each character is a byte.
         if self._is_ascii:
             return place

@@ -48,7 +48,7 @@ def chunks(
     *,
     flow: bool,
 ) -> Iterator[Chunk]:
-    """Give the bytes behind a field's colon with these items in place of the ones that stand there.
+    """Give the bytes behind a field's colon with these items in place of the ones that are there.
 
     `flow` is the style of a list that is made anew.
     """
@@ -124,7 +124,7 @@ def _in_block(
     column: int,
     items: list[KubeObject],
 ) -> Iterator[Chunk]:
-    """Give a block sequence; what stands above its first entry and below its last one stays."""
+    """Give a block sequence; what is above its first entry and below its last one stays."""
     view = memoryview(data)
     yield view[field.start : listing.spans[0][0]]
     yield from _lines(_runs(data, items, column), newline(data))
@@ -174,7 +174,7 @@ def _in_flow(
     listing: Listing,
     items: list[KubeObject],
 ) -> Iterator[Chunk]:
-    """Give a flow sequence; what stood between two neighbours stays there."""
+    """Give a flow sequence; what was between two neighbours stays there."""
     # Which entry of the input an item is, if it is one.
     numbers = {span: index for index, span in enumerate(listing.spans)}
     yield data[field.start : listing.spans[0][0]]
@@ -202,7 +202,7 @@ def _filled(
     line_break = newline(data)
     # Behind `items: []  # comment` only the comment is left.
     text = _EMPTY.sub(b"", data[field.start : field.end], count=1)
-    # What stood on the line of the key stays there, the rest goes below the items.
+    # What was on the line of the key stays there, the rest goes below the items.
     line, _, rest = text.partition(b"\n")
     yield line.rstrip(b"\r") + line_break
     yield from _lines((framed(item, 0, line_break) for item in items), line_break)

@@ -19,7 +19,7 @@ Value: TypeAlias = "str | int | float | bool | list[Value] | dict[str, Value] | 
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """A leaf: its text, whether it stands plain (not quoted, no block), its tag.
+    """A leaf: its text, whether it is plain (not quoted, no block), its tag.
 
     Line and column count from 1.
     """
@@ -40,7 +40,7 @@ class Mapping:
     column: int = field(default=0, compare=False)
 
     def find(self, key: str) -> "Node | None":
-        """Give the value under `key`; raises InputError if the key stands there twice."""
+        """Give the value under `key`; raises InputError if the key is there twice."""
         found = [(name, node) for name, node in self.entries if name.text == key]
         if len(found) > 1:
             raise _duplicate(found[1][0])
@@ -86,7 +86,7 @@ _TYPED = frozenset(_TAG + name for name in ("null", "bool", "int", "float"))
 def value(node: Node) -> Value:
     """Give what a node means (core schema of YAML 1.2).
 
-    Raises InputError where a key stands twice.
+    Raises InputError where a key occurs twice.
     """
     if isinstance(node, Scalar):
         return _meaning(node)
@@ -171,4 +171,4 @@ def _number(text: str) -> int | float | str:
 
 
 def _duplicate(key: Scalar) -> InputError:
-    return InputError(f"the key {key.text!r} stands twice in one mapping", key.line, key.column)
+    return InputError(f"the key {key.text!r} occurs twice in one mapping", key.line, key.column)

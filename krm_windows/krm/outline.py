@@ -83,14 +83,14 @@ def parse(data: bytes) -> Outline:
     """Find fields and items with libyaml, whatever the style."""
     shape = boundaries.read(data)
     if shape.kind != "mapping":
-        raise InputError("the input is no ResourceList: it is no mapping", 1, 1)
+        raise InputError("the input is not a ResourceList: it is not a mapping", 1, 1)
     fields = _parsed_fields(shape)
     outline = Outline(fields, shape.end, shape.flow, Listing())
     _refuse_bare(data, shape)
     items = outline.find("items")
     found = listing(data, items) if items else Listing()
     if found is None:
-        raise InputError("`items` is no list")
+        raise InputError("`items` is not a list")
     return Outline(fields, shape.end, shape.flow, found)
 
 
@@ -118,7 +118,7 @@ def scan(data: bytes) -> Outline | None:
         return None
     fields = _scanned_fields(data)
     names = {field.name for field in fields}
-    # A field that stands twice is for libyaml to see, and then refused.
+    # A field that occurs twice is for libyaml to see, and then refused.
     if not fields or len(names) < len(fields):
         return None
     # Where something may reach over the end of its line.
@@ -128,7 +128,7 @@ def scan(data: bytes) -> Outline | None:
     found: Listing | None = Listing()
     checked = list(fields)
     if items and not items.is_empty(data):
-        # Its entries are looked at one by one, or a quote in one would cost a parse of all.
+        # Its entries are read one by one, or a quote in one would cost a parse of all.
         found = _scanned_list(data, items, reaching)
         checked.remove(items)
     if found is None or not _are_complete(data, checked, reaching):
@@ -148,7 +148,7 @@ def _has_foreign_breaks(data: bytes) -> bool:
 def _scanned_fields(data: bytes) -> tuple[Field, ...]:
     """Give the fields if every line at column 0 begins one.
 
-    A marker (`---`) may stand before the first and one (`...`) behind the last; () for anything
+    A marker (`---`) may be before the first and one (`...`) behind the last; () for anything
     else.
     """
     found: list[tuple[str, int, int]] = []
@@ -303,7 +303,7 @@ def _head(
 ) -> int:
     """Climb from the line at `start` over comments that belong to it, not beyond `floor`.
 
-    A comment deeper than `column` belongs to what is above, and so does one that stands right below
+    A comment deeper than `column` belongs to what is above, and so does one right below
     it and is followed by a blank line.
     """
     head = line = start

@@ -1,7 +1,7 @@
 """The protocols: a ResourceList on standard input, or kustomize's exec plugin with a file.
 
 `run` is the one place where the exit code is computed, and the order in which things are said:
-first the output, then what is wrong. stdout is parsed before the exit code is looked at, so
+first the output, then what is wrong. stdout is parsed before the exit code is read, so
 nothing else is ever written there; and whatever fails, it holds every item of the input.
 """
 
@@ -82,7 +82,7 @@ def run(  # noqa: PLR0913
     debug = "--debug" in switches
     # One byte more, to see that there is more.
     data = stdin.read(most + 1)
-    # It would not fit into memory many times, so nothing is looked at.
+    # It would not fit into memory many times, so nothing is read.
     if len(data) > most:
         return _pass_on(data, stdin, stdout, stderr, most)
     # What some library prints would be taken for a part of the output.

@@ -28,7 +28,7 @@ _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 class Frame(Protocol):
-    """What stands around the items: how they are written back."""
+    """What is around the items: how they are written back."""
 
     def chunks(
         self,
@@ -61,7 +61,7 @@ class Envelope:
     ) -> Iterator[Chunk]:
         view = memoryview(self.data)
         place = 0
-        # `results` may stand above `items`: the document is written from its top to its end.
+        # `results` may be above `items`: the document is written from its top to its end.
         changes = sorted(self._changes(items, results), key=_start)
         for start, end, chunks in changes:
             yield view[place:start]

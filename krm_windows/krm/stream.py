@@ -58,13 +58,13 @@ class Documents:
 def documents(data: bytes) -> list[KubeObject]:
     """Give the objects of a stream, each with the marker and the comments above it.
 
-    Documents that are empty are none. A document is read when it is looked at. Raises InputError
-    where `data` is not UTF-8.
+    Documents that are empty are none. A document is parsed when it is first needed. Raises
+    InputError where `data` is not UTF-8.
     """
     check_encoding(data)
     # A marker begins a document: where one begins the last one ends.
     bounds = [match.start() for match in _MARKER.finditer(data)]
-    # What stands above the first marker is a document, or else comments of the first one.
+    # What is above the first marker is a document, or else comments of the first one.
     if bounds and _NOTHING.match(data[: bounds[0]]):
         bounds[0] = 0
     else:

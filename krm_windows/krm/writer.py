@@ -101,11 +101,11 @@ def entry_lines(head: str, value: object) -> list[str]:
 def _collection_lines(head: str, value: object) -> list[str]:
     nested = lines(value)
     if head == "-":
-        # The first entry of a mapping stands behind the dash.
+        # The first entry of a mapping is behind the dash.
         return [f"- {nested[0]}", *_indented(nested[1:])]
     if isinstance(value, Mapping):
         return [head, *_indented(nested)]
-    # As kustomize writes it: the dashes of a list stand at the column of its key.
+    # As kustomize writes it: the dashes of a list are at the column of its key.
     return [head, *nested]
 
 
@@ -139,7 +139,7 @@ def flow(value: object) -> str:
 
 
 def is_plain(text: str) -> bool:
-    """Say whether a text may stand unquoted: every reader takes it for that string."""
+    """Say whether a text may be unquoted: every reader takes it for that string."""
     if text.lower() in _WORDS:
         return False
     return _PLAIN.match(text) is not None or _QUANTITY.match(text) is not None

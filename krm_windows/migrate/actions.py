@@ -268,7 +268,7 @@ def _flux(call: _Call, command: Command) -> Iterator[Action]:
         raise CommandError(f"`{command}`: there is no kind {kind!r}")
     everything = call.flags.get("--all") == "true"
     if bool(words) == everything:
-        raise CommandError(f"`{command}` needs either names or --all, and fails as it stands")
+        raise CommandError(f"`{command}` needs either names or --all, and fails as it is")
     names = None
     if words:
         names = tuple(words)
@@ -291,7 +291,7 @@ def _kubectl(
     home: str,
 ) -> Iterator[Action]:
     """Read `kubectl patch KIND NAME`, or `kubectl patch KIND/NAME`."""
-    # A flag with a value may stand between them, so flags are taken out first.
+    # A flag with a value may be between them, so flags are taken out first.
     if call.words[:1] != ("patch",) or not call.words[1:]:
         raise CommandError(f"`{command}` is not understood")
     kind, _, name = call.words[1].partition("/")
@@ -323,7 +323,7 @@ def _check_runs(
             "so --type=merge is needed"
         )
     if not names:
-        raise CommandError(f"`{command}` names no object, and fails as it stands")
+        raise CommandError(f"`{command}` names no object, and fails as it is")
 
 
 def _sets(
@@ -358,7 +358,7 @@ def _check_other(
 
 def _not_the_field(kind: str, command: Command) -> CommandError:
     return CommandError(
-        f"`{command}` patches something else than the field by which {kind} is suspended"
+        f"`{command}` patches another field than the one by which {kind} is suspended"
     )
 
 

@@ -17,7 +17,7 @@ from krm_windows.results import Result
 
 _RIGHTS = frozenset({"ServiceAccount", "Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding"})
 # Kinds that speak of suspending without doing it: descriptions of fields, texts of alerts.
-# A Flux Kustomization's patches are no scripts of its own: what they make is looked at where it is
+# A Flux Kustomization's patches are no scripts of its own: what they make is read where it is
 # applied.
 _SILENT = frozenset(
     {"CustomResourceDefinition", "PrometheusRule", "GrafanaDashboard", "Kustomization", "CronJob"}
@@ -156,7 +156,7 @@ def _twice(directories: Iterable[AppliedDirectory]) -> Iterator[Result]:
             other = found.setdefault((each.namespace, each.name), each)
             if trees.plain(other.tree) == trees.plain(each.tree):
                 continue
-            message = f"{each} is applied twice, and not alike: the other stands in {other.place}"
+            message = f"{each} is applied twice, and not alike: the other one is in {other.place}"
             yield found_at(rules.MIGRATE_UNTRANSLATED, each.place, message)
 
 

@@ -58,7 +58,7 @@ def find(tree: Checkout, repository: Repository) -> ClusterDirectories:
 
 
 def names(directories: Sequence[str]) -> dict[str, str]:
-    """Name clusters by the last part of their path, or by as many parts as tell them apart.
+    """Name clusters by the last part of their path, or by as many parts as distinguish them.
 
     The repository's own directory among others has no part: it is `root`.
     """

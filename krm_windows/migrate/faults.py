@@ -224,5 +224,5 @@ def unreadable(repository: Repository) -> Iterator[Result]:
         if b"CronJob" not in content:
             continue
         if heuristics.mentions(content.decode(errors="replace")):
-            message = f"is no YAML, so windows in it are not seen: {why}"
+            message = f"is not YAML, so windows in it are not found: {why}"
             yield found_at(rules.MIGRATE_UNREAD, place, message)

@@ -61,7 +61,7 @@ def migrate(
     """Migrate the repository that `builds` builds.
 
     Until `adopt_until`, a date, suspensions are taken over. `pattern` is a glob of the clusters'
-    directories; without one they are looked for. `hints` say which sources are this repository,
+    directories; without one they are searched for. `hints` say which sources are this repository,
     where nothing in it does. Kustomizations are written only where everything was translated: half
     a change would leave windows to nobody. Raises InputError where the pattern matches no
     directory.
@@ -77,7 +77,7 @@ def migrate(
     noticed = tuple(inputs.notices(seen, repository))
     found = _clusters(seen, directories, Origins(tree, repository))
     unnamed: list[Result] = []
-    # A policy names its clusters, and these have no names to tell them apart.
+    # A policy names its clusters, and these have no names to distinguish them.
     if not directories.named and len(found) > 1:
         unnamed += _unnamed(found)
         found = []
@@ -175,7 +175,7 @@ def _unnamed(found: Iterable[ClusterObjects]) -> Iterator[Result]:
     for cluster in found:
         for each in cluster.jobs:
             message = (
-                f"{each} is one of several sets of windows, and nothing tells to which cluster "
+                f"{each} is one of several sets of windows, and nothing says to which cluster "
                 f"each is applied; {faults.ADVICE}"
             )
             yield found_at(rules.MIGRATE_CLUSTER_UNKNOWN, each.place, message)

@@ -41,7 +41,7 @@ class Origins:
         file, origin = self._origin(item)
         node = item.item.node
         if not isinstance(node, Mapping):
-            raise InputError(f"{file}: an object is no mapping")
+            raise InputError(f"{file}: an object is not a mapping")
         tree = trees.of_mapping(node, file)
         if origin is None:
             made = Document(tree, Place(file, max(item.first + 1, 1)))

@@ -25,7 +25,7 @@ from krm_windows.policy.findings import RefusedError
 from krm_windows.results import Result
 from krm_windows.schedule import controller, cron
 
-# A Sunday of no meaning: weekly schedules are looked at on a clock that never changes.
+# A Sunday of no meaning: weekly schedules are read on a clock that never changes.
 _SUNDAY = datetime(2026, 1, 4, tzinfo=UTC)
 _FORTNIGHT = _SUNDAY + timedelta(days=14)
 # The controller's runs are those after a moment, and the first one counts.
@@ -207,7 +207,7 @@ def _moments(schedule: str, until: datetime) -> tuple[datetime, ...]:
 
 
 def _horizon(edges: Iterable[Edge]) -> datetime:
-    """Return until when runs are looked at: two weeks say all of what repeats every week."""
+    """Return until when runs are read: two weeks say all of what repeats every week."""
     if all(map(_is_weekly, edges)):
         return _FORTNIGHT
     return AUDITED[1]
@@ -271,8 +271,8 @@ def _field(days: list[int]) -> str:
 def _split(edge: Edge, closings: _Closings) -> Result:
     names = ", ".join(sorted(closing.job for closing in closings)) or "nothing"
     message = (
-        f"what {edge.job} opens is closed now by one and now by another of {names}, "
-        "which is no window of a policy"
+        f"what {edge.job} opens is closed sometimes by one and sometimes by another of {names}, "
+        "which no window of a policy expresses"
     )
     return found_at(rules.MIGRATE_UNTRANSLATED, edge.place, message)
 

@@ -95,7 +95,7 @@ class Policy:
 
 
 def make(gatings: Sequence[Gating], adopt_until: str) -> tuple[list[Policy], list[Result]]:
-    """Return the policies of all clusters, and what stood in the way of others."""
+    """Return the policies of all clusters, and what was in the way of others."""
     drafts, results = _drafts(gatings)
     made: list[Policy] = []
     claimed: set[tuple[str, str]] = set()

@@ -133,7 +133,7 @@ def _found(
     if item is not None:
         place = Place(item.file or item.directory, item.first + 1)
     message = (
-        f"without the old windows, {item} {wrong.value} in {cluster.root}: take them out by hand"
+        f"without the old windows, {item} {wrong.value} in {cluster.root}: remove them by hand"
     )
     return found_at(rules.MIGRATE_UNTRANSLATED, place, message)
 

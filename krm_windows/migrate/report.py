@@ -32,7 +32,7 @@ def _why_nothing(migration: Migration) -> str:
     """Say why there is no policy."""
     found = {result.tags["rule"] for result in migration.results}
     if fails(migration.results):
-        return "the errors above stand in the way"
+        return "the errors above must be corrected first"
     if rules.MIGRATE_CLUSTER_UNKNOWN.id in found:
         return "the CronJobs above are applied to no cluster that was found"
     if rules.MIGRATE_SUSPENDED.id in found:

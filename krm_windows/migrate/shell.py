@@ -75,7 +75,7 @@ _BUILT_IN = (
     "local",
 )
 _DECIDES = frozenset({*_RESERVED, "{", "}", "!", "function", *_BUILT_IN})
-# These run the command that follows them, as it stands.
+# These run the command that follows them, as it is.
 _PREFIXES = frozenset({"exec", "command", "time"})
 
 # These say which cluster a command acts on.

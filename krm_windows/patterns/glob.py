@@ -1,6 +1,6 @@
 """Globs with one sign, `*`, for any number of characters.
 
-`ChangeClasses` and directories are selected by them. Between two stars stands fixed text. Its first
+`ChangeClasses` and directories are selected by them. Between two stars is fixed text. Its first
 occurrence behind the star is as good as any other (what follows has then the most room), so nothing
 is ever tried twice.
 """
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 def matches(glob: str, text: str) -> bool:
     """Whether a glob matches the whole of a text.
 
-    `*` stands for any characters, none and line ends included.
+    `*` matches any characters, none and line ends included.
     """
     first, *rest = glob.split("*")
     if not rest:
@@ -31,7 +31,7 @@ def _in_order(
     start: int,
     end: int,
 ) -> bool:
-    """Whether parts stand in a range of a text one behind the other."""
+    """Whether parts are in a range of a text one behind the other."""
     for part in parts:
         # `str.find` is linear (two-way search), and each call goes on where the last one ended.
         found = text.find(part, start, end)

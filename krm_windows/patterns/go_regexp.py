@@ -171,7 +171,7 @@ class Pattern:
                 continue
             if state.assertion and not _holds(state.assertion, before, after):
                 continue
-            # A state is looked at once, so a loop of empty steps ends.
+            # A state is read once, so a loop of empty steps ends.
             fresh = [following for following in state.then if following not in reached]
             reached.update(fresh)
             waiting += fresh

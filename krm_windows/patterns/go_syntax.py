@@ -264,7 +264,7 @@ class _Parser:
         if self._take("P<") or self._take("<"):
             name = self._until(">", "the name of a group")
             if not name or not all(map(is_word, name)):
-                raise PatternError(f"has a group named {name!r}, which is no name")
+                raise PatternError(f"has a group named {name!r}, which is not a name")
             return self._group(flags), flags
         turned, end = self._turned(flags)
         if end == ":":
@@ -430,9 +430,9 @@ class _Parser:
         else:
             digits = self._next("an escape") + self._next("an escape")
         if not digits or len(digits) > 8 or not all(map(_POSIX["xdigit"], digits)):  # noqa: PLR2004 - 10FFFF, padded
-            raise PatternError(f"has the escape \\x{{{digits[:9]}}}, which is no character")
+            raise PatternError(f"has the escape \\x{{{digits[:9]}}}, which is not a character")
         if int(digits, 16) > 0x10FFFF:  # noqa: PLR2004 - the last character of Unicode
-            raise PatternError(f"has the escape \\x{{{digits}}}, which is no character")
+            raise PatternError(f"has the escape \\x{{{digits}}}, which is not a character")
         return chr(int(digits, 16))
 
     def _class(self, flags: _Flags) -> Test:
@@ -490,7 +490,7 @@ class _Parser:
 
 
 def _copies(node: Node) -> int:
-    """Return how often the part that is repeated most stands there once all is written out (Go.
+    """Return how often the part that is repeated most is there once all is written out (Go.
 
     `repeatIsValid`).
     """

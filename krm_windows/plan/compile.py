@@ -141,7 +141,7 @@ def _closes_early(
     selections: list[Selection],
     inventory: Inventory,
 ) -> tuple[timedelta, list[Result]]:
-    # A duration needs no look at the objects; `auto` is their longest timeout.
+    # A duration needs no reading of the objects; `auto` is their longest timeout.
     if isinstance(spec.closes_early, timedelta):
         return spec.closes_early, []
     return timeouts.longest(selections, inventory)

@@ -125,7 +125,7 @@ def _weekly(timetable: Timetable, wording: Wording) -> Edges:
     triggers, results = _parted(both)
     # Window `a` with several CronJobs has an `open-a-2200`, and a window `a-2200` has one, too.
     if len({each.slug for each in triggers}) < len(triggers):
-        message = "have names by which their CronJobs cannot be told apart: rename one"
+        message = "have names by which their CronJobs cannot be distinguished: rename one"
         results.append(_error("windows", message))
     return _patient(triggers, found.shortest, results)
 
@@ -189,7 +189,7 @@ class _Writer:
         for first, schedule in lines:
             slug = f"{self.edge.verb}-{window.key}"
             if len(lines) > 1:
-                # Several of one window are told apart by the first time of day that each has.
+                # Several of one window are distinguished by the first time of day that each has.
                 slug += f"-{first // 60:02}{first % 60:02}"
             yield Trigger(
                 slug=slug,
@@ -241,7 +241,7 @@ def _proven(timetable: Timetable, triggers: tuple[Trigger, ...]) -> Edges:
         whole |= _SPAN.open(window)
     # The minute before each: open now and not then is an opening, the other way round a closing.
     before = whole << 1
-    # Nothing is known of the minute before the audited years, so their first is not looked at.
+    # Nothing is known of the minute before the audited years, so their first is not read.
     audited = _SPAN.minute(AUDITED[0].date()) + 1
     seen = (1 << _SPAN.days * covering.DAY) - (1 << audited)
     opened = whole & ~before & seen

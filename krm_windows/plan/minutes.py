@@ -61,7 +61,7 @@ class Span:
 
     def _daily(self, recurrence: Recurrence, pattern: int) -> int:
         """Put a pattern onto every day of a recurrence."""
-        # Its days are told by their fields: what is an nth weekday or moved, no schedule says.
+        # Its days are known by their fields: what is an nth weekday or moved, no schedule says.
         if recurrence.nth is not None or recurrence.shift:
             # Each day has the same bytes, so no sum of big numbers is needed, only their
             # concatenation.
@@ -92,7 +92,7 @@ class Span:
         """
         # What both begins and ends at a minute goes on.
         passable = self._cut(~(ends & ~begins))
-        # Adding carries from a beginning through every minute that no end stands in, up to the
+        # Adding carries from a beginning through every minute that no end is in, up to the
         # first that one does.
         carried = (passable + begins) ^ passable
         return (carried | begins) & passable

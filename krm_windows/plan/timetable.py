@@ -19,7 +19,7 @@ _GROUPED = ("targets", "released")
 def dump(timetable: Timetable) -> dict[str, object]:
     """Return the JSON form, defaults left out: `load(json.dumps(dump(timetable)))` is equal.
 
-    But for their order, where targets of one kind do not stand together.
+    But for their order, where targets of one kind are not together.
     """
     # Defaults are left out, as what is read back without a field has its default again.
     form = {"formatVersion": FORMAT_VERSION, **_record(timetable)}

@@ -135,7 +135,7 @@ def _schedules(found: Mapping[Days, int]) -> list[Schedule]:
     """
     hours: dict[int, frozenset[int]] = {}
     days: dict[int, set[Days]] = {}
-    # A CronJob has each of its minutes in all of its hours, so each minute is looked at alone.
+    # A CronJob has each of its minutes in all of its hours, so each minute is read alone.
     for wanted, minutes in found.items():
         for minute, of_day in covering.hours_at(minutes).items():
             hours[minute] = hours.get(minute, frozenset()) | of_day
@@ -184,7 +184,8 @@ def _together(several: set[Days]) -> Days:
     days = frozenset().union(*(each.days for each in several))
     months = frozenset().union(*(each.months for each in several))
     weekdays = frozenset().union(*(each.weekdays for each in several))
-    # Months are joined in any case: a field more that is met is a run too many, never one too few.
+    # Months are joined in any case: a field more that is reached is a run too many, never one too
+    # few.
     if all(each.days == covering.MONTH for each in several):
         return Days(covering.MONTH, months, weekdays)
     if all(each.weekdays == covering.WEEK for each in several):
@@ -222,7 +223,7 @@ def _edges(timetable: Timetable) -> Iterator[tuple[Rule, int, int]]:
 def _recurrences(timetable: Timetable) -> Iterator[tuple[Rule, int, Recurrence, Moments]]:
     """Yield the beginnings and the ends of what recurs.
 
-    How early they are looked at, on which days, and when then.
+    How early they are read, on which days, and when then.
     """
     for rule, begin, end in _edges(timetable):
         # What begins once or always is `_dated`.
@@ -256,7 +257,7 @@ def _skipped(timetable: Timetable, tz: tzinfo) -> Iterator[tuple[str, int]]:
 
     They come when it has skipped them.
     """
-    # A clock that is put back skips nothing: then an edge comes twice, and both are met.
+    # A clock that is put back skips nothing: then an edge comes twice, and both are reached.
     forward = [change for change in changes(tz) if change.after > change.before]
     skips = [(change.at, _skipped_by(change)) for change in forward]
     for rule, shift, recurrence, moments in _recurrences(timetable):

@@ -26,7 +26,7 @@ def empty_maps(patch: Tree, path: str) -> Iterator[str]:
 
     Nothing to merge, and the sign of a null that got lost.
 
-    A patch that is empty as a whole says that the cluster has the policy as it stands.
+    A patch that is empty as a whole says that the cluster has the policy unchanged.
     """
     if isinstance(patch, dict):
         for name, value in patch.items():

@@ -108,7 +108,7 @@ def _beyond_edges(spec: dict[str, Tree]) -> Iterator[Finding]:
 
 
 def _elsewhere(spec: dict[str, Tree], home: Tree) -> Iterator[Finding]:
-    """Yield every target in another namespace, unless the policy says that it is meant.
+    """Yield every target in another namespace, unless the policy says that it is intended.
 
     Who may write policies in one namespace would else close, and open, what belongs to another.
     """
@@ -271,7 +271,7 @@ def _other_meaning(field: str, *, says_closed: bool) -> str | None:
         )
     if means is Meaning.UNKNOWN and not says_closed:
         return (
-            "must say what true means, as its name does not tell: write `trueMeans: Closed` "
+            "must say what true means, as its name does not say it: write `trueMeans: Closed` "
             "beside it if true stops reconciliation; if it has it go on, the kind cannot be "
             "gated by it"
         )

@@ -67,7 +67,7 @@ def ref(root: Tree, api_version: str, kind: str) -> ResourceRef:
 
 
 def doubled(node: Node, path: str = "") -> Iterator[Finding]:
-    """Yield the keys that stand twice in one map: readers differ in which of the two they take."""
+    """Yield the keys that occur twice in one map: readers differ in which of the two they take."""
     if isinstance(node, Sequence):
         for i, item in enumerate(node.items):
             yield from doubled(item, f"{path}[{i}]")
@@ -78,7 +78,7 @@ def doubled(node: Node, path: str = "") -> Iterator[Finding]:
         place = f"{path}.{key.text}".removeprefix(".")
         # YAML forbids it, JSON leaves it open, and readers take the first or the last.
         if key.text in seen:
-            must = f"must stand only once, and stands again in line {key.line}"
+            must = f"must occur only once, and occurs again in line {key.line}"
             yield Finding(rules.KEY_DUPLICATE, must, path=place)
         seen.add(key.text)
         yield from doubled(entry, place)

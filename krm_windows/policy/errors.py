@@ -97,7 +97,7 @@ def _unknown(
     name, known = str(loc[-1]), _fields_at(loc[:-1], model)
     fix = closest(name, known)
     hint = f'did you mean "{fix}"?' if fix else f"known here: {', '.join(known)}"
-    return Finding(rules.FIELD_UNKNOWN, f"is no field of the API; {hint}", path=path)
+    return Finding(rules.FIELD_UNKNOWN, f"is not a field of the API; {hint}", path=path)
 
 
 def _fields_at(loc: tuple[int | str, ...], model: type[BaseModel]) -> list[str]:

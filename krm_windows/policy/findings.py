@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from krm_windows.results import File, ResourceRef, Result
 from krm_windows.rules import Rule
 
-# To compare two words takes the product of their lengths: what is longer, or stands beside more,
+# To compare two words takes the product of their lengths: what is longer, or is beside more,
 # was not mistyped.
 LONGEST_WORD, MOST_KNOWN = 100, 100
 
@@ -29,7 +29,7 @@ class Finding:
 
     @property
     def message(self) -> str:
-        """The finding in words: what must hold, what stands there, and the likely fix."""
+        """The finding in words: what must hold, what is there, and the likely fix."""
         message = self.must
         if self.current is not None:
             message += f', got "{self.current}"'

@@ -26,7 +26,7 @@ class Loaded:
 
     For no cluster in particular, for each of its clusters, and all that was found.
 
-    `policy` and the values of `clusters` are None where an error stands in their way. `results` are
+    `policy` and the values of `clusters` are None where an error is in their way. `results` are
     sorted. `cured` are those findings of the policy that the patch of a cluster puts right, such as
     a base without any windows.
     """
@@ -62,8 +62,8 @@ class Source:
     """A policy as its document says it, of which the versions for clusters are read one at a time.
 
     `patches` are those of the clusters that it names. `policy` is the one for no cluster in
-    particular, None where an error stands among its `findings`. `lasting` are those that no patch
-    puts right: keys that stand twice (`doubled`) and clusters without a patch.
+    particular, None where an error is among its `findings`. `lasting` are those that no patch
+    puts right: keys that occur twice (`doubled`) and clusters without a patch.
     """
 
     root: dict[str, Tree]
@@ -87,7 +87,7 @@ class Source:
     def version(self, name: str | None) -> tuple[WindowPolicy | None, tuple[Result, ...]]:
         """Return the policy for a cluster, or for none, with the findings that concern it.
 
-        A cluster that the policy does not name has it as it stands.
+        A cluster that the policy does not name has it as it is.
         """
         if name is None or name not in self.patches:
             return self.policy, tuple(self.results((*self.lasting, *self.findings)))
@@ -237,10 +237,10 @@ def _cluster(
     found += map(_emptied, clusters.empty_maps(patch, path))
     own = {key: value for key, value in patch.items() if key not in ("clusters", "buildFor")}
     spec = clusters.merge(root.get("spec"), {**own, "clusters": None, "buildFor": name})
-    # The spec stands last, wherever it was: findings come in the order of the fields.
+    # The spec is last, wherever it was: findings come in the order of the fields.
     others = {key: value for key, value in root.items() if key != "spec"}
     policy, problems = _validate({**others, "spec": spec})
-    # What the policy has without the patch is told once, for the policy.
+    # What the policy has without the patch is reported once, for the policy.
     for finding in problems:
         if finding not in known:
             found.append(_attributed(finding, own, path))
@@ -250,14 +250,14 @@ def _cluster(
 def _misplaced(patch: dict[str, Tree], path: str) -> Iterator[Finding]:
     for name in ("clusters", "buildFor"):
         if name in patch:
-            must = "is no field of a cluster's patch"
+            must = "is not a field of a cluster's patch"
             yield Finding(rules.FIELD_UNKNOWN, must, path=f"{path}.{name}")
 
 
 def _unsaid(name: str) -> Finding:
     must = (
         f"must be a map: {name} would have no windows at all, and so be open for ever; write "
-        f"`{name}: {{}}` for a cluster that has the policy as it stands, or remove the line"
+        f"`{name}: {{}}` for a cluster that takes the policy unchanged, or remove the line"
     )
     return Finding(rules.CLUSTER_NULL, must, path=f"spec.clusters.{name}")
 

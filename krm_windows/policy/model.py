@@ -3,7 +3,7 @@
 The one source of schema, function definition and field reference.
 
 A model is validated from a tree of texts (see `policy.load`), so every leaf reads its own text, and
-a model what its moments mean together. Which fields may stand beside which is checked in
+a model what its moments mean together. Which fields may be beside which is checked in
 `policy.contradictions`.
 """
 
@@ -101,7 +101,7 @@ class TargetSelector(Part):
     true_means: Literal["Closed"] | None = Field(
         default=None,
         description=(
-            "What true in `suspendField` means, where its name does not tell; a field whose true "
+            "What true in `suspendField` means, where its name does not say it; a field whose true "
             "opens cannot be gated."
         ),
     )
@@ -115,7 +115,7 @@ class TargetSelector(Part):
 
 
 class CronJobNames(Part):
-    """Names for a window's CronJobs; those that already stand among the resources are adopted."""
+    """Names for a window's CronJobs; those that already are among the resources are adopted."""
 
     open: fields.CronJobName | None = Field(
         default=None, description="The CronJob of the opening edge."
@@ -224,7 +224,7 @@ class Override(Part):
         return self
 
 
-# What a look takes at 1,000 targets (docs/reference/limits.md).
+# What a run takes at 1,000 targets (docs/reference/limits.md).
 _LEAST_MEMORY = quantities.read("48Mi")
 
 
@@ -268,7 +268,7 @@ class Actuator(Part):
         limit = self.resources.limits.memory
         if limit is not None and limit.amount < _LEAST_MEMORY.amount:
             must = (
-                f"must be at least {_LEAST_MEMORY}, or a look would be ended for the memory that "
+                f"must be at least {_LEAST_MEMORY}, or a run would be killed for the memory that "
                 "it takes"
             )
             path = "resources.limits.memory"
@@ -409,7 +409,7 @@ class Spec(Part):
         default_factory=dict,
         description=(
             "A merge patch (RFC 7386) on this `spec` for each cluster, by its name; `{}` for one "
-            "that has it as it stands."
+            "that takes it unchanged."
         ),
     )
     build_for: fields.Label | None = Field(
@@ -487,7 +487,7 @@ def _check_ends(
 
 
 def _repeated(targets: tuple[TargetSelector, ...], namespace: str) -> Iterator[Finding]:
-    """Yield every name that stands twice for one kind and namespace."""
+    """Yield every name that occurs twice for one kind and namespace."""
     seen: set[tuple[str, str, str, str]] = set()
     for i, target in enumerate(targets):
         group = _group(target)

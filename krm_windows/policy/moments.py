@@ -32,7 +32,7 @@ class Role(Enum):
 
     @property
     def recurs(self) -> bool:
-        """Whether a recurring moment may stand here."""
+        """Whether a recurring moment may be here."""
         return self in (Role.BEGIN, Role.END)
 
     @property
@@ -42,7 +42,7 @@ class Role(Enum):
 
     @property
     def takes_time(self) -> bool:
-        """Whether a time of day, relative to a beginning, may stand here."""
+        """Whether a time of day, relative to a beginning, may be here."""
         return self in (Role.END, Role.ONCE_END)
 
 
@@ -62,7 +62,7 @@ _YEARS = range(1970, 3000)
 _LONGEST = timedelta(days=366)
 # What is longer was not mistyped.
 _GUESSED = 100
-_ONE_OFF = "must be {}: what recurs cannot stand here"
+_ONE_OFF = "must be {}: what recurs is not allowed here"
 
 # Shapes are put together of these.
 _TIME = r"(?P<hour>\d{1,2}):(?P<minute>\d{2})"

@@ -4,7 +4,7 @@
 
 The grammar and the form are those of k8s.io/apimachinery, pkg/api/resource (quantity.go). The API
 server rewrites what it is given (`0.5Gi` as `512Mi`), so only what is in that form compares equal
-to what stands in the cluster.
+to what is in the cluster.
 """
 
 import re
@@ -79,7 +79,7 @@ def size(text: str) -> Quantity:
     """Read a number of bytes; raises `RefusedError` for what is none, or part of a byte."""
     found = read(text)
     if found.amount.denominator > 1:
-        must = "must be whole bytes: the suffix m stands for thousandths"
+        must = "must be whole bytes: the suffix m means thousandths"
         meant = f"{text[:-1]}Mi" if text.endswith("m") else None
         raise _refused(must, text, meant)
     return found

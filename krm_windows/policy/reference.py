@@ -29,7 +29,7 @@ def fields(
     ]
     lines += [note, ""]
     for path, node in _tables(tree, ""):
-        # The object itself stands under the title.
+        # The object itself is under the title.
         if path:
             lines += [f"## `{path}`", "", f"{node['description']}", ""]
         lines += ["| field | type | default | meaning |", "|---|---|---|---|"]

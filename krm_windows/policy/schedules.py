@@ -51,7 +51,7 @@ def _bare(words: list[str]) -> bool:
 
 def parse(text: str) -> Recurrence:
     """Read a schedule; raises `RefusedError` with the rule it breaks."""
-    # What is most likely meant is looked for before the grammar is.
+    # What is most likely meant is searched for before the grammar is.
     for check in (_zone, _descriptor, _count, _extension, _turned):
         finding = check(text)
         if finding:

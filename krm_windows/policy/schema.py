@@ -52,7 +52,7 @@ def _plain(node: Schema, definitions: Mapping[str, Schema]) -> Schema:
         return _resolved(node, reference_to, definitions)
     plain = {}
     for key, value in node.items():
-        # A field may be called `title` too: then a schema stands under it.
+        # A field may be called `title` too: then a schema is under it.
         is_title = key == "title" and isinstance(value, str)
         if not is_title:
             plain[key] = _plain(value, definitions)
@@ -64,7 +64,7 @@ def _resolved(
     reference_to: str,
     definitions: Mapping[str, Schema],
 ) -> Schema:
-    """Return what is referred to; what stands beside the reference wins."""
+    """Return what is referred to; what is beside the reference wins."""
     _, _, name = reference_to.rpartition("/")
     named = _plain(definitions[name], definitions)
     if not isinstance(named, dict):
@@ -128,7 +128,7 @@ def _at(tree: dict[str, Schema], *path: str) -> dict[str, Schema]:
     for name in path:
         inner = tree[name]
         if not isinstance(inner, dict):
-            raise TypeError(f"{name} is no schema")
+            raise TypeError(f"{name} is not a schema")
         tree = inner
     return tree
 
@@ -136,11 +136,11 @@ def _at(tree: dict[str, Schema], *path: str) -> dict[str, Schema]:
 def _patch(spec: dict[str, Schema]) -> dict[str, Schema]:
     """Return the schema of a merge patch on `spec`.
 
-    Nothing is required, no map in it is empty, and no patch stands inside a patch.
+    Nothing is required, no map in it is empty, and no patch is inside a patch.
     """
     properties = _without(_at(spec, "properties"), "clusters", "buildFor")
     patch = _partial({"type": "object", "additionalProperties": False, "properties": properties})
-    # Empty as a whole, it says that the cluster has the policy as it stands.
+    # Empty as a whole, it says that the cluster has the policy unchanged.
     return _without(patch, "minProperties")
 
 
@@ -173,7 +173,7 @@ def _nullable(node: dict[str, Schema]) -> dict[str, Schema]:
         result["properties"] = _nullable_fields(properties, _list(node.get("required")))
     entry = node.get("additionalProperties")
     if node.get("type") == "object" and isinstance(entry, dict):
-        # A name counts only where something stands under it.
+        # A name counts only where something is under it.
         pattern = str(_dict(result.pop("propertyNames", None)).get("pattern"))
         result["patternProperties"] = {pattern: _or_null(_nullable(entry))}
         result["additionalProperties"] = {"type": "null"}
@@ -247,7 +247,7 @@ def _set_type(kept: dict[str, Schema], node: dict[str, Schema]) -> None:
     if "const" in node:
         kept["enum"] = [node["const"]]
     if "enum" in kept and kept.get("type") is None:
-        # The texts of booleans stand beside them, for kustomize.
+        # The texts of booleans are beside them, for kustomize.
         is_flag = True in _list(kept["enum"])
         kept["type"] = "boolean" if is_flag else "string"
     if kept.get("type") == "boolean":

@@ -1,7 +1,7 @@
 """What true means in a field, as its name tells: whether it stops reconciliation, or has it go on.
 
 The gate closes a target by writing true, so a field such as `spec.syncPolicy.automated.enabled`
-would be switched on by every close. Its type does not tell the two apart, so names are read, and
+would be switched on by every close. Its type does not distinguish the two, so names are read, and
 only those that leave no doubt are believed.
 """
 
@@ -25,7 +25,7 @@ _CLOSING = frozenset(
     frozen hold off inactive deactivated hibernate hibernated
     """.split()  # noqa: SIM905 - reads better
 )
-# What may stand beside them, so that it is no deletion, say, that is stopped: pauseReconciliation,
+# What may be beside them, so that it is no deletion, say, that is stopped: pauseReconciliation,
 # syncDisabled.
 _STOPPED = frozenset(
     """
@@ -49,7 +49,7 @@ _DENYING = frozenset(
     no not non never without skip ignore prevent deny un anti
     """.split()  # noqa: SIM905 - reads better
 )
-# A field of this name alone says whether what stands above it is there.
+# A field of this name alone says whether what is above it is there.
 _SWITCHES = frozenset({("enabled",), ("enable",), ("active",), ("on",)})
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 
@@ -57,7 +57,7 @@ _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 def meaning(path: str) -> Meaning:
     """Return what true means at a path such as `spec.rollout.paused`.
 
-    Where the last name only says whether what stands above it is there, that one's name counts.
+    Where the last name only says whether what is above it is there, that one's name counts.
     `pauseEnabled`, `notPaused` and a name without any such word tell nothing.
     """
     *above, last = map(_words, path.split(".")[1:])

@@ -16,7 +16,7 @@ _WEEK = re.compile(r"\d{4}-\d{2}-\d{2} [ #+.x]+")
 
 
 def paint(page: str) -> Text:
-    """Return a page with its signs in colour; they can be told apart without it."""
+    """Return a page with its signs in colour; they can be distinguished without it."""
     painted = Text()
     for line in page.splitlines(keepends=True):
         if _WEEK.fullmatch(line.rstrip("\n")):

@@ -47,7 +47,7 @@ def _header(picture: Picture) -> Element:
         # A colour says nothing to a screen reader, the words beside it do.
         swatch = element("span", class_=f"swatch {kind}", aria_hidden="true")
         swatches.append(element("li", swatch, words))
-    zone = f"Days and hours on top in {picture.zone.key}; each row tells its own."
+    zone = f"Days and hours on top in {picture.zone.key}; each row names its own."
     return element(
         "header",
         element("h1", f"{picture.subject}, ", element("span", picture.days)),
@@ -204,7 +204,7 @@ def _label(fact: Fact, width: float) -> Child:
 
 
 def _words(row: Row, number: int) -> Element:
-    """Return every fact of a row as a table, and the names of all that it stands for."""
+    """Return every fact of a row as a table, and the names of all that it represents."""
     zone = element("small", row.zone.key)
     children: list[Child] = [element("h3", row.title, " ", zone)]
     if row.has_more:

@@ -18,7 +18,7 @@ _FINEST = 1 / 300
 def bars(row: Row, band: Band) -> list[tuple[int, Fact]]:
     """Return what of a row is drawn in a band, in order.
 
-    Each has the number of the first fact that it stands for.
+    Each has the number of the first fact that it represents.
     """
     return sorted(_bars(row, band), key=itemgetter(0))
 

@@ -29,7 +29,7 @@ def successions(
 ) -> tuple[list[Succession], list[Result]]:
     """Pair the versions of two policies: for one cluster, else for each that either names.
 
-    A cluster that only one of them names is compared with the other as that stands without a patch.
+    A cluster that only one of them names is compared with the other without a patch.
     The results are the errors of both, the warnings of the newer one, and what the change has
     forgotten.
     """
@@ -58,7 +58,7 @@ def _for(
     cluster: str | None,
     named: Collection[str | None],
 ) -> tuple[WindowPolicy | None, tuple[Result, ...]]:
-    """Return the policy for a cluster; for one that only the other policy names, as it stands."""
+    """Return the policy for a cluster; for one that only the other policy names, as it is."""
     if cluster in named and cluster not in loaded.clusters:
         return loaded.for_cluster(None)
     return loaded.for_cluster(cluster)

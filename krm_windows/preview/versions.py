@@ -38,7 +38,7 @@ class Choice:
     every: bool = False
 
     def clusters(self, loaded: Loaded) -> list[str | None]:
-        """Return the clusters chosen of a policy; one without `clusters` is shown as it stands."""
+        """Return the clusters chosen of a policy; one without `clusters` is shown as it is."""
         if self.every and loaded.clusters:
             return list(loaded.clusters)
         chosen = self.cluster
@@ -57,7 +57,7 @@ class Source:
     def versions(self, choice: Choice) -> tuple[list[Version], list[Result]]:
         """Load and compile for the clusters chosen.
 
-        There are no versions where an error stands among the results.
+        There are no versions where an error is among the results.
         """
         loaded = self.load()
         chosen = [(name, *loaded.for_cluster(name)) for name in choice.clusters(loaded)]
@@ -102,7 +102,7 @@ class Source:
 
 
 def once(results: Iterable[Result]) -> list[Result]:
-    """Return every result the first time it is told."""
+    """Return every result the first time it is reported."""
     # With all that a result says as its key.
     found: dict[str, Result] = {}
     for result in results:

@@ -14,7 +14,7 @@ def claims(files: Mapping[str, bytes]) -> Iterator[Claim]:
     A timetable says all of it. With the actuator `Kubectl` there is none: there the Roles name the
     targets, and nothing the cluster. A base, whose CronJobs are suspended, claims nothing. Raises
     InputError for what is no YAML.
-    # A file that is read by its timetable needs no look at the Roles beside it.
+    # A file that is read by its timetable needs no reading of the Roles beside it.
     """
     found: list[Claim] = []
     for path, content in files.items():
@@ -47,7 +47,7 @@ def _by_rights(items: Mapping[str, KubeObject]) -> Iterator[Claim]:
     # With a ConfigMap the windows are in a timetable; without one the actuator is `Kubectl`.
     if any(item.kind == "ConfigMap" for item in items.values()):
         return
-    # The CronJobs of a base are suspended: it is never applied as it stands.
+    # The CronJobs of a base are suspended: it is never applied as it is.
     if not any(map(_runs, items.values())):
         return
     for path, item in items.items():

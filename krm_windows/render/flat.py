@@ -20,7 +20,7 @@ _HEADER = "# Rendered by krm-windows from WindowPolicy "
 def header(policy: str) -> str:
     """Return the first line of every file of a policy (`namespace/name`).
 
-    The files are told from others by it.
+    The files are recognised by it.
     """
     return f"{_HEADER}{policy}: edit the policy, not this file."
 

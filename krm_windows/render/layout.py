@@ -34,7 +34,7 @@ class PolicyOutput:
 def slugs(policies: Iterable[str]) -> dict[str, str]:
     """Return the name of each policy's directory.
 
-    It is the policy's name, with the namespace where that would not tell them apart.
+    It is the policy's name, with the namespace where that would not distinguish them.
     """
     every = list(policies)
     plain = {policy: policy.partition("/")[2] for policy in every}

@@ -19,7 +19,7 @@ _PLAIN = re.compile(r"[a-z0-9._-]+")
 
 
 def header(name: str) -> str:
-    """Return the first line of every file of a split, by which they are told from others."""
+    """Return the first line of every file of a split, by which they are recognised."""
     return f"# Split by krm-windows from ChangeClasses {name}: edit the base, not this file."
 
 
@@ -75,7 +75,7 @@ def file_name(resource: Resource) -> str:
     # `kustomization.kustomize.toolkit.fluxcd.io`, but `service` in the core group.
     kind = f"{resource.kind}.{resource.group}".rstrip(".").lower()
     stem = "_".join(part for part in (kind, resource.namespace, resource.name) if part)
-    # Two names that differ in a replaced character alone are told apart by the digest.
+    # Two names that differ in a replaced character alone are distinguished by the digest.
     if not _PLAIN.fullmatch(stem):
         replaced = re.sub("[^a-z0-9._-]", "-", stem)
         stem = f"{replaced}-{digest(stem)}"

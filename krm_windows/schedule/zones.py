@@ -91,7 +91,7 @@ def _parse(content: bytes) -> ZoneData:
         # Names such as `CEST` lie one behind the other, each up to a zero byte.
         name, _, _ = content[names_at + letter :].partition(b"\0")
         clocks.append(Clock(timedelta(seconds=offset), name.decode("ascii")))
-    # Leap seconds and flags, which nothing here needs, stand before the footer.
+    # Leap seconds and flags, which nothing here needs, are before the footer.
     footer_at = names_at + letters + 12 * leaps + walls + utc_flags
     footer = content[footer_at:].strip(b"\n").decode("ascii")
     listed = []

@@ -54,7 +54,7 @@ class Failure:
     by: str
     words: str
     is_close: bool = True
-    """Whether it is told by what is close to the cause.
+    """Whether it is reported by what is close to the cause.
 
     A Pod or an Event, not the Job that ended for it.
     """

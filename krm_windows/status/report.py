@@ -196,7 +196,7 @@ class _Judge:
         """Return what would be written into the field now, None where it would be left as it is."""
         if self.runs_gate:
             return settle(self.timetable, target, seen, self.decision, self.at).suspend
-        # `Kubectl` knows no marks: what an edge wrote is what should be.
+        # `Kubectl` writes no annotations: what an edge wrote is what should be.
         shut = self._wanted(target) == "closed"
         if shut == seen.suspended:
             return None
@@ -215,7 +215,8 @@ class _Judge:
         said = believed_annotations(seen, self.at)
         if said:
             return self._by_annotations(said)
-        # Without a mark: `firstApply` or `adoptUntil` would have the gate lift it all the same.
+        # Without the annotation: `firstApply` or `adoptUntil` would have the gate lift it all the
+        # same.
         change = settle(self.timetable, target, seen, self.decision, self.at)
         if change.patch:
             return Suspension("this policy, adopted")

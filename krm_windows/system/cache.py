@@ -139,7 +139,7 @@ def _private_directory(path: Path) -> int:
         descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     except OSError as error:
         raise WorkspaceError(
-            f"{path}: is no directory to keep builds in: {error.strerror}"
+            f"{path}: is not a directory to keep builds in: {error.strerror}"
         ) from error
     try:
         _claim(descriptor, path, 0o700)

@@ -20,7 +20,7 @@ _READABLE = 200
 def create(path: Path, files: Mapping[str, bytes]) -> None:
     """Make a directory of files, by path below it.
 
-    Raises WorkspaceError where something stands there already.
+    Raises WorkspaceError where something is there already.
     """
     for name in files:
         if any(part in ("", ".", "..") for part in name.split("/")):
@@ -41,9 +41,9 @@ def create(path: Path, files: Mapping[str, bytes]) -> None:
 
 
 def _refuse_taken(path: Path) -> None:
-    """Refuse a path at which something stands; an empty directory may."""
+    """Refuse a path at which something exists; an empty directory may."""
     taken = WorkspaceError(
-        f"{path} stands in the way: name a directory that does not exist or is empty"
+        f"{path} is in the way: name a directory that does not exist or is empty"
     )
     try:
         there = Directory.named(path)
@@ -78,6 +78,6 @@ def _move(
     except OSError as error:
         if error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR, errno.EBUSY):
             raise WorkspaceError(
-                f"{path} stands in the way: another run has made it meanwhile"
+                f"{path} is in the way: another run has made it meanwhile"
             ) from None
         raise

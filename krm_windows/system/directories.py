@@ -59,7 +59,7 @@ class Directory:
     def named(cls, path: Path) -> "Directory | None":
         """Open a directory that a user named for output; None where there is none.
 
-        Raises WorkspaceError where a link or something else stands in its place.
+        Raises WorkspaceError where a link or something else is in its place.
         """
         base, steps = _steps(path)
         with cls.at(base) as trusted:
@@ -101,7 +101,7 @@ class Directory:
         """Open a directory below, name by name.
 
         Raises FileNotFoundError where there is none and it is not to be made, WorkspaceError where
-        a link or a file stands on the way.
+        a link or a file is on the way.
         """
         for _ in range(_ATTEMPTS):
             try:
@@ -145,10 +145,10 @@ class Directory:
         place = self.path / name
         if self.kind(name) == stat.S_IFLNK:
             return (
-                f"{place} stands in the way: it is a link, which may lead elsewhere; name what it "
+                f"{place} is in the way: it is a link, which may lead elsewhere; name what it "
                 "leads to"
             )
-        return f"{place} stands in the way: it is no directory"
+        return f"{place} is in the way: it is not a directory"
 
     def kind(self, name: str) -> int | None:
         """Return the file type of what has a name here, as `stat.S_IFMT` gives it.
@@ -287,7 +287,7 @@ class Directory:
 def check_name(name: str) -> None:
     """Raise WorkspaceError for what is no name of one entry of a directory."""
     if name in ("", ".", "..") or "/" in name or "\0" in name:
-        raise WorkspaceError(f"{name!r} is no plain file name")
+        raise WorkspaceError(f"{name!r} is not a plain file name")
 
 
 def first_line(content: bytes) -> str:

@@ -1,6 +1,6 @@
 """A directory of which some files are ours.
 
-Told by their first line, replaced atomically, never another's. A file is written beside its place
+Known by their first line, replaced atomically, never another's. A file is written beside its place
 and renamed onto it, so that whoever reads sees the old or the new one (rename(2)).
 """
 
@@ -70,10 +70,10 @@ class Folder:
         """Refuse what is no path of a file here."""
         *folders, _ = parts = name.split("/")
         if len(folders) > self.deep or any(part in ("", ".", "..") for part in parts):
-            raise WorkspaceError(f"{name!r} is no plain file name")
+            raise WorkspaceError(f"{name!r} is not a plain file name")
 
     def _claim(self, directory: Directory, name: str) -> None:
-        """Refuse a path at which something stands that is not ours."""
+        """Refuse a path at which something exists that is not ours."""
         *folders, last = name.split("/")
         try:
             inner = directory.below(folders)
@@ -82,7 +82,7 @@ class Folder:
         with inner:
             if inner.kind(last) is not None and inner.first_line(last) not in self.headers:
                 raise WorkspaceError(
-                    f"{inner.path / last} stands in the way: it was not written from here"
+                    f"{inner.path / last} is in the way: it was not written from here"
                 )
 
     def _read(self, directory: Directory) -> dict[str, bytes]:
@@ -173,7 +173,7 @@ def put_program(folder: Path, path: PurePath, content: bytes) -> None:
     """Put a program at a path below a directory that a user named, over any file there."""
     with locks.alone(folder) as directory, directory.below(path.parts[:-1], make=True) as inner:
         if inner.kind(path.name) not in (None, stat.S_IFREG):
-            raise WorkspaceError(f"{folder / path} stands in the way: it is no plain file")
+            raise WorkspaceError(f"{folder / path} is in the way: it is not a plain file")
         inner.replace(path.name, content, mode=0o755)
 
 

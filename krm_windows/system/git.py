@@ -30,7 +30,7 @@ def snapshot(
     ref: str,
     most: Most = MOST,
 ) -> Iterator[Path]:
-    """Give a temporary directory with what stood below `directory` at a commit.
+    """Give a temporary directory with what was below `directory` at a commit.
 
     Raises WorkspaceError without one.
     """
@@ -136,7 +136,7 @@ def _batches(entries: Sequence[Entry]) -> Iterator[list[Entry]]:
 def _contents(git: Git, batch: Sequence[Entry]) -> Iterator[bytes]:
     """Yield the contents of objects, as `git cat-file --batch` prints them.
 
-    Each stands behind a line with its size.
+    Each is behind a line with its size.
     """
     expected = sum(entry.size + _HEAD for entry in batch)
     asked = "".join(f"{entry.blob}\n" for entry in batch).encode()

@@ -68,7 +68,7 @@ def _layout(top: Path) -> Layout:
         layout = Layout(top, own, _named(shared, "") if os.path.lexists(shared) else own)
     else:
         raise WorkspaceError(
-            f"{place}: must be a directory or a file; what it leads to is not looked at"
+            f"{place}: must be a directory or a file; what it leads to is not read"
         )
     _check_objects(layout)
     return layout
@@ -81,7 +81,7 @@ def _named(file: Path, prefix: str) -> Path:
         raise WorkspaceError(f"{file}: must name a directory of Git")
     found = Path(os.path.realpath(file.parent / text.removeprefix(prefix)))
     if not found.is_dir():
-        raise WorkspaceError(f"{file}: names {found}, which is no directory")
+        raise WorkspaceError(f"{file}: names {found}, which is not a directory")
     return found
 
 
@@ -123,7 +123,7 @@ def _check_objects(layout: Layout) -> None:
                 if not (
                     entry.is_file(follow_symlinks=False) or entry.is_dir(follow_symlinks=False)
                 ):
-                    raise WorkspaceError(f"{entry.path}: is no plain file, and is not opened")
+                    raise WorkspaceError(f"{entry.path}: is not a plain file, and is not opened")
 
 
 def is_object_name(text: str) -> bool:

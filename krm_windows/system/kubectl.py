@@ -34,7 +34,7 @@ _ADVICE = {
         r"doesn't have a resource type"
     ): "the kind is not installed in this cluster; is it the right one (--context)?",
     re.compile(r"\(Forbidden\)"): (
-        "reading the targets takes `get` on them, and reading the last look `list` on Jobs and "
+        "reading the targets takes `get` on them, and reading the last run `list` on Jobs and "
         "CronJobs"
     ),
     re.compile(
@@ -128,7 +128,7 @@ class Kubectl:
 
 def _check(what: str, text: str) -> None:
     if len(text) > _LONGEST or not _GRAMMARS[what].fullmatch(text):
-        raise WorkspaceError(f"{text[:_LONGEST]!r} is no {what} that kubectl could be asked for")
+        raise WorkspaceError(f"{text[:_LONGEST]!r} is not a {what} that kubectl could be asked for")
 
 
 def _words(complaint: str) -> str:

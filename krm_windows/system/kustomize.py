@@ -125,7 +125,7 @@ class Builder:
             try:
                 self._sandbox, self.version = self._begun(_OFFLINE, confined=False)
             except WorkspaceError as again:
-                advice = "put the program itself first on the PATH, and no script that looks for it"
+                advice = "put the program itself first on the PATH, and not a script that finds it"
                 raise WorkspaceError(
                     f"{program.path} does not say its version: {again}; {advice}"
                 ) from again
@@ -233,7 +233,7 @@ def reason(said: str, code: int) -> str:
 
     Of an error in an error, each behind a quoted path, the innermost with a reason. kustomize
     takes a file that it cannot read for a directory, and complains of that last. An exit status of
-    what it ran is no reason, so that is told with what stands before it.
+    what it ran is no reason, so that is reported with what is before it.
     """
     lines = [line.strip() for line in said.splitlines() if line.strip()] or [
         f"failed without a word, with {code}"

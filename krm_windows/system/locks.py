@@ -5,8 +5,8 @@ that has it, however that ends. Parts of a fleet share that lock; each has one o
 empty hidden file, which goes with it (what a run that was killed leaves of it is no lock, and the
 next run removes it).
 
-flock on a directory is told only on the same machine, also on a volume that several mount; on a
-file it is told to all.
+flock on a directory is visible only on the same machine, also on a volume that several mount; on a
+file it is visible to all.
 """
 
 import errno
@@ -109,7 +109,7 @@ def _own(directory: Directory, name: str) -> int:
             stack.callback(os.close, descriptor)
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 raise WorkspaceError(
-                    f"{directory.path / name} stands in the way: it is no plain file"
+                    f"{directory.path / name} is in the way: it is not a plain file"
                 )
             _take(directory, descriptor, fcntl.LOCK_EX, name)
             with suppress(FileNotFoundError):

@@ -1,6 +1,6 @@
 """Directories below one, of which some files are ours.
 
-Told by their first line, each replaced in one step. Every file is the old or the new one at any
+Known by their first line, each replaced in one step. Every file is the old or the new one at any
 time (rename(2)). What a run that was killed left behind is named so that the next one knows and
 removes it. No file is forced onto the disk, as Git does not either: that would take longer than all
 the rest, and the next run compares contents.
@@ -100,15 +100,15 @@ class Tree:
                     yield "/".join((branch, *above, name)), inner, name
 
     def _check(self, path: str) -> None:
-        """Refuse what is no path in the branches."""
+        """Refuse what is not a path in the branches."""
         inside = any(path.startswith(f"{branch}/") for branch in self.branches)
         if not inside or any(name in ("", ".", "..") for name in path.split("/")):
             raise WorkspaceError(
-                f"{path!r} is no path in {', '.join(self.branches)} of {self.path}"
+                f"{path!r} is not a path in {', '.join(self.branches)} of {self.path}"
             )
 
     def _claim(self, root: Directory, path: str, there: Files) -> None:
-        """Refuse a path that leads elsewhere, or at which something stands that is not ours."""
+        """Refuse a path that leads elsewhere, or at which something exists that is not ours."""
         *steps, name = path.split("/")
         try:
             folder = root.below(steps)
@@ -119,7 +119,7 @@ class Tree:
                 return
             # A failure of power leaves an empty file of a new one, which is nobody's.
             if folder.read(name) != b"":
-                raise WorkspaceError(f"{self.path / path} stands in the way: it was not rendered")
+                raise WorkspaceError(f"{self.path / path} is in the way: it was not rendered")
 
     def _remove(self, paths: Sequence[str]) -> None:
         """Remove files, and the directories that they leave empty."""

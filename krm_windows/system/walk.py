@@ -52,7 +52,7 @@ def directories(
 ) -> Iterator[str]:
     """Yield the directories below an existing one that a glob matches, by relative paths.
 
-    Each comes once. In a pattern, `**` stands for any number of directories, none included; what
+    Each comes once. In a pattern, `**` matches any number of directories, none included; what
     begins with a dot is matched by a dot only (as Python's `glob` has it). Raises WorkspaceError
     where there are more than `most` entries to look at.
     """
@@ -88,7 +88,7 @@ def _below(
 
 
 def _onward(active: set[int], steps: Sequence[str]) -> frozenset[int]:
-    """Add what `**` lets follow at once, as it may stand for no directory at all."""
+    """Add what `**` lets follow at once, as it may match no directory at all."""
     reached = set(active)
     for index in range(len(steps)):
         if index in reached and steps[index] == _ANY_DEPTH:
@@ -150,7 +150,7 @@ class _Counter:
         self._left -= 1
         if self._left < 0:
             raise WorkspaceError(
-                f"{self.root}: has more than {self._most} files and directories to look at"
+                f"{self.root}: has more than {self._most} files and directories to read"
             )
 
 

@@ -115,7 +115,7 @@ def test_bars_lie_where_their_times_are(show: Callable[..., Chrome]) -> None:
 
 
 def test_it_is_used_by_keyboard(show: Callable[..., Chrome]) -> None:
-    """The picture is one stop of Tab; arrows move in it, and every fact is told where the focus is."""
+    """The picture is one stop of Tab; arrows move in it, and every fact is reported where the focus is."""
     browser = show()
     search = browser.find_element(By.ID, "search")
     search.click()

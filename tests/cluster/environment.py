@@ -263,7 +263,7 @@ class Environment:
         return self.api.get(plural, self.name, name)
 
     def suspended(self, name: str = APPS, plural: str = "kustomizations") -> bool:
-        """Say whether a target is suspended, by whomever."""
+        """Say whether a target is suspended, by anybody."""
         return self.target(name, plural)["spec"].get("suspend", False) is True
 
     def annotated(

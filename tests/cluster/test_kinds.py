@@ -1,6 +1,6 @@
 """Every kind that may be gated, at its object's field: closed and opened by the emitted rights and the gate.
 
-Where no Go module carries the kind's CRD, a minimal one of our own with the one field stands in for it.
+Where no Go module carries the kind's CRD, a minimal one of our own with the one field replaces it.
 """
 
 from dataclasses import dataclass

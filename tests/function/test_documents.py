@@ -12,7 +12,7 @@ from shown import DOCUMENTS, ROOT, needs, renewed, run
 def test_its_commands_print_what_it_shows(
     document: Path, tool: Callable[[str], Path], tmp_path: Path
 ) -> None:
-    """Every command of a console block prints what stands below it; `python tests/shown.py` writes it anew."""
+    """Every command of a console block prints what is below it; `python tests/shown.py` writes it anew."""
     text = document.read_text()
     for name in sorted(needs(text)):
         tool(name)

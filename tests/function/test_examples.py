@@ -1,4 +1,4 @@
-"""Each example, copied elsewhere and built as it stands, yields what is checked in beside it."""
+"""Each example, copied elsewhere and built as it is, yields what is checked in beside it."""
 
 import json
 import shutil

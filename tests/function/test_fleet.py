@@ -353,7 +353,7 @@ def test_a_pod_of_an_indexed_job(
 def test_no_such_part(run: Run, shard: str, capsys: pytest.CaptureFixture[str]) -> None:
     """It is a wrong call."""
     assert run("--shard", shard) == 1
-    assert "is no part such as 3/16" in capsys.readouterr().err
+    assert "is not a part such as 3/16" in capsys.readouterr().err
 
 
 def test_processes_write_the_same(run: Run) -> None:
@@ -496,7 +496,7 @@ def test_clusters_that_cannot_be_read(
         ),
         (
             ["render", "policy.yaml", "--clusters", "named", "-o", "x"],
-            "'Berlin' is no name of a cluster",
+            "'Berlin' is not a name of a cluster",
         ),
         (
             ["render", "policy.yaml", "--all-clusters", "-j", "0", "-o", "x"],

@@ -112,7 +112,7 @@ def test_G02_twice_is_once(case: str) -> None:
 
 
 def test_G03_an_object_of_ours_is_updated_in_place() -> None:
-    """Where it stands, with its path, its index, its comments and what others added; only what changed is changed."""
+    """Where it is, with its path, its index, its comments and what others added; only what changed is changed."""
     first = call(wire(APPS)).out.decode()
     kept = first.replace(
         "- apiVersion: batch/v1\n  kind: CronJob\n",
@@ -367,7 +367,7 @@ ADOPT = spec(
 
 
 def test_G12_adoption() -> None:
-    """A base that stands by its name becomes ours where it stands, and keeps its labels and annotations."""
+    """A base that stands by its name becomes ours where it is, and keeps its labels and annotations."""
     answer = call(
         wire(BASE.format(name="close-window"), APPS, BASE.format(name="open-window"), config=ADOPT)
     )

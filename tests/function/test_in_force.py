@@ -70,7 +70,7 @@ def test_windows_that_are_listed_nowhere_are_not_applied(
 
 
 def test_a_policy_among_what_flux_applies_is_not_in_force_by_that(found: Found) -> None:
-    """It stands in the cluster's own directory, and its windows are listed nowhere."""
+    """It is in the cluster's own directory, and its windows are listed nowhere."""
     rendered()
     shutil.move(POLICY, CLUSTER / "policy.yaml")
     listing = (RULES / WINDOWS_UNAPPLIED.id / "fires.yaml").read_text()
@@ -115,7 +115,7 @@ def test_windows_in_no_path_are_not_applied(found: Found) -> None:
 
 
 def test_windows_of_a_cluster_have_to_be_applied_there(found: Found) -> None:
-    """Those of each cluster are looked for in that cluster alone."""
+    """Those of each cluster are searched for in that cluster alone."""
     Path("clusters/south").mkdir()
     shutil.copy(CLUSTER / "flux.yaml", "clusters/south/flux.yaml")
     shutil.copy(RULES / LOCAL_CONFIG.id / "nearly.yaml", POLICY)

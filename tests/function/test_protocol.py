@@ -93,7 +93,7 @@ def test_P04_json(indent: int | None) -> None:
     ids=["byte order mark", "leading marker", "trailing marker", "all", "comment", "directive"],
 )
 def test_P05_frames(frame: str) -> None:
-    """What may stand around the one document of a stream stays where it was."""
+    """What may be around the one document of a stream stays where it was."""
     before, after = frame.split("{}")
     answer = call(frame.format(wire(APPS)))
     assert (answer.code, answer.err) == (0, "")

@@ -87,7 +87,7 @@ def test_R01_shape(path: Path) -> None:
 
 
 def test_R01_numbers_and_texts() -> None:
-    """An index is a number and a value that looks like another type is text, in the document as it stands."""
+    """An index is a number and a value that looks like another type is text, in the document as it is."""
     answer = call(wire(f"{PLACED}  suspend: false\n"))
     assert b"\n    index: 2\n" in answer.out
     assert b'\n    currentValue: "false"\n' in answer.out

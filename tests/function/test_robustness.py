@@ -1,4 +1,4 @@
-"""Whatever stands in a policy or in an item: it is never a failure of ours, and twice is once."""
+"""Whatever is in a policy or in an item: it is never a failure of ours, and twice is once."""
 
 from copy import deepcopy
 

@@ -7,7 +7,7 @@ from yaml_strategies import COMMENTS, LOOKALIKES, MISLEADING, PLAIN
 
 LONGEST = 200_000
 
-# What stands where a text belongs, and lines that mean something else than the one before them.
+# What is where a text belongs, and lines that mean something else than the one before them.
 SHAPES = [
     *(
         "[]",
@@ -177,7 +177,7 @@ def _replaced(text: bytes, random: Random, others: Sequence[bytes]) -> bytes:  #
 
 
 def _emptied(text: bytes, random: Random, others: Sequence[bytes]) -> bytes:  # noqa: ARG001 - likewise
-    """Put a shape behind a key in the place of all that stands below it."""
+    """Put a shape behind a key in the place of all that is below it."""
     lines = text.split(b"\n")
     places = [index for index, line in enumerate(lines) if line.endswith(b":")]
     if not places:

@@ -251,7 +251,7 @@ def _check_syntax(out: bytes) -> None:
 
 
 def _parses(data: bytes) -> bool:
-    """Whether libyaml reads a text, for what is not deeper than is looked at."""
+    """Whether libyaml reads a text, for what is not deeper than is read."""
     depth = 0
     try:
         for event in yaml.parse(data, Loader=yaml.CSafeLoader):
@@ -301,7 +301,7 @@ def _texts(data: bytes) -> Iterator[bytes]:
         return
     for item in items.value:
         part = text[item.start_mark.index : item.end_mark.index].rstrip()
-        # An alias is not its node, and what stands at the very end may have to be closed before something follows.
+        # An alias is not its node, and what is at the very end may have to be closed before something follows.
         sure = (
             isinstance(item, yaml.MappingNode)
             and "*" not in part

@@ -180,7 +180,7 @@ CASES = {
         {75: set(), 190: {"KrmWindowsNotOpened", "KrmWindowsNotAsWanted"}},
         POLICY + HOOK,
     ),
-    "the interval was made shorter, and the edit was looked at": Case(
+    "the interval was made shorter, and the edit was applied": Case(
         {SUCCESS: "0x400", job("status_completion_time", NOW): "_x100 6000x300"},
         {101: set(), 130: set()},
     ),

@@ -18,7 +18,7 @@ CLOSED = "2026-11-21T10:00Z"
 
 @dataclass(frozen=True)
 class Scene:
-    """A cluster, and the command with which it is looked at."""
+    """A cluster, and the command with which it is read."""
 
     cluster: Cluster
     command: list[str | Path]
@@ -77,7 +77,7 @@ def targets(scene: Scene) -> list[str]:
 
 
 def test_as_wanted(scene: Scene) -> None:
-    """It exits 0; the last look is read from Jobs and CronJobs with the policy's label."""
+    """It exits 0; the last run is read from Jobs and CronJobs with the policy's label."""
     labels = {"krm-windows.dev/policy": "flux-system.week"}
     ended = {"type": "Complete", "status": "True", "lastTransitionTime": "2026-11-21T09:50:00Z"}
     meta = {"name": "week-resync-1", "namespace": "flux-system", "labels": labels}

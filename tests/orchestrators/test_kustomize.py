@@ -138,7 +138,7 @@ def test_K03_validator_finds_what_is_missing(
 def test_K03_without_the_annotation_it_echoes(
     engine_of: Callable[[str], Engine], tmp_path: Path, way: str
 ) -> None:
-    """Without the annotation it is a transformer, wherever it stands: kustomize refuses that in the validator slot."""
+    """Without the annotation it is a transformer, wherever it is: kustomize refuses that in the validator slot."""
     engine = engine_of(way)
     built = engine.build(repository(tmp_path, engine, slot="validators"))
     assert built.returncode == 1
@@ -317,7 +317,7 @@ patches:
 def test_what_a_cluster_removes_in_the_own_file_is_gone(
     engine: Engine, tmp_path: Path, slot: str, cluster: str, *, is_frozen: bool
 ) -> None:
-    """kustomize keeps a null that stands in the policy's file, also where it patches or names another part of it."""
+    """kustomize keeps a null that is in the policy's file, also where it patches or names another part of it."""
     text = f"{engine.policy()}{CLUSTERS}  buildFor: {cluster}\n"
     patch = OTHER if slot == "patched" else ""
     files = {

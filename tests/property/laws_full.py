@@ -146,7 +146,7 @@ def _compare(shape: str, timetable: Timetable, year: int) -> Tally:
 
 
 def _met(shape: str, policy: Plan, year: int) -> Tally:
-    """Replay the triggers in UTC: each edge of a year is met, in those years that they are made for."""
+    """Replay the triggers in UTC: each edge of a year is reached, in those years that they are made for."""
     start, count = _span(year)
     if year < FIRST_MET:
         return Tally()

@@ -60,7 +60,7 @@ def test_no_change_is_left_out() -> None:
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_every_minute(shape: str) -> None:
-    """Three days around each change, the timeline is what a look at each minute finds; so is one that begins in it."""
+    """Three days around each change, the timeline is what a run in each minute finds; so is one that begins in it."""
     for change in met_by(shape, STRIDE):
         timetable, start = around(change, shape)
         for first, count in ((start, MINUTES), (change.at - 15, HOUR), (change.at + 15, HOUR)):

@@ -1,4 +1,4 @@
-"""Whatever shape stands at whatever place of the API: loading says what is wrong, and raises nothing."""
+"""Whatever shape is at whatever place of the API: loading says what is wrong, and raises nothing."""
 
 from collections.abc import Iterator, Mapping
 

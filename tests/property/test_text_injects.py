@@ -191,7 +191,7 @@ def workplace(text: str) -> None:
 
 
 def wrong(text: str) -> Document:
-    """Return a policy in which a text stands where a name, a moment or a field should."""
+    """Return a policy in which a text is where a name, a moment or a field should."""
     return {
         "apiVersion": "krm-windows.dev/v1alpha1",
         "kind": "WindowPolicy",
@@ -523,7 +523,7 @@ def judged(ended: Ended, read: Callable[[str], object], about: object) -> None:
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("name", BUNDLES)
 def test_every_command_in_every_format(command: str, name: str, run: Run) -> None:
-    """Whatever the text and wherever it stands, a reader of the format finds the format, and a log finds lines."""
+    """Whatever the text and wherever it is, a reader of the format finds the format, and a log finds lines."""
     workplace(BUNDLES[name])
     worked = 0
     for argv in calls(BUNDLES[name])[command]:

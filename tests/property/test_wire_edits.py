@@ -102,7 +102,7 @@ def test_writing_back_what_is_there_changes_nothing(text: str) -> None:
 @settings(max_examples=60)
 @given(objects(anchored=False))
 def test_an_annotation_only_adds_lines(text: str) -> None:
-    """Every line stays, but for the one of a mapping that stood in flow style, or of nothing at all."""
+    """Every line stays, but for the one of a mapping that was in flow style, or of nothing at all."""
     obj = item(text)
     metadata = obj.get("metadata")
     assume(metadata is None or (isinstance(metadata, dict) and metadata))

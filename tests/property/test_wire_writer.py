@@ -47,7 +47,7 @@ def test_T02_what_readers_disagree_about_stays_a_string(text: str) -> None:
 
 @given(values)
 def test_P13_there_are_no_anchors_aliases_or_tags(value: krm.Value) -> None:
-    """Not even where one list stands in two places."""
+    """Not even where one list is in two places."""
     for event in layout.events(krm.render({"one": value, "two": value})):
         assert not isinstance(event, yaml.AliasEvent)
         assert getattr(event, "anchor", None) is None

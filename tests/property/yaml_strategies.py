@@ -225,7 +225,7 @@ class Page:
         return [style + depth + chomp, *(pad + line if line else "" for line in content)]
 
     def value(self, column: int, depth: int) -> list[str]:
-        """Draw what stands behind a colon whose key is at `column`: the rest of that line, then more lines."""
+        """Draw what is behind a colon whose key is at `column`: the rest of that line, then more lines."""
         kind = self.draw(st.integers(0, 11))
         if depth and kind in {0, 1, 2}:
             inner = column + self.draw(st.sampled_from([2, 4, 1]))
@@ -285,7 +285,7 @@ HEADER = ["apiVersion", "kind", "metadata"]
 
 @st.composite
 def objects(draw: st.DrawFn, column: int = 0, *, anchored: bool = True) -> str:
-    """Draw an object as an entry of a list whose dashes stand at `column`, ended by a line feed."""
+    """Draw an object as an entry of a list whose dashes are at `column`, ended by a line feed."""
     page = Page(draw, anchored=anchored)
     extra = draw(st.lists(st.sampled_from(KEYS), max_size=3, unique=True))
     names = [*draw(st.permutations(HEADER)), *extra] if extra else HEADER

@@ -75,7 +75,7 @@ def run(
 
 @pytest.mark.parametrize("module", MODULES)
 def test_T01_every_byte_of_every_item(manifests: dict[str, list[Path]], module: str) -> None:
-    """All that stood in the list stands in the output, unchanged and in its order; ours come after it."""
+    """All that was in the list is in the output, unchanged and in its order; ours come after it."""
     items = "".join(item(document) for path in manifests[module] for document in documents(path))
     head = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n"
     config = "functionConfig:\n" + "".join(f"  {line}\n" for line in POLICY.splitlines())

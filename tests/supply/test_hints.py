@@ -1,7 +1,7 @@
 """What the project tells anybody to install, pull, run or use names only what is known to be whose it says.
 
 Nobody has registered the name krm-windows on a public index or registry, so whoever does gets what we send there: a
-hint that names it, or another name that is not on these lists, must not stand in a message, a page, an example or a
+hint that names it, or another name that is not on these lists, must not be in a message, a page, an example or a
 script.
 """
 

@@ -1,4 +1,4 @@
-"""A row of a table is not alone: kinds, rules, commands, formats and moments have tests and pages.
+"""A row of a table is not alone: kinds, rules, commands, formats, moments and rooms have tests and pages.
 
 Whoever adds a row reads here what else it wants. What the cluster tests run is read from their text, so that this
 works on a laptop without a cluster.
@@ -80,6 +80,23 @@ def test_every_example_of_a_moment_is_one() -> None:
     """What the page shows can be written."""
     for example in examples():
         assert moments.parse(example, moments.Role.END).text == example
+
+
+# Code in the page about rooms that is no module: fields, a package, a list of the policy.
+NO_MODULES = {"extras", "kind", "suspend", "tzdata"}
+MODULES = {path.stem for path in (ROOT / "krm_windows").rglob("*")}
+ROOMS = re.findall(
+    r"^\*\*(\w+)\*\* (.*?)(?=\n\n|\Z)",
+    (ROOT / "docs/explanation/architecture.md").read_text(),
+    re.MULTILINE | re.DOTALL,
+)
+
+
+@pytest.mark.parametrize(("room", "text"), ROOMS, ids=[room for room, _ in ROOMS])
+def test_every_module_of_the_page_about_rooms_exists(room: str, text: str) -> None:
+    """The page names no module that was renamed or removed."""
+    named = {part for name in re.findall(r"`([a-z_.]+)`", text) for part in name.split(".")}
+    assert {room, *named} - NO_MODULES <= MODULES
 
 
 def examples() -> list[str]:

@@ -12,7 +12,7 @@ class Finding:
 
     `file` and `line` say where if it is about no object. `cluster` is empty where a finding is
     about none in particular. What is found at many objects for one reason has the same `fact`, and
-    each its own `of`: it is told once.
+    each its own `of`: it is reported once.
     """
 
     rule: Rule

@@ -33,7 +33,7 @@ def _marked(gated: GatedCluster) -> Iterator[Finding]:
     What is no target today may be one tomorrow.
     """
     for _, item in gated.applied():
-        # What cannot be read is told where it is built.
+        # What cannot be read is reported where it is built.
         with suppress(InputError):
             for path in annotations.paths(item.item):
                 yield Finding(rules.ANNOTATION_IN_GIT, annotations.MESSAGE, item, path)
@@ -111,7 +111,7 @@ def _suspended(
     path = ".".join(target.field)
     does = "opens it again while closed" if value is False else "closes it again while open"
     message = (
-        f"must not stand in Git on a target of the policy {gate.policy}: {parent}, its parent, "
+        f"must not be in Git on a target of the policy {gate.policy}: {parent}, its parent, "
         f"{does} at its next reconcile; remove it, or have the parent's `spec.ignore` name "
         f"/{'/'.join(target.field)} (Flux 2.9)"
     )

@@ -53,13 +53,13 @@ def _dependency(
 def _child(gated: GatedCluster, each: Kustomization) -> Iterator[Finding]:
     parent = gated.cluster.kustomizations.get(each.parent or "")
     if parent is None or parent is gated.cluster.first:
-        return  # what gates the root locks itself out, which is told of the policy
+        return  # what gates the root locks itself out, which is reported about the policy
     if gated.holds(each) or is_live(each) or _delivers(gated, each):
         return
     if held := gated.holds(parent):
         message = (
             f"goes on applying new revisions while {parent}, which delivers it, waits: that "
-            f"changes {described(held)}; gate this one too, or say that it is meant with "
+            f"changes {described(held)}; gate this one too, or declare it intended with "
             "`krm-windows.dev/change-class: live`"
         )
         yield Finding(rules.CHILD_LIVE, message, each.own, "spec")

@@ -1,6 +1,6 @@
 """References between what changes at once and what waits.
 
-Each pair named, since only a person knows if it is meant.
+Each pair named, since only a person knows if it is intended.
 """
 
 from collections.abc import Iterator, Mapping
@@ -97,7 +97,7 @@ def _pair(
 def _references(item: Object, namespace: str) -> list[Reference]:
     try:
         return list(references.of(item.item, namespace))
-    except InputError:  # what cannot be read is told where it is built
+    except InputError:  # what cannot be read is reported where it is built
         return []
 
 

@@ -1,4 +1,4 @@
-"""A report on a repository: what several clusters share is told once, with file and line."""
+"""A report on a repository: what several clusters share is reported once, with file and line."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -37,7 +37,7 @@ class RepositoryReport:
         return result.file.path if result.file else self.directory
 
     def mark(self, result: Result) -> str:
-        """Return by what a result is told from others of its rule on its field."""
+        """Return what distinguishes a result from others of its rule on its field."""
         return result.message
 
     def written(self, result: Result) -> str:
@@ -83,7 +83,7 @@ def compose(
     found: dict[tuple[object, ...], list[Finding]] = {}
     for finding in findings:
         found.setdefault(finding.sameness, []).append(finding)
-    # What reads the same at the same place is told once, whatever cluster it was built for.
+    # What reads the same at the same place is reported once, whatever cluster it was built for.
     placed: dict[tuple[str, str], tuple[Result, list[Finding]]] = {}
     for same in found.values():
         result = _result(directory, survey, same[0])

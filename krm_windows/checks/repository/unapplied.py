@@ -42,7 +42,7 @@ def _alone(
     told: Collection[str],
     plugins: Collection[str],
 ) -> Iterator[Finding]:
-    """Yield the policies that stand in a file, and are neither rendered nor a plugin of a build."""
+    """Yield the policies that are in a file, and are neither rendered nor a plugin of a build."""
     for gate in cluster.gates:
         file = gate.place.file
         if gate.place.kind == KIND and file not in plugins and gate.policy not in told:

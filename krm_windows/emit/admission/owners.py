@@ -30,7 +30,7 @@ from krm_windows.plan.model import Plan
 
 MANAGER = "krm-windows"  # by `fieldManager`, of the gate and of the actuator `Kubectl`
 _LIST = ("metadata", "managedFields")
-# `manager` to `subresource` are what the API server tells entries apart by.
+# `manager` to `subresource` are what the API server distinguishes entries by.
 _TEXTS = ("manager", "operation", "apiVersion", "subresource", "fieldsType", "time")
 _JOINED, _MOST_UPDATERS = "ancient-changes", 10  # capmanagers.go, DefaultMaxUpdateManagers
 _DEPTH = 4  # levels to which the API server's joined entries are compared
@@ -195,7 +195,7 @@ class Ownership:
     def _may_leave(self, path: Path) -> list[str]:
         """Return the conditions for a key to leave an entry.
 
-        The gate has written, or removed, what it stands for.
+        The gate has written, or removed, what it is for.
         """
         if path == ANNOTATIONS:
             # With the last annotation the map goes, and with the first it comes.

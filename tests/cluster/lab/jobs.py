@@ -14,7 +14,7 @@ def keep() -> None:
     while True:
         with suppress(
             FileNotFoundError
-        ):  # a Pod went while its folder was read; the others are met again
+        ):  # a Pod went while its folder was read; the others are reached again
             for log in (LOGS / "pods").glob("*/*/*.log"):
                 _link(log, kept)
         time.sleep(1)

@@ -164,7 +164,7 @@ def strays() -> int:
 
 
 def forget_strays() -> None:
-    """Count from nought again."""
+    """Count from zero again."""
     run("iptables", "--zero", _ELSEWHERE)
 
 

@@ -195,8 +195,8 @@ def test_windows_every_few_minutes_take_little_longer(freeze: str) -> None:
         (
             f"  windows: {{w: {{opens: daily 10:00, duration: 15m}}}}\n  interval: 5m\n  {HOOK}",
             (
-                "window-short spec.windows.w: is open for 15 minutes only, on Fri 2027-01-01 10:00: if the look at its "
-                "beginning is lost, the next comes at most 5 minutes later and takes up to a minute to start, and "
+                "window-short spec.windows.w: is open for 15 minutes only, on Fri 2027-01-01 10:00: if the run at its "
+                "beginning is lost, the next one comes at most 5 minutes later and takes up to a minute to start, and "
                 "`beforeOpen` may take 10 minutes; make the window at least 16 minutes long"
             ),
         ),
@@ -249,7 +249,7 @@ def test_a_finding_names_field_date_and_fix(fields: str, line: str) -> None:
             f"{WEEK[:-1]}, v: {{opens: '2027-03-06', duration: 1d}}}}\n"
             "  overrides: {o: {state: Open, starts: '2027-03-06', ends: '2027-03-06', reason: r}}"
         ),
-        # What is over by an instant is told by that; what is to come is not over.
+        # What is over by an instant is known by that; what is to come is not over.
         "  outsideWindows: Open\n  freezes: {f: {starts: '2027-01-01T00:00Z', duration: 4h, reason: r}}",
     ],
 )

@@ -1,4 +1,4 @@
-"""`verify` on edges that act: each has to stand in the output, and to write what the policy says."""
+"""`verify` on edges that act: each has to be in the output, and to write what the policy says."""
 
 import pytest
 from calls import APPS, POLICY, call, wire

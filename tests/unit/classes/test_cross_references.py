@@ -17,7 +17,7 @@ INTERNAL = "internal.config.kubernetes.io"
 
 
 def config_map(name: str, namespace: str = "shop", **internal: str) -> dict[str, object]:
-    """Return a ConfigMap, as it may stand in the middle of a build."""
+    """Return a ConfigMap, as it may be in the middle of a build."""
     marks = {f"{INTERNAL}/{key}": text for key, text in internal.items()}
     metadata = {"name": name, "namespace": namespace, **({"annotations": marks} if marks else {})}
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
@@ -78,7 +78,7 @@ BENEATH, PARTED = "reference-beneath", "reference-parted"
 def test_a_reference_into_another_class(
     stream: list[dict[str, object]], said: list[tuple[str, str, str]]
 ) -> None:
-    """By name, kind and namespace; a name with a hash is recognised wherever it stands."""
+    """By name, kind and namespace; a name with a hash is recognised wherever it is."""
     assert found(*stream) == said
 
 

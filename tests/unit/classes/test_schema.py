@@ -32,7 +32,7 @@ def test_the_example_is_right() -> None:
 
 
 def test_the_design_of_rules_is_taken() -> None:
-    """An empty map demands nothing, as in a label selector, and so may stand beside other selectors."""
+    """An empty map demands nothing, as in a label selector, and so may be beside other selectors."""
     node = node_of(
         yaml.safe_load(
             EXAMPLE.read_text().replace("      app.kubernetes.io/part-of: dashboards", "      {}")
@@ -102,7 +102,7 @@ SPECS = st.fixed_dictionaries(
 @given(SPECS)
 @settings(max_examples=300)
 def test_schema_and_model_accept_the_same(spec: dict[str, object]) -> None:
-    """Whatever stands in the classes, they agree on it as far as a schema can say it."""
+    """Whatever is in the classes, they agree on it as far as a schema can say it."""
     api = {
         "apiVersion": "krm-windows.dev/v1alpha1",
         "kind": "ChangeClasses",
@@ -128,7 +128,7 @@ def test_schema_and_model_accept_the_same(spec: dict[str, object]) -> None:
             "names: ['web?']",
             "spec.rules[0].names[0]: must be a name, in which * matches any characters, got",
         ),
-        ("name: [web]", 'spec.rules[0].name: is no field of the API; did you mean "names"?'),
+        ("name: [web]", 'spec.rules[0].name: is not a field of the API; did you mean "names"?'),
         ("names: []", "spec.rules[0].names: must not be empty"),
     ],
 )

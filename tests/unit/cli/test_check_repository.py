@@ -24,7 +24,7 @@ HOME = ("--source", "flux-system=.")
         (["check", "--repo", FIRES, "--jobs", "0"], "must be a number of builds"),
         (
             ["check", "--repo", FIRES, "--source", "apps"],
-            "'apps' is no source such as flux-system=.",
+            "'apps' is not a source such as flux-system=.",
         ),
     ],
 )

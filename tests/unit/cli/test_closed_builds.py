@@ -173,7 +173,7 @@ def test_unconfined_every_other_field_is_refused_and_nothing_is_started(
 
 
 def test_a_base_reaches_its_siblings_in_the_repository(tmp_path: Path) -> None:
-    """Whose top is told by its .git, without asking git."""
+    """Whose top is known by its .git, without asking git."""
     tree = write(
         tmp_path / "tree",
         {**HARMLESS, "base/kustomization.yaml": "resources: [../other, ../one.yaml]\n"},

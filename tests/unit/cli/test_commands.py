@@ -158,11 +158,11 @@ def test_nothing_to_do_in_a_terminal(argv: list[str]) -> None:
         (["calendar", "latin.yaml"], "latin.yaml: line 1, column 4: the input is not UTF-8"),
         (
             ["render", "policy.yaml", "-o", "policy.yaml"],
-            "policy.yaml stands in the way: it is no directory",
+            "policy.yaml is in the way: it is not a directory",
         ),
         (
             ["render", "policy.yaml", "-o", "policy.yaml/out"],
-            "policy.yaml stands in the way: it is no directory",
+            "policy.yaml is in the way: it is not a directory",
         ),
         (
             ["render", "policy.yaml", "-o", "out", "--resources", "nope"],
@@ -175,7 +175,7 @@ def test_nothing_to_do_in_a_terminal(argv: list[str]) -> None:
         (["verify", "nope", "--policy", "policy.yaml"], "nope: no such file or directory"),
         (
             ["install", "--plugin-home", "policy.yaml"],
-            "policy.yaml stands in the way: it is no directory",
+            "policy.yaml is in the way: it is not a directory",
         ),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
@@ -279,12 +279,12 @@ def test_render_beside_the_resources(run: Run) -> None:
 
 
 def test_render_over_files_of_others(run: Run) -> None:
-    """A file that stands in the way is named, and nothing is written."""
+    """A file that is in the way is named, and nothing is written."""
     Path("out").mkdir()
     Path("out/kustomization.yaml").write_text("resources: []\n")
     ended = run("render", "policy.yaml", "-o", "out", "--resources", "resources")
     assert ended.code == 1
-    assert "out/kustomization.yaml stands in the way" in ended.err
+    assert "out/kustomization.yaml is in the way" in ended.err
     assert [path.name for path in Path("out").iterdir()] == ["kustomization.yaml"]
 
 

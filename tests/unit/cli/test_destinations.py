@@ -143,13 +143,13 @@ def _link(here: Path, target: str) -> None:
 def test_nothing_is_followed(
     here: Path, argv: list[str], stands: Callable[[Path], str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """No link, no pipe, no device is written to, or taken for the directory; the error says what stands there."""
+    """No link, no pipe, no device is written to, or taken for the directory; the error says what is there."""
     named = stands(here)
     before = everything(here.parent)
     assert main([*argv, named]) == 1
     printed = capsys.readouterr()
     assert printed.err.startswith("krm-windows: ") or "\nkrm-windows: " in printed.err
-    assert "stands in the way" in printed.err
+    assert "is in the way" in printed.err
     assert printed.out == ""
     assert everything(here.parent) == before
 

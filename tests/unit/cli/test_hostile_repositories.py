@@ -66,7 +66,7 @@ HARMLESS = {
 
 
 def inline(slot: str, text: str) -> str:
-    """Return a plugin that stands in the kustomization itself."""
+    """Return a plugin that is in the kustomization itself."""
     return f"{slot}:\n- |\n" + "".join(f"  {line}\n" for line in text.splitlines())
 
 

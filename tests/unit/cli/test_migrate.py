@@ -100,7 +100,7 @@ def test_nothing_to_migrate_fails(tmp_path: Path, capsys: pytest.CaptureFixture[
     ("arguments", "said"),
     [
         (["nowhere", "-o", "out"], "nowhere: no such directory"),
-        (["fleet", "-o", "fleet"], "fleet stands in the way"),
+        (["fleet", "-o", "fleet"], "fleet is in the way"),
         (
             ["fleet", "-o", "out", "--adopt-until", "soon"],
             "must be a date such as 2026-12-20, got 'soon'",

@@ -106,7 +106,7 @@ def desk(tmp_path: Path) -> Desk:
 
 
 def test_each_class_is_a_tree_of_its_own(desk: Desk) -> None:
-    """Every object stands in one file of one class, as it was written, and the order is that of the base."""
+    """Every object is in one file of one class, as it was written, and the order is that of the base."""
     assert desk.split() == 0
     service, config, namespace = BASE.split("---\n")
     listed = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources:\n"
@@ -120,7 +120,7 @@ def test_each_class_is_a_tree_of_its_own(desk: Desk) -> None:
 
 
 def test_objects_that_use_one_anchor_each_for_itself(desk: Desk) -> None:
-    """An alias belongs to the nearest anchor before it, so each can be edited where it stands."""
+    """An alias belongs to the nearest anchor before it, so each can be edited where it is."""
     one = "apiVersion: v1\nkind: {}\nmetadata:\n  name: &app web\n  namespace: shop\n  labels: {{app: *app}}\n"
     desk.put("base/all.yaml", "---\n".join(map(one.format, ("Service", "ConfigMap"))))
     assert desk.split() == 0

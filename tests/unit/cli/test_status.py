@@ -439,7 +439,7 @@ esac""")
 
 
 def test_the_date_of_a_real_kubectl(tool: Callable[[str], Path], tmp_path: Path) -> None:
-    """It stands in its log; where no server answers, nothing is known."""
+    """It is in its log; where no server answers, nothing is known."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Version)
     config = tmp_path / "config"
     address = f"http://127.0.0.1:{server.server_port}"

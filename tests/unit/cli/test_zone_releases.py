@@ -46,7 +46,7 @@ def call(
 def test_a_release_that_changes_nothing_changes_no_file(
     call: list[str], release: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Nor is the tree stale; it is told by which release it was built."""
+    """Nor is the tree stale; the release that built it is reported."""
     assert main(call) == 0
     rewritten(Path("out"), (f'"release": "{zones.release()}"', f'"release": "{release}"'))
     before = contents(Path("out"))

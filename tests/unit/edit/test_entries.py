@@ -242,7 +242,7 @@ def test_what_is_no_calendar_is_refused(tmp_path: Path, capsys: pytest.CaptureFi
     """The file is named."""
     (tmp_path / "x.ics").write_text("no calendar\n")
     assert main(["import-ics", str(tmp_path / "x.ics"), "--years", "2027"]) == 1
-    assert "x.ics: is no calendar" in capsys.readouterr().err
+    assert "x.ics: is not a calendar" in capsys.readouterr().err
 
 
 def test_days_of_one_reason_in_a_row_are_one_entry() -> None:

@@ -54,7 +54,7 @@ def test_an_odd_event_is_read_or_refused(fields: str, tmp_path: Path) -> None:
     path.write_text(CALENDAR.format(fields).replace("\n", "\r\n"))
     code, out, err = run(["import-ics", str(path), "--years", "2026"])
     assert code in (ExitCode.FINE, ExitCode.ERROR), err
-    assert code == ExitCode.FINE or (out == b"" and "is no calendar: " in err)
+    assert code == ExitCode.FINE or (out == b"" and "is not a calendar: " in err)
 
 
 @pytest.mark.parametrize(
@@ -91,4 +91,4 @@ def test_a_fault_of_ours_is_not_hidden(
     path.write_text(CALENDAR.format(f"{START}\n{END}"))
     code, _, err = run(["import-ics", str(path), "--years", "2026"])
     assert code == ExitCode.FAILURE
-    assert "is no calendar" not in err
+    assert "is not a calendar" not in err

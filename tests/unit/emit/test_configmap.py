@@ -10,7 +10,7 @@ from hostile import BUNDLES, raw
 
 @pytest.mark.parametrize("name", BUNDLES)
 def test_reasons_are_harmless_in_the_cluster(name: str) -> None:
-    """They stand in the timetable with their codes, and in its JSON nothing is hidden."""
+    """They are in the timetable with their codes, and in its JSON nothing is hidden."""
     reason = json.dumps(BUNDLES[name])
     if any(ord(sign) > 0xFFFF for sign in BUNDLES[name]):
         reason = yaml.safe_dump(BUNDLES[name], default_style='"', width=10**9).strip()

@@ -46,7 +46,7 @@ def test_every_name_is_said(more: str) -> None:
 
 @pytest.mark.parametrize("more", ["", "type: Kubectl, "])
 def test_what_the_policy_gives(more: str) -> None:
-    """It stands in every Pod, in the form that the API server gives back."""
+    """It is in every Pod, in the form that the API server gives back."""
     given = "{requests: {cpu: 0.05, ephemeral-storage: 16Mi}, limits: {cpu: 500m, memory: 0.25Gi}}"
     for each in containers(given, more):
         assert each == {
@@ -105,9 +105,9 @@ WRONG = {
     "{limits: {memory: 64MB}}": "limits.memory: must be a quantity as Kubernetes writes it, such as 100m, 1, 64Mi or "
     '1Gi, got "64MB"; did you mean "64Mi"? (quantity-syntax)',
     "{requests: {cpu: 2}, limits: {cpu: 1500m}}": 'requests.cpu: must be at most the limit, 1500m, got "2" (resources)',
-    "{limits: {memory: 32Mi}}": "limits.memory: must be at least 48Mi, or a look would be ended for the memory that it "
+    "{limits: {memory: 32Mi}}": "limits.memory: must be at least 48Mi, or a run would be killed for the memory that it "
     'takes, got "32Mi" (resources)',
-    "{limits: {ephemeralStorage: 1Gi}}": "limits.ephemeralStorage: is no field of the API; did you mean "
+    "{limits: {ephemeralStorage: 1Gi}}": "limits.ephemeralStorage: is not a field of the API; did you mean "
     '"ephemeral-storage"? (field-unknown)',
 }
 

@@ -83,7 +83,7 @@ def test_what_was_built_is_known_by_the_file_it_came_from(write: Write, builder:
 def test_what_a_flux_kustomization_changes_is_put_into_the_build(
     name: str, write: Write, builder: Builder
 ) -> None:
-    """As Flux does: into a kustomization that stands there, or the one that is generated."""
+    """As Flux does: into a kustomization that is there, or the one that is generated."""
     patch = {
         "target": {"name": "a"},
         "patch": "- op: replace\n  path: /metadata/name\n  value: patched\n",
@@ -216,7 +216,7 @@ def test_a_failure_is_remote_only_if_what_failed_is(
     ],
 )
 def test_an_exit_status_alone_is_no_reason(said: str, told: str) -> None:
-    """What stands before it is."""
+    """What is before it is."""
     assert reason(said, 1) == told
 
 

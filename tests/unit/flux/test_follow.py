@@ -48,7 +48,7 @@ def test_clusters_share_builds(follow: Followed) -> None:
 
 
 def test_kustomizations_that_deliver_each_other_end(follow: Followed) -> None:
-    """Each is met once."""
+    """Each is reached once."""
     (north,) = follow(
         {NORTH: kustomization("a"), "a/a.yaml": kustomization("b"), "b/b.yaml": kustomization("a")}
     ).clusters

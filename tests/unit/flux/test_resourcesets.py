@@ -35,7 +35,7 @@ def met(found: Survey) -> list[str]:
 
 
 def test_static_inputs_make_an_object_each(follow: Followed) -> None:
-    """A Kustomization among them is followed, and each stands where the set does."""
+    """A Kustomization among them is followed, and each is where the set does."""
     found = follow({NORTH: SET.format(inputs=TWO), **TENANTS})
     assert met(found) == ["flux-system", "apps-blue", "apps-red"]
     assert found.clusters[0].complete

@@ -87,7 +87,7 @@ def test_another_branch_of_this_repository_is_another_tree(
 
 
 def test_the_usual_name_is_taken_where_nothing_says_more(follow: Followed) -> None:
-    """And that is told once for all clusters."""
+    """And that is reported once for all clusters."""
     files = {f"clusters/{name}/flux.yaml": kustomization("apps") for name in ("north", "south")}
     found = follow({**files, "apps/a.yaml": config_map()}, OTHER)
     assert applied(found, "apps")

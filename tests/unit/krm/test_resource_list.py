@@ -1,4 +1,4 @@
-"""ResourceList: items leave as they came, wherever they stand and whatever is in them."""
+"""ResourceList: items leave as they came, wherever they are and whatever is in them."""
 
 import io
 import random

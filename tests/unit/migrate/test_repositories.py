@@ -64,7 +64,7 @@ def test_kustomizations_are_written_only_if_all_was_understood() -> None:
 
 
 def test_clusters_of_one_name_in_two_places_stay_two() -> None:
-    """They are told apart by as much of their paths as it takes."""
+    """They are distinguished by as much of their paths as it takes."""
     files = {
         f"{place}/clusters/one/{name}": text
         for place in ("north", "south")

@@ -83,7 +83,7 @@ def constant(module: ModuleType, node: ast.expr) -> str | bytes | None:
 
 @lru_cache(maxsize=1)
 def compiled() -> list[tuple[str, str, re.Pattern[str] | re.Pattern[bytes]]]:
-    """Return every pattern that stands at the top of a module, in tuples, tables and types too."""
+    """Return every pattern that is at the top of a module, in tuples, tables and types too."""
     found: dict[int, tuple[str, str, re.Pattern[str] | re.Pattern[bytes]]] = {}
     for module in modules():
         for name, value in vars(module).items():
@@ -181,7 +181,7 @@ def test_a_pattern_is_linear(module: str, name: str, pattern: re.Pattern[str]) -
 
 
 def test_patterns_are_constant() -> None:
-    """No text from outside reaches `re`: what it is given stands at the top of a module."""
+    """No text from outside reaches `re`: what it is given is at the top of a module."""
     wrong = []
     for module in modules():
         for node, name, early in calls(module):

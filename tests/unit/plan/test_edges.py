@@ -226,7 +226,7 @@ def test_names_that_cannot_be_told_apart() -> None:
         "a: {opens: '0 8,20 * * *', duration: 1h}, b: {opens: Mon 08:30, closes: '10:00'}, "
         "a-0900: {opens: Mon 22:30, closes: '23:30'}"
     )
-    assert any("cannot be told apart" in line for line in compiled(f"{{{both}}}")[1])
+    assert any("cannot be distinguished" in line for line in compiled(f"{{{both}}}")[1])
 
 
 def test_given_names_are_kept() -> None:

@@ -291,7 +291,7 @@ def test_what_would_be_too_many_shares_a_schedule() -> None:
 
 
 def test_a_look_every_minute_needs_no_other() -> None:
-    """And in UTC the windows' own schedules are met as they are."""
+    """And in UTC the windows' own schedules are reached as they are."""
     window = (Rule(Kind.WINDOW, "w", MONDAY, THURSDAY),)
     assert set(triggers_of(windows=window, interval=timedelta(minutes=1))) == {
         "open-w",

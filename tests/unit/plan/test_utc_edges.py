@@ -106,7 +106,7 @@ def recurring(held: Timetable, offsets: set[int]) -> set[int]:
 
 
 def skipped(held: Timetable, change: Change) -> Iterator[tuple[str, int]]:
-    """Yield windows with an edge in what a change skips, and the minute of the UTC day at which it is met."""
+    """Yield windows with an edge in what a change skips, and the minute of the UTC day at which it is reached."""
     begins = datetime(1, 1, 1) + (change.at + change.before - DAY) * MINUTE
     for minute in range(change.after - change.before):
         at = begins + minute * MINUTE
@@ -126,7 +126,7 @@ def fired(schedules: list[Schedule]) -> set[int]:
 @settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
 @given(timetables())
 def test_what_recurs(held: Timetable) -> None:
-    """It is met at each offset of the clock; at no other minute, as long as there are not too many of them."""
+    """It is reached at each offset of the clock; at no other minute, as long as there are not too many of them."""
     offsets = {
         each for change in utc_edges.changes(held.zone) for each in (change.before, change.after)
     }
@@ -143,7 +143,7 @@ def test_what_recurs(held: Timetable) -> None:
 @settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
 @given(timetables())
 def test_what_a_change_of_the_clock_skips(held: Timetable) -> None:
-    """It is met once it was skipped, for the rules whose edge that is, and for no others."""
+    """It is reached once it was skipped, for the rules whose edge that is, and for no others."""
     wanted: dict[int, set[str]] = {}
     for change in utc_edges.changes(held.zone):
         for name, minute in skipped(held, change):
@@ -156,7 +156,7 @@ def test_what_a_change_of_the_clock_skips(held: Timetable) -> None:
 
 
 def test_days_are_those_of_the_beginning() -> None:
-    """What is moved over midnight is looked at on the day before, or after."""
+    """What is moved over midnight is read on the day before, or after."""
     monday = Recurrence(frozenset({30}), frozenset({0, 23}), weekdays=frozenset({1}))
     held = zoned.timetable(
         time_zone="Asia/Kolkata", windows=(Rule(Kind.WINDOW, "w", monday, 60 * MINUTE),)

@@ -88,7 +88,7 @@ def test_defaults() -> None:
 
 
 def test_C03_every_spelling_of_time_and_date_is_one_model() -> None:
-    """What kustomize makes of a text and what kpt hands over as it stands are read alike."""
+    """What kustomize makes of a text and what kpt hands over as it is are read alike."""
     kpt = HEAD + SPEC + "  freezes: {x: {starts: 2026-12-20, ends: 2026-12-24, reason: x}}\n"
     quoted = HEAD + SPEC + '  freezes: {x: {starts: "2026-12-20", ends: "2026-12-24", reason: x}}\n'
     kustomize = (
@@ -130,7 +130,7 @@ def test_null_is_absent() -> None:
 
 
 def test_a_line_reads_as_documented() -> None:
-    """Object, path, what must hold, what stands there, the fix, the rule."""
+    """Object, path, what must hold, what is there, the fix, the rule."""
     (result,) = loaded(HEAD + SPEC.replace("Mon 08:00", "Mno 08:00")).results
     assert str(result) == (
         f"[error] {SUBJECT} spec.windows.working-week.opens: "
@@ -173,7 +173,7 @@ def test_C02_all_problems_together_sorted() -> None:
         "spec.windows.a.close",
     ]
     assert lines(document)[7] == (
-        '[error] spec.timezone: is no field of the API; did you mean "timeZone"? (field-unknown)'
+        '[error] spec.timezone: is not a field of the API; did you mean "timeZone"? (field-unknown)'
     )
 
 
@@ -209,7 +209,7 @@ def test_C02_all_problems_together_sorted() -> None:
         (
             "  hooks: {namespace: line, beforeOpen: {image: 'i:1', rollback: {image: 'i:1', onFailure: Abort}}}",
             (
-                "[error] spec.hooks.beforeOpen.rollback.onFailure: is no field of the API; known here: image, command, "
+                "[error] spec.hooks.beforeOpen.rollback.onFailure: is not a field of the API; known here: image, command, "
                 "args, env, serviceAccountName, resources, timeout (field-unknown)"
             ),
         ),
@@ -315,7 +315,7 @@ def test_an_image_that_is_not_pinned(image: str) -> None:
     "document", ["{}", "spec: 1", "spec: []", "metadata: x\nspec: {windows: [], targets: {}}"]
 )
 def test_any_document_gives_results(document: str) -> None:
-    """Whatever stands there, loading says what is wrong and raises nothing."""
+    """Whatever is there, loading says what is wrong and raises nothing."""
     found = loaded(document)
     assert found.policy is None
     assert all(isinstance(result, Result) for result in found.results)

@@ -47,7 +47,7 @@ def test_value() -> None:
 
 
 def test_order() -> None:
-    """Errors come first, indices count as numbers, and what is told twice is told once."""
+    """Errors come first, indices count as numbers, and what is reported twice is reported once."""
     told = [
         Result(message="w", severity=Severity.WARNING),
         *(

@@ -24,7 +24,7 @@ EXAMPLES = [
     for path in sorted((ROOT / "function-config/examples").glob("*.yaml"))
     if path.stem != "change-classes"
 ]
-# Policies alone: the documents of other rules are ResourceLists, and a schema cannot see a key that stands twice.
+# Policies alone: the documents of other rules are ResourceLists, and a schema cannot see a key that occurs twice.
 FIXTURES = [
     path
     for path in sorted((ROOT / "tests/fixtures/rules").glob("*/*.yaml"))
@@ -229,7 +229,7 @@ def agree(node: object) -> None:
 @given(policies())
 @settings(max_examples=300)
 def test_schema_and_model_accept_the_same(policy: dict[str, object]) -> None:
-    """Whatever stands in a policy, they agree on it as far as a schema can say it."""
+    """Whatever is in a policy, they agree on it as far as a schema can say it."""
     agree(node_of(policy))
 
 

@@ -93,7 +93,7 @@ CASES = {
 
 @pytest.mark.parametrize("cause", CASES)
 def test_a_cause(cause: str) -> None:
-    """Each is told by whoever saw it, and in its own words."""
+    """Each is known by whoever saw it, and in its own words."""
     found = newest(CASES[cause])
     assert found
     assert (found.cause, found.at) == (cause, datetime(2026, 11, 21, 12, tzinfo=UTC))

@@ -83,7 +83,7 @@ def test_no_link_is_followed(place: Path, key: Path, tmp_path: Path) -> None:
     assert not (place / NAME).is_symlink()
     assert (tmp_path / "elsewhere").read_bytes().endswith(b"built")
     (tmp_path / "link").symlink_to(place)
-    with pytest.raises(WorkspaceError, match="no directory"):
+    with pytest.raises(WorkspaceError, match="not a directory"):
         Cache(tmp_path / "link", key)
     (tmp_path / "other").mkdir(mode=0o700)
     (tmp_path / "other/key").symlink_to(key)

@@ -33,14 +33,14 @@ def test_what_stands_there_is_not_touched(tmp_path: Path) -> None:
     (tmp_path / "full/a.yaml").write_text("mine")
     (tmp_path / "link").symlink_to("nowhere")
     for name in ("file", "full", "link"):
-        with pytest.raises(WorkspaceError, match="stands in the way"):
+        with pytest.raises(WorkspaceError, match="is in the way"):
             create(tmp_path / name, {"a.yaml": b"new"})
     assert (tmp_path / "full/a.yaml").read_text() == "mine"
 
 
 def test_a_failure_leaves_nothing_behind(tmp_path: Path) -> None:
     """Here a file is to be where a directory has to be."""
-    with pytest.raises(WorkspaceError, match=r"a\.yaml stands in the way"):
+    with pytest.raises(WorkspaceError, match=r"a\.yaml is in the way"):
         create(tmp_path / "out", {"a.yaml": b"", "a.yaml/b.yaml": b""})
     assert list(tmp_path.iterdir()) == []
 

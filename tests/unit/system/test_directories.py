@@ -34,7 +34,7 @@ def test_a_name_is_one_name(place: Path, name: str) -> None:
             lambda: here.link(name, "x"),
         ]
         for act in acts:
-            with pytest.raises(WorkspaceError, match="no plain file name"):
+            with pytest.raises(WorkspaceError, match="not a plain file name"):
                 act()
     assert list(place.iterdir()) == []
 

@@ -92,7 +92,7 @@ def test_what_stands_in_the_way_stays(folder: Folder, stands: str, tmp_path: Pat
             place.symlink_to(outside)
         case _:
             place.symlink_to(outside)
-    with pytest.raises(WorkspaceError, match="stands in the way"):
+    with pytest.raises(WorkspaceError, match="is in the way"):
         folder.write(WANTED)
     assert [file.name for file in folder.path.iterdir()] == ["b.yaml"]
     assert not outside.exists() or outside.read_text() == "# ours\n"
@@ -208,9 +208,9 @@ def test_a_link_is_no_sub_directory(deep: Folder, tmp_path: Path) -> None:
     deep.path.mkdir()
     (deep.path / "live").symlink_to(tmp_path / "elsewhere")
     assert deep.read() == {}
-    with pytest.raises(WorkspaceError, match="stands in the way"):
+    with pytest.raises(WorkspaceError, match="is in the way"):
         deep.write(DEEP)
     (deep.path / "live").unlink()
     (deep.path / "live").write_text("")
-    with pytest.raises(WorkspaceError, match="stands in the way"):
+    with pytest.raises(WorkspaceError, match="is in the way"):
         deep.write(DEEP)

@@ -490,12 +490,12 @@ def test_a_directory_that_is_new_or_was_a_file(repository: Repository) -> None:
 ELSEWHERE = {
     "alternates": "takes objects from another repository",
     "objects": "is a link",
-    "pack": "is no plain file",
-    "object": "is no plain file",
+    "pack": "is not a plain file",
+    "object": "is not a plain file",
     "git": "must be a directory or a file",
-    "pipe": "is no plain file",
+    "pipe": "is not a plain file",
     "gitfile": "must name a directory of Git",
-    "nowhere": "which is no directory",
+    "nowhere": "which is not a directory",
 }
 
 

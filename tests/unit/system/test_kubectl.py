@@ -28,7 +28,7 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_how_it_is_asked(program: Path) -> None:
-    """All options stand before `--`, each in one word with its value; standard input is empty."""
+    """All options are before `--`, each in one word with its value; standard input is empty."""
     assert program
     asked = Kubectl("--server=evil", "--token").get(Query("a.b", "home", names=("x", "y.z")))
     arguments, stdin = json.loads(asked)

@@ -93,7 +93,7 @@ def test_a_walk_has_an_end(tree: Path) -> None:
 
 
 def test_stars_in_a_row_cost_no_more(tree: Path) -> None:
-    """Each directory is looked at once, however many ways of the pattern lead to it."""
+    """Each directory is read once, however many ways of the pattern lead to it."""
     assert len(list(walk.directories(str(tree), "/".join(["**"] * 60)))) == len(
         list(walk.directories(str(tree), "**"))
     )
