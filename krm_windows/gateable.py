@@ -4,7 +4,7 @@ The group, the plural and the field are facts of each project's API; `applied` n
 fields by which a controller says that it has applied an object at least once.
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 SUSPEND = ("spec", "suspend")
 PAUSED = ("spec", "paused")
@@ -16,8 +16,7 @@ IMAGE = "image.toolkit.fluxcd.io"
 FLEET = "fleet.cattle.io"
 
 
-@dataclass(frozen=True, slots=True)
-class Gateable:
+class Gateable(NamedTuple):
     """A kind whose reconciliation one boolean field stops."""
 
     kind: str

@@ -6,6 +6,7 @@ Only items of the kinds that are asked for are looked into; all others stay the 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 from krm_windows.gateable import group_of
 from krm_windows.krm import KubeObject
@@ -19,8 +20,7 @@ LOCAL_CONFIG = "config.kubernetes.io/local-config"
 CHANGE_CLASS = "krm-windows.dev/change-class"
 
 
-@dataclass(frozen=True, slots=True)
-class Resource:
+class Resource(NamedTuple):
     """An item of the stream with its identity read: the item itself is there to be edited."""
 
     item: KubeObject

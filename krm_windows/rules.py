@@ -3,13 +3,12 @@
 A room adds its rules to its own section. The reference page is generated from this table.
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from krm_windows.results import Field, File, ResourceRef, Result, Severity
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(NamedTuple):
     """What can be wrong: `id` in kebab-case, `summary` one sentence, `page` below `docs/`."""
 
     id: str

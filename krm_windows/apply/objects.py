@@ -4,7 +4,7 @@ Update those that are there, add the others, remove what is no longer yielded.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from krm_windows import rules
 from krm_windows.apply.paths import Directory
@@ -29,8 +29,7 @@ KINDS = KINDS_OF_CLUSTERS | {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(NamedTuple):
     """What the stream holds already under the names of a plan, or with its label."""
 
     ours: dict[Identity, KubeObject]

@@ -5,8 +5,8 @@ strips both.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import count
+from typing import NamedTuple
 
 from krm_windows.emit import Manifest, identity, names
 from krm_windows.inventory import INDEX, PATH
@@ -19,8 +19,7 @@ def file_name(kind: str, name: str) -> str:
     return f"{kind.lower()}_{name}.yaml"
 
 
-@dataclass(frozen=True, slots=True)
-class Directory:
+class Directory(NamedTuple):
     """The directory of a policy's objects in the package, and the paths taken in it."""
 
     name: str

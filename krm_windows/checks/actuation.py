@@ -6,9 +6,9 @@ the actuator `Kubectl` nothing looks again.
 """
 
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
+from typing import NamedTuple
 
 from krm_windows import rules
 from krm_windows.checks import findings
@@ -24,8 +24,7 @@ from krm_windows.schedule import controller, cron
 _AROUND = timedelta(days=2)
 
 
-@dataclass(frozen=True, slots=True)
-class _Fault:
+class _Fault(NamedTuple):
     """What the controller does to one edge.
 
     `meant` and `fired` are UTC instants, one of them may be absent.
@@ -40,8 +39,7 @@ class _Fault:
         return self.meant or self.fired or datetime.max  # noqa: DTZ901 - one of the two is there
 
 
-@dataclass(frozen=True, slots=True)
-class _Runs:
+class _Runs(NamedTuple):
     """When an edge is `meant` and when it is `fired`, around a clock change."""
 
     trigger: Trigger

@@ -7,7 +7,8 @@ layer above that adds labels or annotations adds to them.
 import json
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from krm_windows import rules
 from krm_windows.emit import Manifest, configmap
@@ -37,8 +38,7 @@ _ESCAPED = re.compile("[<>&]")
 _SEPARATORS = re.compile("[\u2028\u2029]")
 
 
-@dataclass(frozen=True, slots=True)
-class _Excess:
+class _Excess(NamedTuple):
     """A limit that an object exceeds.
 
     The bytes it has, those it may have, and whose limit it is, in words.
@@ -138,7 +138,7 @@ def _shares(plan: Plan) -> dict[str, int]:
         "overrides": replace(held, overrides=()),
     }
     shares = {
-        field: whole - size(configmap.config_map(replace(plan, timetable=rest)))
+        field: whole - size(configmap.config_map(plan._replace(timetable=rest)))
         for field, rest in without.items()
     }
     return {**shares, "hooks": len(configmap.tables(plan).get(configmap.HOOKS, ""))}

@@ -5,15 +5,14 @@ Hours of the wall clock that are skipped, and those that come twice.
 
 from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
+from typing import NamedTuple
 
 _DAY = timedelta(days=1)
 _MINUTE = timedelta(minutes=1)
 
 
-@dataclass(frozen=True, slots=True)
-class ClockChange:
+class ClockChange(NamedTuple):
     """A change of the offset from UTC, at the instant `at`."""
 
     at: datetime

@@ -5,7 +5,7 @@ knows which policies are in force in one cluster.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from krm_windows import rules
 from krm_windows.gate.timetable import Target, Timetable
@@ -17,8 +17,7 @@ _FEW = 3
 _PATH = "spec.targets"
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(NamedTuple):
     """What a policy (`namespace/name`) gates in a cluster, None where it is for none in particular.
 
     `file` is where it was rendered, empty for a policy that was given. `former_names` are those of

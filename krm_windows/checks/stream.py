@@ -5,7 +5,6 @@ enabled is skipped without a word (kustomize), so this reads what would be appli
 """
 
 from collections.abc import Container, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import product
 from typing import NamedTuple
 
@@ -49,8 +48,7 @@ class _Grant(NamedTuple):
         return _Loose(namespace, self.verbs, self.group, self.resource)
 
 
-@dataclass(frozen=True, slots=True)
-class Emitted:
+class Emitted(NamedTuple):
     """The objects of one policy that a stream holds."""
 
     plan: Plan
@@ -120,7 +118,7 @@ def _others(plan: Plan, items: Iterable[KubeObject]) -> Iterator[Claim]:
         found = timetables.read(item)
         if found is not None:
             claimed.add(label)
-            yield replace(Claim.of(found), cluster=plan.timetable.cluster)
+            yield Claim.of(found)._replace(cluster=plan.timetable.cluster)
         elif item.kind == "Role":
             granted.setdefault(label, []).extend(roles.targets(item))
     for label, targets_ in granted.items():

@@ -36,7 +36,7 @@ def kept(plan: Plan, found: ZoneRules | None) -> Plan:
     """Return the plan with the recorded release, where its rules are those of this build."""
     if found is None or not _agree(found, plan.timetable.zone_rules):
         return plan
-    return replace(plan, timetable=replace(plan.timetable, zone_rules=found))
+    return plan._replace(timetable=replace(plan.timetable, zone_rules=found))
 
 
 def check(plan: Plan, found: ZoneRules | None) -> Iterator[Result]:

@@ -36,7 +36,7 @@ def _of_any_release(plan: Plan) -> Plan:
     held = plan.timetable
     if held.zone_rules is None:
         return plan
-    return replace(plan, timetable=replace(held, zone_rules=replace(held.zone_rules, release="")))
+    return plan._replace(timetable=replace(held, zone_rules=replace(held.zone_rules, release="")))
 
 
 def _job(

@@ -6,7 +6,7 @@ server mount a token of their own.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from krm_windows.emit import names, resources
 from krm_windows.emit.labels import labels
@@ -42,8 +42,7 @@ _ACCESS, _ACCESS_PATH = "api-access", "/var/run/secrets/kubernetes.io/serviceacc
 _TOKEN_SECONDS = 1200
 
 
-@dataclass(frozen=True, slots=True)
-class Pod:
+class Pod(NamedTuple):
     """What runs in a Job, and how many seconds it may take."""
 
     containers: list[dict[str, object]]

@@ -53,7 +53,7 @@ class _Given:
         if policy is None or fails(found):
             return None
         plan, _ = compile_policy(policy, cluster, inventory.take(items, kinds(policy)))
-        return replace(Claim.of(plan.timetable), cluster=cluster)
+        return Claim.of(plan.timetable)._replace(cluster=cluster)
 
 
 def found(

@@ -4,7 +4,7 @@ Each is rendered on its own, so that any may be left out or done elsewhere.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
 
@@ -153,7 +153,7 @@ class Fleet:
         """
         if self.uninstalls:
             return []
-        own = [replace(Claim.of(output.plan.timetable), cluster=cluster) for output in outputs]
+        own = [Claim.of(output.plan.timetable)._replace(cluster=cluster) for output in outputs]
         around = self.existing(cluster)
         found = list(overlap.among(own))
         for claim in own:

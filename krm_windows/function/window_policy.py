@@ -1,7 +1,7 @@
 """The function of the kind WindowPolicy: policy in, working windows out."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from krm_windows import inventory
 from krm_windows.apply import Application
@@ -15,8 +15,7 @@ from krm_windows.policy.model import WindowPolicy
 from krm_windows.results import Result, fails
 
 
-@dataclass(frozen=True, slots=True)
-class Compiled:
+class Compiled(NamedTuple):
     """A policy compiled against a stream.
 
     `application` is None where an error is among the results.

@@ -5,8 +5,7 @@ the children of the root are kept, and of each no more than its place.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import yaml
 
@@ -21,8 +20,7 @@ Kind = Literal["mapping", "sequence", "scalar"]
 _BOM = "\ufeff"
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
+class Shape(NamedTuple):
     """A root and its children.
 
     In a mapping `spans` are from key to the end of the value, in a sequence from the dash. `names`

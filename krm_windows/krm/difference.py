@@ -3,8 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from krm_windows.krm import flow_difference, layout, lines, writer
 from krm_windows.krm.layout import Leaf, Pairs, Row, Spot
@@ -15,8 +14,7 @@ Change: TypeAlias = tuple[Value, Value]
 Entries: TypeAlias = tuple[tuple[Spot, Spot], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Slot:
+class Slot(NamedTuple):
     """The place of a node in block style.
 
     All behind `after`, the end of `head` (`key:` or `-`) at `column`.
@@ -37,8 +35,7 @@ _SPACE = re.compile(r"\s*")
 _SIMPLE = re.compile(r"[ -~\xa1-\u2027\u202a-\ud7ff]*\Z")
 
 
-@dataclass(frozen=True)
-class Difference:
+class Difference(NamedTuple):
     """Compares the layout of `text` with a value.
 
     Nodes at `depth` (None: at none) are written as a whole.

@@ -11,8 +11,7 @@ So the scalar is closed before anything follows: its header says that no line br
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import yaml
 
@@ -30,8 +29,7 @@ _MAY_BE_HEADER = re.compile(rb"[|>][0-9+-]*+[ \t]*+(?:[#\r\n\xc2\xe2]|\Z)")
 _PROBE = "\n#\n"
 
 
-@dataclass(frozen=True, slots=True)
-class Ending:
+class Ending(NamedTuple):
     """The last bytes of a text: as they came, and so that more can follow.
 
     Both are empty where it makes no difference.

@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from krm_windows.krm.errors import InputError
 
@@ -16,8 +16,7 @@ _EMPTY = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(NamedTuple):
     """A field of the top level: its name, where its key begins, and the bytes behind the colon."""
 
     name: str
@@ -51,8 +50,7 @@ class Listing:
     json: bool = field(default=False, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Outline:
+class Outline(NamedTuple):
     """The fields of the one document, in order, and its items.
 
     `end` is where another field can be added; `flow` says that the document is in flow style, as

@@ -9,7 +9,7 @@ characters of the text.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Protocol, cast
+from typing import NamedTuple, Protocol, cast
 
 import yaml
 
@@ -147,8 +147,7 @@ def read(text: str) -> Spot:
     return root
 
 
-@dataclass(frozen=True, slots=True)
-class _Anchored:
+class _Anchored(NamedTuple):
     """A node that aliases may stand for.
 
     How many nodes and characters it has, and how deep it is.

@@ -10,7 +10,6 @@ like this (JSON, tags, complex keys) is read by libyaml as a whole.
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from itertools import pairwise
 
 from krm_windows.krm import boundaries, json_outline
@@ -133,7 +132,7 @@ def scan(data: bytes) -> Outline | None:
         checked.remove(items)
     if found is None or not _are_complete(data, checked, reaching):
         return None
-    return replace(outline, items=found)
+    return outline._replace(items=found)
 
 
 def _has_foreign_breaks(data: bytes) -> bool:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from krm_windows.krm import layout, nodes
 from krm_windows.krm.layout import Spot
@@ -13,8 +13,7 @@ class NotMinimalError(Exception):
     """A change that cannot be made at this node: one around it is written as a whole."""
 
 
-@dataclass(frozen=True, slots=True)
-class Patch:
+class Patch(NamedTuple):
     """The characters from `start` to `end` become `text`."""
 
     start: int

@@ -8,9 +8,8 @@ nothing else is ever written there; and whatever fails, it holds every item of t
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, TextIO, TypeAlias
+from typing import BinaryIO, NamedTuple, TextIO, TypeAlias
 
 from krm_windows import escape, rules
 from krm_windows.exit_codes import ExitCode
@@ -28,8 +27,7 @@ _PIECE = 1024 * 1024
 _PASSED_ON = 8
 
 
-@dataclass(frozen=True)
-class Call:
+class Call(NamedTuple):
     """What one call was given.
 
     The bytes of standard input, those of a configuration file, and its switches.
@@ -47,8 +45,7 @@ class Call:
         return stream.read(self.config, self.data)
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(NamedTuple):
     """What there is to write and to say."""
 
     code: ExitCode

@@ -6,7 +6,7 @@ The items, the configuration and the results, as the KRM functions specification
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import BinaryIO, Protocol
+from typing import BinaryIO, NamedTuple, Protocol
 
 from krm_windows.krm import endings, layout, listings
 from krm_windows.krm.endings import Ending
@@ -38,8 +38,7 @@ class Frame(Protocol):
         """Give the output, piece by piece."""
 
 
-@dataclass(frozen=True)
-class Envelope:
+class Envelope(NamedTuple):
     """The document of a ResourceList around its items: every field of the top level as it came."""
 
     data: bytes

@@ -5,8 +5,8 @@ What the exec-plugin protocol of kustomize hands over, and what a file holds.
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 from krm_windows.krm import endings, layout
 from krm_windows.krm.endings import Ending
@@ -24,8 +24,7 @@ _LINE = rb"(?:---|\.\.\.)?[ \t]*+(?:#[^\n]*+)?"
 _NOTHING = re.compile(rb"(?:\xef\xbb\xbf)?(?:%b\r?\n)*%b\Z" % (_LINE, _LINE))
 
 
-@dataclass(frozen=True)
-class Documents:
+class Documents(NamedTuple):
     """Objects as documents of one stream; results have no place in it."""
 
     line_break: bytes = b"\n"

@@ -249,8 +249,7 @@ def uninstall(plan: Plan) -> Plan:
     lifts = replace(held, state="Open", targets=(), released=released)
     # Hooks do not run on the way out, so no Jobs have to be created.
     granted = rights(released, events=plan.events)
-    return replace(
-        plan,
+    return plan._replace(
         triggers=(),
         extras=frozenset(),
         timetable=lifts,

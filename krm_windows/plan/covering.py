@@ -6,11 +6,12 @@ more often is right; of two that cover, the one with fewer runs is taken.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date, time, timedelta
 from functools import lru_cache, reduce
 from itertools import pairwise
 from operator import or_
+from typing import NamedTuple
 
 from krm_windows.gate import bits
 from krm_windows.gate.recurrence import Calendar, Recurrence, calendar
@@ -25,8 +26,7 @@ YEAR = frozenset(range(1, 13))
 MONTH = frozenset(range(1, 32))
 
 
-@dataclass(frozen=True, slots=True)
-class Moments:
+class Moments(NamedTuple):
     """Times on the days that a recurrence names, and around them, as wall-clock minutes.
 
     Bit 0 of `minutes` is the minute `first`, counted from the midnight of a named day on; less than
@@ -57,8 +57,7 @@ class Moments:
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class Days:
+class Days(NamedTuple):
     """The three day fields of a schedule, as sets."""
 
     days: frozenset[int]

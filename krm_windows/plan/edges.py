@@ -7,9 +7,9 @@ keeps is refused, with the advice to use `Gate`.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from itertools import chain
+from typing import NamedTuple
 
 from krm_windows import rules
 from krm_windows.gate.recurrence import Recurrence
@@ -35,8 +35,7 @@ _SPAN = minutes.Span(date(AUDITED[0].year - 9, 1, 1), AUDITED[1].date())
 GATE = "the actuator Gate keeps it"
 
 
-@dataclass(frozen=True, slots=True)
-class Edges:
+class Edges(NamedTuple):
     """The CronJobs that act, how late each may start and end, and what speaks against them."""
 
     triggers: tuple[Trigger, ...] = ()
@@ -44,8 +43,7 @@ class Edges:
     results: tuple[Result, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Edge:
+class _Edge(NamedTuple):
     """Which end of every window is meant: its field, the verb in names, what is written."""
 
     field: str
@@ -82,7 +80,7 @@ def edges(timetable: Timetable, wording: Wording) -> Edges:
         current="Kubectl",
     )
     found = _found(timetable, wording)
-    return replace(found, results=(lifts, *found.results))
+    return found._replace(results=(lifts, *found.results))
 
 
 def _found(timetable: Timetable, wording: Wording) -> Edges:
@@ -152,8 +150,7 @@ def _ends(window: Rule) -> frozenset[int]:
     return frozenset(end % weekly.WEEK for _, end in weekly.occurrences(window))
 
 
-@dataclass(frozen=True, slots=True)
-class _Writer:
+class _Writer(NamedTuple):
     """Gives the edges of a weekly union to the windows whose they are.
 
     One that several share to the first by name.

@@ -6,9 +6,9 @@ whole numbers: twenty years with an edge in every minute cost no more than those
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from functools import lru_cache
+from typing import NamedTuple
 
 from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.timetable import Rule
@@ -17,8 +17,7 @@ from krm_windows.plan.covering import DAY
 _MINUTE = timedelta(minutes=1)
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(NamedTuple):
     """The days from `first` to before `last`, whose minutes are counted from the first on."""
 
     first: date

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from krm_windows.gate.timetable import Timetable
 from krm_windows.plan.triggers import Trigger
@@ -11,8 +11,7 @@ from krm_windows.policy.network import ApiServer
 from krm_windows.policy.resources import Resources
 
 
-@dataclass(frozen=True, slots=True)
-class Grant:
+class Grant(NamedTuple):
     """Verbs on named objects of one resource.
 
     Without names on all of them, for verbs that know no name beforehand.
@@ -24,8 +23,7 @@ class Grant:
     verbs: tuple[str, ...] = ("get", "patch")
 
 
-@dataclass(frozen=True, slots=True)
-class Rights:
+class Rights(NamedTuple):
     """What the gate may touch in one namespace."""
 
     namespace: str
@@ -47,8 +45,7 @@ class Runtime:
     resources: Resources = field(default_factory=Resources.model_construct)
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(NamedTuple):
     """One policy, compiled for one cluster.
 
     `interval` lies between two runs, `extras` are named as in the policy. `admission`: whether

@@ -1,7 +1,7 @@
 """From what a policy says of its targets to the objects the gate turns, by name."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from krm_windows import gateable, rules
 from krm_windows.gate.timetable import Target
@@ -11,8 +11,7 @@ from krm_windows.policy.model import TargetSelector
 from krm_windows.results import Result
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(NamedTuple):
     """One entry of `targets`: its path in the policy, its kind's row, and its names."""
 
     path: str
@@ -74,13 +73,13 @@ def _row(selector: TargetSelector) -> Gateable:
         return known
     row = known or Gateable(selector.kind, "", "", gateable.SUSPEND, ())
     # What the policy does not say of another field is as with `suspend`.
-    row = replace(row, field=gateable.SUSPEND)
+    row = row._replace(field=gateable.SUSPEND)
     if selector.api_version:
-        row = replace(row, group=gateable.group_of(selector.api_version))
+        row = row._replace(group=gateable.group_of(selector.api_version))
     if selector.resource:
-        row = replace(row, resource=selector.resource)
+        row = row._replace(resource=selector.resource)
     if selector.suspend_field:
-        row = replace(row, field=tuple(selector.suspend_field.split(".")))
+        row = row._replace(field=tuple(selector.suspend_field.split(".")))
     return row
 
 

@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import time, timedelta
+from typing import NamedTuple
 
 from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.timetable import Rule, Timetable
@@ -25,8 +26,7 @@ HOUR = 60
 DAY = 24 * HOUR
 
 
-@dataclass(frozen=True, slots=True)
-class Trigger:
+class Trigger(NamedTuple):
     """One CronJob: what its name says, when it fires, in which zone, and the windows in words.
 
     For the actuator `Kubectl`, `suspends` is what it writes, at the edge of the field `path` below
@@ -42,8 +42,7 @@ class Trigger:
     path: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
+class Given(NamedTuple):
     """The names of CronJobs that the policy itself gives to a window's edges."""
 
     open: str | None = None
@@ -97,7 +96,7 @@ def _merged(group: list[Trigger]) -> list[Trigger]:
     kept = [trigger for trigger in group if trigger.given]
     if not kept:
         kept = group[:1]
-    return [replace(trigger, words=words) for trigger in kept]
+    return [trigger._replace(words=words) for trigger in kept]
 
 
 def _window(

@@ -4,8 +4,8 @@ Minutes from Sunday 00:00 on, on the wall clock.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from datetime import time, timedelta
+from typing import NamedTuple
 
 from krm_windows.gate.recurrence import EVERY_DAY, EVERY_MONTH, EVERY_WEEKDAY, Recurrence
 from krm_windows.gate.timetable import Rule
@@ -14,8 +14,7 @@ from krm_windows.plan.covering import DAY, field
 WEEK = 7 * DAY
 
 
-@dataclass(frozen=True, slots=True)
-class Union:
+class Union(NamedTuple):
     """The minutes of the week at which a union of windows opens, and those at which it closes."""
 
     opens: frozenset[int]

@@ -8,9 +8,9 @@ is dated comes once.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta, tzinfo
 from functools import lru_cache, partial
+from typing import NamedTuple
 
 from krm_windows.gate import bits, coverage, wallclock
 from krm_windows.gate.recurrence import Recurrence
@@ -32,8 +32,7 @@ _LAST = datetime(2046, 1, 1, tzinfo=UTC)
 _STEP = timedelta(days=4)
 
 
-@dataclass(frozen=True, slots=True)
-class Schedule:
+class Schedule(NamedTuple):
     """One CronJob: minutes of an hour, hours, days."""
 
     minutes: frozenset[int]
@@ -57,8 +56,7 @@ class Schedule:
         return minute % HOUR in self.minutes and minute // HOUR in self.hours
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(NamedTuple):
     """At the UTC minute `at` clocks go from one offset to another, in minutes.
 
     It is counted as `coverage.minute` does.

@@ -5,7 +5,6 @@ A path, a rule, what must hold, the fix.
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING, get_args
 
 from pydantic import BaseModel, ValidationError
@@ -55,7 +54,7 @@ def _below(path: str, finding: Finding) -> Finding:
     """Put the path of a finding behind that of the value that it was found in."""
     is_field = finding.path and not finding.path.startswith("[")
     dot = "." if is_field else ""
-    return replace(finding, path=f"{path}{dot}{finding.path}")
+    return finding._replace(path=f"{path}{dot}{finding.path}")
 
 
 def _finding(

@@ -4,7 +4,7 @@ Findings, before they know the object they are about.
 """
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from krm_windows.results import File, ResourceRef, Result
 from krm_windows.rules import Rule
@@ -14,8 +14,7 @@ from krm_windows.rules import Rule
 LONGEST_WORD, MOST_KNOWN = 100, 100
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """A rule that fired.
 
     `must` says what has to hold, `path` is relative to the value that was looked at.

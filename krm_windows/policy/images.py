@@ -4,11 +4,10 @@
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True)
-class Image:
+class Image(NamedTuple):
     """An image as it is published, and what it was when it was last looked up."""
 
     tag: str

@@ -4,7 +4,8 @@ Everything that is wrong is said in the user's words.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from pydantic import ValidationError
 
@@ -57,8 +58,7 @@ class Loaded:
         return None, tuple(sort([*self.results, result]))
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(NamedTuple):
     """A policy as its document says it, of which the versions for clusters are read one at a time.
 
     `patches` are those of the clusters that it names. `policy` is the one for no cluster in
@@ -182,7 +182,7 @@ def _cautions(policy: WindowPolicy) -> Iterator[Finding]:
             continue
         doubt = schedules.caution(moment.text, moment.value)
         if doubt:
-            yield replace(doubt, path=path)
+            yield doubt._replace(path=path)
 
 
 def _edges(spec: Spec) -> Iterator[tuple[str, Moment[Value] | None]]:
@@ -211,8 +211,7 @@ def _patches(root: dict[str, Tree]) -> dict[str, Tree]:
     return {name: patch for name, patch in patches.items() if patch is not None}
 
 
-@dataclass(frozen=True, slots=True)
-class _Version:
+class _Version(NamedTuple):
     """The policy of one cluster.
 
     `findings` are those that its patch brings in, `cured` those of the policy that it puts right.
@@ -280,9 +279,9 @@ def _attributed(finding: Finding, patch: Tree, path: str) -> Finding:
     below = finding.path.removeprefix("spec.")
     entry = below.rpartition(".")[0] if below.count(".") > 1 else below
     if clusters.touches(patch, entry):
-        return replace(finding, path=f"{path}.{below}")
+        return finding._replace(path=f"{path}.{below}")
     must = f"makes a policy that is wrong at {finding.path}: {finding.must}"
-    return replace(finding, must=must, path=path)
+    return finding._replace(must=must, path=path)
 
 
 def _unknown_cluster(

@@ -8,8 +8,8 @@ to what is in the cluster.
 """
 
 import re
-from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 from krm_windows import rules
 from krm_windows.policy.findings import Finding, RefusedError
@@ -36,8 +36,7 @@ for _sign in "KMGTPE":
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Quantity:
+class Quantity(NamedTuple):
     """An amount of processors or bytes.
 
     `is_binary`: whether it was written with a suffix such as `Mi`.

@@ -8,7 +8,7 @@ put right here, for the cluster does the same.
 """
 
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import NamedTuple
@@ -69,8 +69,7 @@ class _Time(NamedTuple):
     local: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class _Clock:
+class _Clock(NamedTuple):
     """Go's `time.Location`."""
 
     zone: ZoneInfo

@@ -8,8 +8,8 @@ is a star, and Go's idea of blanks, digits and lower case holds, not Python's.
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import timedelta
+from typing import NamedTuple
 
 from krm_windows.gate.recurrence import Recurrence
 from krm_windows.schedule import durations, zones
@@ -19,8 +19,7 @@ class CronError(ValueError):
     """A text that `ParseStandard` refuses."""
 
 
-@dataclass(frozen=True, slots=True)
-class Schedule:
+class Schedule(NamedTuple):
     """What a schedule says: a recurrence, or a period for `@every`.
 
     `time_zone` is that of a `TZ=` prefix.
@@ -31,8 +30,7 @@ class Schedule:
     time_zone: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
+class Bounds(NamedTuple):
     """The least and the greatest value of a field, and the names it knows."""
 
     low: int

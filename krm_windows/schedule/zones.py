@@ -1,11 +1,11 @@
 """The IANA time zones as the `tzdata` package has them, and never as the host does."""
 
 import struct
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
 from io import BytesIO
 from pkgutil import get_data
+from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from krm_windows.gate.zones import Clock, Transition
@@ -20,8 +20,7 @@ _HEADER = struct.Struct(">4sc15x6l")
 _FIRST_SECOND = -(2**35)
 
 
-@dataclass(frozen=True)
-class ZoneData:
+class ZoneData(NamedTuple):
     """What a file of zone data says.
 
     What is listed from its `first` clock on, then the POSIX `rule`.

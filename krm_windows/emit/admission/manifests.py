@@ -4,7 +4,7 @@ The objects, the account they are about, and the object under review.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from krm_windows import gateable
 from krm_windows.emit import names
@@ -70,8 +70,7 @@ def rule(resource: Resource, operations: Sequence[str] = ALL_WRITES) -> dict[str
     }
 
 
-@dataclass(frozen=True, slots=True)
-class Restraint:
+class Restraint(NamedTuple):
     """An admission policy: the requests it judges (`rules`, `condition`), and what must hold.
 
     `validations` are expressions, each with its message. What cannot be judged is refused.

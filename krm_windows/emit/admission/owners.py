@@ -22,7 +22,7 @@ behind `f:` (structured-merge-diff, FieldsV1).
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from krm_windows.emit.admission import annotations, cel, manifests
 from krm_windows.emit.admission.manifests import ANNOTATIONS, METADATA, Path
@@ -37,8 +37,7 @@ _DEPTH = 4  # levels to which the API server's joined entries are compared
 _MAP_ITSELF = "'.'"  # a key of fieldsV1 that says that the map itself is owned, not only keys of it
 
 
-@dataclass(frozen=True, slots=True)
-class Ownership:
+class Ownership(NamedTuple):
     """The rules for `managedFields` of what some fields turn.
 
     `steps` are the maps above them, with their keys.

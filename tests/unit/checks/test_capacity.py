@@ -104,7 +104,7 @@ def test_the_hardest_limit_is_named() -> None:
 def plan_of(targets: int) -> Plan:
     """Return a plan with so many targets."""
     found = tuple(replace(APPS, name=f"application-{number:06}") for number in range(targets))
-    return replace(PLAN, timetable=replace(PLAN.timetable, targets=found))
+    return PLAN._replace(timetable=replace(PLAN.timetable, targets=found))
 
 
 def test_thousands_of_targets_fit() -> None:
