@@ -22,13 +22,11 @@ _MUST_BE_ADDRESS = (
     "must be kind, namespace and name, such as Deployment/shop/api; * matches any characters"
 )
 
-KindName = Annotated[str, *fields.named(_KIND, 317, _MUST_BE_KIND, ("string",))]
-Glob = Annotated[
-    str, *fields.named(_GLOB, 253, "must be a name, in which * matches any characters")
-]
+KindName = Annotated[str, fields.named(_KIND, 317, _MUST_BE_KIND, ("string",))]
+Glob = Annotated[str, fields.named(_GLOB, 253, "must be a name, in which * matches any characters")]
 Address = Annotated[
     str,
-    *fields.named(f"{_KIND}/({_GLOB}/)?{_GLOB}", 600, _MUST_BE_ADDRESS, ("string",)),
+    fields.named(f"{_KIND}/({_GLOB}/)?{_GLOB}", 600, _MUST_BE_ADDRESS, ("string",)),
 ]
 
 

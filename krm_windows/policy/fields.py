@@ -7,13 +7,14 @@ the two would make different values of one policy (`22:00`, `on`, dates).
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime, time, timedelta
-from functools import partial
+from functools import cache, partial
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, JsonValue, PlainValidator, WithJsonSchema
+from pydantic import BaseModel, ConfigDict, JsonValue
 from pydantic.alias_generators import to_camel
+from pydantic_core import CoreSchema, core_schema
 
 from krm_windows import rules
 from krm_windows.gate.recurrence import Recurrence
@@ -35,6 +36,27 @@ class Part(BaseModel):
         alias_generator=to_camel,
         defer_build=True,
     )
+
+
+class Leaf:
+    """How a leaf of the API is read from a text, and what a JSON schema says of it.
+
+    It is pydantic's `PlainValidator` and `WithJsonSchema` in one. `PlainValidator` makes a schema
+    of the type that is read as well, to serialize it, which nobody does here; that took more time
+    than all the rest of the model (docs.pydantic.dev, Custom Types).
+    """
+
+    def __init__(self, read: Callable[[object], object], schema: Mapping[str, object]) -> None:
+        self.read = read
+        self.schema = dict(schema)
+
+    def __get_pydantic_core_schema__(self, _source: object, _handler: object) -> CoreSchema:
+        """Tell pydantic how a value is read."""
+        return core_schema.no_info_plain_validator_function(self.read)
+
+    def __get_pydantic_json_schema__(self, _schema: object, _handler: object) -> dict[str, object]:
+        """Tell pydantic what stands in a JSON schema."""
+        return self.schema.copy()
 
 
 def one_of(*names: str) -> dict[str, JsonValue]:
@@ -59,7 +81,7 @@ _GROUP_VERSION = rf"^({NAME}/)?v[a-z0-9]+$"
 _LENGTH = r"^(?=[0-9])([0-9]{1,4}d)?([0-9]{1,5}h)?([0-9]{1,7}m)?$"
 # A duration of zeros only is none.
 _NOTHING = {"pattern": "^[0dhm]*$"}
-_FOREIGN = re.compile(r"[^a-z0-9./]+")
+_FOREIGN = r"[^a-z0-9./]+"
 # What YAML 1.1 takes for booleans, and the core schema of 1.2 for strings.
 _SPOKEN_FLAGS = {
     "yes": "true",
@@ -93,20 +115,26 @@ def _text(value: object) -> str:
 def _matching(
     value: object,
     *,
-    pattern: re.Pattern[str],
+    pattern: str,
     must: str,
     longest: int,
 ) -> str:
     text = text_of(value)
-    if len(text) > longest or not pattern.fullmatch(text):
+    if len(text) > longest or not _compiled(pattern).fullmatch(text):
         proposed = _as_label(text, pattern, longest)
         raise RefusedError(Finding(rules.NAME_SYNTAX, must, text, proposed))
     return text
 
 
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """Compile the pattern of a type when the first value of it is read."""
+    return re.compile(pattern, re.ASCII)
+
+
 def _as_label(
     text: str,
-    pattern: re.Pattern[str],
+    pattern: str,
     longest: int,
 ) -> str | None:
     """Spell a name as Kubernetes does.
@@ -114,8 +142,8 @@ def _as_label(
     Lower case, everything that is no letter or digit a hyphen.
     """
     # Of a longer text, no more than this can matter.
-    candidate = _FOREIGN.sub("-", text[: 4 * longest].lower()).strip("-")[:longest]
-    if candidate == text or not pattern.fullmatch(candidate):
+    candidate = re.sub(_FOREIGN, "-", text[: 4 * longest].lower()).strip("-")[:longest]
+    if candidate == text or not _compiled(pattern).fullmatch(candidate):
         return None
     return candidate
 
@@ -211,65 +239,50 @@ def named(
     longest: int,
     must: str,
     types: tuple[str, ...] = ("string", "integer", "boolean"),
-) -> tuple[PlainValidator, WithJsonSchema]:
+) -> Leaf:
     """Give reader and schema of a name; a name of digits only need not be quoted."""
     schema = {"type": list(types), "minimum": 0, "maxLength": longest, "pattern": f"^{pattern}$"}
-    compiled = re.compile(pattern, re.ASCII)
-    read = partial(_matching, pattern=compiled, longest=longest, must=must)
-    return PlainValidator(read), WithJsonSchema(schema)
+    read = partial(_matching, pattern=pattern, longest=longest, must=must)
+    return Leaf(read, schema)
 
 
-def _at(role: Role, example: str) -> tuple[PlainValidator, WithJsonSchema]:
+def _at(role: Role, example: str) -> Leaf:
     schema = _STRING | {"examples": [example]}
-    return PlainValidator(partial(_moment, role=role)), WithJsonSchema(schema)
+    return Leaf(partial(_moment, role=role), schema)
 
 
-Text = Annotated[str, PlainValidator(_text), WithJsonSchema(_TEXT | {"pattern": r"\S"})]
-AnyText = Annotated[str, PlainValidator(text_of), WithJsonSchema(_TEXT)]
+Text = Annotated[str, Leaf(_text, _TEXT | {"pattern": r"\S"})]
+AnyText = Annotated[str, Leaf(text_of, _TEXT)]
 Label = Annotated[
     str,
-    *named(LABEL, 63, "must be a DNS label: a-z, 0-9 and, between them, -, at most 63 characters"),
+    named(LABEL, 63, "must be a DNS label: a-z, 0-9 and, between them, -, at most 63 characters"),
 ]
-Name = Annotated[str, *named(NAME, 253, "must be a name as Kubernetes takes it: a-z, 0-9, - and .")]
+Name = Annotated[str, named(NAME, 253, "must be a name as Kubernetes takes it: a-z, 0-9, - and .")]
 VariableName = Annotated[
-    str, *named("[A-Za-z_][A-Za-z0-9_]*", 253, "must be a name of letters, digits and _")
+    str, named("[A-Za-z_][A-Za-z0-9_]*", 253, "must be a name of letters, digits and _")
 ]
 CronJobName = Annotated[
-    str, *named(NAME, 52, "must be a name as a CronJob has it: at most 52 of a-z, 0-9, - and .")
+    str, named(NAME, 52, "must be a name as a CronJob has it: at most 52 of a-z, 0-9, - and .")
 ]
 PolicyName = Annotated[
-    str, *named(f"{LABEL}/{NAME}", 317, "must be the namespace and name of a policy, as a/b")
+    str, named(f"{LABEL}/{NAME}", 317, "must be the namespace and name of a policy, as a/b")
 ]
-Begin = Annotated[Moment[Recurrence | datetime], *_at(Role.BEGIN, "Mon 08:00")]
-End = Annotated[Moment[Value], *_at(Role.END, "Thu 17:00")]
-Once = Annotated[Moment[datetime], *_at(Role.ONCE, "2026-12-22T09:00")]
-OnceEnd = Annotated[Moment[datetime | time], *_at(Role.ONCE_END, "2026-12-22T12:00")]
-Deadline = Annotated[Moment[datetime], *_at(Role.DEADLINE, "2026-12-31")]
+Begin = Annotated[Moment[Recurrence | datetime], _at(Role.BEGIN, "Mon 08:00")]
+End = Annotated[Moment[Value], _at(Role.END, "Thu 17:00")]
+Once = Annotated[Moment[datetime], _at(Role.ONCE, "2026-12-22T09:00")]
+OnceEnd = Annotated[Moment[datetime | time], _at(Role.ONCE_END, "2026-12-22T12:00")]
+Deadline = Annotated[Moment[datetime], _at(Role.DEADLINE, "2026-12-31")]
 Duration = Annotated[
     timedelta,
-    PlainValidator(_duration),
-    WithJsonSchema({"type": "string", "pattern": _LENGTH, "not": _NOTHING, "examples": ["4h"]}),
+    Leaf(_duration, {"type": "string", "pattern": _LENGTH, "not": _NOTHING, "examples": ["4h"]}),
 ]
 Margin = Annotated[
     timedelta | Literal["auto"],
-    PlainValidator(_margin),
-    WithJsonSchema({"type": "string", "pattern": f"^auto$|{_LENGTH}", "examples": ["10m"]}),
+    Leaf(_margin, {"type": "string", "pattern": f"^auto$|{_LENGTH}", "examples": ["10m"]}),
 ]
-Interval = Annotated[
-    timedelta, PlainValidator(_interval), WithJsonSchema({"enum": list(INTERVALS)})
-]
-Flag = Annotated[
-    bool, PlainValidator(_flag), WithJsonSchema({"enum": [True, False, "true", "false"]})
-]
-TimeZone = Annotated[
-    str, PlainValidator(_time_zone), WithJsonSchema(_STRING | {"examples": ["Europe/Berlin"]})
-]
-Image = Annotated[
-    str, PlainValidator(_image), WithJsonSchema({"type": "string", "pattern": _PINNED})
-]
-FieldPath = Annotated[
-    str, PlainValidator(_field_path), WithJsonSchema({"type": "string", "pattern": _FIELD_PATH})
-]
-ApiVersion = Annotated[
-    str, PlainValidator(_api_version), WithJsonSchema({"type": "string", "pattern": _GROUP_VERSION})
-]
+Interval = Annotated[timedelta, Leaf(_interval, {"enum": list(INTERVALS)})]
+Flag = Annotated[bool, Leaf(_flag, {"enum": [True, False, "true", "false"]})]
+TimeZone = Annotated[str, Leaf(_time_zone, _STRING | {"examples": ["Europe/Berlin"]})]
+Image = Annotated[str, Leaf(_image, {"type": "string", "pattern": _PINNED})]
+FieldPath = Annotated[str, Leaf(_field_path, {"type": "string", "pattern": _FIELD_PATH})]
+ApiVersion = Annotated[str, Leaf(_api_version, {"type": "string", "pattern": _GROUP_VERSION})]

@@ -16,9 +16,7 @@ from pydantic import (
     ConfigDict,
     Field,
     JsonValue,
-    PlainValidator,
     ValidationInfo,
-    WithJsonSchema,
     field_validator,
     model_validator,
 )
@@ -299,7 +297,7 @@ def _clusters(value: object) -> object:
 
 
 _SHOWN = 3
-Patch = Annotated[Mapping[str, object], PlainValidator(_patch), WithJsonSchema({"type": "object"})]
+Patch = Annotated[Mapping[str, object], fields.Leaf(_patch, {"type": "object"})]
 
 
 class Spec(Part):

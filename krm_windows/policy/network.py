@@ -3,7 +3,7 @@
 from ipaddress import ip_network
 from typing import Annotated
 
-from pydantic import Field, PlainValidator, WithJsonSchema
+from pydantic import Field
 
 from krm_windows import rules
 from krm_windows.policy import fields
@@ -33,11 +33,10 @@ def _port(value: object) -> int:
     return int(text)
 
 
-Cidr = Annotated[str, PlainValidator(_cidr), WithJsonSchema({"type": "string", "minLength": 1})]
+Cidr = Annotated[str, fields.Leaf(_cidr, {"type": "string", "minLength": 1})]
 Port = Annotated[
     int,
-    PlainValidator(_port),
-    WithJsonSchema({"type": ["integer", "string"], "minimum": 1, "maximum": _MOST}),
+    fields.Leaf(_port, {"type": ["integer", "string"], "minimum": 1, "maximum": _MOST}),
 ]
 
 

@@ -7,7 +7,7 @@ both are other ones in every namespace.
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Self
 
-from pydantic import Field, PlainValidator, WithJsonSchema, model_validator
+from pydantic import Field, model_validator
 
 from krm_windows import rules
 from krm_windows.policy import fields, quantities
@@ -30,10 +30,8 @@ def _size(value: object) -> Quantity:
     return quantities.size(fields.text_of(value))
 
 
-Processors = Annotated[
-    Quantity, PlainValidator(_processors), WithJsonSchema(_SCHEMA | {"examples": ["100m"]})
-]
-Size = Annotated[Quantity, PlainValidator(_size), WithJsonSchema(_SCHEMA | {"examples": ["64Mi"]})]
+Processors = Annotated[Quantity, fields.Leaf(_processors, _SCHEMA | {"examples": ["100m"]})]
+Size = Annotated[Quantity, fields.Leaf(_size, _SCHEMA | {"examples": ["64Mi"]})]
 
 
 class Amounts(Part):

@@ -169,6 +169,7 @@ def test_every_key_of_the_volume_is_in_the_config_map() -> None:
 def test_every_edit_is_looked_at(other: Plan) -> None:
     """The name follows from all that the Job does, so that Flux makes a new one; it is the same for the same."""
     assert (
-        looks_at_once(PLAN)["metadata"]["name"] == looks_at_once(PLAN._replace())["metadata"]["name"]
+        looks_at_once(PLAN)["metadata"]["name"]
+        == looks_at_once(PLAN._replace())["metadata"]["name"]
     )
     assert looks_at_once(PLAN)["metadata"]["name"] != looks_at_once(other)["metadata"]["name"]

@@ -6,7 +6,7 @@ import pkgutil
 import re
 import sys
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from types import ModuleType
 
@@ -14,6 +14,7 @@ import pytest
 from regexes import fault
 
 import krm_windows
+from krm_windows.policy.fields import Leaf
 
 ROOT = Path(krm_windows.__file__).parent
 CALLS = frozenset({"match", "fullmatch", "search", "sub", "subn", "split", "findall", "finditer"})
@@ -116,8 +117,13 @@ def held(value: object, depth: int) -> Iterator[re.Pattern[str] | re.Pattern[byt
             parts = list(value)
         elif hasattr(value, "__metadata__"):
             parts = list(value.__metadata__)
-        elif hasattr(value, "func") and hasattr(getattr(value, "func", None), "keywords"):
-            parts = list(value.func.keywords.values())
+        elif isinstance(value, Leaf) and isinstance(value.read, partial):
+            # Compiled as `policy.fields` does when the first value is read.
+            parts = [
+                re.compile(each, re.ASCII)
+                for name, each in value.read.keywords.items()
+                if name == "pattern"
+            ]
         for part in parts:
             yield from held(part, depth + 1)
 
@@ -131,6 +137,8 @@ def methods() -> dict[str, set[str]]:
             if isinstance(node, ast.Attribute) and node.attr in CALLS:
                 # `_TABLE[key].match(…)` is a use of what is in the table.
                 value = node.value.value if isinstance(node.value, ast.Subscript) else node.value
+                # `_compiled(…).match(…)` is a use of what the function compiles.
+                value = value.func if isinstance(value, ast.Call) else value
                 name = (
                     value.id
                     if isinstance(value, ast.Name)
@@ -152,7 +160,7 @@ def searches(module: str, name: str) -> bool:
     )
     # Those of types are read by `policy.fields`.
     of_types = (
-        methods()["policy.fields.pattern"] if name[0].isupper() and not name.isupper() else None
+        methods()["policy.fields._compiled"] if name[0].isupper() and not name.isupper() else None
     )
     used = local or methods().get(f"{module}.pattern") or of_types or CALLS
     return not used <= ANCHORED
