@@ -4,21 +4,19 @@ Freezes that cut windows, rules that are over, and closures that last too long.
 """
 
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from itertools import chain, pairwise
 
 from krm_windows import rules
 from krm_windows.checks import findings
-from krm_windows.checks.facts import DAY, Facts, bare, is_open
+from krm_windows.checks.facts import DAY, Facts, bare, end_of, is_open
 from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.timetable import Rule
-from krm_windows.gate.wallclock import utc
 from krm_windows.results import Result
 from krm_windows.rules import Rule as Check
-from krm_windows.schedule.timeline import Segment, timeline
+from krm_windows.schedule.timeline import Segment
 
 _MINUTE = timedelta(minutes=1)
-_EVER = datetime.max.replace(tzinfo=UTC)
 _WINDOWS = ("windows", "are closed", "add a window")
 _FREEZES = ("freezes", "keep it closed", "end one earlier")
 
@@ -43,20 +41,11 @@ def _over(
         # What recurs is never over.
         if isinstance(rule.begins, Recurrence):
             continue
-        ends = _end(facts, rule)
+        ends = end_of(facts.timetable, rule)
         if ends <= facts.years.begins:
             when = facts.local(ends)
             message = f"is over since {findings.moment(when)}: remove it, or renew it"
             yield findings.at(check, rule.name, message, when)
-
-
-def _end(facts: Facts, rule: Rule) -> datetime:
-    """Return the instant at which something dated ends."""
-    if isinstance(rule.ends, datetime):
-        return utc(rule.ends, facts.zone)
-    if not isinstance(rule.begins, datetime):
-        return _EVER
-    return next(timeline(bare(facts.timetable, rule), utc(rule.begins, facts.zone), _EVER)).ends
 
 
 def _cuts(facts: Facts) -> Iterator[Result]:

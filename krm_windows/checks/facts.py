@@ -25,6 +25,7 @@ WEEK = 7 * DAY
 # A week before and after, for a closed run to begin and end in, and a day for its edges.
 MARGIN = WEEK + DAY
 WALL = "Etc/UTC"
+_EVER = datetime.max.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,6 +253,21 @@ def bare(timetable: Timetable, *rules: Rule) -> Timetable:
         outside_windows="Closed",
         closes_early=timedelta(),
     )
+
+
+def end_of(timetable: Timetable, rule: Rule) -> datetime:
+    """Return the instant at which a dated rule of a timetable ends.
+
+    `datetime.max` for one without a beginning whose end is no date.
+    """
+    zone = timetable.zone
+    if isinstance(rule.ends, datetime):
+        return wallclock.utc(rule.ends, zone)
+    if not isinstance(rule.begins, datetime):
+        return _EVER
+    # A time of day or a length counts from the beginning, on clocks that may change meanwhile.
+    begins = wallclock.utc(rule.begins, zone)
+    return next(timeline(bare(timetable, rule), begins, _EVER)).ends
 
 
 def is_open(timetable: Timetable, at: datetime) -> bool:

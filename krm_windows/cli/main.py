@@ -21,6 +21,8 @@ COMMANDS = {
     "status": "show what the targets of a policy are in a cluster, and what they should be",
     "explain": "say in plain words what a policy means",
     "diff": "show which hours open and which close through a change of a policy",
+    "set": "change a policy's file by a patch, unless something is wrong with the result",
+    "override": "open or close at once until a moment, and list, end and prune what was made so",
     "holidays": "print a country's public holidays as freezes",
     "import-ics": "print the events of a company calendar as freezes, or as windows",
     "migrate": "turn CronJobs that suspend and resume Flux objects into policies",

@@ -7,20 +7,6 @@ from krm_windows.krm.nodes import Mapping, Node, Scalar
 from krm_windows.policy.document import Tree
 
 
-def merge(target: Tree, patch: Tree) -> Tree:
-    """Apply a merge patch (RFC 7386): maps merge, null removes, everything else replaces."""
-    if not isinstance(patch, dict):
-        return patch
-    merged = dict(target) if isinstance(target, dict) else {}
-    for name, value in patch.items():
-        # RFC 7386, section 1: null removes.
-        if value is None:
-            merged.pop(name, None)
-        else:
-            merged[name] = merge(merged.get(name), value)
-    return merged
-
-
 def empty_maps(patch: Tree, path: str) -> Iterator[str]:
     """Yield the paths of empty maps within a patch.
 

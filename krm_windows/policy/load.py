@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from krm_windows import rules
 from krm_windows.gate.recurrence import Recurrence
+from krm_windows.krm.merge_patch import merge
 from krm_windows.krm.nodes import Mapping as Node
 from krm_windows.policy import clusters, contradictions, document, errors, schedules, sizes
 from krm_windows.policy.document import Tree
@@ -99,7 +100,7 @@ class Source(NamedTuple):
     def patched(self, node: Node, file: File | None) -> "Source":
         """Return the policy with another document of it merged onto it (RFC 7386)."""
         patch = document.read(node)
-        merged = clusters.merge(self.root, patch if isinstance(patch, dict) else {})
+        merged = merge(self.root, patch if isinstance(patch, dict) else {})
         return _source(merged, (*self.doubled, *document.doubled(node)), file)
 
     def results(self, findings: Iterable[Finding]) -> list[Result]:
@@ -235,7 +236,8 @@ def _cluster(
     found = list(_misplaced(patch, path))
     found += map(_emptied, clusters.empty_maps(patch, path))
     own = {key: value for key, value in patch.items() if key not in ("clusters", "buildFor")}
-    spec = clusters.merge(root.get("spec"), {**own, "clusters": None, "buildFor": name})
+    changes: Tree = {**own, "clusters": None, "buildFor": name}
+    spec = merge(root.get("spec"), changes)
     # The spec is last, wherever it was: findings come in the order of the fields.
     others = {key: value for key, value in root.items() if key != "spec"}
     policy, problems = _validate({**others, "spec": spec})

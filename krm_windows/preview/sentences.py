@@ -3,6 +3,7 @@
 from krm_windows import escape
 from krm_windows.gate.decide import Decision
 from krm_windows.gate.timetable import Timetable
+from krm_windows.gate.zones import Zone
 from krm_windows.preview.calendar import named
 from krm_windows.preview.clock import shown
 
@@ -21,3 +22,30 @@ def state(timetable: Timetable, decision: Decision) -> str:
         is_open = "open"
     said = f"{named(timetable)} is {is_open}: {decision.reason}"
     return f"{escape.line(said)}\n{since}, {until} ({zone.key})\n"
+
+
+def turn(
+    timetable: Timetable,
+    was: Decision,
+    now: Decision,
+) -> str:
+    """Say what a change makes hold from now on, and what would have held without it."""
+    zone = timetable.zone
+    verb = "stays" if was.open is now.open else "becomes"
+    targets = ", ".join(map(str, timetable.targets)) or "what its targets select by label"
+    said = f"{named(timetable)} {verb} {_brief(now, zone)}"
+    lines = [
+        said,
+        f"  without this change: {_brief(was, zone)}",
+        f"  targets: {targets}",
+    ]
+    return "".join(f"{escape.line(line)}\n" for line in lines)
+
+
+def _brief(decision: Decision, zone: Zone) -> str:
+    """Say what holds, until when and why: `open until Mon 2026-12-14 08:00 (windows.week)`."""
+    word = "open" if decision.open else "closed"
+    until = "for more than 400 days"
+    if decision.until:
+        until = f"until {shown(decision.until, zone)}"
+    return f"{word} {until} ({decision.reason})"

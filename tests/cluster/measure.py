@@ -40,7 +40,7 @@ def prepare(env: Environment) -> None:
 def latencies(env: Environment, begin: datetime) -> list[float]:
     """Return for every run of an edge, how many seconds after the full minute its patch was answered."""
     found = []
-    for log in (LOGS / "jobs").glob(f"{env.name}_p*-[oc]*"):
+    for log in (LOGS / "jobs").glob(f"{env.name}_p*"):
         for line in log.read_text().splitlines():
             when = datetime.fromisoformat(line[:26] + "+00:00")
             if '"done"' in line and when > begin:

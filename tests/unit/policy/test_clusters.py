@@ -3,8 +3,6 @@
 import pytest
 
 from krm_windows.krm import KubeObject
-from krm_windows.policy import clusters
-from krm_windows.policy.document import Tree
 from krm_windows.policy.load import Loaded, load, read
 
 BASE = """
@@ -33,31 +31,6 @@ def found(patch: str) -> list[tuple[str, str]]:
         (result.field.path if result.field else "", result.tags["rule"])
         for result in loaded(patch).results
     ]
-
-
-@pytest.mark.parametrize(
-    ("target", "patch", "result"),
-    [
-        ({"a": "b"}, {"a": "c"}, {"a": "c"}),
-        ({"a": "b"}, {"b": "c"}, {"a": "b", "b": "c"}),
-        ({"a": "b"}, {"a": None}, {}),
-        ({"a": "b", "b": "c"}, {"a": None}, {"b": "c"}),
-        ({"a": ["b"]}, {"a": "c"}, {"a": "c"}),
-        ({"a": "c"}, {"a": ["b"]}, {"a": ["b"]}),
-        ({"a": {"b": "c"}}, {"a": {"b": "d", "c": None}}, {"a": {"b": "d"}}),
-        ({"a": [{"b": "c"}]}, {"a": ["1"]}, {"a": ["1"]}),
-        (["a", "b"], ["c", "d"], ["c", "d"]),
-        ({"a": "b"}, ["c"], ["c"]),
-        ({"a": "foo"}, None, None),
-        ({"a": "foo"}, "bar", "bar"),
-        ({"e": None}, {"a": "1"}, {"e": None, "a": "1"}),
-        (["1", "2"], {"a": "b", "c": None}, {"a": "b"}),
-        ({}, {"a": {"bb": {"ccc": None}}}, {"a": {"bb": {}}}),
-    ],
-)
-def test_the_cases_of_the_rfc(target: Tree, patch: Tree, result: Tree) -> None:
-    """RFC 7386, appendix A, with texts for its numbers."""
-    assert clusters.merge(target, patch) == result
 
 
 def test_a_cluster_changes_one_entry_and_keeps_the_others() -> None:

@@ -1,0 +1,173 @@
+"""What the commands that change a policy's file share: audit, show the hours, write, commit."""
+
+import argparse
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+
+from krm_windows.cli import inputs, locations, output, report, seen, times
+from krm_windows.edit.proposal import Proposal, propose
+from krm_windows.exit_codes import ExitCode
+from krm_windows.krm import InputError, KubeObject
+from krm_windows.preview import changes, records
+from krm_windows.preview.calendar import Period
+from krm_windows.system import files, locks
+from krm_windows.system.commits import WorkingTree
+from krm_windows.system.errors import WorkspaceError
+
+Change = Callable[[KubeObject], KubeObject]
+"""Makes the policy that is to be from the one that is; raises InputError where it cannot."""
+_DAYS = 28
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of every command that changes a policy's file."""
+    parser.add_argument(
+        "--dry-run", action="store_true", help="show what would be written, and write nothing"
+    )
+    times.options(parser, days=_DAYS)
+    parser.add_argument(
+        "--resources", metavar="DIR", help="where `closesEarly: auto` finds the targets' timeouts"
+    )
+    parser.add_argument(
+        "-o", "--output", choices=("text", "json"), default="text", help="the form (default: text)"
+    )
+    parser.add_argument(
+        "--commit", action="store_true", help="commit the file, and nothing else, with --reason"
+    )
+    parser.add_argument("--author", metavar="'NAME <EMAIL>'", help="the author of the commit")
+    parser.add_argument(
+        "--branch", metavar="NAME", help="refuse to commit on any other branch than this one"
+    )
+    report.options(parser)
+
+
+def _nothing(_: Proposal) -> str:
+    """Say nothing more."""
+    return ""
+
+
+def run(
+    arguments: argparse.Namespace,
+    change: Change,
+    at: datetime,
+    describe: Callable[[Proposal], str] = _nothing,
+    *,
+    urgent: bool = False,
+) -> ExitCode:
+    """Change the policy of a file, unless an error is found in what it would be.
+
+    `describe` says more of the change than which hours it moves, for a person. Of what is `urgent`
+    an audit's errors are shown, and only what does not build is not written.
+    """
+    _check(arguments)
+    path = _file(arguments.policy)
+    items = seen.resources(arguments.resources)
+    # Nobody else changes a file here between the reading and the writing.
+    with locks.alone(path.parent):
+        tree = None
+        if arguments.commit:
+            tree = WorkingTree.of(path)
+            tree.check(arguments.branch)
+        old = inputs.policy(str(path))
+        proposal = propose(old, change(old), items, at, _period(arguments, at))
+        failed = proposal.fails(strict=arguments.strict, urgent=urgent)
+        writes = proposal.changes_text and not failed and not arguments.dry_run
+        commit = _write(path, proposal, tree, arguments) if writes else None
+    _show(arguments, proposal, commit, written=writes, more=describe(proposal))
+    return ExitCode.of(failed=failed)
+
+
+def _period(arguments: argparse.Namespace, at: datetime) -> Period:
+    """Return the time of which hours are compared: from now on, if nothing else is asked for."""
+    return Period(arguments.start or at, arguments.days)
+
+
+def _check(arguments: argparse.Namespace) -> None:
+    if arguments.commit and not arguments.reason:
+        raise InputError("--commit needs --reason TEXT: it is the message of the commit")
+    for option in ("author", "branch"):
+        if getattr(arguments, option) is not None and not arguments.commit:
+            raise InputError(f"--{option} is about the commit: give --commit, too")
+
+
+def _file(given: str) -> Path:
+    """Return the path of a file, behind the links that lead to it."""
+    path = Path(given)
+    if not path.is_file():
+        raise InputError(f"{given}: no such file")
+    return path.resolve()
+
+
+def _write(
+    path: Path,
+    proposal: Proposal,
+    tree: WorkingTree | None,
+    arguments: argparse.Namespace,
+) -> str | None:
+    """Write the file; return its commit, if there is to be one.
+
+    What cannot be committed is taken back.
+    """
+    old = proposal.old
+    files.replace(path, content(proposal))
+    if tree is None:
+        return None
+    try:
+        return tree.commit(arguments.reason, arguments.author)
+    except WorkspaceError:
+        files.replace(path, old.source)
+        raise
+
+
+def content(proposal: Proposal) -> bytes:
+    """Return the whole file with the changed policy in place of the old one."""
+    old = proposal.old
+    return old.source[: old.start] + proposal.new.span + old.source[old.end :]
+
+
+def _show(
+    arguments: argparse.Namespace,
+    proposal: Proposal,
+    commit: str | None,
+    *,
+    written: bool,
+    more: str,
+) -> None:
+    results = locations.located(proposal.results, {arguments.policy: proposal.new})
+    if arguments.output == "json":
+        found = [records.difference(one) for one in proposal.differences]
+        output.show_json(
+            {
+                "policy": f"{proposal.old.namespace}/{proposal.old.name}",
+                "file": arguments.policy,
+                "written": written,
+                "commit": commit,
+                "differences": found,
+                "results": [result.value() for result in results],
+            }
+        )
+        return
+    output.tell_results(results)
+    output.show(changes.text(proposal.differences) + more)
+    output.show(_outcome(arguments, proposal, commit, written=written))
+
+
+def _outcome(
+    arguments: argparse.Namespace,
+    proposal: Proposal,
+    commit: str | None,
+    *,
+    written: bool,
+) -> str:
+    """Say in a line what became of the file."""
+    file = arguments.policy
+    if commit is not None:
+        return f"{file}: committed as {commit[:12]}\n"
+    if written:
+        return f"{file}: written\n"
+    if not proposal.changes_text:
+        return f"{file}: already says so, nothing to write\n"
+    if arguments.dry_run:
+        return f"{file}: not written (--dry-run)\n"
+    return f"{file}: not written, because of the errors above\n"

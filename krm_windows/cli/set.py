@@ -1,0 +1,56 @@
+"""`krm-windows set`: a policy's file changed by a patch, once nothing is wrong with the result."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from krm_windows.cli import changed, times
+from krm_windows.edit.patches import patched, patched_cluster
+from krm_windows.exit_codes import ExitCode
+from krm_windows.krm import InputError, KubeObject, Value, parse, value
+from krm_windows.system import bounded
+
+_STDIN = "-"
+_FILE = "@"
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's options."""
+    parser.add_argument("policy", metavar="FILE", help="the file of a WindowPolicy")
+    parser.add_argument(
+        "--patch",
+        required=True,
+        metavar="JSON|@FILE|-",
+        help="a JSON merge patch (RFC 7386) of the object, or with --cluster of its spec there",
+    )
+    parser.add_argument("--cluster", metavar="NAME", help="change the policy on this cluster alone")
+    parser.add_argument("--reason", metavar="TEXT", help="why: the message of the commit")
+    changed.options(parser)
+
+
+def run(arguments: argparse.Namespace) -> ExitCode:
+    """Change the file, or say what is wrong with the change."""
+    patch = _patch(arguments.patch)
+
+    def change(policy: KubeObject) -> KubeObject:
+        if arguments.cluster is None:
+            return patched(policy, patch)
+        return patched_cluster(policy, arguments.cluster, patch)
+
+    return changed.run(arguments, change, times.now())
+
+
+def _patch(given: str) -> Value:
+    """Read the patch: JSON, which may also be written as YAML."""
+    source, content = "--patch", given.encode()
+    if given == _STDIN:
+        source, content = "standard input", bounded.read_stream(sys.stdin.buffer, "standard input")
+    elif given.startswith(_FILE):
+        source = given.removeprefix(_FILE)
+        content = bounded.read_file(Path(source))
+    try:
+        return value(parse(content.decode()))
+    except UnicodeDecodeError as error:
+        raise InputError(f"{source}: is not UTF-8") from error
+    except InputError as error:
+        raise InputError(f"{source}: {error}") from error

@@ -1,0 +1,174 @@
+"""Overrides in a policy's own text: made for so long, listed with what they are now, taken out."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from krm_windows.checks.facts import end_of
+from krm_windows.gate import wallclock
+from krm_windows.gate.timetable import Timetable
+from krm_windows.krm import InputError, KubeObject, Value
+from krm_windows.preview.versions import Source
+from krm_windows.results import fails
+
+_MINUTE = timedelta(minutes=1)
+_FIELD = "overrides"
+
+
+class Phase(StrEnum):
+    """Where an override is at an instant."""
+
+    COMING = "coming"
+    ACTIVE = "active"
+    OVER = "over"
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """An override as the file has it; `cluster` is None for one of all clusters.
+
+    `begins` is None for one that has always held. Both instants are UTC.
+    """
+
+    name: str
+    cluster: str | None
+    state: str
+    begins: datetime | None
+    ends: datetime
+    phase: Phase
+    reason: str
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """Where the file has it."""
+        return _path(self.name, self.cluster)
+
+
+def minute(at: datetime) -> datetime:
+    """Return the full minute that an instant lies in: overrides have no seconds."""
+    return at.replace(second=0, microsecond=0)
+
+
+def until(at: datetime, length: timedelta) -> datetime:
+    """Return the full minute at which so much time has passed since an instant, none cut off."""
+    begun = minute(at)
+    if begun < at:
+        begun += _MINUTE
+    return begun + length
+
+
+def default_name(state: str, at: datetime) -> str:
+    """Return the name of an override that was given none: `open-20261123-0221`, in UTC."""
+    return f"{state.lower()}-{at:%Y%m%d-%H%M}"
+
+
+def added(
+    config: KubeObject,
+    name: str,
+    cluster: str | None,
+    entry: dict[str, Value],
+) -> KubeObject:
+    """Return a policy with one override more; raises InputError where its name is taken."""
+    _check_cluster(config, cluster)
+    path = _path(name, cluster)
+    if config.get(*path) is not None:
+        raise InputError(f"there is an override {name!r} already: give another --name, or --end it")
+    changed = config.as_read()
+    changed.set(entry, *path)
+    return changed
+
+
+def ended(
+    config: KubeObject,
+    name: str,
+    cluster: str | None,
+) -> KubeObject:
+    """Return a policy without an override; raises InputError where there is none of that name."""
+    _check_cluster(config, cluster)
+    path = _path(name, cluster)
+    if config.get(*path) is None:
+        known = ", ".join(_names(config, cluster)) or "there is none"
+        raise InputError(f"there is no override {name!r} here: {known}")
+    return _without(config, [path])
+
+
+def pruned(config: KubeObject, at: datetime) -> KubeObject:
+    """Return a policy without the overrides that are over at an instant."""
+    over = [each.path for each in listed(config, at) if each.phase is Phase.OVER]
+    return _without(config, over)
+
+
+def listed(config: KubeObject, at: datetime) -> list[Listed]:
+    """Return the overrides of a policy, those of all clusters first, as they are at an instant.
+
+    Raises InputError where the policy is wrong: when an override ends is not known then.
+    """
+    source = Source(config, [])
+    loaded = source.load()
+    places: list[str | None] = [None, *loaded.clusters]
+    versions, results = source.compile((name, *loaded.for_cluster(name)) for name in places)
+    if fails(results):
+        raise InputError("; ".join(str(result) for result in results if fails([result])))
+    found: list[Listed] = []
+    for cluster, version in zip(places, versions, strict=True):
+        found += _listed(version.timetable, cluster, set(_names(config, cluster)), at)
+    return found
+
+
+def _listed(
+    timetable: Timetable,
+    cluster: str | None,
+    names: set[str],
+    at: datetime,
+) -> Iterator[Listed]:
+    """Yield those overrides of a timetable that the policy's text has at one place."""
+    for rule in timetable.overrides:
+        if rule.key not in names:
+            continue
+        begins = None
+        if isinstance(rule.begins, datetime):
+            begins = wallclock.utc(rule.begins, timetable.zone)
+        ends = end_of(timetable, rule)
+        phase = Phase.ACTIVE
+        if ends <= at:
+            phase = Phase.OVER
+        elif begins is not None and at < begins:
+            phase = Phase.COMING
+        yield Listed(rule.key, cluster, rule.state or "", begins, ends, phase, rule.reason)
+
+
+def _without(config: KubeObject, paths: list[tuple[str, ...]]) -> KubeObject:
+    """Return a policy without some overrides, and without the field where none is left."""
+    changed = config.as_read()
+    for path in paths:
+        changed.remove(*path)
+        if changed.get(*path[:-1]) == {}:
+            changed.remove(*path[:-1])
+    return changed
+
+
+def _path(name: str, cluster: str | None) -> tuple[str, ...]:
+    return (*_place(cluster), name)
+
+
+def _place(cluster: str | None) -> tuple[str, ...]:
+    if cluster is None:
+        return ("spec", _FIELD)
+    return ("spec", "clusters", cluster, _FIELD)
+
+
+def _names(config: KubeObject, cluster: str | None) -> list[str]:
+    """Return the names of the overrides at one place, without those that are taken out by null."""
+    entries = config.get(*_place(cluster))
+    if not isinstance(entries, dict):
+        return []
+    return [name for name, entry in entries.items() if entry is not None]
+
+
+def _check_cluster(config: KubeObject, cluster: str | None) -> None:
+    clusters = config.get("spec", "clusters")
+    if cluster is None or (isinstance(clusters, dict) and cluster in clusters):
+        return
+    named = ", ".join(clusters) if isinstance(clusters, dict) and clusters else "none"
+    raise InputError(f"the policy names no cluster {cluster!r} (it names {named})")

@@ -1,0 +1,66 @@
+"""A policy's own text, changed by a merge patch: what the patch leaves alone keeps every byte."""
+
+from krm_windows.krm import InputError, KubeObject, Value
+from krm_windows.krm.merge_patch import compose, merge, pruned
+
+
+def patched(config: KubeObject, patch: Value) -> KubeObject:
+    """Return a policy with a merge patch (RFC 7386) applied to the whole object.
+
+    Raises InputError for what is no patch of an object, and where the object would be another.
+    """
+    changed = config.as_read()
+    changed.set(merge(config.get(), _object(patch)))
+    if _identity(changed) != _identity(config):
+        raise InputError(
+            "a patch must not make another object of the policy: apiVersion, kind, name and "
+            "namespace stay (to rename a policy, edit its file and add `formerNames`)"
+        )
+    return changed
+
+
+def patched_cluster(config: KubeObject, cluster: str, patch: Value) -> KubeObject:
+    """Return a policy whose spec on one cluster is changed by a merge patch.
+
+    The entry of the cluster is a patch itself, so the two become one. Null takes from the cluster
+    what the policy has for all. Raises InputError for a cluster that the policy does not name.
+    """
+    clusters = config.get("spec", "clusters")
+    if not isinstance(clusters, dict) or cluster not in clusters:
+        named = ", ".join(clusters) if isinstance(clusters, dict) and clusters else "none"
+        raise InputError(
+            f"the policy names no cluster {cluster!r} (it names {named}): add it with a patch of "
+            f'the whole object first, {{"spec": {{"clusters": {{"{cluster}": {{}}}}}}}}'
+        )
+    spec = config.get("spec")
+    own = clusters[cluster] or {}
+    entry = pruned(compose(own, _object(patch)), spec)
+    if _filled(merge(spec, entry)) != _filled(merge(merge(spec, own), patch)):
+        raise InputError(
+            f"the change cannot be written as an entry of cluster {cluster!r}: write that entry "
+            "with a patch of the whole object"
+        )
+    changed = config.as_read()
+    changed.set(entry, "spec", "clusters", cluster)
+    return changed
+
+
+def _object(patch: Value) -> Value:
+    if not isinstance(patch, dict):
+        raise InputError(
+            "a patch must be a JSON object, such as "
+            '{"spec": {"freezes": {"release": {"starts": "2026-12-20", "ends": "2027-01-03"}}}}'
+        )
+    return patch
+
+
+def _identity(policy: KubeObject) -> tuple[str, ...]:
+    return (policy.api_version, policy.kind, policy.namespace, policy.name)
+
+
+def _filled(value: Value) -> Value:
+    """Return a value without maps that hold nothing: a policy means the same without them."""
+    if not isinstance(value, dict):
+        return value
+    parts = {name: _filled(part) for name, part in value.items()}
+    return {name: part for name, part in parts.items() if part != {}}

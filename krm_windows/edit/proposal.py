@@ -1,0 +1,90 @@
+"""A change of a policy before it is written: what is found of it, and which hours it moves."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from krm_windows.checks.audit import Scope
+from krm_windows.checks.report import Report
+from krm_windows.fleet import audit
+from krm_windows.gate.decide import Decision, decide
+from krm_windows.krm import KubeObject
+from krm_windows.preview.calendar import Period
+from krm_windows.preview.difference import Difference, compare
+from krm_windows.preview.successions import Succession, successions
+from krm_windows.preview.versions import Choice, Source, once
+from krm_windows.results import Result, fails, sort
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What holds on a cluster at an instant, before a change and after it."""
+
+    succession: Succession
+    was: Decision
+    now: Decision
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A policy as it is and as it is to be.
+
+    `reports` are those of an audit of the new one, `compiled` what was found when both were
+    compiled, with what the change has forgotten (such as `released`). `differences` and `turns`
+    have one entry for each cluster; there are none where either of the two policies is wrong, so
+    that its hours are not known.
+    """
+
+    old: KubeObject
+    new: KubeObject
+    reports: tuple[Report, ...]
+    compiled: tuple[Result, ...]
+    differences: tuple[Difference, ...]
+    turns: tuple[Turn, ...]
+
+    @property
+    def results(self) -> list[Result]:
+        """All that was found, each finding once."""
+        found: list[Result] = []
+        for report in self.reports:
+            found.extend(report.results)
+        # What is said of the old policy alone is over with it.
+        of_change = self.compiled if self.turns else ()
+        return sort(once([*found, *of_change]))
+
+    def fails(self, *, strict: bool, urgent: bool) -> bool:
+        """Say whether it must not be written: for an error, when `strict` for a warning, too.
+
+        What is `urgent` waits for no finding of an audit of years to come: a line that has to be
+        stopped for a day may cost a window its only hours. What does not build is not written.
+        """
+        if urgent:
+            return fails(self.compiled, strict=strict)
+        return fails(self.results, strict=strict)
+
+    @property
+    def changes_text(self) -> bool:
+        """Whether there is anything to write."""
+        return self.new.span != self.old.span
+
+
+def propose(
+    old: KubeObject,
+    new: KubeObject,
+    items: list[KubeObject],
+    at: datetime,
+    period: Period,
+) -> Proposal:
+    """Audit a changed policy from the day of the instant `at` on, and compare it with the old one.
+
+    The hours of the `period` are compared, and what holds `at` that instant. `items` are the
+    resources among which the policy's targets may be.
+    """
+    reports = audit.reports(new, items, Choice(every=True), Scope(at.date()))
+    pairs, results = successions(Source(old, items), Source(new, items), None)
+    differences: list[Difference] = []
+    turns: list[Turn] = []
+    for pair in pairs:
+        was, now = pair.old.timetable, pair.new.timetable
+        differences.append(compare(was, now, period))
+        turns.append(Turn(pair, decide(was, at), decide(now, at)))
+    return Proposal(old, new, tuple(reports), tuple(results), tuple(differences), tuple(turns))

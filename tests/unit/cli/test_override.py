@@ -1,0 +1,187 @@
+"""`krm-windows override`, as whoever has to act at once calls it."""
+
+import json
+import re
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from krm_windows.cli import main
+
+POLICY = """\
+apiVersion: krm-windows.dev/v1alpha1
+kind: WindowPolicy
+metadata: {name: week, namespace: flux-system}
+spec:
+  timeZone: Europe/Berlin
+  targets: [{kind: Kustomization, names: [apps]}]
+  windows: {week: {opens: Mon 08:00, closes: Thu 17:00}}
+  freezes:
+    always: {starts: "2024-01-01", ends: "2030-12-31", reason: long}
+  clusters:
+    north: {}
+    south: {}
+"""
+OVER = """\
+  overrides:
+    over: # long ago
+      state: Open
+      starts: "2025-01-01T10:00"
+      ends: "12:00"
+      reason: past
+"""
+
+
+@pytest.fixture
+def policy(tmp_path: Path) -> Path:
+    """A file with a policy that is closed."""
+    path = tmp_path / "policy.yaml"
+    path.write_text(POLICY)
+    return path
+
+
+def listed(policy: Path, capsys: pytest.CaptureFixture[str]) -> list[dict[str, str]]:
+    """Return the overrides of a file as the command lists them."""
+    capsys.readouterr()
+    assert main(["override", str(policy), "--list", "-o", "json"]) == 0
+    found: list[dict[str, str]] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def test_open_for_two_hours(policy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It holds at once and ends by itself; what would hold else is said."""
+    before = datetime.now(UTC)
+    arguments = ["open", "--for", "2h", "--reason", "CVE", "--ticket", "OPS-1"]
+    assert main(["override", str(policy), *arguments, "--requested-by", "Ada"]) == 0
+    said = capsys.readouterr().out
+    assert "flux-system/week on north becomes open until" in said
+    assert "  without this change: closed for more than 400 days (freezes.always" in said
+    assert "  targets: Kustomization flux-system/apps" in said
+    [made] = listed(policy, capsys)
+    assert (made["state"], made["phase"], made["reason"]) == ("Open", "active", "CVE")
+    assert made["cluster"] is None
+    assert datetime.fromisoformat(made["begins"]) <= before
+    left = datetime.fromisoformat(made["ends"]) - before
+    assert timedelta(hours=2) <= left <= timedelta(hours=2, minutes=2)
+    assert "ticket: OPS-1" in policy.read_text()
+    assert "requestedBy: Ada" in policy.read_text()
+    assert main(["state", str(policy), "--cluster", "north", "--exit-code"]) == 0
+
+
+def test_closed_on_one_cluster(policy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The others have nothing of it."""
+    arguments = ["closed", "--until", "2098-01-01", "--reason", "audit", "--name", "stop"]
+    assert main(["override", str(policy), *arguments, "--cluster", "south"]) == 0
+    [made] = listed(policy, capsys)
+    assert (made["name"], made["cluster"], made["state"]) == ("stop", "south", "Closed")
+    assert "    north: {}\n    south:\n      overrides:\n        stop:\n" in policy.read_text()
+
+
+@pytest.mark.parametrize(
+    ("until", "starts"),
+    [
+        ("23:59", r"\d{4}-\d\d-\d\dT\d\d:\d\d"),
+        ("2098-01-01", r"\d{4}-\d\d-\d\dT\d\d:\d\d"),
+        ("2098-01-01T10:00", r"\d{4}-\d\d-\d\dT\d\d:\d\d"),
+        ("2098-01-01T10:00Z", r"\d{4}-\d\d-\d\dT\d\d:\d\d[+-]\d\d:\d\d"),
+    ],
+)
+def test_until_a_moment_of_any_form(until: str, starts: str, policy: Path) -> None:
+    """The beginning is written as the end is: on the wall clock, or as an instant."""
+    arguments = ["open", "--until", until, "--reason", "r", "--name", "o"]
+    assert main(["override", str(policy), *arguments]) == 0
+    assert re.search(rf'starts: "{starts}"\n +ends: "?{until}"?\n', policy.read_text())
+
+
+def test_the_line_is_stopped_whatever_an_audit_says(
+    policy: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A window that loses its only hours is an error of `check`, and of `set`, but this cannot wait."""
+    arguments = ["closed", "--until", "2098-01-01", "--reason", "audit", "--name", "stop"]
+    assert main(["override", str(policy), *arguments]) == 0
+    assert "(window-never-opens)" in capsys.readouterr().err
+    assert "stop:" in policy.read_text()
+    patch = '{"spec": {"clusters": {"north": {"closesEarly": "1h"}}}}'
+    assert main(["set", str(policy), "--patch", patch]) == 1
+
+
+def test_end_takes_it_out(policy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The file is as before it was made."""
+    arguments = ["open", "--for", "2h", "--reason", "r", "--name", "fix"]
+    assert main(["override", str(policy), *arguments]) == 0
+    capsys.readouterr()
+    assert main(["override", str(policy), "--end", "fix"]) == 0
+    assert "on north becomes closed" in capsys.readouterr().out
+    assert policy.read_text() == POLICY
+
+
+def test_prune_takes_out_what_is_over(policy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """And nothing else; where nothing is over, nothing is written."""
+    policy.write_text(POLICY + OVER)
+    arguments = ["closed", "--for", "1h", "--reason", "r", "--name", "now"]
+    assert main(["override", str(policy), *arguments]) == 0
+    assert {each["name"]: each["phase"] for each in listed(policy, capsys)} == {
+        "over": "over",
+        "now": "active",
+    }
+    assert main(["override", str(policy), "--prune"]) == 0
+    assert [each["name"] for each in listed(policy, capsys)] == ["now"]
+    assert main(["override", str(policy), "--prune"]) == 0
+    assert "nothing to write" in capsys.readouterr().out
+
+
+def test_the_list_for_a_person(policy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A line for each, or one that says that there is none."""
+    assert main(["override", str(policy), "--list"]) == 0
+    assert capsys.readouterr().out == "no overrides\n"
+    policy.write_text(POLICY + OVER)
+    assert main(["override", str(policy), "--list"]) == 0
+    assert capsys.readouterr().out == (
+        "over  all clusters  Open  over  Wed 2025-01-01 09:00 to Wed 2025-01-01 11:00 UTC  past\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "say `open` or `closed`, or --list, --end NAME or --prune"),
+        (["open"], "an override has an end"),
+        (["open", "--for", "2h"], "an override has a reason"),
+        (["open", "--for", "0h", "--reason", "r"], "must be longer than nothing"),
+        (["open", "--for", "soon", "--reason", "r"], "must be a duration"),
+        (["open", "--until", "soon", "--reason", "r"], "overrides.o.ends"),
+        (["open", "--until", "2025-01-01", "--reason", "r"], "overrides.o.ends"),
+        (["open", "--prune"], "`open` makes an override, --prune makes none"),
+        (["--end", "fix"], "there is no override 'fix' here: there is none"),
+        (["open", "--for", "2h", "--reason", "r", "--cluster", "west"], "no cluster 'west'"),
+        (["--end", "fix", "--cluster", "west"], "no cluster 'west'"),
+    ],
+)
+def test_a_wrong_call_writes_nothing(
+    arguments: list[str], said: str, policy: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It says what is wrong in a line."""
+    assert main(["override", str(policy), *arguments, "--name", "o"]) == 1
+    assert said in capsys.readouterr().err
+    assert policy.read_text() == POLICY
+
+
+def test_a_name_that_is_taken(policy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The first one stays as it is."""
+    policy.write_text(POLICY + OVER)
+    arguments = ["open", "--for", "2h", "--reason", "r", "--name", "over"]
+    assert main(["override", str(policy), *arguments]) == 1
+    assert "there is an override 'over' already" in capsys.readouterr().err
+    assert policy.read_text() == POLICY + OVER
+
+
+def test_a_policy_that_is_wrong_has_no_list(
+    policy: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """When its overrides end is not known."""
+    policy.write_text(POLICY.replace("Europe/Berlin", "Europe/Nowhere"))
+    assert main(["override", str(policy), "--list"]) == 1
+    assert "spec.timeZone" in capsys.readouterr().err
+    assert main(["override", str(policy), "open", "--for", "2h", "--reason", "r"]) == 1
+    assert "spec.timeZone" in capsys.readouterr().err
