@@ -112,7 +112,7 @@ def test_thousands_of_targets_fit() -> None:
     assert said(*objects(plan_of(4000)), plan=plan_of(4000)) == []
     messages = said(*objects(plan_of(9000)), plan=plan_of(9000))
     assert re.search(
-        r"the ConfigMap .* split its 9,000 targets into at least 2 policies", messages[0]
+        r"the ConfigMap .* split its 9,000 targets into at least 3 policies", messages[0]
     )
 
 
