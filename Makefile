@@ -9,15 +9,19 @@ export PATH := $(CURDIR)/.cache/bin:$(PATH)
 export PYTHONNOUSERSITE := 1
 export PYTHONUTF8 := 1
 export PYTHONPYCACHEPREFIX := $(CURDIR)/.cache/bytecode
+# Empty is unset: without bytecode each program that a test starts is compiled anew, which takes a second.
+export PYTHONDONTWRITEBYTECODE :=
 export HYPOTHESIS_STORAGE_DIRECTORY := $(CURDIR)/.cache/hypothesis
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test fuzz laws-full e2e cluster-up cluster-down check bench-cluster bench image format generate clean \
-	dist requirements renew-images audit
+.PHONY: help demo test test-all fuzz laws-full e2e cluster-up cluster-down check bench-cluster bench image format generate clean \
+	dist requirements renew-images audit mutants
 
 help:
 	@echo 'make demo      build examples/no-deploy-friday and show its coming week'
-	@echo 'make test      run the tests; what a machine lacks is named and skipped'
+	@echo 'make test      run the quick tests (TESTS=…: some of them); what a machine lacks is named and skipped'
+	@echo 'make test-all  run the slow tests, too, and every property with all its examples'
+	@echo 'make mutants   change one operator at a time; the tests of the room have to notice (MUTANTS=schedule: one target)'
 	@echo 'make fuzz      read inputs changed at random, for FUZZ_SECONDS (300), or FUZZ_INPUT alone; see tests/fuzz'
 	@echo 'make laws-full walk ten years of all zones minute by minute, which takes half an hour'
 	@echo 'make e2e       run the end-to-end tests of tests/cluster on a real control plane and Flux (as root, after .ci/setup cluster)'
@@ -43,8 +47,19 @@ $(READY): pyproject.toml constraints.txt
 demo: $(READY)
 	@$(BIN)/python .ci/demo.py
 
+PYTEST = $(BIN)/python -m pytest --numprocesses auto --dist worksteal --ignore tests/cluster
+
 test: $(READY)
-	@$(BIN)/python -m pytest --numprocesses auto --dist worksteal --ignore tests/cluster $(TESTS)
+	@echo 'the quick tests: less than four minutes on two cores'
+	@$(PYTEST) -m 'not slow' $(TESTS)
+
+test-all: $(READY)
+	@echo 'the quick tests, then the slow ones, with all examples: some fifteen minutes on two cores'
+	@$(PYTEST) --hypothesis-profile full $(TESTS)
+
+# `make mutants MUTANTS='schedule --all'` takes every mutant of one target; without, a sample of each.
+mutants: $(READY)
+	@$(BIN)/python .ci/mutants.py $(MUTANTS)
 
 # `make fuzz FUZZ_TARGET=policy` reads into one way in alone; `FUZZ_INPUT=file` shows a finding again.
 FUZZ_SECONDS ?= 300

@@ -24,6 +24,7 @@ BIN = Path(sys.executable).parent
 SCRIPTS = [
     ".ci/check.py",
     ".ci/demo.py",
+    ".ci/mutants.py",
     ".ci/supply/sbom.py",
     ".ci/tool_version.py",
     ".ci/versions.py",

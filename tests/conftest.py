@@ -7,17 +7,19 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
+from typing import Any
 
+import effort
 import pytest
 from hypothesis import settings
 
-# How long an example takes says nothing on a busy machine; `make bench` measures.
-settings.register_profile("krm-windows", deadline=None)
-settings.load_profile("krm-windows")
+settings.load_profile(effort.QUICK)  # `--hypothesis-profile full` takes its place
 
 ROOT = Path(__file__).resolve().parent.parent
 CACHE = ROOT / ".cache"
+LEFT_OUT = pytest.StashKey[int]()
 REQUIRED = os.environ.get("KRM_WINDOWS_REQUIRE_TOOLS") == "1"
 
 
@@ -31,6 +33,8 @@ def pins() -> dict[str, dict[str, str]]:
 def tool(pins: dict[str, dict[str, str]]) -> Callable[[str], Path]:
     """Find a tool by name, at its pinned version where it has one; skip, or fail where tools are required."""
 
+    # Found once a session: to ask a tool for its version starts two programs.
+    @cache
     def find(name: str) -> Path:
         found = shutil.which(name, path=f"{CACHE / 'bin'}{os.pathsep}{os.environ['PATH']}")
         if found is None:
@@ -93,3 +97,45 @@ def lacking(what: str) -> None:
     if REQUIRED:
         pytest.fail(what, pytrace=False)
     pytest.skip(what)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the quick tests; the order of either part stays."""
+    items.sort(key=is_slow)
+
+
+def is_slow(item: pytest.Item) -> bool:
+    """Say whether `make test` leaves a test out."""
+    return item.get_closest_marker("slow") is not None
+
+
+def pytest_deselected(items: list[pytest.Item]) -> None:
+    """Count the slow tests that are left out; each worker counts them all."""
+    for item in filter(is_slow, items):
+        stash = item.config.stash
+        stash[LEFT_OUT] = stash.get(LEFT_OUT, 0) + 1
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Have a worker tell its count."""
+    output = getattr(session.config, "workeroutput", {})
+    output["left_out"] = session.config.stash.get(LEFT_OUT, 0)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:  # noqa: ANN401 - a class inside pytest-xdist
+    """Take the count of a worker; one that crashed has none."""
+    output = getattr(node, "workeroutput", {})
+    node.config.stash[LEFT_OUT] = output.get("left_out", 0)
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """Say what was left out, and how it is run."""
+    count = config.stash.get(LEFT_OUT, 0)
+    if count:
+        terminalreporter.write_line(
+            f"left out: {count} slow tests, and three of four examples of each property; "
+            "`make test-all` runs them, as CI does"
+        )

@@ -11,6 +11,8 @@ from calls import program, spec
 from selenium.webdriver import Chrome, Keys
 from selenium.webdriver.common.by import By
 
+pytestmark = pytest.mark.slow  # a browser
+
 DAYS = ("--all-clusters", "--from", "2027-03-08", "--days", "28")
 FREEZES = {
     "easter": {"starts": "2027-03-26", "ends": "2027-03-29", "reason": "Easter </script> & more"}

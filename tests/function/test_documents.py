@@ -7,6 +7,8 @@ import pytest
 from differences import assert_same_files
 from shown import DOCUMENTS, ROOT, needs, renewed, run
 
+pytestmark = pytest.mark.slow  # each a shell with dozens of commands
+
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_its_commands_print_what_it_shows(

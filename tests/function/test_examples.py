@@ -36,6 +36,7 @@ def plugin_home(function: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
     return home
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["kubectl", "kustomize"])
 @pytest.mark.parametrize("case", BUILDS, ids=str)
 def test_builds_to_the_same_bytes(
@@ -72,6 +73,7 @@ def test_yields_the_same_objects_without_kustomize(case: Build, function: Path) 
     assert_same_objects(case.expected, sorted(got, key=identity), expected, GENERATE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["exec", "image"])
 def test_the_kpt_package_renders_to_the_expected_files(
     way: str,
@@ -89,6 +91,7 @@ def test_the_kpt_package_renders_to_the_expected_files(
     assert_same_files(rendered, contents(PIPELINE / "expected"), GENERATE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("base", SPLITS)
 def test_a_split_is_what_is_checked_in(
     base: str, tool: Callable[[str], Path], tmp_path: Path
@@ -111,6 +114,7 @@ def test_a_split_is_what_is_checked_in(
     assert all(parts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["kubectl", "kustomize"])
 @pytest.mark.parametrize("layout", ["overlays", "flat"])
 def test_each_cluster_of_the_fleet_builds_to_the_expected_objects(

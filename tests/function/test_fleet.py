@@ -48,6 +48,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     return command
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["kustomize", "kubectl"])
 def test_both_layouts_build_to_the_same_objects(
     run: Run, engine: str, tool: Callable[[str], Path]
@@ -240,6 +241,7 @@ def test_an_error_in_one_cluster_is_told_with_its_name(
     assert sorted(path.name for path in Path("tree/clusters").iterdir()) == ["chicago", "singapore"]
 
 
+@pytest.mark.slow
 def test_a_base_that_is_no_policy_by_itself(run: Run, tool: Callable[[str], Path]) -> None:
     """Where every cluster brings its own windows, the first of them stands for all."""
     head, clusters = POLICY.split("  windows:\n", 1)
@@ -255,6 +257,7 @@ def test_a_base_that_is_no_policy_by_itself(run: Run, tool: Callable[[str], Path
         )
 
 
+@pytest.mark.slow
 def test_several_policies(run: Run, tool: Callable[[str], Path]) -> None:
     """One that names no clusters reaches all; policies of one name in two namespaces keep apart."""
     Path("second.yaml").write_text(SECOND)
@@ -275,6 +278,7 @@ def test_several_policies(run: Run, tool: Callable[[str], Path]) -> None:
         )
 
 
+@pytest.mark.slow
 def test_a_directory_of_policies_or_patches(run: Run, tool: Callable[[str], Path]) -> None:
     """A file or a directory for each cluster; what patches the policy yields what `clusters` does."""
     run()

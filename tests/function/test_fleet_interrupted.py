@@ -16,6 +16,8 @@ from calls import program
 from conftest import lacking
 from fleets import POLICY, contents
 
+pytestmark = pytest.mark.slow  # a rendering of its own for each moment
+
 CLUSTERS = 40
 KILLS = 12
 # Loaded first, so that what is killed is the rendering.

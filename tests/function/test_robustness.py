@@ -4,6 +4,7 @@ from copy import deepcopy
 
 import yaml
 from calls import APPS, call, wire
+from effort import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -157,7 +158,7 @@ def test_the_document_is_right() -> None:
     assert call(wire(*texts, config=yaml.safe_dump(FULL))).code == 0
 
 
-@settings(max_examples=40, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(40), suppress_health_check=list(HealthCheck))
 @given(spoiled(FULL, 2), st.tuples(spoiled(TARGET, 1), spoiled(SOURCE, 1), spoiled(OURS, 1)))
 def test_never_our_failure(policy: object, items: tuple[object, ...]) -> None:
     """An odd policy or item is the user's, and is said so; what works is stable and loses nobody's item."""

@@ -8,6 +8,7 @@ import mutations
 import pytest
 import seeds
 import targets
+from effort import examples
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from yaml_strategies import resource_lists
@@ -30,7 +31,7 @@ def test_mutated_inputs(name: str) -> None:
     known = seeds.for_target(name)
 
     @settings(
-        max_examples=EXAMPLES[name],
+        max_examples=examples(EXAMPLES[name]),
         derandomize=True,
         database=None,
         phases=PHASES,
@@ -44,7 +45,7 @@ def test_mutated_inputs(name: str) -> None:
 
 
 @settings(
-    max_examples=40,
+    max_examples=examples(40),
     derandomize=True,
     database=None,
     phases=PHASES,
@@ -56,7 +57,7 @@ def test_mutated_layouts(text: bytes, number: int) -> None:
     targets.function(mutations.mutate(text, Random(number), [text], most=2))  # noqa: S311 - likewise
 
 
-@settings(max_examples=60, derandomize=True, database=None)
+@settings(max_examples=examples(60), derandomize=True, database=None)
 @given(st.binary(max_size=200))
 def test_plain_bytes(text: bytes) -> None:
     """What is no YAML at all."""

@@ -55,7 +55,7 @@ def volume(emitted: dict[str, dict[str, Any]], tmp_path_factory: pytest.TempPath
     return mount
 
 
-@pytest.fixture(params=["this Python", "the next Debian's"])
+@pytest.fixture(params=["this Python", pytest.param("the next Debian's", marks=pytest.mark.slow)])
 def python(request: pytest.FixtureRequest, volume: Path, pins: dict[str, dict[str, str]]) -> Python:
     """Run the emitted command, with more arguments: here, and hardened as a Pod is."""
     if request.param == "this Python":

@@ -13,6 +13,8 @@ import yaml
 from calls import POLICY, call, wire
 from served import Cluster, kustomization, serving
 
+pytestmark = pytest.mark.slow  # a program each, beside an API server
+
 CLOSED = "2026-11-21T10:00Z"
 
 

@@ -9,6 +9,8 @@ import pytest
 import yaml
 from engines import write
 
+pytestmark = pytest.mark.slow  # kustomize, kpt and containers
+
 CLASSES = """\
 apiVersion: krm-windows.dev/v1alpha1
 kind: ChangeClasses

@@ -3,7 +3,10 @@
 import difflib
 from pathlib import Path
 
+import pytest
 from engines import POLICY, Kpt, ours, package, read, run
+
+pytestmark = pytest.mark.slow  # kustomize, kpt and containers
 
 
 def added_and_removed(before: dict[str, str], after: dict[str, str], name: str) -> list[str]:

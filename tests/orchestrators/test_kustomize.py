@@ -18,6 +18,8 @@ from engines import (
     write,
 )
 
+pytestmark = pytest.mark.slow  # kustomize, kpt and containers
+
 HELD = {"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"}
 WINDOWS = {"ConfigMap", "CronJob", "Job", "Role", "RoleBinding", "ServiceAccount", *HELD}
 FAILING = POLICY.replace("Mon 08:00", "Fry 08:00")

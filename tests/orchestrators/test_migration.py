@@ -19,6 +19,8 @@ from krm_windows.policy.load import load
 from krm_windows.schedule import controller
 from krm_windows.schedule.timeline import timeline
 
+pytestmark = pytest.mark.slow  # kustomize, kpt and containers
+
 START, END = datetime(2027, 1, 1, tzinfo=UTC), datetime(2028, 1, 1, tzinfo=UTC)
 # Each cluster whose windows are at work: the fixture, its name, and the directory that Flux applies.
 CLUSTERS = [

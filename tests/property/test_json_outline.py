@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from work import growth
@@ -52,7 +53,7 @@ ENDS = st.sampled_from(["", "\n", " \r\n", "x", "}", ",", "\n---\n"])
 LAYOUTS = st.sampled_from([None, 0, 2])
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(
     LISTS,
     LAYOUTS,
@@ -74,7 +75,7 @@ def test_places_are_those_of_libyaml(
     assert decoded is None or decoded == parsed
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(LISTS, LAYOUTS)
 def test_a_word_is_what_the_object_says(content: dict[str, object], indent: int | None) -> None:
     """`kind` and `apiVersion` are the same with and without reading the object."""

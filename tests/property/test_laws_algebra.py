@@ -10,6 +10,7 @@ from itertools import pairwise
 
 import zoned
 from changes import Change, changes
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import utc
@@ -79,7 +80,7 @@ def _all(timetable: Timetable) -> tuple[Rule, ...]:
     return tuple(rule for rule in every if rule.begins is not None)
 
 
-law = settings(max_examples=60)
+law = settings(max_examples=examples(60))
 
 
 @law

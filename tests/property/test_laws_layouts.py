@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import yaml
+from effort import examples
 from fleets import built, window
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -114,7 +115,7 @@ def complete(fleet: Fleet, cluster: str) -> dict[tuple[str, str, str], object]:
     }
 
 
-@settings(max_examples=5, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(5), suppress_health_check=list(HealthCheck))
 @given(every=st.lists(specs, min_size=2, max_size=5))
 def test_patches_build_to_the_whole(
     every: list[dict[str, object]], tool: Callable[[str], Path]

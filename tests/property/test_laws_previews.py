@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from changes import Change, changes
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import minute
@@ -46,7 +47,7 @@ def emitted(compiled: Plan) -> str:
 
 
 @given(PLANS, INSTANTS)
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_state_is_what_the_gate_decides(compiled: Plan, at: datetime) -> None:
     """On the emitted text, for any instant of ten years."""
     decision = decide(timetable.load(emitted(compiled)), at)
@@ -68,7 +69,7 @@ def test_state_is_what_the_gate_decides(compiled: Plan, at: datetime) -> None:
     st.integers(-40, 40),
     st.integers(1, 9),
 )
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 def test_the_calendar_is_what_state_says(shape: str, change: Change, hours: int, days: int) -> None:
     """At the rims, at each edge and a minute before it, around changes of the clock."""
     compiled = plan(shape, change)
@@ -89,7 +90,7 @@ def test_the_calendar_is_what_state_says(shape: str, change: Change, hours: int,
 
 
 @given(PLANS, st.dates(date(2011, 1, 1), date(2031, 1, 1)), st.integers(1, 60), st.integers(1, 60))
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_two_ranges_are_one(compiled: Plan, first: date, days: int, more: int) -> None:
     """Where one range ends, the next begins; what is open over the seam is one interval in the whole."""
     table = compiled.timetable

@@ -7,6 +7,7 @@ from itertools import islice
 import reference
 import zoned
 from changes import Change, changes, of
+from effort import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from shapes import SHAPES, plan
@@ -110,7 +111,7 @@ def timetables(draw: st.DrawFn, often: bool) -> tuple[Timetable, datetime]:  # n
 slow = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
 
-@settings(slow, max_examples=40)
+@settings(slow, max_examples=examples(40))
 @given(timetables(often=True), st.integers(-9000, 3000))
 def test_timelines_are_those_of_the_reference(
     drawn: tuple[Timetable, datetime], begins: int
@@ -124,7 +125,7 @@ def test_timelines_are_those_of_the_reference(
     )
 
 
-@settings(slow, max_examples=25)
+@settings(slow, max_examples=examples(25))
 @given(timetables(often=False), st.lists(st.integers(-9000, 9000), min_size=1, max_size=3))
 def test_decisions_are_those_of_the_reference(
     drawn: tuple[Timetable, datetime], minutes: list[int]

@@ -10,6 +10,7 @@ from itertools import pairwise
 
 import pytest
 from changes import Change, changes, of
+from effort import mostly_slow
 from met import replayed, unmet
 from shapes import POLICY, RECURRING, SHAPES, compiled, plan
 
@@ -41,14 +42,14 @@ COMING = [change for change in changes() if change.utc >= START]
 STRIDE = 12
 
 
-@pytest.mark.parametrize("shape", RECURRING)
+@pytest.mark.parametrize("shape", mostly_slow(RECURRING, every=4))
 def test_every_edge_of_some_years_is_met(shape: str) -> None:
     """Whatever recurs, in a zone of its own: each edge."""
     zone = ZONES[list(RECURRING).index(shape) % len(ZONES)]
     assert unmet(plan(shape, Change(zone, 0, 0, 0)), START, START + 3 * 366 * DAY) == []
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("shape", mostly_slow(SHAPES, every=4))
 def test_every_edge_at_a_change_is_met(shape: str) -> None:
     """Days around a change of a clock, whatever is dated lying in it; others for each shape."""
     number = list(SHAPES).index(shape)
@@ -78,7 +79,7 @@ def test_an_edge_in_a_change_of_the_clock_is_met(zone: str, interval: str) -> No
                 assert unmet(policy, change.utc - 2 * DAY, change.utc + 2 * DAY) == [], change
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("shape", mostly_slow(SHAPES, every=4))
 def test_there_are_few(shape: str) -> None:
     """No flood, in any shape: at most four for what recurs, and four for what comes once."""
     for change in COMING[::97]:

@@ -6,6 +6,7 @@ from itertools import islice, pairwise
 
 import pytest
 from changes import Change, changes, groups
+from effort import mostly_slow
 from oracle import DAY, HOUR, MINUTE, deciding, minute, states, utc, walk
 from shapes import SHAPES, plan
 
@@ -58,7 +59,7 @@ def test_no_change_is_left_out() -> None:
     assert {change for shape in SHAPES for change in met_by(shape, STRIDE)} == set(changes())
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("shape", mostly_slow(SHAPES, every=10))
 def test_every_minute(shape: str) -> None:
     """Three days around each change, the timeline is what a run in each minute finds; so is one that begins in it."""
     for change in met_by(shape, STRIDE):
@@ -67,6 +68,7 @@ def test_every_minute(shape: str) -> None:
             assert written(timetable, first, count) == states(timetable, first, count), change
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seconds", [30, 90, 1785])
 def test_a_margin_of_seconds(seconds: int) -> None:
     """A margin with seconds, which no build emits, counts as the next whole minute: it opens nothing more."""
@@ -77,7 +79,7 @@ def test_a_margin_of_seconds(seconds: int) -> None:
         assert written(exact, start, MINUTES) == states(whole, start, MINUTES), change
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("shape", mostly_slow(SHAPES, every=10))
 def test_decisions_at_every_edge(shape: str) -> None:
     """Half open: at an edge the new state holds, one tick before it the old one; `since` and `until` are the edges."""
     for change in met_by(shape, STRIDE * 9):
@@ -93,7 +95,7 @@ def test_decisions_at_every_edge(shape: str) -> None:
             assert later is segments[-1] or now.until == later.ends
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("shape", mostly_slow(SHAPES, every=10))
 def test_rules_that_decide(shape: str) -> None:
     """The rules of a decision are those of the strongest kind in force, all of them and no other."""
     for change in met_by(shape, STRIDE * 3):
@@ -105,6 +107,7 @@ def test_rules_that_decide(shape: str) -> None:
                 assert set(decision.rules) == deciding(timetable, minute(segment.begins))
 
 
+@pytest.mark.slow
 def test_the_wall_clock_at_every_minute() -> None:
     """From an hour before a change until it has long caught up: the latest that was ever shown."""
     for change in changes():
@@ -113,6 +116,7 @@ def test_the_wall_clock_at_every_minute() -> None:
             assert minute(wallclock.wall(utc(at), tz)) == shown, change
 
 
+@pytest.mark.slow
 def test_instants_of_every_wall_clock_minute() -> None:
     """The instant of a wall-clock minute is the first at which the clock shows it or a later one."""
     for change in changes():

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 import pytest
+from effort import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -102,7 +103,7 @@ def test_every_shape_at_every_place(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=100, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(100), derandomize=True, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_several_shapes_at_once(kind: str, data: st.DataObject) -> None:
     """What one looks up of another may be odd too; in the patch of a cluster as well."""

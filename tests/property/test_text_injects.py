@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 import yaml
 from calls import APPS, V1, call, program
+from effort import mostly_slow
 from hostile import ALL, BUNDLES, READERS, TEXTS, raw, read_text
 
 from krm_windows.cli import main
@@ -521,7 +522,7 @@ def judged(ended: Ended, read: Callable[[str], object], about: object) -> None:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-@pytest.mark.parametrize("name", BUNDLES)
+@pytest.mark.parametrize("name", mostly_slow(BUNDLES, every=4))
 def test_every_command_in_every_format(command: str, name: str, run: Run) -> None:
     """Whatever the text and wherever it is, a reader of the format finds the format, and a log finds lines."""
     workplace(BUNDLES[name])

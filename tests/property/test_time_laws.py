@@ -6,6 +6,7 @@ from datetime import UTC, datetime, time, timedelta
 from itertools import pairwise
 
 import zoned
+from effort import examples
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -114,7 +115,7 @@ def _relative_end(end: object, begins: datetime) -> datetime | None:
     return None
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(NIGHTS, RULES)
 def test_the_state_is_a_function_of_the_wall_clock(night: tuple[str, datetime], rule: Rule) -> None:
     """A walk over nominal minutes, read at W(t), agrees with the evaluator at every minute around a change."""
@@ -144,7 +145,7 @@ def test_a_timeline_is_a_partition(given_: tuple[Timetable, datetime], early: ti
     assert all(one.open != other.open for one, other in pairwise(segments))
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(timetables(), EARLY, st.integers(0, 6 * 1440 - 1))
 def test_decision_and_timeline_agree(
     given_: tuple[Timetable, datetime], early: timedelta, minutes: int
@@ -164,7 +165,7 @@ def test_decision_and_timeline_agree(
         assert segment.ends in {decision.until, until}
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(timetables(), EARLY, st.integers(0, 6 * 1440 - 1))
 def test_closing_early_is_looking_ahead(
     given_: tuple[Timetable, datetime], early: timedelta, minutes: int

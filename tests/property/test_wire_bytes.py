@@ -2,6 +2,7 @@
 
 import io
 
+from effort import examples
 from hypothesis import assume, given, settings
 from yaml_strategies import resource_lists
 
@@ -25,14 +26,14 @@ def readable(data: bytes) -> krm.ResourceList:
     return krm.ResourceList.read(data)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(resource_lists())
 def test_reading_and_writing_is_the_identity(data: bytes) -> None:
     """Every byte comes out again."""
     assert written(readable(data)) == data
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(resource_lists())
 def test_scanned_boundaries_are_those_of_libyaml(data: bytes) -> None:
     """A scan of the lines finds the same fields and items as a parse of everything, or finds that it cannot."""
@@ -48,7 +49,7 @@ def test_scanned_boundaries_are_those_of_libyaml(data: bytes) -> None:
         )
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(resource_lists())
 def test_a_look_at_a_line_says_what_the_object_says(data: bytes) -> None:
     """`kind` and `apiVersion` are the same with and without reading the object."""
@@ -56,7 +57,7 @@ def test_a_look_at_a_line_says_what_the_object_says(data: bytes) -> None:
         assert (item.kind, item.api_version) == (item._string("kind"), item._string("apiVersion"))
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(resource_lists())
 def test_items_can_go_and_change_places(data: bytes) -> None:
     """What is left reads the same as before."""

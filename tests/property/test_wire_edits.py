@@ -2,6 +2,7 @@
 
 from difflib import SequenceMatcher
 
+from effort import examples
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from yaml_strategies import LOOKALIKES, objects, values
@@ -47,7 +48,7 @@ def removed_lines(before: str, after: str) -> int:
     return len(old) - sum(block.size for block in matcher.get_matching_blocks())
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(objects(), st.data(), contents, st.booleans())
 def test_an_edit_yields_the_value_asked_for(
     text: str,
@@ -75,7 +76,7 @@ def _at(value: krm.Value, path: tuple[str | int, ...]) -> krm.Value:
     return value
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(objects(), st.data())
 def test_a_removed_entry_is_gone_and_nothing_else(text: str, data: st.DataObject) -> None:
     """What is left is what it was."""
@@ -89,7 +90,7 @@ def test_a_removed_entry_is_gone_and_nothing_else(text: str, data: st.DataObject
     assert canonical(krm.value(obj.node)) == canonical(expected)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(objects())
 def test_writing_back_what_is_there_changes_nothing(text: str) -> None:
     """Whatever the style, the bytes are the same."""
@@ -99,7 +100,7 @@ def test_writing_back_what_is_there_changes_nothing(text: str) -> None:
     assert obj.span.decode() == text
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(objects(anchored=False))
 def test_an_annotation_only_adds_lines(text: str) -> None:
     """Every line stays, but for the one of a mapping that was in flow style, or of nothing at all."""
@@ -111,7 +112,7 @@ def test_an_annotation_only_adds_lines(text: str) -> None:
     assert obj.annotations == {"example.org/a": "22:00"}
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(objects(anchored=False), st.data())
 def test_a_scalar_in_place_of_a_scalar_changes_its_lines_only(
     text: str, data: st.DataObject

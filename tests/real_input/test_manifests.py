@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from modules import MODULES, files
 
+pytestmark = pytest.mark.slow  # megabytes, through the program
+
 FUNCTION = Path(sys.executable).with_name("krm-windows")
 
 POLICY = """\

@@ -14,6 +14,8 @@ from packaging.utils import canonicalize_name
 from releases import EPOCH, ROOT
 from supply import licences, sbom
 
+pytestmark = pytest.mark.slow  # builds the image
+
 LABEL = "dev.krm-windows.sbom"
 # Run in the image, by its own Python: what is installed beside the function, and what of a licence comes with it.
 INSTALLED = """

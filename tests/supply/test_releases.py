@@ -8,7 +8,10 @@ import tarfile
 import zipfile
 from pathlib import Path
 
+import pytest
 from releases import EPOCH, ROOT, Release, build
+
+pytestmark = pytest.mark.slow  # builds releases
 
 TOP_LEVEL = {".gitignore", "CHANGELOG.md", "LICENSE", "README.md", "SECURITY.md", "pyproject.toml"}
 MADE = {"PKG-INFO"}

@@ -6,6 +6,7 @@ from itertools import takewhile
 
 import pytest
 from calls import APPS, POLICY, Answer, call, wire
+from effort import examples
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -106,7 +107,7 @@ def window(opens: str, ends: str, zone: str) -> Plan | None:
     return None if fails(results) else plan
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     st.sampled_from(FAULTY),
     st.sampled_from(["daily", "Sun", "Fri", "Sat", "Mon-Fri"]),

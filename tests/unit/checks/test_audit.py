@@ -6,6 +6,7 @@ from datetime import date, datetime, timedelta
 
 import pytest
 from calls import POLICY
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -93,7 +94,7 @@ def found(fields: str, scope: Scope = Scope(FIRST)) -> list[str]:  # noqa: B008 
     ]
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(some(WINDOWS, least=1), some(FREEZES), some(OVERRIDES), st.sampled_from(["0m", "1h"]))
 def test_leaving_out_ordinary_weeks_hides_nothing(
     windows: str, freezes: str, overrides: str, early: str
@@ -113,7 +114,7 @@ def test_leaving_out_ordinary_weeks_hides_nothing(
     }
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(
     some((*WINDOWS, "g: {opens: '*/7 * 1-9 * *', duration: 4m}"), least=1),
     some((*FREEZES, "w: {starts: '*/20 12-13 * * *', duration: 3m, reason: r}")),

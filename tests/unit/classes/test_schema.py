@@ -5,6 +5,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 import yaml
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -100,7 +101,7 @@ SPECS = st.fixed_dictionaries(
 
 
 @given(SPECS)
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_schema_and_model_accept_the_same(spec: dict[str, object]) -> None:
     """Whatever is in the classes, they agree on it as far as a schema can say it."""
     api = {

@@ -180,6 +180,7 @@ def test_nothing_is_written_through_what_lies_inside(here: Path, argv: list[str]
             subprocess.run(["rm", "-r", target], check=True)
 
 
+@pytest.mark.slow
 def test_two_runs_at_once(here: Path) -> None:
     """Into one directory: while one works the other writes nothing, and says so; reading needs no lock."""
     assert main(["render", "policy.yaml", "-o", "out"]) == 0
@@ -219,6 +220,7 @@ with locks.alone(Path({folder!r})):
     assert everything(here) == before
 
 
+@pytest.mark.slow
 def test_shards_at_once_make_what_one_run_makes(here: Path) -> None:
     """All of them begin together, each in processes of its own; nothing is left of their locks."""
     for number in range(40):
@@ -238,6 +240,7 @@ def test_shards_at_once_make_what_one_run_makes(here: Path) -> None:
         assert made == everything(here / "one")
 
 
+@pytest.mark.slow
 def test_clusters_that_are_gone_are_removed_by_shards_at_once(here: Path) -> None:
     """One removes what is empty while another makes it."""
     for number in range(20):

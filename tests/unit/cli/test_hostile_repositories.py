@@ -274,6 +274,7 @@ def building(tool: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch, tmp_p
         monkeypatch.delenv(name, raising=False)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("building")
 def test_check_reads_nothing_of_the_host_and_asks_nobody(
     repository: Path, host: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -313,6 +314,7 @@ def write(repository: Path, directory: str, files: dict[str, str]) -> None:
     os.mkfifo(repository / directory / "pipe")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("building")
 @pytest.mark.parametrize("what", PLACES)
 def test_split_reads_nothing_of_the_host_and_asks_nobody(

@@ -35,6 +35,7 @@ def shown(at: datetime, tz: tzinfo) -> tuple[object, ...]:
     return local.replace(tzinfo=None), local.fold, *offsets
 
 
+@pytest.mark.slow
 def test_every_zone_shows_what_zoneinfo_shows() -> None:
     """Beside every transition up to the last listed year, and two decades after it by the POSIX rule."""
     for name in sorted(zones.names()):

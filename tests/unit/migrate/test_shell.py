@@ -4,6 +4,7 @@ import shutil
 import subprocess
 
 import pytest
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from work import growth
@@ -71,7 +72,7 @@ PARTS = (
 )
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.lists(st.sampled_from(PARTS), max_size=12), st.lists(st.sampled_from(PARTS), max_size=4))
 def test_no_script_comes_to_something_else(before: list[str], inside: list[str]) -> None:
     """Whatever is read is what a shell runs; anything else is refused, or said to be known to the shell only."""

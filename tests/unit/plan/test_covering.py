@@ -1,5 +1,7 @@
 """A covering schedule fires at every moment asked for, and is the smaller of the two that could."""
 
+from collections.abc import Iterable
+from dataclasses import replace
 from datetime import datetime, time, timedelta
 
 import pytest
@@ -113,3 +115,119 @@ def test_covers(recurrence: Recurrence, shift: int, start: datetime) -> None:
     if moment is not None:
         moved = moment + timedelta(minutes=shift)
         assert schedule.at_or_before(moved) == moved
+
+
+def test_a_schedule_has_the_last_minute_of_the_last_hour() -> None:
+    """Every field from its first value to its last."""
+    last = DAY - 1
+    assert covering.cover(MONDAY, Moments(last, 1)) == "59 23 * * 1"
+    assert covering.cover(MONDAY, Moments(0, 1)) == "0 0 * * 1"
+    assert covering.cover(MONDAY, Moments(0, bits.FULL)) == "* * * * 1"
+    assert covering.hours_at(1 << last | 1) == {0: frozenset({0}), 59: frozenset({23})}
+
+
+@pytest.mark.parametrize(
+    ("values", "full", "want"),
+    [
+        ({0, 1}, range(60), "0,1"),
+        ({0, 1, 2}, range(60), "0-2"),
+        ({57, 58, 59}, range(60), "57-59"),
+        ({1, 2, 3, 5, 7, 8, 9}, range(60), "1-3,5,7-9"),
+        (range(60), range(60), "*"),
+        (range(1, 60), range(60), "1-59"),
+        (range(59), range(60), "0-58"),
+        ({1, 12}, covering.YEAR, "1,12"),
+        (range(1, 13), covering.YEAR, "*"),
+        (range(1, 32), covering.MONTH, "*"),
+        (range(7), covering.WEEK, "*"),
+    ],
+)
+def test_a_field(values: set[int], full: Iterable[int], want: str) -> None:
+    """A star only for all values, a range from three numbers on that follow each other."""
+    assert covering.field(values, full) == want
+
+
+@pytest.mark.parametrize(
+    ("day", "months", "shift", "want"),
+    [
+        # The end of a month, and of a year, is followed by the first day of the next one.
+        (31, {12}, 1, "0 8 1 1 *"),
+        (1, {1}, -1, "0 8 31 12 *"),
+        (28, {2}, 1, "0 8 1,29 2,3 *"),
+        (30, {4}, 1, "0 8 1 5 *"),
+        (31, {1}, 1, "0 8 1 2 *"),
+        (1, {3}, -1, "0 8 28,29 2 *"),
+        (29, {2}, 1, "0 8 1 3 *"),
+        (31, {1}, 7, "0 8 7 2 *"),
+    ],
+)
+def test_a_date_that_is_moved(day: int, months: set[int], shift: int, want: str) -> None:
+    """By as many days as are asked for, in leap years too."""
+    recurrence = Recurrence(
+        frozenset({0}), frozenset({8}), days=frozenset({day}), months=frozenset(months)
+    )
+    assert covering.cover(recurrence, Moments(480 + shift * DAY, 1)) == want
+
+
+@pytest.mark.parametrize(
+    ("recurrence", "want"),
+    [
+        # Days of the month alone, months alone, both with weekdays: as they stand.
+        (Recurrence(frozenset({0}), frozenset({8}), days=frozenset({3})), "0 8 3 * *"),
+        (Recurrence(frozenset({0}), frozenset({8}), months=frozenset({3})), "0 8 * 3 *"),
+        (
+            Recurrence(
+                frozenset({0}),
+                frozenset({8}),
+                days=frozenset({3}),
+                weekdays=frozenset({1}),
+                either=True,
+            ),
+            "0 8 3 * 1",
+        ),
+        (
+            Recurrence(
+                frozenset({0}), frozenset({8}), weekdays=frozenset({1}), months=frozenset({3})
+            ),
+            "0 8 * 3 1",
+        ),
+        (
+            Recurrence(
+                frozenset({0}),
+                frozenset({8}),
+                weekdays=frozenset({1}),
+                months=frozenset({3}),
+                either=True,
+            ),
+            "0 8 * 3 *",
+        ),
+        # A weekday of a month, or a week later: the weekday is rarer than seven days each.
+        (replace(PATCH_TUESDAY, shift=1), "0 8 * * 3"),
+        (replace(PATCH_TUESDAY, nth=-1, shift=7), "0 8 * * 2"),
+    ],
+)
+def test_days_as_they_stand(recurrence: Recurrence, want: str) -> None:
+    """What a schedule can say is taken over; what it cannot is covered."""
+    assert covering.cover(recurrence, Moments(480, 1)) == want
+
+
+def test_of_two_days_each_is_covered() -> None:
+    """Of a time before midnight and one behind it, on days of the month."""
+    third = Recurrence(frozenset({0}), frozenset({8}), days=frozenset({3}))
+    assert covering.cover(third, Moments(DAY - 60, 1 | 1 << 120)) == "0 1,23 3,4 * *"
+
+
+@pytest.mark.parametrize(
+    ("first", "minutes", "want"),
+    [
+        (0, 0, {}),
+        (-1, 1, {-1: 1 << DAY - 1}),
+        (-90, 1, {-1: 1 << 1350}),
+        (DAY - 1, 0b11, {0: 1 << DAY - 1, 1: 1}),
+        (2 * DAY, 1 | 1 << DAY, {2: 1, 3: 1}),
+        (0, 1 | 1 << 2 * DAY, {0: 1, 2: 1}),
+    ],
+)
+def test_days_of_moments(first: int, minutes: int, want: dict[int, int]) -> None:
+    """Each day that has some, counted from the named one; none that has none."""
+    assert Moments(first, minutes).on_days() == want

@@ -3,6 +3,7 @@
 from datetime import UTC, date, datetime, time, timedelta
 
 import zoned
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from work import steps
@@ -38,7 +39,7 @@ ENDS = st.one_of(
 )
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(st.lists(st.tuples(RECURRENCES, ENDS), min_size=1, max_size=2))
 def test_a_minute_is_open_where_the_evaluator_says_so(
     drawn: list[tuple[Recurrence, timedelta | time | Recurrence]],

@@ -5,6 +5,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 import zoned
+from effort import examples
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
@@ -113,7 +114,7 @@ def steady(zone: ZoneInfo, at: datetime) -> bool:
     )
 )
 @settings(
-    max_examples=80,
+    max_examples=examples(80),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 @given(timetables())

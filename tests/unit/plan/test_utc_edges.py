@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, time, timedelta
 
 import zoned
+from effort import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -123,7 +124,7 @@ def fired(schedules: list[Schedule]) -> set[int]:
     return {minute for minute in range(DAY) for each in schedules if each.fires(minute)}
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(40), suppress_health_check=[HealthCheck.too_slow])
 @given(timetables())
 def test_what_recurs(held: Timetable) -> None:
     """It is reached at each offset of the clock; at no other minute, as long as there are not too many of them."""
@@ -140,7 +141,7 @@ def test_what_recurs(held: Timetable) -> None:
         assert wanted == fired(schedules)
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(40), suppress_health_check=[HealthCheck.too_slow])
 @given(timetables())
 def test_what_a_change_of_the_clock_skips(held: Timetable) -> None:
     """It is reached once it was skipped, for the rules whose edge that is, and for no others."""

@@ -7,6 +7,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 import yaml
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -227,7 +228,7 @@ def agree(node: object) -> None:
 
 
 @given(policies())
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_schema_and_model_accept_the_same(policy: dict[str, object]) -> None:
     """Whatever is in a policy, they agree on it as far as a schema can say it."""
     agree(node_of(policy))

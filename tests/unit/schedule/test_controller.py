@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from croniter import croniter
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -187,7 +188,7 @@ SCHEDULES = st.builds(
 MOMENTS = st.datetimes(datetime(2026, 1, 1), datetime(2031, 1, 1), timezones=st.just(UTC))
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(SCHEDULES, MOMENTS, st.sampled_from(["UTC", "Asia/Kolkata", "Asia/Kathmandu", "Asia/Tokyo"]))
 def test_croniter_agrees(schedule: str, after: datetime, zone: str) -> None:
     """Where grammars agree and no clock changes, an independent implementation gives the same runs."""
@@ -199,7 +200,7 @@ def test_croniter_agrees(schedule: str, after: datetime, zone: str) -> None:
     assert next_runs(schedule, zone, after, 5) == want
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     SCHEDULES,
     MOMENTS,
@@ -213,7 +214,7 @@ def test_runs_are_a_chain(schedule: str, after: datetime, zone: str) -> None:
     assert next_runs(schedule, zone, found[0], 5) == found[1:]
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     SCHEDULES,
     MOMENTS,

@@ -3,6 +3,7 @@
 from datetime import UTC, date, datetime, time, timedelta
 
 import zoned
+from effort import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -54,7 +55,7 @@ def rules(draw: st.DrawFn) -> Rule:
     )
 
 
-@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(100), suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(rules(), min_size=1, max_size=4), st.integers(0, 2000), st.integers(1, 400 * 1440))
 def test_occurrences_are_those_of_the_evaluator(
     every: list[Rule], begins: int, length: int

@@ -1,0 +1,195 @@
+"""`make mutants`: change one operator or constant at a time, and see whether the tests of the room notice.
+
+A mutant is a copy of the repository with one such change. It is killed where one of the room's own tests fails, or where
+they do not end. What survives, and may, stands in mutants.toml with the reason; anything else that survives fails.
+A sample is taken of each target, the same each time as long as its code stays; `--all` takes every mutant.
+"""
+
+import argparse
+import ast
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+ROOT = Path(__file__).resolve().parent.parent
+EXPLAINED = tomllib.loads(Path(__file__).with_suffix(".toml").read_text())
+KILLED = 0.95
+SAMPLE = 40
+TARGETS = {
+    "gate": "tests/unit/gate",
+    "schedule": "tests/unit/schedule",
+    "policy/moments.py": "tests/unit/policy",
+    "plan/covering.py": "tests/unit/plan",
+    "krm/edits.py": "tests/unit/krm",
+}
+COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+}
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One change of one file, at an offset in its UTF-8 bytes."""
+
+    path: Path
+    line: int
+    start: int
+    old: str
+    new: str
+
+    @property
+    def name(self) -> str:
+        """What mutants.toml calls it: without the line, which moves."""
+        return f"{self.path}: {' '.join(self.old.split())} -> {' '.join(self.new.split())}"
+
+    def applied(self, text: bytes) -> bytes:
+        """Return the text of the file with the change."""
+        return text[: self.start] + self.new.encode() + text[self.start + len(self.old.encode()) :]
+
+
+def changes(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield what may stand in the place of a node: the other boundary, one more or less, no result."""
+    match node:
+        case ast.Compare(left, [operator], comparators) if type(operator) in COMPARISONS:
+            yield ast.Compare(left, [COMPARISONS[type(operator)]()], comparators)
+        case ast.BoolOp(operator, values):
+            yield ast.BoolOp(ast.Or() if isinstance(operator, ast.And) else ast.And(), values)
+        case ast.UnaryOp(ast.Not(), operand):
+            yield operand
+        case ast.Constant(bool() as value):
+            yield ast.Constant(not value)
+        case ast.Constant(int() as value):
+            yield ast.Constant(value + 1)
+            yield ast.Constant(value - 1)
+        case ast.BinOp(left, ast.Add(), right):
+            yield ast.BinOp(left, ast.Sub(), right)
+        case ast.BinOp(left, ast.Sub(), right):
+            yield ast.BinOp(left, ast.Add(), right)
+        case ast.Return(ast.expr() as value) if not isinstance(value, ast.Constant):
+            yield ast.Return(ast.Constant(None))
+
+
+def code(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield a node and those below that do something: no annotations, no decorators, no f-strings."""
+    if isinstance(node, ast.JoinedStr):
+        return
+    yield node
+    for field, value in ast.iter_fields(node):
+        if field not in {"annotation", "returns", "decorator_list"}:
+            for each in value if isinstance(value, list) else [value]:
+                if isinstance(each, ast.AST):
+                    yield from code(each)
+
+
+def mutants(path: Path) -> Iterator[Mutant]:
+    """Yield every mutant of a file; the path is relative to the repository."""
+    text = (ROOT / path).read_text()
+    lengths = [len(line.encode()) for line in text.splitlines(keepends=True)]
+    for node in code(ast.parse(text)):
+        if not isinstance(node, ast.expr | ast.stmt):
+            continue
+        for changed in changes(node):
+            old = ast.get_source_segment(text, node) or ""
+            new = ast.unparse(ast.fix_missing_locations(changed))
+            start = sum(lengths[: node.lineno - 1]) + node.col_offset
+            is_statement = isinstance(node, ast.stmt)
+            yield Mutant(path, node.lineno, start, old, new if is_statement else f"({new})")
+
+
+def passes(copy: Path, room: str, mutant: Mutant, seconds: float) -> bool:
+    """Say whether all tests of the room pass: first those that are named after the module, as they kill most."""
+    files = sorted(str(path) for path in (copy / room).glob("test_*.py"))
+    named = [name for name in files if mutant.path.stem.strip("_") in Path(name).stem]
+    others = [name for name in files if name not in named]
+    return all(run(copy, part, seconds) for part in (named, others) if part)
+
+
+def run(copy: Path, files: list[str], seconds: float | None) -> bool:
+    """Run tests in the copy until one fails; say whether all passed in time."""
+    command = [sys.executable, "-m", "pytest", "-x", "-q"]
+    places = {"PYTHONPATH": str(copy), "PYTHONPYCACHEPREFIX": str(copy / ".cache/bytecode")}
+    environment = {**os.environ, **places, "HYPOTHESIS_STORAGE_DIRECTORY": str(copy / ".cache/h")}
+    try:
+        done = subprocess.run(
+            [*command, "--hypothesis-seed=0", *files],
+            cwd=copy,
+            env=environment,
+            stdout=subprocess.DEVNULL,
+            timeout=seconds,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return False
+    return done.returncode == 0
+
+
+def survivors(copy: Path, room: str, chosen: list[Mutant]) -> Iterator[Mutant]:
+    """Yield the mutants that the room's tests do not kill; raises SystemExit where they fail by themselves."""
+    began = time.monotonic()
+    if not run(copy, [room], None):
+        raise SystemExit(f"{room} fails without any mutant")
+    seconds = 30 + 5 * (time.monotonic() - began)
+    for number, mutant in enumerate(chosen):
+        place = copy / mutant.path
+        text = place.read_bytes()
+        place.write_bytes(mutant.applied(text))
+        # A time of its own for each, in whole seconds: by that, Python knows bytecode that is out of date.
+        os.utime(place, (number, number))
+        if passes(copy, room, mutant, seconds):
+            yield mutant
+        place.write_bytes(text)
+
+
+def measured(copy: Path, target: str, size: int | None) -> bool:
+    """Print what survives of a target, and its figures; say whether that is good enough."""
+    place = ROOT / "krm_windows" / target
+    files = sorted(place.rglob("*.py")) if place.is_dir() else [place]
+    found = [mutant for path in files for mutant in mutants(path.relative_to(ROOT))]
+    chosen = found if size is None else Random(0).sample(found, min(size, len(found)))  # noqa: S311 - a sample, no secret
+    alive = list(survivors(copy, TARGETS[target], chosen))
+    for mutant in alive:
+        print(f"survives  {mutant.name}  (line {mutant.line}) {EXPLAINED.get(mutant.name, '')}")
+    killed = len(chosen) - len(alive)
+    print(f"{target}: {killed} of {len(chosen)} killed, of {len(found)} that there are", flush=True)
+    return killed >= KILLED * len(chosen) and all(mutant.name in EXPLAINED for mutant in alive)
+
+
+def main() -> int:
+    """Measure the targets that are named, or all; exit 1 where too many survive, or one without a reason."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("targets", nargs="*", help=f"some of {', '.join(TARGETS)}")
+    parser.add_argument("--sample", type=int, default=SAMPLE, help="how many of each target")
+    parser.add_argument("--all", action="store_true", help="every mutant")
+    arguments = parser.parse_args()
+    os.nice(10)
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / "copy"
+        left = shutil.ignore_patterns(".git", ".venv", ".cache", "__pycache__", "dist")
+        shutil.copytree(ROOT, copy, ignore=left)
+        (copy / ".cache").mkdir()
+        if (ROOT / ".cache/bin").is_dir():
+            (copy / ".cache/bin").symlink_to(ROOT / ".cache/bin")
+        size = None if arguments.all else arguments.sample
+        fine = [measured(copy, target, size) for target in arguments.targets or TARGETS]
+    return int(not all(fine))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

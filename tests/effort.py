@@ -1,0 +1,26 @@
+"""How many examples a property is tried with: all of them in `make test-all`, a quarter of them in `make test`."""
+
+from collections.abc import Iterable
+
+import pytest
+from _pytest.mark import ParameterSet
+from hypothesis import settings
+
+QUICK, FULL = "quick", "full"
+
+# How long an example takes says nothing on a busy machine; `make bench` measures.
+settings.register_profile(QUICK, deadline=None, max_examples=25)
+settings.register_profile(FULL, deadline=None, max_examples=100)
+
+
+def examples(count: int) -> int:
+    """Return as much of a number of examples as the profile asks for: its own number is what 100 come to."""
+    return -(-count * settings().max_examples // 100)
+
+
+def mostly_slow(values: Iterable[object], every: int) -> list[ParameterSet]:
+    """Return parameters of which `make test` runs the first and one in so many; the others are slow."""
+    return [
+        pytest.param(value, marks=[pytest.mark.slow] if number % every else [])
+        for number, value in enumerate(values)
+    ]

@@ -1,0 +1,137 @@
+"""Edits of a text at a path: what a path reaches, what is made on the way, and what is refused."""
+
+import pytest
+import yaml
+
+from krm_windows.krm import edits
+from krm_windows.krm.edits import Path
+from krm_windows.krm.errors import EditError
+
+LISTS = "a:\n- x: 1\n- x: 2\n- [p, q]\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "content", "after"),
+    [
+        (LISTS, ("a", 0, "x"), 5, "a:\n- x: 5\n- x: 2\n- [p, q]\n"),
+        (LISTS, ("a", 1, "x"), 5, "a:\n- x: 1\n- x: 5\n- [p, q]\n"),
+        (LISTS, ("a", 2, 1), "r", "a:\n- x: 1\n- x: 2\n- [p, r]\n"),
+        (LISTS, ("a", 2, 2), "r", 'a:\n- x: 1\n- x: 2\n- [p, q, "r"]\n'),
+        (LISTS, ("a", 3), "r", LISTS + "- r\n"),
+        (LISTS, ("a", 3, "b", "c"), 1, LISTS + "- b:\n    c: 1\n"),
+        ("a:\n", ("a", "b", "c"), 1, "a:\n  b:\n    c: 1\n"),
+        ("a: 1\n", (), {"a": 2}, "a: 2\n"),
+    ],
+)
+def test_a_value_is_set(text: str, path: Path, content: object, after: str) -> None:
+    """In a list by number, right behind its last item too; maps that are missing on the way are made."""
+    assert edits.set_value(text, path, content) == after
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "after"),
+    [
+        (LISTS, ("a", 0), "a:\n- x: 2\n- [p, q]\n"),
+        (LISTS, ("a", 2), "a:\n- x: 1\n- x: 2\n"),
+        (LISTS, ("a", 2, 0), "a:\n- x: 1\n- x: 2\n- [q]\n"),
+        (LISTS, ("a", 2, 1), "a:\n- x: 1\n- x: 2\n- [p]\n"),
+        ("a: 1\nb: {c: 2, d: 3}\n", ("b", "c"), "a: 1\nb: {d: 3}\n"),
+        ("a: 1\nb: {c: 2, d: 3}\n", ("b",), "a: 1\n"),
+    ],
+)
+def test_an_entry_is_removed(text: str, path: Path, after: str) -> None:
+    """From a map by its key, from a list by its number, at any depth; the others stay."""
+    assert edits.remove(text, path) == after
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "step"),
+    [
+        (LISTS, ("a", 4), "4"),
+        (LISTS, ("a", -1), "-1"),
+        ("a: {b: 1}\n", ("a", 0), "0"),
+        ("a: 1\n", ("a", "b"), "'b'"),
+        (LISTS, ("a", "b"), "'b'"),
+    ],
+)
+def test_a_path_that_leads_nowhere_cannot_be_set(text: str, path: Path, step: str) -> None:
+    """The step is named."""
+    with pytest.raises(EditError) as refused:
+        edits.set_value(text, path, 1)
+    assert str(refused.value).startswith(f"{step} cannot be set")
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "step"),
+    [
+        (LISTS, ("a", 3), "3"),
+        (LISTS, ("a", "b"), "'b'"),
+        (LISTS, ("a", 0, "y"), "'y'"),
+        ("a: {1: 2}\n", ("a", 1), "1"),
+        ("a: 1\n", ("a", "b"), "'b'"),
+        ("a: 1\n", ("b",), "'b'"),
+    ],
+)
+def test_what_is_not_there_cannot_be_removed(text: str, path: Path, step: str) -> None:
+    """Neither by a number that the list does not have, nor by a key that the map does not have."""
+    with pytest.raises(EditError) as refused:
+        edits.remove(text, path)
+    assert step in str(refused.value)
+
+
+@pytest.mark.parametrize("text", ['a: "x" # c\n', "a: 'x'\n", "a: !!str x\n", "{a: x}\n"])
+def test_what_means_the_same_stays_as_it_is_spelt(text: str) -> None:
+    """Not a byte changes."""
+    assert edits.set_value(text, ("a",), "x") == text
+
+
+ALIASES = """\
+base: &b
+  k: v
+list: [*b, {in: *b}]
+map: {*b : 1}
+other: &o 1
+more: *o
+"""
+
+
+def test_every_alias_of_what_changes_is_written_out() -> None:
+    """In lists, and in maps inside of them; one of another anchor stays."""
+    text = ALIASES.replace("map: {*b : 1}\n", "")
+    after = edits.set_value(text, ("base", "k"), "w")
+    assert yaml.safe_load(after) == {
+        "base": {"k": "w"},
+        "list": [{"k": "v"}, {"in": {"k": "v"}}],
+        "other": 1,
+        "more": 1,
+    }
+    assert "more: *o\n" in after
+    assert after.startswith("base: &b\n  k: w\n")
+
+
+def test_an_alias_that_is_a_key_is_written_out() -> None:
+    """It keeps the name that it had."""
+    text = "a: &k x\nb: {*k : 1}\nc: *k\n"
+    after = edits.set_value(text, ("a",), "y")
+    assert yaml.safe_load(after) == {"a": "y", "b": {"x": 1}, "c": "x"}
+
+
+def test_an_alias_that_goes_with_what_is_removed_is_not_written_out() -> None:
+    """Only what stays is looked after."""
+    text = "a: &k x\nb: *k\n"
+    assert edits.set_value(text, (), {"a": "y"}) == 'a: "y"\n'
+
+
+def test_aliases_stay_where_nothing_of_their_anchor_changes() -> None:
+    """Neither what stands right before it nor right behind."""
+    text = "x: 1\na: &k 2\ny: 3\nb: *k\n"
+    assert edits.set_value(text, ("x",), 5) == text.replace("x: 1", "x: 5")
+    assert edits.set_value(text, ("y",), 5) == text.replace("y: 3", "y: 5")
+
+
+def test_a_deep_object_is_edited_at_its_bottom() -> None:
+    """Deeper than an orchestrator ever lays out."""
+    depth = 20
+    text = "".join(f"{'  ' * level}k:\n" for level in range(depth)) + "  " * depth + "k: 1\n"
+    after = edits.set_value(text, ("k",) * (depth + 1), 2)
+    assert after == text.replace("k: 1", "k: 2")

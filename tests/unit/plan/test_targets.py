@@ -1,0 +1,156 @@
+"""Which objects a policy gates, and what speaks against gating them."""
+
+import json
+
+import pytest
+from calls import APPS, call, spec, wire
+
+SOURCE = "source.toolkit.fluxcd.io/v1"
+HELM = "helm.toolkit.fluxcd.io/v2"
+LIVE = "annotations: {krm-windows.dev/change-class: live}"
+RENAMED = "annotations: {internal.config.kubernetes.io/previousNames: 'old,apps'}"
+
+
+def item(api: str, kind: str, name: str, body: str = "{}", meta: str = "labels: {}") -> str:
+    """Write an object; `meta` is another line of its metadata."""
+    metadata = f"  name: {name}\n  namespace: flux-system\n  {meta}\n"
+    return f"apiVersion: {api}\nkind: {kind}\nmetadata:\n{metadata}spec: {body}\n"
+
+
+def rules(items: list[str], **fields: str) -> list[str]:
+    """Return the rules that fire for a policy among some items."""
+    return call(wire(*items, config=spec(**fields))).rules
+
+
+RELEASE = item(HELM, "HelmRelease", "web")
+CRON = "{schedule: '* * * * *', startingDeadlineSeconds: 9}"
+
+
+@pytest.mark.parametrize(
+    ("target", "items", "want"),
+    [
+        # Names that are not there: an error where some of the kind are seen, or where it is asked for.
+        ("kind: Kustomization, names: [apps]", [APPS], []),
+        ("kind: Kustomization, names: [infra]", [APPS], ["target-missing"]),
+        ("kind: Kustomization, names: [infra], mustExist: false", [APPS], []),
+        ("kind: Kustomization, names: [infra], mustExist: true", [RELEASE], ["target-missing"]),
+        ("kind: Kustomization, names: [infra]", [RELEASE], ["target-unseen"]),
+        # Labels have to match something.
+        ("kind: Kustomization, matchLabels: {team: a}", [APPS], ["target-unmatched"]),
+        ("kind: Kustomization, matchLabels: {team: a}", [], ["target-unmatched"]),
+        # What Flux never reconciles, or Kubernetes runs all the same, cannot be held.
+        (
+            "kind: HelmRepository, names: [r]",
+            [item(SOURCE, "HelmRepository", "r", "{type: oci}")],
+            ["target-refused", "source-uplink"],
+        ),
+        (
+            "kind: CronJob, names: [r]",
+            [item("batch/v1", "CronJob", "r", "{schedule: '* * * * *'}")],
+            ["cronjob-no-deadline"],
+        ),
+        ("kind: CronJob, names: [r]", [item("batch/v1", "CronJob", "r", CRON)], []),
+        (
+            "kind: Kustomization, names: [apps]",
+            [APPS.replace("metadata:\n", f"metadata:\n  {RENAMED}\n")],
+            ["target-renamed"],
+        ),
+        # What delivers the windows themselves.
+        (
+            "kind: Kustomization, names: [flux-system]",
+            [item("kustomize.toolkit.fluxcd.io/v1", "Kustomization", "flux-system")],
+            ["self-lock"],
+        ),
+        (
+            "kind: GitRepository, names: [flux-system]",
+            [item(SOURCE, "GitRepository", "flux-system")],
+            ["source-shared", "source-uplink"],
+        ),
+    ],
+)
+def test_what_speaks_against_a_target(target: str, items: list[str], want: list[str]) -> None:
+    """Each by its rule, and nothing where nothing does."""
+    assert rules(items, targets=f"[{{{target}}}]") == want
+
+
+@pytest.mark.parametrize(
+    ("source", "user", "body"),
+    [
+        ("GitRepository", ("kustomize.toolkit.fluxcd.io/v1", "Kustomization"), "{sourceRef: @}"),
+        ("HelmRepository", (HELM, "HelmRelease"), "{chart: {spec: {sourceRef: @}}}"),
+        ("OCIRepository", (HELM, "HelmRelease"), "{chartRef: @}"),
+    ],
+)
+def test_a_source_that_something_live_uses_is_not_gated(
+    source: str, user: tuple[str, str], body: str
+) -> None:
+    """In each way to refer to one; a reference into another namespace is to another source."""
+    api, kind = user
+    items = [item(SOURCE, source, "a")]
+    targets = f"[{{kind: {source}, names: [a]}}]"
+    here = body.replace("@", f"{{kind: {source}, name: a}}")
+    elsewhere = body.replace("@", f"{{kind: {source}, name: a, namespace: b}}")
+    assert rules([*items, item(api, kind, "u", here)], targets=targets) == ["source-uplink"]
+    assert rules([*items, item(api, kind, "u", elsewhere, LIVE)], targets=targets) == [
+        "source-uplink"
+    ]
+    assert rules([*items, item(api, kind, "u", here, LIVE)], targets=targets) == [
+        "source-shared",
+        "source-uplink",
+    ]
+
+
+def test_labels_choose_what_has_all_of_them() -> None:
+    """Sorted by name; in the policy's namespace, or in that of the entry."""
+    both, one = "labels: {team: a, tier: web}", "labels: {team: a}"
+    kind = ("kustomize.toolkit.fluxcd.io/v1", "Kustomization")
+    items = [item(*kind, "z", meta=both), item(*kind, "y", meta=one), item(*kind, "b", meta=both)]
+    targets = "[{kind: Kustomization, matchLabels: {team: a, tier: web}}]"
+    assert targets_of(call(wire(*items, config=spec(targets=targets))).items) == ["b", "z"]
+
+
+def test_a_kind_that_is_not_in_the_table_is_described_by_the_policy() -> None:
+    """Its group, its resource, its field."""
+    target = "kind: Foo, apiVersion: foo.dev/v1, resource: foos, suspendField: spec.a.paused"
+    answer = call(wire(config=spec(targets=f"[{{{target}, names: [x], mustExist: false}}]")))
+    [found] = timetable(answer.items)["targets"]
+    assert (found["group"], found["version"], found["resource"], found["kind"]) == (
+        "foo.dev",
+        "v1",
+        "foos",
+        "Foo",
+    )
+    assert found["field"] == ["spec", "a", "paused"]
+
+
+@pytest.mark.parametrize(
+    ("released", "want"),
+    [
+        ("[{kind: Kustomization, names: [apps]}]", ["target-duplicate"]),
+        ("[{kind: Kustomization, names: [gone]}]", []),
+        ("[{kind: Kustomization, matchLabels: {a: b}}]", ["target-unmatched"]),
+    ],
+)
+def test_what_is_released(released: str, want: list[str]) -> None:
+    """It need not be there; it must not be gated as well."""
+    assert rules([APPS], released=released) == want
+
+
+def test_the_first_apply_waits_only_for_what_says_whether_it_was_applied() -> None:
+    """A CronJob does not."""
+    items = [item("batch/v1", "CronJob", "r", CRON.replace("{", "{suspend: true, "))]
+    targets = "[{kind: CronJob, names: [r]}]"
+    assert "wait-unknown" in rules(items, targets=targets, firstApply="Wait")
+
+
+def timetable(items: list[dict[str, object]]) -> dict[str, object]:
+    """Return what the gate reads."""
+    [found] = [each for each in items if each["kind"] == "ConfigMap"]
+    return json.loads(found["data"]["timetable.json"])
+
+
+def targets_of(items: list[dict[str, object]]) -> list[str]:
+    """Return the names of the targets, in their order."""
+    [entry] = timetable(items)["targets"]
+    [[_, *names]] = entry["objects"]
+    return names

@@ -1,0 +1,137 @@
+"""What a policy must not say, field by field: the rule, and the field that it is about."""
+
+import pytest
+from calls import call, spec, wire
+
+HOOKS = "{namespace: h, beforeOpen: {image: 'a:1', timeout: 1m, env: [%s]}}"
+WINDOW = "{w: {opens: %s, duration: 1h}}"
+LENGTH = "{w: {opens: Mon 08:00, duration: %s}}"
+TARGET = "[{kind: Foo, resource: foos, names: [x], mustExist: false, apiVersion: %s, suspendField: %s, trueMeans: Closed}]"
+FROM_SECRET = "secretKeyRef: {name: a, key: b}"  # noqa: S105 - a reference
+FROM_CONFIG = "configMapKeyRef: {name: a, key: b}"
+WINDOW_OPENS, WINDOW_LENGTH = "spec.windows.w.opens", "spec.windows.w.duration"
+
+
+def said(field: str, text: str) -> list[tuple[str, str, str | None]]:
+    """Return rule, path and proposal of what is said of a field."""
+    results = call(wire(config=spec(**{field: text}))).results
+    return [
+        (found["tags"]["rule"], found["field"]["path"], found["field"].get("proposedValue"))
+        for found in results
+        if found["tags"]["rule"] != "target-unseen"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("field", "text", "rule", "path"),
+    [
+        ("timeZone", "[a]", "field-type", "spec.timeZone"),
+        ("timeZone", "{a: b}", "field-type", "spec.timeZone"),
+        ("timeZone", "X", "time-zone", "spec.timeZone"),
+        ("windows", LENGTH % "0m", "duration-syntax", WINDOW_LENGTH),
+        ("windows", LENGTH % ("9" * 200), "duration-syntax", WINDOW_LENGTH),
+        ("interval", "never", "interval", "spec.interval"),
+        (
+            "targets",
+            TARGET % ("a b", "spec.suspend"),
+            "field-value",
+            "spec.targets[0].apiVersion",
+        ),
+        ("targets", TARGET % ("a/v1", "a"), "field-value", "spec.targets[0].suspendField"),
+        ("extras", "[AdmissionPolicy]", "field-value", "spec.extras[0]"),
+        (
+            "actuator",
+            "{resources: {limits: {memory: 1Mi}}}",
+            "resources",
+            "spec.actuator.resources.limits.memory",
+        ),
+        ("actuator", "{image: 'python:latest'}", "image-pinned", "spec.actuator.image"),
+        (
+            "hooks",
+            HOOKS % f"{{name: A, value: x, valueFrom: {{{FROM_SECRET}}}}}",
+            "hook-value",
+            "spec.hooks.beforeOpen.env[0]",
+        ),
+        ("hooks", HOOKS % "{name: A}", "hook-value", "spec.hooks.beforeOpen.env[0]"),
+        (
+            "hooks",
+            HOOKS % f"{{name: A, valueFrom: {{{FROM_SECRET}, {FROM_CONFIG}}}}}",
+            "hook-value",
+            "spec.hooks.beforeOpen.env[0].valueFrom",
+        ),
+        ("windows", WINDOW % "'0 8 30 2 *'", "cron-never", WINDOW_OPENS),
+        ("windows", WINDOW % "'0 22-99 * * 1'", "cron-syntax", WINDOW_OPENS),
+        (
+            "overrides",
+            "{f: {state: Open, starts: '2027-01-01T10:00', ends: '2027-01-01T09:00', reason: r}}",
+            "end-order",
+            "spec.overrides.f.ends",
+        ),
+        (
+            "freezes",
+            "{f: {starts: '2027-01-01T10:00Z', ends: '2027-01-01T09:00', reason: r}}",
+            "end-order",
+            "spec.freezes.f.ends",
+        ),
+    ],
+)
+def test_what_is_refused(field: str, text: str, rule: str, path: str) -> None:
+    """Alone, without a guess where there is none to make."""
+    assert said(field, text) == [(rule, path, None)]
+
+
+@pytest.mark.parametrize(
+    ("text", "rule", "proposed"),
+    [
+        ("0 8 * * 5#2", "cron-extension", "2nd Fri 08:00"),
+        ("0 8 * * 5L", "cron-extension", "last Fri 08:00"),
+        ("0 8 * * 7", "cron-seven", "0 8 * * 0"),
+        ("0 8 * * 5-7", "cron-seven", "0 8 * * 5-6,0"),
+        ("0 8 * * 0-7", "cron-seven", "0 8 * * *"),
+        ("50-10 8 * * 1", "cron-wrap", "50-59,0-10 8 * * 1"),
+        ("0 22-2/2 * * 1", "cron-wrap", "0 22,0,2 * * 1"),
+        ("0 8 8-14 * 2", "cron-either-day", "2nd Tue 08:00"),
+        ("0 8 8-14 3 2", "cron-either-day", None),
+        ("0 8,9 8-14 * 2", "cron-either-day", None),
+        ("0 8 9-15 * 2", "cron-either-day", None),
+        ("Mon 8pm", "moment-syntax", "Mon 20:00"),
+        ("Mon 8:30PM", "moment-syntax", "Mon 20:30"),
+        ("Mon 12am", "moment-syntax", "Mon 00:00"),
+        ("Mon 12pm", "moment-syntax", "Mon 12:00"),
+    ],
+)
+def test_what_was_meant_is_proposed(text: str, rule: str, proposed: str | None) -> None:
+    """What is proposed is a moment that the policy takes."""
+    assert said("windows", WINDOW % f"'{text}'") == [(rule, WINDOW_OPENS, proposed)]
+    if proposed:
+        assert said("windows", WINDOW % f"'{proposed}'") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "proposed"),
+    [("90", "90m"), ("2 hours", "2h"), ("1 day", "1d"), ("1 hour 30 min", "1h30m")],
+)
+def test_the_duration_that_was_meant_is_proposed(text: str, proposed: str) -> None:
+    """Units in words, or none."""
+    assert said("windows", LENGTH % f"'{text}'") == [("duration-syntax", WINDOW_LENGTH, proposed)]
+    assert said("windows", LENGTH % proposed) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "proposed"), [("7m", "5m"), ("99d", "24h"), ("0m", "1m"), ("45m", "30m")]
+)
+def test_the_nearest_interval_is_proposed(text: str, proposed: str) -> None:
+    """The next below, or the smallest."""
+    assert said("interval", text) == [("interval", "spec.interval", proposed)]
+
+
+@pytest.mark.parametrize(
+    "env",
+    [
+        f"{{name: A, valueFrom: {{{FROM_SECRET}}}}}, {{name: B, valueFrom: {{{FROM_CONFIG}}}}}",
+        "{name: A, value: x}, {name: B, value: ''}",
+    ],
+)
+def test_a_variable_has_one_value(env: str) -> None:
+    """From one place."""
+    assert said("hooks", HOOKS % env) == []
