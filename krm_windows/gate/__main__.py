@@ -18,11 +18,12 @@ from krm_windows.gate.kubernetes import REFUSED, UNANSWERED, ApiError, Cluster
 from krm_windows.gate.target import Action, Change, Seen, observe, settle
 from krm_windows.gate.timetable import Target, Timetable, load, salvage
 
-_TRIES = 5
-_AWAITED = timedelta(seconds=60)
+_TRIES = 5  # to write a target: others write it, too, Flux its status
+_AWAITED = timedelta(seconds=60)  # before a change: a run that begins so late waits for it
 _SLEW = 0.1  # seconds more than it takes: while it sleeps, the clock may be slewed
 _PAUSES = (10.0, 20.0)  # in seconds, before a run that leaves the rest to the next one tries again
 _YEARS = range(1970, 9000)  # for which `--at` decides: a timetable is read 400 days back and ahead
+FILES = Path(__file__).parents[2]  # where the program lies, and what it reads
 _ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
 
@@ -125,6 +126,7 @@ class Gate:
         """
         cluster.renew(len(self.all_targets))
         statuses = self._settle_all(cluster, self.all_targets)
+        # Once more, with what time the others have left.
         unanswered = [target for target, status in statuses.items() if status == UNANSWERED]
         statuses |= self._settle_all(cluster, unanswered)
         failed = []
@@ -145,6 +147,7 @@ class Gate:
     ) -> bool:
         """Say whether what came of a target is a failure; that it does not exist may be none."""
         if status == HTTPStatus.NOT_FOUND:
+            # What is released may be gone already, and stays in the list until that is edited.
             return not (allow_missing or target in self.timetable.released)
         return status is not None
 
@@ -195,6 +198,7 @@ class Gate:
             # It is judged by the answer, as a webhook of the cluster may have changed the patch.
             seen = self._patched(cluster, due)
             if seen is None:
+                # A conflict (409): it is another version now, which is judged anew.
                 seen = cluster.get(target, observe)
             elif due.change.action is not Action.NOT_OPENED:  # which the next round reports
                 reports.append(replace(due, seen=seen))
@@ -262,6 +266,7 @@ class Gate:
         """
         held = replace(self.timetable, released=(), first_apply="Wait")
         change = settle(held, target, seen, shut(APART), now)
+        # Of what is closed that changes the annotation, and no more.
         return Change(change.patch, Action.NOT_OPENED, f"not opened: {APART}")
 
 
@@ -367,11 +372,11 @@ def _load(clock: Callable[[], datetime]) -> tuple[Gate, bool]:
 
     Where it cannot, for any reason, the gate closes what the timetable names.
     """
-    text = (Path(__file__).parents[2] / "timetable.json").read_text(encoding="utf-8")
+    text = (FILES / "timetable.json").read_text(encoding="utf-8")
     try:
         timetable = load(text)
         decider = Decider(timetable)
-        decider.decide(clock())
+        decider.decide(clock())  # what cannot be decided is found here, before anything is opened
         return Gate(timetable, decider.decide, clock), True
     except Exception as error:  # noqa: BLE001 - a fault of this program must close, too
         decision = shut(f"cannot be decided: {error!r}")
@@ -393,6 +398,7 @@ def _safely(
         return run(gate, cluster, allow_missing=allow_missing)
     except Exception as error:  # noqa: BLE001 - nothing around a run may keep it from closing
         gate.log(error=words_of(error))
+    # To open, hooks have to run; to close, nothing has to.
     if not gate.decides(gate.now()).open:
         gate.run(cluster, allow_missing=allow_missing)
     return False

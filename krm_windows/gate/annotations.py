@@ -25,6 +25,9 @@ AHEAD = timedelta(minutes=10)  # the clock of another node, at most
 # skipnonapplied.go).
 _JOINED = ("ancient-changes", "before-first-apply")
 
+# What reading a text from the cluster raises where it is no JSON, or another thing than expected.
+UNREADABLE = (LookupError, TypeError, ValueError, OverflowError, RecursionError)
+
 Writer = Enum("Writer", ["GATE", "OTHER", "UNKNOWN"])
 
 
@@ -72,7 +75,7 @@ def read(text: str) -> ClosedBy | None:
             said.get("adopted", False) is True,
             _remark(said.get(ZONE_DATA)),
         )
-    except (LookupError, TypeError, ValueError, OverflowError, RecursionError):
+    except UNREADABLE:
         return None
     if found.since and found.until and found.since >= found.until:
         return None

@@ -74,7 +74,7 @@ def skew(
         said = parsedate_to_datetime(date)
         ahead = asked - said - _SECOND
         behind = answered - said
-    except (TypeError, ValueError, OverflowError):
+    except (TypeError, ValueError, OverflowError):  # TypeError: it is of no time zone
         return None
     # At most one of the two is skew: the first if it is more than nothing, the second if less.
     return max(ahead, min(behind, timedelta(0)))

@@ -106,7 +106,7 @@ class Connection:
         """Send a request and be answered until `end`; say whether another one may be sent."""
         self._stream.begin(end)
         http = HTTPConnection(*self._address)
-        http.sock = self
+        http.sock = self  # so that it opens no connection of its own
         http.request(request.method, request.path, request.body, request.headers)
         response = http.getresponse()
         content = _read(response)
@@ -172,6 +172,7 @@ class _Stream(RawIOBase):
         self._tls = tls.wrap_bio(self._incoming, self._outgoing, server_hostname=address[0])
         self.begin(monotonic() + seconds)
         self._plain = create_connection(address, seconds)
+        # A request is sent at once, and does not wait for the last one's acknowledgement.
         self._plain.setsockopt(IPPROTO_TCP, TCP_NODELAY, 1)
 
     def begin(self, end: float) -> None:
@@ -180,8 +181,7 @@ class _Stream(RawIOBase):
 
     def hang_up(self) -> None:
         """Close it."""
-        if hasattr(self, "_plain"):
-            self._plain.close()
+        self._plain.close()
 
     def close(self) -> None:
         """Do nothing: its owner hangs up."""
@@ -202,9 +202,9 @@ class _Stream(RawIOBase):
             except ssl.SSLWantReadError:
                 try:
                     self._receive()
-                except BlockingIOError:
+                except BlockingIOError:  # nothing is there, and it does not wait
                     return None
-            except ssl.SSLZeroReturnError:
+            except ssl.SSLZeroReturnError:  # close_notify (RFC 8446, 6.1)
                 self.has_ended = True
                 return 0
 
@@ -238,7 +238,7 @@ class _Stream(RawIOBase):
             raise OSError(f"more than {LARGEST} bytes")
         if data:
             self._incoming.write(data)
-        else:
+        else:  # the end of TCP: it is for TLS to say whether that is the end of the stream
             self._incoming.write_eof()
 
     def _seconds_left(self) -> float:

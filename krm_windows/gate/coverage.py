@@ -14,6 +14,7 @@ from operator import or_
 from typing import NamedTuple
 
 from krm_windows.gate import bits
+from krm_windows.gate.bits import DAY, FIRST_DAY, FULL, LAST_DAY
 from krm_windows.gate.recurrence import Calendar, Recurrence, calendar
 from krm_windows.gate.timetable import Rule
 from krm_windows.gate.wallclock import utc, wall
@@ -21,7 +22,7 @@ from krm_windows.gate.wallclock import utc, wall
 _MINUTE = timedelta(minutes=1)
 _SECOND = timedelta(seconds=1)
 # Later than any minute that has a date.
-NEVER = (bits.LAST_DAY + 2) * bits.DAY
+NEVER = (LAST_DAY + 2) * DAY
 _TOGETHER = 4
 _YEARS_BEFORE = 9  # what began on a 29 February may last until the next one, eight years later
 _BYTE = 8
@@ -42,13 +43,13 @@ class Years:
 
     def __init__(self, rules: Iterable[Rule], number: int) -> None:
         """Work it out for the years from four times a `number` on: 506 is from 2024 to 2027."""
-        first_year = number * _TOGETHER
-        last_year = min(first_year + _TOGETHER - 1, date.max.year)
-        first_year = max(first_year, date.min.year)
-        earliest = max(first_year - _YEARS_BEFORE, date.min.year)
+        first_year = _known(number * _TOGETHER)
+        last_year = _known(number * _TOGETHER + _TOGETHER - 1)
+        earliest = _known(first_year - _YEARS_BEFORE)
         years = calendar(earliest, last_year)
         self._first = date(first_year, 1, 1).toordinal()
         passed = self._first - years.first
+        # Counted from here on, what began in the years before reaches into these.
         self._rules = [_since(passed, recurring(rule, years)) for rule in rules]
         # Eight days are a byte; at least one is beyond the end.
         self._size = (years.length - passed) // _BYTE + 1
@@ -72,8 +73,9 @@ class Years:
     @staticmethod
     def number(day: int) -> int:
         """Give the number of the years in which a day lies, or of the nearest."""
-        nearest = min(max(day, bits.FIRST_DAY), bits.LAST_DAY)
-        return date.fromordinal(nearest).year // _TOGETHER
+        nearest = min(max(day, FIRST_DAY), LAST_DAY)
+        year = date.fromordinal(nearest).year
+        return year // _TOGETHER
 
     def on_day(self, day: int) -> int:
         """Return the minutes of a wall-clock day that rules cover, as bits."""
@@ -108,6 +110,11 @@ class Years:
         return self._covered[number]
 
 
+def _known(year: int) -> int:
+    """Return the nearest year of the calendar."""
+    return min(max(year, date.min.year), date.max.year)
+
+
 def _by_bit(joined: list[int]) -> list[int]:
     """Join, for each of eight bits, those of 256 sets whose number has it.
 
@@ -137,13 +144,14 @@ def recurring(rule: Rule, years: Calendar) -> list[Covered]:
     days = begins.days_of(years)
     own, reach = _span(begins.times, rule.ends)
     covered = [Covered(days, own)]
-    if reach <= bits.DAY:
+    if reach <= DAY:  # as most do
         return covered
     # Beyond its midnight it lasts for whole days, and for the rest of minutes on the next one.
-    whole, rest = divmod(reach - bits.DAY, bits.DAY)
-    covered.append(Covered(days << (whole + 1), bits.below(rest)))
+    whole, rest = divmod(reach - DAY, DAY)
+    following = days << 1
+    covered.append(Covered(following << whole, bits.below(rest)))
     if whole:
-        covered.append(Covered(bits.lasting(days << 1, whole), bits.FULL))
+        covered.append(Covered(bits.lasting(following, whole), FULL))
     return covered
 
 
@@ -155,15 +163,16 @@ def _span(times: int, ends: object) -> tuple[int, int]:
     latest = bits.last(times)
     if isinstance(ends, timedelta):
         minutes = ends // _MINUTE
-        covered = bits.lasting(times, min(minutes, bits.DAY))
-        return covered & bits.FULL, latest + minutes
+        covered = bits.lasting(times, min(minutes, DAY))
+        return covered & FULL, latest + minutes
     if not isinstance(ends, time):
         raise TypeError(f"a rule that recurs has no end of type {type(ends).__name__}")
     end = ends.hour * 60 + ends.minute
-    covered = bits.filled(times, bits.FULL & ~(1 << end))
+    # From each beginning on, until the end comes or the day is over.
+    covered = bits.filled(times, FULL & ~(1 << end))
     if latest < end:
         return covered, end
-    return covered, bits.DAY + end
+    return covered, DAY + end  # 22:00 to 04:00
 
 
 def _ending(begins: Recurrence, ends: Recurrence, years: Calendar) -> list[Covered]:
@@ -174,22 +183,22 @@ def _ending(begins: Recurrence, ends: Recurrence, years: Calendar) -> list[Cover
     if ends.times:
         ended = ends.days_of(years)
     never_ended = every & ~ended
-    from_first = bits.FULL & ~bits.below(bits.first(begins.times))
+    from_first = FULL & ~bits.below(bits.first(begins.times))
     if not ended:
         held = bits.filled(begun, every) << 1
-        return [Covered(begun & every, from_first), Covered(held & every, bits.FULL)]
+        return [Covered(begun & every, from_first), Covered(held & every, FULL)]
     # In force at the end of a day is what began on it after the last end, and so it is on later
     # days until one that has an end.
     lasting = begun
     if bits.last(begins.times) < bits.last(ends.times):
         lasting &= never_ended
-    held = bits.filled(lasting, never_ended) << 1
-    until_next_end = bits.filled(begins.times, bits.FULL & ~ends.times)
+    held = bits.filled(lasting, never_ended) << 1  # in force when these days begin
+    until_next_end = bits.filled(begins.times, FULL & ~ends.times)
     until_first_end = bits.below(bits.first(ends.times))
     return [
         Covered(begun & never_ended, from_first),
         Covered(begun & ended, until_next_end),
-        Covered(held & never_ended, bits.FULL),
+        Covered(held & never_ended, FULL),
         Covered(held & ended, until_first_end),
     ]
 
@@ -221,7 +230,7 @@ class Dated:
         for begin, end in sorted(intervals):
             if begin >= end:
                 continue
-            if joined.ends and begin <= joined.ends[-1]:
+            if joined.ends and begin <= joined.ends[-1]:  # as they are sorted, no other one
                 joined.ends[-1] = max(joined.ends[-1], end)
             else:
                 joined.begins.append(begin)
@@ -230,8 +239,8 @@ class Dated:
 
     def on_day(self, day: int) -> int:
         """Return the minutes of a UTC day that are covered, as bits."""
-        midnight = day * bits.DAY
-        next_midnight = midnight + bits.DAY
+        midnight = day * DAY
+        next_midnight = midnight + DAY
         covered = 0
         first = bisect_right(self.ends, midnight)  # that ends after the day has begun
         for number in range(first, len(self.begins)):
@@ -244,10 +253,10 @@ class Dated:
 
 def of_interval(interval: tuple[int, int], day: int) -> int:
     """Return the minutes of a UTC day in an interval of UTC minutes, as bits."""
-    midnight = day * bits.DAY
+    midnight = day * DAY
     begin, end = interval
-    before_begin = bits.below(min(begin - midnight, bits.DAY))
-    before_end = bits.below(min(end - midnight, bits.DAY))
+    before_begin = bits.below(min(begin - midnight, DAY))
+    before_end = bits.below(min(end - midnight, DAY))
     return before_end & ~before_begin
 
 
@@ -260,7 +269,7 @@ def minute(instant: datetime) -> int:
     of_day = instant.hour * 60 + instant.minute
     shown = of_day * 60 + instant.second
     seconds = shown - ahead // _SECOND  # may be of the day before, or after
-    return instant.toordinal() * bits.DAY + seconds // 60
+    return instant.toordinal() * DAY + seconds // 60
 
 
 def interval(rule: Rule, tz: tzinfo) -> tuple[int, int]:
@@ -290,7 +299,7 @@ def _end(ends: object, begin: datetime, tz: tzinfo) -> datetime | None:
     if not isinstance(ends, time):
         raise TypeError(f"no end is of type {type(ends).__name__}")
     same_day = datetime.combine(shown, ends)
-    if same_day > shown:
+    if same_day > shown:  # 22:00 to 04:00 ends on the next day
         return same_day
     return _later(same_day, timedelta(days=1))
 

@@ -7,13 +7,14 @@ from enum import Enum, auto
 from functools import cached_property
 
 from krm_windows.gate import bits, coverage
+from krm_windows.gate.bits import DAY, FIRST_DAY, FULL, LAST_DAY
 from krm_windows.gate.coverage import NEVER
 from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.timetable import Rule, Timetable
 from krm_windows.gate.wallclock import Piece, pieces
 
 _MINUTE = timedelta(minutes=1)
-_FAR = timedelta(days=400)
+_FAR = timedelta(days=400)  # how far a change is searched for, either way
 _FAR_MINUTES = _FAR // _MINUTE
 _SEARCHED_DAYS = _FAR.days + 2  # the first and the last of them in part
 
@@ -47,6 +48,7 @@ class Decider:
         """Prepare a timetable; raise `LookupError` without the rules of its zone."""
         self._timetable = timetable
         self._days = Days(timetable, timetable.zone)
+        # A minute and its decision: each target asks again, immediately before it is written.
         self._last: tuple[int, Decision] | None = None
 
     def decide(self, at: datetime) -> Decision:
@@ -68,8 +70,8 @@ class Decider:
         state = self._timetable.state
         if state != "Scheduled":
             return Decision(state == "Open", ("state",), "state", since=None, until=None)
-        day, of_day = divmod(now, bits.DAY)
-        now_alone = 1 << of_day
+        day, of_day = divmod(now, DAY)
+        now_alone = 1 << of_day  # the set of this minute
         rules = self._days.deciding(day, now_alone)
         is_open = self._days.open(day) & now_alone != 0
         return Decision(
@@ -89,7 +91,8 @@ class Decider:
         for rule in (*held.overrides, *held.freezes, *held.windows):
             if rule.reason:
                 reasons[rule.name] = f"{rule.name}: {rule.reason}"
-        return "; ".join(reasons.get(name, name) for name in rules)
+        named = [reasons.get(name, name) for name in rules]
+        return "; ".join(named)
 
 
 class Rank(Enum):
@@ -163,7 +166,7 @@ class _Ranked:
 
     def _covered(self, day: int) -> int:
         covered = self._dated.on_day(day)
-        if not self._recurring or covered == bits.FULL:
+        if not self._recurring or covered == FULL:
             return covered
         for piece in pieces(day, self._tz):
             covered |= piece.in_utc(self._on_wall_day)
@@ -191,11 +194,11 @@ class _Ranked:
 
     def _by_rule(self, cut: tuple[Piece, ...]) -> dict[int, dict[int, int]]:
         """Return what each rule that recurs covers of the wall-clock days that a UTC day shows."""
-        first = cut[0].shown // bits.DAY
-        last = (cut[-1].shown + cut[-1].minutes) // bits.DAY
+        first = cut[0].shown // DAY
+        last = (cut[-1].shown + cut[-1].minutes) // DAY
         days = range(first, last + 1)
         found: dict[int, dict[int, int]] = {}
-        for day in days:
+        for day in days:  # one or two, three at most
             of_rules = self._around(day).of_rules(day)
             for number, minutes in of_rules.items():
                 on_days = found.setdefault(number, dict.fromkeys(days, 0))
@@ -235,11 +238,12 @@ class Days:
     def open(self, day: int) -> int:
         """Return when it is open."""
         if self._state == "Open":
-            return bits.FULL
+            return FULL
         if self._state != "Scheduled":
             return 0
         if day not in self._open:
             opened, overridden = self.by_rules(day)
+            # An override is not shortened: it says itself until when.
             if self._early:
                 opened = self._shortened(day, opened) | overridden
             self._open[day] = opened
@@ -253,12 +257,12 @@ class Days:
 
     def _ruled(self, day: int) -> tuple[int, int]:
         """Give each minute to the first rank that is in force in it."""
-        left = bits.FULL
+        left = FULL
         opened = 0
         overridden = 0
         for ranked in self._ranks:
             if not left:
-                break
+                break  # the ranks below have no say on this day
             covered = ranked.on_day(day) & left
             left &= ~covered
             if ranked.opens:
@@ -294,12 +298,12 @@ class Days:
     def _deciders(self, day: int) -> Iterator[tuple[int, str]]:
         """Yield what decides, alone or with others of its rank; some for no minute at all."""
         opened, _ = self.by_rules(day)
-        early = opened & ~self.open(day)
+        early = opened & ~self.open(day)  # what rules open, but not for the margin
         yield early, "closesEarly"
-        left = bits.FULL & ~early
+        left = FULL & ~early
         for ranked in self._ranks:
             decided = left & ranked.on_day(day)
-            if decided:
+            if decided:  # by one or several of this rank
                 for minutes, name in ranked.named(day):
                     yield minutes & decided, name
                 left &= ~decided
@@ -307,45 +311,45 @@ class Days:
 
     def since(self, now: int) -> datetime | None:
         """Find the last change up to a UTC minute."""
-        today, of_day = divmod(now, bits.DAY)
+        today, of_day = divmod(now, DAY)
         held = self._held(now)
         for day in range(today, today - _SEARCHED_DAYS, -1):
-            other = self.open(day) ^ held
-            if day == today:
+            other = self.open(day) ^ held  # when it is otherwise
+            if day == today:  # what is later does not count
                 other &= bits.below(of_day)
             if other:
-                changed = bits.last(other) + 1
-                return _instant(day * bits.DAY + changed, now)
+                changed = day * DAY + bits.last(other) + 1
+                return _instant(changed, now)
         return None
 
     def until(self, now: int) -> datetime | None:
         """Find the first change after a UTC minute."""
-        today, of_day = divmod(now, bits.DAY)
+        today, of_day = divmod(now, DAY)
         held = self._held(now)
         for day in range(today, today + _SEARCHED_DAYS):
             other = self.open(day) ^ held
-            if day == today:
+            if day == today:  # what is over does not count
                 other &= ~bits.below(of_day)
             if other:
-                changes = bits.first(other)
-                return _instant(day * bits.DAY + changes, now)
+                changes = day * DAY + bits.first(other)
+                return _instant(changes, now)
         return None
 
     def _held(self, now: int) -> int:
         """Return a day that is throughout what it is at a UTC minute."""
-        day, of_day = divmod(now, bits.DAY)
+        day, of_day = divmod(now, DAY)
         is_open = self.open(day) >> of_day & 1
         if is_open:
-            return bits.FULL
+            return FULL
         return 0
 
     def _shortened(self, day: int, opened: int) -> int:
         """Close early: open is only what stays so for all of the margin, and a minute more."""
         # What is closed on this day, with the margin before it; and what is closed on a later one.
-        margin = min(self._early, bits.DAY)
-        closing = bits.leading(bits.FULL & ~opened, margin + 1)
-        closes_later = self._next_closed(day + 1) - day * bits.DAY
-        still_open = bits.below(min(closes_later - self._early, bits.DAY))
+        margin = min(self._early, DAY)
+        closing = bits.leading(FULL & ~opened, margin + 1)
+        closes_later = self._next_closed(day + 1) - day * DAY
+        still_open = bits.below(min(closes_later - self._early, DAY))
         return opened & still_open & ~closing
 
     def _next_closed(self, day: int) -> int:
@@ -353,29 +357,29 @@ class Days:
 
         Days that were open throughout when it was last asked are passed over.
         """
-        last = day + self._early // bits.DAY + 1
+        last = day + self._early // DAY + 1
         each = day
         closed = 0
         while each <= last:
-            if each in self._clear:
+            if each in self._clear:  # days are asked for in order, mostly
                 each = self._clear.stop
                 continue
             opened, _ = self.by_rules(each)
-            closed = bits.FULL & ~opened
+            closed = FULL & ~opened
             if closed:
                 break
             each += 1
         self._clear = range(day, each)
         if each > last:
             return NEVER
-        return each * bits.DAY + bits.first(closed)
+        return each * DAY + bits.first(closed)
 
 
 def _instant(minute: int, now: int) -> datetime | None:
     """Give the instant of a UTC minute; None if it is far from `now`, or has no date."""
     if abs(minute - now) >= _FAR_MINUTES:
         return None
-    day, of_day = divmod(minute, bits.DAY)
-    if not bits.FIRST_DAY <= day <= bits.LAST_DAY:
+    day, of_day = divmod(minute, DAY)
+    if not FIRST_DAY <= day <= LAST_DAY:
         return None
     return bits.moment(day, of_day).replace(tzinfo=UTC)

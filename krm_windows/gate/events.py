@@ -27,6 +27,7 @@ class Kind(NamedTuple):
 
 
 _CLOSED = Kind("WindowClosed", "Normal", is_repeated=True)
+# What only changes an annotation, or nothing, has no Event.
 _KINDS = {
     Action.CLOSED: _CLOSED,
     Action.OPENED: Kind("WindowOpened", "Normal", is_repeated=True),
@@ -96,6 +97,7 @@ def run(
         recorder.about_all(_ZONE_DATA, gate.timetable.image_zones)
     recording = replace(gate, reports=recorder.reports, warns=recorder.warns)
     well = around(recording, cluster, allow_missing=allow_missing)
+    # Only now, so that whatever becomes of Events, targets are settled.
     records = {target: found for target, found in recorder.records.items() if found}
     cluster.renew(len(records))
 
@@ -119,13 +121,14 @@ def _write_all(
     for record in records:
         try:
             _write(gate, cluster, target, record)
-        except Exception as error:  # noqa: BLE001 - an Event must not keep the next run from anything
+        except Exception as error:  # noqa: BLE001 - an Event is not worth a failure
             if not _is_there(error):
                 failed.append({"event": record.words, "error": words_of(error)})
     return failed
 
 
 def _is_there(error: Exception) -> bool:
+    # AlreadyExists: an earlier run has written it under this name.
     return isinstance(error, ApiError) and error.status == HTTPStatus.CONFLICT
 
 
@@ -141,7 +144,7 @@ def _write(
         "apiVersion": "v1",
         "kind": "Event",
         "metadata": {
-            # A name has 253 characters at most.
+            # As client-go has it: the target's name and digits, 253 characters at most.
             "name": f"{target.name[:200]}.{_digits(gate, seen, record)}",
             "namespace": target.namespace,
         },
@@ -155,7 +158,7 @@ def _write(
         },
         "type": record.kind.type,
         "reason": record.kind.reason,
-        "message": _message(gate, seen, record)[:1024],
+        "message": _message(gate, seen, record)[:1024],  # as long as events.k8s.io/v1 takes
         "source": {"component": "krm-windows"},
         "firstTimestamp": time,
         "lastTimestamp": time,

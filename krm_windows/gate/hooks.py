@@ -7,10 +7,9 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from enum import Enum
 from http import HTTPStatus
-from pathlib import Path
 from time import monotonic, sleep
 
-from krm_windows.gate.__main__ import Gate, shut, words_of
+from krm_windows.gate.__main__ import FILES, Gate, shut, words_of
 from krm_windows.gate.annotations import AHEAD, DIGITS, digest
 from krm_windows.gate.clocks import APART
 from krm_windows.gate.decide import Decision
@@ -19,7 +18,6 @@ from krm_windows.gate.notes import ENDING, Found, Note, Notes, Stage, Transition
 from krm_windows.gate.target import Change, Seen, settle, true_of
 from krm_windows.gate.timetable import Target, Timetable
 
-_HOOKS = Path(__file__).parents[2] / "hooks.json"  # beside the timetable
 _KEPT = timedelta(days=1)  # a Job that ended; one that began before that is never started again
 # How the name of a hook's Job ends: an opening, and the digest of the hook.
 _RUN_OF_JOB = re.compile(rf"-([0-9]{{12}}|always)-[0-9a-f]{{{DIGITS}}}")
@@ -75,7 +73,7 @@ class Settling:
             decision = replace(decision, open=False, reason=reason)
         change = settle(timetable, target, seen, decision, now)
         if not decision.open or target in timetable.released:
-            return change
+            return change  # hooks are for what a window opens
         if change.suspend is False and self.permission.may is not May.OPEN:
             raise ApiError(REFUSED, _DUE)
         return change
@@ -111,7 +109,7 @@ def run(
     They are those of the JSON `text`, else of the file beside the timetable.
     """
     try:
-        data = json.loads(text or _HOOKS.read_text(encoding="utf-8"))
+        data = json.loads(text or (FILES / "hooks.json").read_text(encoding="utf-8"))
         hooks = {kind: Hook(**hook) for kind, hook in data["hooks"].items()}
         around = Hooks(gate, cluster, data["namespace"], hooks, **pace)
     except Exception as error:  # noqa: BLE001 - what cannot be read must not open
@@ -196,6 +194,7 @@ class Hooks:
         is_this = note.occurrence == _occurrence(decision)
         if is_this and note.stage is Stage.PASSED:
             return Permission(May.OPEN)
+        # It may have a later note.
         if None in found.values():
             return Permission(May.KEEP, "hooks: a target cannot be read")
         if is_this and self._has_failed(note):
@@ -235,7 +234,7 @@ class Hooks:
         if self._has_to_end(last, is_this=is_this, was_closed=was_closed):
             return Permission(May.SHUT, "hooks: what was open before has to be ended first")
         due = self._due(last, waits=waits, is_open=is_open)
-        if due is None or (is_this and due is last.stage):
+        if due is None or (is_this and due is last.stage):  # or it has begun
             return Permission(May.KEEP)
         return self._begin(last, due, decision)
 
@@ -277,6 +276,7 @@ class Hooks:
             return True
         if is_this:
             return False
+        # Of an occurrence before: its hook may have begun something.
         if note.stage is Stage.OPENING:
             return True
         return was_closed and note.stage in (Stage.OPEN, Stage.PASSED)
@@ -462,7 +462,7 @@ class Hooks:
         """
         hook = self.hooks.get("beforeOpen")
         if hook is None or note.stage not in _OF_A_JOB:
-            return True
+            return True  # it need not name any
         if note.stage is Stage.OPENING:
             return note.job == self._name("beforeOpen", note)
         if not note.job.startswith(hook.name):
@@ -488,7 +488,7 @@ class Hooks:
         while failure is None:
             if not lasts():
                 return End.BROKEN_OFF
-            self.cluster.renew(0)
+            self.cluster.renew(0)  # a hook may take longer than a run has
             failure = job.ask()
             if failure is not None:
                 break
@@ -527,7 +527,7 @@ class _Job:
                 self.begins = False
             return _end_of(self.cluster.ask("GET", f"{path}/{self.name}"), self.name)
         except ApiError as error:
-            if error.status == HTTPStatus.CONFLICT:  # it is there
+            if error.status == HTTPStatus.CONFLICT:  # AlreadyExists: another run has created it
                 self.begins = False
             final = _FINAL if self.begins else {HTTPStatus.NOT_FOUND}
             if error.status in final:
@@ -563,6 +563,7 @@ def _occurrence(decision: Decision) -> str | None:
 
 def _end_of(job: object, name: str) -> str | None:
     """Say what went wrong with a Job, nothing if all was well; None if it has not ended."""
+    # A proxy may mix up answers, and a Job that ended well would open.
     if dig(job, "metadata", "name") not in (None, name):
         raise ApiError(REFUSED, f"another Job than {name}")
     conditions = true_of(job)

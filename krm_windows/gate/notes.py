@@ -16,7 +16,7 @@ from http import HTTPStatus
 from operator import attrgetter
 
 from krm_windows.gate.__main__ import Gate, words_of
-from krm_windows.gate.annotations import AHEAD, HOOKS, Writer, annotation, instant
+from krm_windows.gate.annotations import AHEAD, HOOKS, UNREADABLE, Writer, annotation, instant
 from krm_windows.gate.kubernetes import ApiError, Cluster, parse
 from krm_windows.gate.target import Seen, observe
 from krm_windows.gate.timetable import Target
@@ -220,7 +220,7 @@ def _see(cluster: Cluster, target: Target) -> tuple[Seen | None, Exception | Non
     """Read a target, or say why it cannot be read."""
     try:
         return cluster.get(target, observe), None
-    except Exception as error:  # noqa: BLE001 - whatever is wrong with one target is not with the next
+    except Exception as error:  # noqa: BLE001 - the next target may be well
         return None, error
 
 
@@ -231,14 +231,14 @@ def _parse(text: str) -> Note | None:
         if not isinstance(said, dict):
             return None
         return _note({**asdict(Note()), **said})
-    except (LookupError, TypeError, ValueError, OverflowError, RecursionError):
+    except UNREADABLE:
         return None
 
 
 def _note(said: dict[str, object]) -> Note | None:
     """Make a note of what is one.
 
-    None for anything else, or `LookupError`, `TypeError`, `ValueError`, `OverflowError`.
+    None for anything else, or one of `UNREADABLE` is raised.
     """
     cycle = said["cycle"]
     if not isinstance(cycle, int) or isinstance(cycle, bool) or cycle <= 0:

@@ -59,7 +59,7 @@ class Recurrence:
         """Whether a day is named, whatever the times."""
         named = day - self.shift
         if not bits.FIRST_DAY <= named <= bits.LAST_DAY:
-            return False
+            return False  # of the year 0, or 10000
         year = date.fromordinal(named).year
         begins, days = self._year(year)
         return days >> (named - begins) & 1 == 1
@@ -126,7 +126,7 @@ class Recurrence:
 
         A shift may lead beyond their end.
         """
-        return self._days_of(years) << self.shift
+        return self._days_of(years) << self.shift  # "the day after the second Tuesday"
 
     def _days_of(self, calendar: "Calendar") -> int:
         on_day = calendar.days[self.days]
@@ -181,7 +181,7 @@ def calendar(first_year: int, last_year: int) -> Calendar:
         for month in months:
             _, length = monthrange(year, month)
             months[month] |= bits.below(length) << begin
-            for day in range(length):
+            for day in range(length):  # the 1st is 0 days after it
                 days[day + 1] |= 1 << (begin + day)
             begin += length
             last_weeks |= bits.below(_WEEK) << (begin - _WEEK)

@@ -25,7 +25,7 @@ from krm_windows.gate.kubernetes import dig
 from krm_windows.gate.timetable import Target, Timetable
 from krm_windows.gate.wallclock import utc
 
-_FIRST_APPLY = timedelta(hours=1)
+_FIRST_APPLY = timedelta(hours=1)  # after its creation, for `firstApply: Allow`
 # Characters: all annotations of an object have 256 KiB together, and ours must never be refused.
 _LONGEST_REASON = 1024
 _ANNOTATIONS = ("metadata", "annotations")
@@ -39,10 +39,10 @@ class Action(Enum):
     CLOSED = auto()
     OPENED = auto()
     ANNOTATED = auto()
-    HELD = auto()
-    LEFT_TO_PERSON = auto()
-    LEFT_TO_POLICY = auto()
-    NOT_OPENED = auto()
+    HELD = auto()  # by the annotation `hold`
+    LEFT_TO_PERSON = auto()  # who has suspended it
+    LEFT_TO_POLICY = auto()  # another one, which keeps it closed
+    NOT_OPENED = auto()  # as clocks are apart
 
     @property
     def log_key(self) -> str:
@@ -140,7 +140,7 @@ def _annotations(thing: object) -> dict[str, str]:
     every = _find(thing, dict, *_ANNOTATIONS) or {}
     found = {}
     for key, text in every.items():
-        if key == HOLD or key.startswith((CLOSED_BY, HOOKS)):
+        if key == HOLD or key.startswith((CLOSED_BY, HOOKS)):  # of any policy
             if not isinstance(text, str):
                 raise ValueError("has annotations that are no texts")
             found[key] = text
@@ -265,6 +265,7 @@ class _Case:
         """Say why it is left suspended as it is, if it is."""
         if not self.seen.suspended:
             return None
+        # A hold counts before all else, but it closes nothing.
         if self.opens and HOLD in self.seen.annotations:
             held = self.seen.annotations[HOLD]  # "ann, until the audit is over"
             return Change({}, Action.HELD, f"left closed, held: {held}")
@@ -272,6 +273,7 @@ class _Case:
             return None
         if self._is_of_others:
             return self._left_to_policy()
+        # No gate says that it has suspended it.
         if self._adopts:
             return None
         return self._left_to_person()
@@ -303,6 +305,7 @@ class _Case:
         if changed:
             metadata["annotations"] = changed
         words = _WORDS[action]
+        # Our annotation on what is not suspended: somebody lifted the suspension alone.
         if self._is_ours and not self.seen.suspended:
             words = f"a person resumed it: {words}"
         if action is Action.ANNOTATED:
@@ -327,14 +330,14 @@ class _Case:
     def _wanted_annotations(self) -> dict[str, str | None]:
         """Give the annotations that it should have; None for those that it should not have."""
         names = self.timetable.own_names
-        wanted: dict[str, str | None] = dict.fromkeys(map(annotation, names))
+        wanted: dict[str, str | None] = dict.fromkeys(map(annotation, names))  # none of ours
         if not self.opens:
             wanted[annotation(self.timetable.policy)] = self._closed_by()
         if not self.opens and not self.seen.suspended:
             # On what nobody closes those of other policies are stale: they may be gone.
             for key in _closed_by_keys(self.seen):
                 wanted.setdefault(key, None)
-        if self._is_released:
+        if self._is_released:  # so that nothing of us is left on it
             wanted |= dict.fromkeys(annotation(name, HOOKS) for name in names)
         return wanted
 

@@ -13,7 +13,7 @@ from typing import TypeVar
 from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.zones import Zone, ZoneRules, zone
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 1  # of timetable.json: by another one nothing is opened
 # What targets of one kind share, and must have to be closed.
 _SHARED = {"group", "resource", "kind", "objects"}
 _SALVAGED = {*_SHARED, "version", "field"}
@@ -153,6 +153,7 @@ def _check_version(data: dict[str, object]) -> None:
 
 def _revive(data: dict[str, object]) -> object:
     """Make of a JSON object what its keys are those of; `json` gives the innermost ones first."""
+    # Each has a key that no other one has, but for recurrences, all of whose keys may be left out.
     if "objects" in data:
         return _targets(data)
     if "policy" in data:
@@ -183,7 +184,7 @@ def _made(kind: Callable[..., T], data: dict[str, object]) -> T:
     return kind(**{_attribute(key): _read(key, value) for key, value in data.items()})
 
 
-@lru_cache
+@lru_cache  # they are a few dozen, in thousands of rules and targets
 def _attribute(key: str) -> str:
     """Turn `closesEarly` into `closes_early`."""
     return re.sub("[A-Z]", r"_\g<0>", key).lower()
@@ -201,9 +202,11 @@ def _read(key: str, value: object) -> object:
 
 
 def _recurrence(data: dict[str, object]) -> Recurrence:
-    fields = {}
+    fields: dict[str, object] = {}
     for key, value in data.items():
-        fields[key] = frozenset(value) if isinstance(value, list) else value
+        fields[key] = value  # of `either`, `nth` and `shift`
+        if isinstance(value, list):  # the hours 8 and 20, in any order
+            fields[key] = frozenset(value)
     make: Callable[..., Recurrence] = Recurrence
     return make(**fields)
 
@@ -216,7 +219,7 @@ def _targets(data: dict[str, object]) -> list[Target]:
         raise ValueError(f"objects are {objects!r}")
     make: Callable[..., Target] = Target
     found = []
-    for namespace, *names in objects:
+    for namespace, *names in objects:  # ["flux-system", "apps", "infra"] are two targets
         found += [make(**shared, namespace=namespace, name=name) for name in names]
     return found
 
@@ -235,6 +238,7 @@ def _are_lists(things: Iterable[object]) -> bool:
 def _moment(text: str) -> datetime | time | timedelta:
     """Read `PT5400S`, `2026-11-20T09:00` or `09:00`, as ISO 8601 has them."""
     if text[0] == "P":
+        # However long, it is written in seconds.
         seconds = text.removeprefix("PT").removesuffix("S")
         return timedelta(seconds=int(seconds))
     if "T" in text:

@@ -11,11 +11,12 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from krm_windows.gate import bits
+from krm_windows.gate.bits import DAY, FIRST_DAY, LAST_DAY
 
 _MINUTE = timedelta(minutes=1)
 # Days that every clock has a name for, on either side of UTC.
-_FIRST_DAY = bits.FIRST_DAY + 2
-_LAST_DAY = bits.LAST_DAY - 2
+_FIRST_DAY = FIRST_DAY + 2
+_LAST_DAY = LAST_DAY - 2
 
 
 def wall(instant: datetime, tz: tzinfo) -> datetime:
@@ -85,7 +86,7 @@ class Piece(NamedTuple):
 
         `on_wall_day` gives what is covered of a wall-clock day.
         """
-        day, at = divmod(self.shown, bits.DAY)
+        day, at = divmod(self.shown, DAY)
         covered = on_wall_day(day) >> at
         every = bits.below(self.minutes)
         if not self.runs:
@@ -93,7 +94,7 @@ class Piece(NamedTuple):
             if covered & 1:
                 return every << self.begins
             return 0
-        left_today = bits.DAY - at
+        left_today = DAY - at
         if self.minutes > left_today:
             covered |= on_wall_day(day + 1) << left_today
         return (covered & every) << self.begins
@@ -102,8 +103,8 @@ class Piece(NamedTuple):
 @lru_cache(maxsize=8192)
 def pieces(day: int, tz: tzinfo) -> tuple[Piece, ...]:
     """Cut a UTC day (an ordinal) where the clock of `tz` is changed; most days are one piece."""
-    midnight = day * bits.DAY
-    return tuple(_cut(midnight, 0, bits.DAY, tz))
+    midnight = day * DAY
+    return tuple(_cut(midnight, 0, DAY, tz))
 
 
 def _cut(
@@ -136,13 +137,13 @@ def _shown(minute: int, tz: tzinfo) -> int:
 
     Both are numbered from the midnight of day 0 on.
     """
-    day, of_day = divmod(minute, bits.DAY)
+    day, of_day = divmod(minute, DAY)
     # Beyond the calendar's ends, what clocks show at its first or last days.
     known = min(max(day, _FIRST_DAY), _LAST_DAY)
     at = bits.moment(known, of_day).replace(tzinfo=UTC)
     local = wall(at, tz)
     shown_day = local.toordinal() + day - known
-    return shown_day * bits.DAY + local.hour * 60 + local.minute
+    return shown_day * DAY + local.hour * 60 + local.minute
 
 
 def first_minute(

@@ -438,6 +438,20 @@ def raw(*pieces: bytes, endless: bytes = b"", pause: float = 0) -> Fault:
     return answer
 
 
+def ended(content: bytes) -> Fault:
+    """Answer with bytes, and end the connection as TLS has it, whether or not the answer was whole."""
+
+    def answer(handler: Handler) -> bool:
+        handler.close_connection = True
+        handler.wfile.write(content)
+        handler.wfile.flush()
+        with suppress(OSError, ValueError):
+            handler.connection.unwrap()
+        return True
+
+    return answer
+
+
 def ignored(handler: Handler) -> bool:
     """Say yes and change nothing, as a webhook or a pruned field does."""
     path = handler.path.partition("?")[0]

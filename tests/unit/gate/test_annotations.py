@@ -273,7 +273,7 @@ AROUND = partial(
     pause=0.01,
     grace=0,
 )
-SINCE = "2026-11-20T08:00:00+00:00"
+SINCE, AHEAD = "2026-11-20T08:00:00+00:00", "2026-11-20T11:11:00+00:00"
 JOB = "p-before-open-202611200800-0123456789abcdef"
 
 
@@ -286,6 +286,7 @@ JOB = "p-before-open-202611200800-0123456789abcdef"
         ({"occurrence": SINCE, "cycle": 5, "stage": "Passed", "job": "another-job"}, None),
         ({"occurrence": SINCE, "cycle": 5, "stage": "Passed", "job": JOB[:-6]}, None),
         ({"occurrence": SINCE, "cycle": 10**12, "stage": "Passed", "job": JOB}, None),
+        ({"occurrence": AHEAD, "cycle": 5, "stage": "Passed", "job": JOB}, None),
         ({"occurrence": SINCE, "cycle": 5, "stage": "Opening", "job": "there-already"}, None),
         ({"occurrence": SINCE, "cycle": True, "stage": "Passed", "job": JOB}, GATE),
         ({"occurrence": SINCE, "cycle": "5", "stage": "Passed", "job": JOB}, GATE),

@@ -8,8 +8,9 @@ import pytest
 import zoned
 from work import calls, steps
 
-from krm_windows.gate.decide import Decider, decide
-from krm_windows.gate.recurrence import EVERY_DAY, Recurrence
+from krm_windows.gate import coverage
+from krm_windows.gate.decide import Days, Decider, decide
+from krm_windows.gate.recurrence import EVERY_DAY, Recurrence, calendar
 from krm_windows.gate.timetable import Kind, Rule, Timetable
 from krm_windows.schedule.timeline import timeline
 from krm_windows.schedule.zones import zone
@@ -510,3 +511,99 @@ def test_what_is_asked_again_is_not_worked_out_again() -> None:
     decider = Decider(EVERYTHING)
     decider.decide(DEC_22)
     assert calls(lambda: decider.decide(DEC_22 + timedelta(seconds=30))) < 10
+
+
+NEVER = Recurrence(days=frozenset({31}), months=frozenset({2}))
+NO_TIME = Recurrence(hours=frozenset())
+
+
+def _open_on(rule: Rule, *days: tuple[int, int]) -> list[bool]:
+    """Whether a policy in UTC is open at noon of some days of November 2026, and at the hours given."""
+    held = zoned.timetable(windows=(rule,))
+    return [decide(held, datetime(2026, 11, day, hour, 30, tzinfo=UTC)).open for day, hour in days]
+
+
+def test_a_window_that_lasts_for_days() -> None:
+    """Friday 22:00 for 60 hours: all of Saturday and Sunday, and Monday until 10:00."""
+    rule = Rule(Kind.WINDOW, "w", at(22, 0, 5), timedelta(hours=60))
+    moments = ((20, 21), (20, 22), (21, 12), (22, 12), (23, 9), (23, 10))
+    assert _open_on(rule, *moments) == [False, True, True, True, True, False]
+
+
+@pytest.mark.parametrize("ends", [NEVER, NO_TIME], ids=["on no day", "at no time"])
+def test_a_window_that_nothing_ends(ends: Recurrence) -> None:
+    """It is open from its first beginning on, and stays so."""
+    begins = Recurrence(frozenset({0}), frozenset({8}), days=frozenset({2}), months=frozenset({2}))
+    assert _open_on(Rule(Kind.WINDOW, "w", begins, ends), (1, 0), (30, 23)) == [True, True]
+    held = zoned.timetable(windows=(Rule(Kind.WINDOW, "w", NEVER, ends),))
+    assert not decide(held, datetime(2026, 11, 20, tzinfo=UTC)).open
+
+
+@pytest.mark.parametrize("ends", [NEVER, time(4), timedelta(days=2)])
+def test_a_window_that_never_begins(ends: Recurrence | time | timedelta) -> None:
+    """However it would end."""
+    rule = Rule(Kind.WINDOW, "w", NO_TIME, ends)
+    assert not any(_open_on(rule, (1, 0), (20, 12), (30, 23)))
+
+
+def test_a_dated_window_until_a_time() -> None:
+    """On the same day where that is later, else on the next one."""
+    morning = Rule(Kind.WINDOW, "w", datetime(2026, 11, 20, 9), time(12))
+    assert _open_on(morning, (20, 8), (20, 9), (20, 11), (20, 12)) == [False, True, True, False]
+    night = Rule(Kind.WINDOW, "w", datetime(2026, 11, 20, 22), time(4))
+    assert _open_on(night, (20, 21), (20, 22), (21, 3), (21, 4)) == [False, True, True, False]
+
+
+def test_dated_windows_that_overlap() -> None:
+    """One within another one, and one that begins before the last has ended: they are one interval."""
+    first = datetime(2026, 11, 20, 8)
+    hours = [(0, 10), (2, 4), (9, 12), (12, 13)]
+    rules = [
+        Rule(
+            Kind.WINDOW,
+            f"w{number}",
+            first + timedelta(hours=begin),
+            first + timedelta(hours=end),
+        )
+        for number, (begin, end) in enumerate(hours)
+    ]
+    held = zoned.timetable(windows=tuple(rules))
+    for hour in range(13):
+        found = decide(held, (first + timedelta(hours=hour)).replace(tzinfo=UTC))
+        assert (found.since, found.until) == (
+            first.replace(tzinfo=UTC),
+            datetime(2026, 11, 20, 21, tzinfo=UTC),
+        )
+
+
+def test_what_is_no_instant() -> None:
+    """A time without an offset from UTC is no instant."""
+    with pytest.raises(ValueError, match="has no offset from UTC"):
+        decide(BERLIN, datetime(2026, 11, 20))
+
+
+@pytest.mark.parametrize(
+    ("state", "is_open"), [("Open", True), ("Closed", False), ("Unheard-of", False)]
+)
+def test_days_of_a_state(state: str, is_open: bool) -> None:  # noqa: FBT001
+    """All of a day is as the state says, and that decides; one of a later version never opens."""
+    held = replace(BERLIN, state=state)
+    days = Days(held, held.zone)
+    monday = datetime(2026, 11, 23).toordinal()  # of which the window would open a part
+    assert days.open(monday) == (2**1440 - 1 if is_open else 0)
+    assert days.deciding(monday, 1) == ("state",)
+    assert decide(held, datetime(2026, 11, 23, 12, tzinfo=UTC)).open == is_open
+
+
+def test_rules_of_another_kind_are_refused() -> None:
+    """What recurs is no interval, what is dated does not recur, and an end is none of these types."""
+    utc = zoned.zone("UTC")
+    years = calendar(2026, 2026)
+    with pytest.raises(TypeError, match=r"windows\.week is not dated"):
+        coverage.interval(WEEK, utc)
+    with pytest.raises(TypeError, match=r"freezes\.xmas does not recur"):
+        coverage.recurring(FREEZE, years)
+    with pytest.raises(TypeError, match="no end of type datetime"):
+        coverage.recurring(replace(WEEK, ends=datetime(2026, 11, 20)), years)
+    with pytest.raises(TypeError, match="no end is of type str"):
+        coverage.interval(replace(FREEZE, ends="2027"), utc)  # type: ignore[arg-type]

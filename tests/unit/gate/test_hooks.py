@@ -11,7 +11,17 @@ from time import monotonic, sleep
 
 import pytest
 import zoned
-from api_server import Api, Fault, Handler, closed_by, edited, kustomization, path_of, status
+from api_server import (
+    Api,
+    Fault,
+    Handler,
+    closed_by,
+    edited,
+    kustomization,
+    path_of,
+    said,
+    status,
+)
 
 from krm_windows.gate import hooks
 from krm_windows.gate.__main__ import Gate
@@ -913,6 +923,8 @@ def metadata(lab: Lab, annotations: dict[str, object]) -> dict[str, object]:
         '{"occurrence": "2026-11-20T08:00:00+00:00", "cycle": 3, "stage": "Passed", "mood": "good"}',
         '{"occurrence": "2026-11-20T08:00:00", "cycle": 3, "stage": "Passed"}',
         '{"occurrence": "today", "cycle": "3", "stage": "Passed"}',
+        '{"occurrence": "0001-01-01T00:00:00+00:00", "cycle": 3, "stage": "Passed"}',
+        "[]",
         "Passed",
     ],
 )
@@ -955,3 +967,70 @@ def test_a_gate_that_died_in_the_last_occurrence(lab: Lab, stage: str) -> None:
     assert lab.run()
     ends = "rollback" if stage in ("Opening", "Breaking") else "after-close"
     assert (lab.open(), lab.kinds()) == (True, [ends, "before-open"])
+
+
+UNNOTED = "hooks: no target takes a note, or another run has taken it back"
+
+
+def noted(cycle: int) -> Fault:
+    """Let another run note the end of its cycle just before."""
+    note = {"occurrence": "2026-11-19T08:00:00+00:00", "cycle": cycle, "stage": "Closed", "job": ""}
+    return edited("apps", {"metadata": {"annotations": {NOTE: json.dumps(note)}}})
+
+
+def test_others_are_always_faster(lab: Lab) -> None:
+    """After five rounds it leaves that to the next run, and opens nothing."""
+    lab.api.fault("PATCH", "apps", *[noted(5 + number) for number in range(5)])
+    assert not lab.run()
+    assert {"left": UNNOTED} in lab.log
+    assert (lab.open(), lab.posts()) == (False, 0)
+    lab.log.clear()
+    assert lab.run()
+    assert (lab.open(), lab.kinds()) == (True, ["before-open"])
+
+
+def test_a_note_that_is_refused(lab: Lab) -> None:
+    """No hook is begun of which the next run would not know."""
+    lab.api.fault("PATCH", "apps", status(500))
+    assert not lab.run()
+    assert {"left": UNNOTED} in lab.log
+    assert (lab.open(), lab.posts()) == (False, 0)
+
+
+def test_a_target_that_somebody_changes_all_the_time(lab: Lab) -> None:
+    """A note is tried five times, against changes that say nothing of hooks."""
+    changed = [edited("apps", {"metadata": {"labels": {"n": str(n)}}}) for n in range(5)]
+    lab.api.fault("PATCH", "apps", *changed)
+    assert not lab.run()
+    assert {"left": UNNOTED} in lab.log
+    assert (lab.open(), lab.posts()) == (False, 0)
+
+
+def test_a_target_that_does_not_exist(lab: Lab) -> None:
+    """The hooks are about the others."""
+    del lab.api.objects[path_of("infra")]
+    assert not lab.run(BOTH)  # as it fails for what is missing
+    assert (lab.open(), lab.stage(), lab.kinds()) == (True, "Passed", ["before-open"])
+
+
+def test_all_targets_go_while_a_note_is_written(lab: Lab) -> None:
+    """There is nothing to write it on."""
+    lab.api.fault("GET", "apps", lambda _: False, *[status(404)] * 9)
+    assert not lab.run()
+    assert (lab.open(), lab.posts()) == (False, 0)
+
+
+def test_an_answer_about_another_job(lab: Lab) -> None:
+    """That one has ended well; what counts is the end of our own."""
+    complete = {"type": "Complete", "status": "True"}
+    other = said({"metadata": {"name": "another"}, "status": {"conditions": [complete]}})
+    lab.api.ends["before-open"] = ""
+    with ThreadPoolExecutor() as pool:
+        run = pool.submit(lab.run)
+        until(lab.api.jobs)
+        [job] = lab.api.jobs()
+        lab.api.fault("GET", job, other, other)
+        until(lambda: not lab.api.faults["GET", job])
+        lab.api.end(job, "Failed")
+        assert not run.result()
+    assert not lab.open()

@@ -25,6 +25,7 @@ from api_server import (
     Handler,
     body,
     closed_by,
+    ended,
     kustomization,
     managed,
     raw,
@@ -337,6 +338,24 @@ ANSWERS = {
     "an old protocol": b"HTTP/0.9 200 OK\r\n\r\n{}",
     "a protocol to come": b"HTTP/7.0 200 OK\r\n\r\n{}",
 }
+
+
+def test_an_answer_that_ends_too_early(api: Api, run_once: RunOnce) -> None:
+    """TLS says itself that nothing was cut off; the length says otherwise."""
+    metadata = {"name": "infra", "namespace": "flux-system", "resourceVersion": "1"}
+    whole = json.dumps({**other(), "metadata": metadata}).encode()
+    head = HEAD + b"Content-Length: %d\r\n\r\n" % (len(whole) + 1)
+    api.fault("GET", "infra", *[ended(head + whole)] * 10)
+    assert not run_once(SHUT)
+    assert [suspended(api, name) for name in ("infra", "apps")] == [None, True]
+
+
+def test_a_failure_that_is_no_json(api: Api, port: int, account: Path) -> None:
+    """Its status says more than its words: a proxy answers in HTML."""
+    api.fault("GET", "apps", body(b"<html>", "text/html", 502))
+    with pytest.raises(ApiError, match=r"502 to GET .*<html>") as raised:
+        Cluster("127.0.0.1", str(port), account).get(APPS, observe)
+    assert raised.value.status == 502
 
 
 @pytest.mark.parametrize("answer", ANSWERS.values(), ids=ANSWERS)

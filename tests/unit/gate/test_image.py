@@ -107,3 +107,13 @@ def test_the_timetable_decides() -> None:
     assert other.zone.utcoffset(datetime(2026, 11, 22)) != held.zone.utcoffset(
         datetime(2026, 11, 22)
     )
+
+
+def test_rules_that_change_within_a_minute() -> None:
+    """The search ends, and finds the difference to the minute."""
+    later = BERLIN.rule.replace("M3.5.0,", "M3.5.0/2:01:01,")
+    held = Zone("Europe/Berlin", replace(BERLIN, transitions=(), before="+01:00 CET", rule=later))
+    found = image.difference(held, NOON)
+    assert found is not None
+    assert str(found).startswith("the image's zone data")
+    assert "differs from 2027-03-28T01:00Z on" in str(found)

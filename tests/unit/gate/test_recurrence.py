@@ -4,7 +4,7 @@ from datetime import date, datetime, timedelta
 
 import pytest
 
-from krm_windows.gate.recurrence import Recurrence
+from krm_windows.gate.recurrence import EVERY_DAY, Recurrence
 
 MONDAY_8 = Recurrence(minutes=frozenset({0}), hours=frozenset({8}), weekdays=frozenset({1}))
 PATCH_TUESDAY = Recurrence(
@@ -115,3 +115,27 @@ def test_neighbours_agree_with_a_walk_over_all_minutes() -> None:
             moment for moment in moments if moment <= minute
         )
         assert recurrence.after(minute) == min(moment for moment in moments if moment > minute)
+
+
+@pytest.mark.parametrize("field", ["minutes", "hours", "days", "months", "weekdays"])
+def test_what_has_no_times_or_days_has_no_neighbours(field: str) -> None:
+    """A field that allows nothing."""
+    never = Recurrence(**{field: frozenset()})
+    assert never.at_or_before(datetime(2026, 1, 1)) is None
+    assert never.after(datetime(2026, 1, 1)) is None
+
+
+def test_the_ends_of_the_calendar() -> None:
+    """The first and the last day that have a date have no neighbours beyond."""
+    late = Recurrence(hours=frozenset({12}), minutes=frozenset({0}))
+    assert late.at_or_before(datetime(1, 1, 1, 11)) is None
+    assert late.at_or_before(datetime(1, 1, 2, 11)) == datetime(1, 1, 1, 12)
+    assert late.after(datetime(9999, 12, 31, 12)) is None
+    assert late.after(datetime(9999, 12, 30, 12)) == datetime(9999, 12, 31, 12)
+
+
+def test_days_that_are_moved_from_before_the_calendar() -> None:
+    """Three days after any day: the first is 4 January of the year 1."""
+    moved = Recurrence(days=EVERY_DAY, shift=3)
+    assert _days(moved, 1, 1) == list(range(4, 32))
+    assert moved.after(datetime(1, 1, 1)) == datetime(1, 1, 4)

@@ -186,3 +186,10 @@ def test_nothing_that_decides_reads_zone_data() -> None:
         .split("import", 1)[1]
         .split("class", 1)[0]
     )
+
+
+def test_a_zone_says_which_it_is() -> None:
+    """By its name and the release of its rules: a failure shows it."""
+    berlin = zone_rules.make("Europe/Berlin")
+    text = repr(Zone("Europe/Berlin", berlin))
+    assert text == f"Zone('Europe/Berlin', release {berlin.release})"
