@@ -62,7 +62,7 @@ def _needles(plan: Plan) -> set[str]:
 
     A cut name still begins like the policy's.
     """
-    given = {look.given for look in plan.triggers if look.given}
+    given = {trigger.given for trigger in plan.triggers if trigger.given}
     return {names.beginning(plan), *names.own_labels(plan), *given}
 
 

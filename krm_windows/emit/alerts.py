@@ -125,10 +125,9 @@ def _failing(plan: Plan) -> Rule:
 def _edges(plan: Plan) -> Iterator[Rule]:
     """Yield an alert for each sort of edge.
 
-    One is past, and no Job of any CronJob has succeeded since.     An edge for which no Job was
-    made is healed by the next run, so only edges that act are asked when they are due: older
-    releases of kube-state-metrics leave the time zone out there
-    (kubernetes/kube-state-metrics#2206).
+    One is past, and no Job of any CronJob has succeeded since. An edge for which no Job was made is
+    healed by the next run, so only edges that act are asked when they are due: older releases of
+    kube-state-metrics leave the time zone out there (kubernetes/kube-state-metrics#2206).
     """
     # So long after an edge a run that was late may still end well.
     patience = gate.STARTING_DEADLINE_SECONDS + gate.deadline(plan)

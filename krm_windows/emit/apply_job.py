@@ -13,8 +13,8 @@ from krm_windows.plan.model import Plan
 def run(plan: Plan, config: Manifest) -> Manifest:
     """Return the Job that runs the gate at once, named after all that it depends on.
 
-    `config` is the gate's ConfigMap.     Where another run comes, it leaves to that what it cannot
-    do; where none comes (`render --uninstall`), it goes on.
+    `config` is the gate's ConfigMap. Where another run comes, it leaves to that what it cannot do;
+    where none comes (`render --uninstall`), it goes on.
     """
     leaves = ["--leave-to-next"] if plan.triggers else []
     spec = unfailing_spec(plan, gate.pod(plan, "--allow-missing", *leaves))

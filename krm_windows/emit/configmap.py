@@ -70,7 +70,7 @@ def program(parts: frozenset[str] = frozenset()) -> dict[str, str]:
 
 def _entry(parts: frozenset[str]) -> str:
     """Return the program's first file: the core's `main`, with the parts around its run."""
-    look = {
+    run = {
         frozenset(): "",
         frozenset({"hooks"}): "hooks.run",
         frozenset({"events"}): "events.run",
@@ -80,7 +80,7 @@ def _entry(parts: frozenset[str]) -> str:
     package = f"from krm_windows.gate import {', '.join(sorted(parts))}\n" if parts else ""
     return (
         f"{partial}{package}from krm_windows.gate.__main__ import main\nraise "
-        f"SystemExit(main({look}))\n"
+        f"SystemExit(main({run}))\n"
     )
 
 

@@ -31,8 +31,8 @@ def pod(plan: Plan, *flags: str) -> Pod:
 def deadline(plan: Plan) -> int:
     """Return the seconds that a Job may take.
 
-    In each of its runs Events may take as long as the run itself.     In each hooks may run for as
-    long as they may. 360 s for up to 960 targets without either, 620 s for 2,000.
+    In each of its runs Events may take as long as the run itself. In each hooks may run for as long
+    as they may. 360 s for up to 960 targets without either, 620 s for 2,000.
     """
     targets = len(plan.timetable.targets) + len(plan.timetable.released)
     passes = 2 if plan.events else 1

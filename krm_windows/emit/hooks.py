@@ -44,8 +44,8 @@ def jobs(plan: Plan, hooks: Hooks) -> dict[str, dict[str, object]]:
 def longest_seconds(hooks: Hooks, targets: int) -> int:
     """Return how long one run may take for its hooks.
 
-    Those after the last occurrence, then those before the next.     For each, the targets are read
-    and noted on: that is given half as long as a run.
+    Those after the last occurrence, then those before the next. For each, the targets are read and
+    noted on: that is given half as long as a run.
     """
     around = _GRACE_SECONDS + ceil(run_seconds(targets) / 2)
     every = [hook for _, hook in hooks.each()]

@@ -104,9 +104,9 @@ class Kubectl:
     def date(self) -> str | None:
         """Return the `Date` of an answer of the API server, which tells its clock.
 
-        None where it cannot be had.         kubectl prints the headers of an answer into its log
-        only. `/version` is for everybody who has signed in, and what it says is the server's own,
-        so nobody else can put such a line into the log.
+        None where it cannot be had. kubectl prints the headers of an answer into its log only.
+        `/version` is for everybody who has signed in, and what it says is the server's own, so
+        nobody else can put such a line into the log.
         """
         try:
             log = self._run("--v=8", "--raw=/version").complaint
