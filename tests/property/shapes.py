@@ -4,7 +4,6 @@ Beside the texts there are dates: `$eve`, `$day` and `$morrow` of the change; in
 and `$gone`, a date and time in the middle of what the clock left out or showed twice.
 """
 
-from dataclasses import replace
 from datetime import timedelta
 from functools import cache
 from string import Template
@@ -123,7 +122,7 @@ def compiled(text: str) -> Plan:
     loaded = load(KubeObject.parse(text.encode()).node)
     assert loaded.policy, loaded.results
     made, _ = compile_policy(loaded.policy, None, Inventory((), visible=False))
-    return replace(made, timetable=zoned.moved(made.timetable, made.timetable.time_zone))
+    return made._replace(timetable=zoned.moved(made.timetable, made.timetable.time_zone))
 
 
 def dates(change: Change) -> dict[str, str]:
