@@ -28,6 +28,7 @@ _ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
 
 def _log(**fields: object) -> None:
+    # One line is one record, whatever is in it: JSON escapes what would end it.
     line = json.dumps(fields, default=datetime.isoformat)
     print(line, flush=True)  # noqa: T201 - this is the log of the Pod
 
@@ -133,7 +134,7 @@ class Gate:
         for target, status in statuses.items():
             if self._is_failure(target, status, allow_missing=allow_missing):
                 failed.append(str(target))
-        if cluster.clocks.are_apart:
+        if cluster.clocks.are_apart:  # once more for all, whatever each target says
             self.log(error=cluster.clocks.words())
         self.log(failed=failed, skewSeconds=seconds_of(cluster.clocks.skew))
         return not failed and not cluster.clocks.are_apart

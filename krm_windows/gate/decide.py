@@ -150,6 +150,7 @@ class _Ranked:
         self._walls: dict[int, int] = {}
         self._days: dict[int, int] = {}
 
+    # Only when a day is asked for: `state: Open` decides without them.
     @cached_property
     def _intervals(self) -> list[tuple[int, int]]:
         return [coverage.interval(rule, self._tz) for rule in self._once]
@@ -283,7 +284,7 @@ class Days:
         found = []
         for minutes, name in self._decisive(day):
             decided = minutes & part
-            if decided:
+            if decided:  # by when it first decides
                 found.append((bits.first(decided), name))
         # Of rules that begin in the same minute, by name; each once.
         in_order = dict.fromkeys(name for _, name in sorted(found))

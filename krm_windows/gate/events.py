@@ -36,6 +36,7 @@ _KINDS = {
     Action.LEFT_TO_POLICY: Kind("WindowLeftToPolicy", "Normal"),
     Action.NOT_OPENED: Kind("WindowNotOpened", "Warning"),
 }
+# These are about all targets of a policy.
 _HOOK_FAILED = Kind("WindowHookFailed", "Warning")
 _ZONE_DATA = Kind("WindowZoneDataDiffers", "Warning")
 
@@ -159,6 +160,7 @@ def _write(
         "type": record.kind.type,
         "reason": record.kind.reason,
         "message": _message(gate, seen, record)[:1024],  # as long as events.k8s.io/v1 takes
+        # Of core v1, which kubectl describe shows beside those of Flux.
         "source": {"component": "krm-windows"},
         "firstTimestamp": time,
         "lastTimestamp": time,

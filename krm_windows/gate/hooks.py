@@ -30,6 +30,7 @@ _DUE = "hooks.beforeOpen is due"
 _UNNOTED = "hooks: no target takes a note, or another run has taken it back"
 # These say how far the hook before opening is.
 _OF_A_JOB = (Stage.OPENING, Stage.PASSED, Stage.BREAKING, Stage.ABORTED)
+# Of a Job; `BROKEN_OFF`: nobody waits for it any more, as its window has closed.
 End = Enum("End", ["WELL", "BAD", "NEVER_BEGAN", "BROKEN_OFF"])
 
 

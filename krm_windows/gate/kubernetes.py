@@ -82,6 +82,7 @@ class Cluster:
         tls = ssl.create_default_context(cafile=account / "ca.crt")
         # It is on since Python 3.13, and the CAs of common distributions fail it.
         tls.verify_flags &= ~ssl.VERIFY_X509_STRICT
+        # An IPv6 address may come in brackets.
         self._connections = Connections((host.strip("[]"), int(port)), tls)
         self._versions: dict[str, str] = {}
         self._discovering = Lock()

@@ -12,7 +12,7 @@ EVERY_MINUTE = frozenset(range(60))
 EVERY_HOUR = frozenset(range(24))
 EVERY_DAY = frozenset(range(1, 32))
 EVERY_MONTH = frozenset(range(1, 13))
-EVERY_WEEKDAY = frozenset(range(7))
+EVERY_WEEKDAY = frozenset(range(7))  # 0 is Sunday, as in cron
 _SEARCHED_YEARS = 9  # 29 February can be eight years away: 2096, 2104
 _WEEK = 7
 _LAST_WEEK = -1  # of a month, as `nth`
@@ -133,7 +133,7 @@ class Recurrence:
         on_weekday = calendar.weekdays[self.weekdays]
         # Which of the two is meant, was decided by whoever read the schedule.
         named = on_day & on_weekday
-        if self.either:
+        if self.either:  # in cron, `0 8 13 * 5` is every 13th and every Friday
             named = on_day | on_weekday
         if self.nth is not None:
             named &= calendar.weeks[self.nth]
@@ -186,7 +186,7 @@ def calendar(first_year: int, last_year: int) -> Calendar:
             begin += length
             last_weeks |= bits.below(_WEEK) << (begin - _WEEK)
     of_days = _Joined(days)
-    weeks = {_LAST_WEEK: last_weeks}
+    weeks = {_LAST_WEEK: last_weeks}  # of a month, its last seven days
     for nth in range(1, 6):
         # The second Tuesday is the one from the 8th to the 14th.
         until = nth * _WEEK + 1

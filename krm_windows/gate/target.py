@@ -350,7 +350,7 @@ class _Case:
             "until": self.decision.until,
         }
         if self.seen.suspended and self.seen.suspended_by is Writer.OTHER:
-            said["adopted"] = True
+            said["adopted"] = True  # so that later runs open what somebody else has suspended
         if self.timetable.image_zones:  # for `status` and the alert, which looks for this key
             said[ZONE_DATA] = self.timetable.image_zones
         return json.dumps(said, default=datetime.isoformat)
@@ -359,7 +359,7 @@ class _Case:
 def _cut(reason: str) -> str:
     if len(reason) <= _LONGEST_REASON:
         return reason
-    return f"{reason[: _LONGEST_REASON - 1]}…"
+    return f"{reason[: _LONGEST_REASON - 1]}…"  # as long as the longest
 
 
 def _nested(path: tuple[str, ...], value: object) -> dict[str, object]:

@@ -175,7 +175,7 @@ def _timetable(data: dict[str, object]) -> Timetable:
 def _rule(data: dict[str, object]) -> Rule:
     """Make a rule, which the JSON form names by its path, such as `windows.working-week`."""
     fields = dict(data)
-    kind, key = str(fields.pop("name")).split(".", 1)
+    kind, key = str(fields.pop("name")).split(".", 1)  # a key may have dots of its own
     return _made(Rule, {"kind": Kind(kind), "key": key, **fields})
 
 
