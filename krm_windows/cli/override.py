@@ -31,9 +31,11 @@ _ACTIONS = ("list", "end", "prune")
 def options(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
     parser.add_argument("policy", metavar="FILE", help="the file of a WindowPolicy")
-    parser.add_argument(
-        "state", nargs="?", choices=tuple(_STATES), help="what holds, whatever windows say"
+    state = parser.add_argument(
+        "state", choices=tuple(_STATES), help="what holds, whatever windows say"
     )
+    # With `nargs="?"` it would only be found right behind FILE (argparse before Python 3.13).
+    state.required = False
     ends = parser.add_mutually_exclusive_group()
     ends.add_argument(
         "--for", dest="length", type=_length, metavar="2h", help="how long, from now on"

@@ -106,6 +106,13 @@ def test_the_line_is_stopped_whatever_an_audit_says(
     assert main(["set", str(policy), "--patch", patch]) == 1
 
 
+def test_options_may_be_anywhere(policy: Path) -> None:
+    """Nobody knows the order at 3 a.m."""
+    arguments = ["--reason", "r", "open", "--for", "2h"]
+    assert main(["override", "--cluster", "north", str(policy), *arguments]) == 0
+    assert "state: Open" in policy.read_text()
+
+
 def test_end_takes_it_out(policy: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The file is as before it was made."""
     arguments = ["open", "--for", "2h", "--reason", "r", "--name", "fix"]
