@@ -9,12 +9,13 @@ is dated comes once.
 
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, time, timedelta, tzinfo
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import NamedTuple
 
-from krm_windows.gate import bits, coverage, wallclock
+from krm_windows.gate import bits, coverage
 from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.timetable import Rule, Timetable
+from krm_windows.gate.zones import Zone
 from krm_windows.plan import covering
 from krm_windows.plan.covering import EVERY_DAY, Days, Moments
 
@@ -28,8 +29,6 @@ MOST = 4
 # today.
 _FIRST = datetime(2026, 1, 1, tzinfo=UTC)
 _LAST = datetime(2046, 1, 1, tzinfo=UTC)
-# No zone has changed its clock twice within so many days.
-_STEP = timedelta(days=4)
 
 
 class Schedule(NamedTuple):
@@ -67,7 +66,7 @@ class Change(NamedTuple):
     after: int
 
 
-def recurring(timetable: Timetable, tz: tzinfo) -> list[Schedule]:
+def recurring(timetable: Timetable, tz: Zone) -> list[Schedule]:
     """Return the schedules that meet whatever recurs, but for what a clock change skips."""
     offsets = _offsets(tz)
     found: dict[Days, int] = {}
@@ -83,7 +82,7 @@ def recurring(timetable: Timetable, tz: tzinfo) -> list[Schedule]:
     return _schedules(found)
 
 
-def _offsets(tz: tzinfo) -> set[int]:
+def _offsets(tz: Zone) -> set[int]:
     """Return all offsets that a zone has in the coming years, in minutes."""
     found = {_offset(tz, _FIRST)}
     for change in changes(tz):
@@ -93,7 +92,7 @@ def _offsets(tz: tzinfo) -> set[int]:
 
 def single(
     timetable: Timetable,
-    tz: tzinfo,
+    tz: Zone,
     met: list[Schedule],
 ) -> list[tuple[Schedule, frozenset[str]]]:
     """Return daily schedules for what comes once, and for times that a clock change skips.
@@ -250,7 +249,7 @@ def _dated(timetable: Timetable, tz: tzinfo) -> Iterator[tuple[str, int]]:
             yield rule.name, (ends - end) % DAY
 
 
-def _skipped(timetable: Timetable, tz: tzinfo) -> Iterator[tuple[str, int]]:
+def _skipped(timetable: Timetable, tz: Zone) -> Iterator[tuple[str, int]]:
     """Yield rule and minute of the UTC day of edges that a clock change skips.
 
     They come when it has skipped them.
@@ -287,28 +286,19 @@ def _within(
 
 
 @lru_cache(maxsize=64)
-def changes(tz: tzinfo) -> tuple[Change, ...]:
+def changes(tz: Zone) -> tuple[Change, ...]:
     """Return the changes of the clock in the coming years."""
     return tuple(_changes(tz))
 
 
-def _changes(tz: tzinfo) -> Iterator[Change]:
-    at = _FIRST
+def _changes(tz: Zone) -> Iterator[Change]:
     before = _offset(tz, _FIRST)
-    while at < _LAST:
-        later = at + _STEP
-        after = _offset(tz, later)
+    for transition in tz.transitions(_FIRST.year, _LAST.year - 1):
+        after = transition.clock.offset // _MINUTE
+        # Where only the name of the clock changes (`BST` to `IST`), nothing is skipped.
         if after != before:
-            # Steps of days find that it has changed; bisection finds the minute.
-            shows = partial(_shows, tz, after)
-            changed = wallclock.first_minute(at, later, shows)
-            yield Change(coverage.minute(changed), before, after)
-        at = later
+            yield Change(coverage.minute(transition.at), before, after)
         before = after
-
-
-def _shows(tz: tzinfo, offset: int, at: datetime) -> bool:
-    return _offset(tz, at) == offset
 
 
 def _offset(tz: tzinfo, at: datetime) -> int:
