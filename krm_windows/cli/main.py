@@ -1,13 +1,12 @@
 """The entry point: which command was asked for, and what its exceptions mean."""
 
-import argparse
+import gc
 import importlib
 import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from krm_windows import __version__
 from krm_windows.cli import output
 from krm_windows.exit_codes import ExitCode
 
@@ -29,12 +28,6 @@ COMMANDS = {
     "schema": "print the JSON Schema, the KRMFunctionDefinition or the field reference",
     "install": "install the legacy exec plugin of kustomize",
 }
-DESCRIPTION = """\
-A KRM function: without a command it reads a ResourceList on standard input and writes it back with
-what opens and closes the reconciliation windows of the WindowPolicy in functionConfig: CronJobs,
-what they run, and its rights; or, with ChangeClasses there, with every resource's class, or those
-of one class alone. With the path of a configuration file as its only argument it is an exec plugin
-of kustomize."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -43,6 +36,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     # take its time.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     arguments = list(sys.argv[1:] if argv is None else argv)
+    # Modules that are loaded make no garbage, and neither does one call of the function: to look
+    # for it again and again took a tenth of the time.
+    gc.disable()
+    try:
+        return _guarded(arguments)
+    finally:
+        gc.enable()
+        # What is left at the end of the process need not be collected piece by piece.
+        if argv is None:
+            gc.freeze()
+
+
+def _guarded(arguments: Sequence[str]) -> int:
     with output.streams():
         try:
             code = _function(arguments) if _is_function(arguments) else _command(arguments)
@@ -71,7 +77,9 @@ def _function(arguments: Sequence[str]) -> int:
 
 
 def _command(arguments: Sequence[str]) -> int:
-    parser = _parser(arguments)
+    from krm_windows.cli.arguments import parser as parser_of  # noqa: PLC0415 - the function takes none
+
+    parser = parser_of(COMMANDS, arguments)
     try:
         parsed = parser.parse_args(arguments)
     except SystemExit as end:
@@ -80,6 +88,9 @@ def _command(arguments: Sequence[str]) -> int:
     if "run" not in parsed:
         output.tell_help(parser.format_help())
         return ExitCode.ERROR
+    # What is loaded stays until the end, so it is not looked at again.
+    gc.freeze()
+    gc.enable()
     try:
         return int(parsed.run(parsed))
     except Exception as error:
@@ -103,45 +114,3 @@ def _failed(error: Exception, *, debug: bool) -> ExitCode:
         return ExitCode.ERROR
     output.tell(f"internal error: {type(error).__name__}: {error} (--debug shows where)")
     return ExitCode.FAILURE
-
-
-def _version(arguments: Sequence[str]) -> str:
-    """Return what `--version` says.
-
-    The release of this program, and that of the zone data in use.
-    """
-    if "--version" not in arguments:
-        return ""
-    from krm_windows.schedule import zones  # noqa: PLC0415 - no other command says it
-
-    return f"krm-windows {__version__}, zone data {zones.release()}"
-
-
-def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
-    parser = output.Parser(
-        prog="krm-windows",
-        description=DESCRIPTION,
-    )
-    parser.add_argument("--version", action="version", version=_version(arguments))
-    _debug(parser, default=False)
-    parser.add_argument(
-        "--strict", action="store_true", help="as a function: exit 1 on warnings too"
-    )
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    for name, summary in COMMANDS.items():
-        command = commands.add_parser(name, help=summary, description=summary)
-        _debug(command, default=argparse.SUPPRESS)
-        if name in arguments:
-            module = importlib.import_module(f"krm_windows.cli.{name.replace('-', '_')}")
-            module.options(command)
-            command.set_defaults(run=module.run)
-    return parser
-
-
-def _debug(parser: argparse.ArgumentParser, *, default: object) -> None:
-    parser.add_argument(
-        "--debug",
-        action="store_true",
-        default=default,
-        help="show a traceback for our own failures",
-    )

@@ -5,17 +5,14 @@ it has it; what the writer of another medium has escaped is known by its type. T
 output, a ResourceList, does not pass here.
 """
 
-import argparse
 import os
 import sys
-import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn, TextIO, cast
+from typing import TYPE_CHECKING, TextIO, cast
 
 from krm_windows import escape
-from krm_windows.exit_codes import ExitCode
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -67,8 +64,16 @@ def tell_traceback(error: BaseException) -> None:
 
     Its words may be anybody's.
     """
+    import traceback  # noqa: PLC0415 - only `--debug` shows where an exception comes from
+
     for line in "".join(traceback.format_exception(error)).rstrip("\n").split("\n"):
         _say(f"| {escape.page(line)}")
+
+
+def tell_wrong_call(usage: str, message: str) -> None:
+    """Say on standard error, in one line below the usage, what was wrong with a call."""
+    sys.stderr.write(usage)
+    _say(escape.line(message))
 
 
 def tell_help(text: str) -> None:
@@ -98,16 +103,6 @@ def progress_stream() -> TextIO | None:
     None where it is no terminal.
     """
     return _behind(sys.stderr) if sys.stderr.isatty() else None
-
-
-class Parser(argparse.ArgumentParser):
-    """A parser that says in one harmless line what was wrong with a call."""
-
-    def error(self, message: str) -> NoReturn:
-        """Say it below the usage, and end with the code of a wrong call."""
-        self.print_usage(sys.stderr)
-        _say(f"{self.prog}: error: {escape.line(message)}")
-        raise SystemExit(ExitCode.ERROR)
 
 
 @contextmanager

@@ -466,8 +466,8 @@ def calls(text: str) -> dict[str, list[tuple[str, ...]]]:
 
 def formats(command: str) -> list[tuple[tuple[str, ...], str]]:
     """Return the options by which a command is told a format, and the format, as its parser has them."""
-    module = importlib.import_module("krm_windows.cli.main")
-    parser = module._parser([command])
+    module = importlib.import_module("krm_windows.cli.arguments")
+    parser = module.parser(COMMANDS, [command])
     [commands] = (
         action for action in parser._actions if isinstance(action, argparse._SubParsersAction)
     )

@@ -13,7 +13,8 @@ from calls import POLICY
 from repositories import pair
 
 from krm_windows.cli import destinations
-from krm_windows.cli.main import COMMANDS, _parser, main
+from krm_windows.cli.arguments import parser as parser_of
+from krm_windows.cli.main import COMMANDS, main
 
 CLASSES = """\
 apiVersion: krm-windows.dev/v1alpha1
@@ -84,7 +85,7 @@ def test_these_are_all() -> None:
     """Every option of every command that takes the path of an output; -o of the others names a form."""
     found = set()
     for command in COMMANDS:
-        parser = _parser([command])
+        parser = parser_of(COMMANDS, [command])
         [commands] = [
             action for action in parser._actions if isinstance(action, argparse._SubParsersAction)
         ]

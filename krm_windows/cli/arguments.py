@@ -1,0 +1,70 @@
+"""The arguments of commands: a parser of their own for each call."""
+
+import argparse
+import importlib
+from collections.abc import Mapping, Sequence
+from typing import NoReturn
+
+from krm_windows import __version__
+from krm_windows.cli import output
+from krm_windows.exit_codes import ExitCode
+
+DESCRIPTION = """\
+A KRM function: without a command it reads a ResourceList on standard input and writes it back with
+what opens and closes the reconciliation windows of the WindowPolicy in functionConfig: CronJobs,
+what they run, and its rights; or, with ChangeClasses there, with every resource's class, or those
+of one class alone. With the path of a configuration file as its only argument it is an exec plugin
+of kustomize."""
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that says in one harmless line what was wrong with a call."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say it below the usage, and end with the code of a wrong call."""
+        output.tell_wrong_call(self.format_usage(), f"{self.prog}: error: {message}")
+        raise SystemExit(ExitCode.ERROR)
+
+
+def parser(commands: Mapping[str, str], arguments: Sequence[str]) -> argparse.ArgumentParser:
+    """Return the parser of a call, in which only the options of its own command are declared.
+
+    `commands` are all there are, each with what it does.
+    """
+    made = Parser(
+        prog="krm-windows",
+        description=DESCRIPTION,
+    )
+    made.add_argument("--version", action="version", version=_version(arguments))
+    _debug(made, default=False)
+    made.add_argument("--strict", action="store_true", help="as a function: exit 1 on warnings too")
+    listed = made.add_subparsers(title="commands", metavar="COMMAND")
+    for name, summary in commands.items():
+        command = listed.add_parser(name, help=summary, description=summary)
+        _debug(command, default=argparse.SUPPRESS)
+        if name in arguments:
+            module = importlib.import_module(f"krm_windows.cli.{name.replace('-', '_')}")
+            module.options(command)
+            command.set_defaults(run=module.run)
+    return made
+
+
+def _version(arguments: Sequence[str]) -> str:
+    """Return what `--version` says.
+
+    The release of this program, and that of the zone data in use.
+    """
+    if "--version" not in arguments:
+        return ""
+    from krm_windows.schedule import zones  # noqa: PLC0415 - no other command says it
+
+    return f"krm-windows {__version__}, zone data {zones.release()}"
+
+
+def _debug(parser: argparse.ArgumentParser, *, default: object) -> None:
+    parser.add_argument(
+        "--debug",
+        action="store_true",
+        default=default,
+        help="show a traceback for our own failures",
+    )
