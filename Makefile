@@ -28,7 +28,7 @@ help:
 	@echo 'make check     lint, types, layers, generated files, rules of the repository'
 	@echo 'make format    format the sources'
 	@echo 'make generate  write schema, function definition, field reference and expected results again'
-	@echo 'make bench     time and memory, beside a minimal Go function, as a calendar, as a fleet (BENCH=function: only that)'
+	@echo 'make bench     time, memory and start-up, beside a minimal Go function, as a calendar, as a fleet (BENCH=function: only that)'
 	@echo 'make bench-cluster  edge to patched, and what a run of the gate costs, on the cluster of make e2e'
 	@echo 'make image     the container image, with podman or docker'
 	@echo 'make dist      wheel, source archive, SBOM and checksums of the commit, in dist/'

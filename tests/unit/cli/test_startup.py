@@ -1,0 +1,110 @@
+"""What a call does not use it does not load."""
+
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+POLICY = ROOT / "examples/no-deploy-friday/no-deploy-friday.yaml"
+# Prints on standard error what was loaded once the call has ended.
+LOADED = """\
+import sys
+from krm_windows.cli import main
+code = main()
+print(*sys.modules, file=sys.stderr)
+sys.exit(code)
+"""
+RESOURCES = f"""\
+apiVersion: config.kubernetes.io/v1
+kind: ResourceList
+items: []
+functionConfig:
+{"".join(f"  {line}" for line in POLICY.read_text().splitlines(keepends=True))}"""
+# None of these is for a call that reads one policy.
+HEAVY = frozenset(
+    {"asyncio", "difflib", "krm_windows.flux", "krm_windows.migrate", "multiprocessing", "rich"}
+)
+YEAR = ["--from", "2026-01-01", "--days", "365"]
+
+
+@dataclass(frozen=True)
+class Call:
+    """What a call must not load, and how many of our own modules it does at most.
+
+    Where it loads fewer, the number is to be lowered.
+    """
+
+    arguments: Sequence[str]
+    own: int
+    without: frozenset[str] = field(default=frozenset())
+
+
+CALLS: Mapping[str, Call] = {
+    "the function": Call(
+        [],
+        own=136,
+        without=frozenset(
+            {
+                "argparse",
+                "krm_windows.classes",
+                "krm_windows.edit",
+                "krm_windows.fleet",
+                "krm_windows.preview",
+                "krm_windows.render",
+                "krm_windows.status",
+                "subprocess",
+            }
+        ),
+    ),
+    "calendar": Call(
+        ["calendar", str(POLICY), *YEAR, "-o", "json"],
+        own=107,
+        without=frozenset(
+            {
+                "krm_windows.apply",
+                "krm_windows.classes",
+                "krm_windows.edit",
+                "krm_windows.emit",
+                "krm_windows.fleet",
+                "krm_windows.status",
+            }
+        ),
+    ),
+    "state": Call(
+        ["state", str(POLICY), "--at", "2026-12-22T10:00Z"],
+        own=107,
+        without=frozenset({"krm_windows.apply", "krm_windows.emit", "krm_windows.fleet"}),
+    ),
+    "--help": Call(["--help"], own=14, without=frozenset({"pydantic", "yaml", "krm_windows.krm"})),
+}
+
+
+def loaded(arguments: Sequence[str]) -> set[str]:
+    """Return the modules that a call has loaded."""
+    done = subprocess.run(
+        [sys.executable, "-c", LOADED, *arguments],
+        input=RESOURCES,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return set(done.stderr.splitlines()[-1].split())
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_call_loads_what_it_uses(name: str) -> None:
+    """No library and no room that is for other calls."""
+    call = CALLS[name]
+    modules = loaded(call.arguments)
+    assert modules & (HEAVY | call.without) == set()
+    own = {each for each in modules if each.partition(".")[0] == "krm_windows"}
+    assert len(own) <= call.own
+
+
+def test_what_is_loaded_is_seen() -> None:
+    """The test above would see what a call loads: the function reads its policy with pydantic."""
+    assert {"pydantic", "yaml", "krm_windows.policy.load"} <= loaded([])
