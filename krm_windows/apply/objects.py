@@ -99,8 +99,8 @@ def _own_targets(plan: Plan, wanted: Iterable[Manifest]) -> Iterator[Result]:
         # A policy may gate CronJobs by label, and its own have labels, too.
         if target.group == "batch" and (target.kind, target.namespace, target.name) in own:
             yield rules.SELF_LOCK.result(
-                f"must not gate {target}, one of its own: suspended at a close, it could not wake "
-                "the gate to open",
+                f"must not gate {target}, one of its own: suspended at a close, it could not "
+                "start the gate to open it",
                 path="spec.targets",
                 current=target.name,
             )

@@ -44,7 +44,7 @@ def _over(
         ends = end_of(facts.timetable, rule)
         if ends <= facts.years.begins:
             when = facts.local(ends)
-            message = f"is over since {findings.moment(when)}: remove it, or renew it"
+            message = f"has been over since {findings.moment(when)}: remove it, or renew it"
             yield findings.at(check, rule.name, message, when)
 
 
@@ -104,7 +104,7 @@ def _cut(
         parts.append(f"from {findings.moment(begins)} to {findings.moment(ends)}")
     message = (
         f"cuts {', '.join(windows)}: the rest stays open, {' and '.join(parts)}; let the freeze "
-        "begin before the window and end after it, if nothing of it is to be open"
+        "begin before the window and end after it, if none of it shall be open"
     )
     return findings.at(rules.FREEZE_CUTS, name, message, facts.local(closed.begins))
 
@@ -125,6 +125,6 @@ def _long(facts: Facts, longest: timedelta) -> Iterator[Result]:
     path, verb, fix = _WINDOWS if facts.timetable.windows else _FREEZES
     message = (
         f"{verb} from {findings.moment(begins)} {until}, {worst.length // DAY} days in a row, "
-        f"more than {longest // DAY}{others}: {fix}, or raise --max-closed if this is meant"
+        f"more than {longest // DAY}{others}: {fix}, or raise --max-closed if this is intended"
     )
     yield findings.at(rules.CLOSED_LONG, path, message, begins)

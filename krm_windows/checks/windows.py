@@ -121,7 +121,7 @@ def check(facts: Facts, delays: Delays) -> Iterator[Result]:
 def _always(facts: Facts, window: Rule) -> Iterator[Result]:
     message = (
         f"is open from {facts.first} on without an end: each occurrence lasts until the next; let "
-        "it end earlier, or remove the policy if it is to hold nothing back"
+        "it end earlier, or remove the policy if it shall hold nothing back"
     )
     yield findings.at(rules.WINDOW_ALWAYS_OPEN, window.name, message, facts.first)
 
@@ -230,7 +230,7 @@ def _unequal(
 ) -> Result:
     message = (
         f"is open for {duration(length)} from {findings.moment(begins)} on, more than twice the "
-        f"{duration(shortest)} of its shortest occurrence; if that is not meant, end it by a time "
-        "of day or a duration, which count from its own beginning"
+        f"{duration(shortest)} of its shortest occurrence; if that is not intended, end it by a "
+        "time of day or a duration, which count from its own beginning"
     )
     return findings.at(rules.WINDOW_UNEQUAL, window.name, message, begins)

@@ -160,8 +160,8 @@ def _result(reference: CrossReference, *, lost: bool) -> Result:
         rule = rules.REFERENCE_PARTED
         why = (
             "which gets a new name with every change: until both classes have applied that, "
-            "one refers to what is not there; put both into one class, or give it a name "
-            "for good (disableNameSuffixHash) and acknowledge this"
+            "one refers to what is not there; put both into one class, or give it a fixed "
+            "name (disableNameSuffixHash) and acknowledge this"
         )
     # A class relies on those before it; the other way round it may come too early.
     elif referrer.rank < to.rank:
@@ -185,7 +185,7 @@ def _unused(
     for i, known in enumerate(spec.acknowledge):
         if i not in used and (_is_here(known.referrer, resources) or _is_here(known.to, resources)):
             must = (
-                f"is of no reference across classes: {known.referrer} to {known.to}; "
+                f"names no reference across classes: {known.referrer} to {known.to}; "
                 "remove it, or correct the names"
             )
             yield Finding(rules.ACKNOWLEDGE_UNUSED, must, path=f"spec.acknowledge[{i}]")

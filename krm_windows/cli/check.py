@@ -72,7 +72,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         return _policies(arguments)
     if arguments.cluster is not None or arguments.all_clusters:
         raise InputError(
-            "--cluster, as --all-clusters, is about a POLICY; with --repo give --clusters GLOB"
+            "--cluster, like --all-clusters, is about a POLICY; with --repo use --clusters GLOB"
         )
     return repository.run(arguments)
 

@@ -17,7 +17,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "old", metavar="OLD", help="the file of the WindowPolicy as it was, or - for standard input"
     )
-    parser.add_argument("new", metavar="NEW", help="the file of the WindowPolicy as it is to be")
+    parser.add_argument("new", metavar="NEW", help="the file of the WindowPolicy as it will be")
     times.options(parser, days=28)
     parser.add_argument(
         "-o",

@@ -65,7 +65,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--flux-kustomizations",
         metavar="FILE",
-        help="write the Kustomization that delivers each too, made of this one",
+        help="also write the Kustomization that delivers each, made from this one",
     )
     group.add_argument(
         "-j", "--jobs", type=_count, default=1, metavar="N", help="share the work among N processes"

@@ -50,7 +50,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--clusters",
         metavar="GLOB",
-        help="the clusters' directories (default: they are looked for)",
+        help="the clusters' directories (default: they are searched for)",
     )
     parser.add_argument(
         "--source",
@@ -75,10 +75,10 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--cache",
         type=Path,
         metavar="DIR",
-        help="what was built (default: in the user's cache folder)",
+        help="where builds are kept (default: in the user's cache folder)",
     )
     parser.add_argument(
-        "--no-cache", action="store_true", help="keep nothing, and use nothing that was kept"
+        "--no-cache", action="store_true", help="keep no builds, and use none that were kept"
     )
     results.options(parser)
 

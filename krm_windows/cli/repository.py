@@ -77,10 +77,10 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--cache",
         type=Path,
         metavar="DIR",
-        help="what was built (default: in the user's cache folder)",
+        help="where builds are kept (default: in the user's cache folder)",
     )
     group.add_argument(
-        "--no-cache", action="store_true", help="keep nothing, and use nothing that was kept"
+        "--no-cache", action="store_true", help="keep no builds, and use none that were kept"
     )
 
 

@@ -40,7 +40,10 @@ def options(parser: argparse.ArgumentParser) -> None:
         ),
     )
     source.add_argument(
-        "-w", "--watch", action="store_true", help="go on, and print it anew when it changes"
+        "-w",
+        "--watch",
+        action="store_true",
+        help=("keep watching, and print again when something changes"),
     )
     parser.add_argument("--kubeconfig", type=_given, metavar="FILE", help="as kubectl takes it")
     parser.add_argument("--context", type=_given, metavar="NAME", help="as kubectl takes it")

@@ -29,7 +29,7 @@ def render(content: bytes, years: Sequence[int]) -> str:
         said = str(calendar.get(_TYPE, "")).strip().upper()
     if said not in _TYPES:
         known = " and ".join(name for name in _TYPES if name)
-        raise ValueError(f"{_TYPE} is {said[:80]!r}, and what is known is {known}")
+        raise ValueError(f"{_TYPE} is {said[:80]!r}, and known are {known}")
     return entries.render(_events(calendar, years), _TYPES[said])
 
 
@@ -43,7 +43,7 @@ def read(content: bytes, years: Sequence[int]) -> Iterator[Entry]:
 
 def _parsed(content: bytes) -> icalendar.Calendar:
     if len(content) > LARGEST:
-        raise ValueError(f"it has {len(content)} bytes, and may have {LARGEST}")
+        raise ValueError(f"it has {len(content)} bytes, and at most {LARGEST} are allowed")
     with _stumbling():
         calendar = icalendar.Calendar.from_ical(content)
     recurrences.check(calendar)

@@ -54,7 +54,7 @@ def render(entries: Iterable[Entry], field: Field = Field.FREEZES) -> str:
     counted: Counter[str] = Counter()
     joined = _joined(islice(entries, MOST_EVENTS + 1))
     if len(joined) > MOST:
-        raise ValueError(f"it comes to more than {MOST} {field.value}")
+        raise ValueError(f"it yields more than {MOST} {field.value}")
     for entry in joined:
         values = (_moment(entry.starts), _moment(entry.ends), entry.reason)
         named[_free(entry, named, counted)] = dict(zip(field.keys, values, strict=True))

@@ -42,4 +42,4 @@ def _check(component: icalendar.Component, rule: icalendar.vRecur) -> None:
     for part in ("BYHOUR", "BYMINUTE", "BYSECOND"):
         times *= max(len(rule.get(part, [])), 1)
     if times > MOST_TIMES_A_DAY:
-        raise ValueError(f"{title} repeats {times} times a day, and may {MOST_TIMES_A_DAY}")
+        raise ValueError(f"{title} repeats {times} times a day, more than {MOST_TIMES_A_DAY}")

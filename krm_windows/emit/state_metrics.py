@@ -67,7 +67,7 @@ def _resource(plan: Plan, target: Target) -> dict[str, object]:
 def _suspended(target: Target) -> dict[str, object]:
     return {
         "name": SUSPENDED.removeprefix(f"{_PREFIX}_"),
-        "help": "Whether the object is suspended, by whomever.",
+        "help": "Whether the object is suspended, by anybody.",
         "each": {"type": "Gauge", "gauge": {"path": list(target.field), "nilIsZero": True}},
     }
 

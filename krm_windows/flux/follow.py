@@ -211,7 +211,7 @@ def _expanded(state: _State, kustomization: Kustomization) -> Kustomization:
         objects += found.objects
         for reason in found.reasons:
             complete = False
-            message = f"what it makes is not all known: {reason}"
+            message = f"not all that it creates is known: {reason}"
             state.notices.append(Notice(rules.NOT_FOLLOWED, message, about=item))
     return replace(kustomization, objects=tuple(objects), complete=complete)
 
@@ -335,7 +335,7 @@ def _lost(
     path = kustomization.path
     own = kustomization.own
     if source is None or "${" in path:
-        message = f"its path {path}, or its source, is known to the cluster only"
+        message = f"its path {path}, or its source, is known only in the cluster"
         return Notice(rules.NOT_FOLLOWED, message, about=own)
     found = _directory(state, kustomization)
     if found is None:

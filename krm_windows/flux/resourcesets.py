@@ -205,7 +205,7 @@ class _Making:
     def _spend(self, size: int) -> None:
         self._left -= size
         if self._left < 0:
-            raise ExceededError(f"it comes to more than {LARGEST} characters")
+            raise ExceededError(f"it yields more than {LARGEST} characters")
 
 
 def _scalar(expression: str, inputs: Inputs) -> str:

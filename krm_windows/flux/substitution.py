@@ -43,7 +43,7 @@ def variables(
     complete = True
     for kind, name in origins:
         data = None
-        if kind == "ConfigMap":  # a Secret is known to the cluster only
+        if kind == "ConfigMap":  # a Secret is known only in the cluster
             data = known(name)
         if data is None:
             complete = False
@@ -72,7 +72,7 @@ def substitute(text: str, values: Variables, *, complete: bool) -> str:
         left -= len(meant)
         if left < 0:
             raise InputError(
-                f"its variables come to more than {LARGEST} characters, which no cluster takes"
+                f"its variables yield more than {LARGEST} characters, which no cluster takes"
             )
         return meant
 

@@ -309,7 +309,8 @@ class Cutover:
         for path in sorted(self._emptied & applied):
             place = self.repository.kustomizations[path].place
             message = (
-                f"has nothing left without the windows: what applies {path or '.'} has to go too"
+                f"has nothing left without the windows: what applies {path or '.'} must be "
+                "removed too"
             )
             yield found_at(rules.MIGRATE_BY_HAND, place, message)
 
@@ -323,7 +324,7 @@ class Cutover:
             if self._is_left_empty(path):
                 message = (
                     f"{applier} has nothing left to apply without the windows in {path}, "
-                    "and has to go too"
+                    "and must be removed too"
                 )
                 yield found_at(rules.MIGRATE_BY_HAND, applier.place, message)
 

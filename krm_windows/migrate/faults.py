@@ -25,7 +25,7 @@ _DEAD = (
     ),
     (
         re.compile(r"(?:k8s\.gcr\.io|gcr\.io/google[-_]containers)/"),
-        "that registry is frozen since April 2023",
+        "that registry has been frozen since April 2023",
     ),
     (
         re.compile(r"(?:[^/]*/)*flux-cli:v0\."),

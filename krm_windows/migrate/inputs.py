@@ -66,7 +66,7 @@ class BuildInputs:
             about = ""
             if notice.about:
                 about = f"{notice.about}: "
-            message = f"{about}{notice.message}; windows in it are not seen"
+            message = f"{about}{notice.message}; windows in it are not found"
             yield found_at(self._rule(notice, repository), where, message)
 
     def _file(self, notice: Notice) -> str:

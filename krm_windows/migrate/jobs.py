@@ -154,7 +154,7 @@ def _schedule(written: Leaf) -> _Schedule:
     try:
         parsed = cron.parse(written.text)
     except cron.CronError as error:
-        message = f"the schedule {written.text!r} is none that Kubernetes accepts: {error}"
+        message = f"the schedule {written.text!r} is not one that Kubernetes accepts: {error}"
         wrong = found_at(rules.MIGRATE_UNTRANSLATED, written.place, message)
         return _Schedule(None, results=(wrong,))
     # robfig/cron: `Local` is the zone of the controller, as if none were given.
@@ -238,7 +238,7 @@ def _variables(container: Map) -> dict[str, str]:
         name = text(entry, "name")
         if name in _ELSEWHERE:
             elsewhere.add(name)
-        # One with `valueFrom` is known to the cluster only, and so is what `$(…)` refers to.
+        # One with `valueFrom` is known only in the cluster, and so is what `$(…)` refers to.
         given = leaf(entry, "value")
         if not name or given is None:
             continue

@@ -263,7 +263,7 @@ def _tokens(script: str) -> Iterator[tuple[str, str]]:
 
 def _refused(words: Sequence[str]) -> ShellError:
     shown = " ".join(words)[:_SHOWN]
-    return ShellError(f"`{shown}` is more of the shell than is understood")
+    return ShellError(f"`{shown}` uses more of the shell than is understood")
 
 
 @dataclass(frozen=True, slots=True)
@@ -386,7 +386,7 @@ class _Run:
         self.left -= length
         if self.left < 0:
             raise ShellError(
-                f"a script whose loops come to more than {LONGEST} characters is not understood"
+                f"a script whose loops yield more than {LONGEST} characters is not understood"
             )
 
     def _expanded(self, raw: Iterable[str]) -> tuple[list[str], bool]:

@@ -47,7 +47,7 @@ class _Builder:
 
     def add(self, state: _State) -> int:
         if len(self.states) == MOST_STATES:
-            raise PatternError(f"is too large: it comes to more than {MOST_STATES} states")
+            raise PatternError(f"is too large: it yields more than {MOST_STATES} states")
         self.states.append(state)
         return len(self.states) - 1
 
@@ -201,7 +201,9 @@ def _in_word(char: str) -> bool:
 def compile(text: str) -> Pattern:  # noqa: A001 - as the package calls it
     """Compile a pattern; raises PatternError for what Go refuses, and for what is too large."""
     if len(text) > LONGEST:
-        raise PatternError(f"is too long: it has {len(text)} characters, and may have {LONGEST}")
+        raise PatternError(
+            f"is too long: it has {len(text)} characters, and at most {LONGEST} are allowed"
+        )
     builder = _Builder()
     start = builder.build(go_syntax.parse(text), _END)
     return Pattern(tuple(builder.states), start)

@@ -88,7 +88,7 @@ def _outside(spec: dict[str, Tree]) -> Iterator[Finding]:
     if outside == "Open" and windows != {}:
         must = (
             "must be Closed, or `windows` must have no entry: "
-            "outside of them this would be open all the same"
+            "outside of them this would be open anyway"
         )
         yield Finding(rules.OUTSIDE_WINDOWS, must, "Open", path=path)
 
@@ -98,7 +98,7 @@ def _beyond_edges(spec: dict[str, Tree]) -> Iterator[Finding]:
     if _map(spec.get("actuator")).get("type") != "Kubectl":
         return
     must = (
-        "must be left out with the actuator Kubectl, which knows nothing but edges; "
+        "must be left out with the actuator Kubectl, which knows only edges; "
         "or use the actuator Gate"
     )
     for name in _BEYOND_EDGES:
@@ -176,7 +176,7 @@ def _hook_namespace(namespace: Tree, taken: dict[str, str]) -> Iterator[Finding]
         return
     must = (
         f"must be a namespace of their own, not {whose}: "
-        "who may create Jobs may use every account there"
+        "whoever may create Jobs may use every account there"
     )
     yield Finding(rules.HOOK_NAMESPACE, must, namespace, path="spec.hooks.namespace")
 
@@ -267,12 +267,12 @@ def _other_meaning(field: str, *, says_closed: bool) -> str | None:
     if means is Meaning.OPENS:
         return (
             "must be a field that stops reconciliation when it is true: closing writes true, "
-            "which would have this one go on; a kind without such a field cannot be gated"
+            "which would let this one go on; a kind without such a field cannot be gated"
         )
     if means is Meaning.UNKNOWN and not says_closed:
         return (
             "must say what true means, as its name does not say it: write `trueMeans: Closed` "
-            "beside it if true stops reconciliation; if it has it go on, the kind cannot be "
+            "beside it if true stops reconciliation; if true lets it go on, the kind cannot be "
             "gated by it"
         )
     return None

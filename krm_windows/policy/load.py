@@ -257,7 +257,7 @@ def _misplaced(patch: dict[str, Tree], path: str) -> Iterator[Finding]:
 
 def _unsaid(name: str) -> Finding:
     must = (
-        f"must be a map: {name} would have no windows at all, and so be open for ever; write "
+        f"must be a map: {name} would have no windows at all, and so always be open; write "
         f"`{name}: {{}}` for a cluster that takes the policy unchanged, or remove the line"
     )
     return Finding(rules.CLUSTER_NULL, must, path=f"spec.clusters.{name}")

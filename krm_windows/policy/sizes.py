@@ -61,7 +61,7 @@ def _clusters(spec: Tree) -> Iterator[Finding]:
     total = found * _entries(spec) + sum(_entries(patch) for patch in patches)
     if found <= MOST_CLUSTERS and total > MOST_VERSIONS:
         must = (
-            f"must come to at most {MOST_VERSIONS} windows, freezes, overrides and targets "
+            f"must have at most {MOST_VERSIONS} windows, freezes, overrides and targets "
             f"for all clusters together: {_FIXES['clusters']}"
         )
         yield Finding(rules.TOO_MANY, must, str(total), path="spec.clusters")

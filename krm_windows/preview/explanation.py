@@ -21,7 +21,7 @@ from krm_windows.preview.clock import shown, stamp
 _CLOCKS = """\
 When clocks go forward, a moment in the missing hour happens at its end. When they go \
 back, the repeated hour counts as
-time that has passed: what held before it holds until clocks reach new ground."""
+time that has passed: what held before it holds until that hour is over."""
 
 
 def render(policy: WindowPolicy, timetable: Timetable) -> str:

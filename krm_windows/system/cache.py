@@ -189,12 +189,11 @@ def _claim(descriptor: int, path: Path, mode: int) -> None:
     found = os.fstat(descriptor)
     if found.st_uid != os.geteuid():
         raise WorkspaceError(
-            f"{path}: belongs to another user, so what it holds is not believed; name another place"
+            f"{path}: belongs to another user, so what it holds is not used; name another directory"
         )
     if found.st_mode & _OTHERS_MAY_WRITE:
         raise WorkspaceError(
-            f"{path}: others may write to it, so it is not believed; remove it, or name another "
-            "place"
+            f"{path}: others may write to it, so it is not used; remove it, or name another place"
         )
     if stat.S_IMODE(found.st_mode) != mode:
         os.fchmod(descriptor, mode)

@@ -110,8 +110,7 @@ class Directory:
                 if not make:
                     raise
         raise WorkspaceError(
-            f"{self.path.joinpath(*steps)} is removed as often as it is made: is another run at "
-            "work?"
+            f"{self.path.joinpath(*steps)} is removed again and again: is another run at work?"
         )
 
     def found(self, steps: Sequence[str]) -> "Directory | None":

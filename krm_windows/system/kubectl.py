@@ -40,9 +40,7 @@ _ADVICE = {
     re.compile(
         r"(?i)unauthorized|must be logged in"
     ): "the cluster does not know you; is it the right one (--context)?",
-    re.compile(
-        r"(?:does not|doesn't) exist"
-    ): "`kubectl config get-contexts` lists those that there are",
+    re.compile(r"(?:does not|doesn't) exist"): "`kubectl config get-contexts` lists the contexts",
     re.compile(
         r"refused|[Uu]nable to connect|no such host|timeout|deadline"
     ): "no API server answers; is it the right one (--kubeconfig, --context)?",

@@ -84,7 +84,7 @@ def _current(path: Path, how: int) -> Directory:
             if _is_now(path, directory):
                 stack.pop_all()
                 return directory
-    raise WorkspaceError(f"{path} is removed as often as it is made: is another run at work?")
+    raise WorkspaceError(f"{path} is removed again and again: is another run at work?")
 
 
 def _is_now(path: Path, directory: Directory) -> bool:
@@ -118,7 +118,7 @@ def _own(directory: Directory, name: str) -> int:
                     stack.pop_all()
                     return descriptor
     raise WorkspaceError(
-        f"{directory.path / name} is removed as often as it is made: is another run at work?"
+        f"{directory.path / name} is removed again and again: is another run at work?"
     )
 
 
@@ -176,7 +176,8 @@ def _busy(directory: Directory, descriptor: int, name: str) -> str:
         what = f"part {found[1]} of {found[2]} of it"
     who = _holder(os.fstat(descriptor))
     return (
-        f"{directory.path}: another run{who} writes {what}: let that one end, then run this again"
+        f"{directory.path}: another run{who} writes {what}: wait until it has ended, then run "
+        "this again"
     )
 
 

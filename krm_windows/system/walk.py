@@ -59,7 +59,8 @@ def directories(
     steps = [step for step in pattern.split("/") if step not in ("", ".")]
     if len(steps) > MOST_STEPS:
         raise WorkspaceError(
-            f"the pattern {pattern[:80]!r} has {len(steps)} parts, and may have {MOST_STEPS}"
+            f"the pattern {pattern[:80]!r} has {len(steps)} parts, and at most {MOST_STEPS} are "
+            "allowed"
         )
     counter = _Counter(root, most)
     # A directory, and which parts of the pattern may match what is in it: so none is visited twice.

@@ -48,8 +48,8 @@ def _alone(
         if gate.place.kind == KIND and file not in plugins and gate.policy not in told:
             message = (
                 "nothing that the cluster applies comes from this policy, so its file alone "
-                "closes nothing: render it, run it in a build, or, where CI renders it into what "
-                "this repository does not hold, check that there"
+                "closes nothing: render it, run it in a build, or, where CI renders it elsewhere, "
+                "check what is rendered there"
             )
             yield Finding(rules.POLICY_FILE_ALONE, message, gate.place, cluster=cluster.name)
 

@@ -225,7 +225,7 @@ def test_windows_every_few_minutes_take_little_longer(freeze: str) -> None:
         ),
         (
             f"{WEEK}\n  overrides: {{o: {{state: Open, ends: '2026-12-31', reason: r}}}}",
-            "override-over spec.overrides.o: is over since Fri 2027-01-01 00:00: remove it, or renew it",
+            "override-over spec.overrides.o: has been over since Fri 2027-01-01 00:00: remove it, or renew it",
         ),
     ],
 )

@@ -123,7 +123,7 @@ def test_what_only_the_cluster_knows_is_named(follow: Followed) -> None:
             "apps/a.yaml": kustomization("b", path="./${ZONE}"),
         }
     )
-    assert ["known to the cluster only" in notice.message for notice in found.notices] == [True]
+    assert ["known only in the cluster" in notice.message for notice in found.notices] == [True]
 
 
 def test_components_sops_files_and_values_of_charts_are_what_they_are(follow: Followed) -> None:

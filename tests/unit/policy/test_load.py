@@ -191,14 +191,14 @@ def test_C02_all_problems_together_sorted() -> None:
         (
             "  hooks: {namespace: flux-system, afterClose: {image: 'i:1'}}",
             (
-                "[error] spec.hooks.namespace: must be a namespace of their own, not the policy's: who may create Jobs "
+                "[error] spec.hooks.namespace: must be a namespace of their own, not the policy's: whoever may create Jobs "
                 'may use every account there, got "flux-system" (hook-namespace)'
             ),
         ),
         (
             "  hooks: {namespace: kube-system, afterClose: {image: 'i:1'}}",
             (
-                "[error] spec.hooks.namespace: must be a namespace of their own, not Kubernetes': who may create Jobs "
+                "[error] spec.hooks.namespace: must be a namespace of their own, not Kubernetes': whoever may create Jobs "
                 'may use every account there, got "kube-system" (hook-namespace)'
             ),
         ),
@@ -231,7 +231,7 @@ def test_C02_all_problems_together_sorted() -> None:
         (
             "  actuator: {type: Kubectl}\n  interval: 15m",
             (
-                "[error] spec.interval: must be left out with the actuator Kubectl, which knows nothing but edges; "
+                "[error] spec.interval: must be left out with the actuator Kubectl, which knows only edges; "
                 "or use the actuator Gate (kubectl-field)"
             ),
         ),

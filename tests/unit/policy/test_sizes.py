@@ -94,7 +94,7 @@ def test_clusters_times_entries_are_limited() -> None:
     windows = many("windows", WINDOW, 999)
     found = loaded(TARGETS, windows, many("clusters", "{interval: 5m}", 201))
     assert [result.field.path for result in found.results if result.field] == ["spec.clusters"]
-    assert found.results[0].message.startswith(f"must come to at most {sizes.MOST_VERSIONS} ")
+    assert found.results[0].message.startswith(f"must have at most {sizes.MOST_VERSIONS} ")
     assert found.clusters == {}
     assert found.policy is None
 
