@@ -161,11 +161,15 @@ def measured(copy: Path, target: str, size: int | None) -> bool:
     """Print what survives of a target, and its figures; say whether that is good enough."""
     place = ROOT / "krm_windows" / target
     files = sorted(place.rglob("*.py")) if place.is_dir() else [place]
-    found = [mutant for path in files for mutant in mutants(path.relative_to(ROOT))]
+    found: list[Mutant] = []
+    for path in files:
+        found += mutants(path.relative_to(ROOT))
     chosen = found if size is None else Random(0).sample(found, min(size, len(found)))  # noqa: S311 - a sample, no secret
-    alive = list(survivors(copy, TARGETS[target], chosen))
-    for mutant in alive:
-        print(f"survives  {mutant.name}  (line {mutant.line}) {EXPLAINED.get(mutant.name, '')}")
+    alive = []
+    for mutant in survivors(copy, TARGETS[target], chosen):
+        alive.append(mutant)
+        reason = EXPLAINED.get(mutant.name, "no test notices")
+        print(f"survives  {mutant.path}:{mutant.line}  {mutant.name}: {reason}", flush=True)
     killed = len(chosen) - len(alive)
     print(f"{target}: {killed} of {len(chosen)} killed, of {len(found)} that there are", flush=True)
     return killed >= KILLED * len(chosen) and all(mutant.name in EXPLAINED for mutant in alive)
