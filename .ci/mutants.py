@@ -53,11 +53,13 @@ class Mutant:
     start: int
     old: str
     new: str
+    source: str
 
     @property
     def name(self) -> str:
-        """What mutants.toml calls it: without the line, which moves."""
-        return f"{self.path}: {' '.join(self.old.split())} -> {' '.join(self.new.split())}"
+        """What mutants.toml calls it: by the text of its line, as the number of the line moves."""
+        change = f"{' '.join(self.old.split())} -> {' '.join(self.new.split())}"
+        return f"{self.path.relative_to('krm_windows')}: {self.source}: {change}"
 
     def applied(self, text: bytes) -> bytes:
         """Return the text of the file with the change."""
@@ -87,8 +89,8 @@ def changes(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def code(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield a node and those below that do something: no annotations, no decorators, no f-strings."""
-    if isinstance(node, ast.JoinedStr):
+    """Yield a node and those below that do something: no annotations, decorators, f-strings, guards of `zip`."""
+    if isinstance(node, ast.JoinedStr) or (isinstance(node, ast.keyword) and node.arg == "strict"):
         return
     yield node
     for field, value in ast.iter_fields(node):
@@ -110,7 +112,8 @@ def mutants(path: Path) -> Iterator[Mutant]:
             new = ast.unparse(ast.fix_missing_locations(changed))
             start = sum(lengths[: node.lineno - 1]) + node.col_offset
             is_statement = isinstance(node, ast.stmt)
-            yield Mutant(path, node.lineno, start, old, new if is_statement else f"({new})")
+            place = text.splitlines()[node.lineno - 1].strip()
+            yield Mutant(path, node.lineno, start, old, new if is_statement else f"({new})", place)
 
 
 def passes(copy: Path, room: str, mutant: Mutant, seconds: float) -> bool:

@@ -22,6 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
         ("a + 1", {"(a - 1)", "(2)", "(0)"}),
         ("True", {"(False)"}),
         ("'text'", set()),
+        ("zip(a, strict=True)", set()),
         ("f'{a:02}'", set()),
         ("x: 'list[0]' = y", set()),
     ],
