@@ -21,6 +21,7 @@ from krm_windows.plan.triggers import Trigger
 from krm_windows.results import Result
 from krm_windows.schedule import controller, cron
 
+# Beyond two days a change of the clock has no effect on a schedule any more.
 _AROUND = timedelta(days=2)
 
 
@@ -36,7 +37,8 @@ class _Fault(NamedTuple):
 
     @property
     def at(self) -> datetime:
-        return self.meant or self.fired or datetime.max  # noqa: DTZ901 - one of the two is there
+        # One of the two is there.
+        return self.meant or self.fired or datetime.max  # noqa: DTZ901
 
 
 class _Runs(NamedTuple):
@@ -53,9 +55,12 @@ class _Runs(NamedTuple):
         odd = sorted(self.fired - set(self.meant))
         # One that is lost and one that is odd are one that was moved; the rest were skipped, or
         # came twice.
-        yield from (_Fault("moves", at, instead) for at, instead in zip(lost, odd, strict=False))
-        yield from (_Fault("skips", at, None) for at in lost[len(odd) :])
-        yield from (_Fault("repeats", None, at) for at in odd[len(lost) :])
+        for at, instead in zip(lost, odd, strict=False):
+            yield _Fault("moves", at, instead)
+        for at in lost[len(odd) :]:
+            yield _Fault("skips", at, None)
+        for at in odd[len(lost) :]:
+            yield _Fault("repeats", None, at)
 
 
 def check(
@@ -64,6 +69,7 @@ def check(
     ends: datetime,
 ) -> Iterator[Result]:
     """Yield each edge that the controller would not fire as meant between two UTC instants."""
+    # The gate looks at every interval: an edge that is fired late is only closed or opened late.
     if plan.runs_gate:
         return
     zone = plan.timetable.zone
@@ -74,6 +80,7 @@ def check(
         vanished = _vanished(every)
         for faults, runs in zip(found, every, strict=True):
             faults.extend(runs.faults(vanished))
+    # Of one sort only the first is told in full, with how many more there are.
     for trigger, faults in zip(plan.triggers, found, strict=True):
         for same in _by_verb(faults).values():
             yield _reported(trigger, same, zone)
@@ -90,9 +97,8 @@ def _by_verb(faults: Iterable[_Fault]) -> dict[str, list[_Fault]]:
 
 def _runs(trigger: Trigger, change: ClockChange, zone: Zone) -> _Runs:
     meant = _meant(trigger, change, zone)
-    fired = _until(
-        controller.runs(trigger.schedule, trigger.time_zone, meant[0]), change.at + _AROUND
-    )
+    runs = controller.runs(trigger.schedule, trigger.time_zone, meant[0])
+    fired = _until(runs, change.at + _AROUND)
     return _Runs(trigger, tuple(meant), frozenset(fired))
 
 
@@ -105,7 +111,9 @@ def _vanished(every: Iterable[_Runs]) -> set[datetime]:
     closing: set[datetime] = set()
     fired: set[datetime] = set()
     for each in every:
-        side = closing if each.trigger.suspends else opening
+        side = opening
+        if each.trigger.suspends:
+            side = closing
         side.update(each.meant)
         fired |= each.fired
     return (opening & closing) - fired
@@ -124,6 +132,7 @@ def _meant(
 
 
 def _moments(recurrence: Recurrence, early: datetime) -> Iterator[datetime]:
+    # From the last one before, so that the first is well away from the change.
     moment = recurrence.at_or_before(early) or recurrence.after(early)
     while moment:
         yield moment
@@ -143,8 +152,10 @@ def _reported(
     faults: list[_Fault],
     zone: Zone,
 ) -> Result:
-    first, last = faults[0], faults[-1]
-    when, until = first.at.astimezone(zone), last.at.astimezone(zone)
+    first = faults[0]
+    last = faults[-1]
+    when = first.at.astimezone(zone)
+    until = last.at.astimezone(zone)
     instead = ""
     if first.meant and first.fired:
         instead = f" to {findings.moment(first.fired.astimezone(zone))}"
@@ -169,13 +180,15 @@ def _hurried(
         for trigger in plan.triggers:
             edges.update(_meant(trigger, change, zone))
         for edge, following in pairwise(sorted(edges)):
-            if edge < change.at < following and following - edge <= needed:
-                minutes = (following - edge) // timedelta(minutes=1)
-                when = edge.astimezone(zone)
-                message = (
-                    f"have edges at {findings.moment(when)} and {minutes} minutes later, as the "
-                    f"clocks of {zone.key} change, and a Job that starts late would undo the "
-                    "next; use the actuator Gate"
-                )
-                yield findings.at(rules.KUBECTL_DEADLINE, "windows", message, when)
-                return
+            # Away from a change the times were compared when the edges were worked out.
+            if not edge < change.at < following or following - edge > needed:
+                continue
+            minutes = (following - edge) // timedelta(minutes=1)
+            when = edge.astimezone(zone)
+            message = (
+                f"have edges at {findings.moment(when)} and {minutes} minutes later, as the "
+                f"clocks of {zone.key} change, and a Job that starts late would undo the "
+                "next; use the actuator Gate"
+            )
+            yield findings.at(rules.KUBECTL_DEADLINE, "windows", message, when)
+            return

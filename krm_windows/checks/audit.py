@@ -11,6 +11,7 @@ from krm_windows.plan.model import Plan
 from krm_windows.results import Result
 
 YEARS = 10
+# Longer than a month, so that a window once a month is no finding.
 MAX_CLOSED = 35 * DAY
 
 

@@ -55,6 +55,7 @@ def check(plan: Plan, manifests: Iterable[Manifest]) -> Iterator[Result]:
     `manifests` is what the plan emits.
     """
     for manifest in manifests:
+        # One limit is enough to say: what makes it smaller helps against the others, too.
         excess = next(_excesses(manifest), None)
         if excess:
             yield _result(plan, manifest, excess)
@@ -66,7 +67,9 @@ def size(manifest: Manifest) -> int:
     Compact JSON, with Go's escapes.
     """
     text = json.dumps(manifest, ensure_ascii=False, separators=(",", ":"))
-    escapes = 5 * len(_ESCAPED.findall(text)) + 3 * len(_SEPARATORS.findall(text))
+    # Five bytes more for each of these, and three for a separator of three bytes.
+    escapes = 5 * len(_ESCAPED.findall(text))
+    escapes += 3 * len(_SEPARATORS.findall(text))
     return len(text.encode()) + escapes
 
 
@@ -78,13 +81,15 @@ def annotated(manifest: Manifest) -> int:
     """
     annotations = manifest["metadata"]["annotations"]
     own = sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items())
-    return own + len(LAST_APPLIED) + size(manifest) + 1
+    newline = 1
+    return own + len(LAST_APPLIED) + size(manifest) + newline
 
 
 def _excesses(manifest: Manifest) -> Iterator[_Excess]:
     """Yield the limits that an object exceeds, the hardest first."""
     data = sum(len(value.encode()) for value in manifest.get("data", {}).values())
-    stored, kept = size(manifest), annotated(manifest)
+    stored = size(manifest)
+    kept = annotated(manifest)
     if data > MOST_DATA:
         yield _Excess(data, MOST_DATA, "the values of a ConfigMap may have")
     if stored > MOST_STORED:
@@ -115,6 +120,7 @@ def _largest(plan: Plan, manifest: Manifest) -> tuple[str, int]:
         shares = _shares(plan)
         field = max(shares, key=lambda each: shares[each])
         return field, shares[field]
+    # Alerts and the schedules of the gate grow with the windows.
     if kind == "PrometheusRule" or (kind == "CronJob" and plan.runs_gate):
         field = "windows"
     elif kind == "ValidatingAdmissionPolicy" and plan.hooks:
@@ -130,22 +136,25 @@ def _shares(plan: Plan) -> dict[str, int]:
 
     It is measured without each.
     """
-    whole, held = size(configmap.config_map(plan)), plan.timetable
+    whole = size(configmap.config_map(plan))
+    held = plan.timetable
     without = {
         "targets": replace(held, targets=(), released=()),
         "windows": replace(held, windows=()),
         "freezes": replace(held, freezes=()),
         "overrides": replace(held, overrides=()),
     }
-    shares = {
-        field: whole - size(configmap.config_map(plan._replace(timetable=rest)))
-        for field, rest in without.items()
-    }
-    return {**shares, "hooks": len(configmap.tables(plan).get(configmap.HOOKS, ""))}
+    shares = {}
+    for field, rest in without.items():
+        smaller = plan._replace(timetable=rest)
+        shares[field] = whole - size(configmap.config_map(smaller))
+    hooks = configmap.tables(plan).get(configmap.HOOKS, "")
+    return {**shares, "hooks": len(hooks)}
 
 
 def _fix(plan: Plan, field: str, taken: int, excess: _Excess) -> str:
     """Say what to write less of, and for targets, into how many policies they fit at least."""
+    # Without targets it would be too large all the same: to split them does not help.
     rest = max(excess.size - taken, 0)
     if field != "targets" or rest >= excess.most:
         return f"`{field}` takes {taken:,} of them: remove what is over, or write shorter texts"

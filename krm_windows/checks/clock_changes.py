@@ -46,6 +46,7 @@ def clock_changes(
     """Yield the changes between two UTC instants, in order; two in one day count as one."""
     day = begins
     while day < ends:
+        # A step of a day is quick, and no zone of today changes twice in one.
         if _offset(day, zone) != _offset(day + _DAY, zone):
             at = _first_minute(day, zone)
             yield ClockChange(at, _offset(at - _MINUTE, zone), _offset(at, zone))

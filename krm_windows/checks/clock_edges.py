@@ -36,6 +36,7 @@ def check(facts: Facts) -> Iterator[Result]:
     """Yield what clock changes do to windows, freezes and overrides."""
     held = facts.timetable
     for rule in (*held.windows, *held.freezes, *held.overrides):
+        # The hits of each field; what does not exist at all has no edge that could be hit.
         gone: list[ClockChange] = []
         hits: dict[str, list[_Hit]] = {}
         for change in facts.changes:
@@ -58,7 +59,10 @@ def _hits(rule: Rule, change: ClockChange) -> Iterator[_Hit]:
         yield _Hit(f"{rule.name}.{first}", begins, change)
     ends = next(_ends(rule, change), None)
     if ends:
-        field = "duration" if isinstance(rule.ends, timedelta) else last
+        field = last
+        # The end of a window with a duration is no field of its own.
+        if isinstance(rule.ends, timedelta):
+            field = "duration"
         yield _Hit(f"{rule.name}.{field}", ends, change)
 
 
@@ -73,6 +77,7 @@ def _begins(
         while moment and moment < last:
             yield moment
             moment = rule.begins.after(moment)
+    # An instant with an offset of its own is on no wall clock.
     elif rule.begins and not rule.begins.tzinfo and first <= rule.begins < last:
         yield rule.begins
 
@@ -85,7 +90,8 @@ def _ends(rule: Rule, change: ClockChange) -> Iterator[datetime]:
                 yield begin + length
         case time() as clock:
             # A change may lie around midnight, and so on two days.
-            for day in dict.fromkeys((change.begins.date(), (change.ends - _MINUTE).date())):
+            days = (change.begins.date(), (change.ends - _MINUTE).date())
+            for day in dict.fromkeys(days):
                 end = datetime.combine(day, clock)
                 if _closes(rule, end, change):
                     yield end
@@ -110,7 +116,9 @@ def _recurring_ends(
 
 def _closes(rule: Rule, end: datetime, change: ClockChange) -> bool:
     """Whether a time of day lies in a change and ends what began in the day before."""
-    return change.begins <= end < change.ends and any(_begins(rule, end - DAY, end))
+    if not change.begins <= end < change.ends:
+        return False
+    return any(_begins(rule, end - DAY, end))
 
 
 def _is_end(rule: Rule, recurrence: Recurrence, end: datetime) -> bool:
@@ -118,6 +126,7 @@ def _is_end(rule: Rule, recurrence: Recurrence, end: datetime) -> bool:
     if not isinstance(rule.begins, Recurrence):
         return False
     begin = rule.begins.at_or_before(end - _MINUTE)
+    # Another end in between would have closed it before.
     return begin is not None and recurrence.after(begin) == end
 
 
@@ -153,7 +162,8 @@ def _vanished(
     changes: list[ClockChange],
     facts: Facts,
 ) -> Result:
-    first, last = changes[0], changes[-1]
+    first = changes[0]
+    last = changes[-1]
     message = (
         "does not exist on "
         f"{first.begins:%a %Y-%m-%d}{findings.repeated(len(changes), last.begins)}: the clocks of "

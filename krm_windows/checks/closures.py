@@ -17,6 +17,7 @@ from krm_windows.rules import Rule as Check
 from krm_windows.schedule.timeline import Segment
 
 _MINUTE = timedelta(minutes=1)
+# The field that is to blame, what it does, and what helps.
 _WINDOWS = ("windows", "are closed", "add a window")
 _FREEZES = ("freezes", "keep it closed", "end one earlier")
 
@@ -51,15 +52,19 @@ def _over(
 def _cuts(facts: Facts) -> Iterator[Result]:
     """Report for each freeze the first window of which it takes a part only."""
     untold = {freeze.name for freeze in facts.timetable.freezes}
-    for before, closed, after in _closures(facts.segments_around(*facts.timetable.freezes)):
+    segments = facts.segments_around(*facts.timetable.freezes)
+    for before, closed, after in _closures(segments):
         freezes = untold.intersection(closed.rules)
-        kept = list(_kept(facts, before, closed, after)) if freezes else []
-        if kept:
-            untold -= freezes
-            # In the order in which they decide.
-            for name in closed.rules:
-                if name in freezes:
-                    yield _cut(facts, name, closed, kept)
+        if not freezes:
+            continue
+        kept = list(_kept(facts, before, closed, after))
+        if not kept:
+            continue
+        untold -= freezes
+        # In the order in which they decide.
+        for name in closed.rules:
+            if name in freezes:
+                yield _cut(facts, name, closed, kept)
 
 
 def _kept(
@@ -70,6 +75,7 @@ def _kept(
 ) -> Iterator[Segment]:
     """Yield what is left open of the windows that a closure cuts."""
     windows = bare(facts.timetable, *facts.timetable.windows)
+    # Windows alone: where they would be open at the rim of the closure, it cuts them.
     if before and is_open(windows, closed.begins):
         yield before
     if after and is_open(windows, closed.ends - _MINUTE):
@@ -83,9 +89,13 @@ def _closures(
     before: Segment | None = None
     for segment, after in pairwise(chain(segments, (None,))):
         if segment and not segment.open:
+            touching_before = None
+            touching_after = None
             # Weeks like any other are left out of the segments, so a neighbour need not touch.
-            touching_before = before if before and before.ends == segment.begins else None
-            touching_after = after if after and after.begins == segment.ends else None
+            if before and before.ends == segment.begins:
+                touching_before = before
+            if after and after.begins == segment.ends:
+                touching_after = after
             yield touching_before, segment, touching_after
         before = segment
 
@@ -100,7 +110,8 @@ def _cut(
     parts: list[str] = []
     for part in kept:
         windows.update(dict.fromkeys(part.rules))
-        begins, ends = facts.local(part.begins), facts.local(part.ends)
+        begins = facts.local(part.begins)
+        ends = facts.local(part.ends)
         parts.append(f"from {findings.moment(begins)} to {findings.moment(ends)}")
     message = (
         f"cuts {', '.join(windows)}: the rest stays open, {' and '.join(parts)}; let the freeze "
@@ -115,14 +126,19 @@ def _long(facts: Facts, longest: timedelta) -> Iterator[Result]:
     if not closures:
         return
     worst = max(closures, key=lambda span: span.length)
-    begins, ends = facts.local(worst.begins), facts.local(worst.ends)
+    begins = facts.local(worst.begins)
+    ends = facts.local(worst.ends)
     until = f"to {findings.moment(ends)}"
+    # It may go on after the audited years, so its end is not known.
     if worst.ends == facts.years.ends:
         until = "on"
     others = ""
     if len(closures) > 1:
         others = f"; it is one of {len(closures)} such times"
-    path, verb, fix = _WINDOWS if facts.timetable.windows else _FREEZES
+    # Without windows it is open but for its freezes.
+    path, verb, fix = _FREEZES
+    if facts.timetable.windows:
+        path, verb, fix = _WINDOWS
     message = (
         f"{verb} from {findings.moment(begins)} {until}, {worst.length // DAY} days in a row, "
         f"more than {longest // DAY}{others}: {fix}, or raise --max-closed if this is intended"

@@ -45,6 +45,7 @@ def _fields(resource: Resource) -> Iterator[Result]:
             yield resource.result(
                 rules.DELIVERY_FIELD, message, path=f"spec.{name}", current=str(wrong).lower()
             )
+    # A Role in another namespace than its targets grants nothing on them.
     if resource.text("spec", "targetNamespace"):
         message = "must be absent: it would move the Roles away from the targets"
         current = resource.text("spec", "targetNamespace")
@@ -66,6 +67,7 @@ def _locks(
         (_source(resource), "spec.sourceRef", "is the source that they are delivered from"),
     ]
     for address in _chain(resource, seen):
+        # What is waited for must not be gated either, nor what that waits for in its turn.
         waited = ("Kustomization", *address)
         chain.append((waited, "spec.dependsOn", "is what their delivery waits for"))
     for key, path, reason in chain:
@@ -84,6 +86,7 @@ def _chain(resource: Resource, seen: Mapping[tuple[str, str], Resource]) -> list
     waiting = [resource]
     while waiting:
         for address in _depends_on(waiting.pop()):
+            # A cycle would never end; Flux refuses it.
             if address in found:
                 continue
             found[address] = None

@@ -95,10 +95,9 @@ class Facts:
             return
         alone = bare(self.timetable, *rules)
         for span in self.spans:
-            found = (
-                Span(begins - DAY, ends + DAY)
-                for begins, ends in openings(alone, span.begins, span.ends)
-            )
+            held = openings(alone, span.begins, span.ends)
+            # A day more on each side, for the windows that it cuts to be seen.
+            found = (Span(begins - DAY, ends + DAY) for begins, ends in held)
             near = [self._widened(each, span) for each in _joined(found, span)]
             for each in _joined(near, span):
                 yield from timeline(self.timetable, each.begins, each.ends)
@@ -115,9 +114,11 @@ class Facts:
     def opening(self) -> frozenset[str]:
         """The names of the rules by which anything is open in `spans`."""
         found: set[str] = set()
+        # By days and bits, not by segments: years of them would have to be put together.
         for span in self.spans:
             for day, within in parts_of_days(span.begins, span.ends):
-                found.update(self._days.deciding(day, self._days.open(day) & within))
+                opened = self._days.open(day) & within
+                found.update(self._days.deciding(day, opened))
         return frozenset(found)
 
     def closures(self, longest: timedelta) -> Iterator[Span]:
@@ -131,11 +132,13 @@ class Facts:
                 closed -= longest
             for day, within in parts_of_days(closed, span.ends):
                 opened = self._days.open(day) & within
-                if opened:
-                    ends = instant(day, bits.first(opened))
-                    if ends - closed > longest:
-                        yield Span(closed, ends)
-                    closed = instant(day, bits.last(opened) + 1)
+                if not opened:
+                    continue
+                # As `longest` is a day or more, what is closed within a day is none of them.
+                ends = instant(day, bits.first(opened))
+                if ends - closed > longest:
+                    yield Span(closed, ends)
+                closed = instant(day, bits.last(opened) + 1)
             if span.ends - closed > longest:
                 yield Span(closed, span.ends)
 
@@ -152,12 +155,18 @@ class Facts:
     def is_endless(self, *rules: Rule) -> bool:
         """Whether some rules hold without an end, were there no others."""
         only = next(iter(self.occurrences(*rules)), None)
-        return only is not None and span_of(only) == self.looked_at(*rules)
+        if only is None:
+            return False
+        # One occurrence from the beginning of what is looked at to its end.
+        return span_of(only) == self.looked_at(*rules)
 
     def is_open_in(self, rule: Rule) -> bool:
         """Whether anything is open while a rule holds, by whatever rule."""
-        looked, alone = self.looked_at(rule), Days(bare(self.timetable, rule), self.zone)
-        for day, within in parts_of_days(self.instant(looked.begins), self.instant(looked.ends)):
+        looked = self.looked_at(rule)
+        alone = Days(bare(self.timetable, rule), self.zone)
+        begins = self.instant(looked.begins)
+        ends = self.instant(looked.ends)
+        for day, within in parts_of_days(begins, ends):
             opened = self._days.open(day) & within
             if opened and opened & alone.open(day):
                 return True
@@ -174,6 +183,8 @@ class Facts:
         """
         first = wallclock.wall(self.years.begins, self.zone).replace(tzinfo=UTC)
         last = wallclock.wall(self.years.ends, self.zone).replace(tzinfo=UTC)
+        # Of a weekly rule each week is like the next, and three have a whole one between two
+        # others.
         if all(map(is_weekly, rules)):
             last = min(last, first + 3 * WEEK)
         return Span(first, last)
@@ -198,6 +209,7 @@ class Facts:
             overrides=(),
         )
         begins = self.years.begins
+        # On a clock that never changes, so that a change of the clock hides no week.
         for _ in range(3):
             if not any(openings(weekly, begins, begins + WEEK)):
                 return False
@@ -215,23 +227,27 @@ class Facts:
             yield Span(change.at - MARGIN, change.at + MARGIN)
         held = self.timetable
         every = (*held.windows, *held.freezes, *held.overrides)
-        rest = bare(held, *(rule for rule in every if not is_weekly(rule)))
+        dated = [rule for rule in every if not is_weekly(rule)]
+        rest = bare(held, *dated)
         for begins, ends in openings(rest, first - MARGIN, last + MARGIN):
             yield Span(begins - MARGIN, ends + MARGIN)
 
 
 def span_of(occurrence: tuple[int, int]) -> Span:
     """Return an occurrence, which is given in minutes, by the wall clock (as if it were UTC)."""
-    return Span(*(instant(*divmod(minute, bits.DAY)) for minute in occurrence))
+    begins, ends = occurrence
+    return Span(instant(*divmod(begins, bits.DAY)), instant(*divmod(ends, bits.DAY)))
 
 
 def take(timetable: Timetable, first: date, years: int) -> Facts:
     """Return the facts of so many years from midnight of `first`, in the policy's zone."""
+    days = (first, later(first, years))
     begins, ends = (
-        wallclock.instant(datetime.combine(day, time()), timetable.zone)
-        for day in (first, later(first, years))
+        wallclock.instant(datetime.combine(day, time()), timetable.zone) for day in days
     )
-    return Facts(replace(timetable, state="Scheduled"), Span(begins, ends))
+    # Held by hand it would be open or closed throughout, and nothing could be said of its rules.
+    scheduled = replace(timetable, state="Scheduled")
+    return Facts(scheduled, Span(begins, ends))
 
 
 def later(day: date, years: int) -> date:
@@ -244,6 +260,7 @@ def later(day: date, years: int) -> date:
 
 def bare(timetable: Timetable, *rules: Rule) -> Timetable:
     """Return a timetable that is open where these rules hold, and closed elsewhere."""
+    # As windows, whatever they are: then `open` says where they hold.
     windows = tuple(Rule(rule.kind, rule.key, rule.begins, rule.ends) for rule in rules)
     return replace(
         timetable,

@@ -11,7 +11,12 @@ from krm_windows.plurals import counted
 from krm_windows.results import Result, Severity
 
 Reports = Sequence[Findings]
-_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
+# The commands of GitHub Actions: `::error`, `::warning` and `::notice`.
+_LEVELS = {
+    Severity.ERROR: "error",
+    Severity.WARNING: "warning",
+    Severity.INFO: "notice",
+}
 
 
 def text(reports: Reports) -> str:
@@ -25,8 +30,9 @@ def text(reports: Reports) -> str:
 
 def _count(report: Findings) -> str:
     count = Counter(result.severity for result in report.results)
-    said = ", ".join(counted(count[each], each) for each in Severity if count[each])
-    return escape.line(f"{report.heading}: {said or 'nothing to say'}")
+    counts = (counted(count[each], each) for each in Severity if count[each])
+    said = ", ".join(counts) or "nothing to say"
+    return escape.line(f"{report.heading}: {said}")
 
 
 def as_json(reports: Reports, *, every: bool) -> str:
@@ -35,7 +41,9 @@ def as_json(reports: Reports, *, every: bool) -> str:
     For `every` cluster a list.
     """
     records = [report.record() for report in reports]
-    return escape.json_page(records if every else records[0])
+    if every:
+        return escape.json_page(records)
+    return escape.json_page(records[0])
 
 
 def as_sarif(reports: Reports) -> str:
@@ -57,11 +65,14 @@ def _commands(reports: Reports) -> Iterator[str]:
 def _command(report: Findings, result: Result) -> str:
     properties = {"title": report.title(result)}
     place = report.location(result)
+    # Without a file the annotation is on the run as a whole.
     if place:
         file, line = place
         properties = {"file": file, "line": str(line), **properties}
-    field = f"{result.path}: " if result.field else ""
-    return escape.actions.command(_LEVELS[result.severity], properties, f"{field}{result.message}")
+    message = result.message
+    if result.field:
+        message = f"{result.path}: {message}"
+    return escape.actions.command(_LEVELS[result.severity], properties, message)
 
 
 FORMATS: dict[str, Callable[[Reports], str]] = {

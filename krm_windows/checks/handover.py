@@ -26,13 +26,17 @@ def moved(older: Mapping[str, bytes], newer: Mapping[str, bytes]) -> Iterator[Re
     left = {PurePosixPath(path).name: path for path in older if path not in newer}
     for path in newer:
         origin = left.get(PurePosixPath(path).name)
-        if path in older or origin is None or _kept(KubeObject.parse(older[origin])):
+        if path in older or origin is None:
             continue
-        source, goal = PurePosixPath(origin).parts[0], PurePosixPath(path).parts[0]
+        if _kept(KubeObject.parse(older[origin])):
+            continue
+        source = PurePosixPath(origin).parts[0]
+        goal = PurePosixPath(path).parts[0]
         yield _result(KubeObject.parse(newer[path]), source, goal)
 
 
 def _kept(item: KubeObject) -> bool:
+    # Flux reads either (kustomize-controller).
     return "disabled" in (item.annotations.get(PRUNE), item.labels.get(PRUNE))
 
 

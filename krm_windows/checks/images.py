@@ -17,6 +17,7 @@ def check(plan: Plan) -> Iterator[Result]:
     That of a default is ours to pin (`policy.images`).
     """
     for path, image in _named(plan):
+        # A digest stands behind an at sign: `image@sha256:…`.
         if "@" not in image:
             message = (
                 f"{image} is a tag, which whoever may push to its registry can move to another "

@@ -17,4 +17,7 @@ MESSAGE = (
 
 def lacks(policy: KubeObject) -> bool:
     """Whether an object of ours is applied wherever it lies among resources."""
-    return policy.api_version.startswith(GROUP) and policy.annotations.get(LOCAL_CONFIG) != "true"
+    # Any group that begins so is ours: a later release may have another version.
+    if not policy.api_version.startswith(GROUP):
+        return False
+    return policy.annotations.get(LOCAL_CONFIG) != "true"

@@ -13,6 +13,7 @@ from krm_windows.plurals import counted
 from krm_windows.results import Result
 from krm_windows.rules import Rule
 
+# So many targets are named before "and 12 targets more".
 _FEW = 3
 _PATH = "spec.targets"
 
@@ -34,7 +35,11 @@ class Claim(NamedTuple):
     def of(cls, timetable: Timetable, file: str = "") -> "Claim":
         """Return what a timetable claims."""
         return cls(
-            timetable.policy, timetable.cluster, timetable.targets, file, timetable.former_names
+            policy=timetable.policy,
+            cluster=timetable.cluster,
+            targets=timetable.targets,
+            file=file,
+            former_names=timetable.former_names,
         )
 
     def shares(self, other: "Claim") -> list[Target]:
@@ -91,7 +96,9 @@ def _result(
     named = ", ".join(map(str, shared[:_FEW]))
     if len(shared) > _FEW:
         named += f" and {counted(len(shared) - _FEW, 'target')} more"
-    verb = "is" if len(shared) == 1 else "are"
+    verb = "are"
+    if len(shared) == 1:
+        verb = "is"
     gated = f"gated by the policy {other.policy} too"
     if own.cluster:
         gated += f" on {own.cluster}"

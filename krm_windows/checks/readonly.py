@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from krm_windows import rules
 from krm_windows.inventory import Resource
-from krm_windows.results import Result
+from krm_windows.results import File, Result
 
 ADVICE = (
     "these files are not edited here: make the change by hand, or run the function as a transformer"
@@ -20,9 +20,10 @@ def check(results: Iterable[Result], adopted: Iterable[Resource]) -> list[Result
 
 
 def _edits(result: Result) -> Result:
+    # All other results only tell something, and change nothing.
     if result.tags.get("rule") != rules.SUSPEND_FALSE.id:
         return result
-    where = _in(result.file.path if result.file else "")
+    where = _in(result.file)
     return rules.RENDER_READ_ONLY.result(
         f"remove this line{where}: it would undo every close at the next reconcile; {ADVICE}",
         path=result.path,
@@ -33,7 +34,7 @@ def _edits(result: Result) -> Result:
 
 
 def _adopts(resource: Resource) -> Result:
-    where = _in(resource.file.path if resource.file else "")
+    where = _in(resource.file)
     return rules.RENDER_READ_ONLY.result(
         f"remove this CronJob{where}: the policy's cronJobs adopts it, and it is rendered anew; "
         f"{ADVICE}",
@@ -44,5 +45,7 @@ def _adopts(resource: Resource) -> Result:
     )
 
 
-def _in(path: str) -> str:
-    return f" in {path}" if path else ""
+def _in(file: File | None) -> str:
+    if file is None or not file.path:
+        return ""
+    return f" in {file.path}"

@@ -8,6 +8,7 @@ from krm_windows.krm import KubeObject, Mapping, Sequence
 from krm_windows.results import Result
 from krm_windows.schedule import zones
 
+# So many clusters are named before "12 more".
 _FEW = 5
 # The steps of a path such as `spec.targets[0].kind`: an index, or a key.
 _STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
@@ -48,11 +49,12 @@ class Report:
         """Return what a result is called."""
         return f"{self.name}: {result.tags['rule']}"
 
-    def subject(self, result: Result) -> str:  # noqa: ARG002 - they are all about the policy
+    # The results of a policy are all about the policy, and told apart by its clusters alone.
+    def subject(self, result: Result) -> str:  # noqa: ARG002
         """Return what a result is about."""
         return self.policy
 
-    def mark(self, result: Result) -> str:  # noqa: ARG002 - likewise
+    def mark(self, result: Result) -> str:  # noqa: ARG002
         """Return what distinguishes a result from others of its rule on its field."""
         return " ".join(self.clusters)
 
@@ -86,7 +88,10 @@ def line(item: KubeObject, path: str) -> int:
     found = item.node.line
     node: object = item.node
     for index, key in _STEP.findall(path):
-        step = _element(node, int(index)) if index else _entry(node, key)
+        step = _entry(node, key)
+        if index:
+            step = _element(node, int(index))
+        # A field that is absent: the line of what would hold it is nearest.
         if step is None:
             break
         found, node = step

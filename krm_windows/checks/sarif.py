@@ -18,7 +18,12 @@ from krm_windows.rules import RULES, Rule
 SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 )
-_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+# The levels of a result (SARIF 2.1.0, 3.27.10).
+_LEVELS = {
+    Severity.ERROR: "error",
+    Severity.WARNING: "warning",
+    Severity.INFO: "note",
+}
 
 
 class Findings(Protocol):
@@ -57,6 +62,7 @@ def log(reports: Sequence[Findings]) -> dict[str, object]:
     for report in reports:
         fired.update(result.tags["rule"] for result in report.results)
     rules = [rule for rule in RULES if rule.id in fired]
+    # A result refers to its rule by the index in this list, too (3.27.6).
     order = {rule.id: index for index, rule in enumerate(rules)}
     results: list[object] = []
     for report in reports:
@@ -97,20 +103,21 @@ def _result(
     name = result.tags["rule"]
     about = f"{report.subject(result)} {result.path}".rstrip()
     # By this a code scanner knows a finding again after lines have moved.
+    # A path may hold bytes that are no UTF-8, which Python has as surrogates.
     known_by = f"{about} {report.mark(result)} {name}".encode("utf-8", "surrogatepass")
     identity = hashlib.sha256(known_by).hexdigest()
-    heading = report.title(result).rpartition(": ")[0]
+    # What is found, before the name of its rule.
+    heading, _, _ = report.title(result).rpartition(": ")
     message = f"{heading}: {result.message}"
     if result.path:
         message = f"{heading}: {result.path}: {result.message}"
+    logical = {"fullyQualifiedName": about}
     return {
         "ruleId": name,
         "ruleIndex": order[name],
         "level": _LEVELS[result.severity],
         "message": {"text": escape.sarif_text(message)},
-        "locations": [
-            {**_place(report, result), "logicalLocations": [{"fullyQualifiedName": about}]}
-        ],
+        "locations": [{**_place(report, result), "logicalLocations": [logical]}],
         "partialFingerprints": {"policyFieldAndRule/v1": identity},
         "properties": {key: value for key, value in result.tags.items() if key != "rule"},
     }
@@ -120,10 +127,12 @@ def _place(report: Findings, result: Result) -> dict[str, object]:
     place = report.location(result)
     if place is None:
         return {}
-    path, line = PurePath(place[0]), place[1]
+    name, line = place
+    path = PurePath(name)
     # The bytes of the name, which need not be UTF-8. A colon before the first slash would be the
     # end of a scheme.
     uri = quote(os.fsencode(path.as_posix()))
     if path.is_absolute():
         uri = path.as_uri()
-    return {"physicalLocation": {"artifactLocation": {"uri": uri}, "region": {"startLine": line}}}
+    physical = {"artifactLocation": {"uri": uri}, "region": {"startLine": line}}
+    return {"physicalLocation": physical}

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from krm_windows import rules
 from krm_windows.apply import annotations, targets
-from krm_windows.checks import local_config, overlap, roles, timetables
+from krm_windows.checks import local_config, overlap, timetables
 from krm_windows.checks.overlap import Claim
 from krm_windows.emit import Manifest, beside, configmap, kubectl, names, state_metrics
 from krm_windows.emit.labels import GOVERNED_BY, POLICY
@@ -18,9 +18,11 @@ from krm_windows.gate.timetable import Target
 from krm_windows.inventory import Inventory, Resource, file_of, ref_of
 from krm_windows.krm import InputError, KubeObject, plain_json
 from krm_windows.plan.model import Plan
+from krm_windows.plan.rights import granted as granted_targets
 from krm_windows.policy.model import KIND
 from krm_windows.results import Result
 
+# In place of a name: a rule without `resourceNames` is about all objects (rbac/v1, PolicyRule).
 ALL = "*"
 # The verbs by which the gate turns a target: it reads the object, and patches its field.
 _TURN = ("get", "patch")
@@ -60,9 +62,8 @@ class Emitted(NamedTuple):
 
     def programs(self) -> list[KubeObject]:
         """Return the ConfigMaps of the gate; that for kube-state-metrics is none."""
-        return [
-            item for item in self.of("ConfigMap") if item.get("data", state_metrics.KEY) is None
-        ]
+        maps = self.of("ConfigMap")
+        return [item for item in maps if item.get("data", state_metrics.KEY) is None]
 
 
 def verify(
@@ -71,6 +72,7 @@ def verify(
     stream: Inventory,
 ) -> list[Result]:
     """Return what is wrong with a stream that should hold the windows of this plan."""
+    # An iterator would be empty for the second of the checks below.
     items = tuple(items)
     found = [*annotations.check(items), *_local(items)]
     ours = tuple(_emitted(plan, items))
@@ -117,14 +119,16 @@ def _others(plan: Plan, items: Iterable[KubeObject]) -> Iterator[Claim]:
     for label, item in _of_others(names.policy_label(plan), items):
         found = timetables.read(item)
         if found is not None:
+            # A policy with a timetable says all there; its Roles would say it again.
             claimed.add(label)
             yield Claim.of(found)._replace(cluster=plan.timetable.cluster)
         elif item.kind == "Role":
-            granted.setdefault(label, []).extend(roles.targets(item))
+            turned = granted_targets(item.get("rules"), item.namespace)
+            granted.setdefault(label, []).extend(turned)
     for label, targets_ in granted.items():
         if label not in claimed:
-            # The label of a policy is `namespace.name`.
-            yield Claim(label.replace(".", "/", 1), plan.timetable.cluster, tuple(targets_))
+            policy = names.policy_of(label)
+            yield Claim(policy, plan.timetable.cluster, tuple(targets_))
 
 
 def _of_others(own: str, items: Iterable[KubeObject]) -> Iterator[tuple[str, KubeObject]]:
@@ -158,6 +162,7 @@ def _suspension(
     """
     value = resource.item.get(*target.field)
     waits = value is True and plan.timetable.first_apply == "Wait"
+    # Absent, it is the gate's alone.
     if not isinstance(value, bool) or waits:
         return
     yield resource.result(
@@ -179,14 +184,17 @@ def _timetable(emitted: Emitted) -> Iterator[Result]:
     for item in emitted.programs():
         for key, wanted in configmap.tables(plan).items():
             found = item.get("data", key)
-            if not isinstance(found, str) or _parsed(found) != _parsed(wanted):
-                message = "is not what the policy compiles to: run the function again"
-                yield rules.STALE.result(message, path=f"data.{key}", ref=ref_of(item))
+            # By meaning: a layer above may have laid the text out anew.
+            if isinstance(found, str) and _parsed(found) == _parsed(wanted):
+                continue
+            message = "is not what the policy compiles to: run the function again"
+            yield rules.STALE.result(message, path=f"data.{key}", ref=ref_of(item))
         yield from _program(plan, item)
 
 
 def _program(plan: Plan, item: KubeObject) -> Iterator[Result]:
     program = configmap.program(configmap.parts(plan))
+    # Sources and not a version: a release candidate may have the version of its release.
     other = [key for key, source in program.items() if item.get("data", key) != source]
     if other:
         message = (
@@ -200,7 +208,8 @@ def _missing(emitted: Emitted) -> Iterator[Result]:
 
     `Kubectl` needs neither.
     """
-    for kind, found in {"ConfigMap": emitted.programs(), "Job": emitted.of("Job")}.items():
+    wanted = {"ConfigMap": emitted.programs(), "Job": emitted.of("Job")}
+    for kind, found in wanted.items():
         if emitted.plan.runs_gate and not found:
             yield rules.EMITTED_MISSING.result(
                 f"the {kind} of the policy {emitted.plan.policy} is missing"
@@ -223,12 +232,15 @@ def _triggers(emitted: Emitted) -> Iterator[Result]:
     found = list(_active(emitted))
     for trigger in plan.triggers:
         arguments: list[object] = []
+        # By name it is not looked for: a layer above may have put something before all names.
         if trigger.suspends is not None:
             acts = kubectl.pod(plan, suspend=trigger.suspends).containers
             arguments = [act["args"] for act in acts]
         if (trigger.schedule, trigger.time_zone, arguments) in found:
             continue
-        patches = " and patches all targets" if arguments else ""
+        patches = ""
+        if arguments:
+            patches = " and patches all targets"
         yield rules.EMITTED_MISSING.result(
             f'no active CronJob of the policy {plan.policy} has the schedule "{trigger.schedule}" '
             f"in {trigger.time_zone}{patches} ({trigger.words})"
@@ -240,7 +252,10 @@ def _active(emitted: Emitted) -> Iterator[tuple[object, object, list[object]]]:
     for item in emitted.of("CronJob"):
         if item.get("spec", "suspend") is True:
             continue
-        arguments = [] if emitted.plan.runs_gate else _acts(item)
+        # What the gate's Jobs do is in the ConfigMap, not in their arguments.
+        arguments: list[object] = []
+        if not emitted.plan.runs_gate:
+            arguments = _acts(item)
         yield item.get("spec", "schedule"), item.get("spec", "timeZone"), arguments
 
 
@@ -255,6 +270,7 @@ def _acts(item: KubeObject) -> list[object]:
 
 def _references(emitted: Emitted) -> Iterator[Result]:
     """Look for the account and the ConfigMap of every Job beside it."""
+    # By the names that they have now: what was renamed together still fits together.
     present = {(item.kind, item.namespace, item.name) for item in emitted.items}
     for item in emitted.of("CronJob", "Job"):
         for kind, name in _needed(emitted.plan, item):
@@ -267,9 +283,12 @@ def _references(emitted: Emitted) -> Iterator[Result]:
 
 def _needed(plan: Plan, item: KubeObject) -> Iterator[tuple[str, object]]:
     """Yield kind and name of what the Pods of a CronJob or Job refer to."""
-    job = ("spec", "jobTemplate", "spec") if item.kind == "CronJob" else ("spec",)
+    job: tuple[str, ...] = ("spec",)
+    if item.kind == "CronJob":
+        job = ("spec", "jobTemplate", "spec")
     pod = (*job, "template", "spec")
     yield "ServiceAccount", item.get(*pod, "serviceAccountName")
+    # The first volume is that of the program (emit.gate); `Kubectl` has none.
     if plan.runs_gate:
         yield "ConfigMap", item.get(*pod, "volumes", 0, "configMap", "name")
 
@@ -288,9 +307,10 @@ def _beside(emitted: Emitted) -> Iterator[Result]:
                 "what it yields"
             )
             yield rules.EMITTED_MISSING.result(message)
-    standing = {
-        (item.kind, item.name) for item in emitted.items if item.namespace == emitted.plan.namespace
-    }
+    standing = set()
+    for item in emitted.items:
+        if item.namespace == emitted.plan.namespace:
+            standing.add((item.kind, item.name))
     for kind, name, message in _named(emitted.plan):
         if (kind, name) not in standing:
             yield rules.REFERENCE_BROKEN.result(message)
@@ -340,6 +360,7 @@ def _lacking(
 ) -> Iterator[Result]:
     """Yield the targets that no bound Role in their namespace names."""
     for target in sorted(wanted, key=str):
+        # A Role grants nothing outside of its own namespace.
         near = (role for role in bound if role.namespace == target.namespace)
         if not any(_grants(role, target) for role in near):
             yield _misplaced(emitted, target)
@@ -349,7 +370,9 @@ def _lacking_loose(loose: Iterable[_Loose], bound: Sequence[KubeObject]) -> Iter
     """Yield the rights without names that no bound Role gives, such as that to make Jobs."""
     given: set[_Loose] = set()
     for role in bound:
-        given.update(grant.loose(role.namespace) for grant in _granted(role) if grant.name == ALL)
+        for grant in _granted(role):
+            if grant.name == ALL:
+                given.add(grant.loose(role.namespace))
     for right in sorted(loose):
         if right not in given:
             message = (
@@ -365,6 +388,7 @@ def _excess(
     loose: Container[_Loose],
 ) -> Iterator[Result]:
     """Yield what a Role gives beyond that, bound or not."""
+    # All verbs together: `get` alone, or with `delete` beside, is another grant.
     turned = {_Grant(_TURN, target.group, target.resource, target.name) for target in wanted}
     for role in emitted.of("Role"):
         for grant in _granted(role):
@@ -396,8 +420,10 @@ def _bound(emitted: Emitted, role: KubeObject) -> bool:
         refers = (binding.get("roleRef", "kind"), binding.get("roleRef", "name"))
         if binding.namespace != role.namespace or refers != ("Role", role.name):
             continue
-        subject = (binding.get("subjects", 0, "namespace"), binding.get("subjects", 0, "name"))
-        if subject in accounts:
+        # Ours have one subject each; kustomize renames it with the account.
+        namespace = binding.get("subjects", 0, "namespace")
+        name = binding.get("subjects", 0, "name")
+        if (namespace, name) in accounts:
             return True
     return False
 
@@ -417,6 +443,7 @@ def _granted(role: KubeObject) -> Iterator[_Grant]:
         groups = _texts(role, "rules", i, "apiGroups")
         resources = _texts(role, "rules", i, "resources")
         names = _texts(role, "rules", i, "resourceNames") or [ALL]
+        # A rule holds for each combination of what it lists (rbac/v1, PolicyRule).
         for group, resource, name in product(groups, resources, names):
             yield _Grant(verbs, group, resource, name)
 

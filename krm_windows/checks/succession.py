@@ -27,6 +27,7 @@ def _heir(old: Timetable, new: Sequence[Timetable]) -> Timetable:
 
     One that nothing takes the place of, the first could.
     """
+    # A policy that was renamed is the same one, if it says so.
     for heir in new:
         if old.policy in (heir.policy, *heir.former_names):
             return heir
@@ -38,6 +39,7 @@ def check(old: Timetable, new: Timetable) -> Iterator[Result]:
 
     Where that was held open, nothing is.
     """
+    # Held open, it has closed nothing.
     if old.state == "Open":
         return
     if old.policy not in (new.policy, *new.former_names):
@@ -46,6 +48,7 @@ def check(old: Timetable, new: Timetable) -> Iterator[Result]:
             "would stay closed"
         )
         yield rules.FORMER_NAME.result(message, path="spec.formerNames", proposed=old.policy)
+    # What is in `released` is opened once and for all.
     kept = {_address(target) for target in (*new.targets, *new.released)}
     for target in old.targets:
         if _address(target) not in kept:

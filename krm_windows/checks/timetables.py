@@ -32,6 +32,7 @@ def manifests(content: bytes) -> Iterator[bytes]:
     An object, or a kustomization's patches. Raises InputError for what is no YAML.
     """
     if configmap.TIMETABLE.encode() not in content:
+        # To look for the name of its key is quicker than to read the whole file.
         return
     patches = KubeObject.parse(content).get("patches")
     if not isinstance(patches, list):
@@ -40,6 +41,7 @@ def manifests(content: bytes) -> Iterator[bytes]:
     for entry in patches:
         if not isinstance(entry, dict):
             continue
+        # A patch in line is a text, and a manifest of its own.
         text = entry.get("patch")
         if isinstance(text, str) and configmap.TIMETABLE in text:
             yield text.encode()

@@ -78,17 +78,23 @@ class _Lengths:
         first = next(every, None)
         if first is None:
             return None
-        shortest, longest = None, first
+        # Of equal ones the first is the shortest, and the last the longest.
+        shortest = None
+        longest = first
         most = least = greatest = 0
         for each in chain((first,), every):
-            length = each[1] - each[0]
+            begin, end = each
+            length = end - begin
             most = max(most, length)
             # What touches an end of the audit may be cut there.
-            if begins < each[0] and each[1] < ends:
-                if shortest is None or length < least:
-                    shortest, least = each, length
-                if length >= greatest:
-                    longest, greatest = each, length
+            if begin <= begins or end >= ends:
+                continue
+            if shortest is None or length < least:
+                shortest = each
+                least = length
+            if length >= greatest:
+                longest = each
+                greatest = length
         if shortest is None:
             return cls(first, most * _MINUTE, None)
         return cls(first, most * _MINUTE, (span_of(shortest), span_of(longest)))
@@ -105,11 +111,13 @@ def check(facts: Facts, delays: Delays) -> Iterator[Result]:
             yield from _absent(facts, window)
             continue
         yield from _never(facts, window, lengths)
+        # Its only occurrence is as long as all that is looked at.
         if span_of(lengths.first) == looked:
             endless = True
             yield from _always(facts, window)
         elif lengths.whole:
             yield from _lengths(facts, window, *lengths.whole, delays)
+    # One by one none is endless, but together they may be.
     if windows and not endless and facts.is_endless(*windows):
         message = (
             "leave no minute closed between them: shorten one, or remove the policy if it is to "
@@ -146,14 +154,17 @@ def _never(
     """Report a window that comes and is not open once."""
     if window.name in facts.opening:
         return
+    # That is said in `_lengths`.
     if lengths.most <= facts.timetable.closes_early:
-        return  # which is said in `_lengths`
+        return
+    # By an override, which is reported in its place.
     if facts.is_open_in(window):
-        return  # by an override, which is reported in its place
+        return
     begins = span_of(lengths.first).begins
+    shut = _shut(facts, window) or "a clock change"
     message = (
         f"is never open from {facts.first} to {facts.last}; on {findings.moment(begins)} "
-        f"{_shut(facts, window) or 'a clock change'} keeps it shut: move it, or remove it"
+        f"{shut} keeps it shut: move it, or remove it"
     )
     yield findings.at(rules.WINDOW_NEVER_OPENS, window.name, message, begins)
 
@@ -164,7 +175,9 @@ def _shut(facts: Facts, window: Rule) -> str:
     Nothing where the clock skips all that it has.
     """
     for each in map(span_of, facts.occurrences(window)):
-        for part in timeline(facts.timetable, *map(facts.instant, each.edges)):
+        begins, ends = map(facts.instant, each.edges)
+        # The first part of the first occurrence that is there at all.
+        for part in timeline(facts.timetable, begins, ends):
             return ", ".join(part.rules)
     return ""
 
@@ -177,9 +190,12 @@ def _lengths(
     delays: Delays,
 ) -> Iterator[Result]:
     """Compare the whole occurrences of a window with each other and with what a run takes."""
+    # Twice as long: a window by weekday and one by date are hardly meant as one.
     if longest.length > 2 * shortest.length:
         yield _unequal(window, longest.begins, longest.length, shortest.length)
-    early, least = facts.timetable.closes_early, delays.longest
+    early = facts.timetable.closes_early
+    least = delays.longest
+    # Even where no run is lost, a minute is the least that a CronJob knows.
     if shortest.length - early >= max(least, _MINUTE):
         return
     if _is_prolonged(facts, shortest, early + least):
@@ -196,7 +212,9 @@ def _is_prolonged(
     least: timedelta,
 ) -> bool:
     """Whether other windows prolong this one, so that together they are long enough."""
-    return span_of(facts.union.around(coverage.minute(occurrence.begins))).length >= least
+    begins = coverage.minute(occurrence.begins)
+    around = span_of(facts.union.around(begins))
+    return around.length >= least
 
 
 def _early(window: Rule, shortest: Span, early: timedelta) -> Result:

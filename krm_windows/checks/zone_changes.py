@@ -68,6 +68,7 @@ def check(plan: Plan) -> Iterator[Result]:
     With the actuator `Kubectl`, and nothing heals.
     """
     zone = plan.timetable.time_zone
+    # With `Gate` the triggers in UTC need no zone data of the controller.
     if not plan.runs_gate and zone in CHANGED:
         yield rules.KUBECTL_ZONE.result(
             "has had other rules since 2022: a CronJob controller whose zone data is older than "
@@ -80,4 +81,6 @@ def check(plan: Plan) -> Iterator[Result]:
 
 def _release(plan: Plan) -> str:
     held = plan.timetable.zone_rules
-    return f"release {held.release}" if held else "that of this build"
+    if held is None:
+        return "that of this build"
+    return f"release {held.release}"

@@ -25,6 +25,7 @@ def recorded(items: Iterable[KubeObject], plan: Plan) -> ZoneRules | None:
     """
     for item in items:
         timetable = timetables.read(item)
+        # A policy that was renamed is known by its former names.
         if timetable is None or timetable.policy not in plan.own_names:
             continue
         if timetable.time_zone == plan.timetable.time_zone:
@@ -36,12 +37,14 @@ def kept(plan: Plan, found: ZoneRules | None) -> Plan:
     """Return the plan with the recorded release, where its rules are those of this build."""
     if found is None or not _agree(found, plan.timetable.zone_rules):
         return plan
-    return plan._replace(timetable=replace(plan.timetable, zone_rules=found))
+    timetable = replace(plan.timetable, zone_rules=found)
+    return plan._replace(timetable=timetable)
 
 
 def check(plan: Plan, found: ZoneRules | None) -> Iterator[Result]:
     """Yield what the rules that are recorded and those of this build have to do with each other."""
-    ours, zone = plan.timetable.zone_rules, plan.timetable.time_zone
+    ours = plan.timetable.zone_rules
+    zone = plan.timetable.time_zone
     if found is None or ours is None or found.release == ours.release:
         return
     # Releases are a year and a letter, such as 2026b, so texts are in their order.
@@ -67,7 +70,10 @@ def check(plan: Plan, found: ZoneRules | None) -> Iterator[Result]:
 
 
 def _agree(one: ZoneRules, other: ZoneRules | None) -> bool:
-    return other is not None and replace(one, release=other.release) == other
+    if other is None:
+        return False
+    # Equal in everything but the release that says so.
+    return replace(one, release=other.release) == other
 
 
 def _first_difference(old: ZoneRules, new: ZoneRules) -> str:
@@ -76,5 +82,8 @@ def _first_difference(old: ZoneRules, new: ZoneRules) -> str:
     come = set(new.transitions) - set(old.transitions)
     if not gone and not come:
         return f"{old.rule} became {new.rule}"
+    # A transition is written with its time first, so the least text is the earliest.
     first = min(gone | come)
-    return f"no longer {first}" if first in gone else f"now {first}"
+    if first in gone:
+        return f"no longer {first}"
+    return f"now {first}"

@@ -13,6 +13,7 @@ __all__ = ["Identity", "Manifest", "beside", "identity", "objects"]
 def objects(plan: Plan) -> list[Manifest]:
     """Return everything a cluster needs for one policy, in the order in which it can be applied."""
     cron_jobs = sorted((cron_job(plan, trigger) for trigger in plan.triggers), key=identity)
+    # What holds the account comes before the account, and that before what runs as it.
     account = [
         *restraints(plan),
         service_account(plan),
@@ -21,10 +22,13 @@ def objects(plan: Plan) -> list[Manifest]:
     ]
     if plan.runs_gate:
         config = config_map(plan)
-        return [*account, config, *cron_jobs, *extras(plan), apply_job.run(plan, config)]
+        # The apply Job is the last, as it starts as soon as it is there.
+        at_once = apply_job.run(plan, config)
+        return [*account, config, *cron_jobs, *extras(plan), at_once]
+    if cron_jobs:
+        return [*account, *cron_jobs, *extras(plan)]
     # Without CronJobs (`render --uninstall`) nothing else would lift what `Kubectl` has closed.
-    lifts = [] if cron_jobs else [apply_job.lift(plan)]
-    return [*account, *cron_jobs, *extras(plan), *lifts]
+    return [*account, *extras(plan), apply_job.lift(plan)]
 
 
 def beside(plan: Plan) -> list[Manifest]:
@@ -49,6 +53,7 @@ def extras(plan: Plan) -> list[Manifest]:
         "PrometheusRule": alerts.objects,
         "StateMetrics": state_metrics.objects,
     }
+    # In the order of this table, whatever order the policy lists them in.
     found: list[Manifest] = []
     for name, objects_of in emitters.items():
         if name in plan.extras:

@@ -16,23 +16,24 @@ from krm_windows.escape.prometheus import pattern, template, text
 from krm_windows.gate.annotations import ZONE_DATA
 from krm_windows.gate.clocks import APART
 from krm_windows.plan.model import Plan
-from krm_windows.plan.triggers import Trigger
+from krm_windows.plan.triggers import Edge, Trigger
 
+# Series that Prometheus works out once for all alerts; colons are for such names (Prometheus,
+# "Recording rules").
 _SUCCESS = "krm_windows:last_successful_run:timestamp_seconds"
 _FAILURE = "krm_windows:last_failed_run:timestamp_seconds"
-# What the Jobs at an edge are for, by the beginning of their CronJob's slug.
+# An alert for each sort of edge: its name, and what it says.
 _EDGES = {
-    "open-": (
+    Edge.OPENING: (
         "KrmWindowsNotOpened",
         "a window of {policy} opened, and no run has succeeded since",
     ),
-    "close-": (
+    Edge.CLOSING: (
         "KrmWindowsNotClosed",
         "a window of {policy} closed, and no run has succeeded since",
     ),
-    # The triggers in UTC, for what recurs and what is dated: one of them may be an hour beside the
-    # edge (ADR 24).
-    "edge-": (
+    # One of the triggers in UTC may be an hour beside the edge (ADR 24).
+    Edge.EITHER: (
         "KrmWindowsEdgeMissed",
         (
             "a window, freeze or override of {policy} may have begun or ended, and no run has "
@@ -40,22 +41,23 @@ _EDGES = {
         ),
     ),
 }
+# The labels of a target's series; `namespace` is that of kube-state-metrics itself.
 _KINDS = "customresource_group, customresource_kind, target_namespace, target_name"
 Rule = dict[str, object]
 
 
 def objects(plan: Plan) -> list[Manifest]:
     """Return the PrometheusRule."""
+    group = {
+        "name": f"krm-windows.{names.policy_label(plan)}",
+        "rules": list(_rules(plan)),
+    }
     return [
         {
             "apiVersion": "monitoring.coreos.com/v1",
             "kind": "PrometheusRule",
             "metadata": metadata(plan, names.gate(plan), plan.namespace),
-            "spec": {
-                "groups": [
-                    {"name": f"krm-windows.{names.policy_label(plan)}", "rules": list(_rules(plan))}
-                ]
-            },
+            "spec": {"groups": [group]},
         }
     ]
 
@@ -70,10 +72,12 @@ def _rules(plan: Plan) -> Iterator[Rule]:
         _FAILURE,
         f"kube_job_status_start_time{{{jobs}}} and on (namespace, job_name) {failed}",
     )
+    # `Kubectl` runs at edges alone, so a long time without a run is no fault.
     if plan.runs_gate:
         yield _overdue(plan)
     yield _failing(plan)
     yield from _edges(plan)
+    # What is reported about targets needs their series, which are an extra of their own.
     if plan.runs_gate and state_metrics.kinds(plan) and "StateMetrics" in plan.extras:
         yield _reopened(plan)
         yield _apart(plan)
@@ -104,6 +108,7 @@ def _overdue(plan: Plan) -> Rule:
         plan,
         "KrmWindowsNotAsWanted",
         f"time() - max by (namespace) ({_succeeded(plan)} or {edited}) > {seconds}",
+        # Not before a run may have ended that began just in time.
         gate.deadline(plan),
         "no run of {policy} has succeeded for two intervals: a target is not in its wanted state, "
         "or nothing runs",
@@ -112,7 +117,8 @@ def _overdue(plan: Plan) -> Rule:
 
 def _failing(plan: Plan) -> Rule:
     """Alert where a Job has failed that began after the last run that succeeded."""
-    failed, succeeded = (_recorded(plan, name) for name in (_FAILURE, _SUCCESS))
+    failed = _recorded(plan, _FAILURE)
+    succeeded = _recorded(plan, _SUCCESS)
     return _alert(
         plan,
         "KrmWindowsGateFailing",
@@ -131,15 +137,16 @@ def _edges(plan: Plan) -> Iterator[Rule]:
     """
     # So long after an edge a run that was late may still end well.
     patience = gate.STARTING_DEADLINE_SECONDS + gate.deadline(plan)
-    for slug, (name, words) in _EDGES.items():
-        triggers = [trigger for trigger in plan.triggers if trigger.slug.startswith(slug)]
-        if triggers:
-            which = _cron_jobs(plan, triggers)
-            edge = f"kube_cronjob_status_last_schedule_time{which} < time() - {patience}"
-            if not plan.runs_gate:
-                edge = f"kube_cronjob_next_schedule_time{which} < time() - {patience} or {edge}"
-            last = f"max by (namespace) ({edge})"
-            yield _alert(plan, name, f"{last} > on (namespace) {_succeeded(plan)}", 0, words)
+    for sort, (name, words) in _EDGES.items():
+        triggers = [trigger for trigger in plan.triggers if trigger.edge is sort]
+        if not triggers:
+            continue
+        which = _cron_jobs(plan, triggers)
+        edge = f"kube_cronjob_status_last_schedule_time{which} < time() - {patience}"
+        if not plan.runs_gate:
+            edge = f"kube_cronjob_next_schedule_time{which} < time() - {patience} or {edge}"
+        last = f"max by (namespace) ({edge})"
+        yield _alert(plan, name, f"{last} > on (namespace) {_succeeded(plan)}", 0, words)
 
 
 def _reopened(plan: Plan) -> Rule:
@@ -151,6 +158,7 @@ def _reopened(plan: Plan) -> Rule:
     return _alert(
         plan,
         "KrmWindowsReopened",
+        # Joined by the target: the two series have their other labels in common anyhow.
         f"max by ({_KINDS}) ({state_metrics.SUSPENDED} == 0 and on ({_KINDS}) {marked})",
         int((2 * plan.interval).total_seconds()),
         "{policy} has closed a target, somebody resumed it, and it was not closed again for two "
@@ -181,12 +189,13 @@ def _zone_data(plan: Plan) -> Rule:
     In the JSON of the annotation a reason's quotes are escaped, so that no reason looks like that
     key.
     """
+    # In the annotation the key follows another one: `, "zoneData": `.
     key = text(f".*{pattern(f', {json.dumps(ZONE_DATA)}: ')}.*")
+    marked = f"{state_metrics.CLOSED_BY}{{policy={text(plan.policy)},closed_by=~{key}}}"
     return _alert(
         plan,
         "KrmWindowsZoneDataDiffers",
-        "max by (policy) "
-        f"({state_metrics.CLOSED_BY}{{policy={text(plan.policy)},closed_by=~{key}}})",
+        f"max by (policy) ({marked})",
         0,
         "the image of {policy} has other zone data for the coming year than its timetable, which "
         "decides",
@@ -200,14 +209,14 @@ def _alert(
     seconds: int,
     words: str,
 ) -> Rule:
-    return {
-        "alert": name,
-        "expr": expression,
-        **({"for": f"{seconds}s"} if seconds else {}),
-        # Labels and annotations of an alert are templates; a label of a record (above) is not.
-        "labels": {"policy": template(plan.policy), "severity": "warning"},
-        "annotations": {"summary": words.format(policy=template(plan.policy))},
-    }
+    policy = template(plan.policy)
+    alert: Rule = {"alert": name, "expr": expression}
+    if seconds:
+        alert["for"] = f"{seconds}s"
+    # Labels and annotations of an alert are templates; a label of a record (above) is not.
+    alert["labels"] = {"policy": policy, "severity": "warning"}
+    alert["annotations"] = {"summary": words.format(policy=policy)}
+    return alert
 
 
 def _succeeded(plan: Plan) -> str:
@@ -230,7 +239,8 @@ def _cron_jobs(plan: Plan, triggers: Iterable[Trigger]) -> str:
 
 def _jobs(plan: Plan) -> str:
     """Return the pattern of the names of the CronJobs' Jobs: they add the minute of their run."""
-    return f"({_either(names.cron_job(plan, trigger) for trigger in plan.triggers)})-[0-9]+"
+    cron_jobs = _either(names.cron_job(plan, trigger) for trigger in plan.triggers)
+    return f"({cron_jobs})-[0-9]+"
 
 
 def _either(found: Iterable[str]) -> str:

@@ -16,9 +16,13 @@ def run(plan: Plan, config: Manifest) -> Manifest:
     `config` is the gate's ConfigMap. Where another run comes, it leaves to that what it cannot do;
     where none comes (`render --uninstall`), it goes on.
     """
-    leaves = ["--leave-to-next"] if plan.triggers else []
+    leaves = []
+    if plan.triggers:
+        leaves.append("--leave-to-next")
     spec = unfailing_spec(plan, gate.pod(plan, "--allow-missing", *leaves))
-    around = {**config, "data": {**config["data"], **configmap.tables(_of_any_release(plan))}}
+    # A new name makes a new Job, so everything that changes what it does is in the digest.
+    data = {**config["data"], **configmap.tables(_of_any_release(plan))}
+    around = {**config, "data": data}
     return _job(plan, spec, [around, spec])
 
 
@@ -36,7 +40,8 @@ def _of_any_release(plan: Plan) -> Plan:
     held = plan.timetable
     if held.zone_rules is None:
         return plan
-    return plan._replace(timetable=replace(held, zone_rules=replace(held.zone_rules, release="")))
+    rules = replace(held.zone_rules, release="")
+    return plan._replace(timetable=replace(held, zone_rules=rules))
 
 
 def _job(
@@ -44,12 +49,13 @@ def _job(
     spec: dict[str, object],
     content: object,
 ) -> Manifest:
+    # Sorted keys: the order in which something was written down makes no other Job.
     digest = names.digest(json.dumps(content, sort_keys=True))
+    # A Job cannot be changed, only made anew (batch/v1); `force` has Flux do so where it must.
+    name = names.apply_job(plan, digest)
     return {
         "apiVersion": "batch/v1",
         "kind": "Job",
-        "metadata": metadata(
-            plan, names.apply_job(plan, digest), plan.namespace, {FORCE: "enabled"}
-        ),
+        "metadata": metadata(plan, name, plan.namespace, {FORCE: "enabled"}),
         "spec": spec,
     }

@@ -9,14 +9,19 @@ from krm_windows import escape, gate
 from krm_windows.emit import hooks, names
 from krm_windows.emit.labels import metadata
 from krm_windows.emit.manifest import Manifest
-from krm_windows.gate.timetable import Timetable
+from krm_windows.gate.timetable import Rule, Timetable
 from krm_windows.plan.model import Plan
 from krm_windows.plan.timetable import dump
 
-TIMETABLE, HOOKS = "timetable.json", "hooks.json"
+TIMETABLE = "timetable.json"
+HOOKS = "hooks.json"
 ENTRY = "__main__.py"
 
-_FOLDERS = {"package": PurePosixPath("krm_windows"), "gate": PurePosixPath("krm_windows/gate")}
+# Where in the volume the modules lie, by the beginning of their keys: a key takes no slash.
+_FOLDERS = {
+    "package": PurePosixPath("krm_windows"),
+    "gate": PurePosixPath("krm_windows/gate"),
+}
 
 # An empty package, not a namespace: a namespace would lose to any installed krm_windows, as in an
 # image of our own.
@@ -62,6 +67,7 @@ def program(parts: frozenset[str] = frozenset()) -> dict[str, str]:
         if part not in parts:
             left_out.update(modules)
     found = {ENTRY: _entry(parts), **_EMPTY}
+    # Sorted: the order of a directory is the file system's.
     for file in sorted(Path(gate.__file__).parent.glob("*.py")):
         if file.stem not in left_out:
             found[f"gate.{file.name}"] = file.read_text("utf-8")
@@ -70,17 +76,22 @@ def program(parts: frozenset[str] = frozenset()) -> dict[str, str]:
 
 def _entry(parts: frozenset[str]) -> str:
     """Return the program's first file: the core's `main`, with the parts around its run."""
-    run = {
+    # What runs, by the parts: hooks lie within what Events are written around.
+    runs = {
         frozenset(): "",
         frozenset({"hooks"}): "hooks.run",
         frozenset({"events"}): "events.run",
         frozenset({"events", "hooks"}): "partial(events.run, around=hooks.run)",
-    }[parts]
-    partial = "from functools import partial\n\n" if len(parts) > 1 else ""
-    package = f"from krm_windows.gate import {', '.join(sorted(parts))}\n" if parts else ""
+    }
+    partial = ""
+    if len(parts) > 1:
+        partial = "from functools import partial\n\n"
+    package = ""
+    if parts:
+        package = f"from krm_windows.gate import {', '.join(sorted(parts))}\n"
     return (
         f"{partial}{package}from krm_windows.gate.__main__ import main\nraise "
-        f"SystemExit(main({run}))\n"
+        f"SystemExit(main({runs[parts]}))\n"
     )
 
 
@@ -88,6 +99,7 @@ def _entry(parts: frozenset[str]) -> str:
 def _path(key: str) -> str:
     folder, _, name = key.partition(".")
     if folder not in _FOLDERS:
+        # `gate.decide.py` is `krm_windows/gate/decide.py`.
         return key
     return str(_FOLDERS[folder] / name)
 
@@ -102,10 +114,8 @@ def tables(plan: Plan) -> dict[str, str]:
 
 def _timetable(plan: Plan) -> str:
     """Return the timetable as JSON, with a line for each rule and target, for readable diffs."""
-    lines = [
-        f"  {json.dumps(key)}: {_lines(value)}"
-        for key, value in dump(_harmless(plan.timetable)).items()
-    ]
+    form = dump(_harmless(plan.timetable))
+    lines = [f"  {json.dumps(key)}: {_lines(value)}" for key, value in form.items()]
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
@@ -127,7 +137,9 @@ def _lines(value: object, indent: str = "  ") -> str:
 def _item(item: object) -> str:
     if not isinstance(item, dict) or "objects" not in item:
         return escape.json_line(item)
-    kind = escape.json_line({key: value for key, value in item.items() if key != "objects"})
+    said = {key: value for key, value in item.items() if key != "objects"}
+    kind = escape.json_line(said)
+    # The closing brace goes, and comes back behind the objects.
     objects = ",\n".join(f"    [{_names(names)}]" for names in item["objects"])
     return f'{kind[:-1]}, "objects": [\n{objects}]}}'
 
@@ -143,8 +155,10 @@ def _harmless(timetable: Timetable) -> Timetable:
     """
     return replace(
         timetable,
-        freezes=tuple(replace(rule, reason=escape.line(rule.reason)) for rule in timetable.freezes),
-        overrides=tuple(
-            replace(rule, reason=escape.line(rule.reason)) for rule in timetable.overrides
-        ),
+        freezes=tuple(map(_shown, timetable.freezes)),
+        overrides=tuple(map(_shown, timetable.overrides)),
     )
+
+
+def _shown(rule: Rule) -> Rule:
+    return replace(rule, reason=escape.line(rule.reason))

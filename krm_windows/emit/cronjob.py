@@ -19,26 +19,28 @@ def cron_job(plan: Plan, trigger: Trigger) -> Manifest:
     One finished Job is kept, so that its image stays on the node.
     """
     pod = _pod(plan, trigger)
-    patience = (
-        gate.STARTING_DEADLINE_SECONDS
-        if plan.runs_gate
-        else int(plan.runtime.patience.total_seconds())
-    )
+    patience = int(plan.runtime.patience.total_seconds())
+    if plan.runs_gate:
+        patience = gate.STARTING_DEADLINE_SECONDS
+    name = names.cron_job(plan, trigger)
     return {
         "apiVersion": "batch/v1",
         "kind": "CronJob",
-        "metadata": metadata(
-            plan, names.cron_job(plan, trigger), plan.namespace, {WINDOW: trigger.words}
-        ),
+        "metadata": metadata(plan, name, plan.namespace, {WINDOW: trigger.words}),
         "spec": {
             "schedule": trigger.schedule,
             "timeZone": trigger.time_zone,
+            # Written down, so that a `suspend` of somebody else is taken back at the next
+            # reconcile.
             "suspend": False,
             "concurrencyPolicy": _CONCURRENCY[plan.runtime.actuator],
             "startingDeadlineSeconds": patience,
             "successfulJobsHistoryLimit": 1,
             "failedJobsHistoryLimit": 1,
-            "jobTemplate": {"metadata": {"labels": labels(plan)}, "spec": job_spec(plan, pod)},
+            "jobTemplate": {
+                "metadata": {"labels": labels(plan)},
+                "spec": job_spec(plan, pod),
+            },
         },
     }
 

@@ -15,6 +15,7 @@ _SLUGS = {
     "beforeOpen.rollback": "rollback",
     "afterClose": "after-close",
 }
+# A day, for somebody to read its log.
 _KEPT_SECONDS = 24 * 3600
 # What the gate gives the Job controller to end a Job beyond its time.
 _GRACE_SECONDS = 60
@@ -26,19 +27,23 @@ _LIMITS = {"cpu": "1", "ephemeral-storage": "256Mi", "memory": "256Mi"}
 
 def dump(plan: Plan, hooks: Hooks) -> dict[str, object]:
     """Return the hooks' JSON form, which `gate.hooks` reads."""
-    found = {path.rpartition(".")[2]: _hook(plan, path, hook) for path, hook in hooks.each()}
+    found = {}
+    for path, hook in hooks.each():
+        # `beforeOpen.rollback` is `rollback` to the gate.
+        _, _, name = path.rpartition(".")
+        found[name] = _hook(plan, path, hook)
     return {"namespace": hooks.namespace, "hooks": found}
 
 
 def jobs(plan: Plan, hooks: Hooks) -> dict[str, dict[str, object]]:
     """Return the metadata and spec of each hook's Jobs, by what their names begin with."""
-    return {
-        names.hook(plan, _SLUGS[path]): {
+    found: dict[str, dict[str, object]] = {}
+    for path, hook in hooks.each():
+        found[names.hook(plan, _SLUGS[path])] = {
             "metadata": {"labels": _labels(plan)},
             "spec": _job(plan, hook),
         }
-        for path, hook in hooks.each()
-    }
+    return found
 
 
 def longest_seconds(hooks: Hooks, targets: int) -> int:
@@ -75,17 +80,15 @@ def _labels(plan: Plan) -> dict[str, str]:
 
 def _job(plan: Plan, hook: Hook) -> dict[str, object]:
     """Return a Job's spec: one try (a drained node is none), and gone after a day."""
+    # A Pod that is evicted or drained has not failed (Kubernetes, "Pod failure policy").
+    disrupted = {
+        "action": "Ignore",
+        "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}],
+    }
     return {
         "activeDeadlineSeconds": _seconds(hook),
         "backoffLimit": 0,
-        "podFailurePolicy": {
-            "rules": [
-                {
-                    "action": "Ignore",
-                    "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}],
-                }
-            ]
-        },
+        "podFailurePolicy": {"rules": [disrupted]},
         "ttlSecondsAfterFinished": _KEPT_SECONDS,
         "template": {"metadata": {"labels": _labels(plan)}, "spec": _pod(hook)},
     }
@@ -93,16 +96,22 @@ def _job(plan: Plan, hook: Hook) -> dict[str, object]:
 
 def _pod(hook: Hook) -> dict[str, object]:
     account = hook.service_account_name
-    return {
-        **({"serviceAccountName": account} if account else {}),
-        "automountServiceAccountToken": account is not None,
-        "enableServiceLinks": False,
-        "restartPolicy": "Never",
-        "terminationGracePeriodSeconds": 10,
-        "securityContext": RESTRICTED,
-        "containers": [_container(hook)],
-        "volumes": [{"name": "tmp", "emptyDir": {"sizeLimit": _SCRATCH}}],
-    }
+    spec: dict[str, object] = {}
+    # Without an account of its own a hook has no rights, and no token, either.
+    if account:
+        spec["serviceAccountName"] = account
+    spec.update(
+        {
+            "automountServiceAccountToken": account is not None,
+            "enableServiceLinks": False,
+            "restartPolicy": "Never",
+            "terminationGracePeriodSeconds": 10,
+            "securityContext": RESTRICTED,
+            "containers": [_container(hook)],
+            "volumes": [{"name": "tmp", "emptyDir": {"sizeLimit": _SCRATCH}}],
+        }
+    )
+    return spec
 
 
 def _container(hook: Hook) -> dict[str, object]:

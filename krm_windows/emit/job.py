@@ -12,6 +12,7 @@ from krm_windows.emit import names, resources
 from krm_windows.emit.labels import labels
 from krm_windows.plan.model import Plan
 
+# `nonroot` of distroless images: not root, and no file of a node is its own.
 USER = 65532
 # What Pod Security *restricted* wants of a Pod and of a container, with a numeric user and a
 # read-only root besides.
@@ -27,7 +28,8 @@ UNPRIVILEGED: dict[str, object] = {
     "readOnlyRootFilesystem": True,
 }
 BACKOFF_LIMIT = 2
-_WITHOUT_END = 2**31 - 1  # the largest `backoffLimit`
+# The largest `backoffLimit`.
+_WITHOUT_END = 2**31 - 1
 # One thread of Python is never throttled by one processor: a slow start would make an edge late.
 # Kubernetes looks for a node by requests, so little is asked for; and no disk, or nothing would be
 # closed on a node that is full, or that does not say how much it has (a kubelet with
@@ -35,7 +37,8 @@ _WITHOUT_END = 2**31 - 1  # the largest `backoffLimit`
 _REQUESTS = {"cpu": "10m", "ephemeral-storage": "0", "memory": "64Mi"}
 _LIMITS = {"cpu": "1", "ephemeral-storage": "64Mi", "memory": "128Mi"}
 # Where clients in a cluster look for their credentials (client-go, rest.InClusterConfig).
-_ACCESS, _ACCESS_PATH = "api-access", "/var/run/secrets/kubernetes.io/serviceaccount"
+_ACCESS = "api-access"
+_ACCESS_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"
 # The kubelet renews a token after four fifths of its time, and notices within about a minute; a run
 # takes what it has read for 120 s. Less time would be cut short, more would only help who has
 # stolen it.
@@ -52,17 +55,15 @@ class Pod(NamedTuple):
 
 def job_spec(plan: Plan, pod: Pod) -> dict[str, object]:
     """Return the spec of a CronJob's Job: a node that goes away does not count as a failure."""
+    disrupted = {
+        "action": "Ignore",
+        "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}],
+    }
+    # A failure policy takes Pods that never restart (batch/v1), so each try is a Pod of its own.
     return {
         "activeDeadlineSeconds": pod.deadline,
         "backoffLimit": BACKOFF_LIMIT,
-        "podFailurePolicy": {
-            "rules": [
-                {
-                    "action": "Ignore",
-                    "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}],
-                }
-            ]
-        },
+        "podFailurePolicy": {"rules": [disrupted]},
         "template": _template(plan, pod, "Never"),
     }
 
@@ -82,17 +83,19 @@ def _template(plan: Plan, pod: Pod, restarts: str) -> dict[str, object]:
 
 
 def _pod_spec(plan: Plan, pod: Pod, restarts: str) -> dict[str, object]:
-    secrets = {"imagePullSecrets": [{"name": name} for name in plan.runtime.pull_secrets]}
-    return {
+    spec: dict[str, object] = {
         "serviceAccountName": names.gate(plan),
         "automountServiceAccountToken": False,
+        # Else every Service of the namespace is in the environment (core/v1, PodSpec).
         "enableServiceLinks": False,
-        **(secrets if plan.runtime.pull_secrets else {}),
-        "restartPolicy": restarts,
-        "securityContext": RESTRICTED,
-        "containers": pod.containers,
-        "volumes": [*pod.volumes, _access()],
     }
+    if plan.runtime.pull_secrets:
+        spec["imagePullSecrets"] = [{"name": name} for name in plan.runtime.pull_secrets]
+    spec["restartPolicy"] = restarts
+    spec["securityContext"] = RESTRICTED
+    spec["containers"] = pod.containers
+    spec["volumes"] = [*pod.volumes, _access()]
+    return spec
 
 
 def _access() -> dict[str, object]:
@@ -102,9 +105,13 @@ def _access() -> dict[str, object]:
         "path": "namespace",
         "fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.namespace"},
     }
+    certificate = {
+        "name": "kube-root-ca.crt",
+        "items": [{"key": "ca.crt", "path": "ca.crt"}],
+    }
     sources: list[dict[str, object]] = [
         {"serviceAccountToken": token},
-        {"configMap": {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}},
+        {"configMap": certificate},
         {"downwardAPI": {"items": [namespace]}},
     ]
     return {"name": _ACCESS, "projected": {"defaultMode": 0o444, "sources": sources}}
@@ -117,6 +124,7 @@ def container(
     mounts: Iterable[dict[str, object]] = (),
 ) -> dict[str, object]:
     """Return a container that runs `program` (its `command` and more) with the account's token."""
+    access = {"name": _ACCESS, "mountPath": _ACCESS_PATH, "readOnly": True}
     return {
         "name": name,
         "image": plan.runtime.image,
@@ -124,5 +132,5 @@ def container(
         **program,
         "resources": resources.written(plan.runtime.resources, _REQUESTS, _LIMITS),
         "securityContext": UNPRIVILEGED,
-        "volumeMounts": [*mounts, {"name": _ACCESS, "mountPath": _ACCESS_PATH, "readOnly": True}],
+        "volumeMounts": [*mounts, access],
     }

@@ -20,25 +20,30 @@ def pod(plan: Plan, *, suspend: bool) -> Pod:
     held = plan.timetable
     batches = _batches({*held.targets, *held.released})
     plain = Counter(map(_name, batches))
-    containers = [
-        container(
-            plan,
-            _name(batch, unique=plain[_name(batch)] == 1),
-            {"command": ["kubectl"], "args": _patch(batch, suspend=suspend)},
-        )
-        for batch in batches
-    ]
+    containers = []
+    for batch in batches:
+        # Containers of one Pod have different names (core/v1).
+        name = _name(batch, unique=plain[_name(batch)] == 1)
+        program: dict[str, object] = {
+            "command": ["kubectl"],
+            "args": _patch(batch, suspend=suspend),
+        }
+        containers.append(container(plan, name, program))
     return Pod(containers, int(plan.runtime.patience.total_seconds()))
 
 
 def _batches(targets: Iterable[Target]) -> list[Batch]:
     """Return the targets that one command can patch, together."""
     batches: dict[tuple[str, ...], Batch] = {}
-    for target in sorted(
-        targets, key=lambda each: (each.namespace, each.group, each.resource, each.name)
-    ):
-        batches.setdefault((target.namespace, _resource(target), *target.field), []).append(target)
+    for target in sorted(targets, key=_order):
+        # One patch, one resource, one namespace: what differs in any of these is another command.
+        together = (target.namespace, _resource(target), *target.field)
+        batches.setdefault(together, []).append(target)
     return list(batches.values())
+
+
+def _order(target: Target) -> tuple[str, str, str, str]:
+    return target.namespace, target.group, target.resource, target.name
 
 
 def _patch(batch: Batch, *, suspend: bool) -> list[str]:
@@ -48,6 +53,7 @@ def _patch(batch: Batch, *, suspend: bool) -> list[str]:
     """
     first = batch[0]
     change: object = suspend
+    # From the innermost field outwards: {"spec": {"suspend": true}}.
     for name in reversed(first.field):
         change = {name: change}
     return [
@@ -67,7 +73,9 @@ def _resource(target: Target) -> str:
     """Name a resource as kubectl does: `kustomizations.v1.kustomize.toolkit.fluxcd.io`."""
     if not target.group:
         return target.resource
-    return ".".join(filter(None, (target.resource, target.version, target.group)))
+    # Without a version kubectl takes the one that the API server prefers.
+    parts = (target.resource, target.version, target.group)
+    return ".".join(filter(None, parts))
 
 
 def _name(batch: Batch, *, unique: bool = True) -> str:
@@ -79,6 +87,5 @@ def _name(batch: Batch, *, unique: bool = True) -> str:
     plain = f"{first.resource}-{first.namespace}"
     if unique:
         return names.fit(plain, names.NAME_LIMIT)
-    return names.fit(
-        f"{plain}-{names.digest('.'.join((_resource(first), *first.field)))}", names.NAME_LIMIT
-    )
+    apart = ".".join((_resource(first), *first.field))
+    return names.fit(f"{plain}-{names.digest(apart)}", names.NAME_LIMIT)

@@ -7,9 +7,14 @@ from krm_windows.plan.model import Plan
 POLICY = "krm-windows.dev/policy"
 WINDOW = "krm-windows.dev/window"
 GOVERNED_BY = "krm-windows.dev/governed-by"
+# Has Flux leave `${…}` in an object alone (kustomize-controller, `postBuild`).
 SUBSTITUTE = "kustomize.toolkit.fluxcd.io/substitute"
+# Has Flux make an object anew where it cannot be changed.
 FORCE = "kustomize.toolkit.fluxcd.io/force"
-COMPONENT, GATE, HOOK = "app.kubernetes.io/component", "gate", "hook"
+# What a Pod is for: the gate's, or a hook's, which a NetworkPolicy of the gate is not about.
+COMPONENT = "app.kubernetes.io/component"
+GATE = "gate"
+HOOK = "hook"
 
 
 def labels(plan: Plan) -> dict[str, str]:
@@ -33,11 +38,13 @@ def metadata(
 
     Flux must not substitute variables in code, so every object opts out.
     """
+    noted = {SUBSTITUTE: "disabled", **(annotations or {})}
     return {
         "name": name,
         "namespace": namespace,
         "labels": labels(plan),
-        "annotations": dict(sorted({SUBSTITUTE: "disabled", **(annotations or {})}.items())),
+        # Sorted, so that it does not matter who added which.
+        "annotations": dict(sorted(noted.items())),
     }
 
 

@@ -34,4 +34,5 @@ Identity = tuple[str, str, str]
 
 def identity(manifest: Manifest) -> Identity:
     """Return kind, namespace (empty for an object of the whole cluster) and name."""
-    return manifest["kind"], manifest["metadata"].get("namespace", ""), manifest["metadata"]["name"]
+    metadata = manifest["metadata"]
+    return manifest["kind"], metadata.get("namespace", ""), metadata["name"]

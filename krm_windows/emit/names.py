@@ -7,14 +7,17 @@ label's value is at most 63 characters.
 import re
 
 from krm_windows import gateable
-from krm_windows.gate.annotations import DIGITS as DIGITS  # noqa: PLC0414 - the digits of names of objects, too
+
+# The digits of names of annotations are those of names of objects, too.
+from krm_windows.gate.annotations import DIGITS as DIGITS  # noqa: PLC0414
 from krm_windows.gate.annotations import digest as digest  # noqa: PLC0414
 from krm_windows.plan.model import Plan
 from krm_windows.plan.triggers import Trigger
 
 CRON_JOB_LIMIT = 52
 NAME_LIMIT = 63
-_OCCURRENCE = len("-202611200800-") + DIGITS  # what the gate adds to the name of a hook
+# What the gate adds to the name of a hook.
+_OCCURRENCE = len("-202611200800-") + DIGITS
 
 # A policy whose own name looks like that of something emitted could collide with a shorter one: `a`
 # with a window `b-open-c`, `a-open-b` with a window `c`. Its names carry a hash.
@@ -26,7 +29,8 @@ def fit(name: str, limit: int) -> str:
     if len(name) <= limit:
         return name
     # Neither a hyphen nor a dot may be before the hyphen of the hash (RFC 1123).
-    return f"{name[: limit - DIGITS - 1].rstrip('-.')}-{digest(name)}"
+    beginning_of_name = name[: limit - DIGITS - 1].rstrip("-.")
+    return f"{beginning_of_name}-{digest(name)}"
 
 
 def beginning(plan: Plan) -> str:
@@ -51,7 +55,9 @@ def role(plan: Plan, namespace: str) -> str:
     """Return the name of a namespace's Role and RoleBinding, unique if all are moved into one."""
     if namespace == plan.namespace:
         return gate(plan)
-    return fit(f"{gate(plan)}-{namespace}-{digest(f'{plan.policy} {namespace}')}", NAME_LIMIT)
+    # A layer above may put all Roles into one namespace, where two of one name would be one.
+    apart = digest(f"{plan.policy} {namespace}")
+    return fit(f"{gate(plan)}-{namespace}-{apart}", NAME_LIMIT)
 
 
 def admission(plan: Plan, fields: tuple[tuple[str, ...], ...]) -> str:
@@ -87,6 +93,7 @@ def apply_job(plan: Plan, content: str) -> str:
 
 def apply_job_prefix(plan: Plan) -> str:
     """Return what the names of all apply Jobs of a policy begin with; hexadecimal digits follow."""
+    # Any digits will do: they are cut off again, as is no more of a long name.
     return apply_job(plan, "0" * DIGITS)[:-DIGITS]
 
 
@@ -103,6 +110,13 @@ def own_labels(plan: Plan) -> frozenset[str]:
 def label(policy: str) -> str:
     """Return the value of that label for the policy `namespace/name`."""
     return fit(policy.replace("/", ".", 1), NAME_LIMIT)
+
+
+def policy_of(label: str) -> str:
+    """Return the policy `namespace/name` that such a label stands for, cut where the label is."""
+    # A label takes no slash: `flux-system/week` is written `flux-system.week`, and a namespace has
+    # no dot (RFC 1123).
+    return label.replace(".", "/", 1)
 
 
 def _made(plan: Plan, slug: str, limit: int) -> str:

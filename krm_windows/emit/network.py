@@ -10,6 +10,8 @@ from krm_windows.emit.labels import COMPONENT, GATE, POLICY, metadata
 from krm_windows.emit.manifest import Manifest
 from krm_windows.plan.model import Plan
 
+# Of the Service `kubernetes`, and of most API servers behind it: some network plugins see the one,
+# some the other.
 _USUAL_PORTS = (443, 6443)
 
 
@@ -37,10 +39,11 @@ def objects(plan: Plan) -> list[Manifest]:
 def _egress(plan: Plan) -> list[dict[str, object]]:
     if not plan.api_servers:
         return [{"ports": [_port(port) for port in _USUAL_PORTS]}]
-    return [
-        {"to": [{"ipBlock": {"cidr": each.cidr}}], "ports": [_port(each.port)]}
-        for each in plan.api_servers
-    ]
+    found: list[dict[str, object]] = []
+    for each in plan.api_servers:
+        block = {"ipBlock": {"cidr": each.cidr}}
+        found.append({"to": [block], "ports": [_port(each.port)]})
+    return found
 
 
 def _port(port: int) -> dict[str, object]:

@@ -20,30 +20,31 @@ def service_account(plan: Plan) -> Manifest:
 
 def role(plan: Plan, rights: Rights) -> Manifest:
     """Return the Role for one namespace: never `list`, and names wherever they are known."""
+    rules: list[dict[str, list[str]]] = []
+    for grant in rights.grants:
+        rule = {"apiGroups": [grant.group], "resources": [grant.resource]}
+        # An empty list would be about all objects as well, and be removed by some tools.
+        if grant.names:
+            rule["resourceNames"] = list(grant.names)
+        rule["verbs"] = list(grant.verbs)
+        rules.append(rule)
     return {
         "apiVersion": f"{RBAC}/v1",
         "kind": "Role",
         "metadata": metadata(plan, names.role(plan, rights.namespace), rights.namespace),
-        "rules": [
-            {
-                "apiGroups": [grant.group],
-                "resources": [grant.resource],
-                **({"resourceNames": list(grant.names)} if grant.names else {}),
-                "verbs": list(grant.verbs),
-            }
-            for grant in rights.grants
-        ],
+        "rules": rules,
     }
 
 
 def role_binding(plan: Plan, rights: Rights) -> Manifest:
     """Return the RoleBinding that gives the Role to the account."""
+    name = names.role(plan, rights.namespace)
+    # The account is in the policy's namespace, wherever its Roles are.
+    account = {"kind": "ServiceAccount", "name": names.gate(plan), "namespace": plan.namespace}
     return {
         "apiVersion": f"{RBAC}/v1",
         "kind": "RoleBinding",
-        "metadata": metadata(plan, names.role(plan, rights.namespace), rights.namespace),
-        "roleRef": {"apiGroup": RBAC, "kind": "Role", "name": names.role(plan, rights.namespace)},
-        "subjects": [
-            {"kind": "ServiceAccount", "name": names.gate(plan), "namespace": plan.namespace}
-        ],
+        "metadata": metadata(plan, name, rights.namespace),
+        "roleRef": {"apiGroup": RBAC, "kind": "Role", "name": name},
+        "subjects": [account],
     }

@@ -22,14 +22,20 @@ def written(
 
     Where the policy gives one of the two for a name, the default of the other gives way to it.
     """
-    asked, limited = given.requests.given(), given.limits.given()
-    found: dict[str, dict[str, str]] = {"requests": {}, "limits": {}}
+    asked = given.requests.given()
+    limited = given.limits.given()
+    asked_all: dict[str, str] = {}
+    limited_all: dict[str, str] = {}
     for name in sorted(requests):
         request, limit = _pair(
-            asked.get(name), limited.get(name), read(requests[name]), read(limits[name])
+            asked=asked.get(name),
+            limited=limited.get(name),
+            request=read(requests[name]),
+            limit=read(limits[name]),
         )
-        found["requests"][name], found["limits"][name] = str(request), str(limit)
-    return found
+        asked_all[name] = str(request)
+        limited_all[name] = str(limit)
+    return {"requests": asked_all, "limits": limited_all}
 
 
 def _pair(
@@ -39,6 +45,7 @@ def _pair(
     limit: Quantity,
 ) -> tuple[Quantity, Quantity]:
     """Return a request and its limit, of what is given and of the defaults."""
+    # A request above its limit is refused by the API server (core/v1, ResourceRequirements).
     if limited is None:
         limited = max(limit, asked or limit, key=_amount)
     if asked is None:

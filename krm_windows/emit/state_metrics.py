@@ -15,7 +15,8 @@ from krm_windows.krm import writer
 from krm_windows.plan.model import Plan
 
 KEY = "custom-resource-state.yaml"
-SUSPENDED, CLOSED_BY = "krm_windows_target_suspended", "krm_windows_target_closed_by_info"
+SUSPENDED = "krm_windows_target_suspended"
+CLOSED_BY = "krm_windows_target_closed_by_info"
 _PREFIX = "krm_windows"
 
 
@@ -44,6 +45,7 @@ def kinds(plan: Plan) -> list[Target]:
         fields.setdefault((target.group, target.kind), {})[target.field] = target
     found: list[Target] = []
     for (group, _), by_field in sorted(fields.items()):
+        # CronJobs and Jobs are in `batch`.
         if group != "batch" and len(by_field) == 1:
             found.extend(by_field.values())
     return found
@@ -54,13 +56,24 @@ def _resource(plan: Plan, target: Target) -> dict[str, object]:
 
     Names that Prometheus' own labels of the scrape do not hide.
     """
-    labels = {"target_name": ["metadata", "name"], "target_namespace": ["metadata", "namespace"]}
-    kind = {"group": target.group, "version": target.version or "*", "kind": target.kind}
+    labels = {
+        "target_name": ["metadata", "name"],
+        "target_namespace": ["metadata", "namespace"],
+    }
+    kind = {
+        "group": target.group,
+        "version": target.version or "*",
+        "kind": target.kind,
+    }
+    metrics = [_suspended(target)]
+    # `Kubectl` writes no annotations.
+    if plan.runs_gate:
+        metrics.append(_closed_by(plan))
     return {
         "groupVersionKind": kind,
         "metricNamePrefix": _PREFIX,
         "labelsFromPath": labels,
-        "metrics": [_suspended(target), *([_closed_by(plan)] if plan.runs_gate else [])],
+        "metrics": metrics,
     }
 
 
@@ -68,6 +81,7 @@ def _suspended(target: Target) -> dict[str, object]:
     return {
         "name": SUSPENDED.removeprefix(f"{_PREFIX}_"),
         "help": "Whether the object is suspended, by anybody.",
+        # Without the field an object is not suspended, so that nothing is zero.
         "each": {"type": "Gauge", "gauge": {"path": list(target.field), "nilIsZero": True}},
     }
 

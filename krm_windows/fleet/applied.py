@@ -18,7 +18,10 @@ _BOOTSTRAPPED = "flux-system"
 
 def check(config: KubeObject, file: str) -> list[Result]:
     """Return an error where a policy would be applied as an object; `file` is where it is."""
-    if not local_config.lacks(config) or not is_applied(Path(os.path.realpath(file))):
+    if not local_config.lacks(config):
+        return []
+    # Without links, as the kustomizations around it are looked for by their real places.
+    if not is_applied(Path(os.path.realpath(file))):
         return []
     wrong = rules.LOCAL_CONFIG.result(local_config.MESSAGE, path=local_config.PATH)
     return about(config, [wrong])
@@ -32,6 +35,7 @@ def is_applied(file: Path) -> bool:
     that patches can change the policy before it runs. What a Flux Kustomization elsewhere names by
     its path is seen by `check --repo` alone.
     """
+    # From the file's own directory up to the root of the repository.
     for folder in file.parents:
         for name in KUSTOMIZATIONS:
             if (folder / name).is_file():
@@ -47,4 +51,5 @@ def _lists(kustomization: Path, file: Path) -> bool:
     """Whether a kustomization lists a file, and something beside it."""
     folder = kustomization.parent
     entries = [os.path.realpath(folder / entry) for entry in included(kustomization)]
+    # Alone in its kustomization, the policy is meant as a plugin of another one.
     return str(file) in entries and len(entries) > 1

@@ -37,6 +37,7 @@ class _Version:
     interval: timedelta
     results: tuple[Result, ...]
 
+    # Nothing can be said of times that are not known.
     def findings(self, scope: Scope) -> Iterable[Result]:
         if self.plan is None:
             return ()
@@ -90,8 +91,10 @@ def _version(
     """Compile a policy as some clusters have it."""
     if policy is None or fails(found):
         return _Version(None, timedelta(), found)
+    # No cluster: its name changes nothing of when the policy is open.
     plan, planned = compile_policy(policy, None, inventory.take(items, kinds(policy)))
-    timely = about(config, [result for result in planned if result.tags["rule"] in _TIMELY])
+    told = [result for result in planned if result.tags["rule"] in _TIMELY]
+    timely = about(config, told)
     results = (*found, *timely)
     if fails(timely):
         return _Version(None, policy.spec.interval, results)

@@ -25,6 +25,7 @@ _GIT = ".git"
 # machine.
 _MOST_AROUND = 20_000
 _MOST_IN_REPOSITORY = 500_000
+# The fields of a kustomization by which it takes files of others (kustomize api/types).
 _INCLUDED = ("resources", "bases", "components")
 
 
@@ -47,7 +48,9 @@ class ExistingOutput:
     def _repository(self) -> Path | None:
         """The top of the repository that the output lies in."""
         here = Path(os.path.realpath(self.output))
-        return next((above for above in (here, *here.parents) if (above / _GIT).exists()), None)
+        # `.git` is a directory, or in a worktree or a submodule a file.
+        tops = (above for above in (here, *here.parents) if (above / _GIT).exists())
+        return next(tops, None)
 
     @cached_property
     def _folders(self) -> dict[str, list[str]]:
@@ -80,6 +83,7 @@ class ExistingOutput:
                 file = f"{folder}/{name}"
                 if not name.endswith(SUFFIXES) or self.without(file):
                     continue
+                # Only what has our header is read in full: a repository has thousands of others.
                 content = _rendered(Path(file))
                 if content is not None:
                     contents[_shown(file)] = content
@@ -122,7 +126,10 @@ class ExistingOutput:
         """
         if own.cluster is not None and other.cluster is not None:
             return own.cluster == other.cluster
-        return bool(own.shares(other)) and self._is_built_with(Path(other.file).parent)
+        # What shares no target is in nobody's way, and the builds need not be looked at.
+        if not own.shares(other):
+            return False
+        return self._is_built_with(Path(other.file).parent)
 
     def _is_unclear(self, own: Claim, other: Claim) -> bool:
         """Whether nothing tells if another policy is for the same cluster.
@@ -131,6 +138,7 @@ class ExistingOutput:
         """
         if own.cluster is not None or other.cluster is not None:
             return False
+        # Side by side: `out/week` and `out/weekend`, say.
         folder = Path(os.path.realpath(other.file)).parent
         return folder.parent == Path(os.path.realpath(self.output)).parent
 
@@ -140,6 +148,7 @@ class ExistingOutput:
         Kustomizations lead to each of them, and none leads to both.
         """
         folders = (self.output, Path(other.file).parent)
+        # More than itself: at least one kustomization leads to it.
         return all(len(self._above(folder)) > 1 for folder in folders)
 
     def _is_built_with(self, folder: Path) -> bool:
@@ -166,6 +175,7 @@ class ExistingOutput:
         """The directories whose kustomizations name a directory, or a file in it."""
         found: dict[str, list[str]] = {}
         for folder, names in self._folders.items():
+            # Only one of the three names may be there; kustomize refuses more.
             for name in KUSTOMIZATIONS:
                 if name in names:
                     for directory in _directories(folder, name):
@@ -179,6 +189,7 @@ def _directories(folder: str, name: str) -> Iterator[str]:
     By a file in them or as a whole.
     """
     for entry in included(Path(folder, name)):
+        # A directory that is linked is the one that the link leads to.
         place = Path(os.path.realpath(Path(folder, entry)))
         if place.is_file():
             place = place.parent
@@ -200,6 +211,7 @@ def included(file: Path) -> Iterator[str]:
         if not isinstance(listed, list):
             continue
         for entry in listed:
+            # `://` is an address; a path with a zero byte makes the operating system raise.
             if isinstance(entry, str) and "://" not in entry and "\0" not in entry:
                 yield entry
 
@@ -210,7 +222,8 @@ def _rendered(file: Path) -> bytes | None:
     It is None for any other, or for one that another run has just removed.
     """
     try:
-        if render.is_header(first_line(file) or ""):
+        line = first_line(file) or ""
+        if render.is_header(line):
             return file.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
         pass

@@ -44,9 +44,15 @@ class FleetOutput:
     def clusters(self) -> list[str]:
         """Return the clusters of the fleet, and those that have files of ours and are no more."""
         there = folders(self.output / paths.CLUSTERS)
-        # A directory without files of ours may be anybody's.
-        gone = [name for name in there if name not in self._known and self._branch(name).read()]
+        gone = [name for name in there if self._is_gone(name)]
         return sorted([*self._known, *gone])
+
+    def _is_gone(self, name: str) -> bool:
+        """Whether files of ours are left of a cluster that is no more."""
+        if name in self._known:
+            return False
+        # A directory without files of ours may be anybody's.
+        return bool(self._branch(name).read())
 
     def base(self, files: Files) -> ClusterOutcome:
         """Renew what all clusters share."""
@@ -57,15 +63,18 @@ class FleetOutput:
         """Renew the files of a cluster, unless they are fresh; a comparison believes no stamp."""
         branch = self._branch(name)
         older = branch.read()
+        # The cluster is gone: so are its files.
         if name not in self._known:
             return self._renewed(name, branch, older, {})
         if not self.checks and self.fleet.is_fresh(name, older):
             # A run that was killed may have left files of its own.
             branch.tidy()
             return ClusterOutcome(name)
+        # A single error or, if strict, warning leaves the files of this cluster as they are.
         rendered = self.fleet.render(name, older)
         if rendered.files is None or fails(rendered.results, strict=self.strict):
             return ClusterOutcome(name, rendered.results)
+        # Two Kustomizations for one tree would undo each other's pruning.
         if self.fleet.delivery:
             self._refuse_doubled(name)
         return self._renewed(name, branch, older, rendered.files, rendered.results)
@@ -87,6 +96,7 @@ class FleetOutput:
     ) -> ClusterOutcome:
         """Write the files of a branch, or compare them with those that are there."""
         place = paths.kustomization(name)
+        # A newer release of the zone data alone changes nothing.
         files = stamp.settled(older, files, place)
         if not self.checks:
             return ClusterOutcome(name, tuple(results), branch.write(older, files))

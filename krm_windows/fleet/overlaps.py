@@ -52,7 +52,8 @@ class _Given:
         policy, found = self.loaded.for_cluster(version)
         if policy is None or fails(found):
             return None
-        plan, _ = compile_policy(policy, cluster, inventory.take(items, kinds(policy)))
+        items_seen = inventory.take(items, kinds(policy))
+        plan, _ = compile_policy(policy, cluster, items_seen)
         return Claim.of(plan.timetable)._replace(cluster=cluster)
 
 
@@ -72,12 +73,13 @@ def found(
     for cluster in _clusters(given, choice):
         claims = {each.name: each.claim(cluster, items) for each in given}
         own = [claim for claim in claims.values() if claim is not None]
-        # What is given takes the place of what was rendered from it before.
-        around = [
-            claim
-            for claim in rendered
-            if cluster is not None and claim.cluster == cluster and claims.get(claim.policy) is None
-        ]
+        around = []
+        for claim in rendered:
+            if cluster is None or claim.cluster != cluster:
+                continue
+            # What is given takes the place of what was rendered from it before.
+            if claims.get(claim.policy) is None:
+                around.append(claim)
         shared += _shared(cluster, own, around)
     return shared
 
@@ -89,6 +91,7 @@ def _clusters(given: Sequence[_Given], choice: Choice) -> Sequence[str | None]:
     named: set[str] = set()
     for each in given:
         named.update(each.loaded.clusters)
+    # Where no policy names a cluster, they all hold for the one that there is.
     return sorted(named) or [None]
 
 
@@ -107,8 +110,12 @@ def _shared(
 
 def added(report: Report, shared: Sequence[Shared]) -> Report:
     """Return a report with what its policy has in common with others in its clusters."""
-    own = [each for each in shared if each.policy == report.policy]
-    results = [
-        each.result for each in own if not report.clusters or each.cluster in report.clusters
-    ]
-    return replace(report, results=tuple(sort([*report.results, *about(report.item, results)])))
+    results: list[Result] = []
+    for each in shared:
+        if each.policy != report.policy:
+            continue
+        # A report without clusters is of a policy that names none, so of all.
+        if not report.clusters or each.cluster in report.clusters:
+            results.append(each.result)
+    every = [*report.results, *about(report.item, results)]
+    return replace(report, results=tuple(sort(every)))

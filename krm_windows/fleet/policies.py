@@ -39,6 +39,7 @@ class FleetPolicy:
     @cached_property
     def name(self) -> str:
         """The policy as `namespace/name`."""
+        # The documents of clusters patch one policy, so each of them names it.
         config = self.shared or next(iter(self.own.values()))
         return f"{config.namespace}/{config.name}"
 
@@ -81,6 +82,7 @@ class FleetPolicy:
         config = self.own.get(cluster)
         if config is None or self.shared is None:
             return []
+        # A node counts its lines from the beginning of its own document.
         above = config.source.count(b"\n", 0, config.start)
         place = config.annotations.get(PATH, "")
         found = []
@@ -97,7 +99,8 @@ class FleetPolicy:
         own = b""
         if cluster in self.own:
             own = self.own[cluster].span
-        return b"\n".join([self._common, json.dumps(patch).encode(), own])
+        patched = json.dumps(patch).encode()
+        return b"\n".join([self._common, patched, own])
 
     @cached_property
     def _common(self) -> bytes:
@@ -107,6 +110,8 @@ class FleetPolicy:
             root.update(self.document.source.root)
         spec = root.get("spec")
         if isinstance(spec, dict):
+            # Of other clusters nothing may count, or the change of one would make all of them
+            # stale.
             spec = {**spec, "clusters": None}
         return json.dumps({**root, "spec": spec}).encode()
 

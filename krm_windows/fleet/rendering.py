@@ -23,7 +23,7 @@ from krm_windows.render.layout import Layout, PolicyOutput
 from krm_windows.results import File, ResourceRef, Result, Severity, fails
 
 Files = Mapping[str, bytes]
-# What makes two results say the same.
+# What makes two results say the same: how bad, of what, where in it, in which words, by which rule.
 Said: TypeAlias = tuple[Severity, ResourceRef | File | None, str, str, str | None]
 
 
@@ -98,6 +98,7 @@ class Fleet:
 
     def base(self) -> Rendered:
         """Return the files that all clusters share, none in the layout `flat`."""
+        # One base is wrong: without it the patches of all clusters would have nothing to patch.
         if len(self._base_outputs) < len(self.bases):
             return Rendered(None, self._base_results)
         files: dict[str, bytes] = {}
@@ -119,7 +120,8 @@ class Fleet:
         results: list[Result] = []
         reaching = self._reaching(cluster)
         for policy in reaching:
-            compiled = self._compiled(policy, policy.at(cluster), cluster)
+            document = policy.at(cluster)
+            compiled = self._compiled(policy, document, cluster)
             results += compiled.results
             if compiled.output:
                 outputs.append(compiled.output)
@@ -131,15 +133,15 @@ class Fleet:
             return Rendered(None, (*results, *overlaps))
         files = self._files(cluster, outputs)
         configs = [policy.at(cluster).config for policy in reaching]
-        # What stays as it is cannot forget anything.
-        changed = (content for path, content in older.items() if files.get(path) != content)
-        results += about(configs[0], _forgotten(changed, outputs))
+        results += about(configs[0], _forgotten(_changed(older, files), outputs))
         results += _zones(older.values(), zip(configs, outputs, strict=True))
         if fails(results):
             return Rendered(None, tuple(results))
         # A stamp says that there is nothing to tell; the next run would be silent.
-        if self._said.issuperset(map(_said, results)):
-            files = stamp.seal(files, paths.kustomization(cluster), self._key(cluster))
+        told = set(map(_said, results))
+        if told <= self._said:
+            place = paths.kustomization(cluster)
+            files = stamp.seal(files, place, self._key(cluster))
         return Rendered(files, tuple(results))
 
     def _overlaps(
@@ -155,6 +157,7 @@ class Fleet:
             return []
         own = [Claim.of(output.plan.timetable)._replace(cluster=cluster) for output in outputs]
         around = self.existing(cluster)
+        # Among the policies of the fleet itself, and then of each with what others have rendered.
         found = list(overlap.among(own))
         for claim in own:
             found += ((claim, result) for result in overlap.check(claim, around))
@@ -170,11 +173,15 @@ class Fleet:
         They are not where there is something to say of this cluster alone.
         """
         place = paths.kustomization(cluster)
-        names = {policy.name for policy in self.policies}
         # Policies of the fleet itself are in the key.
-        if any(claim.policy not in names for claim in self.existing(cluster)):
-            return False  # whether they share a target is known only when the policies are compiled
-        return place in files and stamp.is_fresh(files, place, self._key(cluster))
+        names = {policy.name for policy in self.policies}
+        foreign = [claim for claim in self.existing(cluster) if claim.policy not in names]
+        # Whether they share a target is known only when the policies are compiled.
+        if foreign:
+            return False
+        if place not in files:
+            return False
+        return stamp.is_fresh(files, place, self._key(cluster))
 
     def _files(
         self,
@@ -186,19 +193,25 @@ class Fleet:
         else:
             files = paths.overlays(cluster, outputs, self._waiting)
         if self.delivery:
+            # In a directory beside the windows, and so not in the kustomization that it delivers.
             files.update(self.delivery.files(cluster, outputs))
         return files
 
     @cached_property
     def _waiting(self) -> Mapping[str, Sequence[emit.Manifest]]:
         """The objects of each base, by directory."""
-        return {each.slug: overlay.base(each.plan, each.manifests) for each in self._base_outputs}
+        found = {}
+        for each in self._base_outputs:
+            found[each.slug] = overlay.base(each.plan, each.manifests)
+        return found
 
     def _key(self, cluster: str) -> str:
         """Return the digest of all that the files of a cluster depend on."""
         parts = [self._shared_key, cluster.encode()]
         for policy in self._reaching(cluster):
-            parts += [self.slugs[policy.name].encode(), policy.content(cluster)]
+            slug = self.slugs[policy.name]
+            parts += [slug.encode(), policy.content(cluster)]
+        # Resources that all clusters have in common are in the shared key.
         if self.apart:
             parts += (item.span for item in self.resources(cluster))
         return stamp.key(*parts)
@@ -213,6 +226,7 @@ class Fleet:
         if self.delivery:
             template = self.delivery.item.span
         parts = [f"{self.layout} {self.uninstalls}".encode(), template]
+        # Sorted, so that the order in which files were made does not matter.
         base = self.base().files or {}
         parts += (base[path] for path in sorted(base))
         parts += (item.span for item in self.resources(None))
@@ -223,6 +237,7 @@ class Fleet:
         if document is not None:
             compiled = self._compiled(policy, document, None)
             if compiled.output:
+                # What is wrong with a single cluster is said of that cluster.
                 results = filter(self._holds_for_all, compiled.results)
                 return Compiled(compiled.output, tuple(results))
         # It is wrong without a cluster, or has documents of clusters only.
@@ -233,7 +248,9 @@ class Fleet:
 
     def _holds_for_all(self, result: Result) -> bool:
         """Whether what was found without the resources of any cluster can be true of all."""
-        return not self.apart or result.tags["rule"] != rules.TARGET_UNSEEN.id
+        if not self.apart:
+            return True
+        return result.tags["rule"] != rules.TARGET_UNSEEN.id
 
     def _compiled(
         self,
@@ -248,7 +265,9 @@ class Fleet:
         if cluster:
             said += policy.dropped(cluster)
         compiled = window_policy.compile_loaded(document.config, items, cluster, version, said)
-        results = list(self._news(readonly.check(compiled.results, compiled.adopted)))
+        # Files are written, and nothing in the stream is changed.
+        checked = readonly.check(compiled.results, compiled.adopted)
+        results = list(self._news(checked))
         application = compiled.application
         if application is None or fails(results):
             return Compiled(None, tuple(results))
@@ -260,6 +279,7 @@ class Fleet:
         slug = self.slugs[policy.name]
         output = PolicyOutput(slug, application.plan, application.wanted)
         if self.uninstalls:
+            # What stays only opens what is gated, and then can be deleted.
             plan = uninstall(application.plan)
             output = PolicyOutput(slug, plan, emit.objects(plan))
         return Compiled(output, tuple(results))
@@ -283,6 +303,13 @@ def _said(result: Result) -> Said:
         path = result.field.path
     about = result.resource_ref or result.file
     return (result.severity, about, path, result.message, result.tags.get("rule"))
+
+
+def _changed(older: Files, files: Files) -> Iterator[bytes]:
+    """Yield the older contents of files that change; what stays as it is cannot forget anything."""
+    for path, content in older.items():
+        if files.get(path) != content:
+            yield content
 
 
 def _forgotten(older: Iterable[bytes], outputs: Sequence[PolicyOutput]) -> list[Result]:

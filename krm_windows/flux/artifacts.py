@@ -12,9 +12,12 @@ from posixpath import basename, join, normpath
 from krm_windows.flux.model import Identity, Object, reference
 from krm_windows.krm import Value
 
+# The kinds of sources that Flux' own controllers fetch are in `sources`; this one is made of them.
 KIND = "ExternalArtifact"
 _GENERATOR = ("source.extensions.fluxcd.io", "ArtifactGenerator")
+# The end of `from` that stands for what is in a directory.
 _CONTENTS = "**"
+# Signs of a pattern that takes a part of a directory only.
 _GLOB = "*?[]{"
 _ARTIFACT = "@artifact/"
 
@@ -31,9 +34,8 @@ def directories(
     for item in known:
         if (item.group, item.kind) != _GENERATOR or item.namespace != source[2]:
             continue
-        if item.get(
-            "spec", "pathPattern"
-        ):  # its artifacts are templates of names, which are not filled in here
+        # Its artifacts are templates of names, which are not filled in here.
+        if item.get("spec", "pathPattern"):
             continue
         for artifact in item.parts("spec", "artifacts"):
             if artifact.get("name") == source[3]:
@@ -53,14 +55,17 @@ def _at(
     [(alias, directory, target)] = touching
     source = _sources(item).get(alias)
     below = _below(path, target)
-    if source is not None and below is not None and directory:
-        yield source, normpath(join(directory, below))
+    if source is None or below is None or not directory:
+        return
+    # `apps` of an artifact that has `@repo/deploy/**` at `.` is `deploy/apps` of that source.
+    yield source, normpath(join(directory, below))
 
 
 def _sources(item: Object) -> dict[str, Identity | None]:
     """Return the sources of a generator by their aliases."""
     found = {}
     for index, entry in enumerate(item.parts("spec", "sources")):
+        # `alias: repo` is what `@repo/…` refers to.
         alias = str(entry.get("alias"))
         found[alias] = reference(item, item.namespace, "spec", "sources", index)
     return found
@@ -71,12 +76,15 @@ def _copies(copies: Value) -> Iterator[Copied]:
     if not isinstance(copies, list):
         return
     for copy in copies:
-        if isinstance(copy, dict):
-            alias, _, origin = str(copy.get("from", "")).removeprefix("@").partition("/")
-            directory, place = _copied(origin, str(copy.get("to", "")))
-            if not _is_whole(copy, directory):
-                directory = ""
-            yield alias, directory, place
+        if not isinstance(copy, dict):
+            continue
+        # `@repo/deploy/**`: the alias of a source, and what is copied from it.
+        origin_text = str(copy.get("from", "")).removeprefix("@")
+        alias, _, origin = origin_text.partition("/")
+        directory, place = _copied(origin, str(copy.get("to", "")))
+        if not _is_whole(copy, directory):
+            directory = ""
+        yield alias, directory, place
 
 
 def _copied(origin: str, to: str) -> tuple[str, str]:
@@ -84,15 +92,18 @@ def _copied(origin: str, to: str) -> tuple[str, str]:
     target = to.removeprefix(_ARTIFACT.rstrip("/")).strip("/") or "."
     # `dir/**` is what is in it, and so replaces nothing but the target's own content.
     if origin == _CONTENTS or origin.endswith(f"/{_CONTENTS}"):
-        return normpath(origin.removesuffix(_CONTENTS) or "."), target
+        inside = origin.removesuffix(_CONTENTS)
+        return normpath(inside or "."), target
     directory = normpath(origin or ".")
     if directory == ".":
         return directory, normpath(target)
+    # As with `cp -r`: the directory itself appears in the target, under its own name.
     return directory, normpath(join(target, basename(directory)))
 
 
 def _is_whole(copy: dict[str, Value], directory: str) -> bool:
     """Whether a copy takes all that is in a directory, and puts nothing beside it."""
+    # `Merge` and `Extract` make files that are in no repository.
     if copy.get("exclude") or copy.get("strategy") not in (None, "Overwrite"):
         return False
     return not any(sign in directory for sign in _GLOB)
@@ -110,6 +121,7 @@ def _below(path: str, directory: str) -> str | None:
         return path
     if path == directory:
         return "."
+    # With the slash: `apps-old` is not in `apps`.
     prefix = f"{directory}/"
     if path.startswith(prefix):
         return path.removeprefix(prefix)

@@ -23,6 +23,7 @@ _LACKING = re.compile(
     r"no matches for|no resource matches|nothing selected by|failed to find unique target"
     r"|unable to find|is empty|missing (?:path|value|key)|cannot be mapped to a field|not found in",
 )
+# `accumulating resources: … File: deploy/app.yaml`.
 _FILE = re.compile(r"\bFile: (\S+)")
 Progress = Callable[[int, int], None]
 """Told after each build how many are done, of how many that are known of."""
@@ -45,6 +46,7 @@ class Request:
         changes: Mapping[str, Value],
     ) -> "Request":
         """Take a directory with the fields that are changed."""
+        # With sorted keys, as the same fields may come in any order.
         return cls(directory, json.dumps(changes, sort_keys=True))
 
 
@@ -100,7 +102,9 @@ class Builds:
         missing = [request for request in dict.fromkeys(requests) if request not in self.done]
         total = len(self.done) + len(missing)
         with ThreadPoolExecutor(self.jobs) as pool:
-            for request, build in zip(missing, pool.map(self._one, missing), strict=True):
+            # Threads are enough: each waits for a process of its own.
+            built = pool.map(self._one, missing)
+            for request, build in zip(missing, built, strict=True):
                 self.done[request] = build
                 self.progress(len(self.done), total)
 
@@ -115,18 +119,27 @@ class Builds:
         notices = list(closure.notices)
         led = above | {request.directory}
         for directory in closure.plugins:
-            if directory not in led:
-                plugins = self._plugin(directory, led)
-                policies += self._placed(plugins.objects)
-                notices += plugins.notices
+            # Plugins that lead back here would be built for ever.
+            if directory in led:
+                continue
+            plugins = self._plugin(directory, led)
+            policies += self._placed(plugins.objects)
+            notices += plugins.notices
         found, failure = self._built(closure)
         complete = not closure.notices and failure is None
         unbuilt = None
         if failure is not None:
             notices.append(failure)
+            # Of a real failure it is said anyhow what is wrong.
             if failure.rule is rules.NOT_FOLLOWED:
                 unbuilt = failure
-        return Build(found, tuple(dict.fromkeys(notices)), tuple(policies), complete, unbuilt)
+        return Build(
+            objects=found,
+            notices=tuple(dict.fromkeys(notices)),
+            policies=tuple(policies),
+            complete=complete,
+            unbuilt=unbuilt,
+        )
 
     def _placed(self, made: Iterable[Object]) -> Iterator[tuple[str, KubeObject]]:
         """Yield objects with the files that they come from."""
@@ -142,6 +155,7 @@ class Builds:
 
     def _built(self, closure: Closure) -> tuple[tuple[Object, ...], Notice | None]:
         """Put plain files together, or have kustomize do what is more than that."""
+        # What is wrong with it is among its notices already.
         if closure.broken:
             return (), None
         # Most directories only list files: a build of those takes no process.
@@ -155,6 +169,7 @@ class Builds:
         refused = _unchecked(closure, self.builder)
         if refused is not None:
             return (), refused
+        # Whoever speaks of an object wants to say in which file it is.
         _note_origins(closure)
         try:
             output = self.builder.build(closure.inputs)
@@ -174,19 +189,24 @@ class Builds:
             for path in closure.resources:
                 found += self._written(closure.files[path], path)
         except InputError:
+            # kustomize says better what is wrong with it, and where.
             return None
         # kustomize takes lists apart, and refuses two objects of one identity.
         if not all(map(_is_single, found)):
             return None
-        if len({item.identity for item in found}) < len(found):
+        identities = {item.identity for item in found}
+        if len(identities) < len(found):
             return None
         return tuple(found)
 
     def _written(self, content: bytes, path: str) -> tuple[Object, ...]:
+        # The same file may be in many builds, and a path may have other contents in another.
         key = path.encode() + b"\0" + content
         if key not in self.read:
             every = objects.written(content, path)
-            self.read[key] = tuple(item for item in every if item.note(objects.LOCAL) != "true")
+            # What is marked as local is for functions and no object of a cluster (kustomize).
+            applied = (item for item in every if item.note(objects.LOCAL) != "true")
+            self.read[key] = tuple(applied)
         return self.read[key]
 
 
@@ -227,7 +247,10 @@ def whole(
     if refused is not None:
         found.append(refused)
     if found:
-        said = [f"{each.file or directory}:{each.line or 1}: {each.message}" for each in found]
+        said = []
+        for each in found:
+            place = each.file or directory
+            said.append(f"{place}:{each.line or 1}: {each.message}")
         raise LeftOutError("; ".join(said), remote=closure.remote)
     try:
         return builder.build(closure.inputs)
@@ -237,6 +260,7 @@ def whole(
 
 def _unchecked(closure: Closure, builder: Builder) -> Notice | None:
     """Name what only a build that is confined may meet, where none can be had here."""
+    # Confined, it can read nothing but the copy that it is given.
     if builder.unconfined is None:
         return None
     for file, wanted in closure.kustomizations.items():
@@ -266,6 +290,7 @@ def _note_origins(closure: Closure) -> None:
     if empty is not None:
         closure.files[empty] = schemas.EMPTY
         noted[schemas.FIELD] = {"path": basename(empty)}
+    # The first directory has a kustomization in any case: its own, or the one that Flux generates.
     names = (joined(closure.directory, name) for name in KUSTOMIZATIONS)
     file = next(path for path in names if path in closure.files)
     closure.files[file] = render(noted).encode()
@@ -280,7 +305,8 @@ def _failed(closure: Closure, place: str, said: str) -> Notice:
     if closure.remote and _LACKING.search(said):
         message = f"cannot be built without its remote parts: {said}"
         return Notice(rules.NOT_FOLLOWED, message, place)
-    return Notice(rules.BUILD_FAILED, f"cannot be built: {said}", _named(closure, said) or place)
+    file = _named(closure, said) or place
+    return Notice(rules.BUILD_FAILED, f"cannot be built: {said}", file)
 
 
 def _named(closure: Closure, said: str) -> str | None:
@@ -288,6 +314,7 @@ def _named(closure: Closure, said: str) -> str | None:
 
     It is None where that is not clear.
     """
+    # Without directories, as the builder sees a copy of the tree that lies elsewhere.
     names = {basename(name) for name in _FILE.findall(said)}
     found = [path for path in closure.files if basename(path) in names]
     # Several files may have that name.

@@ -16,6 +16,7 @@ from krm_windows import rules
 from krm_windows.flux import dropped
 from krm_windows.flux.fields import (
     BASES,
+    CHARTS,
     PLUGIN,
     PLUGINS,
     is_part,
@@ -32,6 +33,7 @@ from krm_windows.system.checkout import DEEPEST, Checkout
 from krm_windows.system.kustomize import Inputs
 from krm_windows.system.reading import KUSTOMIZATIONS, SUFFIXES
 
+# The name that Flux gives to a kustomization it makes: the first that kustomize looks for.
 GENERATED = KUSTOMIZATIONS[0]
 GROUP = "krm-windows.dev/"
 # The fields of a kustomization that does no more than to put files together.
@@ -43,6 +45,7 @@ _LONGEST = 1024
 # What kustomize takes for the address of a repository or a file (api/internal/git,
 # api/internal/loader).
 _FETCHED = re.compile(r"https?:", re.IGNORECASE)
+# An address all the same, but of this very machine: never to be fetched.
 _LOCAL = re.compile(r"(?:git::)?file:", re.IGNORECASE)
 _REMOTE = re.compile(
     r"(?:git::|gh:|ssh://|https?:|file:|github\.com[/:]|[a-z][a-z0-9-]*@)", re.IGNORECASE
@@ -117,7 +120,8 @@ def close(
     if path is not None:
         walk.directory(directory, changes)
     else:
-        walk.kustomization(joined(directory, GENERATED), _generated(tree, closure), changes)
+        generated = _generated(tree, closure)
+        walk.kustomization(joined(directory, GENERATED), generated, changes)
     return closure
 
 
@@ -126,8 +130,12 @@ def _generated(tree: Checkout, closure: Closure) -> Fields:
 
     It has all its manifests, and the directories in it with a kustomization.
     """
-    head: Fields = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization"}
-    return {**head, "resources": list(_scanned(tree, closure, closure.directory, ""))}
+    resources: list[Value] = list(_scanned(tree, closure, closure.directory, ""))
+    return {
+        "apiVersion": "kustomize.config.k8s.io/v1beta1",
+        "kind": "Kustomization",
+        "resources": resources,
+    }
 
 
 def _scanned(
@@ -149,7 +157,9 @@ def _scanned(
         if refusal is not None:
             if _is_worth_naming(path):
                 closure.notices.append(Notice(rules.NOT_FOLLOWED, refusal, path))
+        # A directory that is a link is not walked into, as Flux does not.
         elif tree.is_directory(path) and tree.real(path) == path:
+            # With a kustomization it is one entry, without it all that lies in it is.
             if kustomization_file(tree, path) is not None:
                 yield entry
             else:
@@ -200,6 +210,7 @@ def _is_manifest(tree: Checkout, closure: Closure, path: str) -> bool:
         message = f"cannot be read: {error.message}"
         closure.notices.append(Notice(rules.BUILD_FAILED, message, path, error.line or 1))
         return False
+    # kustomize-controller decodes every document, and refuses one without a kind.
     if not all(item.kind and item.api_version for item in items):
         message = "cannot be applied: it holds something without kind or apiVersion"
         closure.notices.append(Notice(rules.BUILD_FAILED, message, path))
@@ -257,6 +268,7 @@ class _Walk:
         self.closure.notices += dropped.check(self.tree, file, content)
         self.depth += 1
         self.kustomization(file, fields, changes)
+        # Reached only without an exception, which ends the whole walk.
         self.depth -= 1
 
     def _break(self, message: str, file: str, line: int = 1) -> None:
@@ -290,8 +302,12 @@ class _Walk:
         changes: Mapping[str, Value],
     ) -> Fields:
         """Return a kustomization as it is to be built, and take in what it leads to."""
-        fields = {key: part for key, part in written.items() if not self._is_chart(file, key)}
+        fields: Fields = {}
+        for key, part in written.items():
+            if not self._is_chart(file, key):
+                fields[key] = part
         fields = {**fields, **_merged(fields, changes)}
+        # Patches and generators may name files as well, some of which are not to be read.
         fields = self._local(file, place, fields)
         wanted = dict(fields)
         for key in _LEADING:
@@ -314,6 +330,7 @@ class _Walk:
         take = self._base
         if key in PLUGINS:
             take = self._plugin
+        # What is no text kustomize refuses, in its own words.
         return [
             entry for entry in entries if not isinstance(entry, str) or take(file, place, entry)
         ]
@@ -321,6 +338,7 @@ class _Walk:
     def _base(self, file: str, place: str, entry: str) -> bool:
         """Take in a resource or a component; say whether it stays in the list."""
         if self._is_to_be_fetched(entry):
+            # More than files are put together: the builder has to fetch something.
             self.closure.resources = None
             return True
         path = self._inside(file, place, entry)
@@ -332,6 +350,7 @@ class _Walk:
         elif self.tree.is_directory(path):
             self.directory(path, {})
         else:
+            # It is not there: kustomize says so.
             self.closure.resources = None
         return True
 
@@ -352,6 +371,7 @@ class _Walk:
             self.closure.links[above] = real
         place = joined(real, basename(path))
         self.closure.files.setdefault(place, content)
+        # Above or beside it: kustomize's load restrictor would refuse that, and Flux does not.
         if home != "." and not place.startswith(f"{home}/"):
             self.closure.anywhere = True
         return place
@@ -361,6 +381,7 @@ class _Walk:
 
         It does not if it is one of ours, or names a file that is not read.
         """
+        # A plugin may be written down right in the list, as YAML or JSON.
         if "\n" in entry or entry.lstrip().startswith("{"):
             return self._configuration(file, file, place, entry.encode())
         if self._is_to_be_fetched(entry):
@@ -380,6 +401,7 @@ class _Walk:
         """Take in a directory that makes plugins' configurations, unless ours are among them."""
         if self.tree.is_directory(path) and path not in self.above:
             below = close(self.tree, path, {}, self.above).files.values()
+            # A policy in it is read and not run, so the builder must not be given it.
             if any(GROUP.encode() in text for text in below):
                 self.closure.plugins.append(path)
                 self.closure.unrun = True
@@ -405,6 +427,7 @@ class _Walk:
             return False
         for item in _documents(content):
             fields = value(item.node)
+            # A plugin without a part of its files would do something else.
             if self._kept(written, place, fields, PLUGIN, "") != fields:
                 message = "a plugin is left out, as it names what is not read"
                 self._leave(file, basename(written), message)
@@ -419,7 +442,9 @@ class _Walk:
         """
         if not self.fetches or not _REMOTE.match(entry) or _LOCAL.match(entry):
             return False
-        given = parse_qsl(entry.partition("?")[2], keep_blank_values=True)
+        # `?ref=--upload-pack=…`: git would take such a text for an option.
+        _, _, query = entry.partition("?")
+        given = parse_qsl(query, keep_blank_values=True)
         return not any(text.startswith("-") for _, text in given)
 
     def _inside(self, file: str, place: str, entry: str) -> str | None:
@@ -434,6 +459,7 @@ class _Walk:
             self._leave_remote(file, entry, where)
             return None
         path = joined(place, entry)
+        # An absolute path means this machine, so it is refused as it is written.
         named = path
         if entry.startswith("/"):
             named = entry
@@ -450,13 +476,15 @@ class _Walk:
         self.closure.remote = True
 
     def _leave(self, file: str, entry: str, message: str) -> None:
-        lines = (self.tree.read(file) or b"").decode(errors="replace").splitlines()
-        line = next((number for number, text in enumerate(lines, 1) if entry in text), 1)
+        text = (self.tree.read(file) or b"").decode(errors="replace")
+        # The first line that names it; of several places any is good enough to go to.
+        numbered = enumerate(text.splitlines(), 1)
+        line = next((number for number, content in numbered if entry in content), 1)
         self.closure.notices.append(Notice(rules.NOT_FOLLOWED, message, file, line))
 
     def _is_chart(self, file: str, key: str) -> bool:
         """Whether a field has kustomize render a chart, which Flux does not let it, nor do we."""
-        if not key.startswith("helmChart"):
+        if key not in CHARTS:
             return False
         message = f"{key} are rendered neither here nor by Flux, so they are not checked"
         self._leave(file, key, message)
@@ -490,6 +518,7 @@ class _Walk:
             return self._kept_fields(file, place, part, name)
         if not isinstance(part, str) or not is_path(name, above):
             return part
+        # `files` may mean the path as a whole or what is behind its key, and either may be read.
         if all(self._is_read(file, place, path) for path in spellings(name, part)):
             return part
         return None
@@ -505,6 +534,7 @@ class _Walk:
         found: list[Value] = []
         for entry in entries:
             kept = self._kept(file, place, entry, name, above)
+            # A null was no path before, and stays; what became None is left out.
             if kept is not None or entry is None:
                 found.append(kept)
         return found
@@ -532,18 +562,24 @@ class _Walk:
             if not self.fetches:
                 self._leave_remote(file, path, "remote")
             return self.fetches
-        refusal = self.tree.refusal(path if path.startswith("/") else joined(place, path))
-        if refusal is not None:
-            self._leave(file, path, f"{path} {refusal}")
-        return refusal is None
+        named = joined(place, path)
+        if path.startswith("/"):
+            named = path
+        refusal = self.tree.refusal(named)
+        if refusal is None:
+            return True
+        self._leave(file, path, f"{path} {refusal}")
+        return False
 
     def _named(self, place: str, parts: list[Value]) -> None:
         """Take in each file that a field names.
 
         It may be behind the key of a generator (`key=path`).
         """
+        # Which texts are paths is not asked: one that names a file of the repository may be read.
         for text in _leaves(parts):
-            for entry in {text, text.partition("=")[2]} - {"", "."}:
+            _, _, behind = text.partition("=")
+            for entry in {text, behind} - {"", "."}:
                 path = joined(place, entry[:_LONGEST])
                 if "\n" in entry or len(entry) > _LONGEST or not _is_inside(entry, path):
                     continue
@@ -554,6 +590,7 @@ class _Walk:
 
 def _is_plain(wanted: Fields) -> bool:
     """Whether a kustomization has only a list of resources, so that it puts files together."""
+    # A component changes what others have put together.
     if wanted.get("kind") == "Component":
         return False
     said = {key for key, entries in wanted.items() if entries not in (None, [], {})}
@@ -578,7 +615,8 @@ def unchecked(
         yield f"the field {name}"
     place = dirname(file) or "."
     # What is in the copy that a build is given; all else it might read from this machine.
-    known = {*closure.files, *(dirname(each) or "." for each in closure.kustomizations)}
+    directories = (dirname(each) or "." for each in closure.kustomizations)
+    known = {*closure.files, *directories}
     for path in (*paths(fields), *_bases(fields)):
         if path.startswith("/") or joined(place, path) not in known:
             yield path
@@ -589,7 +627,9 @@ def _bases(fields: Fields) -> Iterator[str]:
     for key in BASES:
         entries = fields.get(key)
         if isinstance(entries, list):
-            yield from (entry for entry in entries if isinstance(entry, str))
+            for entry in entries:
+                if isinstance(entry, str):
+                    yield entry
 
 
 def _merged(fields: Fields, changes: Mapping[str, Value]) -> Fields:
@@ -597,6 +637,7 @@ def _merged(fields: Fields, changes: Mapping[str, Value]) -> Fields:
     merged = dict(changes)
     for key, more in changes.items():
         known = fields.get(key)
+        # As Flux' generator does with `patches` and `components` (fluxcd/pkg/kustomize).
         if isinstance(more, list) and isinstance(known, list):
             merged[key] = known + more
     return merged
@@ -615,6 +656,7 @@ def _leaves(part: Value) -> Iterator[str]:
 
 def window_policies(content: bytes) -> list[KubeObject]:
     """Return the WindowPolicies of a file."""
+    # Most files have none, and are not read for it.
     if GROUP.encode() not in content:
         return []
     return [

@@ -16,6 +16,7 @@ from krm_windows.policy import clusters
 from krm_windows.system.checkout import Checkout
 
 _KIND = "WindowPolicy"
+# In both a patch may be written down, or named by its path.
 _FIELDS = ("patches", "patchesStrategicMerge")
 
 
@@ -36,11 +37,13 @@ def check(
         place = file
         patch = text.text.encode()
         above = _above(text, lines)
-        if "\n" not in text.text:  # a path, and no patch
+        # One line is a path, and no patch.
+        if "\n" not in text.text:
             place = normpath(join(dirname(file), text.text))
             patch = tree.read(place) or b""
             above = 0
         for item in _documents(patch):
+            # A patch with a target needs no kind of its own.
             if item.kind == _KIND or (of_policies and not item.kind):
                 yield from _told(item, place, above)
 
@@ -63,7 +66,8 @@ def _patches(fields: Node) -> Iterator[tuple[Scalar, bool]]:
         if not isinstance(entries, Sequence):
             continue
         for entry in entries.items:
-            if isinstance(entry, Scalar):  # `patchesStrategicMerge` has no targets
+            # `patchesStrategicMerge` has no targets.
+            if isinstance(entry, Scalar):
                 yield entry, False
                 continue
             of_policies = _is_policy(_field(_field(entry, "target"), "kind"))
@@ -88,6 +92,7 @@ def _above(text: Scalar, lines: list[str]) -> int:
 
     A text in a block begins a line later.
     """
+    # A text that was folded may stand on fewer lines than its own.
     if text.line > len(lines):
         return text.line - 1
     head = lines[text.line - 1][text.column - 1 :]

@@ -58,13 +58,15 @@ def find(tree: Checkout) -> tuple[Entrance, ...]:
 
 def _read(tree: Checkout) -> Iterator[Object]:
     """Yield the objects of Flux in the tree's files, as they are written."""
+    # To look for a group in the bytes is much cheaper than to read every file.
     for path in tree.manifests():
         content = tree.read(path) or b""
         if not any(mark in content for mark in _MARKS):
             continue
         try:
             items = list(objects.written(content, path))
-        except InputError:  # it is reported where it is built
+        except InputError:
+            # It is reported where it is built.
             continue
         yield from filter(_is_flux, items)
 
@@ -85,6 +87,7 @@ def _synced(tree: Checkout, found: Iterable[Object]) -> Iterator[Entrance]:
     for item in found:
         path = _path(item)
         directory = below("", path)
+        # A path that is not here is one of another repository.
         if path and tree.is_directory(directory):
             yield Entrance(directory, item.file)
 
@@ -96,7 +99,8 @@ def _path(item: Object) -> str:
             return item.text("spec", "path")
         case "FluxInstance":
             return item.text("spec", "sync", "path")
-        case "HelmRelease":  # of the chart `flux-instance`
+        # Of the chart `flux-instance`, which takes the instance as its values.
+        case "HelmRelease":
             return item.text("spec", "values", "instance", "sync", "path")
     return ""
 
@@ -108,6 +112,7 @@ def _applies_itself(item: Object) -> bool:
     """
     directory = below("", item.text("spec", "path"))
     if directory == ".":
+        # `flux-system/flux-system`, as `flux bootstrap` names it.
         return bool(item.namespace) and item.name == item.namespace
     return item.file.startswith(f"{directory}/")
 
@@ -117,6 +122,7 @@ def _habitual(tree: Checkout, found: Iterable[Object]) -> Iterator[Entrance]:
     directories = {dirname(item.file) for item in found if item.kind == "Kustomization"}
     for pattern in HABITS:
         for directory in tree.directories(pattern):
+            # A directory of a usual name may be of anything, such as of Terraform.
             if any(_is_within(each, directory) for each in directories):
                 yield Entrance(directory)
 
@@ -146,6 +152,7 @@ def _included(tree: Checkout) -> Iterator[str]:
         own = dirname(path)
         for entry in _entries(tree.read(path) or b""):
             place = normpath(join(own, entry))
+            # A directory, or a manifest right beside: the entry itself. Else the file's directory.
             if kustomization_file(tree, place) is not None or dirname(place) == own:
                 yield place
             else:
@@ -160,9 +167,15 @@ def _entries(content: bytes) -> Iterator[str]:
     except (InputError, ValueError):
         return
     for entries in lists:
-        if isinstance(entries, list):
-            yield from (entry for entry in entries if isinstance(entry, str))
+        if not isinstance(entries, list):
+            continue
+        for entry in entries:
+            if isinstance(entry, str):
+                yield entry
 
 
 def _is_within(directory: str, other: str) -> bool:
-    return directory == other or directory.startswith(f"{other}/") or other == "."
+    if other in (".", directory):
+        return True
+    # With the slash: `clusters/a-old` is not within `clusters/a`.
+    return directory.startswith(f"{other}/")

@@ -10,7 +10,15 @@ from krm_windows.krm import Value
 # A path, or a list of paths, under these names anywhere; `files` may have a key before each:
 # `key=path`.
 _PATHS = frozenset(
-    {"files", "envs", "env", "crds", "configurations", "patchesStrategicMerge", "paths"}
+    {
+        "files",
+        "envs",
+        "env",
+        "crds",
+        "configurations",
+        "patchesStrategicMerge",
+        "paths",
+    }
 )
 # A path in the field `path` of these, or of each of a list of these.
 _HOLDERS = frozenset({"patches", "patchesJson6902", "replacements", "openapi"})
@@ -22,6 +30,8 @@ It may have such a field itself.
 
 BASES = ("resources", "bases", "components")
 PLUGINS = ("generators", "transformers", "validators")
+# The fields by which kustomize renders charts, with helm as a program of its own.
+CHARTS = frozenset({"helmCharts", "helmChartInflationGenerator"})
 
 # Where nothing confines a build, it may use these: what they read is known, and was checked, before
 # it starts.
@@ -57,7 +67,9 @@ _HARMLESS = frozenset(
 
 def is_path(name: str, above: str) -> bool:
     """Whether the field `name` of what is under `above` holds a path, or a list of such."""
-    return name in _PATHS or (name == "path" and above in (*_HOLDERS, PLUGIN))
+    if name in _PATHS:
+        return True
+    return name == "path" and above in (*_HOLDERS, PLUGIN)
 
 
 def is_part(above: str) -> bool:
@@ -73,7 +85,8 @@ def spellings(name: str, text: str) -> list[str]:
     if "\n" in text:
         return []
     _, key, path = text.partition("=")
-    if name == "files" and key:  # `key=path`, or a path with such a sign in it
+    # `key=path`, or a path with such a sign in it.
+    if name == "files" and key:
         return [text, path]
     return [text]
 
@@ -94,6 +107,7 @@ def paths(
         for entry in part:
             yield from paths(entry, name, above)
     elif isinstance(part, str) and is_path(name, above):
+        # Of `key=path` only the path is looked for in the copy.
         yield from spellings(name, part)[-1:]
 
 

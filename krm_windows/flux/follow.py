@@ -73,8 +73,10 @@ def survey(
     known = hints or Hints()
     addresses = set(known.addresses)
     names = _names(clusters)
+    # The addresses are one set for all clusters: what one learns, the others know.
     states = [_begun(each, names[each], known, addresses) for each in clusters]
     shared: Shared = {}
+    # What is built may name further directories, so it goes on until nothing new is due.
     while any(state.due for state in states):
         _round(states, builds, shared)
         for state in states:
@@ -86,6 +88,7 @@ def survey(
 
 def _names(clusters: Sequence[str]) -> dict[str, str]:
     """Name each cluster by the last part of its directory, or by all of it if that is taken."""
+    # `clusters/prod` and `sites/prod` are two: both are named by all of their directories.
     last = Counter(map(basename, clusters))
     names = {}
     for each in clusters:
@@ -125,7 +128,10 @@ def _begun(
 
 def _ready(state: _State) -> list[tuple[Kustomization, Request]]:
     """Take what is due, but first what does not wait for a ConfigMap that another may yet bring."""
-    ready = [pair for pair in state.due if not _waits(state, pair[0])] or state.due
+    ready = [pair for pair in state.due if not _waits(state, pair[0])]
+    # All of them wait: what they wait for comes from nowhere in Git.
+    if not ready:
+        ready = state.due
     state.due = [pair for pair in state.due if pair not in ready]
     return ready
 
@@ -134,8 +140,10 @@ def _waits(state: _State, kustomization: Kustomization) -> bool:
     """Whether a ConfigMap with variables of a Kustomization is not known yet."""
     if kustomization.own is None:
         return False
-    wanted = [name for kind, name in substitution.sources(kustomization.own) if kind == "ConfigMap"]
-    return any(_data(state, kustomization, name) is None for name in wanted)
+    for kind, name in substitution.sources(kustomization.own):
+        if kind == "ConfigMap" and _data(state, kustomization, name) is None:
+            return True
+    return False
 
 
 def _data(
@@ -150,6 +158,7 @@ def _data(
     data = found.get("data")
     if not isinstance(data, dict):
         return None
+    # Numbers are no strings to the API server, which would refuse such data anyhow.
     return {key: str(text) for key, text in data.items()}
 
 
@@ -179,6 +188,7 @@ def _arrive(
     if kustomization.own is None:
         kustomization = _rooted(kustomization, builds.done[request].objects, state.sources)
         changed = Request.of(request.directory, _changes(kustomization.own))
+        # Built already, if the Kustomization changes nothing of it.
         if changed != request:
             builds.build([changed])
             request = changed
@@ -198,6 +208,7 @@ def _arrived(state: _State, kustomization: Kustomization) -> None:
         state.known.setdefault(item.identity, item)
     state.sources.learn(kustomization.objects, kustomization.namespace)
     for own in kustomization.objects:
+        # kustomize's own kind has the same name and another group.
         if (own.group, own.kind) == (KUSTOMIZE, "Kustomization"):
             _meet(state, own, kustomization)
 
@@ -229,9 +240,11 @@ def _rooted(
     if sources.sync is None:
         return root
     own = sources.sync.item
+    # An instance of the Flux Operator changes nothing of what is built.
     if (own.group, own.kind) != (KUSTOMIZE, "Kustomization"):
         return root
-    return replace(root, key=f"{own.namespace or root.namespace}/{own.name}", own=own)
+    namespace = own.namespace or root.namespace
+    return replace(root, key=f"{namespace}/{own.name}", own=own)
 
 
 def _substituted(
@@ -261,6 +274,7 @@ def _substituted(
 
 def _meet(state: _State, own: Object, parent: Kustomization) -> None:
     """Take in a Kustomization, unless it was met before."""
+    # Without a namespace it is put into that of its parent (`spec.targetNamespace` aside).
     key = f"{own.namespace or parent.namespace}/{own.name}"
     if key in state.met:
         return
@@ -275,6 +289,7 @@ def _decide(tree: Checkout, state: _State) -> None:
     state.waiting = []
     for kustomization in waiting:
         found = _directory(state, kustomization)
+        # Not known yet: an object that a later build brings may say it.
         if found is None or not tree.is_directory(found):
             state.waiting.append(kustomization)
             continue
@@ -282,7 +297,8 @@ def _decide(tree: Checkout, state: _State) -> None:
         changes = _changes(own)
         if own is not None and own.get("spec", "ignoreMissingComponents") is True:
             changes["components"] = _present(tree, found, own)
-        state.due.append((replace(kustomization, path=found), Request.of(found, changes)))
+        located = replace(kustomization, path=found)
+        state.due.append((located, Request.of(found, changes)))
 
 
 def _present(
@@ -309,10 +325,11 @@ def _directory(state: _State, kustomization: Kustomization) -> str | None:
     """
     source = kustomization.source
     path = kustomization.path
+    # A variable that nothing in Git gives a value: only the cluster knows.
     if source is None or "${" in path:
         return None
-    # An artifact is put together of other sources; any other source is one itself.
     origins = iter([(source, path)])
+    # An artifact is put together of other sources; any other source is one itself.
     if source[1] == artifacts.KIND:
         origins = artifacts.directories(source, path, state.known.values())
     for origin, directory in origins:
@@ -344,7 +361,8 @@ def _lost(
         return Notice(rules.NOT_FOLLOWED, message, about=own, fact=reason, of=str(kustomization))
     if tree.real(found) is None:
         return Notice(rules.NOT_FOLLOWED, f"its path {path} leads out of the repository", about=own)
-    if source[1] != "GitRepository":  # an artifact may hold a part of the repository only
+    # An artifact may hold a part of the repository only.
+    if source[1] != "GitRepository":
         named = f"{source[1]} {source[2]}/{source[3]}"
         message = f"there is no {found} here, and {named} may hold another part"
         return Notice(rules.NOT_FOLLOWED, message, about=own)
@@ -375,8 +393,12 @@ def _changes(own: Object | None) -> dict[str, Value]:
     """
     if own is None:
         return {}
-    found = {name: own.get("spec", field) for field, name in _CHANGING.items()}
-    return {name: entry for name, entry in found.items() if entry}
+    found: dict[str, Value] = {}
+    for field_name, name in _CHANGING.items():
+        entry = own.get("spec", field_name)
+        if entry:
+            found[name] = entry
+    return found
 
 
 def _survey(
@@ -388,13 +410,19 @@ def _survey(
     read: dict[tuple[str, bytes], Written] = {}
     within = [list(_within(state, read)) for state in states]
     loose = _loose(tree, states, within)
-    clusters = tuple(_cluster(state, own, loose) for state, own in zip(states, within, strict=True))
+    clusters = []
+    for state, own in zip(states, within, strict=True):
+        clusters.append(_cluster(state, own, loose))
     notices = list(_assumed(tree, states))
     for state in states:
         notices += state.notices
-    notices += (each.faulty() for each in (*read.values(), *loose) if each.loaded.policy is None)
+    for each in (*read.values(), *loose):
+        if each.loaded.policy is None:
+            notices.append(each.faulty())
     notices += _of_builds(states)
-    return Survey(tree, clusters, tuple(dict.fromkeys(notices)), len(builds.done))
+    # A dict keeps their order, and each once: clusters share most of what is said.
+    told = tuple(dict.fromkeys(notices))
+    return Survey(tree, tuple(clusters), told, len(builds.done))
 
 
 def _of_builds(states: Sequence[_State]) -> Iterator[Notice]:
@@ -404,7 +432,8 @@ def _of_builds(states: Sequence[_State]) -> Iterator[Notice]:
     builds: dict[int, Build] = {}
     for state in states:
         instead.update(_unbuilt(state))
-        builds.update((id(build), build) for build in state.built.values())
+        for build in state.built.values():
+            builds[id(build)] = build
     for build in builds.values():
         for notice in build.notices:
             yield instead.get(notice, notice)
@@ -415,6 +444,7 @@ def _unbuilt(state: _State) -> Iterator[tuple[Notice, Notice]]:
 
     It is said where the cluster's own directory is what could not be built.
     """
+    # The root was built first, and a dict keeps that order.
     root = next(iter(state.built.values()))
     if root.unbuilt is not None:
         message = f"{state.root} {root.unbuilt.message}; so nothing is known of this cluster"
@@ -423,6 +453,7 @@ def _unbuilt(state: _State) -> Iterator[tuple[Notice, Notice]]:
 
 def _assumed(tree: Checkout, states: Sequence[_State]) -> Iterator[Notice]:
     """Say once where nothing but a name tells which source this directory is."""
+    # Where something syncs the cluster, that says it.
     found = [state for state in states if state.sources.assumed and state.sources.sync is None]
     if not found:
         return
@@ -445,7 +476,8 @@ def _entrance(tree: Checkout, root: str) -> str:
     file = kustomization_file(tree, root)
     if file is not None:
         return file
-    return next((path for path in tree.manifests() if path.startswith(f"{root}/")), root)
+    inside = (path for path in tree.manifests() if path.startswith(f"{root}/"))
+    return next(inside, root)
 
 
 def _within(
@@ -457,6 +489,7 @@ def _within(
     """
     for key, build in state.built.items():
         for file, item in build.policies:
+            # A policy that many clusters share is read once, if it is the same in each.
             known = (file, item.span)
             if known not in read:
                 read[known] = Written.of(file, item)
@@ -518,15 +551,19 @@ def _cluster(
     gates: list[Gate | None] = [*_rendered(state)]
     told = {gate.policy for gate in gates if gate}
     for each, kustomization in own:
-        if each.name not in told:
-            told.add(each.name)
-            gates.append(each.gate(each.loaded.build_for, kustomization.objects, kustomization.key))
+        # What was rendered from a policy is nearer to the cluster than the policy itself.
+        if each.name in told:
+            continue
+        told.add(each.name)
+        build_for = each.loaded.build_for
+        gates.append(each.gate(build_for, kustomization.objects, kustomization.key))
     every = list(state.known.values())
     for each in loose:
         name = _named(state.root, each.loaded.clusters)
         # One that names no clusters is for all.
         if name is not None or not each.loaded.clusters:
             gates.append(each.gate(name, every, None))
+    # Those that are wrong gate nothing that could be known.
     return Cluster(state.name, state.root, state.found, tuple(filter(None, gates)))
 
 

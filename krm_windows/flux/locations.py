@@ -15,10 +15,12 @@ def locate(tree: Checkout, item: Object) -> tuple[str, KubeObject | None]:
     if item.made_by is not None:
         return locate(tree, item.made_by)
     file = item.file or _origin(tree, item)
+    # A patch may change the name, hardly ever the kind.
     found = [each for each in _documents(tree, file) if each.kind == item.kind]
     if not found:
         return file, None
-    return file, min(found, key=lambda each: _distance(each, item))
+    nearest = min(found, key=lambda each: _distance(each, item))
+    return file, nearest
 
 
 def _distance(document: KubeObject, item: Object) -> int:
@@ -26,7 +28,9 @@ def _distance(document: KubeObject, item: Object) -> int:
 
     kustomize may have changed the name, mostly by putting something before or behind it.
     """
-    if item.file and document.source.count(b"\n", 0, document.start) == item.first:
+    # The very line of the file, where the object was taken from it as it stands.
+    line = document.source.count(b"\n", 0, document.start)
+    if item.file and line == item.first:
         return 0
     if document.name == item.name:
         return 1

@@ -50,7 +50,10 @@ class Object:
     def ref(self) -> ResourceRef:
         """The object as a result names it."""
         return ResourceRef(
-            api_version=self.api_version, kind=self.kind, name=self.name, namespace=self.namespace
+            api_version=self.api_version,
+            kind=self.kind,
+            name=self.name,
+            namespace=self.namespace,
         )
 
     def __str__(self) -> str:
@@ -88,6 +91,7 @@ class Object:
 
     def note(self, key: str) -> str | None:
         """Give an annotation, or else a label, of that key."""
+        # Flux and the operator read either, for what switches something off.
         for field in ("annotations", "labels"):
             found = self.get("metadata", field, key)
             if isinstance(found, str):
@@ -149,9 +153,10 @@ class Kustomization:
             return ()
         found = []
         for entry in self.own.parts("spec", "dependsOn"):
-            if not entry.get("readyExpr"):
-                namespace = entry.get("namespace") or self.namespace
-                found.append(f"{namespace}/{entry.get('name')}")
+            if entry.get("readyExpr"):
+                continue
+            namespace = entry.get("namespace") or self.namespace
+            found.append(f"{namespace}/{entry.get('name')}")
         return tuple(found)
 
     def __str__(self) -> str:
@@ -186,9 +191,10 @@ class Gate:
     @cached_property
     def identities(self) -> frozenset[Identity]:
         """What it gates."""
-        return frozenset(
-            (target.group, target.kind, target.namespace, target.name) for target in self.targets
-        )
+        found = set()
+        for target in self.targets:
+            found.add((target.group, target.kind, target.namespace, target.name))
+        return frozenset(found)
 
 
 @dataclass(frozen=True)
@@ -231,6 +237,7 @@ def reference(
     """Read a reference to a source; `namespace` is the object's own, which it has unless given."""
     kind = item.text(*path, "kind")
     name = item.text(*path, "name")
+    # The API server demands both, so without one it is a text that Flux fills in.
     if not kind or not name:
         return None
     where = item.text(*path, "namespace") or namespace

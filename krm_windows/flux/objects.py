@@ -14,11 +14,13 @@ from krm_windows.flux.substitution import Variables
 from krm_windows.krm import InputError, KubeObject, documents
 from krm_windows.krm.nodes import value
 
+# What kustomize notes on each object where `buildMetadata` asks for it: the file, or who made it.
 ORIGIN = "config.kubernetes.io/origin"
 LOCAL = "config.kubernetes.io/local-config"
 # kustomize writes a key a line, and text of any value further in: what begins a line is a key of
 # the root.
 _ROOT = re.compile(rb"^(apiVersion|kind|metadata):(?: (.*))?$", re.MULTILINE)
+# The lines below `metadata:`, and in them the name and the namespace as plain words.
 _BLOCK = re.compile(rb"^metadata:\n((?:  .*+\n)*(?:  .*+)?)", re.MULTILINE)
 _NAME = re.compile(rb"^  (name|namespace): ([A-Za-z][A-Za-z0-9.:-]*)$", re.MULTILINE)
 _WORD = re.compile(rb"[A-Za-z][A-Za-z0-9./-]*\Z")
@@ -29,6 +31,7 @@ def parsed(content: bytes) -> tuple[KubeObject, ...]:
     """Return the documents of a file, read in full; raises InputError where one cannot be read."""
     items = documents(content)
     for item in items:
+        # Here, so that whoever asks for a part of it later meets no error.
         value(item.node)
     return tuple(items)
 
@@ -37,7 +40,15 @@ def written(content: bytes, file: str) -> Iterator[Object]:
     """Yield the objects of a file; raises InputError where one cannot be read."""
     for item in parsed(content):
         first = content.count(b"\n", 0, item.start)
-        yield Object(item, item.api_version, item.kind, item.namespace, item.name, file, first)
+        yield Object(
+            item=item,
+            api_version=item.api_version,
+            kind=item.kind,
+            namespace=item.namespace,
+            name=item.name,
+            file=file,
+            first=first,
+        )
 
 
 def built(output: bytes, directory: str) -> Iterator[Object]:
@@ -58,15 +69,20 @@ def _headed(item: KubeObject, directory: str) -> Object:
     names = _names(text)
     if names is None or not _WORD.match(api_version) or not _WORD.match(kind):
         return Object(
-            item, item.api_version, item.kind, item.namespace, item.name, directory=directory
+            item=item,
+            api_version=item.api_version,
+            kind=item.kind,
+            namespace=item.namespace,
+            name=item.name,
+            directory=directory,
         )
     namespace, name = names
     return Object(
-        item,
-        api_version.decode(),
-        kind.decode(),
-        namespace.decode(),
-        name.decode(),
+        item=item,
+        api_version=api_version.decode(),
+        kind=kind.decode(),
+        namespace=namespace.decode(),
+        name=name.decode(),
         directory=directory,
     )
 
@@ -98,7 +114,8 @@ def substituted(
     text = found.item.span.decode()
     if not substitution.applies(text):
         return found
-    item = KubeObject.parse(substitution.substitute(text, values, complete=complete).encode())
+    filled = substitution.substitute(text, values, complete=complete)
+    item = KubeObject.parse(filled.encode())
     try:
         return replace(
             found,
@@ -109,4 +126,5 @@ def substituted(
             name=item.name,
         )
     except InputError:
+        # A value with a line break or a colon may have made it no YAML: Flux would stop there.
         return found

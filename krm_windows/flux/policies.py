@@ -7,15 +7,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from krm_windows import inventory, rules
+from krm_windows.emit import names
 from krm_windows.emit.configmap import TIMETABLE
 from krm_windows.emit.labels import POLICY
 from krm_windows.flux.model import Gate, Kustomization, Notice, Object
 from krm_windows.gate import timetable
 from krm_windows.gate.timetable import Target
-from krm_windows.gateable import TABLE
 from krm_windows.inventory import Resource
 from krm_windows.krm import KubeObject
-from krm_windows.plan import kinds
+from krm_windows.plan import kinds, rights
 from krm_windows.plan.targets import select
 from krm_windows.policy.load import Loaded, load
 from krm_windows.policy.model import WindowPolicy
@@ -38,7 +38,15 @@ class Written:
     def of(cls, file: str, item: KubeObject) -> "Written":
         """Read a policy that is in a file."""
         first = item.source.count(b"\n", 0, item.start)
-        place = Object(item, item.api_version, item.kind, item.namespace, item.name, file, first)
+        place = Object(
+            item=item,
+            api_version=item.api_version,
+            kind=item.kind,
+            namespace=item.namespace,
+            name=item.name,
+            file=file,
+            first=first,
+        )
         return cls(place, load(item.node))
 
     @property
@@ -57,10 +65,10 @@ class Written:
         if policy is None or fails(found):
             return None
         return Gate(
-            self.name,
-            tuple(_targets(policy, objects)),
-            self.place,
-            TARGETS,
+            policy=self.name,
+            targets=tuple(_targets(policy, objects)),
+            place=self.place,
+            path=TARGETS,
             delivered_by=by,
             waits=policy.spec.first_apply == "Wait",
             held=policy.spec.admission_policy == "Enabled",
@@ -79,11 +87,11 @@ def _targets(policy: WindowPolicy, objects: Iterable[Object]) -> Iterator[Target
     """Yield what a policy's selectors find among some objects."""
     wanted = kinds(policy)
     # Reading an object in full is dear, so only kinds that are selected are handed on.
-    resources = [
-        Resource(each.item, each.api_version, each.kind, each.namespace, each.name)
-        for each in objects
-        if each.kind in wanted
-    ]
+    resources = []
+    for each in objects:
+        if each.kind in wanted:
+            found = Resource(each.item, each.api_version, each.kind, each.namespace, each.name)
+            resources.append(found)
     seen = inventory.Inventory(tuple(resources), visible=True)
     for index, selector in enumerate(policy.spec.targets):
         path = f"{TARGETS}[{index}]"
@@ -102,6 +110,7 @@ def rendered(kustomization: Kustomization) -> Iterator[Gate]:
         if gate is not None:
             told.add(label)
             yield gate
+    # With the actuator `Kubectl` there is no timetable, and the Roles name the targets.
     granted: dict[str, list[Object]] = {}
     for label, item in ours:
         if item.kind == "Role" and label not in told:
@@ -109,8 +118,8 @@ def rendered(kustomization: Kustomization) -> Iterator[Gate]:
     for label, roles in granted.items():
         targets: list[Target] = []
         for role in roles:
-            targets += _granted(role)
-        policy = label.replace(".", "/", 1)  # a label takes no slash
+            targets += rights.granted(role.get("rules"), role.namespace)
+        policy = names.policy_of(label)
         yield Gate(policy, tuple(targets), roles[0], "rules", kustomization.key)
 
 
@@ -132,31 +141,7 @@ def _timetabled(item: Object, by: str) -> Gate | None:
     try:
         found = timetable.load(item.text("data", TIMETABLE))
     except (ValueError, TypeError, LookupError):
+        # Another ConfigMap of ours, or one of a release that this one cannot read.
         return None
     waits = found.first_apply == "Wait"
     return Gate(found.policy, found.targets, item, f"data.{TIMETABLE}", by, waits)
-
-
-# The kinds that may be gated, as rules of a Role name them.
-_ROWS = {(row.group, row.resource): row for row in TABLE}
-
-
-def _granted(role: Object) -> Iterator[Target]:
-    """Yield the objects that a Role of ours lets the gate suspend and resume."""
-    for rule in role.parts("rules"):
-        match rule:
-            case {"apiGroups": [group, *_], "resources": [resource, *_], "resourceNames": [*names]}:
-                row = _ROWS.get((str(group), str(resource)))
-            case _:
-                continue
-        if row is None:
-            continue
-        for name in names:
-            yield Target(
-                group=row.group,
-                resource=row.resource,
-                kind=row.kind,
-                namespace=role.namespace,
-                name=str(name),
-                field=row.field,
-            )

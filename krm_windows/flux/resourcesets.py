@@ -17,7 +17,10 @@ from krm_windows.flux.sources import OPERATOR
 from krm_windows.krm import InputError, KubeObject, Value, documents
 from krm_windows.krm.nodes import value
 
-_OPENS, _CLOSES = "<<", ">>"
+# The delimiters that the operator takes, so that `{{ }}` is free for what it makes.
+_OPENS = "<<"
+_CLOSES = ">>"
+# `inputs.tenant.name | quote`: the path of an input, and at most one function.
 _EXPRESSION = re.compile(r"\s*inputs((?:\.[A-Za-z_][A-Za-z0-9_]*)+)\s*(?:\|\s*([a-zA-Z]+)\s*)?")
 # What a scalar may be without quotes and yet be nothing else in YAML.
 _PLAIN = re.compile(r"[A-Za-z0-9_./-]+")
@@ -26,6 +29,7 @@ _DISABLED = "disabled"
 # More than anybody writes, and no more than a repository of somebody unknown may have us make of a
 # few lines.
 LARGEST = 4_000_000
+# So much of a template is quoted in a message.
 _SHOWN = 80
 
 Inputs: TypeAlias = Mapping[str, Value] | None
@@ -64,12 +68,14 @@ def expand(item: Object) -> Expansion:
         inputs = _inputs(item)
         if item.get("spec", "inputsFrom"):
             making.reasons.append("`inputsFrom` takes more inputs from providers in the cluster")
+        # The resources at the top are made before those of the steps.
         for part in (("spec",), *_steps(item)):
             for each in inputs:
                 making.make(part, each)
     except UncoveredError as error:
         making.reasons.append(str(error))
     except ExceededError as error:
+        # A part of it would be as wrong as all of it is large.
         return Expansion((), (str(error),))
     return Expansion(tuple(making.found.values()), tuple(dict.fromkeys(making.reasons)))
 
@@ -84,8 +90,9 @@ def _inputs(item: Object) -> list[Inputs]:
         raise UncoveredError("`inputStrategy` is not Flatten")
     inputs = item.get("spec", "inputs")
     if not inputs:
+        # Everything that is made comes from the providers.
         if item.get("spec", "inputsFrom"):
-            return []  # everything that is made comes from the providers
+            return []
         return [None]
     if not isinstance(inputs, list):
         raise UncoveredError("`inputs` is not a list")
@@ -125,6 +132,7 @@ class _Making:
                 contents += self._documents(text, inputs)
             except UncoveredError as error:
                 self.reasons.append(str(error))
+        # Without inputs everything is made once, annotation or not.
         for content in contents:
             self._add(content, is_one_of_many=inputs is not None)
 
@@ -138,9 +146,15 @@ class _Making:
         made = KubeObject.from_value(content)
         try:
             found = Object(
-                made, made.api_version, made.kind, made.namespace, made.name, made_by=self.item
+                item=made,
+                api_version=made.api_version,
+                kind=made.kind,
+                namespace=made.namespace,
+                name=made.name,
+                made_by=self.item,
             )
         except InputError:
+            # What a template makes need not be an object at all.
             return
         if is_one_of_many and found.note(_RECONCILE) == _DISABLED:
             return
@@ -161,9 +175,10 @@ class _Making:
         """
         self._spend(1)
         if isinstance(part, dict):
-            return {
-                self._text(key, inputs): self._filled(entry, inputs) for key, entry in part.items()
-            }
+            filled: dict[str, Value] = {}
+            for key, entry in part.items():
+                filled[self._text(key, inputs)] = self._filled(entry, inputs)
+            return filled
         if isinstance(part, list):
             return [self._filled(entry, inputs) for entry in part]
         if isinstance(part, str) and _OPENS in part:
@@ -176,9 +191,11 @@ class _Making:
         The operator writes the template as YAML and reads it again.
         """
         filled = self._text(text, inputs)
+        # `3` and `true` are a number and a truth value again, once they are read.
         if _PLAIN.fullmatch(filled):
             return KubeObject.parse(f"meant: {filled}".encode()).get("meant")
-        if filled.startswith('"'):  # of the function `quote`
+        # Of the function `quote`.
+        if filled.startswith('"'):
             return filled.strip('"')
         return filled
 
@@ -194,7 +211,9 @@ class _Making:
             end = text.find(_CLOSES, begin)
             if end < 0:
                 raise UncoveredError(f"the template {text[begin : begin + _SHOWN]} has no end")
-            meant = _scalar(text[begin + len(_OPENS) : end], inputs)
+            expression = text[begin + len(_OPENS) : end]
+            meant = _scalar(expression, inputs)
+            # An input may be long, and a template may repeat it as often as it likes.
             self._spend(len(meant))
             parts += [text[place:begin], meant]
             place = end + len(_CLOSES)
@@ -239,6 +258,7 @@ def _known(inputs: Inputs, path: Sequence[str]) -> str | None:
         if not isinstance(found, dict):
             return None
         found = found.get(name)
+    # `True` of Python is `true` of Go; a bool is an int, too, so it comes first.
     if isinstance(found, bool):
         return str(found).lower()
     if isinstance(found, str | int):

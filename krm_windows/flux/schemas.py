@@ -15,7 +15,9 @@ from krm_windows.flux.objects import parsed
 from krm_windows.krm import InputError, Value
 
 FIELD = "openapi"
+# A document of OpenAPI without any definition.
 EMPTY = b'{"swagger":"2.0","info":{"title":"none","version":"1"},"paths":{},"definitions":{}}'
+# A name that no file of a repository has.
 _NAME = "krm-windows-no-schema.json"
 _PATCHES = ("patches", "patchesStrategicMerge")
 # Whatever else may ask for a schema, or have a schema of its own.
@@ -34,7 +36,14 @@ _SCHEMATIC = frozenset(
 _GROUP = "toolkit.fluxcd.io/"
 # Flux' kinds, none of which Kubernetes has too: whatever a target of this kind selects is Flux'.
 _KINDS = frozenset(
-    {"Bucket", "GitRepository", "HelmChart", "HelmRelease", "HelmRepository", "OCIRepository"}
+    {
+        "Bucket",
+        "GitRepository",
+        "HelmChart",
+        "HelmRelease",
+        "HelmRepository",
+        "OCIRepository",
+    }
 )
 # kustomize has one of its own kind of that name; the group tells them apart.
 _ALL_KINDS = frozenset({*_KINDS, "Kustomization"})
@@ -50,8 +59,12 @@ def spared(closure: Closure) -> str | None:
         # Any of these reads the schema, or changes it.
         if any(fields.get(name) for name in _SCHEMATIC):
             return None
-        patches += ((dirname(file) or ".", patch) for patch in _patches(fields))
-    if not patches or not all(_is_known(closure, place, patch) for place, patch in patches):
+        place = dirname(file) or "."
+        patches += ((place, patch) for patch in _patches(fields))
+    # Without patches kustomize does not read the schema anyhow.
+    if not patches:
+        return None
+    if not all(_is_known(closure, place, patch) for place, patch in patches):
         return None
     return joined(closure.directory, _NAME)
 
@@ -75,6 +88,7 @@ def _is_known(closure: Closure, place: str, patch: Value) -> bool:
         return False
     content = _content(closure, place, patch)
     if content is None:
+        # A list of operations (RFC 6902), in YAML or JSON, merges nothing.
         return False
     if target is not None and content.lstrip().startswith((b"-", b"[")):
         return True

@@ -23,6 +23,7 @@ OPERATOR = "fluxcd.controlplane.io"
 # What source-controller checks out where `spec.ref` says nothing.
 _DEFAULT_BRANCH = "master"
 _BRANCHES = "refs/heads/"
+# `https://` or `ssh://`, and the user of `git@github.com`.
 _SCHEME = re.compile(r"[a-z+]+://")
 _USER = re.compile(r"[^@/]*@")
 
@@ -46,7 +47,8 @@ class Given:
         """
         source, equals, directory = text.partition("=")
         namespace, _, name = source.rpartition("/")
-        if not equals or not name or not directory or "/" in namespace or directory.startswith("/"):
+        is_complete = bool(equals and name and directory)
+        if not is_complete or "/" in namespace or directory.startswith("/"):
             raise InputError(f"{text!r} is not a source such as flux-system=. or apps/team=deploy")
         return cls(name, namespace, below("", directory))
 
@@ -110,6 +112,7 @@ class Sources:
         `namespace` is that of those without one.
         """
         for item in items:
+            # The first that says so: a cluster is synced once.
             if self.sync is None:
                 self.sync = synced(item, namespace, self.root)
         # All clusters share the addresses: what is here for one is here for the others.
@@ -121,6 +124,7 @@ class Sources:
 
         It is None where the source is another repository.
         """
+        # What a person says wins over what is found.
         for each in self.given:
             if each.means(source):
                 return each.directory
@@ -134,6 +138,7 @@ class Sources:
         """Return the directory that a source is where nothing says what syncs the cluster."""
         if self._is_here(source):
             return "."
+        # Nothing says so but the name that `flux bootstrap` gives, so the user is told.
         if source[2:] == (NAME, NAME) and not self._is_elsewhere(source):
             self.assumed = True
             return "."
@@ -170,6 +175,7 @@ class Sources:
             return False
         own = self.sync.branch or _branch(self.known.get(self.sync.source))
         other = _branch(self.known.get(source))
+        # A branch that is not known is taken for the same.
         return bool(own) and bool(other) and own != other
 
     def foreign(self, source: Identity) -> str:
@@ -192,6 +198,7 @@ def below(directory: str, path: str) -> str:
 
     `..` leads nowhere above (cyphar/filepath-securejoin).
     """
+    # From a root that nothing is above, `..` cannot lead out.
     inside = normpath("/" + path).lstrip("/")
     return normpath(join(directory, inside) or ".")
 
@@ -212,6 +219,7 @@ def synced(item: Object, namespace: str, root: str) -> Sync | None:
     directory = _offset(kind, root, item.text(*path, "path"))
     if not kind or directory is None:
         return None
+    # The operator names the source like the namespace where `sync.name` says nothing.
     source = (SOURCE, kind, home, item.text(*path, "name") or home)
     _, _, branch = item.text(*path, "ref").partition(_BRANCHES)
     return Sync(item, source, directory, normal(item.text(*path, "url")), branch)
@@ -234,6 +242,7 @@ def _of_kustomization(
     # `flux-system/flux-system`, as `flux bootstrap` names it.
     if item.name == namespace:
         directory = _offset(source[1], root, path)
+    # `.` is below everything, and so says nothing of this cluster.
     elif below("", path) == root != ".":
         directory = "."
     if directory is None:
@@ -272,10 +281,12 @@ def _branch(declared: Object | None) -> str:
     """
     if declared is None or declared.kind != "GitRepository":
         return ""
+    # Any of these outranks the branch (source-controller, GitRepositoryRef).
     if any(declared.text("spec", "ref", key) for key in ("tag", "semver", "commit")):
         return ""
     name = declared.text("spec", "ref", "name")
     if name:
+        # `refs/tags/v1` is no branch.
         return name.partition(_BRANCHES)[2]
     return declared.text("spec", "ref", "branch") or _DEFAULT_BRANCH
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from krm_windows.flux.model import Object
 from krm_windows.krm import InputError
 
+# `${name}`, `${name:-default}` and the like; `$${name}` stays `${name}`.
 _VARIABLE = re.compile(r"(\$?)\$\{([_A-Za-z][_A-Za-z0-9]*)(?::?[-=]([^{}$]*))?\}")
 _DISABLED = "kustomize.toolkit.fluxcd.io/substitute"
 _FIELD = ("spec", "postBuild")
@@ -22,10 +23,8 @@ Variables = tuple[tuple[str, str], ...]
 
 def sources(own: Object) -> list[tuple[str, str]]:
     """Return kind and name of what a Kustomization takes variables from."""
-    return [
-        (str(entry.get("kind")), str(entry.get("name")))
-        for entry in own.parts(*_FIELD, "substituteFrom")
-    ]
+    entries = own.parts(*_FIELD, "substituteFrom")
+    return [(str(entry.get("kind")), str(entry.get("name"))) for entry in entries]
 
 
 def variables(
@@ -43,15 +42,19 @@ def variables(
     complete = True
     for kind, name in origins:
         data = None
-        if kind == "ConfigMap":  # a Secret is known only in the cluster
+        # A Secret is known only in the cluster.
+        if kind == "ConfigMap":
             data = known(name)
         if data is None:
             complete = False
         else:
             found.update(data)
+    # What the Kustomization itself says outranks what it takes from others.
     if isinstance(inline, dict):
         found.update((name, str(text)) for name, text in inline.items())
-    return tuple(sorted((name, text.replace("\n", "")) for name, text in found.items())), complete
+    # Flux takes line breaks out of values (kustomize-controller, varsub).
+    flat = ((name, text.replace("\n", "")) for name, text in found.items())
+    return tuple(sorted(flat)), complete
 
 
 def substitute(text: str, values: Variables, *, complete: bool) -> str:
@@ -69,6 +72,7 @@ def substitute(text: str, values: Variables, *, complete: bool) -> str:
         if escape or (not complete and name not in known):
             return match[0].removeprefix(escape)
         meant = known.get(name) or default or ""
+        # What replaces is not replaced again, but an object may have a variable very often.
         left -= len(meant)
         if left < 0:
             raise InputError(

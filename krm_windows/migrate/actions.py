@@ -33,6 +33,7 @@ _FLUX = {
     "image policy": "ImagePolicy",
     "image update": "ImageUpdateAutomation",
 }
+# kubectl takes those of a CustomResourceDefinition (`spec.names.shortNames`), old ones included.
 # The short names of the custom resources, and of `cronjobs`.
 _SHORT = {
     "ks": "Kustomization",
@@ -50,6 +51,7 @@ _SHORT = {
     "imgauto": "ImageUpdateAutomation",
     "cj": "CronJob",
 }
+# What `flux suspend` takes as well, and what only drops events while it is suspended.
 _EVENTS = frozenset({"alert", "alert-provider", "receiver"})
 _NAMESPACE = ("-n", "--namespace")
 # Flags that change neither what is suspended nor where; those with a value, and those without.
@@ -66,8 +68,11 @@ _OTHER_WITH_VALUE = (
 )
 _WITH_VALUE = frozenset({*_NAMESPACE, *_OTHER_WITH_VALUE})
 _PLAIN = frozenset({"--wait", "--verbose", "--all", "--insecure-skip-tls-verify", "--no-header"})
+# Programs that change nothing in the cluster, and do not fail.
 _HARMLESS = frozenset({"echo", "printf", "date", "true", ":", "set", "sleep", "exit"})
+# What kubectl does with a file that is not looked into.
 _WRITES = frozenset({"apply", "replace", "edit"})
+# What flux or kubectl only read with.
 _READS = frozenset(
     {
         "get",
@@ -136,20 +141,23 @@ class _Reader:
         if command.after not in _CONDITIONAL:
             self.conditions = []
         found = list(_actions(command, self.home))
-        if found:
-            self._check(command)
-            self.actions += found
-        else:
+        if not found:
             self._take_other(command)
+            return
+        self._check(command)
+        self.actions += found
 
     def _check(self, command: Command) -> None:
         """Refuse a command that suspends or resumes where nobody can say whether it runs."""
         if command.expands or command.after == "||":
             raise CommandError(f"`{command}` depends on what the shell finds when it runs")
+        # Behind `;` or a line break it runs whatever became of the others.
         if command.after != "&&":
             return
         if self.conditions:
             raise CommandError(f"`{command}` runs only if `{self.conditions[-1]}` succeeds")
+        # Behind `&&` of another action: the policy acts on each target alone, and the user is told
+        # so.
         if self.actions:
             self.chained = True
 
@@ -162,6 +170,7 @@ class _Reader:
             self.left_out.append(str(command))
         # `kubectl get` is harmless, and fails where there is nothing.
         if command.words[0] not in _HARMLESS:
+            # The heuristics look for a program, so that a text about suspending alone is none.
             self.conditions.append(str(command))
 
 
@@ -190,6 +199,7 @@ def _may_suspend(command: Command) -> bool:
     """
     if _name(command.words[0]) == "kubectl" and not _WRITES.isdisjoint(command.words):
         return True
+    # The program may be a script or an alias; whoever speaks of suspending is asked about.
     return heuristics.mentions(f"flux {command}")
 
 
@@ -201,6 +211,7 @@ def _name(path: str) -> str:
 def _actions(command: Command, home: str) -> Iterator[Action]:
     program, *words = command.words
     match _name(program):
+        # As a word, so that a file or a label with it in its name is none.
         case "flux" if "suspend" in words or "resume" in words:
             yield from _flux(_call(words, command), command)
         case "kubectl" if "patch" in words:
@@ -225,6 +236,7 @@ class _Call:
     @property
     def patch(self) -> str | None:
         """The patch that it is given, None where there is none."""
+        # The last of two would win, but nobody writes both.
         return self.flags.get("-p", self.flags.get("--patch"))
 
     @property
@@ -248,7 +260,8 @@ def _call(words: Iterable[str], command: Command) -> _Call:
             flags[flag] = next(rest, "")
         elif flag in _PLAIN:
             flags[flag] = given or "true"
-        elif word.startswith("-n"):  # `-nflux-system`
+        # pflag takes a short flag and its value as one word: `-nflux-system`.
+        elif word.startswith("-n"):
             flags["-n"] = word[2:]
         else:
             raise CommandError(f"`{command}` has the flag {flag}, which changes where it acts")
@@ -267,6 +280,7 @@ def _flux(call: _Call, command: Command) -> Iterator[Action]:
     if row is None:
         raise CommandError(f"`{command}`: there is no kind {kind!r}")
     everything = call.flags.get("--all") == "true"
+    # With both, or with neither, the Flux CLI prints an error.
     if bool(words) == everything:
         raise CommandError(f"`{command}` needs either names or --all, and fails as it is")
     names = None
@@ -340,6 +354,7 @@ def _sets(
     if content is not None:
         effect = _effect(content, row.field)
     if effect is _Effect.UNKNOWN:
+        # A file (`--patch-file`) is not read, so what it does is not known.
         raise _not_the_field(kind, command)
     if effect is _Effect.NONE:
         return None
@@ -352,6 +367,7 @@ def _check_other(
     command: Command,
 ) -> None:
     """Refuse a patch of a kind that cannot be suspended if it speaks of suspending all the same."""
+    # A patch of labels or of another field is nobody's window.
     if content is None or heuristics.mentions(f"kubectl {content}"):
         raise _not_the_field(kind, command)
 
@@ -365,6 +381,7 @@ def _not_the_field(kind: str, command: Command) -> CommandError:
 def _row(word: str) -> Gateable | None:
     """Return the kind that kubectl means by a word, such as `ks`, or `kustomizations.v1.GROUP`."""
     resource, _, group = word.lower().partition(".")
+    # `kustomizations.v1.kustomize.toolkit.fluxcd.io`: the version says nothing of the kind.
     if group.startswith(("v1", "v2")):
         group = group.partition(".")[2]
     for row in gateable.TABLE:
@@ -414,7 +431,9 @@ def _leaves_alone(patch: dict[str, Value] | list[Value], field: tuple[str, ...])
     """Whether a patch does not touch a field."""
     if isinstance(patch, dict):
         spec = patch.get(field[0], {})
-        return isinstance(spec, dict) and field[1] not in spec
+        if not isinstance(spec, dict):
+            return False
+        return field[1] not in spec
     pointer = _pointer(field)
     return not any(_touches(operation, pointer) for operation in patch)
 
@@ -426,9 +445,11 @@ def _pointer(field: tuple[str, ...]) -> str:
 
 def _touches(operation: Value, pointer: str) -> bool:
     """Whether an operation is about a field, what it is in, or what is in it."""
+    # `move` and `copy` have a source, too, which may be the field.
     if not isinstance(operation, dict) or "from" in operation:
         return True
     path = str(operation.get("path"))
+    # With a slash at the end `/spec/suspend` is in `/spec`, and `/spec/suspended` is another field.
     return f"{pointer}/".startswith(f"{path}/") or path.startswith(f"{pointer}/")
 
 

@@ -15,12 +15,19 @@ from krm_windows.migrate.origins import Origins
 from krm_windows.migrate.trees import Document, Place, leaf
 from krm_windows.results import Result
 
+# Kinds by which a CronJob has its rights, some of which go with it.
 _RIGHTS = frozenset({"ServiceAccount", "Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding"})
 # Kinds that speak of suspending without doing it: descriptions of fields, texts of alerts.
 # A Flux Kustomization's patches are no scripts of its own: what they make is read where it is
 # applied.
 _SILENT = frozenset(
-    {"CustomResourceDefinition", "PrometheusRule", "GrafanaDashboard", "Kustomization", "CronJob"}
+    {
+        "CustomResourceDefinition",
+        "PrometheusRule",
+        "GrafanaDashboard",
+        "Kustomization",
+        "CronJob",
+    }
 )
 
 
@@ -70,8 +77,11 @@ class ClusterObjects:
     @property
     def gated(self) -> dict[tuple[str, str, str], Document]:
         """What can be suspended, by kind, namespace and name."""
-        known = (found for found in self.objects if gateable.find(found.kind, found.api_version))
-        return {(found.kind, found.namespace, found.name): found for found in known}
+        found = {}
+        for each in self.objects:
+            if gateable.find(each.kind, each.api_version):
+                found[each.kind, each.namespace, each.name] = each
+        return found
 
     @property
     def where(self) -> str:
@@ -98,6 +108,7 @@ def read(
             left_out = applied_by_others
         try:
             directories.append(_directory(each, left_out, origins))
+        # One directory that cannot be read must not hide the windows of the others.
         except InputError as error:
             message = f"what {each.path} applies cannot be read: {error.message}"
             place = Place(each.path, max(error.line, 1))
@@ -129,6 +140,7 @@ def _directory(
             continue
         if _is_looked_at(item):
             objects.append(origins.document(item))
+        # To look for a word in the text is quick; what it means is read later.
         if item.kind not in _SILENT and heuristics.may_suspend(item.item.span):
             scripts.append(origins.document(item))
     # Paths of documents have no `.`: the repository is an empty text.
@@ -154,6 +166,7 @@ def _twice(directories: Iterable[AppliedDirectory]) -> Iterator[Result]:
         for each in filter(jobs.is_one, directory.objects):
             # The first one that is applied is what the others are compared with.
             other = found.setdefault((each.namespace, each.name), each)
+            # Comments and order of keys do not count, as the API server does not see them.
             if trees.plain(other.tree) == trees.plain(each.tree):
                 continue
             message = f"{each} is applied twice, and not alike: the other one is in {other.place}"
@@ -165,6 +178,7 @@ def all_suspended(cluster: ClusterObjects) -> Iterator[Result]:
     found = list(cluster.jobs)
     suspended = [leaf(job.tree, "spec", "suspend") for job in found]
     places = [each.place for each in suspended if each and each.value is True]
+    # One that runs makes a window, whatever the others do.
     if not found or len(places) < len(found):
         return
     names = ", ".join(sorted({job.name for job in found}))

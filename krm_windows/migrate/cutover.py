@@ -25,6 +25,7 @@ from krm_windows.migrate.trees import Document, Leaf, Map, Place, Tree, leaf, te
 from krm_windows.results import Result
 
 _LISTS = ("resources", "bases")
+# Fields of a kustomization that hold patches, two of them deprecated (kustomize api/types).
 _PATCHES = ("patchesStrategicMerge", "patches", "patchesJson6902")
 # The fields of a kustomization that make objects.
 _CONTENT = frozenset(
@@ -73,6 +74,7 @@ class Cutover:
     @cached_property
     def results(self) -> tuple[Result, ...]:
         """What has to be done by hand."""
+        # In the order in which somebody would go about it: files, then what applies them.
         return (*self._mixed(), *self._unused_directories(), *self._unused_kustomizations())
 
     @cached_property
@@ -88,6 +90,7 @@ class Cutover:
 
     @cached_property
     def _removed(self) -> tuple[Document, ...]:
+        # Stays: what an account of another program needs.
         """The objects that go: CronJobs, and accounts and rights that nothing else uses."""
         stay = removals.accounts_of_others(self.repository, self._jobs)
         found: list[Document] = []
@@ -122,12 +125,14 @@ class Cutover:
         found: set[Place] = set()
         for gating in self.gatings:
             found.update(each.place for each in gating.cluster.objects if each.kind == "CronJob")
+        # A patch has the place of its file, not that of the CronJob that it changes.
         return frozenset(found - {each.place for each in self._jobs})
 
     @cached_property
     def _concerned(self) -> frozenset[str]:
         """The files that something goes out of, or that may hold a patch of a CronJob."""
         found = {place.file for place in self._places}
+        # To look for a word is much cheaper than to read every file.
         for path, content in self.repository.contents.items():
             if b"CronJob" in content:
                 found.add(path)
@@ -153,12 +158,12 @@ class Cutover:
     def _emptied(self) -> frozenset[str]:
         """The directories whose kustomization has nothing left, found from the innermost on."""
         emptied: set[str] = set()
+        # A kustomization that lists only emptied directories is empty in its turn.
         while True:
-            more = {
-                path
-                for path, found in self.repository.kustomizations.items()
-                if path not in emptied and self._is_empty(path, found, emptied)
-            }
+            more = set()
+            for path, found in self.repository.kustomizations.items():
+                if path not in emptied and self._is_empty(path, found, emptied):
+                    more.add(path)
             if not more:
                 return frozenset(emptied)
             emptied |= more
@@ -174,6 +179,7 @@ class Cutover:
         for key in _CONTENT:
             for entry in trees.items(found.tree, key):
                 had_any = True
+                # A generator or a chart makes objects that are no windows.
                 if key not in _LISTS or not self._entry_goes(directory, entry, emptied):
                     return False
         return had_any
@@ -193,6 +199,7 @@ class Cutover:
     def _edited(self, path: str) -> bytes | None:
         """Return a file without what goes, None where nothing of it does, or all."""
         found = self.repository.documents(path)
+        # What cannot be read is not edited.
         if not found:
             return None
         items = documents(self.repository.contents[path])
@@ -210,7 +217,9 @@ class Cutover:
         own = self.repository.kustomizations.get(directory)
         # One with nothing left is named as obsolete, and stays as it is.
         if document is own and directory not in self._emptied:
-            return self._entries(directory, document.tree) + self._patches(directory, document.tree)
+            entries = self._entries(directory, document.tree)
+            return entries + self._patches(directory, document.tree)
+        # A Flux Kustomization may have patches of its own, in `spec.patches`.
         if (document.kind, document.group) != ("Kustomization", KUSTOMIZE):
             return []
         spec = trees.at(document.tree, "spec")
@@ -241,6 +250,7 @@ class Cutover:
         for directory, kustomization in self.repository.kustomizations.items():
             for key in _PATCHES:
                 found.update(self._files_of(directory, trees.items(kustomization.tree, key)))
+        # A path that leads out of the repository is of no file here.
         return frozenset(found & self.repository.contents.keys())
 
     def _files_of(
@@ -264,6 +274,7 @@ class Cutover:
             return False
         path = resolve(directory, written.text)
         if path in self.repository.contents:
+            # A path: the patch goes with its file. Else it is the patch itself.
             return path in self._removed_files
         return self._inline_goes(written)
 
@@ -278,6 +289,7 @@ class Cutover:
         selectors = self.repository.selectors
         try:
             return any(selectors.matches(pattern, name) for name in sorted(self._names))
+        # kustomize and Go refuse what Python might take, so their own rules are used.
         except PatternError:
             return False
 
@@ -290,6 +302,7 @@ class Cutover:
 
     def _mixed(self) -> Iterator[Result]:
         """Name what goes out of files that stay."""
+        # Only its owner knows whether the objects beside it are still needed.
         for path in sorted(self._concerned - self._removed_files):
             for found in self.repository.documents(path):
                 if found.place in self._places:
@@ -305,6 +318,7 @@ class Cutover:
     def _unused_directories(self) -> Iterator[Result]:
         """Name directories that are applied to a cluster and have nothing left in them."""
         # What nothing includes is applied by Flux itself, and only somebody can stop that.
+        # The repository as a whole is an empty text.
         applied = {directory.path for directory in self._directories}
         for path in sorted(self._emptied & applied):
             place = self.repository.kustomizations[path].place
@@ -332,7 +346,9 @@ class Cutover:
         """Whether nothing is left of a directory that Flux applies as it is."""
         prefix = f"{directory}/"
         inside = [path for path in self.repository.contents if path.startswith(prefix)]
-        return bool(inside) and all(path in self.obsolete for path in inside)
+        if not inside:
+            return False
+        return all(path in self.obsolete for path in inside)
 
 
 def _identity(found: Document) -> Identity:
@@ -341,6 +357,7 @@ def _identity(found: Document) -> Identity:
 
 def _paths(key: str, going: Sequence[bool]) -> list[_Path]:
     """Return the paths to remove of a list: the list as a whole where nothing of it stays."""
+    # An empty list would stay, and kustomize has nothing to do with one.
     if going and all(going):
         return [(key,)]
     return [(key, index) for index, goes in enumerate(going) if goes]

@@ -21,9 +21,11 @@ _CLUSTERS = frozenset({"clusters", "cluster", "sites"})
 # Those that are so only where there are none of the above: overlays of an application look the
 # same.
 _OVERLAYS = frozenset({"overlays", "environments", "envs"})
+# Beside the clusters, and no cluster: what they have in common.
 _SHARED = frozenset({"base", "_base", "common", "default"})
 # What is in a cluster's directory, and is no name of one.
 _PARTS = ("flux-system", "flux")
+# What no name of an object may have in it (RFC 1123).
 _FOREIGN = re.compile(r"[^a-z0-9]+")
 
 
@@ -44,8 +46,11 @@ class ClusterDirectories:
 
 def find(tree: Checkout, repository: Repository) -> ClusterDirectories:
     """Find the directories of the clusters."""
-    booted = frozenset(relative(each.directory) for each in entrances.find(tree) if each.file)
-    by_habit = {each for each in _below(repository, _CLUSTERS) if not _is_booted(each, booted)}
+    # An entrance with a file is one that bootstrapping wrote; without it is only a habit.
+    synced = (each.directory for each in entrances.find(tree) if each.file)
+    booted = frozenset(map(relative, synced))
+    habitual = _below(repository, _CLUSTERS)
+    by_habit = {each for each in habitual if not _is_booted(each, booted)}
     found = booted | by_habit
     if not found:
         found = frozenset(_below(repository, _OVERLAYS))
@@ -64,6 +69,7 @@ def names(directories: Sequence[str]) -> dict[str, str]:
     """
     split = {each: _parts(each) for each in directories}
     longest = max(map(len, split.values()), default=1)
+    # `eu/prod` and `us/prod`: one part is not enough, two are.
     for count in range(1, longest + 1):
         found = {each: "-".join(parts[-count:]) for each, parts in split.items()}
         if len(set(found.values())) == len(found):
@@ -113,6 +119,7 @@ def _below(repository: Repository, names: frozenset[str]) -> Iterator[str]:
     for directory in repository.directories:
         *above, own = directory.split("/")
         inside = [index for index, part in enumerate(above) if part in names]
+        # Directly in the outermost of those names: `clusters/berlin`, not `clusters/berlin/apps`.
         if inside and inside[0] == len(above) - 1 and own not in _SHARED:
             yield directory
 
@@ -134,7 +141,9 @@ def _tops(repository: Repository) -> Iterator[str]:
             # A Component is nothing without what includes it.
             if kustomization.kind != "Component":
                 yield path
-        elif not _is_in_kustomization(repository, path) and _is_loose(repository, path, included):
+        elif _is_in_kustomization(repository, path):
+            continue
+        elif _is_loose(repository, path, included):
             yield path
 
 

@@ -16,6 +16,7 @@ from krm_windows.migrate.repository import Repository
 from krm_windows.migrate.trees import Document, leaf, text
 from krm_windows.results import Result
 
+# A tag but `latest`, or a digest.
 _PINNED = re.compile(r".*(?::(?!latest$)[\w][\w.-]*|@sha256:[0-9a-f]{64})\Z")
 # Images that cannot be pulled any more, or that speak to an API that Flux does not serve any more.
 _DEAD = (
@@ -33,6 +34,7 @@ _DEAD = (
     ),
 )
 ADVICE = "`--clusters` says where clusters lie"
+# Roles that may change much more than a field.
 _ROLES_FOR_ALL = ("cluster-admin", "admin", "edit")
 _BINDINGS = ("ClusterRoleBinding", "RoleBinding")
 # What it takes to suspend and resume an object.
@@ -41,6 +43,7 @@ _NEEDED = frozenset({"get", "patch"})
 
 def check(gating: Gating) -> Iterator[Result]:
     """Yield what is wrong on one cluster."""
+    # Several CronJobs act on one target, which is looked at once.
     gated = sorted(set(gating.targets))
     for directory in gating.cluster.directories:
         yield from _self_lock(directory, gating, gated)
@@ -62,7 +65,8 @@ def _self_lock(
     for job in gating.jobs:
         closes = any(action.suspends for action in job.actions)
         # Only what suspends locks itself out: a resume lets edits in again.
-        if not closes or not any(job.document is each for each in directory.objects):
+        is_applied_here = any(job.document is each for each in directory.objects)
+        if not closes or not is_applied_here:
             continue
         if directory.kustomization:
             message = (
@@ -85,7 +89,8 @@ def _holder(directory: AppliedDirectory, gated: Iterable[Target]) -> Target | No
     flux = {target.name: target for target in gated if target.kind == "Kustomization"}
     applier = directory.kustomization
     if applier is None:
-        return flux.get(directory.path.rpartition("/")[2])
+        _, _, name = directory.path.rpartition("/")
+        return flux.get(name)
     held = flux.get(applier.name)
     if held is None or held.namespace != applier.namespace:
         return None
@@ -97,7 +102,8 @@ def _images(job: Job) -> Iterator[Result]:
         image = leaf(container, "image")
         if image is None:
             continue
-        dead = next((why for pattern, why in _DEAD if pattern.match(image.text)), None)
+        reasons = (why for pattern, why in _DEAD if pattern.match(image.text))
+        dead = next(reasons, None)
         if dead:
             message = f"{job.name} runs on {image.text}: {dead}"
         elif not _PINNED.fullmatch(image.text):
@@ -117,6 +123,7 @@ def _rights(job: Job, cluster: ClusterObjects) -> Iterator[Result]:
             continue
         if binding.kind == "ClusterRoleBinding":
             message = f"{account} has its rights in every namespace, by {binding}"
+            # Its role may be too large as well, so both are said.
             yield found_at(rules.MIGRATE_RIGHTS, binding.place, message)
         role = _role(binding, cluster)
         if role is None:
@@ -155,6 +162,7 @@ def _excess(role: Document) -> Iterator[Result]:
             verbs = ", ".join(sorted(excess))
             message = f"{role} grants {verbs}, which no window needs"
             yield found_at(rules.MIGRATE_RIGHTS, place, message)
+        # A rule without names is about every object (rbac/v1, PolicyRule).
         if not trees.items(rule, "resourceNames"):
             resources = ", ".join(each.text for each in trees.leaves(trees.at(rule, "resources")))
             message = f"{role} names no objects: it grants every one of {resources}"
@@ -166,6 +174,7 @@ def subjects(binding: Document) -> set[tuple[str, str]]:
     found = set()
     for subject in trees.items(binding.tree, "subjects"):
         if text(subject, "kind") == "ServiceAccount":
+            # Kubernetes demands a namespace here; kustomize fills it in, and so do we.
             namespace = text(subject, "namespace") or binding.namespace
             found.add((namespace, text(subject, "name")))
     return found
@@ -178,6 +187,7 @@ def _suspended(cluster: ClusterObjects, gated: Iterable[Target]) -> Iterator[Res
         found = known.get((target.kind, target.namespace, target.name))
         row = target.row
         if found is None or row is None:
+            # A kind that is not in the table has no field that could be in Git.
             continue
         held = leaf(found.tree, *row.field)
         if held is None or not isinstance(held.value, bool):
@@ -200,7 +210,10 @@ def unused(
     """Yield files that no cluster has, with a CronJob that opens or closes, or a patch of one."""
     for path in sorted(repository.contents):
         # Reading is dear: what has no such word in it holds no CronJob.
-        if path in used or path.endswith(".json") or b"CronJob" not in repository.contents[path]:
+        # Reading is dear: what has no such word in it holds no CronJob.
+        if path in used or path.endswith(".json"):
+            continue
+        if b"CronJob" not in repository.contents[path]:
             continue
         for found in repository.documents(path):
             if jobs.is_one(found):
@@ -221,6 +234,7 @@ def unreadable(repository: Repository) -> Iterator[Result]:
     """Yield files that are no YAML and look as if they held such CronJobs."""
     for place, why in repository.unreadable.items():
         content = repository.contents[place.file]
+        # Files of templates are no YAML, and there are many.
         if b"CronJob" not in content:
             continue
         if heuristics.mentions(content.decode(errors="replace")):

@@ -29,11 +29,13 @@ def place_of(result: Result) -> Place:
 def line(result: Result) -> str:
     """Write a result as compilers do: place, severity, message, rule."""
     rule = result.tags["rule"]
+    # `apps/windows.yaml:12: [warning] …`, so that editors find the place.
     return f"{place_of(result)}: [{result.severity}] {result.message} ({rule})"
 
 
 def sort(results: Iterable[Result]) -> list[Result]:
     """Order results: errors first, then by file, line and rule; equal ones once."""
+    # By all that is read of them; a dict keeps one of each.
     unique = {line(result): result for result in results}
     return sorted(unique.values(), key=_order)
 

@@ -91,8 +91,8 @@ def read(cluster: ClusterObjects) -> Gating:
     for job in found:
         for action in job.actions:
             results += _everything(job, action, cluster)
+            act = Act(action.suspends, job.namespace, job.name)
             for target in targets(action, cluster):
-                act = Act(action.suspends, job.namespace, job.name)
                 acts.setdefault(target, {})[act] = job
     known = cluster.gated.keys()
     # Such as `flux create` made in the cluster, or a cluster that is in another repository.
@@ -105,6 +105,7 @@ def read(cluster: ClusterObjects) -> Gating:
 def _jobs(cluster: ClusterObjects) -> list[Job]:
     """Return the CronJobs, by namespace and name."""
     found = {(each.namespace, each.name): each for each in cluster.jobs}
+    # In the order of their names, so that the order of files changes nothing.
     read_jobs = [jobs.read(found[key]) for key in sorted(found)]
     # One that only speaks of suspending, in an `echo`, makes no window, and stays where it is.
     return [job for job in read_jobs if job.actions or fails(job.results)]
@@ -115,7 +116,8 @@ def _groups(acts: _Acts) -> dict[Key, Group]:
     members: dict[Key, list[Target]] = {}
     for target, does in acts.items():
         members.setdefault(frozenset(does), []).append(target)
-    return {key: _group(targets, acts[targets[0]]) for key, targets in members.items()}
+    # The CronJobs are the same for all of a group, so those of the first stand for them.
+    return {key: _group(found, acts[found[0]]) for key, found in members.items()}
 
 
 def _group(members: Iterable[Target], does: dict[Act, Job]) -> Group:
@@ -126,7 +128,14 @@ def _group(members: Iterable[Target], does: dict[Act, Job]) -> Group:
         if job.schedule is None or job.suspended:
             continue
         home = job.document.place
-        edge = Edge(job.name, job.namespace, job.schedule, job.zone, job.place, home)
+        edge = Edge(
+            job.name,
+            job.namespace,
+            job.schedule,
+            job.zone,
+            job.place,
+            home,
+        )
         if act.suspends:
             closes.append(edge)
         else:
@@ -154,6 +163,7 @@ def _unseen(
     They may be such as `flux create` made in the cluster.
     """
     for target in sorted(unseen):
+        # One CronJob is enough to speak of, and all name the same target.
         job = next(iter(acts[target].values()))
         message = (
             f"{job.name} acts on {target}, which nothing in the repository applies "
@@ -165,7 +175,8 @@ def _unseen(
 
 def targets(action: Action, cluster: ClusterObjects) -> Iterator[Target]:
     """Yield what an action is about; all of a namespace are those that the repository has."""
-    kind, namespace = action.row.kind, action.namespace
+    kind = action.row.kind
+    namespace = action.namespace
     if action.names is not None:
         for name in action.names:
             yield Target(kind, namespace, name)
@@ -197,6 +208,7 @@ def _both(acts: _Acts) -> Iterator[Result]:
     """Name CronJobs that suspend and resume one target."""
     for target, does in acts.items():
         for act, job in does.items():
+            # The same CronJob with the opposite action.
             if act.suspends and replace(act, suspends=False) in does:
                 message = (
                     f"{job.name} suspends and resumes {target} in one run, so it makes no window"

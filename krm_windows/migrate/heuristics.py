@@ -4,13 +4,16 @@ import re
 
 # The words that a command, a patch or a call of the API has for it.
 _VERB = re.compile(r"\b(?:suspend|unsuspend|resume|paused)\b")
+# What makes it likely that Flux is meant.
 _ABOUT = re.compile(r"\b(?:flux|gotk|kubectl|kustomizations?|helmreleases?)\b|toolkit\.fluxcd\.io")
+# The words of a script that matter, and the end of a line.
 _PART = re.compile(r"\b(?:flux|gotk|kubectl|curl|patch|suspend|resume|paused)\b|\n")
 # Two other ways to hold Flux back: its controllers are scaled down, or objects are taken out of
 # its hands (`kustomize.toolkit.fluxcd.io/reconcile: disabled`).
 _SCALE = re.compile(r"\bscale\b")
 _CONTROLLER = re.compile(r"\b(?:kustomize|helm|source)-controller\b")
 _DISABLED = re.compile(r"toolkit\.fluxcd\.io/reconcile['\"]?[=:]\s*['\"]?(?:disabled|enabled)")
+# In bytes, for whole files: any word of the above.
 _QUICK = re.compile(
     rb"suspend|resume|paused|toolkit\.fluxcd\.io/reconcile|(?:kustomize|helm|source)-controller"
 )
@@ -44,6 +47,7 @@ def is_script(script: str) -> bool:
     if _holds_back(script):
         return True
     calls_flux = _ABOUT.search(script) is not None
+    # What has been met so far: on this line, but for a patch, whose body may be on the next ones.
     flux = kubectl = patches = False
     for found in _PART.finditer(script):
         match found[0]:
@@ -67,4 +71,6 @@ def _is_meant(verb: str, *, flux: bool, patches: bool) -> bool:
 
     The Flux CLI has no `paused`, and no object has a field `resume`.
     """
-    return (flux and verb != "paused") or (patches and verb != "resume")
+    if flux and verb != "paused":
+        return True
+    return patches and verb != "resume"

@@ -38,6 +38,7 @@ class BuildInputs:
         files: set[str] = set()
         kustomizations: set[str] = set()
         for request in builds.done:
+            # As it was built, with what Flux changed: the same directory may read other files then.
             closure = close(builds.tree, request.directory, json.loads(request.changes))
             closures[request] = closure
             files.update(closure.files)
@@ -48,6 +49,7 @@ class BuildInputs:
         """Return the builds that read none of some files."""
         found = {}
         for request, closure in self.closures.items():
+            # It would come out the same, so it is not built again.
             if closure.files.keys().isdisjoint(changed):
                 found[request] = self.builds.done[request]
         return found
@@ -60,6 +62,7 @@ class BuildInputs:
         """Yield what the survey left out: an error where windows may be in it, else a warning."""
         for notice in survey.notices:
             where = Place(self._file(notice), _line(notice))
+            # That is only said: nothing was left out for it.
             if notice.rule is rules.SOURCE_ASSUMED:
                 yield found_at(notice.rule, where, notice.message)
                 continue
@@ -78,6 +81,7 @@ class BuildInputs:
 
     def _rule(self, notice: Notice, repository: Repository) -> Rule:
         if notice.rule in _UNBUILT and self._may_have_windows(notice, repository):
+            # Windows that are not seen would be left without a policy, so that is an error.
             return rules.MIGRATE_UNTRANSLATED
         return rules.MIGRATE_NOT_FOLLOWED
 
@@ -98,6 +102,7 @@ class BuildInputs:
         repository: Repository,
     ) -> Iterator[bytes]:
         """Yield the contents that the builds of a directory read, and those below it."""
+        # The directory of a kustomization at the top is empty here, and `.` there.
         for closure in self.closures.values():
             if closure.directory == (above or "."):
                 yield from closure.files.values()
@@ -114,6 +119,7 @@ class BuildInputs:
         touched = {*after.files, *after.obsolete}
         for directory in _including(repository, touched):
             document = repository.kustomizations[directory]
+            # A build reads it, so a cluster has it.
             if document.place.file in self.kustomizations:
                 continue
             message = (
@@ -138,11 +144,10 @@ def _including(repository: Repository, touched: set[str]) -> set[str]:
     found: set[str] = set()
     reached = set(touched)
     while True:
-        more = {
-            directory
-            for directory, named in entries_of.items()
-            if directory not in found and not named.isdisjoint(reached)
-        }
+        more = set()
+        for directory, named in entries_of.items():
+            if directory not in found and not named.isdisjoint(reached):
+                more.add(directory)
         if not more:
             return found
         found |= more
@@ -152,4 +157,5 @@ def _including(repository: Repository, touched: set[str]) -> set[str]:
 def _line(notice: Notice) -> int:
     if notice.file or notice.about is None:
         return notice.line
+    # The line of the document, which the object counts from 0.
     return notice.about.first + 1

@@ -14,18 +14,27 @@ from krm_windows.results import Result
 from krm_windows.schedule import cron
 
 _SHELLS = frozenset({"sh", "bash", "ash", "dash"})
+# A path, or the name of a file that is a script: `/scripts/close.sh`, `close.sh`.
 _SCRIPT = re.compile(r"(?!-)[\w.-]*/[\w./-]+|[\w-]+\.(?:sh|bash)")
+# `-c`, `-ec`, `-euo`.
 _FLAGS = re.compile(r"-[a-z]+")
 # `$(NAME)` in a command is replaced before it runs, where the container has that variable
 # (Kubernetes, "Use environment variables to define arguments").
 _REFERENCE = re.compile(r"\$\(([A-Za-z_]\w*)\)", re.ASCII)
 # Variables that say which cluster, or which namespace, a command acts on.
 _ELSEWHERE = frozenset(
-    {"KUBECONFIG", "FLUX_SYSTEM_NAMESPACE", "KUBERNETES_MASTER", "KUBERNETES_SERVICE_HOST"}
+    {
+        "KUBECONFIG",
+        "FLUX_SYSTEM_NAMESPACE",
+        "KUBERNETES_MASTER",
+        "KUBERNETES_SERVICE_HOST",
+    }
 )
 _LONGEST_LINE = 200
 # The images that are common here, and the programs that are their entry points.
 _ENTRY_POINTS = {"flux-cli": "flux", "kubectl": "kubectl"}
+# The first words of the names of images with such a program: `flux-cli`, `kubectl-shell`.
+_PROGRAMS = frozenset({"flux", "flux2", "fluxcd", "kubectl"})
 _POD = ("spec", "jobTemplate", "spec", "template", "spec")
 
 
@@ -88,41 +97,45 @@ def containers(document: Document) -> list[Map]:
 
 def account(document: Document) -> str:
     """Return the name of the ServiceAccount that a CronJob runs as."""
-    for key in ("serviceAccountName", "serviceAccount"):  # the second is its old name
+    # The second is the old name of the first (core/v1, PodSpec).
+    for key in ("serviceAccountName", "serviceAccount"):
         name = text(document.tree, *_POD, key)
         if name:
             return name
+    # The account that Kubernetes takes where none is named.
     return "default"
 
 
 def read(document: Document) -> Job:
     """Read a CronJob."""
     found: list[Result] = []
+    understood = True
     try:
         script = _script(document)
     except _UnreadError as error:
         found.append(error.result)
         script = error.script
         understood = False
-    else:
-        understood = True
     schedule = _schedule(_leaf(document, "spec", "schedule"))
     found += schedule.results
     found += _chain(document, script)
     found += _left_out(document, script)
+    # It speaks of suspending, and no command of it does so.
     if understood and not script.actions:
         found += _elsewhere(document)
     suspend = leaf(document.tree, "spec", "suspend")
     if suspend and not isinstance(suspend.value, bool):
         message = f"`suspend` is {suspend.text}, neither true nor false"
         found.append(found_at(rules.MIGRATE_UNTRANSLATED, suspend.place, message))
+    # Half of what it does would be a window that nobody made.
     done: tuple[Action, ...] = ()
     if understood:
         done = script.actions
     return Job(
-        document,
-        schedule.text,
-        schedule.zone or _time_zone(document),
+        document=document,
+        schedule=schedule.text,
+        # The schedule's own zone outranks (robfig/cron).
+        zone=schedule.zone or _time_zone(document),
         suspended=suspend is not None and suspend.value is True,
         actions=done,
         results=tuple(found),
@@ -201,14 +214,21 @@ def _program(container: Map) -> list[Leaf]:
 def _words(container: Map) -> list[str]:
     """Return what a container runs; the entry points of the images that are common are known."""
     words = [word.text for word in _program(container)]
+    # `command` takes the place of the image's entry point, whatever that is (Kubernetes).
     if trees.items(container, "command"):
         return words
-    # `ghcr.io/fluxcd/flux-cli:v2.9.0@sha256:…` is `flux-cli`.
-    name = text(container, "image").rpartition("/")[2]
-    name = name.partition(":")[0].partition("@")[0]
-    if name in _ENTRY_POINTS:
-        return [_ENTRY_POINTS[name], *words]
+    program = _ENTRY_POINTS.get(_image_name(container))
+    if program:
+        return [program, *words]
     return words
+
+
+def _image_name(container: Map) -> str:
+    """Return the name of an image: of `ghcr.io/fluxcd/flux-cli:v2.9.0@sha256:…` `flux-cli`."""
+    _, _, name = text(container, "image").rpartition("/")
+    name, _, _ = name.partition("@")
+    name, _, _ = name.partition(":")
+    return name
 
 
 def _commands(container: Map) -> list[Command]:
@@ -218,13 +238,16 @@ def _commands(container: Map) -> list[Command]:
     if not words:
         return []
     # Without a shell nothing is expanded but `$(NAME)`, by Kubernetes itself.
-    if words[0].rpartition("/")[2] not in _SHELLS:
+    _, _, program = words[0].rpartition("/")
+    if program not in _SHELLS:
         unknown = any(map(_REFERENCE.search, words))
         return [Command(tuple(words), expands=unknown)]
     flags, script = _script_of(words[1:])
+    # A script from a file: nobody reads it, and `_files` names it.
     if script is None:
         return [Command(tuple(words))]
-    return shell.split(script, known, stops=any("e" in flag for flag in flags))
+    stops = any("e" in flag for flag in flags)
+    return shell.split(script, known, stops=stops)
 
 
 def _variables(container: Map) -> dict[str, str]:
@@ -242,6 +265,7 @@ def _variables(container: Map) -> dict[str, str]:
         given = leaf(entry, "value")
         if not name or given is None:
             continue
+        # Of two with one name the last one counts, so what was known before is forgotten.
         if "$(" in given.text:
             known.pop(name, None)
         else:
@@ -268,7 +292,8 @@ def _script_of(words: list[str]) -> tuple[list[str], str | None]:
         if not _FLAGS.fullmatch(word):
             break
         flag = word
-        if word.endswith("o"):  # `-o errexit`, `-euo pipefail`
+        # `-o errexit`, or `-euo pipefail`: the word behind it is the option's name.
+        if word.endswith("o"):
             flag = word[:-1]
             if next(rest, "") == "errexit":
                 flags.append("-e")
@@ -339,6 +364,8 @@ def _texts(tree: Tree) -> Iterator[Leaf]:
 def _telling_line(script: str) -> str:
     """Return the line of a script that is the reason to name it."""
     lines = [line.strip() for line in script.splitlines() if line.strip()]
+    # The first line that is a reason by itself; else it takes several, and the first stands for
+    # all.
     telling = next(filter(heuristics.is_script, lines), lines[0])
     return telling[:_LONGEST_LINE]
 
@@ -368,8 +395,8 @@ def _elsewhere(document: Document) -> Iterator[Result]:
 
 def _files(document: Document, container: Map) -> Iterator[Result]:
     """Name a script that a container with flux or kubectl runs from a file: nobody read it."""
-    image = text(container, "image").rpartition("/")[2]
-    if not image.startswith(("flux", "kubectl")):
+    first_word, _, _ = _image_name(container).partition("-")
+    if first_word not in _PROGRAMS:
         return
     # `sh /scripts/close.sh` and `/scripts/close.sh` are both the script.
     words = [word for word in _words(container) if word.rpartition("/")[2] not in _SHELLS]

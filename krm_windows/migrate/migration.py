@@ -82,6 +82,7 @@ def migrate(
         unnamed += _unnamed(found)
         found = []
     gatings = [gating.read(_barred(each, noticed)) for each in found]
+    # Clusters of one repository are built together, as they share most directories.
     made, results = policies.make(gatings, adopt_until)
     results += [*noticed, *unnamed, *_findings(gatings), *_refusals(made)]
     # Where no cluster was taken, every CronJob would be named here again.
@@ -109,8 +110,10 @@ def _made(
     if after:
         files.update(after.files)
         obsolete = after.obsolete
+    # Beside the repository's own files, at its top.
     files.update((f"{policy.name}.yaml", policy.text.encode()) for policy in made)
-    return Migration(tuple(made), files, obsolete, tuple(findings.sort(results)))
+    results = findings.sort(results)
+    return Migration(tuple(made), files, obsolete, tuple(results))
 
 
 def _wrong(
@@ -136,7 +139,8 @@ def _directories(
     found = builds.tree.directories(pattern)
     if not found:
         raise InputError(f"no directory matches {pattern}; --clusters says where clusters lie")
-    return ClusterDirectories(tuple(map(discovery.relative, found)), named=found != ["."])
+    directories = tuple(map(discovery.relative, found))
+    return ClusterDirectories(directories, named=found != ["."])
 
 
 def _clusters(
@@ -152,6 +156,7 @@ def _clusters(
     for each in seen.clusters:
         name = names.get(discovery.relative(each.root))
         cluster = clusters.read(each, name, origins)
+        # A cluster without windows needs no policy, and no name for one.
         if _has_windows(cluster):
             found.append(cluster)
     if not directories.named:
@@ -185,6 +190,7 @@ def _barred(cluster: ClusterObjects, noticed: Sequence[Result]) -> ClusterObject
     """Let no cluster have a policy of which something with windows in it could not be built."""
     if cluster.complete:
         return cluster
+    # An error: a mere note about something else is no reason.
     wrong = tuple(result for result in noticed if fails([result]))
     return replace(cluster, results=cluster.results + wrong)
 
@@ -200,6 +206,7 @@ def _findings(gatings: Sequence[Gating]) -> Iterator[Result]:
 def _refusals(made: Iterable[Policy]) -> Iterator[Result]:
     """Yield what the policies themselves are refused for, or doubted."""
     for policy in made:
+        # As `render` would, so that nobody finds it out only then.
         yield from load(KubeObject.from_value(policy.content).node).results
 
 
@@ -213,6 +220,7 @@ def _names(gatings: Sequence[Gating]) -> frozenset[str]:
 
 def _unreadable(repository: Repository, noticed: Sequence[Result]) -> Iterator[Result]:
     """Yield files that are no YAML, but for those that a failed build was about."""
+    # The build says more, and says it better.
     told = {result.file.path for result in noticed if result.file and fails([result])}
     for each in faults.unreadable(repository):
         if each.file and each.file.path not in told:

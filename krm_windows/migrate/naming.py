@@ -9,6 +9,7 @@ from typing import Protocol
 
 from krm_windows.migrate.gating import Target
 
+# Kubernetes takes 253 characters, and the CronJobs of a policy need some of them.
 _LONGEST = 40
 WINDOW = "window"
 POLICY = "reconciliation-window"
@@ -50,6 +51,7 @@ def windows(pairs: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], str]:
     everywhere = frozenset(_shared(every))
     names: dict[tuple[str, str], str] = {}
     for pair in pairs:
+        # A name may be taken by another window of the same policy.
         name = next(_candidates(pair, everywhere, is_only=len(pairs) == 1))
         names[pair] = _numbered(name, names.values())
     return names
@@ -66,6 +68,7 @@ def _candidates(
     own = "-".join(word for word in _shared(pair) if word not in everywhere)
     if own:
         yield own
+    # `suspend-friday` closes what `resume-monday` opens: `suspend-friday` tells it from others.
     closing = "-".join(word for word in pair[1].split("-") if word not in everywhere)
     if closing and not is_only:
         yield closing
@@ -76,6 +79,7 @@ def _numbered(name: str, taken: Collection[str]) -> str:
     """Return a name, with a number behind it where it is taken."""
     if name not in taken:
         return name
+    # From 2 on: the one without a number is the first.
     numbered = (f"{name}-{number}" for number in count(2))
     return next(each for each in numbered if each not in taken)
 
@@ -83,6 +87,7 @@ def _numbered(name: str, taken: Collection[str]) -> str:
 def _shared(names: Sequence[str]) -> list[str]:
     """Return the words that all names have, in the order of the first."""
     split = [_words(name) for name in names]
+    # A word counts however often it stands in a name, and wherever.
     everywhere = set(split[0]).intersection(*split)
     return [word for word in split[0] if word in everywhere]
 

@@ -30,12 +30,13 @@ class Origins:
 
     def document(self, item: Object) -> Document:
         """Return an object as a document; raises InputError where it cannot be read."""
-        # An object is kept beside what was made of it, so that no other can have its number.
         known = self._known.get(id(item))
         if known is None:
+            # An object is kept beside what was made of it, so that no other can have its number.
             known = item, self._document(item)
             self._known[id(item)] = known
-        return known[1]
+        _, document = known
+        return document
 
     def _document(self, item: Object) -> Document:
         file, origin = self._origin(item)
@@ -43,6 +44,7 @@ class Origins:
         if not isinstance(node, Mapping):
             raise InputError(f"{file}: an object is not a mapping")
         tree = trees.of_mapping(node, file)
+        # Made by a generator, so no file has it as it is.
         if origin is None:
             made = Document(tree, Place(file, max(item.first + 1, 1)))
             return self._placed(made, made.name, [], item.directory)
@@ -64,17 +66,18 @@ class Origins:
 
         A patch names its object as it was called before, or after, kustomize changed its name.
         """
+        names = (made.name, former)
         patches: list[Tree] = [
             each.tree
             for each in self._patching(directory)
-            if each.kind == made.kind and each.name in (made.name, former)
+            if each.kind == made.kind and each.name in names
         ]
+        # Patches come first: what they say is what the object has.
         sources = patches + written
         place = _head(sources, made.place)
-        tree = {
-            key: _with_places(entry, _below(sources, key), place)
-            for key, entry in made.tree.items()
-        }
+        tree = {}
+        for key, entry in made.tree.items():
+            tree[key] = _with_places(entry, _below(sources, key), place)
         return replace(made, tree=tree)
 
     def _origin(self, item: Object) -> tuple[str, Document | None]:
@@ -98,6 +101,7 @@ class Origins:
             self._patches[directory] = tuple(self._read(directory))
         return self._patches[directory]
 
+    # Which of these files are patches is not asked: one with the object's kind and name is.
     def _read(self, directory: str) -> Iterator[Document]:
         closure = close(self.tree, directory, {})
         for path in closure.files:
@@ -115,15 +119,18 @@ def _with_places(
     Where none does, it has the place of the mapping or list that it is in.
     """
     if isinstance(built, Leaf):
+        # The same text at the same path: of two that say it, the first is as good as the other.
         for each in sources:
             if isinstance(each, Leaf) and each.text == built.text:
                 return replace(built, place=each.place)
         return replace(built, place=place)
     place = _head(sources, place)
     if isinstance(built, dict):
-        return {
+        mapping: Tree = {
             key: _with_places(entry, _below(sources, key), place) for key, entry in built.items()
         }
+        return mapping
+    # Entries by their number: a patch that adds to a list has others, and then says nothing.
     return [_with_places(entry, _below(sources, index), place) for index, entry in enumerate(built)]
 
 

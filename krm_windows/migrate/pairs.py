@@ -96,6 +96,7 @@ def pair(
     """Pair the edges at which something (`about`, for messages) is opened and closed."""
     opens = sorted(opening)
     closes = sorted(closing)
+    # What is wrong with single edges comes first: it would make the rest senseless.
     edges = opens + closes
     wrong = [*_refused(edges), *_lonely(opens, closes, about), *_zones(edges)]
     if not wrong:
@@ -117,8 +118,10 @@ def _paired(
         closings = first.get(edge, {})
         pairs = list(_pairs(edge, closings))
         found += pairs
+        # Several closings, and no weekdays that would tell which one comes.
         if not pairs:
             results.append(_split(edge, closings))
+    # Where the windows are not whole, a closing that seems idle may not be.
     if not results:
         used = {each.closes for each in found}
         results += (_idle(edge, about) for edge in closes if edge not in used)
@@ -150,6 +153,7 @@ def _lonely(
 
 
 def _zones(edges: list[Edge]) -> Iterator[Result]:
+    # None and UTC are two: which zone the controller has is not known.
     zones = sorted({edge.zone or "" for edge in edges})
     if len(zones) <= 1:
         return
@@ -177,10 +181,12 @@ def _first_closings(opens: list[Edge], closes: list[Edge]) -> dict[Edge, _Closin
     runs += [_runs(edge, _Kind.CLOSES, until) for edge in closes]
     waiting: list[tuple[Edge, datetime]] = []
     found: dict[Edge, _Closings] = {}
+    # In the order of time; `merge` needs each of them sorted, which runs are.
     for at, kind, edge in merge(*runs):
         if kind is _Kind.OPENS:
             waiting.append((edge, at))
             continue
+        # The first closing ends all that was opened before it.
         for opened, when in waiting:
             found.setdefault(opened, {}).setdefault(edge, []).append(when)
         waiting = []
@@ -215,7 +221,9 @@ def _horizon(edges: Iterable[Edge]) -> datetime:
 
 def _is_weekly(edge: Edge) -> bool:
     found = cron.parse(edge.schedule).recurrence
-    return found is not None and found.months == EVERY_MONTH and found.days == EVERY_DAY
+    if found is None:
+        return False
+    return found.months == EVERY_MONTH and found.days == EVERY_DAY
 
 
 def _meeting(
@@ -230,7 +238,8 @@ def _meeting(
     for edge in closes:
         shut.update(dict.fromkeys(_moments(edge.schedule, until), edge))
     for edge in opens:
-        at = next((at for at in _moments(edge.schedule, until) if at in shut), None)
+        both = (at for at in _moments(edge.schedule, until) if at in shut)
+        at = next(both, None)
         if at is None:
             continue
         message = (
@@ -247,10 +256,12 @@ def _pairs(edge: Edge, closings: _Closings) -> Iterator[Pair]:
         return
     if not closings or not _is_weekly(edge):
         return
+    # Weekly runs on one weekday are alike but for their time of day.
     days = {closing: set(map(_weekday, runs)) for closing, runs in closings.items()}
     every = set[int]().union(*days.values())
+    # On one weekday now this one comes first, and now that one.
     if sum(map(len, days.values())) > len(every):
-        return  # on one weekday now this one comes first, and now that one
+        return
     for closing, weekdays in sorted(days.items()):
         yield Pair(edge, closing, _field(sorted(weekdays)))
 
@@ -262,7 +273,8 @@ def _weekday(at: datetime) -> int:
 
 def _field(days: list[int]) -> str:
     """Write weekdays as a field of a schedule, such as `1-5`, or `0,3`."""
-    first, last = days[0], days[-1]
+    first = days[0]
+    last = days[-1]
     if len(days) >= _RANGE and days == list(range(first, last + 1)):
         return f"{first}-{last}"
     return ",".join(map(str, days))

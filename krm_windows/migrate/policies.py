@@ -63,20 +63,25 @@ class Draft:
         """The names of the CronJobs that open and close, of all clusters."""
         found: set[tuple[str, str]] = set()
         for held in self.clusters.values():
-            found.update((pair.opens.job, pair.closes.job) for pair in held.pairs)
+            for each in held.pairs:
+                found.add((each.opens.job, each.closes.job))
         return sorted(found)
 
     @property
     def targets(self) -> list[Target]:
         """What it gates on any cluster."""
         found: set[Target] = set()
-        return sorted(found.union(*(held.targets for held in self.clusters.values())))
+        for held in self.clusters.values():
+            found.update(held.targets)
+        return sorted(found)
 
     @property
     def unseen(self) -> frozenset[Target]:
         """The targets that nothing in the repository applies to one of the clusters."""
-        found = frozenset[Target]()
-        return found.union(*(held.unseen for held in self.clusters.values()))
+        found: set[Target] = set()
+        for held in self.clusters.values():
+            found |= held.unseen
+        return frozenset(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +104,7 @@ def make(gatings: Sequence[Gating], adopt_until: str) -> tuple[list[Policy], lis
     drafts, results = _drafts(gatings)
     made: list[Policy] = []
     claimed: set[tuple[str, str]] = set()
+    # In the order of the CronJobs' names, so that the order of files changes no name.
     for draft in _joined(drafts):
         name = naming.policy(draft.pairs, draft.targets, made)
         made.append(_policy(draft, name, adopt_until, claimed))
@@ -111,8 +117,9 @@ def _drafts(gatings: Sequence[Gating]) -> tuple[list[Draft], list[Result]]:
     held: dict[Key, dict[str | None, Windows]] = {}
     results: list[Result] = []
     for gating in gatings:
+        # A CronJob that is not understood may open or close anything here.
         if fails(gating.results):
-            continue  # a CronJob that is not understood may open or close anything here
+            continue
         for key, group in gating.groups.items():
             found = _paired(group)
             wrong = [*found.results, *_homeless(group)]
@@ -164,6 +171,7 @@ def _joined(drafts: Iterable[Draft]) -> list[Draft]:
     """
     same: dict[object, list[Draft]] = {}
     for draft in drafts:
+        # As texts and values alone: what is equal here can be one policy.
         times = sorted((name or "", held.times) for name, held in draft.clusters.items())
         same.setdefault((draft.namespace, *times), []).append(draft)
     return sorted(map(_one, same.values()), key=_by_pairs)
@@ -175,6 +183,8 @@ def _by_pairs(draft: Draft) -> list[tuple[str, str]]:
 
 def _one(group: Sequence[Draft]) -> Draft:
     """Make one draft of some with the same clusters, and the same times on each."""
+    # Its CronJobs give the windows their names; those of the others open and close at the same
+    # times.
     first = min(group, key=_by_pairs)
     joined = {}
     for name, held in first.clusters.items():
@@ -195,9 +205,9 @@ def _policy(
 ) -> Policy:
     names = naming.windows(draft.pairs)
     adopted = _adopted(draft, names, claimed)
-    specs = {
-        cluster: _spec(draft, held, names, adopted) for cluster, held in draft.clusters.items()
-    }
+    specs = {}
+    for cluster, held in draft.clusters.items():
+        specs[cluster] = _spec(draft, held, names, adopted)
     base = _most_common(specs)
     # The base is what most clusters have, so that few of them need a patch.
     spec = {**base, "adoptUntil": adopt_until}
@@ -210,6 +220,7 @@ def _policy(
         "metadata": {
             "name": name,
             "namespace": draft.namespace,
+            # Read by functions, and never applied (kustomize).
             "annotations": {"config.kubernetes.io/local-config": "true"},
         },
         "spec": spec,
@@ -226,6 +237,7 @@ def _clusters(base: Spec, specs: Mapping[str | None, Spec]) -> Spec:
     clusters: Spec = {}
     for cluster in sorted(named):
         patch = _difference(base, named[cluster])
+        # An empty patch would say nothing; what it has anyhow names it.
         clusters[cluster] = patch or {"timeZone": base["timeZone"]}
     return clusters
 
@@ -243,9 +255,10 @@ def _adopted(
     for pair_names in draft.pairs:
         given: Spec = {}
         for edge, job in zip(("open", "close"), pair_names, strict=True):
-            if (draft.namespace, job) not in claimed:
-                claimed.add((draft.namespace, job))
-                given[edge] = job
+            if (draft.namespace, job) in claimed:
+                continue
+            claimed.add((draft.namespace, job))
+            given[edge] = job
         if given:
             found[names[pair_names]] = {"cronJobs": given}
     return found
@@ -261,14 +274,14 @@ def _spec(
     windows = {}
     for each in held.pairs:
         name = names[each.opens.job, each.closes.job]
-        windows[name] = {
-            "opens": each.opening,
-            "closes": each.closes.schedule,
-            **adopted.get(name, {}),
-        }
+        window: Spec = {"opens": each.opening, "closes": each.closes.schedule}
+        # Under their own names the CronJobs are taken over, and not made a second time.
+        window.update(adopted.get(name, {}))
+        windows[name] = window
     # What one cluster creates by hand is named alike on all, so that the targets are no patch.
     targets = _selectors(held.targets, draft.namespace, draft.unseen)
     spec: Spec = {"timeZone": held.zone, "targets": targets, "windows": windows}
+    # A policy gates objects of other namespaces only where it says so itself.
     if any("namespace" in selector for selector in targets):
         return {"crossNamespaceTargets": "Allow", **spec}
     return spec
@@ -300,15 +313,18 @@ def _selectors(
 
 def _most_common(specs: Mapping[str | None, Spec]) -> Spec:
     """Return the spec that most clusters have, the first of several by the name of its cluster."""
+    # As text, since a mapping cannot be counted; `max` takes the first of equal ones.
     counted = Counter(map(render, specs.values()))
-    ordered = [specs[cluster] for cluster in sorted(specs, key=lambda name: name or "")]
+    by_name = sorted(specs, key=lambda name: name or "")
+    ordered = [specs[cluster] for cluster in by_name]
     return max(ordered, key=lambda spec: counted[render(spec)])
 
 
 def _difference(base: Mapping[str, object], wanted: Mapping[str, object]) -> Spec:
     """Return the merge patch (RFC 7386) that makes one of the other."""
+    gone = [key for key in base if key not in wanted]
     # Null takes a key out.
-    patch: Spec = dict.fromkeys(key for key in base if key not in wanted)
+    patch: Spec = dict.fromkeys(gone)
     for key, entry in wanted.items():
         held = base.get(key)
         if held == entry:

@@ -37,6 +37,7 @@ class Edited(Checkout):
 
     def read(self, path: str) -> bytes | None:
         """Return what a file holds."""
+        # A link leads to a file that may be another one now.
         real = Checkout.real(self, path)
         if real is not None and real in self.changed:
             return self.changed[real]
@@ -48,7 +49,8 @@ class Edited(Checkout):
         above = Checkout.real(self, path)
         if above not in (None, "."):
             prefix = f"{above}/"
-        return [name for name in Checkout.names(self, path) if not self._is_gone(prefix + name)]
+        found = Checkout.names(self, path)
+        return [name for name in found if not self._is_gone(prefix + name)]
 
     def manifests(self) -> Iterator[str]:
         """Yield every YAML file."""
@@ -74,6 +76,7 @@ def check(
     again = replace(builds, tree=tree, done=inputs.untouched(changed), read={}, plugins={})
     roots = [cluster.root for cluster in before.clusters]
     seen = survey(tree, roots, again, hints)
+    # The same roots, so the clusters are in the same order.
     for one, other in zip(before.clusters, seen.clusters, strict=True):
         yield from _compared(one, other, after)
 
@@ -115,8 +118,10 @@ def _difference(
     """Return what is wrong with an object, before and after; `removed`: it is one that goes."""
     if was is None:
         return _Difference.ADDED
+    if now is None and removed:
+        return None
     if now is None:
-        return None if removed else _Difference.LOST
+        return _Difference.LOST
     if removed:
         return _Difference.KEPT
     if _said(was) != _said(now):
@@ -131,6 +136,7 @@ def _found(
 ) -> Result:
     place = Place(cluster.root, 1)
     if item is not None:
+        # An object that was built has no file of its own, so that of its directory.
         place = Place(item.file or item.directory, item.first + 1)
     message = (
         f"without the old windows, {item} {wrong.value} in {cluster.root}: remove them by hand"
@@ -147,6 +153,7 @@ def _said(item: Object) -> Value:
     said = value(item.item.node)
     if not isinstance(said, dict):
         return said
+    # Where an object comes from may change, what it says may not.
     said = _without(said, _ANNOTATIONS, ORIGIN)
     if (item.group, item.kind) == (KUSTOMIZE, "Kustomization"):
         said = _without(said, _SPEC, "patches")

@@ -8,6 +8,7 @@ from krm_windows.migrate.repository import Repository
 from krm_windows.migrate.trees import Document, Tree, text
 
 _BINDINGS = ("RoleBinding", "ClusterRoleBinding")
+# A ClusterRole that others bind, too, is not among the unused.
 _ROLES = ("Role", "ClusterRole")
 # The second is the old name of the first.
 _ACCOUNT_FIELDS = ("serviceAccountName", "serviceAccount")
@@ -36,7 +37,7 @@ def _rights(objects: list[Document], accounts: set[tuple[str, str]]) -> Iterator
         if each.kind not in _BINDINGS:
             continue
         subjects = faults.subjects(each)
-        role = text(each.tree, "roleRef", "kind"), text(each.tree, "roleRef", "name")
+        role = (text(each.tree, "roleRef", "kind"), text(each.tree, "roleRef", "name"))
         # A binding of several accounts goes only if all of them do.
         if subjects and subjects <= accounts:
             yield each
@@ -54,8 +55,10 @@ def accounts_of_others(repository: Repository, own: Collection[Document]) -> fro
     The namespace does not matter: kustomize may set it anywhere.
     """
     places = {document.place for document in own}
+    # Any Pod that names no account runs as this one.
     found = {"default"}
     for path, content in repository.contents.items():
+        # To look for the word is much cheaper than to read every file.
         if b"serviceAccount" not in content:
             continue
         for document in repository.documents(path):

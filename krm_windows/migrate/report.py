@@ -18,6 +18,7 @@ def _lines(migration: Migration) -> Iterator[str]:
     for policy in migration.policies:
         yield from _paragraph(policy)
     for path in migration.files:
+        # Policies are at the top, and are reported above.
         if "/" in path:
             yield f"{path}: without the old windows"
     for path in migration.obsolete:
@@ -32,6 +33,7 @@ def _why_nothing(migration: Migration) -> str:
     """Say why there is no policy."""
     found = {result.tags["rule"] for result in migration.results}
     if fails(migration.results):
+        # The most telling first: an error may be the reason for all that follows.
         return "the errors above must be corrected first"
     if rules.MIGRATE_CLUSTER_UNKNOWN.id in found:
         return "the CronJobs above are applied to no cluster that was found"

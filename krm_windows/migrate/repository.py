@@ -31,6 +31,7 @@ class Repository:
         """Files with words of windows that are no YAML: where the error is, and what it is."""
         found = {}
         for path, content in self.contents.items():
+            # Templates of Grafana and the like are JSON, and no manifests.
             if path.endswith(".json") or not heuristics.may_suspend(content):
                 continue
             error = self._file(path)
@@ -48,6 +49,7 @@ class Repository:
                 continue
             found = self.documents(path)
             if found:
+                # kustomize takes one document; a second one is its error to tell.
                 kustomizations[directory] = found[0]
         return kustomizations
 
@@ -89,6 +91,7 @@ class Repository:
         for document in (*self.kustomizations.values(), *self.mentioning(KUSTOMIZE)):
             directory = posixpath.dirname(document.place.file)
             for each in trees.leaves(document.tree):
+                # A text of several lines is a patch, and no path.
                 if "\n" not in each.text:
                     found.add(resolve(directory, each.text))
         return frozenset(found)
@@ -124,6 +127,7 @@ def _is_manifest(path: str) -> bool:
 def resolve(directory: str, entry: str) -> str:
     """Return the path that an entry of a kustomization names, relative to the repository."""
     found = posixpath.normpath(posixpath.join(directory, entry))
+    # The repository itself is an empty text here.
     if found == ".":
         return ""
     return found

@@ -35,6 +35,7 @@ class Selectors:
         if known is not None:
             return known
         # Put together as text, as kustomize does: `a)|(?:b` is odd, and right.
+        # Its own text: nothing is looked for that a plain comparison would find.
         compiled = go_regexp.compile(f"^(?:{written})$")
         self.budget.spend(_TO_COMPILE * len(compiled.states))
         self._compiled[written] = compiled
@@ -44,6 +45,7 @@ class Selectors:
 def _is_plain(written: str) -> bool:
     """Whether a pattern matches its own text alone: no character of it means anything else."""
     letters = written.replace("-", "")
+    # `isalnum` is false of an empty text, and `---` is plain, too.
     return letters == "" or (letters.isascii() and letters.isalnum())
 
 

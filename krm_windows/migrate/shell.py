@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import dropwhile, zip_longest
 
+# What a script is made of; a pipe, a group or `&` is none of it, so that no token matches.
 _TOKEN = re.compile(
     r"""
       (?P<blank>(?:[ \t\r]|\\\n)+)
@@ -20,6 +21,7 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
+# What a word is made of: quoted texts, escaped characters, and the rest.
 _PART = re.compile(
     r"""
       '(?P<single>[^']*)'
@@ -40,6 +42,7 @@ _INSIDE = re.compile(
     re.VERBOSE | re.ASCII,
 )
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+# What the shell would put names of files for, or several words.
 _GLOB = re.compile(r"[{}*?\[\]~]")
 _AND = "&&"
 _OR = "||"
@@ -60,6 +63,7 @@ _RESERVED = (
     "do",
     "done",
 )
+# What changes how the rest is read, or where it ends.
 _BUILT_IN = (
     "break",
     "continue",
@@ -79,8 +83,17 @@ _DECIDES = frozenset({*_RESERVED, "{", "}", "!", "function", *_BUILT_IN})
 _PREFIXES = frozenset({"exec", "command", "time"})
 
 # These say which cluster a command acts on.
-_ELSEWHERE = frozenset({"KUBECONFIG", "FLUX_SYSTEM_NAMESPACE", "IFS", "PATH", "HOME"})
+_ELSEWHERE = frozenset(
+    {
+        "KUBECONFIG",
+        "FLUX_SYSTEM_NAMESPACE",
+        "IFS",
+        "PATH",
+        "HOME",
+    }
+)
 
+# So much of what is refused is shown.
 _SHOWN = 60
 # How much of a script is read, and what its loops may come to: such Jobs have a few lines.
 LONGEST = 100_000
@@ -201,6 +214,7 @@ class _Parser:
             raise _refused(simple.words)
         loop.began = True
         if rest:
+            # `do flux suspend …` on one line: what follows `do` is the first command of the body.
             self.take(replace(simple, words=tuple(rest), after=""))
         elif simple.until != "\n":
             raise _refused(simple.words)
@@ -219,6 +233,7 @@ class _Parser:
 def _loop(head: _Simple, body: "tuple[_Simple | _Loop, ...]") -> _Loop:
     """Read the head of a loop: `for NAME in WORD…`."""
     match head.words:
+        # Without `in` a loop is over the script's arguments, which nobody knows here.
         case ("for", name, "in", *words) if body and _NAME.fullmatch(name):
             return _Loop(name, tuple(words), body, head.after)
     raise _refused(head.words)
@@ -240,6 +255,7 @@ def _simples(script: str) -> Iterator[_Simple]:
             after = sign
         elif sign != "\n":
             raise _refused([sign])
+        # An empty line ends a list, but not behind `&&`, where the chain goes on.
         elif after not in _CONDITIONAL:
             after = sign
     if words:
@@ -256,6 +272,7 @@ def _tokens(script: str) -> Iterator[tuple[str, str]]:
         if not found:
             rest = script[place : place + _SHOWN]
             raise _refused(rest.splitlines()[:1])
+        # Where output goes changes nothing of what a command does.
         if found.lastgroup in ("operator", "word"):
             yield found.lastgroup, found.group()
         place = found.end()
@@ -286,6 +303,7 @@ class _Run:
     variables: dict[str, str]
     stops: bool
     commands: list[Command] = field(default_factory=list)
+    # What loops may still come to: a loop in a loop multiplies.
     left: int = LONGEST
     ended: bool = False
 
@@ -322,6 +340,7 @@ class _Run:
 
     def _take(self, simple: _Simple, chained: str) -> None:
         after = self._operator(simple, chained)
+        # `A=1 B=2` alone sets variables; before a command they are that command's, and refused.
         if all(map(_is_assignment, simple.words)):
             self._assign(simple.words, after)
             return
@@ -367,7 +386,8 @@ class _Run:
     def _set(self, options: Sequence[str]) -> None:
         """Mind whether a failure ends the script (`set -e`, `set -o errexit`)."""
         for option, following in zip_longest(options, options[1:], fillvalue=""):
-            sign, letters = option[:1], option[1:]
+            sign = option[:1]
+            letters = option[1:]
             if sign not in ("-", "+"):
                 continue
             if _sets_e(letters) or (letters == "o" and following == "errexit"):
@@ -416,7 +436,8 @@ class _Run:
         while part := _PART.match(raw, place):
             place = part.end()
             if part["double"] is not None:
-                yield _Piece("")  # `""` is a word, too
+                # `""` is a word, too.
+                yield _Piece("")
                 yield from self._inside(part["double"], quoted=True)
             elif part["bare"] is not None:
                 yield from self._inside(part["bare"], quoted=False)
@@ -439,6 +460,7 @@ class _Run:
                 # An escaped end of a line is none at all.
                 yield _Piece(found["escaped"].replace("\n", ""))
             else:
+                # Quoted, a star is a star.
                 yield _Piece(found[0], known=quoted or not _has_glob(found[0]))
 
     def _value(
@@ -450,6 +472,7 @@ class _Run:
     ) -> _Piece:
         """Return the value of a variable."""
         value = self.variables.get(name)
+        # The shell would put in nothing, or what the image has set.
         if value is None:
             return _Piece(written, quoted, known=False)
         return _Piece(value, quoted, known=quoted or not _has_glob(value))
@@ -486,6 +509,7 @@ class _Word:
             return
         if text[:1].isspace():
             self._close()
+        # `a$x` with `x='b c'` is two words, `ab` and `c`.
         for number, part in enumerate(text.split()):
             if number:
                 self._close()

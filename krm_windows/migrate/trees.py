@@ -88,6 +88,7 @@ def read(path: str, content: bytes) -> tuple[Document, ...]:
     for index, item in enumerate(documents(content)):
         # Lines are counted within a document, so those of the documents before it are added.
         above = item.source.count(b"\n", 0, item.start)
+        # Only the first document of a file may have a byte order mark.
         source = item.source[item.start : item.end]
         root = parse(source.decode("utf-8-sig"))
         if isinstance(root, Mapping):
@@ -102,7 +103,8 @@ def of(node: Node, path: str, above: int = 0) -> Tree:
     if isinstance(node, Scalar):
         place = Place(path, above + node.line)
         meaning = value(node)
-        if isinstance(meaning, list | dict):  # no scalar means one; this is for the type checker
+        # No scalar means one; this is for the type checker.
+        if isinstance(meaning, list | dict):
             return Leaf(None, node.text, place)
         return Leaf(meaning, node.text, place)
     if isinstance(node, Mapping):
@@ -114,6 +116,7 @@ def of_mapping(node: Mapping, path: str, above: int = 0) -> Map:
     """Return the tree of a mapping; raises InputError where it has one key twice."""
     found: Map = {}
     for key, entry in node.entries:
+        # YAML forbids it (1.2.2, 3.2.1.1), and readers differ in which one they take.
         if key.text in found:
             raise InputError("a mapping has one key twice", node.line)
         found[key.text] = of(entry, path, above)

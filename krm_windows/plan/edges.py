@@ -16,7 +16,7 @@ from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.timetable import Rule, Timetable
 from krm_windows.plan import covering, minutes
 from krm_windows.plan import union as weekly
-from krm_windows.plan.triggers import Given, Trigger, Wording
+from krm_windows.plan.triggers import Edge, Given, Trigger, Wording
 from krm_windows.results import Result
 from krm_windows.schedule import cron
 
@@ -49,6 +49,7 @@ class _Edge(NamedTuple):
     field: str
     verb: str
     suspends: bool
+    edge: Edge
 
     def given(self, names: Given) -> str | None:
         return names.close if self.suspends else names.open
@@ -63,8 +64,8 @@ class _Edge(NamedTuple):
         return f"{window.name}.{self.field}"
 
 
-OPENS = _Edge("opens", "open", suspends=False)
-CLOSES = _Edge("closes", "close", suspends=True)
+OPENS = _Edge("opens", "open", suspends=False, edge=Edge.OPENING)
+CLOSES = _Edge("closes", "close", suspends=True, edge=Edge.CLOSING)
 
 
 def edges(timetable: Timetable, wording: Wording) -> Edges:
@@ -196,6 +197,7 @@ class _Writer(NamedTuple):
                 given=given,
                 suspends=self.edge.suspends,
                 path=self.edge.path(window),
+                edge=self.edge.edge,
             )
 
     def _lines(
@@ -300,6 +302,7 @@ def _own(
             given=edge.given(given),
             suspends=edge.suspends,
             path=edge.path(window),
+            edge=edge.edge,
         )
 
 

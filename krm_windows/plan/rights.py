@@ -3,6 +3,9 @@
 `get` and `patch` on named objects, and what hooks and Events need where they are.
 """
 
+from collections.abc import Iterator
+
+from krm_windows import gateable
 from krm_windows.gate.timetable import Target
 from krm_windows.plan.model import Grant, Rights
 from krm_windows.policy.hooks import Hooks
@@ -11,6 +14,8 @@ from krm_windows.policy.hooks import Hooks
 # beforehand.
 JOBS = Grant("batch", "jobs", (), ("create", "get"))
 EVENTS = Grant("", "events", (), ("create",))
+# The kinds that may be gated, as rules of a Role name them.
+_ROWS = {(row.group, row.resource): row for row in gateable.TABLE}
 
 
 def rights(
@@ -41,3 +46,31 @@ def _grants(targets: tuple[Target, ...], namespace: str) -> tuple[Grant, ...]:
     for (group, resource), names in sorted(kinds.items()):
         found.append(Grant(group, resource, tuple(sorted(names))))
     return tuple(found)
+
+
+def granted(found: object, namespace: str) -> Iterator[Target]:
+    """Yield the objects that `rules` of a Role of ours let the gate turn, read back.
+
+    They are what names the targets where nothing else that was emitted does, as with the actuator
+    `Kubectl`. Kinds whose field is not known, and what is no such rule, are left out.
+    """
+    if not isinstance(found, list):
+        return
+    for rule in found:
+        # Ours are about one kind each.
+        match rule:
+            case {"apiGroups": [group, *_], "resources": [resource, *_], "resourceNames": [*names]}:
+                row = _ROWS.get((str(group), str(resource)))
+            case _:
+                continue
+        if row is None:
+            continue
+        for name in names:
+            yield Target(
+                group=row.group,
+                resource=row.resource,
+                kind=row.kind,
+                namespace=namespace,
+                name=str(name),
+                field=row.field,
+            )

@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import time, timedelta
+from enum import Enum
 from typing import NamedTuple
 
 from krm_windows.gate.recurrence import Recurrence
@@ -26,11 +27,20 @@ HOUR = 60
 DAY = 24 * HOUR
 
 
+class Edge(Enum):
+    """What a CronJob runs for, where it is not the periodic resync."""
+
+    OPENING = "opening"
+    CLOSING = "closing"
+    # In UTC, for what recurs and what is dated: it may be an hour beside the edge (ADR 24).
+    EITHER = "either"
+
+
 class Trigger(NamedTuple):
     """One CronJob: what its name says, when it fires, in which zone, and the windows in words.
 
     For the actuator `Kubectl`, `suspends` is what it writes, at the edge of the field `path` below
-    `spec`; one that only runs the gate has neither.
+    `spec`; one that only runs the gate has neither. `edge` is None for the resync.
     """
 
     slug: str
@@ -40,6 +50,7 @@ class Trigger(NamedTuple):
     given: str | None = None
     suspends: bool | None = None
     path: str = ""
+    edge: Edge | None = None
 
 
 class Given(NamedTuple):
@@ -114,13 +125,27 @@ def _window(
     opens = wording.schedules.get((rule.name, "opens"))
     if opens is None:
         opens = covering.cover(rule.begins, covering.moments(rule.begins))
-    yield Trigger(f"open-{name}", opens, zone, f"opens {words}", given.open)
+    yield Trigger(
+        slug=f"open-{name}",
+        schedule=opens,
+        time_zone=zone,
+        words=f"opens {words}",
+        given=given.open,
+        edge=Edge.OPENING,
+    )
     closes = wording.schedules.get((rule.name, "closes"))
     # One that is moved ahead by `closesEarly` is not what was written, and no fields are moved
     # alone.
     if closes is None or timetable.closes_early:
         closes = _closing(rule.begins, rule.ends, timetable.closes_early)
-    yield Trigger(f"close-{name}", closes, zone, f"closes {words}", given.close)
+    yield Trigger(
+        slug=f"close-{name}",
+        schedule=closes,
+        time_zone=zone,
+        words=f"closes {words}",
+        given=given.close,
+        edge=Edge.CLOSING,
+    )
 
 
 def _closing(begins: Recurrence, ends: object, early: timedelta) -> str:
@@ -144,13 +169,14 @@ def _edges(timetable: Timetable) -> Iterator[Trigger]:
     recurring = utc_edges.recurring(recurs, tz)
     for each in recurring:
         slug = f"edge-utc-{min(each.minutes):02}"
-        yield Trigger(slug, str(each), UTC, "edges of recurring rules, in UTC")
+        words = "edges of recurring rules, in UTC"
+        yield Trigger(slug, str(each), UTC, words, edge=Edge.EITHER)
     # What a daily run of those already meets needs none of its own.
     for each, rules in utc_edges.single(timetable, tz, recurring):
         named = ", ".join(sorted(rules)[:_NAMED])
         if len(rules) > _NAMED:
             named += f" and {len(rules) - _NAMED} more"
-        yield Trigger(_slug(each), str(each), UTC, f"edges of {named}")
+        yield Trigger(_slug(each), str(each), UTC, f"edges of {named}", edge=Edge.EITHER)
 
 
 def _slug(schedule: utc_edges.Schedule) -> str:

@@ -28,8 +28,12 @@ def nulls(root: Tree) -> Iterator[str]:
     A merge patch removes by null. In the policy's own file nothing is there to be removed, so it is
     what YAML makes of a name with nothing behind it: `north:`.
     """
-    spec = root.get("spec") if isinstance(root, dict) else None
-    patches = spec.get("clusters") if isinstance(spec, dict) else None
+    spec = None
+    if isinstance(root, dict):
+        spec = root.get("spec")
+    patches = None
+    if isinstance(spec, dict):
+        patches = spec.get("clusters")
     if not isinstance(patches, dict):
         return
     for name, patch in patches.items():
@@ -48,7 +52,9 @@ def dropped(patch: Node) -> Iterator[tuple[str, int]]:
     """
     node: Node | None = patch
     for name in ("spec", "clusters"):
-        node = node.find(name) if isinstance(node, Mapping) else None
+        if not isinstance(node, Mapping):
+            return
+        node = node.find(name)
     if not isinstance(node, Mapping):
         return
     for cluster, changes in node.entries:
@@ -70,6 +76,7 @@ def _nulls(node: Node, path: str) -> Iterator[tuple[str, int]]:
     if not isinstance(node, Mapping):
         return
     for key, entry in node.entries:
+        # Deeper down, too: a null removes at whatever depth it stands.
         if isinstance(entry, Scalar) and nodes.value(entry) is None:
             yield f"{path}.{key.text}", key.line
         yield from _nulls(entry, f"{path}.{key.text}")
@@ -79,7 +86,7 @@ def touches(patch: Tree, path: str) -> bool:
     """Whether a patch has anything at a path of the spec, above it or below it."""
     for part in path.split("."):
         # An entry of a list stands for the whole list: a patch replaces it.
-        name = part.partition("[")[0]
+        name, _, _ = part.partition("[")
         if not isinstance(patch, dict):
             return True
         if name not in patch:

@@ -35,11 +35,13 @@ _AS_WITHOUT = {
     "state": "Scheduled",
 }
 # Where Flux and Kubernetes run: whoever may create Jobs there may use their accounts.
-_FLUX, _KUBERNETES = "flux-system", "kube-"
+_FLUX = "flux-system"
+_KUBERNETES = "kube-"
 
 
 def check(tree: Tree) -> Iterator[Finding]:
     """Yield every contradiction between fields, with paths from the object's root."""
+    # Whatever is no map has no fields that could contradict each other, and an error of its own.
     spec = _map(_map(tree).get("spec"))
     home = _map(_map(tree).get("metadata")).get("namespace")
     if spec:
@@ -76,7 +78,8 @@ def _list(tree: Tree) -> list[Tree]:
 
 
 def _outside(spec: dict[str, Tree]) -> Iterator[Finding]:
-    outside, windows = spec.get("outsideWindows", "Closed"), spec.get("windows", {})
+    outside = spec.get("outsideWindows", "Closed")
+    windows = spec.get("windows", {})
     path = "spec.outsideWindows"
     # A policy of freezes only, written without saying so.
     if outside == "Closed" and windows == {}:
@@ -102,6 +105,7 @@ def _beyond_edges(spec: dict[str, Tree]) -> Iterator[Finding]:
         "or use the actuator Gate"
     )
     for name in _BEYOND_EDGES:
+        # An absent field and an empty one are as if nobody had asked.
         given = spec.get(name, {})
         if given not in _NOTHING and given != _AS_WITHOUT.get(name):
             yield Finding(rules.KUBECTL_FIELD, must, path=f"spec.{name}")
@@ -119,6 +123,7 @@ def _elsewhere(spec: dict[str, Tree], home: Tree) -> Iterator[Finding]:
         "into the policy if it is meant to reach into others"
     )
     for path, target in _targets(spec):
+        # Without one it is the policy's own.
         namespace = _map(target).get("namespace", home)
         if isinstance(namespace, str) and namespace != home:
             yield Finding(rules.TARGET_ELSEWHERE, must, namespace, path=f"{path}.namespace")
@@ -193,6 +198,7 @@ def _variables(hook: dict[str, Tree], path: str) -> Iterator[Finding]:
     for i, entry in enumerate(_list(hook.get("env"))):
         variable = _map(entry)
         source = _map(variable.get("valueFrom"))
+        # Both or none: `==` is true of either.
         if ("value" in variable) == ("valueFrom" in variable):
             must = "must have exactly one of `value` and `valueFrom`"
             yield Finding(rules.HOOK_VALUE, must, path=f"{path}.env[{i}]")
@@ -214,10 +220,13 @@ def _target(target: Tree, path: str) -> Iterator[Finding]:
     if ("names" in target) == ("matchLabels" in target):
         must = "must have exactly one of `names` and `matchLabels`"
         yield Finding(rules.TARGET_SELECTOR, must, path=path)
-    kind, api_version = target.get("kind"), target.get("apiVersion")
+    kind = target.get("kind")
+    api_version = target.get("apiVersion")
     if not isinstance(kind, str):
         return
-    group_version = api_version if isinstance(api_version, str) else None
+    group_version = None
+    if isinstance(api_version, str):
+        group_version = api_version
     yield from _suspend_field(target, gateable.find(kind, group_version), path)
     if _is_known(kind, group_version):
         return
@@ -263,6 +272,7 @@ def _other_field(field: str, row: gateable.Gateable) -> str | None:
 
 def _other_meaning(field: str, *, says_closed: bool) -> str | None:
     """Say what must hold for a field of a kind that nobody knows."""
+    # As `suspension` reads names: `paused` closes, `enabled` opens, most others say neither.
     means = suspension.meaning(field)
     if means is Meaning.OPENS:
         return (

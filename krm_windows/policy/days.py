@@ -48,8 +48,10 @@ def days(recurrence: Recurrence) -> str:
         return _nth(recurrence, recurrence.nth)
     dates = _possible(recurrence)
     longest = max(map(_length, recurrence.months))
+    # In February days 1 to 29 are every date.
     every_date = dates == frozenset(range(1, longest + 1))
     every_weekday = recurrence.weekdays == EVERY_WEEKDAY
+    # One of two is enough, and one of them is always so.
     if recurrence.either:
         return _either(recurrence, dates, every=every_date or every_weekday)
     # No day field restricts anything.
@@ -64,6 +66,7 @@ def days(recurrence: Recurrence) -> str:
 
 
 def _nth(recurrence: Recurrence, nth: int) -> str:
+    # A schedule that a person wrote as `2nd Tue` has just one weekday.
     (weekday,) = recurrence.weekdays
     named = f"{_NTH[nth]} {WEEKDAYS[weekday]} of the month"
     if not recurrence.shift:
@@ -84,6 +87,7 @@ def _either(
     if every:
         return EVERY_DAY + _in(recurrence.months)
     weekdays = _weekdays(recurrence.weekdays) + _in(recurrence.months)
+    # Day 31 in April alone never comes, so only the weekdays are left.
     if not dates:
         return weekdays
     named = _dates(dates, _with_any(recurrence.months, dates))
@@ -110,8 +114,12 @@ def _length(month: int) -> int:
 
 
 def _dates(dates: Collection[int], months: frozenset[int]) -> str:
-    named = "the month" if months == EVERY_MONTH else _named_months(months)
-    noun = "day" if len(dates) == 1 else "days"
+    named = "the month"
+    if months != EVERY_MONTH:
+        named = _named_months(months)
+    noun = "days"
+    if len(dates) == 1:
+        noun = "day"
     return f"{noun} {numbers(dates)} of {named}"
 
 
@@ -131,12 +139,19 @@ def _month(number: int) -> str:
 
 def _weekdays(chosen: Collection[int]) -> str:
     """Say days of the week, the first of a row first: a row may go on over the weekend."""
+    # Where the day before is not chosen, a row begins.
     firsts = [day for day in _MONDAY_FIRST if day in chosen and (day - 1) % 7 not in chosen]
     # Where all are chosen, no day begins a row, and the week begins on Monday.
-    first = firsts[0] if firsts else 1
+    first = 1
+    if firsts:
+        first = firsts[0]
+
+    def name(place: int) -> str:
+        return WEEKDAYS[(first + place) % 7]
+
     # Counted from that day on, a row never ends in the middle.
     places = [place for place in range(7) if (first + place) % 7 in chosen]
-    return listed(_ranges(cron.runs(places), lambda place: WEEKDAYS[(first + place) % 7]))
+    return listed(_ranges(cron.runs(places), name))
 
 
 def numbers(chosen: Collection[int]) -> str:

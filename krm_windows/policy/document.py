@@ -47,6 +47,7 @@ def present(tree: Tree) -> Tree:
 def text_at(tree: Tree, *path: str) -> str | None:
     """Return the text at a path, or None where there is none."""
     for name in path:
+        # A step into what is no map leads nowhere.
         tree = tree.get(name) if isinstance(tree, dict) else None
     if isinstance(tree, str):
         return tree
@@ -75,6 +76,7 @@ def doubled(node: Node, path: str = "") -> Iterator[Finding]:
         return
     seen: set[str] = set()
     for key, entry in node.entries:
+        # The root has no name, so its keys have no dot before them.
         place = f"{path}.{key.text}".removeprefix(".")
         # YAML forbids it, JSON leaves it open, and readers take the first or the last.
         if key.text in seen:

@@ -15,6 +15,7 @@ from krm_windows.policy.findings import Finding, RefusedError, closest
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
+# What pydantic calls a value of another type, and what it should have been.
 _TYPES = {
     "model_type": "a map",
     "model_attributes_type": "a map",
@@ -28,8 +29,9 @@ _TYPES = {
 def findings(error: ValidationError, model: type[BaseModel]) -> Iterator[Finding]:
     """Yield every error of a failed validation of a model, with paths from the object's root."""
     for details in error.errors(include_url=False):
+        # The list has entries, and each of them its own error.
         if details["type"] == "too_short" and details["input"]:
-            continue  # the list has entries, and each of them its own error
+            continue
         path = path_of(details["loc"])
         # Our own refusal: pydantic keeps the exception of a validator.
         refused = details.get("ctx", {}).get("error")
@@ -46,15 +48,19 @@ def path_of(loc: tuple[int | str, ...]) -> str:
         # pydantic says so where the name in a map is wrong, not its value.
         if part == "[key]":
             continue
-        path += f"[{part}]" if isinstance(part, int) else f".{part}"
+        if isinstance(part, int):
+            path += f"[{part}]"
+        else:
+            path += f".{part}"
     return path.removeprefix(".")
 
 
 def _below(path: str, finding: Finding) -> Finding:
     """Put the path of a finding behind that of the value that it was found in."""
-    is_field = finding.path and not finding.path.startswith("[")
-    dot = "." if is_field else ""
-    return finding._replace(path=f"{path}{dot}{finding.path}")
+    # `names[0]` follows without a dot, as an index does.
+    if finding.path and not finding.path.startswith("["):
+        return finding._replace(path=f"{path}.{finding.path}")
+    return finding._replace(path=f"{path}{finding.path}")
 
 
 def _finding(
@@ -62,8 +68,11 @@ def _finding(
     path: str,
     model: type[BaseModel],
 ) -> Finding:
-    kind, given = details["type"], details["input"]
-    current = given if isinstance(given, str) else None
+    kind = details["type"]
+    given = details["input"]
+    current = None
+    if isinstance(given, str):
+        current = given
     if kind == "extra_forbidden":
         return _unknown(details["loc"], path, model)
     if kind == "missing":
@@ -72,7 +81,9 @@ def _finding(
         return Finding(rules.FIELD_REQUIRED, "must not be empty", path=path)
     if kind == "literal_error":
         return _other_value(details, path, current)
-    must = f"must be {_TYPES[kind]}" if kind in _TYPES else f"must be right: {details['msg']}"
+    must = f"must be right: {details['msg']}"
+    if kind in _TYPES:
+        must = f"must be {_TYPES[kind]}"
     return Finding(rules.FIELD_TYPE, must, current, path=path)
 
 
@@ -84,8 +95,11 @@ def _other_value(
     # pydantic gives them as one text: `'Open' or 'Closed'`.
     options = re.findall(r"'([^']+)'", str(details.get("ctx", {}).get("expected")))
     *others, last = options or [""]
-    must = f"must be {', '.join(others)} or {last}" if others else f"must be {last}"
-    return Finding(rules.FIELD_VALUE, must, current, closest(current or "", options), path)
+    must = f"must be {last}"
+    if others:
+        must = f"must be {', '.join(others)} or {last}"
+    proposed = closest(current or "", options)
+    return Finding(rules.FIELD_VALUE, must, current, proposed, path)
 
 
 def _unknown(
@@ -93,9 +107,12 @@ def _unknown(
     path: str,
     model: type[BaseModel],
 ) -> Finding:
-    name, known = str(loc[-1]), _fields_at(loc[:-1], model)
+    name = str(loc[-1])
+    known = _fields_at(loc[:-1], model)
     fix = closest(name, known)
-    hint = f'did you mean "{fix}"?' if fix else f"known here: {', '.join(known)}"
+    hint = f"known here: {', '.join(known)}"
+    if fix:
+        hint = f'did you mean "{fix}"?'
     return Finding(rules.FIELD_UNKNOWN, f"is not a field of the API; {hint}", path=path)
 
 

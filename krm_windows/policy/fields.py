@@ -71,6 +71,7 @@ NAME = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
 INTERVALS = {f"{n}m": timedelta(minutes=n) for n in (1, 2, 3, 5, 10, 15, 20, 30)}
 INTERVALS |= {f"{n}h": timedelta(hours=n) for n in (1, 2, 3, 4, 6, 8, 12, 24)}
 # A colon after the last slash begins the tag; one before it is the port of a registry.
+# Not `latest`, and not without a tag, which means the same.
 _PINNED = (
     r"^([A-Za-z0-9_.-]+(:[0-9]+)?/)?([A-Za-z0-9_.-]+/)*[A-Za-z0-9_.-]+"
     r"(:(?!latest$)[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}|(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?@sha256:[0-9a-f]{64})$"
@@ -100,6 +101,7 @@ def text_of(value: object) -> str:
     kind = "nothing"
     if isinstance(value, Mapping):
         kind = "a map"
+    # YAML makes a list of `- a`, and a map of `a: b`, where a text was meant.
     elif isinstance(value, list):
         kind = "a list"
     raise RefusedError(Finding(rules.FIELD_TYPE, f"must be a text, not {kind}"))
@@ -107,6 +109,7 @@ def text_of(value: object) -> str:
 
 def _text(value: object) -> str:
     text = text_of(value)
+    # Blanks alone would look like nothing in a report.
     if not text.strip():
         raise RefusedError(Finding(rules.FIELD_REQUIRED, "must not be empty"))
     return text
@@ -155,6 +158,7 @@ def _moment(value: object, role: Role) -> Moment[Value]:
 def _duration(value: object) -> timedelta:
     text = text_of(value)
     length = moments.duration(text)
+    # `0m` is a margin, and no duration of anything.
     if not length:
         raise RefusedError(Finding(rules.DURATION_SYNTAX, "must be longer than nothing", text))
     return length
@@ -168,6 +172,7 @@ def _margin(value: object) -> timedelta | Literal["auto"]:
 
 def _interval(value: object) -> timedelta:
     text = text_of(value)
+    # The nearest ones are named, whatever was written: 25m is between 20m and 30m.
     if text in INTERVALS:
         return INTERVALS[text]
     must = f"must be one of {', '.join(INTERVALS)}, which divide an hour or a day"
@@ -198,7 +203,9 @@ def _time_zone(value: object) -> str:
     must = "must be an IANA time zone such as Europe/Berlin or Etc/UTC"
     known = zones.names()
     # One letter is near to the short names of all kinds of zones.
-    meant = closest(text, known, len(known)) if len(text) > 1 else None
+    meant = None
+    if len(text) > 1:
+        meant = closest(text, known, len(known))
     raise RefusedError(Finding(rules.TIME_ZONE, must, text, meant))
 
 
@@ -241,7 +248,12 @@ def named(
     types: tuple[str, ...] = ("string", "integer", "boolean"),
 ) -> Leaf:
     """Give reader and schema of a name; a name of digits only need not be quoted."""
-    schema = {"type": list(types), "minimum": 0, "maxLength": longest, "pattern": f"^{pattern}$"}
+    schema = {
+        "type": list(types),
+        "minimum": 0,
+        "maxLength": longest,
+        "pattern": f"^{pattern}$",
+    }
     read = partial(_matching, pattern=pattern, longest=longest, must=must)
     return Leaf(read, schema)
 

@@ -11,7 +11,8 @@ from krm_windows.rules import Rule
 
 # To compare two words takes the product of their lengths: what is longer, or is beside more,
 # was not mistyped.
-LONGEST_WORD, MOST_KNOWN = 100, 100
+LONGEST_WORD = 100
+MOST_KNOWN = 100
 
 
 class Finding(NamedTuple):
@@ -57,6 +58,7 @@ class RefusedError(ValueError):
     """A value that rules refuse; pydantic takes it, as a `ValueError`, for a failed validation."""
 
     def __init__(self, *findings: Finding) -> None:
+        # As one text, for whoever prints the exception itself.
         super().__init__("; ".join(finding.message for finding in findings))
         self.findings = findings
 
@@ -79,10 +81,12 @@ def closest(
     """
     if len(word) > LONGEST_WORD or len(known) > most:
         return None
-    from difflib import get_close_matches  # noqa: PLC0415 - needed for a finding only, and slow to import
+    # Needed for a finding only, and slow to import.
+    from difflib import get_close_matches  # noqa: PLC0415
 
     # The case does not count: `suspendfield` is near to `suspendField`.
     spelled = {name.lower(): name for name in sorted(known) if len(name) <= LONGEST_WORD}
+    # Six letters of ten alike: less would be guessed at random.
     found = get_close_matches(word.lower(), spelled, n=1, cutoff=0.6)
     if found:
         return spelled[found[0]]

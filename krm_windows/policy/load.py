@@ -51,6 +51,7 @@ class Loaded:
             return self.policy, self.results
         # The policy may name the cluster that it is built for itself.
         if name in self.clusters or name == self.build_for:
+            # What is wrong without the patch and right with it is no finding of this cluster.
             cured = self.cured.get(name, ())
             results = [result for result in self.results if result not in cured]
             return self.clusters.get(name), tuple(results)
@@ -100,7 +101,10 @@ class Source(NamedTuple):
     def patched(self, node: Node, file: File | None) -> "Source":
         """Return the policy with another document of it merged onto it (RFC 7386)."""
         patch = document.read(node)
-        merged = merge(self.root, patch if isinstance(patch, dict) else {})
+        changes: Tree = {}
+        if isinstance(patch, dict):
+            changes = patch
+        merged = merge(self.root, changes)
         return _source(merged, (*self.doubled, *document.doubled(node)), file)
 
     def results(self, findings: Iterable[Finding]) -> list[Result]:
@@ -118,7 +122,10 @@ def _source(
     doubled: tuple[Finding, ...],
     file: File | None,
 ) -> Source:
-    root = tree if isinstance(tree, dict) else {}
+    root: dict[str, Tree] = {}
+    # A document of another shape has no fields, and an error for each that is required.
+    if isinstance(tree, dict):
+        root = tree
     policy, findings = _validate(root)
     ref = document.ref(root, API_VERSION, KIND)
     return Source(root, _patches(root), policy, frozenset(findings), doubled, ref, file)
@@ -133,17 +140,19 @@ def load(node: Node, *, file: File | None = None) -> Loaded:
         versions[name] = _cluster(source.root, name, patch, source.findings)
         findings += versions[name].findings
     named = source.build_for
+    # A build for a cluster without a patch: a typo, most likely.
     if named is not None and named not in versions and not _has_unread(source):
-        # A build for a cluster without a patch: a typo, most likely.
         findings.append(_unknown_cluster(named, versions, "spec.buildFor"))
+    policies = {name: version.policy for name, version in versions.items()}
+    cured = {name: tuple(source.results(version.cured)) for name, version in versions.items()}
     return Loaded(
-        source.policy,
-        tuple(source.results(findings)),
-        source.ref,
-        file,
-        named,
-        clusters={name: version.policy for name, version in versions.items()},
-        cured={name: tuple(source.results(version.cured)) for name, version in versions.items()},
+        policy=source.policy,
+        results=tuple(source.results(findings)),
+        ref=source.ref,
+        file=file,
+        build_for=named,
+        clusters=policies,
+        cured=cured,
     )
 
 
@@ -155,9 +164,11 @@ def _validate(root: dict[str, Tree]) -> tuple[WindowPolicy | None, tuple[Finding
     if excess:
         return None, excess
     zone = document.text_at(root, "spec", "timeZone")
+    if zone not in zones.names():
+        zone = None
     context = {
         # Moments are compared in the zone, which is a field beside them.
-        "time_zone": zone if zone in zones.names() else None,
+        "time_zone": zone,
         "namespace": document.text_at(root, "metadata", "namespace"),
     }
     # From the texts, so they are found whatever else is wrong.
@@ -167,6 +178,7 @@ def _validate(root: dict[str, Tree]) -> tuple[WindowPolicy | None, tuple[Finding
     except ValidationError as error:
         return None, (*errors.findings(error, WindowPolicy), *contradicting)
     cautions = tuple(_cautions(policy))
+    # Read it can be, but nobody should act on it.
     if contradicting:
         return None, (*contradicting, *cautions)
     return policy, cautions
@@ -181,6 +193,7 @@ def _cautions(policy: WindowPolicy) -> Iterator[Finding]:
     for path, moment in _edges(spec):
         if moment is None or not isinstance(moment.value, Recurrence):
             continue
+        # Dates and `Mon 08:00` leave nothing to doubt.
         doubt = schedules.caution(moment.text, moment.value)
         if doubt:
             yield doubt._replace(path=path)
@@ -206,7 +219,9 @@ def _patches(root: dict[str, Tree]) -> dict[str, Tree]:
     if sizes.has_too_many_clusters(root):
         return {}
     spec = root.get("spec")
-    patches = spec.get("clusters") if isinstance(spec, dict) else None
+    patches = None
+    if isinstance(spec, dict):
+        patches = spec.get("clusters")
     if not isinstance(patches, dict):
         return {}
     return {name: patch for name, patch in patches.items() if patch is not None}
@@ -231,11 +246,13 @@ def _cluster(
 ) -> _Version:
     """Read the policy of one cluster; what it has without its patch is not told again."""
     path = f"spec.clusters.{name}"
+    # Null, or a text: the model of the policy itself says so.
     if not isinstance(patch, dict):
         return _Version(None)
     found = list(_misplaced(patch, path))
     found += map(_emptied, clusters.empty_maps(patch, path))
     own = {key: value for key, value in patch.items() if key not in ("clusters", "buildFor")}
+    # Without the other clusters: a version is of one alone.
     changes: Tree = {**own, "clusters": None, "buildFor": name}
     spec = merge(root.get("spec"), changes)
     # The spec is last, wherever it was: findings come in the order of the fields.
@@ -279,7 +296,9 @@ def _attributed(finding: Finding, patch: Tree, path: str) -> Finding:
     """
     # `windows.night.opens` and its neighbour `closes` share the entry `windows.night`.
     below = finding.path.removeprefix("spec.")
-    entry = below.rpartition(".")[0] if below.count(".") > 1 else below
+    entry = below
+    if below.count(".") > 1:
+        entry, _, _ = below.rpartition(".")
     if clusters.touches(patch, entry):
         return finding._replace(path=f"{path}.{below}")
     must = f"makes a policy that is wrong at {finding.path}: {finding.must}"
@@ -292,6 +311,6 @@ def _unknown_cluster(
     path: str,
 ) -> Finding:
     names = sorted(known)
-    listed = ", ".join(names) if names else "none"
+    listed = ", ".join(names) or "none"
     must = f"must be one of the policy's clusters ({listed})"
     return Finding(rules.CLUSTER_UNKNOWN, must, name, closest(name, names), path)

@@ -44,8 +44,10 @@ class Metadata(Part):
     namespace: fields.Label = Field(description="Where the Jobs and the ServiceAccount live.")
 
 
+# What the table says something of, good or bad; the rest has to say it itself.
+_KNOWN_KINDS = {row.kind for row in gateable.TABLE} | {kind for kind, _ in gateable.REFUSED}
 _KINDS: list[JsonValue] = []
-_KINDS += sorted({*(row.kind for row in gateable.TABLE), *(kind for kind, _ in gateable.REFUSED)})
+_KINDS += sorted(_KNOWN_KINDS)
 # A kind outside of the table has to say where its objects and their field are.
 _UNKNOWN_KIND: dict[str, JsonValue] = {
     "if": {"properties": {"kind": {"enum": _KINDS}}},
@@ -216,6 +218,8 @@ class Override(Part):
         if self.starts:
             raise_for(occurrences.check(self.starts, self.ends, "ends", _zone(info)))
         # A time of day, such as `12:00`, is relative to a beginning.
+        # A date begins with four digits, a time of day has a colon among its first three
+        # characters.
         elif ":" in self.ends.text[:3]:
             must = "must have a date, because without `starts` a time of day is relative to nothing"
             raise RefusedError(Finding(rules.MOMENT_ROLE, must, self.ends.text, path="ends"))
@@ -289,13 +293,17 @@ def _clusters(value: object) -> object:
     """Show a list of clusters as the map that it has to be."""
     if isinstance(value, Mapping):
         return value
-    names = value if isinstance(value, list) else []
+    names: list[object] = []
+    if isinstance(value, list):
+        names = value
+    # With the names that were written, so that the fix can be copied.
     named = [name for name in names[:_SHOWN] if isinstance(name, str)] or ["north"]
     form = ", ".join([f"{name}: {{}}" for name in named])
     must = f"must be a map, a patch for each cluster by its name, such as `clusters: {{{form}}}`"
     raise RefusedError(Finding(rules.FIELD_TYPE, must))
 
 
+# So many of them are enough to show the form.
 _SHOWN = 3
 Patch = Annotated[Mapping[str, object], fields.Leaf(_patch, {"type": "object"})]
 
@@ -418,8 +426,12 @@ class Spec(Part):
     @field_validator("extras", mode="before")
     @classmethod
     def _extras(cls, extras: object) -> object:
-        names = extras if isinstance(extras, list) else []
-        raise_for(_no_extra(index) for index, name in enumerate(names) if name == "AdmissionPolicy")
+        names: list[object] = []
+        if isinstance(extras, list):
+            names = extras
+        # An extra of an earlier release, of which Literal alone would only say that it is none.
+        found = [index for index, name in enumerate(names) if name == "AdmissionPolicy"]
+        raise_for(map(_no_extra, found))
         return extras
 
     @field_validator("targets", mode="after")
@@ -429,7 +441,9 @@ class Spec(Part):
         targets: tuple[TargetSelector, ...],
         info: ValidationInfo,
     ) -> tuple[TargetSelector, ...]:
-        raise_for(_repeated(targets, str((info.context or {}).get("namespace"))))
+        # The policy's namespace is a field of another part, so the context has it.
+        namespace = (info.context or {}).get("namespace")
+        raise_for(_repeated(targets, str(namespace)))
         return targets
 
     @field_validator("windows", mode="after")
@@ -465,6 +479,7 @@ def _no_extra(index: int) -> Finding:
 
 
 def _end(moment: Moment[Value] | None, duration: timedelta | None) -> Moment[Value] | timedelta:
+    # Which of them may stand there is checked in `contradictions`, from the texts.
     return moment or duration or timedelta(0)
 
 
@@ -514,8 +529,9 @@ def _shared_names(windows: Mapping[str, Window]) -> Iterator[Finding]:
         if window.cron_jobs is None:
             continue
         for edge, given in window.cron_jobs.model_dump().items():
+            if given is None:
+                continue
             if given in seen:
                 must = "must name a CronJob of its own for every edge"
                 yield Finding(rules.CRONJOB_SHARED, must, given, path=f"{name}.cronJobs.{edge}")
-            if given is not None:
-                seen.add(given)
+            seen.add(given)

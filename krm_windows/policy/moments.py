@@ -56,8 +56,10 @@ class Moment(Generic[V_co]):
 
 WEEKDAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
 ORDINALS = {"1st": 1, "2nd": 2, "3rd": 3, "4th": 4, "5th": 5, "last": -1}
+# `monday` and `mon`, as cron counts them: Sunday is 0.
 _NUMBERS = {name.lower(): i for i, name in enumerate(WEEKDAYS)}
 _NUMBERS |= {name[:3]: i for name, i in _NUMBERS.items()}
+# Before 1970 nobody meant, and a year of five digits is a typo.
 _YEARS = range(1970, 3000)
 _LONGEST = timedelta(days=366)
 # What is longer was not mistyped.
@@ -70,6 +72,7 @@ _DATE = r"(?P<date>\d{4}-\d{2}-\d{2})"
 _DURATION = re.compile(
     r"(?=\d)(?:(?P<days>\d{1,4})d)?(?:(?P<hours>\d{1,5})h)?(?:(?P<minutes>\d{1,7})m)?", re.ASCII
 )
+# `09:00:00`, with an offset or not: what a timestamp of YAML 1.1 looks like when it comes back.
 _SECONDS = re.compile(r"(.*?\d{1,2}:\d{2}):\d{2}(?:\.\d+)?(?: ?(?:Z|[+-]\d{2}:?\d{2}))?", re.ASCII)
 _MIDNIGHT = re.compile(rf"{_DATE}T00:00:00Z", re.ASCII)
 _BLANK = re.compile(rf"({_DATE})\s+(\S.*)", re.ASCII)
@@ -78,12 +81,15 @@ _BLANK = re.compile(rf"({_DATE})\s+(\S.*)", re.ASCII)
 def parse(text: str, role: Role) -> Moment[Value]:
     """Read a moment; raises `RefusedError` with the rule that it breaks."""
     # What kustomize makes of a date without quotes (a timestamp of YAML 1.1).
-    shorter = text.removesuffix("T00:00:00Z") if _MIDNIGHT.fullmatch(text) else text
+    shorter = text
+    if _MIDNIGHT.fullmatch(text):
+        shorter = text.removesuffix("T00:00:00Z")
     # A schedule that is wrong is refused as one.
     if schedules.looks_like_one(shorter):
         return Moment(text, _schedule(text, role))
     _check_spelling(shorter)
     words = " ".join(shorter.split())
+    # The shapes exclude each other, so their order does not matter.
     for pattern, read in SHAPES:
         found = pattern.fullmatch(words)
         if found:
@@ -94,7 +100,9 @@ def parse(text: str, role: Role) -> Moment[Value]:
 def duration(text: str) -> timedelta:
     """Read a duration in whole minutes, none included; raises `RefusedError`."""
     found = _DURATION.fullmatch(text)
-    length = _length(found) if found else None
+    length = None
+    if found:
+        length = _length(found)
     if length is None or length > _LONGEST:
         must = 'must be a duration such as "90m", "4h", "1h30m" or "2d", at most 366 days'
         raise _refusal(rules.DURATION_SYNTAX, must, text, _meant_duration(text))
@@ -133,7 +141,9 @@ def _check_spelling(text: str) -> None:
         )
         # `2026-12-22 09:00` is a date and its time, `Mon 08:00` is not.
         is_dated = "-" in found[1]
-        proposed = "T".join(found[1].split()) if is_dated else found[1]
+        proposed = found[1]
+        if is_dated:
+            proposed = "T".join(found[1].split())
         raise _refusal(rules.MOMENT_SECONDS, must, text, proposed)
     found = _BLANK.fullmatch(text)
     if found:
@@ -145,6 +155,7 @@ def _date(found: re.Match[str], role: Role) -> datetime:
     """Read a date: its begin, or as an end the begin of the day behind it."""
     day = datetime.combine(_day(found), time())
     if role.ends:
+        # Included: what ends on a date lasts until the next day begins.
         return day + timedelta(days=1)
     return day
 
@@ -166,14 +177,17 @@ def _date_time(found: re.Match[str], role: Role) -> datetime:
     at = datetime.combine(_day(found), time()) + _since_midnight(found, role)
     if not found["offset"]:
         return at
-    hours, minutes = (int(found[name] or 0) for name in ("off_hour", "off_minute"))
-    if hours > 14 or minutes > 59:  # noqa: PLR2004 - no zone is further than 14 hours from UTC
+    hours = int(found["off_hour"] or 0)
+    minutes = int(found["off_minute"] or 0)
+    # No zone is further than 14 hours from UTC.
+    if hours > 14 or minutes > 59:  # noqa: PLR2004
         must = "must have an offset between -14:00 and +14:00"
         raise _refusal(rules.MOMENT_SYNTAX, must, found.string)
     offset = timedelta(hours=hours, minutes=minutes)
     # What is behind UTC shows less than it.
-    is_behind = found["offset"].startswith("-")
-    in_utc = at + offset if is_behind else at - offset
+    in_utc = at - offset
+    if found["offset"].startswith("-"):
+        in_utc = at + offset
     return in_utc.replace(tzinfo=UTC)
 
 
@@ -182,13 +196,15 @@ def _since_midnight(found: re.Match[str], role: Role) -> timedelta:
 
     One day for `24:00`, which only an end may be.
     """
-    hour, minute = int(found["hour"]), int(found["minute"])
+    hour = int(found["hour"])
+    minute = int(found["minute"])
     if (hour, minute) == (24, 0):
         if role.ends:
             return timedelta(days=1)
         must = "must be 00:00 of the next day, as 24:00 can only end something"
         raise _refusal(rules.MOMENT_ROLE, must, found.string)
-    if hour > 23 or minute > 59:  # noqa: PLR2004 - the clock's own bounds
+    # The clock's own bounds.
+    if hour > 23 or minute > 59:  # noqa: PLR2004
         must = "must have a time from 00:00 to 23:59 (24:00 only as an end)"
         raise _refusal(rules.MOMENT_SYNTAX, must, found.string)
     return timedelta(hours=hour, minutes=minute)
@@ -199,6 +215,7 @@ def _time_of_day(found: re.Match[str], role: Role) -> time:
         must = f"must be {role.value}: a time alone can only be the end of something"
         raise _refusal(rules.MOMENT_ROLE, must, found.string)
     since = _since_midnight(found, role)
+    # A whole day, `24:00`, is 0 seconds of a day: the end at midnight.
     return time(since.seconds // 3600, since.seconds // 60 % 60)
 
 
@@ -222,8 +239,10 @@ def _nth(found: re.Match[str], role: Role) -> Recurrence:
     minutes, hours, shift = _recurring(found, role)
     # `2nd Tue +4d 22:00`: so many days after the second Tuesday.
     weekday = _NUMBERS[found["day"].lower()]
-    nth, days = ORDINALS[found["nth"].lower()], int(found["shift"] or 0)
-    if days > 27:  # noqa: PLR2004 - more would pass the next month's own
+    nth = ORDINALS[found["nth"].lower()]
+    days = int(found["shift"] or 0)
+    # More would pass the next month's own.
+    if days > 27:  # noqa: PLR2004
         raise _refusal(rules.MOMENT_SYNTAX, "must be shifted by 0 to 27 days", found.string)
     return Recurrence(minutes, hours, weekdays=frozenset({weekday}), nth=nth, shift=days + shift)
 
@@ -252,6 +271,7 @@ def _days(item: str, text: str) -> frozenset[int]:
     return frozenset((begin + i) % 7 for i in range(length + 1))
 
 
+# The longest first, so that `monday` is not read as `mon` with a rest.
 _WEEKDAY = "(?:" + "|".join(sorted(_NUMBERS, key=len, reverse=True)) + ")"
 _WEEKDAY_ITEM = f"{_WEEKDAY}(?:-{_WEEKDAY})?"
 _OFFSET = r"(?P<offset>Z|[+-](?P<off_hour>\d{2}):(?P<off_minute>\d{2}))?"
@@ -277,6 +297,7 @@ def _meant(text: str, role: Role) -> str | None:
     clock = re.sub(r"\b(\d{1,2})[.h](\d{2})\b", r"\1:\2", spaced)
     timed = re.sub(r"(?i)\b(\d{1,2})(?::(\d{2}))? ?([ap])m\b", _on_24_hours, clock)
     candidate = re.sub(r"\b[A-Za-z]{2,}\b", _known_word, timed)
+    # A guess that is no moment of this field would only lead to the next error.
     if candidate == text or not _readable(candidate, role):
         return None
     return candidate
@@ -289,6 +310,7 @@ def _known_word(found: re.Match[str]) -> str:
     word = found[0]
     if word.lower() in _NUMBERS or word.lower() in _WORDS:
         return word
+    # `Munday` is near to `mon` by its letters.
     return closest(word, _WORDS) or word
 
 
@@ -304,12 +326,13 @@ def _readable(text: str, role: Role) -> bool:
     """Whether a text is a moment of this role, without guessing any further."""
     for pattern, read in SHAPES:
         found = pattern.fullmatch(text)
-        if found:
-            try:
-                read(found, role)
-            except RefusedError:
-                return False
-            return True
+        if not found:
+            continue
+        try:
+            read(found, role)
+        except RefusedError:
+            return False
+        return True
     return False
 
 
@@ -330,6 +353,7 @@ def _meant_duration(text: str) -> str | None:
     if len(text) > _GUESSED:
         return None
     candidate = re.sub(r"(?i)[a-z]+", _unit, "".join(text.split()))
+    # A number alone: minutes are the smallest unit there is.
     if candidate.isascii() and candidate.isdigit():
         candidate += "m"
     if candidate == text or not _DURATION.fullmatch(candidate):

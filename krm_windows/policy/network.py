@@ -19,6 +19,7 @@ def _cidr(value: object) -> str:
     text = fields.text_of(value)
     try:
         return str(ip_network(text))
+    # Bits behind the length of the block, or no address at all.
     except ValueError:
         must = "must be a block of addresses such as 10.0.0.1/32 or 2001:db8::/64"
         raise RefusedError(Finding(rules.FIELD_VALUE, must, text)) from None

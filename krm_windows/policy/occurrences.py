@@ -27,14 +27,17 @@ def check(
 
     Without a known zone, instants are not compared with a wall clock.
     """
-    begin, end = begins.value, ends.value
+    begin = begins.value
+    end = ends.value
     # What recurs ends with what recurs, at a time of day, or after a duration.
     if isinstance(begin, Recurrence):
         yield from _recurring(begins, begin, ends, path)
     elif isinstance(begin, datetime) and isinstance(end, datetime):
+        # Two dates, or a date and an instant.
         if not _ordered(begin, end, time_zone):
             must = f'must be after the beginning, "{begins.text}"'
             yield Finding(rules.END_ORDER, must, ends.text, path=path)
+    # An instant is on no wall clock, so that a time of day after it is not known.
     elif isinstance(begin, datetime) and isinstance(end, time) and begin.tzinfo:
         must = "must be a duration or an instant, as it ends what begins at an instant"
         yield Finding(rules.END_INSTANT, must, ends.text, path=path)
@@ -51,7 +54,10 @@ def _recurring(
         must = f'must recur as its beginning "{begins.text}" does, or be a time of day'
         yield Finding(rules.END_ONE_OFF, must, ends.text, path=path)
         return
-    day = meeting(begin, end) if isinstance(end, Recurrence) else None
+    day = None
+    if isinstance(end, Recurrence):
+        day = meeting(begin, end)
+    # At such a minute both Jobs would start, and chance decide which is last.
     if day:
         must = f'must never fall on the minute of the beginning "{begins.text}", as on {day}'
         yield Finding(rules.ENDS_MEET, must, ends.text, path=path)
@@ -62,8 +68,10 @@ def meeting(one: Recurrence, other: Recurrence) -> date | None:
     # Never at the same time of day.
     if not (one.minutes & other.minutes and one.hours & other.hours):
         return None
-    first, last = date(CYCLE[0], 1, 1), date(CYCLE[1], 12, 31)
-    for ordinal in range(first.toordinal(), last.toordinal() + 1):
+    first_year, last_year = CYCLE
+    first = date(first_year, 1, 1).toordinal()
+    last = date(last_year, 12, 31).toordinal()
+    for ordinal in range(first, last + 1):
         day = date.fromordinal(ordinal)
         if one.matches(day) and other.matches(day):
             return day
@@ -82,6 +90,7 @@ def _ordered(
     # Two instants, or two times of one wall clock.
     if bool(begin.tzinfo) == bool(end.tzinfo):
         return begin < end
+    # The zone is wrong, which is a finding of its own.
     if time_zone is None:
         return True
     return _instant(begin, time_zone) < _instant(end, time_zone)

@@ -13,6 +13,7 @@ _UNITS = (
     ("hour", timedelta(hours=1)),
     ("minute", timedelta(minutes=1)),
 )
+# So many times a day are listed, more are said by their fields.
 _FEW = 6
 # How an end is joined to its beginning: what recurs, or is dated, with `to`.
 _LINKS: dict[type, str] = {time: "until", timedelta: "for"}
@@ -22,7 +23,9 @@ def occurrence(begins: Moment[Value] | None, ends: Moment[Value] | timedelta) ->
     """Say when something that begins and ends takes place."""
     if begins is None:
         return f"until {_end(ends)}"
-    end = ends.value if isinstance(ends, Moment) else ends
+    end: object = ends
+    if isinstance(ends, Moment):
+        end = ends.value
     return f"{moment(begins)} {_LINKS.get(type(end), 'to')} {_end(ends)}"
 
 
@@ -86,5 +89,7 @@ def _field(
 ) -> str:
     if chosen == every:
         return f"every {noun}"
-    named = noun if len(chosen) == 1 else plural(noun)
+    named = plural(noun)
+    if len(chosen) == 1:
+        named = noun
     return f"{named} {numbers(chosen)}"

@@ -14,7 +14,9 @@ from typing import NamedTuple
 from krm_windows import rules
 from krm_windows.policy.findings import Finding, RefusedError
 
+# `Ki` is 1024, `Mi` its square, and so on.
 _BINARY: dict[str, int] = {f"{sign}i": 1024**power for power, sign in enumerate("KMGTPE", start=1)}
+# A thousand is a small `k`, as in the SI; the others are capitals.
 _DECIMAL: dict[str, int] = {
     sign: 1000**power for power, sign in enumerate(["", "k", "M", "G", "T", "P", "E"])
 }
@@ -22,6 +24,7 @@ _PARTS = {"m": 1000, "u": 1000**2, "n": 1000**3}
 _NUMBER = r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"
 _SUFFIX = r"[KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,2}|"
 _QUANTITY = re.compile(rf"({_NUMBER})({_SUFFIX})", re.ASCII)
+# `64 mb`, or any other number with letters behind it.
 _ALMOST = re.compile(r"([0-9]+(?:\.[0-9]+)?) *([A-Za-z]+)", re.ASCII)
 # No amount that a machine has takes more, and one that does could be made to cost time.
 _LONGEST = 30
@@ -31,9 +34,9 @@ PATTERN = rf"^\+?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:{_SUFFIX})$"
 # What people write, and what they mean.
 _SPOKEN = {"b": "", "k": "Ki", "g": "Gi", "t": "Ti"}
 for _sign in "KMGTPE":
-    _SPOKEN |= dict.fromkeys(
-        (f"{_sign}i".lower(), f"{_sign}ib".lower(), f"{_sign}b".lower()), f"{_sign}i"
-    )
+    _meant = f"{_sign}i"
+    _spellings = (f"{_sign}i", f"{_sign}ib", f"{_sign}b")
+    _SPOKEN |= {spelling.lower(): _meant for spelling in _spellings}
 
 
 class Quantity(NamedTuple):
@@ -47,10 +50,13 @@ class Quantity(NamedTuple):
 
     def __str__(self) -> str:
         """Write it as Kubernetes does: with the greatest suffix that leaves a whole number."""
+        # Below 1Ki Kubernetes writes a binary amount like any other.
         if self.is_binary and self.amount >= _BINARY["Ki"]:
             return _written(self.amount, _BINARY)
+        # Thousandths of a processor; of bytes there are none (see `size`).
         if self.amount.denominator > 1:
             return f"{self.amount * _PARTS['m']}m"
+        # Any suffix would divide zero.
         if not self.amount:
             return "0"
         return _written(self.amount, _DECIMAL)
@@ -59,7 +65,9 @@ class Quantity(NamedTuple):
 def _written(amount: Fraction, units: dict[str, int]) -> str:
     # Greater units come later, and the greatest that fits is taken.
     fitting = [suffix for suffix, unit in units.items() if amount % unit == 0]
-    suffix = fitting[-1] if fitting else ""
+    suffix = ""
+    if fitting:
+        suffix = fitting[-1]
     return f"{amount / units.get(suffix, 1)}{suffix}"
 
 
@@ -79,18 +87,24 @@ def size(text: str) -> Quantity:
     found = read(text)
     if found.amount.denominator > 1:
         must = "must be whole bytes: the suffix m means thousandths"
-        meant = f"{text[:-1]}Mi" if text.endswith("m") else None
+        # `64m` is less than a byte, and hardly ever meant.
+        meant = None
+        if text.endswith("m"):
+            meant = f"{text[:-1]}Mi"
         raise _refused(must, text, meant)
     return found
 
 
 def read(text: str) -> Quantity:
     """Read a quantity that is not less than nothing; raises `RefusedError` for any other text."""
-    found = _QUANTITY.fullmatch(text) if len(text) <= _LONGEST else None
+    found = None
+    if len(text) <= _LONGEST:
+        found = _QUANTITY.fullmatch(text)
     if not found:
         must = "must be a quantity as Kubernetes writes it, such as 100m, 1, 64Mi or 1Gi"
         raise _refused(must, text, _mended(text))
     number, suffix = found.groups()
+    # `1.` is a number to Kubernetes, and none to Fraction.
     amount = _amount(Fraction(number.rstrip(".")), suffix)
     if not 0 <= amount <= _MOST:
         raise _refused(f"must be from 0 to {_MOST}", text)
@@ -109,12 +123,16 @@ def _amount(number: Fraction, suffix: str) -> Fraction:
 
 def _mended(text: str) -> str | None:
     """Spell a size as Kubernetes does, `64mb` as `64Mi`; None where that is not clear."""
-    found = _ALMOST.fullmatch(text.strip()) if len(text) <= _LONGEST else None
+    found = None
+    if len(text) <= _LONGEST:
+        found = _ALMOST.fullmatch(text.strip())
     if not found:
         return None
     number, unit = found.groups()
     # `64 Mi` needs only its blank taken away, `64mb` another suffix.
-    suffix = unit if _QUANTITY.fullmatch(f"1{unit}") else _SPOKEN.get(unit.lower())
+    suffix = _SPOKEN.get(unit.lower())
+    if _QUANTITY.fullmatch(f"1{unit}"):
+        suffix = unit
     if suffix is None:
         return None
     return f"{number}{suffix}"

@@ -41,13 +41,16 @@ def _tables(node: Mapping[str, object], path: str) -> Iterator[tuple[str, Mappin
     """Yield every map with fields of its own, and its path; a name in a map is `<name>`."""
     yield path, node
     for name, inner in _map(node, "properties").items():
+        # The root has no name.
         below, place = _entry(inner, f"{path}.{name}".removeprefix("."))
         if "properties" in below:
             yield from _tables(below, place)
 
 
 def _entry(node: object, path: str) -> tuple[Mapping[str, object], str]:
-    inner: Mapping[str, object] = node if isinstance(node, Mapping) else {}
+    inner: Mapping[str, object] = {}
+    if isinstance(node, Mapping):
+        inner = node
     # Fields of the entries of a list, of the values of a map, or its own.
     if "items" in inner:
         return _map(inner, "items"), f"{path}[]"
@@ -65,10 +68,12 @@ def _map(node: Mapping[str, object], key: str) -> Mapping[str, object]:
 
 def _rows(node: Mapping[str, object]) -> Iterator[str]:
     required = node.get("required")
-    for name in _map(node, "properties"):
-        field = _map(_map(node, "properties"), name)
-        needed = isinstance(required, list) and name in required
-        default = "required" if needed else _default(field)
+    properties = _map(node, "properties")
+    for name in properties:
+        field = _map(properties, name)
+        default = _default(field)
+        if isinstance(required, list) and name in required:
+            default = "required"
         yield f"| `{name}` | {_type(field)} | {default} | {field.get('description', '')} |"
 
 
@@ -76,7 +81,9 @@ def _default(field: Mapping[str, object]) -> str:
     value = field.get("default")
     if value in (None, "", []):
         return ""
-    shown = value if isinstance(value, str) else json.dumps(value)
+    shown = value
+    if not isinstance(value, str):
+        shown = json.dumps(value)
     return f"`{shown}`"
 
 
@@ -85,6 +92,7 @@ def _type(field: Mapping[str, object]) -> str:
         return f"`{field['const']}`"
     options = field.get("enum")
     if isinstance(options, list):
+        # The texts of booleans stand beside them for kustomize alone.
         return ", ".join(f"`{option}`" for option in options if not isinstance(option, bool))
     kind = field.get("type")
     if kind == "array":
@@ -122,9 +130,9 @@ def kinds() -> str:
         "| kind | group | field |",
         "|---|---|---|",
     ]
-    lines += [
-        f"| `{row.kind}` | `{row.group}` | `{'.'.join(row.field)}` |" for row in gateable.TABLE
-    ]
+    for row in gateable.TABLE:
+        field = ".".join(row.field)
+        lines.append(f"| `{row.kind}` | `{row.group}` | `{field}` |")
     lines += [
         "",
         (
@@ -136,9 +144,8 @@ def kinds() -> str:
         "| kind | group | why not |",
         "|---|---|---|",
     ]
-    lines += [
-        f"| `{kind}` | `{group}` | {reason} |" for (kind, group), reason in gateable.REFUSED.items()
-    ]
+    for (kind, group), reason in gateable.REFUSED.items():
+        lines.append(f"| `{kind}` | `{group}` | {reason} |")
     return "\n".join(lines) + "\n"
 
 

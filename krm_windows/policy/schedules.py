@@ -12,20 +12,24 @@ from krm_windows.policy.findings import Finding, RefusedError, closest
 from krm_windows.rules import Rule
 from krm_windows.schedule import cron
 
+# robfig/cron's, without `@every`, which has no time of day.
 DESCRIPTORS = ("@hourly", "@daily", "@midnight", "@weekly", "@monthly", "@yearly", "@annually")
 _EXAMPLE = 'must be a schedule of five fields such as "0 8 * * MON"'
 _FIELDS = 5
 _ZONES = ("TZ=", "CRON_TZ=")
+# Names in which a letter is no sign of another cron: the L of `jul`, the W of `wed`.
 _NAMES = re.compile(
     r"(?i)@\w+|sun|mon|tue|wed|thur?|fri|sat|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
 )
 # Signs of Quartz and Jenkins.
 _FOREIGN = re.compile(r"(?i)#|(?<![a-z])(?:[LHR]|L?W)(?![a-z])")
 _RANGE = re.compile(r"(?i)(\d+|[a-z]{3})(?:-(\d+|[a-z]{3}))?")
+# `0 8 * * 5#2`, the second Friday, and `0 8 * * 5L`, the last one (Quartz).
 _NTH = re.compile(
     r"(?i)(\d{1,2}) (\d{1,2}) [*?] \* ([0-6]|sun|mon|tue|wed|thu|fri|sat)(?:#([1-5])|(l))"
 )
 _ORDINALS = {"1": "1st", "2": "2nd", "3": "3rd", "4": "4th", "5": "5th"}
+# The days of a month that has not 31.
 _LONGEST_MONTHS = {2: 29, 4: 30, 6: 30, 9: 30, 11: 30}
 # Seven days in a row hold each weekday once: so is an nth weekday written for cron.
 _WEEKS = {
@@ -38,6 +42,7 @@ def looks_like_one(text: str) -> bool:
     """Whether a text is meant as a schedule, right or wrong."""
     words = text.split()
     if text.startswith(("@", *_ZONES)):
+        # A text of two words is a moment such as `Mon 08:00`, unless a star says otherwise.
         return True
     return len(words) >= _FIELDS or _bare(words)
 
@@ -72,6 +77,7 @@ def _refusal(
     text: str,
     proposed: str | None = None,
 ) -> Finding:
+    # What is proposed must not be refused in its turn.
     if proposed and _accepted(proposed):
         return Finding(rule, must, text, proposed)
     return Finding(rule, must, text)
@@ -112,6 +118,7 @@ def _count(text: str) -> Finding | None:
     if text.startswith("@") or found == _FIELDS:
         return None
     must = f"{_EXAMPLE}, not {found}"
+    # Less than five fields could be any of them.
     if found < _FIELDS or found > _FIELDS + 2:
         return _refusal(rules.CRON_SYNTAX, must, text)
     # Quartz has seconds in front, and a year at the end where there are seven.
@@ -135,8 +142,12 @@ def _as_nth(text: str) -> str | None:
     if not found:
         return None
     minute, hour, day, nth, _ = found.groups()
-    name = cron.WEEKDAYS[int(day)] if day.isdigit() else day
-    ordinal = _ORDINALS[nth] if nth else "last"
+    name = day
+    if day.isdigit():
+        name = cron.WEEKDAYS[int(day)]
+    ordinal = "last"
+    if nth:
+        ordinal = _ORDINALS[nth]
     return f"{ordinal} {name.capitalize()} {int(hour):02}:{int(minute):02}"
 
 
@@ -149,6 +160,7 @@ def _turned(text: str) -> Finding | None:
     if turned == fields:
         return None
     proposed = " ".join(turned)
+    # A 7 that is no part of a number or of a step.
     if re.search(r"(?<![\d/])7", fields[-1]):
         must = f"must call Sunday 0: write the weekday as `{turned[-1]}`"
         return _refusal(rules.CRON_SEVEN, must, text, proposed)
@@ -168,16 +180,22 @@ def _unturned(item: str, bounds: cron.Bounds) -> str:
     if found is None:
         return item
     first = bounds.number(found[1])
-    last = bounds.number(found[2]) if found[2] else first
+    last = first
+    if found[2]:
+        last = bounds.number(found[2])
     if first is None or last is None:
         return item
     # Other crons give Sunday this number too, and Kubernetes does not.
-    has_seven = bounds is cron.FIELDS[-1] and 7 in (first, last)  # noqa: PLR2004 - see above
+    has_seven = bounds is cron.FIELDS[-1] and 7 in (first, last)  # noqa: PLR2004
     if first <= last and not has_seven:
         return item
+    # Beyond the field it is no range at all, which the grammar says.
     if max(first, last) > bounds.high + has_seven:
         return item
-    return _wrapped(first, last, int(step) if step.isdigit() else 1, bounds)
+    every = 1
+    if step.isdigit():
+        every = int(step)
+    return _wrapped(first, last, every, bounds)
 
 
 def _wrapped(
@@ -189,10 +207,11 @@ def _wrapped(
     """Write a range that goes on from the beginning of its field as the ranges that it is."""
     size = bounds.high - bounds.low + 1
     # `Fri-Mon` is 5 to 8, of which 7 and 8 are 0 and 1.
-    stop = last if first <= last else last + size
-    values = [
-        (value - bounds.low) % size + bounds.low for value in range(first, stop + 1, max(step, 1))
-    ]
+    stop = last
+    if first > last:
+        stop = last + size
+    turned = range(first, stop + 1, max(step, 1))
+    values = [(value - bounds.low) % size + bounds.low for value in turned]
     # Each once: of `0-7` both ends are Sunday.
     unique = list(dict.fromkeys(values))
     if len(unique) == size:
@@ -222,6 +241,7 @@ def _without_empty_items(text: str) -> str:
     return " ".join(fields)
 
 
+# What is odd, and what takes it out: `+8`, `1,,2` and `*-5`.
 _ODD: tuple[tuple[re.Pattern[str], Callable[[str], str]], ...] = (
     (re.compile(r"(?<![^\s,/-])\+\d"), _without_signs),
     (re.compile(r"(?<!\S),|,(?!\S)|,,"), _without_empty_items),
@@ -256,8 +276,10 @@ def fires(recurrence: Recurrence) -> bool:
 
     Over the centuries every date falls on every day of the week.
     """
+    # A field of empty items alone allows nothing.
     if not (recurrence.minutes and recurrence.hours and recurrence.months):
         return False
+    # The 30th of February alone never comes; where there is an earlier day, that does.
     first_day = min(recurrence.days, default=32)
     has_date = any(first_day <= _LONGEST_MONTHS.get(month, 31) for month in recurrence.months)
     has_weekday = bool(recurrence.weekdays)
@@ -284,5 +306,7 @@ def _nth_meant(recurrence: Recurrence) -> str | None:
         return None
     if not len(recurrence.weekdays) == len(recurrence.minutes) == len(recurrence.hours) == 1:
         return None
-    (weekday,), (hour,), (minute,) = recurrence.weekdays, recurrence.hours, recurrence.minutes
+    (weekday,) = recurrence.weekdays
+    (hour,) = recurrence.hours
+    (minute,) = recurrence.minutes
     return f"{nth} {cron.WEEKDAYS[weekday].capitalize()} {hour:02}:{minute:02}"

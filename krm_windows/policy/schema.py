@@ -22,8 +22,11 @@ _STRUCTURAL = frozenset(
         "enum",
         "default",
         "pattern",
+        "minLength",
+        "maxLength",
+        "minItems",
+        "minProperties",
     }
-    | {"minLength", "maxLength", "minItems", "minProperties"}
 )
 
 
@@ -79,8 +82,10 @@ def _without(node: dict[str, Schema], *keys: str) -> dict[str, Schema]:
 def _without_null(node: dict[str, Schema]) -> dict[str, Schema]:
     """Write an optional value as the value: null means absent (see `_nullable`)."""
     options = node.get("anyOf")
+    # The first of the options is the value, as pydantic writes `X | None`.
     if isinstance(options, list) and {"type": "null"} in options and isinstance(options[0], dict):
         return {**options[0], **_without(node, "anyOf", "default")}
+    # A default of null says no more than that the field may be absent.
     if node.get("default", "") is None:
         return _without(node, "default")
     return node
@@ -91,6 +96,7 @@ def _by_name(node: dict[str, Schema]) -> dict[str, Schema]:
     by_pattern = node.get("patternProperties")
     if not isinstance(by_pattern, dict):
         return node
+    # A map has one sort of names.
     ((pattern, entry),) = by_pattern.items()
     names: dict[str, Schema] = {"pattern": pattern}
     rest = _without(node, "patternProperties")
@@ -99,7 +105,8 @@ def _by_name(node: dict[str, Schema]) -> dict[str, Schema]:
 
 def json_schema(model: type[BaseModel]) -> dict[str, Schema]:
     """Return the JSON Schema (2020-12) of an object in a file, with null and cluster patches."""
-    tree, kind = structure(model), model.__name__
+    tree = structure(model)
+    kind = model.__name__
     spec = _at(tree, "properties", "spec")
     has_clusters = "clusters" in _at(spec, "properties")
     if has_clusters:
@@ -107,7 +114,8 @@ def json_schema(model: type[BaseModel]) -> dict[str, Schema]:
     # From here on the patches are no longer plain values of a map.
     whole = _nullable(tree)
     if has_clusters:
-        _name_clusters(_at(whole, "properties", "spec", "properties", "clusters"), _patch(spec))
+        clusters = _at(whole, "properties", "spec", "properties", "clusters")
+        _name_clusters(clusters, _patch(spec))
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": f"{SOURCE}/function-config/{kind.lower()}.schema.json",
@@ -152,10 +160,15 @@ def _partial(node: dict[str, Schema]) -> dict[str, Schema]:
     kept = _without(node, "required", "oneOf", "if", "then", "else", "default")
     properties = kept.get("properties")
     if isinstance(properties, dict):
-        kept["properties"] = {key: _partial(_dict(value)) for key, value in properties.items()}
+        # Fields keep their own meaning: `not`, of a duration, say, is no matter of patches.
+        parts: dict[str, Schema] = {
+            key: _partial(_dict(value)) for key, value in properties.items()
+        }
+        kept["properties"] = parts
     entry = kept.get("additionalProperties")
     if isinstance(entry, dict):
         kept["additionalProperties"] = _partial(entry)
+    # An empty map changes nothing, and is the trace of a null that was dropped.
     return {**kept, "minProperties": 1}
 
 
@@ -180,6 +193,7 @@ def _nullable(node: dict[str, Schema]) -> dict[str, Schema]:
     items = node.get("items")
     if isinstance(items, dict):
         result["items"] = _nullable(items)
+    # Exactly one of two fields: null beside the other must not count as given.
     choices = node.get("oneOf")
     if isinstance(choices, list):
         result["oneOf"] = [_given(_dict(choice)) for choice in choices]
@@ -190,18 +204,26 @@ def _nullable_fields(fields: dict[str, Schema], required: list[Schema]) -> dict[
     result: dict[str, Schema] = {}
     for name, node in fields.items():
         inner = _nullable(_dict(node))
-        result[name] = inner if name in required else _or_null(inner)
+        if name not in required:
+            inner = _or_null(inner)
+        result[name] = inner
     return result
 
 
 def _or_null(node: dict[str, Schema]) -> dict[str, Schema]:
     """Allow null beside a value, its description kept in front for editors."""
     kind = node.get("type")
+    # A type of its own can be widened; other keywords would still refuse null.
     if isinstance(kind, str | list) and not _OF_ANY_TYPE & node.keys():
-        kinds = kind if isinstance(kind, list) else [kind]
+        kinds: list[Schema] = [kind]
+        if isinstance(kind, list):
+            kinds = list(kind)
         return {**node, "type": [*kinds, "null"]}
     bare = _without(node, "description", "default")
-    said: dict[str, Schema] = {key: node[key] for key in ("description", "default") if key in node}
+    said: dict[str, Schema] = {}
+    for key in ("description", "default"):
+        if key in node:
+            said[key] = node[key]
     return {**said, "anyOf": [bare, {"type": "null"}]}
 
 
@@ -230,11 +252,15 @@ def _structural(node: dict[str, Schema]) -> dict[str, Schema]:
         kept.pop("pattern")
     properties = kept.get("properties")
     if isinstance(properties, dict):
-        kept["properties"] = {key: _structural(_dict(value)) for key, value in properties.items()}
+        parts: dict[str, Schema] = {
+            key: _structural(_dict(value)) for key, value in properties.items()
+        }
+        kept["properties"] = parts
     for key in ("additionalProperties", "items"):
         inner = kept.get(key)
         if isinstance(inner, dict):
             kept[key] = _structural(inner)
+        # `additionalProperties: false` is not allowed beside `properties` there.
         elif key in kept:
             kept.pop(key)
     return kept
@@ -242,6 +268,7 @@ def _structural(node: dict[str, Schema]) -> dict[str, Schema]:
 
 def _set_type(kept: dict[str, Schema], node: dict[str, Schema]) -> None:
     """Give a schema the one type that a structural one has."""
+    # Of several types the text is the one that takes all of them.
     if isinstance(kept.get("type"), list):
         kept["type"] = "string"
     if "const" in node:
@@ -249,7 +276,9 @@ def _set_type(kept: dict[str, Schema], node: dict[str, Schema]) -> None:
     if "enum" in kept and kept.get("type") is None:
         # The texts of booleans are beside them, for kustomize.
         is_flag = True in _list(kept["enum"])
-        kept["type"] = "boolean" if is_flag else "string"
+        kept["type"] = "string"
+        if is_flag:
+            kept["type"] = "boolean"
     if kept.get("type") == "boolean":
         kept.pop("enum")
 

@@ -56,7 +56,9 @@ def _clusters(spec: Tree) -> Iterator[Finding]:
     clusters = _entry(spec, "clusters")
     found = _length(clusters)
     yield from _more("clusters", found, MOST_CLUSTERS)
-    patches = clusters.values() if isinstance(clusters, dict) else ()
+    patches: list[Tree] = []
+    if isinstance(clusters, dict):
+        patches = list(clusters.values())
     # Every cluster has all of the policy, and what its patch adds.
     total = found * _entries(spec) + sum(_entries(patch) for patch in patches)
     if found <= MOST_CLUSTERS and total > MOST_VERSIONS:
@@ -75,8 +77,9 @@ def _more(field: str, found: int, most: int) -> Iterator[Finding]:
 
 def _entries(spec: Tree) -> int:
     """Count what a version of the policy is made of."""
-    lists = sum(_named(_entry(spec, field)) for field in _TARGETS)
-    return lists + sum(_length(_entry(spec, field)) for field in _RULES)
+    named = sum(_named(_entry(spec, field)) for field in _TARGETS)
+    listed = sum(_length(_entry(spec, field)) for field in _RULES)
+    return named + listed
 
 
 def _named(targets: Tree) -> int:

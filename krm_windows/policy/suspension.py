@@ -23,7 +23,7 @@ _CLOSING = frozenset(
     """
     suspend suspended suspension pause paused disable disabled stop stopped halt halted freeze
     frozen hold off inactive deactivated hibernate hibernated
-    """.split()  # noqa: SIM905 - reads better
+    """.split()  # noqa: SIM905
 )
 # What may be beside them, so that it is no deletion, say, that is stopped: pauseReconciliation,
 # syncDisabled.
@@ -31,7 +31,7 @@ _STOPPED = frozenset(
     """
     sync reconcile reconciliation reconciling rollout rollouts deploy deployment deployments
     update updates upgrade upgrades schedule scheduling automation controller
-    """.split()  # noqa: SIM905 - reads better
+    """.split()  # noqa: SIM905
 )
 # True in these has something go on.
 _OPENING = frozenset(
@@ -41,16 +41,17 @@ _OPENING = frozenset(
     sync synced synchronize reconcile reconciled reconciliation apply applied deploy deployed
     continue proceed unpause unpaused unsuspend unsuspended unlock unlocked unfreeze unfrozen
     unblock unblocked schedulable progress
-    """.split()  # noqa: SIM905 - reads better
+    """.split()  # noqa: SIM905
 )
 # What turns the meaning of a word around.
 _DENYING = frozenset(
     """
     no not non never without skip ignore prevent deny un anti
-    """.split()  # noqa: SIM905 - reads better
+    """.split()  # noqa: SIM905
 )
 # A field of this name alone says whether what is above it is there.
 _SWITCHES = frozenset({("enabled",), ("enable",), ("active",), ("on",)})
+# `syncPolicy` is two words, and so is `HTTPRoute`.
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 
 
@@ -76,8 +77,10 @@ def _words(name: str) -> tuple[str, ...]:
 def _of_words(words: tuple[str, ...]) -> Meaning:
     closing = _CLOSING.intersection(words)
     others = set(words) - closing
+    # Two closing words, such as `unlessPausedStop`, are more than can be read.
     if len(closing) == 1 and others <= _STOPPED:
         return Meaning.CLOSES
+    # A word that turns it around, or one that closes beside others: nobody knows.
     if closing or _DENYING.intersection(words):
         return Meaning.UNKNOWN
     if _OPENING.intersection(words):

@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator, Mapping
 
-from krm_windows.checks import roles, timetables
+from krm_windows.checks import timetables
 from krm_windows.checks.overlap import Claim
+from krm_windows.emit import names
 from krm_windows.emit.labels import POLICY
 from krm_windows.krm import InputError, KubeObject
+from krm_windows.plan import rights
 
 
 def claims(files: Mapping[str, bytes]) -> Iterator[Claim]:
@@ -54,11 +56,9 @@ def _by_rights(items: Mapping[str, KubeObject]) -> Iterator[Claim]:
         label = item.labels.get(POLICY)
         if item.kind != "Role" or not label:
             continue
-        targets = tuple(roles.targets(item))
+        targets = tuple(rights.granted(item.get("rules"), item.namespace))
         if targets:
-            # A label takes no slash: `flux-system/week` is written `flux-system.week`.
-            policy = label.replace(".", "/", 1)
-            yield Claim(policy, None, targets, path)
+            yield Claim(names.policy_of(label), None, targets, path)
 
 
 def _runs(item: KubeObject) -> bool:

@@ -45,9 +45,13 @@ def check(
             fact=notice.fact,
             of=notice.of,
         )
-    older = {cluster.name: GatedCluster(cluster) for cluster in before.clusters} if before else {}
+    older: dict[str, GatedCluster] = {}
+    if before:
+        older = {cluster.name: GatedCluster(cluster) for cluster in before.clusters}
     for cluster in survey.clusters:
-        for finding in _of_cluster(GatedCluster(cluster), older.get(cluster.name), trusted):
+        gated = GatedCluster(cluster)
+        # A cluster that is new has nothing that could have moved.
+        for finding in _of_cluster(gated, older.get(cluster.name), trusted):
             yield replace(finding, cluster=cluster.name)
     yield from unapplied.check(survey)
     yield from _ungated(survey)
@@ -68,6 +72,7 @@ def _of_cluster(
 def _ungated(survey: Survey) -> Iterator[Finding]:
     """Yield the clusters without a policy, where others have one."""
     ungated = [cluster for cluster in survey.clusters if not cluster.gates]
+    # Where no cluster has a policy, nobody means to have one.
     if len(ungated) == len(survey.clusters):
         return
     for cluster in ungated:

@@ -30,6 +30,7 @@ class Finding:
     @property
     def sameness(self) -> tuple[object, ...]:
         """What two clusters, or two objects of one fact, share where they have one finding."""
+        # The message too: of one fact several things may be said.
         if self.fact:
             return (self.rule.id, self.fact, self.message)
         place: tuple[object, ...] = (self.file, self.line)

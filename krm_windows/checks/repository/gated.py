@@ -43,14 +43,18 @@ class GatedCluster:
 
         By itself, or by its source.
         """
+        by_source: frozenset[str] = frozenset()
         source = kustomization.source
-        by_source = self._gates.get(source, frozenset()) if source else frozenset()
+        if source:
+            by_source = self._gates.get(source, frozenset())
         return self.suspends(kustomization) | by_source
 
     def gates(self, item: Object | Identity) -> frozenset[str]:
         """Return the policies that gate an object itself."""
-        key = item.identity if isinstance(item, Object) else item
-        return self._gates.get(key, frozenset())
+        if isinstance(item, Object):
+            return self.gates(item.identity)
+        # A source may be known by a reference alone.
+        return self._gates.get(item, frozenset())
 
     def when(
         self,
@@ -61,6 +65,7 @@ class GatedCluster:
 
         For a Kustomization these are the windows in which what it applies changes.
         """
+        # What a Kustomization applies is what changes with it, not its own fields.
         own = self.cluster.kustomizations.get(f"{item.namespace}/{item.name}")
         if own is not None and item.identity == identity(own):
             return self.holds(own)
@@ -87,7 +92,9 @@ def identity(kustomization: Kustomization) -> Identity:
 
 def is_live(kustomization: Kustomization) -> bool:
     """Whether a Kustomization says of itself that it is live."""
-    return kustomization.own is not None and kustomization.own.note(CHANGE_CLASS) == LIVE
+    if kustomization.own is None:
+        return False
+    return kustomization.own.note(CHANGE_CLASS) == LIVE
 
 
 def described(policies: frozenset[str]) -> str:

@@ -40,6 +40,7 @@ def _marked(gated: GatedCluster) -> Iterator[Finding]:
 
 
 def _locks(gated: GatedCluster, gate: Gate) -> Iterator[Finding]:
+    # The policy may be in the cluster's own directory: then both are the root.
     for each in dict.fromkeys(gated.chain(gate)):
         if identity(each) not in gate.identities:
             continue
@@ -71,6 +72,7 @@ def _needed(gated: GatedCluster, gate: Gate, target: Target) -> str:
     users = [each for each in kustomizations if each.source == _identity(target)]
     for each in chain:
         if each in users:
+            # What uses a source that is closed only now and then may wait for it, too.
             return f"{each} uses it, which delivers the policy"
     for each in users:
         if is_live(each):
@@ -109,7 +111,9 @@ def _suspended(
     if value is None or _is_ignored(parent, target):
         return
     path = ".".join(target.field)
-    does = "opens it again while closed" if value is False else "closes it again while open"
+    does = "closes it again while open"
+    if value is False:
+        does = "opens it again while closed"
     message = (
         f"must not be in Git on a target of the policy {gate.policy}: {parent}, its parent, "
         f"{does} at its next reconcile; remove it, or have the parent's `spec.ignore` name "
@@ -126,8 +130,9 @@ def _is_ignored(parent: Kustomization, target: Target) -> bool:
     if parent.own is None:
         return False
     for rule in parent.own.parts("spec", "ignore"):
-        paths, selector = rule.get("paths"), rule.get("target")
-        if _selects(selector, target):
+        paths = rule.get("paths")
+        # The first rule that selects the target decides.
+        if _selects(rule.get("target"), target):
             return isinstance(paths, list) and f"/{'/'.join(target.field)}" in paths
     return False
 
@@ -136,7 +141,8 @@ def _selects(selector: object, target: Target) -> bool:
     """Whether a selector is about a target; what it does not say holds of all."""
     if not isinstance(selector, dict):
         return True
-    kind, name = selector.get("kind"), selector.get("name")
+    kind = selector.get("kind")
+    name = selector.get("name")
     return kind in (None, target.kind) and name in (None, target.name)
 
 
@@ -152,6 +158,7 @@ def _missing(gated: GatedCluster, gate: Gate, target: Target) -> Finding:
     near = closest(target.name, alike)
     rule = rules.TARGET_UNSEEN
     message = f"{target} was not found; it may be in what was not followed"
+    # Where all that is applied is known, what is not there is missing for certain.
     if cluster.complete:
         rule = rules.TARGET_MISSING
         message = f"there is no {target} in the cluster: nothing that it applies has it"
@@ -168,12 +175,16 @@ def _doubled(gated: GatedCluster) -> Iterator[Finding]:
     for gate in gated.cluster.gates:
         for target in gate.targets:
             other = owners.get(_identity(target))
-            if other is not None and other.policy != gate.policy:
-                message = (
-                    f"{target} is gated by the policy {other.policy} too; leave it to one of them"
-                )
-                yield Finding(
-                    rules.TWO_POLICIES, message, gate.place, gate.path, current=target.name
-                )
+            if other is None or other.policy == gate.policy:
+                continue
+            message = f"{target} is gated by the policy {other.policy} too; leave it to one of them"
+            yield Finding(
+                rules.TWO_POLICIES,
+                message,
+                gate.place,
+                gate.path,
+                current=target.name,
+            )
+        # Only now, so that two entries of one policy are no two policies.
         for key in gate.identities:
             owners.setdefault(key, gate)

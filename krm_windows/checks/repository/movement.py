@@ -24,6 +24,7 @@ def check(gated: GatedCluster) -> Iterator[Finding]:
     for each in gated.windowed():
         when = f"{each} changes {described(gated.holds(each))}"
         for item in each.objects:
+            # What is gated itself waits for its own window.
             if not _is_moving(item) or gated.gates(item):
                 continue
             if item.group == HELM:
@@ -38,7 +39,9 @@ def check(gated: GatedCluster) -> Iterator[Finding]:
 
 def _is_moving(item: Object) -> bool:
     """Whether an object changes the cluster by itself, and is not suspended."""
-    return (item.group, item.kind) in _MOVING and item.get("spec", "suspend") is not True
+    if (item.group, item.kind) not in _MOVING:
+        return False
+    return item.get("spec", "suspend") is not True
 
 
 def _release(
@@ -46,8 +49,12 @@ def _release(
     item: Object,
     waits: str,
 ) -> Iterator[Finding]:
-    path = "spec.chartRef" if item.get("spec", "chartRef") else "spec.chart.spec.sourceRef"
+    # A chart as a source of its own (helm-controller v2), or one of a repository.
+    path = "spec.chart.spec.sourceRef"
+    if item.get("spec", "chartRef"):
+        path = "spec.chartRef"
     source = reference(item, item.namespace, *path.split("."))
+    # A closed source has no newer chart to take.
     if source is None or gated.gates(source):
         return
     _, kind, _, _ = source
@@ -56,7 +63,9 @@ def _release(
         return
     version = item.get(*_CHART, "version")
     if not _is_fixed(version):
-        current = str(version) if version is not None else None
+        current = None
+        if version is not None:
+            current = str(version)
         message = (
             f"takes every new chart that {version or '*'} allows, though {waits}; name one "
             "version, or gate it"
@@ -85,6 +94,7 @@ def _source(
     if found is None:
         return
     _, item = found
+    # What lies in another repository has no object here to judge.
     if item.get("spec", "suspend") is True or not _moves(item):
         return
     message = (
@@ -98,6 +108,7 @@ def _moves(source: Object) -> bool:
     """Whether what a source fetches changes without a commit to this repository."""
     if source.group != SOURCE:
         return False
+    # A digest or a commit is always the same content.
     if source.get("spec", "ref", "digest") or source.get("spec", "ref", "commit"):
         return False
     if source.kind == "Bucket":

@@ -31,6 +31,7 @@ def _dependency(
 
     A Kustomization of the same source waits for the revision (kustomize-controller).
     """
+    # What both wait for opens for both at once.
     extra = gated.holds(dependency) - gated.holds(each)
     if not extra:
         return
@@ -52,8 +53,9 @@ def _dependency(
 
 def _child(gated: GatedCluster, each: Kustomization) -> Iterator[Finding]:
     parent = gated.cluster.kustomizations.get(each.parent or "")
+    # What gates the root locks itself out, which is reported about the policy.
     if parent is None or parent is gated.cluster.first:
-        return  # what gates the root locks itself out, which is reported about the policy
+        return
     if gated.holds(each) or is_live(each) or _delivers(gated, each):
         return
     if held := gated.holds(parent):

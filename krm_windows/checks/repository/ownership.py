@@ -32,6 +32,7 @@ def check(gated: GatedCluster) -> Iterator[Finding]:
     for found in _owners(gated).values():
         first = found[0]
         for other in found[1:]:
+            # Of one class and the same windows, both apply the same version.
             if _class(gated, first[0]) != _class(gated, other[0]):
                 yield _shared(gated, first, other)
 
@@ -58,12 +59,15 @@ def _says(item: Object, notes: set[tuple[str, str]]) -> bool:
 
 
 def _class(gated: GatedCluster, each: Kustomization) -> tuple[frozenset[str], str | None]:
-    named = each.own.note(CHANGE_CLASS) if each.own else None
+    named = None
+    if each.own:
+        named = each.own.note(CHANGE_CLASS)
     return gated.holds(each), named
 
 
 def _shared(gated: GatedCluster, first: Owned, other: Owned) -> Finding:
-    one, two = (f"{each} ({described(gated.holds(each))})" for each, _ in (first, other))
+    one = f"{first[0]} ({described(gated.holds(first[0]))})"
+    two = f"{other[0]} ({described(gated.holds(other[0]))})"
     message = (
         f"is applied by {one} and by {two}: an older version overwrites a newer one; leave it to "
         "one of them"
@@ -77,13 +81,15 @@ def moved(before: GatedCluster, after: GatedCluster) -> Iterator[Finding]:
     Until then pruning has deleted them. What another owner's labels are on by then is not pruned
     (kustomize-controller), so a move the other way is fine.
     """
-    old, new = _all(before), _all(after)
-    for key, found in new.items():
+    old = _all(before)
+    for key, found in _all(after).items():
         owner, item = found[0]
         keys = {each.key for each, _ in found}
         for giver, given in old.get(key, ()):
-            if giver.key not in keys and _prunes(giver) and not _says(given, _LEFT):
-                yield from _given(after, giver, owner, item)
+            # Whoever still applies it has given nothing up.
+            if giver.key in keys or not _prunes(giver) or _says(given, _LEFT):
+                continue
+            yield from _given(after, giver, owner, item)
 
 
 def _given(
@@ -92,7 +98,9 @@ def _given(
     owner: Kustomization,
     item: Object,
 ) -> Iterator[Finding]:
-    later = after.holds(owner) - after.holds(after.cluster.kustomizations.get(giver.key, giver))
+    # The giver as it is now, or as it was where it is gone.
+    still = after.cluster.kustomizations.get(giver.key, giver)
+    later = after.holds(owner) - after.holds(still)
     if later:
         message = (
             f"moved from {giver} to {owner}, which changes {described(later)}: pruning deletes it "
@@ -115,4 +123,6 @@ def _prunes(giver: Kustomization) -> bool:
 
     The root is taken to, as `flux bootstrap` makes it.
     """
-    return giver.own is None or giver.own.get("spec", "prune") is True
+    if giver.own is None:
+        return True
+    return giver.own.get("spec", "prune") is True

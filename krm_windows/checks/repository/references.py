@@ -14,6 +14,7 @@ from krm_windows.flux import Kustomization, Object
 from krm_windows.flux.model import Identity
 from krm_windows.krm import InputError
 
+# The kinds that read others by name, and so meet an older or newer version of them.
 _USERS = frozenset(
     {
         "CronJob",
@@ -27,6 +28,7 @@ _USERS = frozenset(
         "StatefulSet",
     }
 )
+# The kinds that they read, none of which is reported for a reader.
 _CORE = frozenset({"ConfigMap", "Secret", "ServiceAccount", "PersistentVolumeClaim"})
 _DEFINITION = ("apiextensions.k8s.io", "CustomResourceDefinition")
 # The groups of what Flux and this project define.
@@ -42,14 +44,21 @@ def check(gated: GatedCluster) -> Iterator[Finding]:
     windowed: set[str] = set()
     live: set[str] = set()
     for key, found in gated.cluster.objects.items():
-        if key[1] in _CORE:
-            owners[key] = found
-            names = windowed if gated.when(*found) else live
-            names.add(key[3])
+        _, kind, _, name = key
+        if kind not in _CORE:
+            continue
+        owners[key] = found
+        if gated.when(*found):
+            windowed.add(name)
+        else:
+            live.add(name)
     for user in _users(gated):
         # Only what mentions a name of the other class is read: most of a cluster does not.
-        others = live if gated.when(*user) else windowed
-        if any(map(user[1].item.mentions, others)):
+        others = windowed
+        if gated.when(*user):
+            others = live
+        _, item = user
+        if any(map(item.item.mentions, others)):
             yield from _referring(gated, user, owners)
     yield from _definitions(gated)
 
@@ -68,7 +77,9 @@ def _referring(
 
 def _users(gated: GatedCluster) -> Iterator[Owned]:
     """Yield what can refer to something."""
-    return ((each, item) for each, item in gated.applied() if item.kind in _USERS)
+    for each, item in gated.applied():
+        if item.kind in _USERS:
+            yield each, item
 
 
 def _pair(
@@ -81,11 +92,13 @@ def _pair(
 
     What is suspended reads nothing anew.
     """
-    one, two = gated.when(*user), gated.when(*used)
+    one = gated.when(*user)
+    two = gated.when(*used)
     message = (
         f"refers to {used[1]}, which {used[0]} changes {described(two)}, while this changes "
         f"{described(one)}"
     )
+    # Both in windows, of whatever policies: that is another check's (`order`).
     if one and not two and not gated.gates(user[1]):
         fix = "give both one class, or a ConfigMap with a hash suffix that stays with its user"
         yield Finding(rules.REFERS_TO_LIVE, f"{message}; {fix}", user[1], path)
@@ -97,7 +110,8 @@ def _pair(
 def _references(item: Object, namespace: str) -> list[Reference]:
     try:
         return list(references.of(item.item, namespace))
-    except InputError:  # what cannot be read is reported where it is built
+    except InputError:
+        # What cannot be read is reported where it is built.
         return []
 
 
@@ -109,7 +123,7 @@ def _definitions(gated: GatedCluster) -> Iterator[Finding]:
     defined: dict[str, list[Owned]] = {}
     for each, item in gated.applied():
         # The name of a definition is `plural.group` (apiextensions.k8s.io).
-        group = item.name.partition(".")[2]
+        _, _, group = item.name.partition(".")
         if (item.group, item.kind) == _DEFINITION and not group.endswith(_FLUX):
             defined.setdefault(group, []).append((each, item))
     for each in gated.cluster.kustomizations.values():
@@ -125,6 +139,7 @@ def _used(
     waits = bool(gated.holds(each))
     for item in each.objects:
         for owner, definition in defined.get(item.group, ()):
+            # Once for each definition, however many objects of it there are.
             if definition.identity in told or bool(gated.holds(owner)) == waits:
                 continue
             if definition.get("spec", "names", "kind") == item.kind:

@@ -11,7 +11,9 @@ from krm_windows.flux.locations import locate
 from krm_windows.plurals import counted
 from krm_windows.results import File, Result, Severity
 
+# So many clusters or objects are named before "12 more".
 _FEW = 3
+# Errors first, then warnings, then what is only good to know.
 _RANK = {severity: rank for rank, severity in enumerate(Severity)}
 
 
@@ -34,23 +36,30 @@ class RepositoryReport:
         """Return the object that a result is about, or its file."""
         if result.resource_ref:
             return str(result.resource_ref)
-        return result.file.path if result.file else self.directory
+        return self._file(result)
 
     def mark(self, result: Result) -> str:
         """Return what distinguishes a result from others of its rule on its field."""
+        # The same rule may find several things at one field.
         return result.message
 
     def written(self, result: Result) -> str:
         """Return the line for a person, the place first as compilers write it."""
         file, line = self.location(result)
         # The file is named once, where the result is about no object.
-        about = result if result.resource_ref else replace(result, file=None)
+        about = result
+        if not result.resource_ref:
+            about = replace(result, file=None)
         return f"{file}:{line}: {about}{_on(result)}"
 
     def location(self, result: Result) -> tuple[str, int]:
         """Return file and line of a result."""
-        file = result.file.path if result.file else self.directory
-        return file, int(result.tags["line"])
+        return self._file(result), int(result.tags["line"])
+
+    def _file(self, result: Result) -> str:
+        if result.file is None:
+            return self.directory
+        return result.file.path
 
     def record(self) -> dict[str, object]:
         """Return what was found, the results as the functions specification has them."""
@@ -87,6 +96,7 @@ def compose(
     placed: dict[tuple[str, str], tuple[Result, list[Finding]]] = {}
     for same in found.values():
         result = _result(directory, survey, same[0])
+        # The text of a result leaves out file and line, so they are a part of the key.
         key = (str(result), f"{result.file} {result.tags}")
         _, alike = placed.setdefault(key, (result, []))
         alike.extend(same)
@@ -96,16 +106,21 @@ def compose(
 
 
 def _order(result: Result) -> tuple[object, ...]:
-    file = result.file.path if result.file else ""
+    file = ""
+    if result.file:
+        file = result.file.path
     line = int(result.tags["line"])
     return (_RANK[result.severity], file, line, result.tags["rule"], result.message)
 
 
 def _named(result: Result, findings: Sequence[Finding]) -> Result:
     """Return a result with its clusters, and how many objects share its fact."""
-    clusters = ", ".join(dict.fromkeys(finding.cluster for finding in findings if finding.cluster))
+    # In the order in which they were found, each once.
+    named = dict.fromkeys(finding.cluster for finding in findings if finding.cluster)
+    clusters = ", ".join(named)
     objects = list(dict.fromkeys(finding.of for finding in findings if finding.of))
-    message, tags = result.message, dict(result.tags)
+    message = result.message
+    tags = dict(result.tags)
     if clusters:
         tags["clusters"] = clusters
     if objects:
@@ -121,13 +136,17 @@ def _named(result: Result, findings: Sequence[Finding]) -> Result:
 def _result(directory: str, survey: Survey, first: Finding) -> Result:
     """Return what a finding comes to, whatever cluster it is in."""
     file, line, index = _place(survey, first)
+    ref = None
+    if first.about:
+        ref = first.about.ref
+    path = PurePosixPath(directory, file)
     result = first.rule.result(
         first.message,
         path=first.path,
         current=first.current,
         proposed=first.proposed,
-        ref=first.about.ref if first.about else None,
-        file=File(path=str(PurePosixPath(directory, file)), index=index),
+        ref=ref,
+        file=File(path=str(path), index=index),
     )
     return replace(result, tags={**result.tags, "line": str(line)})
 
@@ -137,18 +156,21 @@ def _place(survey: Survey, finding: Finding) -> tuple[str, int, int]:
     if finding.about is None:
         return finding.file, finding.line, 0
     file, item = locate(survey.tree, finding.about)
+    # Generated: the kustomization that has it made is the nearest place.
     if item is None:
         return file, 1, 0
-    return file, report.line(item, finding.path), item.source.count(b"\n---", 0, item.start)
+    index = item.source.count(b"\n---", 0, item.start)
+    return file, report.line(item, finding.path), index
 
 
 def _heading(directory: str, survey: Survey) -> str:
     policies: set[str] = set()
     for cluster in survey.clusters:
         policies.update(gate.policy for gate in cluster.gates)
+    kustomizations = sum(len(each.kustomizations) for each in survey.clusters)
     counts = (
         counted(len(survey.clusters), "cluster"),
-        counted(sum(len(each.kustomizations) for each in survey.clusters), "Kustomization"),
+        counted(kustomizations, "Kustomization"),
         counted(len(policies), "policy"),
     )
     return f"{directory}: {', '.join(counts)}"

@@ -49,11 +49,11 @@ def _is_held(gated: GatedCluster, gate: Gate) -> bool:
     if gate.held is not None:
         return gate.held
     label = names.label(gate.policy)
-    found = {
-        item.kind
-        for _, item in gated.applied()
-        if item.kind in KINDS and item.note(POLICY) == label
-    }
+    found = set()
+    for _, item in gated.applied():
+        if item.kind in KINDS and item.note(POLICY) == label:
+            found.add(item.kind)
+    # A policy without its binding holds nothing.
     return found == KINDS
 
 
@@ -61,14 +61,20 @@ def _disabled(gate: Gate) -> Finding:
     message = (
         f"nothing holds the account of the policy {gate.policy} to its field: {RISK}; {NARROW}"
     )
-    path = "spec.admissionPolicy" if gate.held is False else ""
+    path = ""
+    # None: only what was rendered shows it, which has no such field.
+    if gate.held is False:
+        path = "spec.admissionPolicy"
     return Finding(rules.ADMISSION_DISABLED, message, gate.place, path)
 
 
 def _undelivered(tenancy: "Tenancy", gate: Gate) -> Iterator[Finding]:
     """Yield a warning where the account that applies a policy may not create what holds it."""
     by = tenancy.cluster.kustomizations.get(gate.delivered_by or "")
-    account = tenancy.account(by) if by else ""
+    account = ""
+    if by:
+        account = tenancy.account(by)
+    # Without an account of its own it is applied by the controller's, which may do everything.
     if by is None or not account or tenancy.may_create(by.namespace, account):
         return
     message = (
@@ -86,15 +92,20 @@ def _elsewhere(tenancy: "Tenancy", gate: Gate) -> Iterator[Finding]:
     if not reason:
         return
     for target in gate.targets:
-        if target.namespace != gate.namespace:
-            message = (
-                f"must not gate {target}, in another namespace: {reason}, so that its own "
-                "`crossNamespaceTargets` does not count; whoever runs the cluster may allow it "
-                f"with `--allow-cross-namespace {gate.namespace}`"
-            )
-            yield Finding(
-                rules.TARGET_ELSEWHERE, message, gate.place, gate.path, current=target.namespace
-            )
+        if target.namespace == gate.namespace:
+            continue
+        message = (
+            f"must not gate {target}, in another namespace: {reason}, so that its own "
+            "`crossNamespaceTargets` does not count; whoever runs the cluster may allow it "
+            f"with `--allow-cross-namespace {gate.namespace}`"
+        )
+        yield Finding(
+            rules.TARGET_ELSEWHERE,
+            message,
+            gate.place,
+            gate.path,
+            current=target.namespace,
+        )
 
 
 @dataclass(frozen=True)
@@ -108,6 +119,7 @@ class Tenancy:
 
     def reason(self, gate: Gate) -> str:
         """Say why a policy is a tenant's; empty if it is not."""
+        # Up from the one that delivers it: what a tenant's Kustomization applies is the tenant's.
         each = self.cluster.kustomizations.get(gate.delivered_by or "")
         while each is not None and each is not self.cluster.first:
             if why := self._reason(each):
@@ -183,6 +195,7 @@ class Tenancy:
 
     def _allows(self, binding: Object) -> bool:
         name = binding.text("roleRef", "name")
+        # Kubernetes makes it itself, so it is in no repository.
         if name == "cluster-admin":
             return True
         found = self.cluster.objects.get((_RBAC, "ClusterRole", "", name))
@@ -205,7 +218,8 @@ def _binds(binding: Object, namespace: str, account: str) -> bool:
     )
     own = ("ServiceAccount", namespace, account)
     for subject in binding.parts("subjects"):
-        kind, name = subject.get("kind"), subject.get("name")
+        kind = subject.get("kind")
+        name = subject.get("name")
         if (kind, subject.get("namespace"), name) == own:
             return True
         if kind == "Group" and name in groups:
@@ -215,7 +229,9 @@ def _binds(binding: Object, namespace: str, account: str) -> bool:
 
 def _account(each: Kustomization) -> str:
     """Return the account that a Kustomization names."""
-    return each.own.text("spec", "serviceAccountName") if each.own else ""
+    if each.own is None:
+        return ""
+    return each.own.text("spec", "serviceAccountName")
 
 
 def _has(rule: object, field: str, value: str) -> bool:
@@ -223,4 +239,6 @@ def _has(rule: object, field: str, value: str) -> bool:
     if not isinstance(rule, dict):
         return False
     found = rule.get(field)
-    return isinstance(found, list) and (value in found or "*" in found)
+    if not isinstance(found, list):
+        return False
+    return value in found or "*" in found

@@ -21,6 +21,7 @@ from krm_windows.plurals import counted
 from krm_windows.policy.model import KIND
 from krm_windows.system.reading import KUSTOMIZATIONS
 
+# The beginning of each file that was rendered (`render.flat`, a room above this one).
 _RENDERED = b"# Rendered by krm-windows from WindowPolicy "
 
 
@@ -45,13 +46,15 @@ def _alone(
     """Yield the policies that are in a file, and are neither rendered nor a plugin of a build."""
     for gate in cluster.gates:
         file = gate.place.file
-        if gate.place.kind == KIND and file not in plugins and gate.policy not in told:
-            message = (
-                "nothing that the cluster applies comes from this policy, so its file alone "
-                "closes nothing: render it, run it in a build, or, where CI renders it elsewhere, "
-                "check what is rendered there"
-            )
-            yield Finding(rules.POLICY_FILE_ALONE, message, gate.place, cluster=cluster.name)
+        # Of windows that were rendered and are not applied it is said in full.
+        if gate.place.kind != KIND or file in plugins or gate.policy in told:
+            continue
+        message = (
+            "nothing that the cluster applies comes from this policy, so its file alone "
+            "closes nothing: render it, run it in a build, or, where CI renders it elsewhere, "
+            "check what is rendered there"
+        )
+        yield Finding(rules.POLICY_FILE_ALONE, message, gate.place, cluster=cluster.name)
 
 
 def _plugins(survey: Survey) -> set[str]:
@@ -61,8 +64,11 @@ def _plugins(survey: Survey) -> set[str]:
     """
     found: set[str] = set()
     for path in survey.tree.manifests():
-        content = survey.tree.read(path) if basename(path) in KUSTOMIZATIONS else None
-        if content is None or not any(field.encode() in content for field in PLUGINS):
+        if basename(path) not in KUSTOMIZATIONS:
+            continue
+        content = survey.tree.read(path) or b""
+        # Few kustomizations have plugins, and the others are not read.
+        if not any(field.encode() in content for field in PLUGINS):
             continue
         for plugin in _named(path, content):
             found.add(plugin)
@@ -75,15 +81,20 @@ def _named(path: str, content: bytes) -> Iterator[str]:
     try:
         item = KubeObject.parse(content)
         fields = [item.get(field) for field in PLUGINS]
-    except InputError:  # a build of it says so
+    except InputError:
+        # A build of it says so.
         return
     for entries in fields:
         if not isinstance(entries, list):
             continue
         for entry in entries:
-            if isinstance(entry, str):
-                # Several lines are the plugin's configuration itself.
-                yield path if "\n" in entry else normpath(join(dirname(path), entry))
+            if not isinstance(entry, str):
+                continue
+            # Several lines are the plugin's configuration itself.
+            if "\n" in entry:
+                yield path
+            else:
+                yield normpath(join(dirname(path), entry))
 
 
 def _applied_itself(gated: GatedCluster) -> Iterator[Finding]:
@@ -133,10 +144,12 @@ def _lacks(
     clusters: Sequence[Cluster],
     lack: str,
 ) -> Finding:
-    rule, doubt = rules.WINDOWS_UNAPPLIED, ""
+    rule = rules.WINDOWS_UNAPPLIED
+    doubt = ""
     # What is not followed may be what applies them.
     if not all(each.complete for each in clusters):
-        rule, doubt = rules.POLICY_FILE_ALONE, ", unless what was not followed does"
+        rule = rules.POLICY_FILE_ALONE
+        doubt = ", unless what was not followed does"
     message = (
         f"the windows of {timetable.policy} were rendered here, and {lack}{doubt}: list "
         f"{dirname(file) or '.'} in a kustomization, or have a Flux Kustomization apply it"
@@ -150,6 +163,7 @@ def _clusters(survey: Survey, timetable: Timetable) -> Sequence[Cluster]:
     All of them where none is named, or none has that name here.
     """
     named = [each for each in survey.clusters if timetable.cluster in _names(each)]
+    # A fleet may name clusters otherwise than this repository does.
     return named or survey.clusters
 
 
@@ -183,9 +197,12 @@ def _rendered_cron_jobs(survey: Survey, folder: str) -> int:
     """Return how many CronJobs were rendered into a folder, by the names of their files."""
     count = 0
     for name in survey.tree.names(folder or "."):
-        if name.startswith("cronjob_"):
-            content = survey.tree.read(join(folder, name)) or b""
-            count += content.startswith(_RENDERED)
+        # As `apply.paths` names the file of a CronJob.
+        if not name.startswith("cronjob_"):
+            continue
+        content = survey.tree.read(join(folder, name)) or b""
+        if content.startswith(_RENDERED):
+            count += 1
     return count
 
 
@@ -207,6 +224,7 @@ def _timetables(survey: Survey) -> Iterator[tuple[str, Timetable]]:
     """Yield every timetable that was rendered into the repository, with its file."""
     for path in survey.tree.manifests():
         content = survey.tree.read(path) or b""
+        # The header is the very first line, so the other files are not read.
         if content.startswith(_RENDERED):
             for found in _read(content):
                 yield path, found
@@ -222,5 +240,6 @@ def _read(content: bytes) -> Iterator[Timetable]:
             found = timetables.read(KubeObject.parse(manifest))
             if found is not None:
                 yield found
-    except InputError:  # a build of it says so
+    except InputError:
+        # A build of it says so.
         return

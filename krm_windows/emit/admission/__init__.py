@@ -27,7 +27,8 @@ def objects(plan: Plan) -> list[Manifest]:
 
 def _objects(plan: Plan) -> Iterator[Manifest]:
     yield from target.objects(plan)
-    if plan.runs_gate:  # the actuator `Kubectl` writes no annotations, so there is nothing to forge
+    # The actuator `Kubectl` writes no annotations, so there is nothing to forge.
+    if plan.runs_gate:
         yield from annotations.objects(plan)
     if plan.hooks:
         yield from hooks.objects(plan, plan.hooks)

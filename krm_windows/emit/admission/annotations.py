@@ -27,7 +27,8 @@ def own(plan: Plan) -> list[str]:
 def believed(plan: Plan) -> list[str]:
     """Return the annotations that it reads as its own, under its names of today and before."""
     closed_by = [annotation(name, CLOSED_BY) for name in plan.own_names]
-    return closed_by + [annotation(name, HOOKS) for name in plan.own_names]
+    notes = [annotation(name, HOOKS) for name in plan.own_names]
+    return closed_by + notes
 
 
 def removable(plan: Plan, key: str, before: str = "") -> list[str]:
@@ -39,14 +40,17 @@ def removable(plan: Plan, key: str, before: str = "") -> list[str]:
     if not plan.runs_gate:
         return []
     notes = [before + annotation(name, HOOKS) for name in plan.own_names]
-    return [f"{key}.startsWith({cel.text(before + CLOSED_BY)})", f"{key} in {cel.texts(notes)}"]
+    is_closed_by = f"{key}.startsWith({cel.text(before + CLOSED_BY)})"
+    return [is_closed_by, f"{key} in {cel.texts(notes)}"]
 
 
 def objects(plan: Plan) -> Iterator[Manifest]:
     """Yield the policy and the binding that let nobody but the gate write its annotations."""
     targets = (*plan.timetable.targets, *plan.timetable.released)
     resources: set[Resource] = {(target.group, target.resource) for target in targets}
-    before, after = (manifests.part(side, ANNOTATIONS) for side in ("before", "after"))
+    before = manifests.part("before", ANNOTATIONS)
+    after = manifests.part("after", ANNOTATIONS)
+    # As before, or gone: an object may be changed by anybody who leaves them alone.
     unchanged = f"key in {before} && {before}[key] == {after}[key]"
     expression = f"{cel.texts(believed(plan))}.all(key, !(key in {after}) || ({unchanged}))"
     message = (

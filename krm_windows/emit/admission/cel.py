@@ -7,7 +7,10 @@ are asked for with `in` and read with `[]`, whatever its kind.
 import json
 from collections.abc import Iterable
 
-NOTHING, NO_MAP, NO_LIST = "''", "dyn({})", "dyn([])"
+# What stands for a value that is missing, so that every expression has one.
+NOTHING = "''"
+NO_MAP = "dyn({})"
+NO_LIST = "dyn([])"
 
 
 def literal(value: object) -> str:
@@ -18,10 +21,13 @@ def literal(value: object) -> str:
     surrogates, so no text is turned into ASCII.
     """
     if isinstance(value, dict):
-        entries = [f"{text(str(key))}: dyn({literal(entry)})" for key, entry in value.items()]
+        entries = []
+        for key, entry in value.items():
+            entries.append(f"{text(str(key))}: dyn({literal(entry)})")
         return f"{{{', '.join(entries)}}}"
     if isinstance(value, list | tuple):
-        return f"[{', '.join(f'dyn({literal(entry)})' for entry in value)}]"
+        elements = [f"dyn({literal(entry)})" for entry in value]
+        return f"[{', '.join(elements)}]"
     if isinstance(value, str):
         return text(value)
     return json.dumps(value)
@@ -30,8 +36,10 @@ def literal(value: object) -> str:
 def text(value: str) -> str:
     """Return a text as a string literal, in single quotes where it needs no escapes."""
     quoted = json.dumps(value, ensure_ascii=False)
-    is_plain = quoted == f'"{value}"' and "'" not in value
-    return f"'{value}'" if is_plain else quoted
+    # Within YAML a text in single quotes needs no escapes of its own.
+    if quoted == f'"{value}"' and "'" not in value:
+        return f"'{value}'"
+    return quoted
 
 
 def texts(values: Iterable[str]) -> str:

@@ -17,6 +17,7 @@ _TOP = ("apiVersion", "kind", "metadata", "spec", "status")
 # Of what the API server writes into metadata; the rest, as owners and finalizers, no Job of a hook
 # has.
 _METADATA = ("creationTimestamp", "generation", "managedFields", "name", "namespace", "uid")
+# What the Job controller labels each Job and its Pods with (batch/v1).
 _GENERATED = (
     "batch.kubernetes.io/controller-uid",
     "batch.kubernetes.io/job-name",
@@ -47,29 +48,20 @@ def objects(plan: Plan, hooks: Hooks) -> Iterator[Manifest]:
     message = (
         f"the gate of {plan.policy} may create nothing here but the Jobs of the policy's hooks"
     )
-    one_of_them = " || ".join(
-        f"({_is_job(f'variables.hook{index}')})" for index in range(len(held))
-    )
+    is_any = [f"({_is_job(f'variables.hook{index}')})" for index in range(len(held))]
+    one_of_them = " || ".join(is_any)
+    # A variable for each hook: in each expression its text would stand many times.
+    wanted = []
+    for index, job in enumerate(held.items()):
+        wanted.append({"name": f"hook{index}", "expression": _wanted(*job)})
+    where = f"request.namespace == {cel.text(hooks.namespace)}"
     restraint = manifests.Restraint(
         name=manifests.name(plan, "hooks"),
         rules=[manifests.rule(("batch", "jobs"))],
         condition=manifests.by_account(plan),
-        variables=[
-            *manifests.wholes(),
-            *_parts(),
-            *(
-                {"name": f"hook{index}", "expression": _wanted(*job)}
-                for index, job in enumerate(held.items())
-            ),
-        ],
+        variables=[*manifests.wholes(), *_parts(), *wanted],
         validations=[
-            (
-                (
-                    "request.operation == 'CREATE' && request.namespace == "
-                    f"{cel.text(hooks.namespace)}"
-                ),
-                message,
-            ),
+            (f"request.operation == 'CREATE' && {where}", message),
             (_shape(), message),
             (one_of_them, message),
         ],
@@ -103,12 +95,18 @@ def _shape() -> str:
 
 def _wanted(name: str, job: Mapping[str, object]) -> str:
     """Return what a Job has to say: each part as written, and as the API server fills it in."""
-    metadata, spec = _map(job["metadata"]), _map(job["spec"])
+    metadata = _map(job["metadata"])
+    spec = _map(job["spec"])
     template = _map(spec["template"])
     pod = _map(template["spec"])
     containers = pod["containers"]
-    container = _map(containers[0]) if isinstance(containers, list) else {}
-    account = {"serviceAccount": pod["serviceAccountName"]} if "serviceAccountName" in pod else {}
+    container = {}
+    if isinstance(containers, list):
+        container = _map(containers[0])
+    # The API server fills in the old name of the field as well (core/v1, `serviceAccount`).
+    account = {}
+    if "serviceAccountName" in pod:
+        account["serviceAccount"] = pod["serviceAccountName"]
     return cel.literal(
         {
             "name": f"{name}-",
@@ -146,7 +144,8 @@ def _same(
     compared_elsewhere: tuple[str, ...],
 ) -> str:
     """Hold for a part that says all that the hook does, and only what is filled in besides."""
-    wanted, filled = f"{hook}.{part}", f"{hook}.{part}_filled"
+    wanted = f"{hook}.{part}"
+    filled = f"{hook}.{part}_filled"
     allowed = [
         f"(key in {wanted} && {found}[key] == {wanted}[key])",
         f"(key in {filled} && {found}[key] == {filled}[key])",

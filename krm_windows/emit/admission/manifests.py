@@ -14,10 +14,12 @@ from krm_windows.emit.manifest import Manifest
 from krm_windows.plan.model import Plan
 
 API_VERSION = "admissionregistration.k8s.io/v1"
-POLICY, BINDING = "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"
+POLICY = "ValidatingAdmissionPolicy"
+BINDING = "ValidatingAdmissionPolicyBinding"
 KINDS = frozenset({POLICY, BINDING})
 ALL_WRITES = ("CREATE", "UPDATE", "DELETE")
-METADATA, ANNOTATIONS = ("metadata",), ("metadata", "annotations")
+METADATA = ("metadata",)
+ANNOTATIONS = ("metadata", "annotations")
 
 Path = tuple[str, ...]
 Resource = tuple[str, str]
@@ -94,6 +96,7 @@ def pair(plan: Plan, restraint: Restraint) -> Iterator[Manifest]:
         "kind": POLICY,
         "metadata": cluster_metadata(plan, restraint.name),
         "spec": {
+            # Where an expression fails, the request is refused: what is not judged must not pass.
             "failurePolicy": "Fail",
             "matchConstraints": {"resourceRules": restraint.rules},
             "matchConditions": [restraint.condition],
@@ -111,6 +114,7 @@ def pair(plan: Plan, restraint: Restraint) -> Iterator[Manifest]:
 
 def wholes() -> Iterator[dict[str, str]]:
     """Yield the variables of the object before and after the request, empty where none is."""
+    # At a creation there is no object before, at a deletion none after.
     for side, given in (("before", "oldObject"), ("after", "object")):
         yield {"name": side, "expression": f"{given} == null ? {cel.NO_MAP} : dyn({given})"}
 
@@ -121,9 +125,10 @@ def parts(path: Path, absent: str = cel.NO_MAP) -> Iterator[dict[str, str]]:
     Its parent's come first.
     """
     for side in ("before", "after"):
+        above = part(side, path[:-1])
         yield {
             "name": variable(side, path),
-            "expression": cel.get(part(side, path[:-1]), path[-1], absent),
+            "expression": cel.get(above, path[-1], absent),
         }
 
 

@@ -28,13 +28,18 @@ from krm_windows.emit.admission import annotations, cel, manifests
 from krm_windows.emit.admission.manifests import ANNOTATIONS, METADATA, Path
 from krm_windows.plan.model import Plan
 
-MANAGER = "krm-windows"  # by `fieldManager`, of the gate and of the actuator `Kubectl`
+# By `fieldManager`, of the gate and of the actuator `Kubectl`.
+MANAGER = "krm-windows"
 _LIST = ("metadata", "managedFields")
 # `manager` to `subresource` are what the API server distinguishes entries by.
 _TEXTS = ("manager", "operation", "apiVersion", "subresource", "fieldsType", "time")
-_JOINED, _MOST_UPDATERS = "ancient-changes", 10  # capmanagers.go, DefaultMaxUpdateManagers
-_DEPTH = 4  # levels to which the API server's joined entries are compared
-_MAP_ITSELF = "'.'"  # a key of fieldsV1 that says that the map itself is owned, not only keys of it
+# capmanagers.go, DefaultMaxUpdateManagers.
+_JOINED = "ancient-changes"
+_MOST_UPDATERS = 10
+# Levels to which the API server's joined entries are compared.
+_DEPTH = 4
+# A key of fieldsV1 that says that the map itself is owned, not only keys of it.
+_MAP_ITSELF = "'.'"
 
 
 class Ownership(NamedTuple):
@@ -64,6 +69,7 @@ class Ownership(NamedTuple):
                 "name": f"others_{side}",
                 "expression": f"variables.owners_{side}.filter(entry, !({is_own}))",
             }
+        # Kept, gone and fresh: in both lists, only in the first, only in the second.
         is_kept = f"variables.others_after.exists(new, {self._is_kept()})"
         yield {"name": "kept", "expression": f"variables.others_before.filter(old, {is_kept})"}
         is_gone = f"!variables.kept.exists(new, {_alike()}) && !({self._owned_nothing_else()})"
@@ -79,6 +85,7 @@ class Ownership(NamedTuple):
 
     def _read(self, entry: str) -> str:
         """Return an entry in the form that is compared."""
+        # Absent texts and parts are empty, so that all entries have the same keys.
         texts = [f"'{key}': dyn({cel.get(entry, key, cel.NOTHING)})" for key in _TEXTS]
         parts = [f"'{_part(path)}': dyn({_fields(entry, path)})" for path in self._maps()]
         return f"{{{', '.join([*texts, *parts])}}}"
@@ -87,15 +94,20 @@ class Ownership(NamedTuple):
         """Hold for each entry of the gate: it owns what the gate writes, or owned it before."""
         alike = "variables.own_before.filter(old, old.apiVersion == new.apiVersion)"
         anew = cel.every(*(self._limited(path) for path in self._maps()))
-        as_before = cel.every(*(self._limited(path, f"old.{_part(path)}") for path in self._maps()))
+        unless_before = [self._limited(path, f"old.{_part(path)}") for path in self._maps()]
+        as_before = cel.every(*unless_before)
+        # A first write of the gate has no entry before it.
         held = f"{alike}.size() == 0 ? {anew} : {alike}.all(old, {as_before})"
         return f"variables.own_after.all(new, {held})"
 
     def _limited(self, path: Path, before: str = "") -> str:
         fields = f"new.{_part(path)}"
         allowed = self._is_map_below(path)
-        if leaves := self._leaves(path):
+        leaves = self._leaves(path)
+        # A leaf owns nothing below itself (FieldsV1: `{}`).
+        if leaves:
             allowed.append(f"(key in {cel.texts(leaves)} && {fields}[key] == {cel.NO_MAP})")
+        # The object and its metadata are there anyhow, and nobody owns them.
         if path not in ((), METADATA):
             allowed.append(f"key == {_MAP_ITSELF}")
         if before:
@@ -107,14 +119,15 @@ class Ownership(NamedTuple):
 
         They are one, but for what the gate took over.
         """
-        gained = (self._gained_nothing(path) for path in self._maps())
-        lost = (
-            self._lost_nothing(path, "new", "old.{0}[key] == new.{0}[key]") for path in self._maps()
-        )
+        same = "old.{0}[key] == new.{0}[key]"
+        gained = [self._gained_nothing(path) for path in self._maps()]
+        lost = [self._lost_nothing(path, "new", same) for path in self._maps()]
         return cel.every(_alike(), *gained, *lost)
 
     def _gained_nothing(self, path: Path) -> str:
-        before, after = f"old.{_part(path)}", f"new.{_part(path)}"
+        before = f"old.{_part(path)}"
+        after = f"new.{_part(path)}"
+        # A map that is compared on its own need not be the same here.
         as_before = " || ".join([*self._is_map_below(path), f"{after}[key] == {before}[key]"])
         return f"{after}.all(key, key in {before} && ({as_before}))"
 
@@ -132,12 +145,11 @@ class Ownership(NamedTuple):
 
     def _owned_nothing_else(self) -> str:
         """Hold for an entry that owned only what the gate took over."""
-        allowed = {
-            path: [*self._is_map_below(path), *self._may_leave(path)] for path in self._maps()
-        }
-        return cel.every(
-            *(_only(f"old.{_part(path)}", conditions) for path, conditions in allowed.items())
-        )
+        conditions = []
+        for path in self._maps():
+            allowed = [*self._is_map_below(path), *self._may_leave(path)]
+            conditions.append(_only(f"old.{_part(path)}", allowed))
+        return cel.every(*conditions)
 
     def _joined(self) -> str:
         """Hold where the API server joins the oldest two entries: the gate's would be the 11th.
@@ -182,14 +194,19 @@ class Ownership(NamedTuple):
         return [f"key in {cel.texts(below)}"]
 
     def _below(self, path: Path) -> list[str]:
-        return [f"f:{each[-1]}" for each in self._maps() if each and each[:-1] == path]
+        children = [each for each in self._maps() if each and each[:-1] == path]
+        return [f"f:{each[-1]}" for each in children]
 
     def _leaves(self, path: Path) -> list[str]:
         """Return the keys in a map that the gate writes."""
         if path == ANNOTATIONS:
             return [f"f:{key}" for key in annotations.own(self.plan)]
+        # At the root there is nothing that the gate writes, only maps that hold it.
+        if not path:
+            return []
         below = self._below(path)
-        return [f"f:{key}" for key in self.steps.get(path, []) if f"f:{key}" not in below and path]
+        keys = [f"f:{key}" for key in self.steps.get(path, [])]
+        return [key for key in keys if key not in below]
 
     def _may_leave(self, path: Path) -> list[str]:
         """Return the conditions for a key to leave an entry.
@@ -198,12 +215,11 @@ class Ownership(NamedTuple):
         """
         if path == ANNOTATIONS:
             # With the last annotation the map goes, and with the first it comes.
-            sides = (
-                f"{manifests.part(side, ANNOTATIONS)}.size() == 0" for side in ("before", "after")
-            )
+            before = f"{manifests.part('before', ANNOTATIONS)}.size() == 0"
+            after = f"{manifests.part('after', ANNOTATIONS)}.size() == 0"
             return [
                 *annotations.removable(self.plan, "key", "f:"),
-                f"(key == {_MAP_ITSELF} && ({' || '.join(sides)}))",
+                f"(key == {_MAP_ITSELF} && ({before} || {after}))",
             ]
         leaves = self._leaves(path)
         if not leaves:
@@ -239,7 +255,10 @@ def _covered(fields: str, olds: str, depth: int) -> str:
 
     Below that, one has to own it alike.
     """
-    key, mine, below = f"k{depth}", f"m{depth}", f"b{depth}"
+    # Names of their own at each depth, as CEL's macros nest.
+    key = f"k{depth}"
+    mine = f"m{depth}"
+    below = f"b{depth}"
     alike = f"{olds}.exists(each, {key} in each && each[{key}] == {fields}[{key}])"
     if depth == 0:
         return f"{fields}.all({key}, {alike})"

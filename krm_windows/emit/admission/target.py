@@ -47,6 +47,7 @@ def _pair(
         f"the gate of {plan.policy} may not change who owns the fields here "
         "(metadata.managedFields)"
     )
+    # The root has variables of its own: the object as a whole.
     paths = (METADATA, ANNOTATIONS, *(path for path in steps if path))
     ownership = owners.Ownership(plan, steps)
     restraint = manifests.Restraint(
@@ -77,18 +78,26 @@ def _steps(fields: Iterable[Path]) -> dict[Path, list[str]]:
 
 def _unchanged(plan: Plan, steps: dict[Path, list[str]]) -> Iterator[str]:
     """Yield for each map that its keys are as before, but for those compared apart or free."""
+    # `generation` and `resourceVersion` count each write.
     known = f"key in {cel.texts(_METADATA)}"
     yield _same(METADATA, known, known)
-    written = [f"key in {cel.texts(annotations.own(plan))}"] if plan.runs_gate else []
-    yield _same(ANNOTATIONS, " || ".join(annotations.removable(plan, "key")), " || ".join(written))
+    written = ""
+    if plan.runs_gate:
+        written = f"key in {cel.texts(annotations.own(plan))}"
+    yield _same(ANNOTATIONS, " || ".join(annotations.removable(plan, "key")), written)
     for path, keys in steps.items():
-        may_change = f"key in {cel.texts(keys if path else ['metadata', *keys])}"
+        free = keys
+        # At the root `metadata` is free, too: it is compared above.
+        if not path:
+            free = ["metadata", *keys]
+        may_change = f"key in {cel.texts(free)}"
         yield _same(path, may_change, may_change)
 
 
 def _same(path: Path, may_go: str, may_change: str) -> str:
     """Return that a map is as before, but for keys that may go, come or change."""
-    before, after = manifests.part("before", path), manifests.part("after", path)
+    before = manifests.part("before", path)
+    after = manifests.part("after", path)
     gone = filter(None, (may_go, f"key in {after}"))
     unchanged = f"(key in {before} && {before}[key] == {after}[key])"
     changed = filter(None, (may_change, unchanged))

@@ -1,0 +1,46 @@
+"""Rights read back from the rules of a Role."""
+
+import pytest
+
+from krm_windows.gate.timetable import Target
+from krm_windows.plan.rights import granted
+
+APPS = Target(
+    group="kustomize.toolkit.fluxcd.io",
+    resource="kustomizations",
+    kind="Kustomization",
+    namespace="flux-system",
+    name="apps",
+)
+
+
+def test_the_names_of_a_rule_are_targets() -> None:
+    """Of a Role as it is emitted, what it names can be turned; a rule without names adds none."""
+    rules = [
+        {"apiGroups": [""], "resources": ["events"], "verbs": ["create"]},
+        {
+            "apiGroups": [APPS.group],
+            "resources": [APPS.resource],
+            "resourceNames": [APPS.name],
+            "verbs": ["get", "patch"],
+        },
+    ]
+    assert list(granted(rules, APPS.namespace)) == [APPS]
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        None,
+        "all",
+        ["all"],
+        [{}],
+        [{"apiGroups": [], "resources": [], "resourceNames": ["apps"]}],
+        [{"apiGroups": [APPS.group], "resources": [], "resourceNames": ["apps"]}],
+        [{"apiGroups": APPS.group, "resources": APPS.resource, "resourceNames": "apps"}],
+        [{"apiGroups": ["apps"], "resources": ["deployments"], "resourceNames": ["web"]}],
+    ],
+)
+def test_what_is_no_rule_of_ours_names_nothing(rules: object) -> None:
+    """Whatever somebody writes under our label is read without a failure."""
+    assert list(granted(rules, APPS.namespace)) == []
