@@ -46,10 +46,12 @@ class Call:
 CALLS: Mapping[str, Call] = {
     "the function": Call(
         [],
-        own=136,
+        own=132,
         without=frozenset(
             {
                 "argparse",
+                "krm_windows.checks.overlap",
+                "krm_windows.checks.stream",
                 "krm_windows.classes",
                 "krm_windows.edit",
                 "krm_windows.fleet",
@@ -62,10 +64,12 @@ CALLS: Mapping[str, Call] = {
     ),
     "calendar": Call(
         ["calendar", str(POLICY), *YEAR, "-o", "json"],
-        own=107,
+        own=108,
         without=frozenset(
             {
                 "krm_windows.apply",
+                "krm_windows.checks.overlap",
+                "krm_windows.checks.stream",
                 "krm_windows.classes",
                 "krm_windows.edit",
                 "krm_windows.emit",
@@ -76,7 +80,7 @@ CALLS: Mapping[str, Call] = {
     ),
     "state": Call(
         ["state", str(POLICY), "--at", "2026-12-22T10:00Z"],
-        own=107,
+        own=108,
         without=frozenset({"krm_windows.apply", "krm_windows.emit", "krm_windows.fleet"}),
     ),
     "--help": Call(["--help"], own=14, without=frozenset({"pydantic", "yaml", "krm_windows.krm"})),
