@@ -14,13 +14,14 @@ export PYTHONDONTWRITEBYTECODE :=
 export HYPOTHESIS_STORAGE_DIRECTORY := $(CURDIR)/.cache/hypothesis
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all fuzz laws-full e2e cluster-up cluster-down check bench-cluster bench image format generate clean \
+.PHONY: help demo test test-all coverage fuzz laws-full e2e cluster-up cluster-down check bench-cluster bench image format generate clean \
 	dist requirements renew-images audit mutants
 
 help:
 	@echo 'make demo      build examples/no-deploy-friday and show its coming week'
 	@echo 'make test      run the quick tests (TESTS=…: some of them); what a machine lacks is named and skipped'
 	@echo 'make test-all  run the slow tests, too, and every property with all its examples'
+	@echo 'make coverage  lines and branches that the quick tests run through, room by room; none may have less than it had'
 	@echo 'make mutants   change one operator at a time; the tests of the room have to notice (MUTANTS=schedule: one target)'
 	@echo 'make fuzz      read inputs changed at random, for FUZZ_SECONDS (300), or FUZZ_INPUT alone; see tests/fuzz'
 	@echo 'make laws-full walk ten years of all zones minute by minute, which takes half an hour'
@@ -56,6 +57,12 @@ test: $(READY)
 test-all: $(READY)
 	@echo 'the quick tests, then the slow ones, with all examples: some fifteen minutes on two cores'
 	@$(PYTEST) --hypothesis-profile full $(TESTS)
+
+# Whether the tests pass is what the two above are for: traced, a test that measures time or memory may not.
+coverage: $(READY)
+	@mkdir -p .cache/coverage
+	@-$(PYTEST) --quiet --no-summary -m 'not slow' --cov --cov-report=
+	@$(BIN)/python .ci/covered.py
 
 # `make mutants MUTANTS='schedule --all'` takes every mutant of one target; without, a sample of each.
 mutants: $(READY)

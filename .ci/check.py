@@ -23,6 +23,7 @@ BIN = Path(sys.executable).parent
 
 SCRIPTS = [
     ".ci/check.py",
+    ".ci/covered.py",
     ".ci/demo.py",
     ".ci/mutants.py",
     ".ci/supply/sbom.py",
