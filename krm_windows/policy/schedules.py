@@ -18,16 +18,13 @@ _EXAMPLE = 'must be a schedule of five fields such as "0 8 * * MON"'
 _FIELDS = 5
 _ZONES = ("TZ=", "CRON_TZ=")
 # Names in which a letter is no sign of another cron: the L of `jul`, the W of `wed`.
-_NAMES = re.compile(
-    r"(?i)@\w+|sun|mon|tue|wed|thur?|fri|sat|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
-)
+# Compiled by `re` when the first schedule is read: most policies have none.
+_NAMES = r"(?i)@\w+|sun|mon|tue|wed|thur?|fri|sat|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
 # Signs of Quartz and Jenkins.
-_FOREIGN = re.compile(r"(?i)#|(?<![a-z])(?:[LHR]|L?W)(?![a-z])")
-_RANGE = re.compile(r"(?i)(\d+|[a-z]{3})(?:-(\d+|[a-z]{3}))?")
+_FOREIGN = r"(?i)#|(?<![a-z])(?:[LHR]|L?W)(?![a-z])"
+_RANGE = r"(?i)(\d+|[a-z]{3})(?:-(\d+|[a-z]{3}))?"
 # `0 8 * * 5#2`, the second Friday, and `0 8 * * 5L`, the last one (Quartz).
-_NTH = re.compile(
-    r"(?i)(\d{1,2}) (\d{1,2}) [*?] \* ([0-6]|sun|mon|tue|wed|thu|fri|sat)(?:#([1-5])|(l))"
-)
+_NTH = r"(?i)(\d{1,2}) (\d{1,2}) [*?] \* ([0-6]|sun|mon|tue|wed|thu|fri|sat)(?:#([1-5])|(l))"
 _ORDINALS = {"1": "1st", "2": "2nd", "3": "3rd", "4": "4th", "5": "5th"}
 # The days of a month that has not 31.
 _LONGEST_MONTHS = {2: 29, 4: 30, 6: 30, 9: 30, 11: 30}
@@ -130,7 +127,7 @@ def _count(text: str) -> Finding | None:
 
 
 def _extension(text: str) -> Finding | None:
-    if not _FOREIGN.search(_NAMES.sub("", text)):
+    if not re.search(_FOREIGN, re.sub(_NAMES, "", text)):
         return None
     must = "must not use `L`, `W`, `#`, `H` or `R`, which Kubernetes does not know"
     return Finding(rules.CRON_EXTENSION, must, text, _as_nth(text))
@@ -138,7 +135,7 @@ def _extension(text: str) -> Finding | None:
 
 def _as_nth(text: str) -> str | None:
     """Say `0 8 * * 5#2` and `0 8 * * 5L` as this grammar does."""
-    found = _NTH.fullmatch(text)
+    found = re.fullmatch(_NTH, text)
     if not found:
         return None
     minute, hour, day, nth, _ = found.groups()
@@ -176,7 +173,7 @@ def _unturn(field: str, bounds: cron.Bounds) -> str:
 def _unturned(item: str, bounds: cron.Bounds) -> str:
     """Write one item without a wrapping range or a 7; an item that has neither stays as it is."""
     ends, _, step = item.partition("/")
-    found = _RANGE.fullmatch(ends)
+    found = re.fullmatch(_RANGE, ends)
     if found is None:
         return item
     first = bounds.number(found[1])
