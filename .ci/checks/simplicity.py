@@ -25,9 +25,9 @@ PACKAGE = ROOT / "krm_windows"
 SCRIPTS = (ROOT / ".ci", ROOT / "bench")
 
 # Of the whole package: what it has today, so that it does not get worse. The aims are 8.5 nodes and 0.08 comments.
-NODES_A_LINE = 9.3
-CONDITIONALS_A_THOUSAND_LINES = 12.0
-COMMENTS_A_LINE = 0.037
+NODES_A_LINE = 8.65
+CONDITIONALS_A_THOUSAND_LINES = 4.5
+COMMENTS_A_LINE = 0.068
 # Of each function.
 PATHS = 10
 

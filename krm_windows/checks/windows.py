@@ -58,7 +58,7 @@ class Delays:
 class _Lengths:
     """What is to be known of a window's occurrences.
 
-    The first, in minutes, and how long any of them is at most.     `whole` are the first shortest
+    The first, in minutes, and how long any of them is at most. `whole` are the first shortest
     and the last longest of those that are not cut where the audit begins or ends.
     """
 

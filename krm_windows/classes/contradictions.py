@@ -50,6 +50,7 @@ def _doubled(names: list[str | None]) -> Iterator[Finding]:
     """Yield every class that is declared again."""
     seen: set[str] = set()
     for i, name in enumerate(names):
+        # That a name is missing is reported where the whole object is read.
         if not name:
             continue
         if name in seen:
@@ -67,6 +68,7 @@ def _undeclared(spec: Tree, known: list[str]) -> Iterator[Finding]:
     for i, rule in enumerate(_list(spec, "rules")):
         named[f"spec.rules[{i}].class"] = text_at(rule, "class")
     for path, name in named.items():
+        # In the order of the spec: `default`, `keep`, then the rules.
         if name and name not in known:
             yield undeclared(name, known, path)
 
@@ -76,6 +78,7 @@ def _unreachable(trees: list[Tree]) -> Iterator[Finding]:
     selecting: dict[int, ClassRule] = {}
     read = _readable(trees)
     for i, rule in read.items():
+        # One without a selector would match everything, which nobody writes by intent.
         if selection.selectors(rule):
             selecting[i] = rule
             continue

@@ -81,6 +81,7 @@ def _by_field(placements: Iterable[Placement]) -> Iterator[CrossReference]:
     named: dict[tuple[str, str], list[Placement]] = defaultdict(list)
     for placement in placements:
         resource = placement.resource
+        # A reference may have the name of now or one of those before.
         for name in {resource.name, *resource.previous_names}:
             named[resource.kind, name].append(placement)
     for referrer in placements:
@@ -100,6 +101,7 @@ def _meant(
     meant = [to for to in known if reference.means(to.resource)]
     # Of several that had this name, the one that kustomize renamed in the same way.
     alike = [to for to in meant if _around(to) == _around(referrer)]
+    # Where none was renamed in that way, any may be meant: rather warn once too often.
     return alike or meant
 
 
@@ -183,6 +185,7 @@ def _unused(
     """
     resources = [placement.resource for placement in partition.placements]
     for i, known in enumerate(spec.acknowledge):
+        # One function may see one base only: an object that is not here may be in the next.
         if i not in used and (_is_here(known.referrer, resources) or _is_here(known.to, resources)):
             must = (
                 f"names no reference across classes: {known.referrer} to {known.to}; "

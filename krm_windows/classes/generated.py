@@ -11,11 +11,13 @@ from krm_windows.inventory import Resource
 
 NEEDS_HASH = "internal.config.kubernetes.io/needsHashSuffix"
 
+# The digits without vowels and what looks like them: no word comes of it by chance.
 _HASH = re.compile(r"-[2456789bcdfghkmt]{10}\Z")
 
 
 def base_name(resource: Resource) -> str:
     """Return a resource's name without its hash."""
+    # A Deployment named `api-2456789bcd` has that name from its author.
     if not _may_be(resource):
         return resource.name
     return _HASH.sub("", resource.name)

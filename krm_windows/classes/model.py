@@ -14,7 +14,9 @@ from krm_windows.policy.fields import Part
 
 KIND: Literal["ChangeClasses"] = "ChangeClasses"
 
+# With the group where two share a kind: `Service.serving.knative.dev`.
 _KIND = rf"[A-Z][A-Za-z0-9]*(\.{fields.NAME})?"
+# RBAC allows colons in names: `system:node`.
 _GLOB = r"[A-Za-z0-9._:*-]+"
 
 _MUST_BE_KIND = "must be a kind as objects have it: ConfigMap, Service.serving.knative.dev"
@@ -22,6 +24,7 @@ _MUST_BE_ADDRESS = (
     "must be kind, namespace and name, such as Deployment/shop/api; * matches any characters"
 )
 
+# A kind has 63 characters, a group 253, and there is a dot.
 KindName = Annotated[str, fields.named(_KIND, 317, _MUST_BE_KIND, ("string",))]
 Glob = Annotated[str, fields.named(_GLOB, 253, "must be a name, in which * matches any characters")]
 Address = Annotated[
@@ -65,6 +68,7 @@ class ClassRule(Part):
         json_schema_extra=_some("kinds", "names", "namespaces", "matchLabels", "matchAnnotations")
     )
 
+    # `class` is a word of Python.
     change_class: fields.Label = Field(alias="class", description="The class of what matches.")
     kinds: tuple[KindName, ...] | None = Field(
         default=None,
@@ -95,6 +99,7 @@ class ClassRule(Part):
 class Acknowledgement(Part):
     """A reference from one class into another that is intended."""
 
+    # `from` is a word of Python.
     referrer: Address = Field(
         alias="from", description="What refers, as `Kind/namespace/name`; `*` may be in both."
     )

@@ -89,6 +89,7 @@ def _place(spec: Spec, resource: Resource) -> Placement:
     names = [declared.name for declared in spec.classes]
     annotated = resource.item.annotations.get(CHANGE_CLASS)
     matched = _first_match(spec, resource)
+    # The annotation is on the object itself, so it is meant for it alone.
     if annotated in names:
         name, reason = annotated, Reason.ANNOTATION
     elif matched is not None:
@@ -116,6 +117,7 @@ def _earliest(placements: Sequence[Placement]) -> dict[Key, Placement]:
         resource = placement.resource
         # What a Namespace provides, and what a CRD does.
         for key in ((resource.namespace,), (resource.group, resource.kind)):
+            # Of one class the first stays, so that the message names the same one each time.
             if key not in found or placement.rank < found[key].rank:
                 found[key] = placement
     return found
@@ -168,6 +170,7 @@ def _lists(resources: Iterable[Resource]) -> Iterator[Result]:
         "must be written as one document for each object in it: they may be of several classes"
     )
     for resource in resources:
+        # A custom resource may be called `AllowList`: only the field `items` makes it one.
         if resource.kind.endswith("List") and isinstance(resource.item.node_at("items"), ListNode):
             yield resource.result(rules.OBJECT_LIST, message, path="items")
 
@@ -181,6 +184,7 @@ def _doubled(resources: Iterable[Resource]) -> Iterator[Result]:
     seen = set()
     for resource in resources:
         name = resource.name
+        # Without the version: the API server stores v1 and v1beta1 of an object as one.
         key = (resource.group, resource.kind, resource.namespace, name)
         # An object with `generateName` has no name yet.
         if key in seen and name:

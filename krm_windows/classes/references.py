@@ -37,7 +37,9 @@ _OF_CONTAINERS = (
 )
 for _field, _kind in _OF_CONTAINERS:
     _OF_PODS += tuple((f"{containers}.*.{_field}", _kind) for containers in _CONTAINERS)
+# The kind that the Gateway API means where a reference says none.
 _ROUTE = (("spec.parentRefs.*", "Gateway"), ("spec.rules.*.backendRefs.*", "Service"))
+# Their maps say the kind, so this is only what a map without one means.
 _BINDING = (("roleRef", "Role"), ("subjects.*", "ServiceAccount"))
 _WEBHOOKS = (("webhooks.*.clientConfig.service", "Service"),)
 _SOURCE = (("spec.secretRef", "Secret"),)

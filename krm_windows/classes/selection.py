@@ -15,6 +15,7 @@ def selectors(rule: ClassRule) -> bool:
 
 def matches(rule: ClassRule, resource: Resource) -> bool:
     """Whether every selector of a rule matches a resource, whose name counts without its hash."""
+    # The kind first: it leaves the least to look at.
     if rule.kinds is not None and not any(_is_kind(kind, resource) for kind in rule.kinds):
         return False
     if not _any_like(rule.names, generated.base_name(resource)):
@@ -80,4 +81,5 @@ def _covers_globs(earlier: tuple[str, ...] | None, later: tuple[str, ...] | None
     """
     if earlier is None or later is None:
         return earlier is None
+    # `web-*` matches the text `web-a*`, and so whatever that matches.
     return all(_any_like(earlier, narrow) for narrow in later)

@@ -24,6 +24,7 @@ def limited(most: int = MOST_CALLS) -> Iterator[None]:
 
     def count(_: FrameType, event: str, __: object) -> None:
         nonlocal left
+        # Returns and exceptions come here, too.
         if event in ("call", "c_call"):
             left -= 1
             if left < 0:
@@ -31,6 +32,7 @@ def limited(most: int = MOST_CALLS) -> Iterator[None]:
                     f"it takes more than {most} steps to read: it repeats too often, or never"
                 )
 
+    # A measurement of coverage or speed may be under way.
     before = sys.getprofile()
     sys.setprofile(count)
     try:

@@ -59,6 +59,7 @@ def _events(calendar: icalendar.Calendar, years: Sequence[int]) -> Iterator[Entr
     for event in events:
         with _stumbling():
             starts, ends = event.start, event.end
+        # An event without a length closes nothing; one that was called off stays in the file.
         if ends <= starts or str(event.get("STATUS", "")) == "CANCELLED":
             continue
         if _day(starts) <= last and _last_day(ends) >= first:
@@ -99,6 +100,8 @@ def _within(starts: date, ends: date) -> tuple[date, date]:
     In iCalendar the last day is not included.
     """
     if isinstance(starts, datetime) and isinstance(ends, datetime):
+        # Down at the beginning and up at the end: a freeze may be longer than the event, never
+        # shorter.
         up = -ends.second % 60
         return starts.replace(second=0, microsecond=0), (ends + timedelta(seconds=up)).replace(
             microsecond=0

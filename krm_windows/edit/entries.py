@@ -12,7 +12,9 @@ from itertools import islice
 from krm_windows.krm import render as render_yaml
 
 _DAY = timedelta(days=1)
+# A DNS label (RFC 1123), as names in a policy are.
 _LONGEST = 63
+# There is room for `-2026` and a number behind it.
 _WORDS = _LONGEST - 8
 _FOREIGN = re.compile(r"[^a-z0-9]+")
 # What a policy is still read with, and how many events are put together to come to it.
@@ -52,6 +54,7 @@ def render(entries: Iterable[Entry], field: Field = Field.FREEZES) -> str:
     """
     named: dict[str, dict[str, str]] = {}
     counted: Counter[str] = Counter()
+    # One more than is allowed is enough to know.
     joined = _joined(islice(entries, MOST_EVENTS + 1))
     if len(joined) > MOST:
         raise ValueError(f"it yields more than {MOST} {field.value}")
@@ -75,6 +78,7 @@ def _joined(entries: Iterable[Entry]) -> list[Entry]:
         if index is not None and _continues(joined[index], entry):
             joined[index] = replace(joined[index], ends=max(joined[index].ends, entry.ends))
             continue
+        # Only whole days are joined: between two times may be hours.
         if not isinstance(entry.ends, datetime):
             latest[entry.reason] = len(joined)
         joined.append(entry)
@@ -102,6 +106,7 @@ def _free(
     year = f"-{entry.starts.year}"
     name = words[:_WORDS].rstrip("-") + year
     candidate, base = name, name
+    # The number of the latest is kept: thousands of events may have one name.
     while candidate in taken:
         counted[base] += 1
         number = f"-{counted[base] + 1}"
@@ -119,4 +124,6 @@ def _words(reason: str) -> str:
         .decode()
         .lower()
     )
+    # `New Year's Day` becomes `new-years-day`; a name in a script without Latin letters has none
+    # left.
     return _FOREIGN.sub("-", plain.replace("'", "")).strip("-") or "holiday"

@@ -53,6 +53,7 @@ def minute(at: datetime) -> datetime:
 def until(at: datetime, length: timedelta) -> datetime:
     """Return the full minute at which so much time has passed since an instant, none cut off."""
     begun = minute(at)
+    # Rounded up, so that it lasts at least as long as was asked for.
     if begun < at:
         begun += _MINUTE
     return begun + length
@@ -124,6 +125,7 @@ def _listed(
 ) -> Iterator[Listed]:
     """Yield those overrides of a timetable that the policy's text has at one place."""
     for rule in timetable.overrides:
+        # A cluster has those of all clusters as well, which are listed there.
         if rule.key not in names:
             continue
         begins = None
@@ -143,6 +145,7 @@ def _without(config: KubeObject, paths: list[tuple[str, ...]]) -> KubeObject:
     changed = config.as_read()
     for path in paths:
         changed.remove(*path)
+        # `overrides: {}` would be left behind.
         if changed.get(*path[:-1]) == {}:
             changed.remove(*path[:-1])
     return changed

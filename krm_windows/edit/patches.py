@@ -11,6 +11,7 @@ def patched(config: KubeObject, patch: Value) -> KubeObject:
     """
     changed = config.as_read()
     changed.set(merge(config.get(), _object(patch)))
+    # Another name is another object, for the cluster: the old one would stay behind there.
     if _identity(changed) != _identity(config):
         raise InputError(
             "a patch must not make another object of the policy: apiVersion, kind, name and "
@@ -35,6 +36,7 @@ def patched_cluster(config: KubeObject, cluster: str, patch: Value) -> KubeObjec
     spec = config.get("spec")
     own = clusters[cluster] or {}
     entry = pruned(compose(own, _object(patch)), spec)
+    # Two patches do not always make one: see `compose`.
     if _filled(merge(spec, entry)) != _filled(merge(merge(spec, own), patch)):
         raise InputError(
             f"the change cannot be written as an entry of cluster {cluster!r}: write that entry "

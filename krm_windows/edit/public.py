@@ -32,5 +32,6 @@ def entries(
         )
     found = holidays.country_holidays(country, subdiv=subdivision, years=years, language=language)
     for day, reason in sorted(found.items()):
+        # A New Year's Day on a Saturday may be observed in the year before.
         if day.year in years:
             yield Entry(day, day, reason)

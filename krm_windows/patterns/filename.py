@@ -50,6 +50,7 @@ def _matches(parts: Sequence[_Part], name: str) -> bool:
     held = 0
     while place < len(name):
         here = parts[part] if part < len(parts) else None
+        # First a star matches nothing; it takes more when what follows does not fit.
         if isinstance(here, _Any):
             part += 1
             star, held = part, place
@@ -111,5 +112,6 @@ def _class(inside: str) -> _One:
         is_range = members[place + 1 : place + 2] == "-" and place + 2 < len(members)
         last = members[place + 2] if is_range else first
         ranges.append((first, last))
+        # A range has three characters, `a-z`.
         place += 3 if is_range else 1
     return _One(tuple(ranges), negated)

@@ -23,6 +23,7 @@ from krm_windows.patterns.go_syntax import (
 
 # Names in Kubernetes have at most 253 characters; what is meant for them is not much longer.
 LONGEST = 1_000
+# A pattern that people write has some dozens.
 MOST_STATES = 2_000
 _END = -1
 
@@ -63,6 +64,7 @@ class _Builder:
                     then = self.build(part, then)
                 return then
             case Choice():
+                # All branches go on to the same state.
                 branches = [self.build(part, then) for part in node.parts]
                 return self.add(_State(then=tuple(branches)))
             case Repeat():
@@ -79,6 +81,7 @@ class _Builder:
         else:
             optional = node.most - node.least
         for _ in range(optional):
+            # Each of them may be left out, and with it those behind it.
             then = self.add(_State(then=(self.build(node.part, then), then)))
         for _ in range(node.least):
             then = self.build(node.part, then)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 # Go's own limit.
 MOST_REPEATS = 1_000
+# The parser calls itself for each group; Go allows 1,000.
 MOST_DEPTH = 100
 
 
@@ -429,7 +430,8 @@ class _Parser:
             digits = self._until("}", "an escape")
         else:
             digits = self._next("an escape") + self._next("an escape")
-        if not digits or len(digits) > 8 or not all(map(_POSIX["xdigit"], digits)):  # noqa: PLR2004 - 10FFFF, padded
+        # The last character is 10FFFF, which may be padded with zeros.
+        if not digits or len(digits) > 8 or not all(map(_POSIX["xdigit"], digits)):  # noqa: PLR2004
             raise PatternError(f"has the escape \\x{{{digits[:9]}}}, which is not a character")
         if int(digits, 16) > 0x10FFFF:  # noqa: PLR2004 - the last character of Unicode
             raise PatternError(f"has the escape \\x{{{digits}}}, which is not a character")

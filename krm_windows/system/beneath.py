@@ -11,9 +11,12 @@ from collections.abc import Sequence
 from krm_windows.system.errors import WorkspaceError
 
 _MIB = 1024 * 1024
+# A manifest is far smaller; what is larger is no text that a person wrote.
 MOST_OF_A_FILE = 64 * _MIB
 MOST_OF_ALL = 1024 * _MIB
+# O_NOFOLLOW on every step: a link that was put there meanwhile is refused by the kernel itself.
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+# Neither a pipe without writers nor a terminal may hold the run up, or become its own.
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
@@ -27,6 +30,7 @@ class Budget:
 
     def spend(self, root: str, path: str, size: int) -> None:
         """Count a file; raises WorkspaceError where that is too much."""
+        # Several builds may read one file; it costs memory once.
         if path not in self._known:
             self._known.add(path)
             self._left -= size
@@ -50,6 +54,7 @@ def read_plain(root: str, steps: Sequence[str]) -> bytes | None:
         return None
     try:
         for step in steps[:-1]:
+            # The next directory is opened in this one, so that no name is looked up twice.
             below = os.open(step, _DIRECTORY, dir_fd=folder)
             os.close(folder)
             folder = below
@@ -66,15 +71,18 @@ def read_plain(root: str, steps: Sequence[str]) -> bytes | None:
 
 def _content(descriptor: int, steps: Sequence[str]) -> bytes | None:
     with os.fdopen(descriptor, "rb", buffering=0):
+        # Between the look at the name and its opening something else may have taken the place.
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode):
             return None
         left = MOST_OF_A_FILE + 1
         if found.st_size < left:
             parts = []
+            # One byte more than it has, so that a file that has grown is noticed.
             while part := os.read(descriptor, min(found.st_size + 1, left)):
                 parts.append(part)
-                left -= len(part)  # it may grow while it is read
+                # It may grow while it is read.
+                left -= len(part)
             if left > 0:
                 return b"".join(parts)
     raise WorkspaceError(

@@ -17,6 +17,7 @@ MOST = limits.INPUT
 """So many bytes of one input are read at most; more is an error."""
 PATIENCE = 120.0
 """Seconds that a pipe may take until it is read to its end."""
+# So much is read at once: 1 MiB.
 _CHUNK = 1 << 20
 
 
@@ -30,13 +31,13 @@ def read_file(
 
     Raises WorkspaceError for a device, and for what is too large or endless.
     """
-    _refuse_others(
-        path, path.stat().st_mode
-    )  # before it is opened, as opening a device may do something
+    # Before it is opened, as opening a device may do something.
+    _refuse_others(path, path.stat().st_mode)
     # Without O_NONBLOCK the open of a pipe waits for whoever writes into it.
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(descriptor, "rb", buffering=0) as file:
         kind = os.fstat(descriptor).st_mode
+        # Again, as the name may lead elsewhere by now.
         _refuse_others(path, kind)
         if stat.S_ISFIFO(kind):
             return _piped(path, descriptor, most, patience)
@@ -59,6 +60,7 @@ def read_stream(
     """Return what a stream holds up to its end; raises WorkspaceError where that is too much."""
     parts: list[bytes] = []
     left = most
+    # One byte more than is allowed tells what is too large from what just fits.
     while part := stream.read(min(_CHUNK, left + 1)):
         left -= len(part)
         if left < 0:
@@ -82,8 +84,10 @@ def _piped(
     while True:
         try:
             part = os.read(descriptor, _CHUNK)
+        # Nothing is there yet, but somebody has it open for writing.
         except BlockingIOError:
             part = None
+        # A pipe that nobody has opened for writing yet reads as empty too.
         if part == b"" and begun:
             return bytes(content)
         if part:
@@ -92,11 +96,13 @@ def _piped(
             if len(content) > most:
                 raise WorkspaceError(_too_large(str(path), most))
             continue
+        # Milliseconds, and never a negative number, which means for ever.
         found = poll.poll(max(ends - time.monotonic(), 0) * 1000)
         if not found:
             raise WorkspaceError(
                 f"{path}: is a pipe that has not come to its end within {patience:g} s"
             )
+        # Whoever had it open has closed it: what is read then is all there is.
         begun = begun or bool(found[0][1] & select.POLLHUP)
 
 
@@ -107,6 +113,8 @@ def _has_writers(descriptor: int) -> bool:
     """
     reading, writing = os.pipe()
     try:
+        # Pipes without names are in a file system of the kernel (pipefs), named ones in that of a
+        # disk.
         return os.fstat(descriptor).st_dev == os.fstat(reading).st_dev
     finally:
         os.close(reading)

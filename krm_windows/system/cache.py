@@ -22,7 +22,9 @@ from krm_windows.system.errors import WorkspaceError
 
 _KEY_BYTES = 32
 _CODE_BYTES = hashlib.sha256().digest_size
+# An entry, or one that was being written when a run was killed: with a random end.
 _ENTRY = re.compile(r"[0-9a-f]{64}(?:\.[0-9a-f]{16})?")
+# What a build prints is far less; a larger file was put there by somebody else.
 _MOST_OF_ONE = 256 * 1024 * 1024
 _OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _DAY = 24 * 60 * 60
@@ -76,11 +78,14 @@ class Cache:
                 or found.st_size > _MOST_OF_ONE
             ):
                 return None
+            # The code is first, so that one pass reads both.
             code, content = file.read(_CODE_BYTES), file.read(_MOST_OF_ONE)
+            # In constant time, whatever the first differing byte is.
             if not hmac.compare_digest(code, self._code(name, content)):
                 return None
             with suppress(OSError):
-                os.utime(descriptor)  # it is used, so it stays
+                # It is used, so it stays.
+                os.utime(descriptor)
             return content
 
     def write(self, name: str, content: bytes) -> None:
@@ -89,11 +94,13 @@ class Cache:
             return
         with suppress(OSError):
             self._replace(name, self._code(name, content) + content)
+            # Once a run is enough: a look at all entries takes longer than to write one.
             if not self._is_pruned:
                 self._is_pruned = True
                 self._prune()
 
     def _code(self, name: str, content: bytes) -> bytes:
+        # With the name in it, no entry can be passed off as another.
         return hmac.digest(self._key, name.encode() + b"\0" + content, "sha256")
 
     def _replace(self, name: str, content: bytes) -> None:
@@ -103,6 +110,7 @@ class Cache:
         try:
             with os.fdopen(descriptor, "wb") as file:
                 file.write(content)
+            # Whoever reads meanwhile sees the old entry or the new one (rename(2)).
             os.replace(temporary, name, src_dir_fd=self._descriptor, dst_dir_fd=self._descriptor)
         except OSError:
             os.unlink(temporary, dir_fd=self._descriptor)
@@ -115,6 +123,7 @@ class Cache:
         """
         left = self._kept.size
         oldest = time.time() - self._kept.days * _DAY
+        # The latest first: what there is no room for any more is the oldest.
         for name, used, size in sorted(self._entries(), key=lambda entry: entry[1], reverse=True):
             left -= size
             if left < 0 or used < oldest:
@@ -134,6 +143,7 @@ def _private_directory(path: Path) -> int:
     """Return a descriptor of a directory that the user alone may write to and read."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with suppress(FileExistsError):
+        # Another run may make it at the same time.
         path.mkdir(mode=0o700)
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
@@ -152,6 +162,7 @@ def _private_directory(path: Path) -> int:
 def _key(path: Path) -> bytes:
     """Return the user's key, which is made where there is none."""
     os.close(_private_directory(path.parent))
+    # Also where a link leads nowhere: it is refused below, not followed.
     if not os.path.lexists(path):
         _make_key(path)
     try:
@@ -160,6 +171,7 @@ def _key(path: Path) -> bytes:
         raise WorkspaceError(f"{path}: cannot be read: {error.strerror}") from error
     with os.fdopen(descriptor, "rb") as file:
         _claim(descriptor, path, 0o600)
+        # One byte more, so that a longer file is no key either.
         key = file.read(_KEY_BYTES + 1)
     if len(key) != _KEY_BYTES:
         raise WorkspaceError(
@@ -176,6 +188,8 @@ def _make_key(path: Path) -> None:
         with os.fdopen(descriptor, "wb") as file:
             file.write(secrets.token_bytes(_KEY_BYTES))
         with suppress(FileExistsError):
+            # Unlike a rename, a link replaces nothing: whoever comes second uses the key of the
+            # first.
             os.link(temporary, path)
     finally:
         temporary.unlink()
@@ -196,4 +210,5 @@ def _claim(descriptor: int, path: Path, mode: int) -> None:
             f"{path}: others may write to it, so it is not used; remove it, or name another place"
         )
     if stat.S_IMODE(found.st_mode) != mode:
+        # It is ours and nobody else could write to it, so it is only made private.
         os.fchmod(descriptor, mode)

@@ -15,6 +15,7 @@ from krm_windows.system import walk
 from krm_windows.system.beneath import Budget, read_plain
 from krm_windows.system.reading import SUFFIXES
 
+# Steps that are no names.
 _DOTS = frozenset({"", ".", ".."})
 # So many directories in directories no repository of a person has.
 DEEPEST = 200
@@ -74,7 +75,8 @@ class Checkout:
         if _is_hidden(real):
             return "lies in a hidden directory, which is not read"
         try:
-            mode = os.lstat(os.path.join(self.root, real)).st_mode  # noqa: PTH118 - the path is a text
+            # Paths are texts here: thousands are asked for, and a `Path` takes longer.
+            mode = os.lstat(os.path.join(self.root, real)).st_mode  # noqa: PTH118
         except (OSError, ValueError):
             return None
         if stat.S_ISDIR(mode):
@@ -89,7 +91,8 @@ class Checkout:
         if real is None:
             return []
         try:
-            return sorted(os.listdir(os.path.join(self.root, real)))  # noqa: PTH118, PTH208 - a hot path
+            # Likewise: a hot path.
+            return sorted(os.listdir(os.path.join(self.root, real)))  # noqa: PTH118, PTH208
         except OSError:
             return []
 
@@ -118,7 +121,8 @@ class Checkout:
             return None
         above, name = os.path.split(path)
         place = os.path.join(_resolved(self.root, above), name)  # noqa: PTH118 - a hot path
-        real = os.path.realpath(place) if name in _DOTS or os.path.islink(place) else place  # noqa: PTH114 - likewise
+        # Only where there may be a link at all, as `realpath` asks for every step of the path.
+        real = os.path.realpath(place) if name in _DOTS or os.path.islink(place) else place  # noqa: PTH114
         if real == self.root:
             return "."
         inside = self.root if self.root.endswith("/") else f"{self.root}/"

@@ -17,28 +17,28 @@ import stat
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path, PurePath
-from types import TracebackType
-from typing import Self
 
+from krm_windows.system.closing import Closing
 from krm_windows.system.errors import WorkspaceError
 
 SUFFIX = ".krm-windows"
 MOST = 256 * 1024 * 1024
 """So many bytes of a file are read at most; it was written from here, or is none of ours."""
+# A first line is read within this; a longer one is not one of our headers.
 _HEAD = 4096
-_READABLE = (
-    200  # so much of a name goes into that of what lies beside it, as a name may have 255 bytes
-)
+# So much of a name goes into that of what lies beside it, as a name may have 255 bytes.
+_READABLE = 200
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # Without O_NONBLOCK the open of a named pipe waits for whoever writes into it.
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+# O_EXCL: whatever has the name already, a link too, is left alone.
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 # A directory that is being made may be removed as empty by another run; each time that one has got
 # on.
 _ATTEMPTS = 100
 
 
-class Directory:
+class Directory(Closing):
     """An open directory; `path` is what it is called in messages."""
 
     __slots__ = ("descriptor", "path")
@@ -74,19 +74,6 @@ class Directory:
         base, steps = _steps(path)
         with cls.at(base) as trusted:
             return trusted.below(steps, make=True)
-
-    def __enter__(self) -> Self:
-        """Give the directory itself, which is closed at the end."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Close the descriptor, whatever happened."""
-        self.close()
 
     def close(self) -> None:
         """Close the descriptor."""
@@ -176,6 +163,7 @@ class Directory:
         for name, is_directory in self.entries():
             if not is_directory:
                 yield above, self, name
+            # It may be gone by now, which is as if it had never been there.
             elif (inner := self.found([name])) is not None:
                 with inner:
                     yield from inner._files((*above, name))  # noqa: SLF001 - its own kind
@@ -202,7 +190,8 @@ class Directory:
         try:
             descriptor = os.open(name, _FILE, dir_fd=self.descriptor)
         except OSError as error:
-            if error.errno in (errno.ELOOP, errno.ENOENT):  # it was a file a moment ago
+            # It was a file a moment ago.
+            if error.errno in (errno.ELOOP, errno.ENOENT):
                 return None
             error.filename = str(self.path / name)
             raise
@@ -232,6 +221,7 @@ class Directory:
             os.rename(temporary, name, src_dir_fd=self.descriptor, dst_dir_fd=self.descriptor)
         except BaseException as error:
             if isinstance(error, OSError):
+                # The name beside it means nothing to the user.
                 error.filename, error.filename2 = str(self.path / name), None
             with suppress(FileNotFoundError):
                 os.unlink(temporary, dir_fd=self.descriptor)
@@ -255,6 +245,7 @@ class Directory:
             file.flush()
             if lasting:
                 os.fsync(file.fileno())
+            # At last, whatever the umask: nobody reads what is only half there.
             os.fchmod(file.fileno(), mode)
 
     def link(self, name: str, target: str) -> None:
@@ -275,9 +266,11 @@ class Directory:
             with above:
                 try:
                     os.rmdir(steps[length - 1], dir_fd=above.descriptor)
-                except FileNotFoundError:  # another run was faster
+                except FileNotFoundError:
+                    # Another run was faster.
                     continue
                 except OSError as error:
+                    # Somebody else has a file there, or is at work in it.
                     if error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.EBUSY):
                         return
                     raise
@@ -305,6 +298,7 @@ def _read_up_to(descriptor: int, most: int) -> bytes:
     left = most
     while left > 0:
         part = os.read(descriptor, min(left, 1 << 20))
+        # It is shorter than it may be.
         if not part:
             break
         parts.append(part)
@@ -317,6 +311,8 @@ def _steps(path: Path) -> tuple[Path, tuple[str, ...]]:
 
     From it on no part of the path may be a link.
     """
+    # What the user names above the repository may lead through links, such as /home on some
+    # machines.
     whole = PurePath(os.path.abspath(path))  # noqa: PTH100 - `resolve` would follow links
     base = _base(whole)
     while base != base.parent and not os.path.isdir(base):  # noqa: PTH112 - a pure path

@@ -55,20 +55,25 @@ class Folder:
         with locks.alone(self.path) as directory:
             for name in wanted:
                 self._claim(directory, name)
+            # All is claimed before anything is written: a file in the way leaves the rest as it
+            # was.
             there = self._read(directory)
             for name, content in sorted(wanted.items()):
+                # What is right already keeps its time of change, which make and the like go by.
                 if there.get(name) != content:
                     _put(directory, name, content)
             for name in there:
                 if name not in wanted:
                     _remove(directory, name)
             for name, is_directory in directory.entries():
+                # The lock is ours, so no other run is still writing it.
                 if not is_directory and LEFTOVER.fullmatch(name):
                     directory.remove(name)
 
     def _check(self, name: str) -> None:
         """Refuse what is no path of a file here."""
         *folders, _ = parts = name.split("/")
+        # `deep` is a truth value, which counts as one: at most one sub-directory.
         if len(folders) > self.deep or any(part in ("", ".", "..") for part in parts):
             raise WorkspaceError(f"{name!r} is not a plain file name")
 
@@ -150,6 +155,7 @@ def first_line(path: Path) -> str | None:
 
 def difference(name: str, old: bytes, new: bytes) -> Iterator[str]:
     """Yield the lines of the unified diff of a file, none where nothing differs."""
+    # Any bytes may be there; a diff is for people, who see what could not be read.
     before, after = (text.decode(errors="replace").splitlines(keepends=True) for text in (old, new))
     shown = escape.word(name)
     return difflib.unified_diff(before, after, f"a/{shown}", f"b/{shown}")

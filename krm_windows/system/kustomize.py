@@ -12,10 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from krm_windows.system.cache import Cache
+from krm_windows.system.closing import Closing
 from krm_windows.system.errors import WorkspaceError
 from krm_windows.system.reading import KUSTOMIZATIONS
 from krm_windows.system.sandbox import executables
@@ -97,7 +96,7 @@ class Inputs:
                 place.symlink_to(os.path.relpath(folder / target, place.parent))
 
 
-class Builder:
+class Builder(Closing):
     """The program that builds, and the sandbox in which it does; leave it as a context.
 
     `unconfined` says why there is none: then a build must be given nothing but what was checked to
@@ -138,19 +137,6 @@ class Builder:
             if program is not None:
                 return cls(name, program, cache)
         return None
-
-    def __enter__(self) -> Self:
-        """Use it."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """End what runs."""
-        self.close()
 
     def close(self) -> None:
         """End what runs."""

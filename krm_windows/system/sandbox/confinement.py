@@ -13,10 +13,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain, count
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 import krm_windows
+from krm_windows.system.closing import Closing
 from krm_windows.system.errors import WorkspaceError
 from krm_windows.system.sandbox.launcher import COMPLAINTS, CONFINED, LIMITED, OUTPUT, READY
 from krm_windows.system.sandbox.wire import Groups, read_frame, write_frame
@@ -78,7 +77,7 @@ class Finished:
 
 
 @dataclass(eq=False)
-class Sandbox:
+class Sandbox(Closing):
     """Starts programs confined; any thread may ask it. Leave it as a context, or by `close`.
 
     They read what lies below `copies`, and change what lies below `scratch`, which are made here;
@@ -111,19 +110,6 @@ class Sandbox:
         except BaseException:
             self.close()
             raise
-
-    def __enter__(self) -> Self:
-        """Use it."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """End all that runs in it, and remove its folder."""
-        self.close()
 
     def run(self, *command: str) -> Finished:
         """Run a program.
