@@ -23,6 +23,7 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Say it below the usage, and end with the code of a wrong call."""
         output.tell_wrong_call(self.format_usage(), f"{self.prog}: error: {message}")
+        # argparse itself would exit with 2, which in our table is a failure of our own.
         raise SystemExit(ExitCode.ERROR)
 
 
@@ -41,8 +42,12 @@ def parser(commands: Mapping[str, str], arguments: Sequence[str]) -> argparse.Ar
     listed = made.add_subparsers(title="commands", metavar="COMMAND")
     for name, summary in commands.items():
         command = listed.add_parser(name, help=summary, description=summary)
+        # Without a default here, `krm-windows --debug check` keeps what was given before the
+        # command.
         _debug(command, default=argparse.SUPPRESS)
+        # The modules of the other commands are never imported: they would cost most of a start.
         if name in arguments:
+            # `import-ics` is the module `import_ics`.
             module = importlib.import_module(f"krm_windows.cli.{name.replace('-', '_')}")
             module.options(command)
             command.set_defaults(run=module.run)
@@ -54,6 +59,7 @@ def _version(arguments: Sequence[str]) -> str:
 
     The release of this program, and that of the zone data in use.
     """
+    # The zone data are looked up in files, which only this option needs.
     if "--version" not in arguments:
         return ""
     from krm_windows.schedule import zones  # noqa: PLC0415 - no other command says it

@@ -22,7 +22,9 @@ def repository(directory: Path) -> Path:
     that to run commands.
     """
     directory = directory.resolve()
+    # From the inside out, as git looks for it: a repository inside another one is its own.
     for above in (directory, *directory.parents):
+        # Also a file (of a worktree or submodule), and a link that leads nowhere.
         if os.path.lexists(above / _GIT):
             return above
     return directory
@@ -34,19 +36,25 @@ def cache(checked: Path, given: Path | None) -> Cache | None:
     None where that cannot be written. Raises InputError where it lies in what is checked, whose
     authors could fill it.
     """
+    # The XDG Base Directory Specification has these defaults.
     places = {"XDG_CACHE_HOME": "~/.cache", "XDG_STATE_HOME": "~/.local/state"}
+    # An empty variable counts as one that is not set, as that specification says.
     own, state = (
         Path(os.environ.get(name) or default).expanduser() for name, default in places.items()
     )
     place = (given or own / _NAME).absolute()
+    # Apart from the cache: whoever may fill that must not have the key with it.
     key = state.absolute() / _NAME / "cache-key"
     top = repository(checked)
     for path, what in ((place, "--cache"), (key, "the key of the cache (XDG_STATE_HOME)")):
+        # A pull request could bring a cache of its own with it, and with that any output of a
+        # build.
         if path.resolve().is_relative_to(top):
             raise InputError(
                 f"{path}: {what} must not lie in {top}, whose authors could fill it; or use "
                 "--no-cache"
             )
+    # A cache that was asked for must work; that of the user is a help only (HOME may be read-only).
     if given is not None:
         return Cache(place, key)
     with suppress(OSError):

@@ -33,12 +33,14 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     versions, code = previews.load(arguments.policy, choice, arguments)
     if versions:
         timetables = [version.timetable for version in versions]
+        # The zone of the first policy says what "today" is; each is shown in its own.
         period = times.period(arguments, timetables[0].zone)
         FORMATS[arguments.output](calendars(timetables, period), arguments)
     return code
 
 
 def _json(every: Sequence[Calendar], arguments: argparse.Namespace) -> None:
+    # One object for one policy is easier to read by `jq` than a list of one.
     if arguments.all_clusters or len(arguments.policy) > 1:
         output.show_json(records.calendars(every))
     else:
@@ -50,6 +52,7 @@ def _written(every: Sequence[Calendar], arguments: argparse.Namespace) -> None:
 
     It is imported only now, as some take longer than the calendar.
     """
+    # The writer is named by its format: `krm_windows.preview.svg`.
     page = importlib.import_module(f"krm_windows.preview.{arguments.output}").render(every)
     if arguments.output == "text" and output.is_terminal():
         from krm_windows.preview import color  # noqa: PLC0415 - takes long to import, and only a terminal needs it

@@ -17,6 +17,7 @@ from krm_windows.system.errors import WorkspaceError
 
 Change = Callable[[KubeObject], KubeObject]
 """Makes the policy that is to be from the one that is; raises InputError where it cannot."""
+# Four weeks: every weekday four times.
 _DAYS = 28
 
 
@@ -60,18 +61,21 @@ def run(
     `describe` says more of the change than which hours it moves, for a person. Of what is `urgent`
     an audit's errors are shown, and only what does not build is not written.
     """
+    # Before the file is touched, so that a wrong call costs nothing.
     _check(arguments)
     path = _file(arguments.policy)
     items = seen.resources(arguments.resources)
     # Nobody else changes a file here between the reading and the writing.
     with locks.alone(path.parent):
         tree = None
+        # A branch that is not the wanted one is refused before there is anything to take back.
         if arguments.commit:
             tree = WorkingTree.of(path)
             tree.check(arguments.branch)
         old = inputs.policy(str(path))
         proposal = propose(old, change(old), items, at, _period(arguments, at))
         failed = proposal.fails(strict=arguments.strict, urgent=urgent)
+        # A change that says what the file already says leaves no empty commit behind.
         writes = proposal.changes_text and not failed and not arguments.dry_run
         commit = _write(path, proposal, tree, arguments) if writes else None
     _show(arguments, proposal, commit, written=writes, more=describe(proposal))
@@ -96,6 +100,7 @@ def _file(given: str) -> Path:
     path = Path(given)
     if not path.is_file():
         raise InputError(f"{given}: no such file")
+    # A link itself would be replaced by a file, and what it led to would stay as it was.
     return path.resolve()
 
 
@@ -116,6 +121,7 @@ def _write(
     try:
         return tree.commit(arguments.reason, arguments.author)
     except WorkspaceError:
+        # The file and the history say the same again; what git said is shown.
         files.replace(path, old.source)
         raise
 
@@ -123,6 +129,7 @@ def _write(
 def content(proposal: Proposal) -> bytes:
     """Return the whole file with the changed policy in place of the old one."""
     old = proposal.old
+    # Bytes outside the policy stay: comments, other documents, line ends.
     return old.source[: old.start] + proposal.new.span + old.source[old.end :]
 
 
@@ -144,6 +151,7 @@ def _show(
                 "written": written,
                 "commit": commit,
                 "differences": found,
+                # The same form as in a ResourceList, so that one reader does for both.
                 "results": [result.value() for result in results],
             }
         )
@@ -163,6 +171,7 @@ def _outcome(
     """Say in a line what became of the file."""
     file = arguments.policy
     if commit is not None:
+        # Twelve digits are enough to be unique in a large repository.
         return f"{file}: committed as {commit[:12]}\n"
     if written:
         return f"{file}: written\n"

@@ -65,6 +65,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Print the findings."""
+    # Exactly one of the two: neither has nothing to look at, both have two different subjects.
     if bool(arguments.policies) == (arguments.repo is not None):
         raise InputError("check takes a POLICY, or --repo DIR")
     chosen.check(arguments)
@@ -81,11 +82,13 @@ def _policies(arguments: argparse.Namespace) -> ExitCode:
     configs = {path: inputs.policy(path) for path in arguments.policies}
     items = seen.resources(arguments.resources)
     choice = Choice(arguments.cluster, every=arguments.all_clusters)
+    # Policies are compared with each other, and with those that were rendered before beside them.
     shared = overlaps.found(list(configs.values()), items, choice, _rendered(arguments.policies))
     found: list[Report] = []
     for each in _audited(configs, items, choice, arguments):
         whole = overlaps.added(each, shared)
         found.append(replace(whole, results=tuple(locations.located(whole.results, configs))))
+    # With many clusters the report says of which each finding is; with one that is noise.
     several = arguments.all_clusters or len(configs) > 1
     formats = FORMATS_OF_EVERY if several else FORMATS
     output.show(formats[arguments.output](found))
@@ -102,6 +105,7 @@ def _audited(
     """Yield the reports on each policy, with its file."""
     scope = Scope(arguments.first or times.now().date(), arguments.years, arguments.max_closed)
     for path, config in configs.items():
+        # Standard input has no name that a reviewer could open.
         file = None if path == inputs.STDIN else path
         for each in audit.reports(config, items, choice, scope):
             yield replace(each, file=file)
@@ -109,6 +113,7 @@ def _audited(
 
 def _rendered(policies: Sequence[str]) -> dict[Claim, None]:
     """Return what was rendered anywhere around the files of some policies, each once."""
+    # A dict and not a set keeps the order of the command line, and so that of the findings.
     folders = dict.fromkeys(Path(path).parent for path in policies if path != inputs.STDIN)
     found: dict[Claim, None] = {}
     for folder in folders:

@@ -33,8 +33,10 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     """Print the difference, and what the change has forgotten."""
     items = previews.resources(arguments)
     old, new = (Source(inputs.policy(path), items) for path in (arguments.old, arguments.new))
+    # By cluster, as a policy may be another one on each.
     pairs, results = successions(old, new, arguments.cluster)
     if pairs:
+        # This zone says only what "today" is.
         period = times.period(arguments, pairs[0].new.timetable.zone)
         every = [compare(pair.old.timetable, pair.new.timetable, period) for pair in pairs]
         _show(every, results, arguments)
@@ -52,6 +54,8 @@ def _show(
         output.show(changes.markdown(every, sort(results)))
     else:
         found = [records.difference(one) for one in every]
+        # A list wherever more than one cluster may be meant, even if just one is: `jq '.[]'` then
+        # always works.
         if arguments.cluster is None and every[0].cluster is not None:
             output.show_json(found)
         else:

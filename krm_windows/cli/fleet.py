@@ -37,8 +37,10 @@ from krm_windows.system.reading import SUFFIXES
 _OWN = re.compile(
     f"{layout.WINDOW}/.*|{layout.CLUSTERS}/[^/]+/(?:{layout.WINDOW}|{layout.DELIVERY})/.*"
 )
+# In `--resources clusters/{cluster}`; written once for all of them.
 CLUSTER = "{cluster}"
 CLUSTERS = "spec.clusters"
+# Names in a message, before `and 17 more`.
 _LISTED = 3
 
 
@@ -81,11 +83,13 @@ def _count(text: str) -> int:
 
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Render what is not fresh, or compare all of it with what was rendered before."""
+    # In a Pod of an Indexed Job the number comes from the environment, and needs no option.
     shard = arguments.shard or shards.of(os.environ)
     policies = {path: inputs.policy(path) for path in arguments.policies}
     try:
         wanted = _fleet(arguments, [policies[path] for path in arguments.policies])
     except NoClusterError:
+        # A policy that names its clusters wrongly has none: then say what is wrong with it.
         wrong = _found(policies.values())
         if not any(map(_is_about_clusters, wrong)):
             raise
@@ -104,6 +108,7 @@ def _run(
     said = list(base.results)
     for path, config in policies.items():
         said += applied.check(config, path)
+    # An error in the base is in every cluster: it is told once, and none is rendered.
     if base.files is None or fails(said, strict=arguments.strict):
         return report.show(locations.located(said, policies), strict=arguments.strict)
     found = Findings(base.results)
@@ -129,6 +134,7 @@ def _found(policies: Iterable[KubeObject]) -> list[Result]:
 
 def _is_about_clusters(result: Result) -> bool:
     """Whether clusters were named, and wrongly: in a list, or with nothing behind their names."""
+    # With dots at the end, so that `spec.clustersOther` is not taken for a part of `spec.clusters`.
     return fails([result]) and f"{result.path}.".startswith(f"{CLUSTERS}.")
 
 
@@ -144,10 +150,13 @@ def _renew(
     stale = False
     with ExitStack() as stack:
         if not arguments.check:
+            # A comparison needs no lock, as it writes nothing.
             stack.enter_context(locks.part(arguments.output, shard.index, shard.count))
         outcomes: list[Iterable[ClusterOutcome]] = []
+        # One shard has the base, or several would write the same files at once.
         if shard.has_base:
             outcomes.append([tree.base(base)])
+        # In processes, as compiling policies is Python's own work (one interpreter lock each).
         work = spread(tree.cluster, names, arguments.jobs)
         outcomes.append(progress.bar(work, len(names)))
         for outcome in chain.from_iterable(outcomes):
@@ -165,12 +174,14 @@ class Findings:
     """
 
     def __init__(self, base: Iterable[Result]) -> None:
+        # By the whole text: the same words about another object are another finding.
         self._base = {str(result): result for result in base}
         self._clusters: dict[str, tuple[Result, list[str]]] = {}
 
     def add(self, outcome: ClusterOutcome) -> None:
         """Take what was found in a cluster."""
         for result in outcome.results:
+            # What is true of the base is true of every cluster, and is told without names.
             if str(result) not in self._base:
                 self._clusters.setdefault(str(result), (result, []))[1].append(outcome.cluster)
 
@@ -190,6 +201,7 @@ def _in(clusters: Sequence[str]) -> str:
 
 def _fleet(arguments: argparse.Namespace, shared: Sequence[KubeObject]) -> Fleet:
     own = _clusters(arguments.clusters) if arguments.clusters else {}
+    # `own` are policies that a cluster brings itself, or patches of a shared one.
     policies = _policies(shared, own)
     named = set(own)
     if arguments.all_clusters:
@@ -206,6 +218,7 @@ def _fleet(arguments: argparse.Namespace, shared: Sequence[KubeObject]) -> Fleet
         layout=arguments.layout,
         resources=_resources(arguments.resources),
         sees=arguments.resources is not None,
+        # Only with `{cluster}` in the path does each cluster have resources of its own.
         apart=CLUSTER in (arguments.resources or ""),
         uninstalls=arguments.uninstall,
         delivery=_template(arguments.flux_kustomizations),
@@ -217,6 +230,7 @@ def _reached(policies: Sequence[FleetPolicy], clusters: Iterable[str]) -> tuple[
     """Return the clusters, in order, that any of the policies is for."""
     return tuple(
         cluster
+        # Sorted: the output must not depend on the order of files on a disk.
         for cluster in sorted(clusters)
         if any(map(methodcaller("reaches", cluster), policies))
     )
@@ -245,8 +259,10 @@ def _clusters(folder: Path) -> dict[str, list[KubeObject]]:
     if not folder.is_dir():
         raise InputError(f"{folder}: no such directory")
     found: dict[str, list[KubeObject]] = {}
+    # A directory lists in any order, and messages are to come in the same one everywhere.
     for path in sorted(walk.entries(folder)):
         is_folder = path.is_dir()
+        # `.gitkeep`, and a README.md beside the clusters.
         if path.name.startswith(".") or not (is_folder or path.suffix in SUFFIXES):
             continue
         name = path.name if is_folder else path.stem
@@ -260,8 +276,10 @@ def _clusters(folder: Path) -> dict[str, list[KubeObject]]:
 
 def _refuse(folder: Path, path: Path, name: str) -> None:
     """Refuse what leads out of the directory, and what no cluster can be called."""
+    # A link `prod.yaml -> /etc/passwd` in a pull request must show nobody that file.
     if not path.resolve().is_relative_to(folder.resolve()):
         raise InputError(f"{path}: leads out of {folder}, whose files alone are read")
+    # A name becomes a directory of the output and a label (RFC 1123).
     if not re.fullmatch(fields.LABEL, name):
         raise InputError(
             f"{path}: {name!r} is not a name of a cluster, which is a-z, 0-9 and, between them, -"
@@ -273,11 +291,13 @@ def _policies(
 ) -> tuple[FleetPolicy, ...]:
     """Return the policies by name, each with its documents that are about single clusters."""
     policies = {_address(policy): policy for policy in shared}
+    # A dict has taken one of the two for the other.
     if len(policies) < len(shared):
         raise InputError("one policy is given twice")
     documents: dict[tuple[str, str], dict[str, KubeObject]] = {address: {} for address in policies}
     for cluster, found in own.items():
         for document in found:
+            # A document for a policy that no shared file has is a policy of this cluster alone.
             by_cluster = documents.setdefault(_meant(document, policies), {})
             if cluster in by_cluster:
                 raise InputError(f"the cluster {cluster} has the policy {document.name} twice")
@@ -298,6 +318,7 @@ def _meant(document: KubeObject, policies: Mapping[tuple[str, str], KubeObject])
     """
     if not document.namespace:
         for address in policies:
+            # Without a namespace the name alone has to tell: the first policy of it is meant.
             if address[1] == document.name:
                 return address
     return _address(document)
@@ -308,6 +329,7 @@ def _resources(path: str | None) -> Callable[[str | None], list[KubeObject]]:
     if path is None:
         return lambda _: []
     if CLUSTER not in path:
+        # Without `{cluster}` all clusters see the same, which is read once.
         items = seen.resources(path, _is_rendered)
         return lambda _: items
 
@@ -322,6 +344,7 @@ def _resources(path: str | None) -> Callable[[str | None], list[KubeObject]]:
 
 
 def _is_rendered(file: Path) -> bool:
+    # Our own output among the resources would be taken for objects that were there before.
     line = first_line(file)
     return line is not None and render.is_header(line)
 

@@ -12,6 +12,7 @@ from krm_windows.system.errors import WorkspaceError
 
 def run(arguments: Sequence[str]) -> int:
     """Run the function on standard input and output, and return its exit code."""
+    # The raw bytes: kustomize and kpt write YAML in UTF-8, whatever the locale of this process.
     return krm.run(
         function.process,
         argv=arguments,

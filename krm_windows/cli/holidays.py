@@ -30,6 +30,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     except ModuleNotFoundError as error:
         raise InputError(f"`holidays` needs a package more: {NEEDS}") from error
     try:
+        # Without `--subdivision` only what holds in the whole country.
         place = (
             arguments.country,
             arguments.subdivision,

@@ -27,6 +27,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         raise InputError(f"`import-ics` needs two packages more: {NEEDS}") from error
     content = inputs.content(arguments.file)
     try:
+        # icalendar raises ValueError for whatever it cannot read.
         found = company.render(content, years.chosen(arguments))
     except ValueError as error:
         raise InputError(f"{arguments.file}: is not a calendar: {error}") from error

@@ -21,6 +21,8 @@ def policy(path: str) -> KubeObject:
 def only(path: str, kind: str) -> KubeObject:
     """Return the one object of a kind in a file; raises InputError where there is none, or more."""
     found = [item for item in objects(path) if item.kind == kind]
+    # Zero and two are both wrong: whichever of two were taken, the other would be ignored
+    # unnoticed.
     if len(found) != 1:
         raise InputError(f"{path}: must hold exactly one {kind}, found {len(found)}")
     return found[0]
@@ -39,6 +41,7 @@ def resources(path: str, *, without: Callable[[Path], bool] = lambda _: False) -
         return _of_file(path)
     found: list[KubeObject] = []
     for file in manifests(place):
+        # Hidden files, and directories such as `.git`, are no manifests.
         if not without(file):
             found.extend(_of_file(str(file)))
     return found
@@ -48,6 +51,8 @@ def _of_file(path: str) -> list[KubeObject]:
     """Return the objects of one file, each saying where it came from."""
     items = objects(path)
     for index, item in enumerate(items):
+        # kustomize and kpt name the same two annotations on what they read
+        # (internal.config.kubernetes.io), so results can say file and index.
         item.set_annotation(PATH, path)
         item.set_annotation(INDEX, str(index))
     return items

@@ -10,6 +10,7 @@ from krm_windows.cli import destinations, output
 from krm_windows.exit_codes import ExitCode
 from krm_windows.system.files import put_program
 
+# kustomize looks for `$KUSTOMIZE_PLUGIN_HOME/<apiVersion>/<lower-case kind>/<Kind>`.
 API = Path("krm-windows.dev/v1alpha1")
 KINDS = ("WindowPolicy", "ChangeClasses")
 

@@ -52,7 +52,10 @@ def _guarded(arguments: Sequence[str]) -> int:
     with output.streams():
         try:
             code = _function(arguments) if _is_function(arguments) else _command(arguments)
+            # Here and not at the end of Python, where an OSError could no longer become an exit
+            # code.
             output.flush()
+        # A shell reports SIGINT as 128 + 2 = 130, and so do we.
         except KeyboardInterrupt:
             return ExitCode.INTERRUPTED
         except OSError as error:
@@ -63,11 +66,15 @@ def _guarded(arguments: Sequence[str]) -> int:
 
 def _is_function(arguments: Sequence[str]) -> bool:
     """Whether this is a call by an orchestrator: no command, and something on standard input."""
+    # Options such as `--strict` may stand before anything else, so they do not count as a word.
     words = [argument for argument in arguments if not argument.startswith("-")]
     if any(argument in ("-h", "--help", "--version") for argument in arguments):
         return False
+    # `krm-windows` typed at a terminal has no ResourceList to read: argparse prints the help then.
     if not words:
         return not sys.stdin.isatty()
+    # kustomize starts an exec plugin with the path of a temporary file that holds its
+    # configuration: `/tmp/kust-plugin-config-1234`.
     return words[0] not in COMMANDS and len(words) == 1 and Path(words[0]).is_file()
 
 
@@ -85,6 +92,7 @@ def _command(arguments: Sequence[str]) -> int:
     except SystemExit as end:
         # For argparse a wrong call is 2, which is our own failure in the table of exit codes.
         return ExitCode.of(failed=bool(end.code))
+    # `krm-windows` alone, or with options only: no subparser has set `run`.
     if "run" not in parsed:
         output.tell_help(parser.format_help())
         return ExitCode.ERROR
@@ -94,6 +102,7 @@ def _command(arguments: Sequence[str]) -> int:
     try:
         return int(parsed.run(parsed))
     except Exception as error:
+        # Without a file name it is the output that failed, which the caller reports.
         if isinstance(error, OSError) and not error.filename:
             raise
         return _failed(error, debug=parsed.debug)
@@ -106,6 +115,7 @@ def _failed(error: Exception, *, debug: bool) -> ExitCode:
 
     if debug:
         output.tell_traceback(error)
+    # Example: `policy.yaml: Permission denied`.
     if isinstance(error, OSError):
         output.tell(f"{error.filename}: {error.strerror}")
         return ExitCode.ERROR

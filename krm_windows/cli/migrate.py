@@ -19,6 +19,7 @@ from krm_windows.system.checkout import Checkout
 from krm_windows.system.creation import create
 from krm_windows.system.kustomize import Builder
 
+# Long enough for every CronJob of a month to have had its turn.
 _TAKEOVER = timedelta(days=30)
 
 
@@ -87,16 +88,20 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     """Write the policies and print what was found."""
     if not arguments.directory.is_dir():
         raise InputError(f"{arguments.directory}: no such directory")
+    # After that day what is still suspended counts as held by hand.
     until = arguments.adopt_until or times.now().date() + _TAKEOVER
     tree = Checkout.at(arguments.directory)
     builder = Builder.find(builds.chosen(Path(tree.root), arguments))
     with builder or nullcontext(), progress.meter("builds") as report:
+        # Which of the sources in the cluster is this repository.
         hints = Hints.of(arguments.source, remotes.addresses(arguments.directory))
         made = Builds(tree, builder, arguments.jobs, report)
         found = migrate(made, until.isoformat(), arguments.clusters, hints)
+    # Where nothing was found no empty directory is made, which would look like a success.
     if found.files:
         create(arguments.output, found.files)
     output.show(FORMATS[arguments.format](found))
+    # To find nothing at all is a failure of what was asked for.
     failed = fails(found.results, strict=arguments.strict) or not found.policies
     return ExitCode.of(failed=failed)
 

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 def show(text: str) -> None:
     """Print a page in UTF-8, with its line ends as they are, whatever the locale."""
     shown = text if isinstance(text, escape.Escaped) else escape.page(text)
+    # What Python still holds goes first, as the two streams share one descriptor.
     sys.stdout.flush()
+    # The buffer translates no line ends, which an ICS file (RFC 5545) has as CRLF.
     sys.stdout.buffer.write(shown.encode())
     sys.stdout.buffer.flush()
 
@@ -40,6 +42,7 @@ def show_painted(text: str, paint: Callable[[str], "Text"]) -> None:
     """
     from rich.console import Console  # noqa: PLC0415 - takes long to import, and only a terminal needs it
 
+    # `soft_wrap` leaves lines as long as they are, so a terminal shows what a file would hold.
     Console(file=_behind(sys.stdout)).print(paint(escape.page(text)), soft_wrap=True, end="")
 
 
@@ -66,6 +69,7 @@ def tell_traceback(error: BaseException) -> None:
     """
     import traceback  # noqa: PLC0415 - only `--debug` shows where an exception comes from
 
+    # Each line apart: an exception's text with a line end in it stays behind the rim, too.
     for line in "".join(traceback.format_exception(error)).rstrip("\n").split("\n"):
         _say(f"| {escape.page(line)}")
 
@@ -91,6 +95,7 @@ def cannot_be_written(error: OSError) -> None:
 
     Then nobody wants to know.
     """
+    # `krm-windows calendar … | head -1`: head has read enough and closed the pipe (EPIPE).
     if not isinstance(error, BrokenPipeError):
         tell(f"the output cannot be written: {error.strerror}")
     # What is left would be written again when Python ends, and fail again.
@@ -102,6 +107,7 @@ def progress_stream() -> TextIO | None:
 
     None where it is no terminal.
     """
+    # Past the guard, as rich steers the terminal with codes that the guard would take out.
     return _behind(sys.stderr) if sys.stderr.isatty() else None
 
 
@@ -112,6 +118,7 @@ def streams() -> Iterator[None]:
     What a library or Python itself prints is made harmless too. A stream that the caller has
     closed, which is None in Python, is one that nobody reads.
     """
+    # `krm-windows check policy.yaml <&- >&-` in a shell; then Python sets the stream to None.
     for name, mode in {"stdin": "r", "stdout": "w", "stderr": "w"}.items():
         if getattr(sys, name) is None:
             # Open until the end of the process.
@@ -130,6 +137,7 @@ class Guarded:
     def write(self, text: str) -> int:
         """Write a text, and return how much of it was taken: all."""
         self.behind.write(escape.page(text))
+        # Callers compare with the text that they gave, not with what was made of it.
         return len(text)
 
     def writelines(self, texts: Sequence[str]) -> None:

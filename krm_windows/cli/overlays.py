@@ -34,6 +34,7 @@ def built(
     `rendered` before counts too, objects of policies are left out.
     """
     tree = Checkout.at(builds.repository(path))
+    # As kustomize wants paths: with slashes, below the root of the copy.
     directory = path.resolve().relative_to(tree.root).as_posix()
     if _lists_files_beside_it(tree, directory):
         return [*files]
@@ -50,6 +51,7 @@ def built(
 def _lists_files_beside_it(tree: Checkout, directory: str) -> bool:
     """Whether a kustomization, and each below it, only lists files that lie below."""
     closure = close(tree, directory, {})
+    # `clusters/prod-2/a.yaml` does not lie below `clusters/prod`.
     inside = "" if directory == "." else f"{directory}/"
     return closure.resources is not None and all(file.startswith(inside) for file in closure.files)
 
@@ -61,6 +63,7 @@ def _built(tree: Checkout, directory: str) -> tuple[Object, ...]:
         return ()
     request = Request(directory)
     with builder:
+        # One build needs one worker, and no progress bar.
         every = Builds(tree, builder, 1, lambda _, __: None)
         every.build([request])
     return every.done[request].objects
@@ -70,6 +73,7 @@ def _placed(tree: Checkout, found: Object) -> KubeObject:
     """Return an object with the file that it comes from, as results name it."""
     file, _ = locate(tree, found)
     item = found.item
+    # Only the build here adds it; what is applied does not have it.
     item.remove("metadata", "annotations", ORIGIN)
     item.set_annotation(PATH, os.path.relpath(Path(tree.root, file)))
     item.set_annotation(INDEX, "0")

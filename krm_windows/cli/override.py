@@ -23,6 +23,7 @@ from krm_windows.preview import sentences
 from krm_windows.preview.clock import shown, stamp
 from krm_windows.schedule import zones
 
+# As the command says it, and as the field `state` of a policy does.
 _STATES = {"open": "Open", "closed": "Closed"}
 # What each of the four calls takes besides what all do.
 _ACTIONS = ("list", "end", "prune")
@@ -70,6 +71,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         return changed.run(arguments, change, now, _turns, urgent=True)
     if arguments.prune:
         return changed.run(arguments, partial(overrides.pruned, at=now), now, urgent=True)
+    # `urgent`: what is made at 3 a.m. must not be held up by a finding about next year.
     return changed.run(arguments, partial(_added, arguments, now), now, _turns, urgent=True)
 
 
@@ -86,6 +88,7 @@ def _check(arguments: argparse.Namespace) -> None:
 
 def _check_new(arguments: argparse.Namespace) -> None:
     """Refuse an override without an end or a reason."""
+    # Without an end, an override would be a policy that nobody decided on.
     if arguments.length is None and arguments.until is None:
         raise InputError("an override has an end: give --for 2h, or --until MOMENT")
     if not arguments.reason:
@@ -119,12 +122,15 @@ def _bounds(arguments: argparse.Namespace, now: datetime, zone: ZoneInfo) -> tup
     What ends at an instant begins at one; what ends on the wall clock (`18:00`, a date) begins
     there, too, as a time of day counts from the beginning.
     """
+    # Cron has no seconds: an override begins at a full minute.
     begins = overrides.minute(now).astimezone(zone)
     if arguments.length is not None:
         ends = overrides.until(now, arguments.length).astimezone(zone)
         return _written(begins), _written(ends)
+    # An offset such as `+01:00` says which instant it is, so it can stand in the policy as it is.
     if _is_instant(arguments.until):
         return _written(begins), arguments.until
+    # Without an offset, as in `2026-12-24T20:00`: the policy's zone says which instant that is.
     return _written(begins.replace(tzinfo=None)), arguments.until
 
 
@@ -208,6 +214,7 @@ def _length(text: str) -> timedelta:
         length = moments.duration(text)
     except RefusedError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
+    # `--for 0h` would end as it begins.
     if not length:
         raise argparse.ArgumentTypeError("must be longer than nothing")
     return length

@@ -40,6 +40,7 @@ def load(
         found, said = Source(inputs.policy(path), items).versions(choice)
         versions.extend(found)
         results.extend(said)
+    # All policies are loaded first, so that every mistake is shown at once.
     code = report.show(results, strict=arguments.strict)
     if code is not ExitCode.FINE:
         return [], code

@@ -16,6 +16,7 @@ Progress: TypeAlias = Callable[[int, int], None]
 
 PATIENCE = 1.0
 """Seconds before there is a bar."""
+# Ten times a second is smooth for the eye, and costs next to nothing.
 _EVERY = 0.1
 
 
@@ -24,8 +25,10 @@ def meter(what: str) -> Iterator[Progress]:
     """Give what shows how far it is; `what` is counted."""
     stream = output.progress_stream()
     if stream is None:
+        # In CI a bar would be thousands of lines in a log.
         yield lambda _done, _total: None
         return
+    # Monotonic: the wall clock may be set while builds run.
     began = shown = time.monotonic()
     with ExitStack() as stack:
         show: Progress | None = None
@@ -33,6 +36,7 @@ def meter(what: str) -> Iterator[Progress]:
         def report(done: int, total: int) -> None:
             nonlocal show, shown
             now = time.monotonic()
+            # A command that is done within a second needs no bar that flickers.
             if now - began > PATIENCE and now - shown > _EVERY:
                 show, shown = show or _begin(stack, what, stream), now
                 show(done, total)
@@ -64,6 +68,7 @@ def _begin(stack: ExitStack, what: str, stream: TextIO) -> Progress:
     progress = stack.enter_context(
         Progress(*columns, console=Console(file=stream), transient=True, auto_refresh=False)
     )
+    # How many steps there are is known with the first report only.
     task = progress.add_task(what, total=None)
 
     def show(done: int, total: int) -> None:

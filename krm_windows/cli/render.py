@@ -64,6 +64,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Render, or compare with what was rendered before."""
     chosen.check(arguments, "--clusters")
+    # A fleet has its own form of output: a base and overlays for each cluster.
     if arguments.all_clusters or arguments.clusters:
         return fleet.run(arguments)
     if len(arguments.policies) != 1:
@@ -78,21 +79,26 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         results = locations.located([*results, *applied.check(config, file)], {file: config})
     if plan is None:
         return report.show(results, strict=arguments.strict)
+    # To uninstall removes a policy, so another one that claims the same targets does not matter.
     if not arguments.uninstall:
         results = [
             *results,
             *about(config, ExistingOutput(arguments.output).check(Claim.of(plan.timetable))),
         ]
+    # What was rendered before tells by which zone data it was built, and which targets it held.
     older = tuple(_older(arguments.output))
     built = zone_release.recorded(map(KubeObject.parse, older), plan)
     results = [*results, *about(config, list(zone_release.check(plan, built)))]
+    # Where a newer release of the zone data moves nothing, the older one stays: no file changes.
     plan = zone_release.kept(plan, built)
+    # A target that is dropped while it is shut would stay suspended: nobody is left to resume it.
     forgotten = succession.forgotten(older, [plan.timetable])
     code = report.show([*results, *about(config, forgotten)], strict=arguments.strict)
     if code is not ExitCode.FINE:
         return code
     report.tell_zone_rules()
     folder, files = _folder(plan, arguments.output), render.files(plan.policy, emit.objects(plan))
+    # Nothing is written where one runs `--check`, as `gofmt -l` and `terraform fmt -check` do it.
     if arguments.check:
         return report.compare(folder, files)
     folder.write(files)
@@ -101,6 +107,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
 
 def _older(path: Path) -> Iterable[bytes]:
     """Return what was rendered into a directory before, from whichever policy."""
+    # Our files begin with a comment that says so; what a person wrote beside them is left alone.
     return Folder(path, frozenset(filter(render.is_header, first_lines(path)))).read().values()
 
 
@@ -115,6 +122,7 @@ def _plan(
 ) -> tuple[Plan | None, Sequence[Result]]:
     items = seen.resources(arguments.resources)
     compiled = window_policy.compile_onto(config, items, arguments.cluster)
+    # Items are only read here: what a transformer would edit in them has to be edited by hand.
     results = readonly.check(compiled.results, compiled.adopted)
     if arguments.uninstall:  # whoever cleans up names the targets, seen or not
         results = [

@@ -25,6 +25,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def show(results: Sequence[Result], *, strict: bool) -> ExitCode:
     """Print results in their order and return what they mean."""
+    # Sorted, so that the output of two runs can be compared.
     output.tell_results(sort(results))
     return ExitCode.of(failed=fails(results, strict=strict))
 
@@ -41,6 +42,7 @@ def compare(folder: "Folder", files: Mapping[str, bytes]) -> ExitCode:
 
     Say whether they are stale.
     """
+    # As `diff` and `git diff --exit-code` do it: output and exit 1 where there is a difference.
     diff = "".join(folder.stale(files))
     output.show(diff)
     return ExitCode.of(failed=bool(diff))

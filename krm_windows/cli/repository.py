@@ -23,7 +23,9 @@ from krm_windows.system.checkout import Checkout
 from krm_windows.system.git import snapshot
 from krm_windows.system.kustomize import Builder
 
+# As Flux's own example repository has it (fluxcd/flux2-kustomize-helm-example).
 CLUSTERS = "clusters/*"
+# In a message, of clusters that seem to be there.
 _FEW = 3
 
 
@@ -94,10 +96,12 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         if builder is not None:
             stack.enter_context(builder)
         before = None
+        # Two whole surveys: a change of one file may change the build of any cluster.
         if arguments.since is not None:
             older = stack.enter_context(snapshot(Path(arguments.repo), arguments.since))
             before = _survey(Checkout.at(older), builder, arguments)
         after = _survey(tree, builder, arguments)
+        # A glob that matches nothing would otherwise be a check that finds no fault.
         if not after.clusters:
             raise InputError(
                 f"{arguments.repo}: no directory matches {arguments.clusters}; {_advice(tree)}"
@@ -114,6 +118,7 @@ def _survey(
     builder: Builder | None,
     arguments: argparse.Namespace,
 ) -> Survey:
+    # The addresses of `origin` say which GitRepository is this very repository.
     hints = Hints.of(arguments.source, remotes.addresses(Path(arguments.repo)))
     with progress.meter("builds") as report:
         return survey(
@@ -129,6 +134,7 @@ def _advice(tree: Checkout) -> str:
     found = [each.directory for each in entrances.find(tree)]
     if not found:
         return "--clusters says where they are, and no Flux Kustomization was found that says it"
+    # Example: `clusters/dev, clusters/prod, clusters/test and 2 more`.
     some = ", ".join(found[:_FEW])
     if len(found) > _FEW:
         some += f" and {len(found) - _FEW} more"

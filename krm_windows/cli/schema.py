@@ -7,6 +7,7 @@ from krm_windows.exit_codes import ExitCode
 from krm_windows.function import catalogue
 from krm_windows.function.catalogue import Kind
 
+# A KRMFunctionDefinition (KEP-2906) is what catalogues of functions list.
 FORMS = {"json": Kind.json_schema, "definition": Kind.definition, "reference": Kind.reference}
 
 

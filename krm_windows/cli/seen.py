@@ -20,6 +20,7 @@ def resources(path: str | None, without: Callable[[Path], bool] | None = None) -
     """
     if not path:
         return []
+    # Standard input can be read only once, so it is never a kustomization.
     files = inputs.resources(path, without=without or _nothing)
     if path == inputs.STDIN or not any(Path(path, name).is_file() for name in KUSTOMIZATIONS):
         return files

@@ -10,6 +10,7 @@ from krm_windows.exit_codes import ExitCode
 from krm_windows.krm import InputError, KubeObject, Value, parse, value
 from krm_windows.system import bounded
 
+# As curl and kubectl have it: `@FILE` names a file, `-` is standard input.
 _STDIN = "-"
 _FILE = "@"
 
@@ -48,6 +49,7 @@ def _patch(given: str) -> Value:
     elif given.startswith(_FILE):
         source = given.removeprefix(_FILE)
         content = bounded.read_file(Path(source))
+    # JSON is YAML (YAML 1.2), so one parser reads both.
     try:
         return value(parse(content.decode()))
     except UnicodeDecodeError as error:

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 
 from krm_windows.krm import InputError
 
+# Kubernetes sets the first in every Pod of an Indexed Job (batch/v1, completionMode).
 INDEX, COUNT = "JOB_COMPLETION_INDEX", "COMPLETIONS"
+# Six digits are more than any fleet has.
 _SHARD = re.compile(r"([1-9][0-9]{0,5})/([1-9][0-9]{0,5})")
 
 
@@ -24,6 +26,7 @@ class Shard:
 
     def has(self, cluster: str) -> bool:
         """Whether a cluster is in this part."""
+        # SHA-256 and not `hash()`, which is salted anew in every process (PYTHONHASHSEED).
         return (
             int.from_bytes(hashlib.sha256(cluster.encode()).digest()[:8]) % self.count == self.index
         )
@@ -39,6 +42,7 @@ def parse(text: str) -> Shard:
     found = _SHARD.fullmatch(text)
     if not found or int(found[1]) > int(found[2]):
         raise argparse.ArgumentTypeError(f"{text!r} is not a part such as 3/16")
+    # People count from 1, `JOB_COMPLETION_INDEX` from 0.
     return Shard(int(found[1]) - 1, int(found[2]))
 
 
@@ -52,6 +56,7 @@ def of(environ: Mapping[str, str]) -> Shard:
         return Shard()
     index, count = environ[INDEX], environ.get(COUNT, "")
     try:
+        # The same reader, so the same limits hold for both.
         return parse(f"{int(index) + 1}/{count}")
     except (ValueError, argparse.ArgumentTypeError):
         message = (

@@ -79,8 +79,10 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     """Split, or compare with what was split before, or show what would go where."""
     config = inputs.only(arguments.classes, "ChangeClasses")
     if arguments.output is not None:
+        # Before anything is built, as a build takes long.
         _apart(arguments.base, arguments.output)
     spec, partition, results = change_classes.partition_of(config, _base(arguments))
+    # `spec` is None where the classes are wrong; nothing can be placed then.
     if spec is not None and not arguments.plan:
         return _write(config, spec, partition, results, arguments)
     if spec is not None:
@@ -99,6 +101,7 @@ def _write(
     template = _template(arguments.flux_kustomization)
     files = split.files(config.name, spec, partition, template)
     folder = Folder(arguments.output, frozenset([split.header(config.name)]), deep=True)
+    # All reasons against writing are collected first; a person mends them in one go.
     found = [*results, *about(config, list(_kept(spec))), *_nameless(partition)]
     found += [*_elsewhere(template, arguments.output), *_moved(template, folder.read(), files)]
     code = report.show(found, strict=arguments.strict)
@@ -120,6 +123,7 @@ def _base(arguments: argparse.Namespace) -> list[KubeObject]:
         return inputs.objects(inputs.STDIN)
     if is_kustomization(Path(path)):
         return documents(_built(Path(path), arguments.root, fetches=arguments.allow_network))
+    # `kustomize build` would make other objects of these files than lie in them.
     for inner in sorted(kustomizations(Path(path))):
         raise InputError(
             f"{path}: is not a kustomization, but holds {inner}, which has to be built: name its "
@@ -136,8 +140,11 @@ def _built(base: Path, root: Path | None, *, fetches: bool) -> bytes:
         raise InputError(f"{base}: must lie in {tree.root}, as only its files are read")
     builder = Builder.find()
     if builder is None:
+        # Unlike `verify`, this writes files that are applied: files read as they lie would be a
+        # guess.
         raise InputError(f"{base} is a kustomization: install {NAMES} to build it")
     with builder:
+        # kustomize fetches remote bases with git: that needs the user's keys and proxies.
         if fetches:
             builder.allow_network()
         try:
@@ -154,6 +161,7 @@ def _apart(base: str, output: Path) -> None:
 
     The next run would take its own output for more of the base.
     """
+    # A build reads only what its kustomization names, so the output may lie beside it.
     if base == inputs.STDIN or is_kustomization(Path(base)):
         return
     if output.resolve().is_relative_to(Path(base).resolve()):
@@ -165,6 +173,8 @@ def _template(path: str | None) -> KubeObject | None:
     if path is None:
         return None
     item = inputs.only(path, "Kustomization")
+    # Two kinds are called so: kustomize's own `kustomize.config.k8s.io` is not one that Flux
+    # applies.
     if gateable.group_of(item.api_version) != gateable.KUSTOMIZE:
         raise InputError(
             f"{path}: must be a Kustomization of {gateable.KUSTOMIZE}, found {item.api_version}"
@@ -173,6 +183,7 @@ def _template(path: str | None) -> KubeObject | None:
 
 
 def _kept(spec: Spec) -> Iterator[Result]:
+    # `keep` is for the function, which returns one class: `spec.keep: routine`.
     if spec.keep is not None:
         yield rules.FIELD_VALUE.result(
             "must be left out here: every class is written", path="spec.keep"
@@ -192,6 +203,7 @@ def _elsewhere(template: KubeObject | None, output: Path) -> Iterator[Result]:
     if template is None or not isinstance(path, str):
         return
     parts = PurePosixPath(path).parts
+    # The source's root is not known here, so only the end is compared: `./apps` and `/repo/apps`.
     if parts and output.resolve().parts[-len(parts) :] != parts:
         message = f"must be the path of {output} in the source: the path of each class is below it"
         yield resource_of(template).result(
@@ -205,6 +217,7 @@ def _moved(
     newer: Mapping[str, bytes],
 ) -> Iterable[Result]:
     """Return the objects that change their class, unless nothing is pruned."""
+    # With `prune: true` the old Kustomization would delete what the new one has just taken over.
     if template is not None and template.get("spec", "prune") is not True:
         return ()
     return handover.moved(_classed(older), _classed(newer))
@@ -215,5 +228,6 @@ def _classed(files: Mapping[str, bytes]) -> dict[str, bytes]:
     return {
         path: content
         for path, content in files.items()
+        # `routine/….yaml` is an object; a file at the top and each kustomization.yaml are none.
         if "/" in path and not path.endswith(f"/{KUSTOMIZATION}")
     }

@@ -38,6 +38,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         output.show_json(records.state(decision, timetable.zone))
     else:
         output.show(sentences.state(timetable, decision))
+    # `if krm-windows state --exit-code policy.yaml; then …` in a pipeline.
     if arguments.exit_code and not decision.open:
         return ExitCode.CLOSED
     return ExitCode.FINE

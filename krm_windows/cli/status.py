@@ -73,6 +73,7 @@ def _given(text: str) -> str:
 
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Print the status; exit 1 if a target is not as it should be."""
+    # The same stream cannot be read twice: the second reader would find it empty.
     if arguments.policy == arguments.filename == inputs.STDIN:
         raise InputError("standard input can hold the policy or the objects, not both")
     asked = _Asked(
@@ -101,12 +102,15 @@ class _Asked:
         There is no report where the policy is wrong.
         """
         loaded, choice = self.source.load(), Choice(self.arguments.cluster)
+        # Exactly one: without `--all-clusters` a choice is a single cluster, or none (None).
         [cluster] = choice.clusters(loaded)
         policy, faults = loaded.for_cluster(cluster)
+        # Nobody asks a cluster about a policy that cannot be loaded.
         if policy is None:
             return None, list(faults), times.now()
         things = self._things(policy)
         at = self._at()
+        # Only objects that a plan looks into (timeouts, say) are read as if they were resources.
         read_into = kinds(policy)
         items = [
             *self.source.items,
@@ -127,8 +131,11 @@ class _Asked:
         if at is not None:
             return at
         asked = times.now()
+        # The `Date` header of an answer (RFC 9110), in whole seconds.
         date = None if self.arguments.filename else self._kubectl.date()
         answered = times.now()
+        # The local clock, put right by how far it is off; where no server said, it is taken as it
+        # is.
         return answered - (skew(date, asked, answered) or timedelta())
 
     @property
@@ -144,6 +151,8 @@ class _Asked:
         """Judge; where a run is overdue, kubectl is asked for what may say why."""
         has_asked = not self.arguments.filename
         found = judge(version, things, at, has_asked=has_asked)
+        # Events and Pods are many, so they are read only when something should have run and has
+        # not.
         if not has_asked or not found.is_overdue(at, version.policy.spec.interval):
             return found
         more = list(things)
@@ -166,6 +175,7 @@ class _Asked:
                 found.extend(_read("kubectl", self._kubectl.get(query)))
             return found
         content = inputs.content(name)
+        # An empty pipe is the sign of a kubectl that failed before it printed.
         if not content.strip():
             raise InputError(f"{name}: is empty: did kubectl fail?")
         return _read(name, content.decode(errors="replace"))
@@ -182,6 +192,7 @@ def _watch(asked: _Asked, shown: Report) -> None:
     """Ask again and again, until somebody interrupts; what fails once may work the next time."""
     while True:
         sleep(_PAUSE)
+        # The policy's file is not read again: what is watched is the cluster.
         try:
             found, results, at = asked.judged()
         except (InputError, WorkspaceError) as error:
@@ -189,6 +200,7 @@ def _watch(asked: _Asked, shown: Report) -> None:
             continue
         if found is None:
             report.show(results, strict=asked.arguments.strict)
+        # Equal reports are not printed again; the time alone is no change.
         elif found != shown:
             shown = found
             _show(shown, at, asked.arguments)

@@ -9,8 +9,10 @@ from krm_windows.preview.calendar import Period
 
 YEARS = range(FIRST_YEAR, 3000)
 """Those that can be asked for: of clocks before the first one, no timetable has the rules."""
+# Ten years, leap days included.
 _MOST_DAYS = 3660
 _DIGITS = 9  # of the largest number that makes any sense here
+# A date stays a date, and an instant stays one.
 _Day = TypeVar("_Day", date, datetime)
 
 
@@ -34,6 +36,7 @@ def options(parser: argparse.ArgumentParser, *, days: int) -> None:
 
 def period(arguments: argparse.Namespace, zone: tzinfo) -> Period:
     """Return the days asked for; without a beginning they begin today, in a zone."""
+    # Today where the policy is at home: in Auckland it is tomorrow already while Berlin has today.
     start = now().astimezone(zone).date() if arguments.start is None else arguments.start
     return Period(start, arguments.days)
 
@@ -46,6 +49,8 @@ def now() -> datetime:
 def day_or_instant(text: str) -> date | datetime:
     """Read `2026-12-20` or `2026-12-20T00:00Z`."""
     try:
+        # A date first: `fromisoformat` of datetime takes a bare date for midnight, without an
+        # offset.
         day = date.fromisoformat(text)
     except ValueError:
         return _instant(text, "a date such as 2026-12-20, or an instant such as 2026-12-20T00:00Z")
@@ -59,6 +64,7 @@ def instant(text: str) -> datetime:
 
 def count(text: str, what: str, most: int | None = None) -> int:
     """Read a number from 1 on, `most` at most; `what` says of what."""
+    # ASCII only: `int` would also take Arabic digits, and `1_000`.
     written = text.isascii() and text.isdecimal() and len(text) <= _DIGITS
     number = int(text) if written else 0
     if number < 1 or (most is not None and number > most):
@@ -77,8 +83,10 @@ def _instant(text: str, wanted: str) -> datetime:
         at = datetime.fromisoformat(text)
     except ValueError:
         at = None
+    # Without an offset it could be anywhere on earth, and this machine's zone is no answer in CI.
     if at is None or at.tzinfo is None:
         raise argparse.ArgumentTypeError(f"must be {wanted}, got {text!r}")
+    # First the year: `astimezone` fails at the ends of what datetime can hold.
     return possible(at, text).astimezone(UTC)
 
 

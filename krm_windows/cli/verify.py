@@ -42,6 +42,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     """Report what is wrong with the output."""
     config, items = inputs.policy(arguments.policy), _applied(arguments.rendered, arguments.root)
     results = window_policy.verify(config, items, arguments.cluster)
+    # Standard input is no file whose line could be named.
     if arguments.policy != inputs.STDIN:
         results = locations.located(
             [*results, *applied.check(config, arguments.policy)], {arguments.policy: config}
@@ -57,16 +58,21 @@ def _applied(path: str, root: Path | None) -> list[KubeObject]:
     place = Path(path)
     if path == inputs.STDIN or not is_kustomization(place):
         return inputs.resources(path)
+    # Without kustomize the files are judged as they lie.
     builder = Builder.find()
     if builder is None:
         return inputs.resources(path)
     tree = Checkout.at(builds.repository(place) if root is None else root)
     if not place.resolve().is_relative_to(tree.root):
         raise InputError(f"{path}: must lie in {tree.root}, as only its files are read")
+    # As kustomize wants paths: with slashes, below the root of the copy.
     directory = place.resolve().relative_to(tree.root).as_posix()
     with builder:
         try:
+            # Nothing is fetched: a proof must not depend on what a server answers today.
             return documents(whole(tree, directory, builder, fetches=False))
         except LeftOutError as error:
+            # What is left out of a build (a remote base, say) could hold the very object that is to
+            # be proved.
             advice = f"pipe what `kustomize build {path}` prints into `krm-windows verify -`"
             raise InputError(f"{path}: cannot be verified as a whole: {error}; {advice}") from error

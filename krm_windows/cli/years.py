@@ -6,6 +6,7 @@ import re
 from krm_windows.cli import times
 
 _YEARS = range(1970, 3000)
+# A generation; a range such as 1970-2999 is a typing error.
 _MOST = 30
 
 
@@ -21,6 +22,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def chosen(arguments: argparse.Namespace) -> range:
     """Return the years asked for."""
+    # In autumn the holidays of next year are what is missing.
     this = times.now().year
     years: range = arguments.years or range(this, this + 2)
     return years
@@ -28,6 +30,7 @@ def chosen(arguments: argparse.Namespace) -> range:
 
 def _years(text: str) -> range:
     found = re.fullmatch(r"(\d{4})(?:-(\d{4}))?", text, re.ASCII)
+    # A single year, `2027`, is a range of one.
     first, last = (int(found[1]), int(found[2] or found[1])) if found else (0, 0)
     if first not in _YEARS or last not in _YEARS or not 0 <= last - first < _MOST:
         raise argparse.ArgumentTypeError(

@@ -23,7 +23,9 @@ SUMMARY = (
     "Reconciliation windows for GitOps: when changes may reach a cluster, as plain CronJobs and "
     "rights."
 )
+# `krm-windows.dev` and `v1alpha1`.
 GROUP, _, VERSION = API_VERSION.partition("/")
+# The image is built from a checkout and pushed by whoever uses it: no registry is named here.
 _IMAGE = f"localhost/krm-windows:{__version__}"
 
 
@@ -50,13 +52,17 @@ class Kind:
     def definition(self) -> str:
         """Return the KRMFunctionDefinition (KEP-2906) as a file."""
         version = {
+            # A KRMFunctionDefinition has fields like those of a CustomResourceDefinition, and says
+            # how the function is run.
             "name": VERSION,
+            # Run on its own output, the function changes nothing more.
             "idempotent": True,
             "usage": f"{SOURCE}/blob/main/docs/reference/{self.name.lower()}.md",
             "examples": [f"{SOURCE}/tree/main/examples/{self.example}"],
             "license": "Apache-2.0",
             "schema": {"openAPIV3Schema": schema.open_api(self.model)},
             "runtime": {
+                # Nothing is fetched and nothing stored, so an orchestrator need give it neither.
                 "container": {
                     "image": _IMAGE,
                     "requireNetwork": False,
@@ -67,6 +73,7 @@ class Kind:
         definition = {
             "apiVersion": "config.kubernetes.io/v1alpha1",
             "kind": "KRMFunctionDefinition",
+            # As a CustomResourceDefinition is named: `windowpolicies.krm-windows.dev`.
             "metadata": {"name": f"{self.plural}.{GROUP}"},
             "spec": {
                 "group": GROUP,
@@ -117,6 +124,7 @@ def metadata_text() -> str:
         {
             "image": _IMAGE,
             "description": SUMMARY,
+            # A mutator changes what is there, a generator adds what is not.
             "tags": ["mutator", "generator"],
             "sourceURL": SOURCE,
             "examplePackageURLs": [f"{SOURCE}/tree/main/examples/kpt-pipeline"],
@@ -150,6 +158,7 @@ def stale(root: Path) -> list[str]:
     files = {name: root / name for name in FILES}
     return [
         name
+        # As the models say it now; a file that a person edited is stale, too.
         for name, make in FILES.items()
         if not files[name].is_file() or files[name].read_text() != make()
     ]
@@ -158,6 +167,7 @@ def stale(root: Path) -> list[str]:
 def write(root: Path) -> None:
     """Write every generated file below `root`."""
     for name, make in FILES.items():
+        # For a new kind the directory may not be there yet.
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(make(), encoding="utf-8")
 
@@ -178,6 +188,7 @@ def main() -> int:
         write(arguments.root)
         return 0
     if found := stale(arguments.root):
+        # On standard error and with exit 1, as `sys.exit` does with a text.
         sys.exit("".join(f"{name} is stale; make generate\n" for name in found).rstrip())
     return 0
 

@@ -21,14 +21,18 @@ def transform(resources: ResourceList, config: KubeObject) -> None:
     resources.results.extend(results)
     if spec is None or fails(results):
         return
+    # Without `keep` the whole stream stays, and each resource says its class.
     if spec.keep is None:
         _annotate(partition)
     else:
+        # By identity: two equal objects in a stream are still two, and only one of them may be of a
+        # class.
         others = {
             id(placed.resource.item)
             for placed in partition.placements
             if placed.change_class != spec.keep
         }
+        # In place, as the caller writes this very list. Items that were not placed stay.
         resources.items[:] = [item for item in resources.items if id(item) not in others]
 
 
@@ -46,11 +50,13 @@ def partition_of(
     The classes are None where they are wrong.
     """
     classes, found = load(config.node, file=file_of(config))
+    # A warning about the configuration holds even where the classes are wrong.
     results = [*found, *configuration.narrowed(config)]
     if classes is None:
         return None, Partition(()), results
     partition = divide(classes.spec, items)
     said, unused = cross_references.check(classes.spec, partition)
+    # A finding about an unused rule is about the configuration, not about a resource.
     ref, file = ref_of(config), file_of(config)
     own = [finding.result(finding.path, ref, file) for finding in unused]
     return classes.spec, partition, [*results, *partition.results, *said, *own]
@@ -58,5 +64,6 @@ def partition_of(
 
 def _annotate(partition: Partition) -> None:
     for placed in partition.placements:
+        # An annotation that says so already is left as it is written, quotes and all.
         if placed.resource.item.annotations.get(CHANGE_CLASS) != placed.change_class:
             placed.resource.item.set_annotation(CHANGE_CLASS, placed.change_class)

@@ -7,6 +7,7 @@ from krm_windows.krm import ConfigurationError, KubeObject, ResourceList
 
 Function: TypeAlias = Callable[[ResourceList, KubeObject], None]
 
+# Written out here, so that a wrong functionConfig is refused before any model is loaded.
 API_VERSION = "krm-windows.dev/v1alpha1"
 MODE = "krm-windows.dev/mode"
 VALIDATE = "Validate"
@@ -22,10 +23,13 @@ def process(resources: ResourceList) -> None:
     config = resources.function_config
     if config is None:
         raise ConfigurationError(f"no functionConfig: {EXPECTED}")
+    # A Kubernetes kind is told by group and kind together: another group may have a WindowPolicy.
     if config.api_version != API_VERSION or config.kind not in KINDS:
         found = f"{config.api_version or '(no apiVersion)'} {config.kind or '(no kind)'}"
         raise ConfigurationError(f"functionConfig is {found}: {EXPECTED}")
     run, validate = _functions(config.kind)
+    # kustomize calls a function of `validators:` like one of `transformers:`, so the policy has to
+    # say.
     if config.annotations.get(MODE) == VALIDATE:
         run = validate
     run(resources, config)

@@ -64,20 +64,26 @@ def compile_loaded(
 
     The policy is None where it could not be loaded.
     """
+    # With an error a plan would be made of half a policy.
     if policy is None or fails(found):
         return Compiled(None, (), tuple(found))
+    # The resources are read once, for all that ask below.
     seen = inventory.take(items, kinds(policy))
     plan, planned = compile_policy(policy, cluster, seen)
     built = zone_release.recorded(items, plan)
     planned += [*zone_release.check(plan, built), *zone_changes.check(plan)]
+    # A build with a newer release of the same rules must not change every file.
     plan = zone_release.kept(plan, built)
     application = Application(plan, items, seen)
     if not fails(planned):
         # Both look at what a plan without errors comes to.
         planned += actuation.check(plan, *AUDITED)
         planned += capacity.check(plan, application.wanted)
+    # Findings of the plan are about the policy; those of loading name it already.
     results = (*found, *about(config, [*planned, *application.check()]))
     if fails(results):
+        # Without an application nothing is edited: an orchestrator drops the output of a failed
+        # function.
         return Compiled(None, application.adopted, results)
     return Compiled(application, application.adopted, results)
 
@@ -90,6 +96,7 @@ def verify(
     """Return what is wrong with a final stream that should hold the windows of a policy."""
     from krm_windows.checks import stream  # noqa: PLC0415 - a build writes a stream, and proves none
 
+    # Compiled as a build would do it now, so that both agree on what should be there.
     policy, name, found = load_policy(config, cluster)
     if policy is None:
         return found
@@ -111,6 +118,7 @@ def load_policy(
     The cluster is the given one, or the policy's own `buildFor`.
     """
     loaded = load(config.node, file=file_of(config))
+    # `buildFor` in a policy's own file names its cluster, as a patch in an overlay sets it.
     name = loaded.build_for if cluster is None else cluster
     policy, found = loaded.for_cluster(name)
     results = [*found, *configuration.narrowed(config)]
