@@ -24,23 +24,34 @@ _COMPARED = 500
 
 def check(tree: Tree) -> Iterator[Finding]:
     """Yield every contradiction, with paths from the object's root."""
-    spec = tree.get("spec") if isinstance(tree, dict) else None
+    spec = _value(tree, "spec")
     names = [text_at(entry, "name") for entry in _list(spec, "classes")]
+    known = [name for name in names if name]
     yield from _doubled(names)
-    yield from _undeclared(spec, [name for name in names if name])
+    yield from _undeclared(spec, known)
     yield from _unreachable(_list(spec, "rules"))
 
 
 def undeclared(name: str, known: Iterable[str], path: str) -> Finding:
     """Return the finding that a class is not declared."""
     declared = list(known)
-    more = ", …" if len(declared) > _NAMED else ""
-    must = f"must be one of the classes ({', '.join(declared[:_NAMED])}{more})"
-    return Finding(rules.CLASS_UNKNOWN, must, name, closest(name, declared), path)
+    named = ", ".join(declared[:_NAMED])
+    if len(declared) > _NAMED:
+        named += ", …"
+    must = f"must be one of the classes ({named})"
+    proposed = closest(name, declared)
+    return Finding(rules.CLASS_UNKNOWN, must, name, proposed, path)
+
+
+def _value(tree: Tree, name: str) -> Tree:
+    # A user may have written anything where a map belongs.
+    if not isinstance(tree, dict):
+        return None
+    return tree.get(name)
 
 
 def _list(tree: Tree, name: str) -> list[Tree]:
-    found = tree.get(name) if isinstance(tree, dict) else None
+    found = _value(tree, name)
     if isinstance(found, list):
         return found
     return []
@@ -64,7 +75,10 @@ def _undeclared(spec: Tree, known: list[str]) -> Iterator[Finding]:
     # Where no class is declared, that is trouble enough.
     if not known:
         return
-    named = {f"spec.{field}": text_at(spec, field) for field in ("default", "keep")}
+    named = {
+        "spec.default": text_at(spec, "default"),
+        "spec.keep": text_at(spec, "keep"),
+    }
     for i, rule in enumerate(_list(spec, "rules")):
         named[f"spec.rules[{i}].class"] = text_at(rule, "class")
     for path, name in named.items():
@@ -84,8 +98,9 @@ def _unreachable(trees: list[Tree]) -> Iterator[Finding]:
             continue
         must = "must have a selector; the class of everything that no rule matches is `default`"
         yield Finding(rules.RULE_EMPTY, must, path=f"spec.rules[{i}]")
-    if len(read) > _COMPARED or sum(map(_globs, read.values())) > _COMPARED:
-        # Each is compared with all before it, which takes too long where there are so many.
+    # Each is compared with all before it, which takes too long where there are so many.
+    globs = sum(map(_globs, read.values()))
+    if len(read) > _COMPARED or globs > _COMPARED:
         return
     for i, rule in selecting.items():
         before = _covering(selecting, i, rule)
@@ -122,4 +137,7 @@ def _covering(
 
 
 def _globs(rule: ClassRule) -> int:
-    return len(rule.names or ()) + len(rule.namespaces or ())
+    """Return how many globs a rule has."""
+    names = rule.names or ()
+    namespaces = rule.namespaces or ()
+    return len(names) + len(namespaces)

@@ -6,6 +6,7 @@ Each is refused, warned of, or acknowledged.
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 from krm_windows import rules
 from krm_windows.classes import generated, references, selection
@@ -39,7 +40,10 @@ class CrossReference:
 
         It does if it finds what the reference is to.
         """
-        return self.name != self.to.resource.name or generated.will_have_hash(self.to.resource)
+        # It refers by a name of before, which kustomize replaces by the one of now.
+        if self.name != self.to.resource.name:
+            return True
+        return generated.will_have_hash(self.to.resource)
 
 
 def check(spec: Spec, partition: Partition) -> tuple[list[Result], list[Finding]]:
@@ -49,8 +53,10 @@ def check(spec: Spec, partition: Partition) -> tuple[list[Result], list[Finding]
     for reference in find(partition):
         acknowledged = _acknowledged(spec, reference)
         used |= acknowledged
+        is_lost = False
         # The other half is dropped before kustomize renames it, whoever has acknowledged that.
-        is_lost = spec.keep is not None and reference.unsettled
+        if spec.keep is not None:
+            is_lost = reference.unsettled
         if is_lost or not acknowledged:
             results.append(_result(reference, lost=is_lost))
     return results, list(_unused(spec, used, partition))
@@ -67,11 +73,18 @@ def _acknowledged(spec: Spec, reference: CrossReference) -> set[int]:
 
 def find(partition: Partition) -> Iterator[CrossReference]:
     """Yield one reference for each two resources of different classes."""
-    seen = set()
-    for reference in (*_by_field(partition.placements), *_by_hash(partition.placements)):
+    seen: set[tuple[int, int]] = set()
+    found = chain(
+        _by_field(partition.placements),
+        _by_hash(partition.placements),
+    )
+    for reference in found:
+        referrer, to = reference.referrer, reference.to
+        if referrer.change_class == to.change_class:
+            continue
         # Two resources are said once, however many fields refer.
-        pair = (id(reference.referrer), id(reference.to))
-        if reference.referrer.change_class != reference.to.change_class and pair not in seen:
+        pair = (id(referrer), id(to))
+        if pair not in seen:
             seen.add(pair)
             yield reference
 
@@ -134,8 +147,10 @@ def _may_mention(referrer: Placement, to: Placement) -> bool:
 
 def _share_namespace(one: Placement, other: Placement) -> bool:
     """Whether two resources are in one namespace; one that is not said yet may be any."""
-    namespaces = {one.resource.namespace, other.resource.namespace}
-    return "" in namespaces or len(namespaces) == 1
+    namespace = one.resource.namespace
+    if namespace in ("", other.resource.namespace):
+        return True
+    return other.resource.namespace == ""
 
 
 def _is_of(referrer: str, to: str, reference: CrossReference) -> bool:
@@ -171,7 +186,12 @@ def _result(reference: CrossReference, *, lost: bool) -> Result:
     else:
         rule, why = rules.REFERENCE_BENEATH, "which changes beneath it"
     message = f"{between}, {why}"
-    return referrer.resource.result(rule, message, path=reference.path, current=to.resource.name)
+    return referrer.resource.result(
+        rule,
+        message,
+        path=reference.path,
+        current=to.resource.name,
+    )
 
 
 def _unused(
@@ -185,8 +205,10 @@ def _unused(
     """
     resources = [placement.resource for placement in partition.placements]
     for i, known in enumerate(spec.acknowledge):
+        if i in used:
+            continue
         # One function may see one base only: an object that is not here may be in the next.
-        if i not in used and (_is_here(known.referrer, resources) or _is_here(known.to, resources)):
+        if _is_here(known.referrer, resources) or _is_here(known.to, resources):
             must = (
                 f"names no reference across classes: {known.referrer} to {known.to}; "
                 "remove it, or correct the names"

@@ -30,9 +30,14 @@ def has_hash(resource: Resource) -> bool:
 
 def will_have_hash(resource: Resource) -> bool:
     """Whether kustomize is still going to append a hash."""
+    if not _may_be(resource):
+        return False
     # kustomize says so with this one word.
-    return _may_be(resource) and resource.item.annotations.get(NEEDS_HASH) == "enabled"
+    return resource.item.annotations.get(NEEDS_HASH) == "enabled"
 
 
 def _may_be(resource: Resource) -> bool:
-    return resource.group == "" and resource.kind in ("ConfigMap", "Secret")
+    # Of the core group, whose name is empty.
+    if resource.group:
+        return False
+    return resource.kind in ("ConfigMap", "Secret")

@@ -62,7 +62,7 @@ def divide(spec: Spec, items: Iterable[KubeObject]) -> Partition:
 
     What only configures the build is in none.
     """
-    resources = [resource_of(item) for item in items if is_resource(item) and not _is_local(item)]
+    resources = [resource_of(item) for item in items if _is_applied(item)]
     first = [_place(spec, resource) for resource in resources]
     # A Namespace goes with the first that is put into it, a CRD with its first object.
     needs = _earliest(first)
@@ -76,9 +76,12 @@ def divide(spec: Spec, items: Iterable[KubeObject]) -> Partition:
     return Partition(tuple(placed), tuple(results))
 
 
-def _is_local(item: KubeObject) -> bool:
-    """Whether an item is never applied: kustomize and kpt take any value but `false` for yes."""
-    return item.annotations.get(LOCAL_CONFIG, "false") != "false"
+def _is_applied(item: KubeObject) -> bool:
+    """Whether an item is applied to a cluster, so that it has a class."""
+    if not is_resource(item):
+        return False
+    # Local configuration never is: kustomize and kpt take any value but `false` for yes.
+    return item.annotations.get(LOCAL_CONFIG, "false") == "false"
 
 
 def _place(spec: Spec, resource: Resource) -> Placement:
@@ -136,7 +139,9 @@ def _provides(resource: Resource) -> Key | None:
 def _settled(placement: Placement, needs: dict[Key, Placement]) -> Placement:
     """Return a placement no later than what needs it, and with that where nothing else was said."""
     key = _provides(placement.resource)
-    user = needs.get(key) if key else None
+    if key is None:
+        return placement
+    user = needs.get(key)
     # Nothing needs it, or all is well.
     if user is None or user.rank == placement.rank:
         return placement
@@ -144,8 +149,9 @@ def _settled(placement: Placement, needs: dict[Key, Placement]) -> Placement:
     if user.rank > placement.rank and placement.reason is not Reason.DEFAULT:
         return placement
     # An annotation outranks, and is reported where it is too late.
-    is_annotated = placement.reason is Reason.ANNOTATION
-    reason = Reason.ANNOTATION if is_annotated else Reason.NEEDED
+    reason = Reason.NEEDED
+    if placement.reason is Reason.ANNOTATION:
+        reason = Reason.ANNOTATION
     return replace(
         placement,
         change_class=user.change_class,
@@ -170,8 +176,10 @@ def _lists(resources: Iterable[Resource]) -> Iterator[Result]:
         "must be written as one document for each object in it: they may be of several classes"
     )
     for resource in resources:
+        if not resource.kind.endswith("List"):
+            continue
         # A custom resource may be called `AllowList`: only the field `items` makes it one.
-        if resource.kind.endswith("List") and isinstance(resource.item.node_at("items"), ListNode):
+        if isinstance(resource.item.node_at("items"), ListNode):
             yield resource.result(rules.OBJECT_LIST, message, path="items")
 
 
@@ -216,5 +224,7 @@ def _too_late(placements: Iterable[Placement]) -> Iterator[Result]:
 
 def title(resource: Resource) -> str:
     """Return a resource in words: kind, namespace and name."""
-    path = [part for part in (resource.namespace, resource.name) if part]
-    return f"{resource.kind} {'/'.join(path)}"
+    # Where no namespace is said yet, the name is all there is.
+    parts = (resource.namespace, resource.name)
+    path = "/".join(part for part in parts if part)
+    return f"{resource.kind} {path}"

@@ -36,7 +36,8 @@ _OF_CONTAINERS = (
     ("env.*.valueFrom.secretKeyRef", "Secret"),
 )
 for _field, _kind in _OF_CONTAINERS:
-    _OF_PODS += tuple((f"{containers}.*.{_field}", _kind) for containers in _CONTAINERS)
+    for _containers in _CONTAINERS:
+        _OF_PODS += ((f"{_containers}.*.{_field}", _kind),)
 # The kind that the Gateway API means where a reference says none.
 _ROUTE = (("spec.parentRefs.*", "Gateway"), ("spec.rules.*.backendRefs.*", "Service"))
 # Their maps say the kind, so this is only what a map without one means.
@@ -105,12 +106,17 @@ class Reference:
 
         One whose namespace is not said yet may be in any.
         """
-        if self.kind != resource.kind or self.group not in (None, resource.group):
+        if self.kind != resource.kind:
+            return False
+        if self.group not in (None, resource.group):
             return False
         # A reference has the old name until kustomize has renamed it too.
         if self.name not in (resource.name, *resource.previous_names):
             return False
-        return not self.namespace or resource.namespace in ("", self.namespace)
+        # What refers has no namespace, or none is said yet.
+        if not self.namespace:
+            return True
+        return resource.namespace in ("", self.namespace)
 
 
 def of(item: KubeObject, namespace: str) -> Iterator[Reference]:
@@ -140,7 +146,8 @@ def occurrences(node: Node, text: str, path: str = "") -> Iterator[str]:
             yield from occurrences(item, text, f"{path}[{i}]")
     else:
         for key, value in node.entries:
-            yield from occurrences(value, text, f"{path}.{key.text}".removeprefix("."))
+            below = f"{path}.{key.text}".removeprefix(".")
+            yield from occurrences(value, text, below)
 
 
 def _walk(
@@ -156,11 +163,14 @@ def _walk(
         return
     step, rest = steps[0], steps[1:]
     if step == "*":
-        items = node.items if isinstance(node, Sequence) else ()
-        for i, item in enumerate(items):
+        # What is no list has no entries: the API server would refuse it.
+        if not isinstance(node, Sequence):
+            return
+        for i, item in enumerate(node.items):
             yield from _walk(item, rest, f"{path}[{i}]")
     elif isinstance(node, Mapping):
-        yield from _walk(node.find(step), rest, f"{path}.{step}".removeprefix("."))
+        below = f"{path}.{step}".removeprefix(".")
+        yield from _walk(node.find(step), rest, below)
 
 
 def _reference(
@@ -187,7 +197,9 @@ def _reference(
 
 
 def _text(node: Node, key: str) -> str:
-    found = node.find(key) if isinstance(node, Mapping) else None
+    if not isinstance(node, Mapping):
+        return ""
+    found = node.find(key)
     if isinstance(found, Scalar):
         return found.text
     return ""

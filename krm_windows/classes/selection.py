@@ -10,7 +10,14 @@ from krm_windows.patterns import glob
 
 def selectors(rule: ClassRule) -> bool:
     """Whether a rule selects at all: an empty map demands nothing."""
-    return any((rule.kinds, rule.names, rule.namespaces, rule.match_labels, rule.match_annotations))
+    given = (
+        rule.kinds,
+        rule.names,
+        rule.namespaces,
+        rule.match_labels,
+        rule.match_annotations,
+    )
+    return any(given)
 
 
 def matches(rule: ClassRule, resource: Resource) -> bool:
@@ -50,9 +57,11 @@ def is_at(address: str, resource: Resource) -> bool:
     `Kind/namespace/name`, or `Kind/name` where there is no namespace.
     """
     # A kind with a group has dots, and never a slash.
-    kind, *namespaces, name = address.split("/")
-    namespace = namespaces[0] if namespaces else ""
-    if not _is_kind(kind, resource) or not glob.matches(namespace, resource.namespace):
+    kind, _, path = address.partition("/")
+    namespace, _, name = path.rpartition("/")
+    if not _is_kind(kind, resource):
+        return False
+    if not glob.matches(namespace, resource.namespace):
         return False
     return glob.matches(name, generated.base_name(resource))
 
@@ -60,18 +69,27 @@ def is_at(address: str, resource: Resource) -> bool:
 def _is_kind(name: str, resource: Resource) -> bool:
     # `Service.serving.knative.dev`; without a group it is the kind of any.
     kind, dot, group = name.partition(".")
-    return resource.kind == kind and (not dot or resource.group == group)
+    if resource.kind != kind:
+        return False
+    return not dot or resource.group == group
 
 
 def _any_like(globs: Iterable[str] | None, text: str) -> bool:
-    return globs is None or any(glob.matches(pattern, text) for pattern in globs)
+    # No selector demands nothing.
+    if globs is None:
+        return True
+    return any(glob.matches(pattern, text) for pattern in globs)
 
 
 def _covers_kinds(earlier: tuple[str, ...] | None, later: tuple[str, ...] | None) -> bool:
     if earlier is None or later is None:
         return earlier is None
-    # A kind without a group is that kind of every group.
-    return all(kind in earlier or kind.partition(".")[0] in earlier for kind in later)
+    for kind in later:
+        # A kind without a group is that kind of every group.
+        without_group, _, _ = kind.partition(".")
+        if kind not in earlier and without_group not in earlier:
+            return False
+    return True
 
 
 def _covers_globs(earlier: tuple[str, ...] | None, later: tuple[str, ...] | None) -> bool:

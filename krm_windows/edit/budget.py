@@ -32,7 +32,7 @@ def limited(most: int = MOST_CALLS) -> Iterator[None]:
                     f"it takes more than {most} steps to read: it repeats too often, or never"
                 )
 
-    # A measurement of coverage or speed may be under way.
+    # `sys.setprofile` takes one function: a measurement of speed may be under way.
     before = sys.getprofile()
     sys.setprofile(count)
     try:

@@ -10,12 +10,17 @@ import recurring_ical_events  # type: ignore[import-untyped]
 from krm_windows.edit import budget, entries, recurrences
 from krm_windows.edit.entries import Entry, Field
 
+# Far more than a company's closures take, and still read at once.
 LARGEST = 1_000_000
 _DAY = timedelta(days=1)
 # AWS Systems Manager Change Calendar: what holds outside of the events. A calendar that does not
 # say is open there.
 _TYPE = "X-CALENDAR-TYPE"
-_TYPES = {"": Field.FREEZES, "DEFAULT_OPEN": Field.FREEZES, "DEFAULT_CLOSED": Field.WINDOWS}
+_TYPES = {
+    "": Field.FREEZES,
+    "DEFAULT_OPEN": Field.FREEZES,
+    "DEFAULT_CLOSED": Field.WINDOWS,
+}
 
 
 def render(content: bytes, years: Sequence[int]) -> str:
@@ -26,7 +31,7 @@ def render(content: bytes, years: Sequence[int]) -> str:
     """
     calendar = _parsed(content)
     with _stumbling():
-        said = str(calendar.get(_TYPE, "")).strip().upper()
+        said = _text(calendar, _TYPE).upper()
     if said not in _TYPES:
         known = " and ".join(name for name in _TYPES if name)
         raise ValueError(f"{_TYPE} is {said[:80]!r}, and known are {known}")
@@ -51,25 +56,41 @@ def _parsed(content: bytes) -> icalendar.Calendar:
 
 
 def _events(calendar: icalendar.Calendar, years: Sequence[int]) -> Iterator[Entry]:
-    first, last = date(min(years), 1, 1), date(max(years), 12, 31)
+    first = date(min(years), 1, 1)
+    last = date(max(years), 12, 31)
+    # A day more on either side: which day an event is on depends on the time zone that it is read
+    # in. What is between two days ends before the second.
+    begins = first - _DAY
+    ends_before = last + 2 * _DAY
     with _stumbling(), budget.limited():
-        # A day more on either side: which day an event is on depends on the time zone that it is
-        # read in.
-        events = recurring_ical_events.of(calendar).between(first - _DAY, last + 2 * _DAY)
+        query = recurring_ical_events.of(calendar)
+        events = query.between(begins, ends_before)
     for event in events:
         with _stumbling():
-            starts, ends = event.start, event.end
-        # An event without a length closes nothing; one that was called off stays in the file.
-        if ends <= starts or str(event.get("STATUS", "")) == "CANCELLED":
+            starts = event.start
+            ends = event.end
+        # An event without a length closes nothing.
+        if ends <= starts:
             continue
-        if _day(starts) <= last and _last_day(ends) >= first:
-            yield Entry(
-                *_within(starts, ends), str(event.get("SUMMARY", "")).strip() or "Company calendar"
-            )
+        # One that was called off stays in the file.
+        if str(event.get("STATUS", "")) == "CANCELLED":
+            continue
+        if _day(starts) > last or _last_day(ends) < first:
+            continue
+        reason = _text(event, "SUMMARY") or "Company calendar"
+        yield Entry(*_within(starts, ends), reason)
+
+
+def _text(component: icalendar.Component, name: str) -> str:
+    found = component.get(name, "")
+    return str(found).strip()
 
 
 def _day(at: date) -> date:
-    return at.date() if isinstance(at, datetime) else at
+    # A datetime is a date, too, for Python.
+    if isinstance(at, datetime):
+        return at.date()
+    return at
 
 
 def _last_day(ends: date) -> date:
@@ -102,8 +123,9 @@ def _within(starts: date, ends: date) -> tuple[date, date]:
     if isinstance(starts, datetime) and isinstance(ends, datetime):
         # Down at the beginning and up at the end: a freeze may be longer than the event, never
         # shorter.
-        up = -ends.second % 60
-        return starts.replace(second=0, microsecond=0), (ends + timedelta(seconds=up)).replace(
-            microsecond=0
+        up = timedelta(seconds=-ends.second % 60)
+        return (
+            starts.replace(second=0, microsecond=0),
+            (ends + up).replace(microsecond=0),
         )
     return starts, ends - _DAY

@@ -58,9 +58,14 @@ def render(entries: Iterable[Entry], field: Field = Field.FREEZES) -> str:
     joined = _joined(islice(entries, MOST_EVENTS + 1))
     if len(joined) > MOST:
         raise ValueError(f"it yields more than {MOST} {field.value}")
+    starts, ends, reason = field.keys
     for entry in joined:
-        values = (_moment(entry.starts), _moment(entry.ends), entry.reason)
-        named[_free(entry, named, counted)] = dict(zip(field.keys, values, strict=True))
+        name = _free(entry, named, counted)
+        named[name] = {
+            starts: _moment(entry.starts),
+            ends: _moment(entry.ends),
+            reason: entry.reason,
+        }
     if not named:
         return ""
     return render_yaml({field.value: named})
@@ -71,12 +76,13 @@ def _joined(entries: Iterable[Entry]) -> list[Entry]:
     joined: list[Entry] = []
     # Where the latest days of each reason are: in this order, no earlier ones can go on.
     latest: dict[str, int] = {}
-    for entry in sorted(
-        set(entries), key=lambda entry: (_moment(entry.starts), entry.reason, _moment(entry.ends))
-    ):
+    for entry in sorted(set(entries), key=_order):
         index = latest.get(entry.reason)
         if index is not None and _continues(joined[index], entry):
-            joined[index] = replace(joined[index], ends=max(joined[index].ends, entry.ends))
+            before = joined[index]
+            # It may end within the one that it follows.
+            ends = max(before.ends, entry.ends)
+            joined[index] = replace(before, ends=ends)
             continue
         # Only whole days are joined: between two times may be hours.
         if not isinstance(entry.ends, datetime):
@@ -85,12 +91,27 @@ def _joined(entries: Iterable[Entry]) -> list[Entry]:
     return joined
 
 
+def _order(entry: Entry) -> tuple[str, str, str]:
+    """Return what entries are sorted by."""
+    # As texts: Python compares no day with a time, and no naive time with one in a zone.
+    return (
+        _moment(entry.starts),
+        entry.reason,
+        _moment(entry.ends),
+    )
+
+
 def _continues(before: Entry, after: Entry) -> bool:
-    whole_days = not isinstance(before.ends, datetime) and not isinstance(after.starts, datetime)
-    return whole_days and before.ends + _DAY >= after.starts
+    """Whether one entry follows another so that both are whole days, with none between."""
+    if isinstance(before.ends, datetime):
+        return False
+    if isinstance(after.starts, datetime):
+        return False
+    return before.ends + _DAY >= after.starts
 
 
 def _moment(at: date) -> str:
+    """Write a day as `2026-12-24`, a time as `2026-12-24T18:00`, with its offset if it has one."""
     if isinstance(at, datetime):
         return at.isoformat(timespec="minutes")
     return at.isoformat()
@@ -104,26 +125,32 @@ def _free(
     """Return a name that is not taken yet: that of the entry, or with a number behind it."""
     words = _words(entry.reason)
     year = f"-{entry.starts.year}"
-    name = words[:_WORDS].rstrip("-") + year
-    candidate, base = name, name
+    base = _cut(words, year)
+    candidate = base
     # The number of the latest is kept: thousands of events may have one name.
     while candidate in taken:
         counted[base] += 1
-        number = f"-{counted[base] + 1}"
-        candidate = (
-            words[: min(_WORDS, _LONGEST - len(year) - len(number))].rstrip("-") + year + number
-        )
+        # The second of a name is `-2`.
+        number = counted[base] + 1
+        candidate = _cut(words, f"{year}-{number}")
     return candidate
+
+
+def _cut(words: str, end: str) -> str:
+    """Return words and what must stand behind them, as long as a label may be."""
+    room = min(_WORDS, _LONGEST - len(end))
+    # Cut between two words, there would be two hyphens.
+    begun = words[:room].rstrip("-")
+    return begun + end
 
 
 def _words(reason: str) -> str:
     """Spell a reason as the beginning of a DNS label."""
-    plain = (
-        unicodedata.normalize("NFKD", reason.replace("ß", "ss"))
-        .encode("ascii", "ignore")
-        .decode()
-        .lower()
-    )
+    # NFKD takes the accent from `é`, but has nothing for `ß`.
+    spelled = unicodedata.normalize("NFKD", reason.replace("ß", "ss"))
+    latin = spelled.encode("ascii", "ignore")
+    plain = latin.decode().lower().replace("'", "")
     # `New Year's Day` becomes `new-years-day`; a name in a script without Latin letters has none
     # left.
-    return _FOREIGN.sub("-", plain.replace("'", "")).strip("-") or "holiday"
+    words = _FOREIGN.sub("-", plain).strip("-")
+    return words or "holiday"

@@ -96,7 +96,8 @@ def ended(
 
 def pruned(config: KubeObject, at: datetime) -> KubeObject:
     """Return a policy without the overrides that are over at an instant."""
-    over = [each.path for each in listed(config, at) if each.phase is Phase.OVER]
+    overrides = listed(config, at)
+    over = [each.path for each in overrides if each.phase is Phase.OVER]
     return _without(config, over)
 
 
@@ -107,13 +108,16 @@ def listed(config: KubeObject, at: datetime) -> list[Listed]:
     """
     source = Source(config, [])
     loaded = source.load()
+    # None is the policy without what it changes for one cluster.
     places: list[str | None] = [None, *loaded.clusters]
     versions, results = source.compile((name, *loaded.for_cluster(name)) for name in places)
-    if fails(results):
-        raise InputError("; ".join(str(result) for result in results if fails([result])))
+    errors = [str(result) for result in results if fails([result])]
+    if errors:
+        raise InputError("; ".join(errors))
     found: list[Listed] = []
     for cluster, version in zip(places, versions, strict=True):
-        found += _listed(version.timetable, cluster, set(_names(config, cluster)), at)
+        names = set(_names(config, cluster))
+        found += _listed(version.timetable, cluster, names, at)
     return found
 
 
@@ -129,6 +133,7 @@ def _listed(
         if rule.key not in names:
             continue
         begins = None
+        # Without a beginning it has always held.
         if isinstance(rule.begins, datetime):
             begins = wallclock.utc(rule.begins, timetable.zone)
         ends = end_of(timetable, rule)
@@ -137,7 +142,15 @@ def _listed(
             phase = Phase.OVER
         elif begins is not None and at < begins:
             phase = Phase.COMING
-        yield Listed(rule.key, cluster, rule.state or "", begins, ends, phase, rule.reason)
+        yield Listed(
+            rule.key,
+            cluster,
+            rule.state or "",
+            begins,
+            ends,
+            phase,
+            rule.reason,
+        )
 
 
 def _without(config: KubeObject, paths: list[tuple[str, ...]]) -> KubeObject:
@@ -146,8 +159,9 @@ def _without(config: KubeObject, paths: list[tuple[str, ...]]) -> KubeObject:
     for path in paths:
         changed.remove(*path)
         # `overrides: {}` would be left behind.
-        if changed.get(*path[:-1]) == {}:
-            changed.remove(*path[:-1])
+        field = path[:-1]
+        if changed.get(*field) == {}:
+            changed.remove(*field)
     return changed
 
 
@@ -170,8 +184,13 @@ def _names(config: KubeObject, cluster: str | None) -> list[str]:
 
 
 def _check_cluster(config: KubeObject, cluster: str | None) -> None:
-    clusters = config.get("spec", "clusters")
-    if cluster is None or (isinstance(clusters, dict) and cluster in clusters):
+    if cluster is None:
         return
-    named = ", ".join(clusters) if isinstance(clusters, dict) and clusters else "none"
+    clusters = config.get("spec", "clusters")
+    # `clusters:` with nothing behind it is null.
+    if not isinstance(clusters, dict):
+        clusters = {}
+    if cluster in clusters:
+        return
+    named = ", ".join(clusters) or "none"
     raise InputError(f"the policy names no cluster {cluster!r} (it names {named})")

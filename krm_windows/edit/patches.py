@@ -27,17 +27,24 @@ def patched_cluster(config: KubeObject, cluster: str, patch: Value) -> KubeObjec
     what the policy has for all. Raises InputError for a cluster that the policy does not name.
     """
     clusters = config.get("spec", "clusters")
-    if not isinstance(clusters, dict) or cluster not in clusters:
-        named = ", ".join(clusters) if isinstance(clusters, dict) and clusters else "none"
+    # `clusters:` with nothing behind it is null.
+    if not isinstance(clusters, dict):
+        clusters = {}
+    if cluster not in clusters:
+        named = ", ".join(clusters) or "none"
         raise InputError(
             f"the policy names no cluster {cluster!r} (it names {named}): add it with a patch of "
             f'the whole object first, {{"spec": {{"clusters": {{"{cluster}": {{}}}}}}}}'
         )
     spec = config.get("spec")
+    # A cluster that changes nothing may be written as `test:` alone.
     own = clusters[cluster] or {}
-    entry = pruned(compose(own, _object(patch)), spec)
+    composed = compose(own, _object(patch))
+    entry = pruned(composed, spec)
     # Two patches do not always make one: see `compose`.
-    if _filled(merge(spec, entry)) != _filled(merge(merge(spec, own), patch)):
+    at_once = merge(spec, entry)
+    in_turn = merge(merge(spec, own), patch)
+    if _filled(at_once) != _filled(in_turn):
         raise InputError(
             f"the change cannot be written as an entry of cluster {cluster!r}: write that entry "
             "with a patch of the whole object"
@@ -57,12 +64,22 @@ def _object(patch: Value) -> Value:
 
 
 def _identity(policy: KubeObject) -> tuple[str, ...]:
-    return (policy.api_version, policy.kind, policy.namespace, policy.name)
+    return (
+        policy.api_version,
+        policy.kind,
+        policy.namespace,
+        policy.name,
+    )
 
 
 def _filled(value: Value) -> Value:
     """Return a value without maps that hold nothing: a policy means the same without them."""
     if not isinstance(value, dict):
         return value
-    parts = {name: _filled(part) for name, part in value.items()}
-    return {name: part for name, part in parts.items() if part != {}}
+    filled: dict[str, Value] = {}
+    for name, part in value.items():
+        # From within: a map of empty maps is empty, too.
+        kept = _filled(part)
+        if kept != {}:
+            filled[name] = kept
+    return filled

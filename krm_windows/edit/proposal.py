@@ -48,8 +48,10 @@ class Proposal:
         for report in self.reports:
             found.extend(report.results)
         # What is said of the old policy alone is over with it.
-        of_change = self.compiled if self.turns else ()
-        return sort(once([*found, *of_change]))
+        if self.turns:
+            found.extend(self.compiled)
+        # The audit compiles the new policy as well, and finds the same of it.
+        return sort(once(found))
 
     def fails(self, *, strict: bool, urgent: bool) -> bool:
         """Say whether it must not be written: for an error, when `strict` for a warning, too.
@@ -79,12 +81,21 @@ def propose(
     The hours of the `period` are compared, and what holds `at` that instant. `items` are the
     resources among which the policy's targets may be.
     """
-    reports = audit.reports(new, items, Choice(every=True), Scope(at.date()))
+    scope = Scope(at.date())
+    reports = audit.reports(new, items, Choice(every=True), scope)
     pairs, results = successions(Source(old, items), Source(new, items), None)
     differences: list[Difference] = []
     turns: list[Turn] = []
     for pair in pairs:
         was, now = pair.old.timetable, pair.new.timetable
         differences.append(compare(was, now, period))
-        turns.append(Turn(pair, decide(was, at), decide(now, at)))
-    return Proposal(old, new, tuple(reports), tuple(results), tuple(differences), tuple(turns))
+        turn = Turn(pair, was=decide(was, at), now=decide(now, at))
+        turns.append(turn)
+    return Proposal(
+        old,
+        new,
+        tuple(reports),
+        tuple(results),
+        tuple(differences),
+        tuple(turns),
+    )

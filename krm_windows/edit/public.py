@@ -27,10 +27,16 @@ def entries(
             f'there is no country "{country}"; it must be a code of ISO 3166, such as DE'
         )
     if subdivision is not None and subdivision not in known[country]:
+        subdivisions = ", ".join(known[country])
         raise UnknownPlaceError(
-            f'{country} has no subdivision "{subdivision}"; known are {", ".join(known[country])}'
+            f'{country} has no subdivision "{subdivision}"; known are {subdivisions}'
         )
-    found = holidays.country_holidays(country, subdiv=subdivision, years=years, language=language)
+    found = holidays.country_holidays(
+        country,
+        subdiv=subdivision,
+        years=years,
+        language=language,
+    )
     for day, reason in sorted(found.items()):
         # A New Year's Day on a Saturday may be observed in the year before.
         if day.year in years:

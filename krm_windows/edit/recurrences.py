@@ -6,6 +6,7 @@ import icalendar
 
 # Events, time zones and their parts together.
 MOST_COMPONENTS = 20_000
+# A freeze at every hour of a day is none that people mean.
 MOST_TIMES_A_DAY = 24
 MOST_ZONE_RULES = 200
 # Without HOURLY, MINUTELY and SECONDLY (RFC 5545, 3.3.10), of which one rule makes millions.
@@ -29,11 +30,18 @@ def check(calendar: icalendar.Calendar) -> None:
 
 def _rules(component: icalendar.Component) -> Iterator[icalendar.vRecur]:
     found = component.get("RRULE", [])
-    yield from found if isinstance(found, list) else [found]
+    # icalendar has a list only where there are several.
+    if isinstance(found, list):
+        yield from found
+    else:
+        yield found
 
 
 def _check(component: icalendar.Component, rule: icalendar.vRecur) -> None:
-    title = f"{component.name} {str(component.get('SUMMARY', component.get('UID', '')))[:80]!r}"
+    # The beginning of a long text tells the event, too.
+    uid = component.get("UID", "")
+    name = str(component.get("SUMMARY", uid))[:80]
+    title = f"{component.name} {name!r}"
     frequency = str(next(iter(rule.get("FREQ", [])), ""))
     if frequency not in _FREQUENCIES:
         raise ValueError(
@@ -43,6 +51,7 @@ def _check(component: icalendar.Component, rule: icalendar.vRecur) -> None:
     # `BYHOUR=1,2;BYMINUTE=0,30` is four times a day.
     times = 1
     for part in ("BYHOUR", "BYMINUTE", "BYSECOND"):
-        times *= max(len(rule.get(part, [])), 1)
+        given = rule.get(part, [])
+        times *= max(len(given), 1)
     if times > MOST_TIMES_A_DAY:
         raise ValueError(f"{title} repeats {times} times a day, more than {MOST_TIMES_A_DAY}")

@@ -25,8 +25,10 @@ class _One:
     negated: bool = False
 
     def takes(self, char: str) -> bool:
-        is_within = any(low <= char <= high for low, high in self.ranges)
-        return is_within != self.negated
+        for low, high in self.ranges:
+            if low <= char <= high:
+                return not self.negated
+        return self.negated
 
 
 _STAR = _Any()
@@ -49,7 +51,9 @@ def _matches(parts: Sequence[_Part], name: str) -> bool:
     star: int | None = None
     held = 0
     while place < len(name):
-        here = parts[part] if part < len(parts) else None
+        here: _Part | None = None
+        if part < len(parts):
+            here = parts[part]
         # First a star matches nothing; it takes more when what follows does not fit.
         if isinstance(here, _Any):
             part += 1
@@ -73,16 +77,22 @@ def _parts(pattern: str) -> tuple[_Part, ...]:
     place = 0
     while place < len(pattern):
         sign = pattern[place]
-        end = _class_end(pattern, place) if sign == "[" else None
+        end: int | None = None
+        if sign == "[":
+            end = _class_end(pattern, place)
         if end is not None:
-            found.append(_class(pattern[place + 1 : end]))
+            inside = pattern[place + 1 : end]
+            found.append(_class(inside))
             place = end
         elif sign == "*":
             found.append(_STAR)
         elif sign == "?":
+            # Not within any of no ranges: every character.
             found.append(_One((), negated=True))
         else:
-            found.append(_One(((sign, sign),)))
+            # A character is a range of its own, and so is a bracket that nothing closes.
+            itself = (sign, sign)
+            found.append(_One((itself,)))
         place += 1
     return tuple(found)
 
@@ -108,10 +118,18 @@ def _class(inside: str) -> _One:
     place = 0
     while place < len(members):
         first = members[place]
-        # A hyphen at the end stands for itself.
-        is_range = members[place + 1 : place + 2] == "-" and place + 2 < len(members)
-        last = members[place + 2] if is_range else first
-        ranges.append((first, last))
+        last = first
         # A range has three characters, `a-z`.
-        place += 3 if is_range else 1
+        if _is_range(members, place):
+            place += 2
+            last = members[place]
+        ranges.append((first, last))
+        place += 1
     return _One(tuple(ranges), negated)
+
+
+def _is_range(members: str, place: int) -> bool:
+    """Whether a range begins at a place: a hyphen at the end of a class stands for itself."""
+    if place + 2 >= len(members):
+        return False
+    return members[place + 1] == "-"

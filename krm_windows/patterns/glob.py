@@ -17,12 +17,16 @@ def matches(glob: str, text: str) -> bool:
     if not rest:
         return text == glob
     *inner, last = rest
+    start = len(first)
+    end = len(text) - len(last)
     # The two ends must not share characters: `ab*ba` does not match `aba`.
-    if len(text) < len(first) + len(last):
+    if end < start:
         return False
-    if not text.startswith(first) or not text.endswith(last):
+    if not text.startswith(first):
         return False
-    return _in_order(inner, text, len(first), len(text) - len(last))
+    if not text.endswith(last):
+        return False
+    return _in_order(inner, text, start, end)
 
 
 def _in_order(

@@ -25,6 +25,7 @@ from krm_windows.patterns.go_syntax import (
 LONGEST = 1_000
 # A pattern that people write has some dozens.
 MOST_STATES = 2_000
+# The state behind the last one: it is in no table, and to reach it is to match.
 _END = -1
 
 
@@ -65,8 +66,8 @@ class _Builder:
                 return then
             case Choice():
                 # All branches go on to the same state.
-                branches = [self.build(part, then) for part in node.parts]
-                return self.add(_State(then=tuple(branches)))
+                branches = tuple(self.build(part, then) for part in node.parts)
+                return self.add(_State(then=branches))
             case Repeat():
                 return self._repeat(node, then)
 
@@ -76,13 +77,15 @@ class _Builder:
         if node.most is None:
             # The state is needed before what it goes on to is known.
             loop = self.add(_State())
-            self.states[loop] = _State(then=(self.build(node.part, loop), then))
+            again = self.build(node.part, loop)
+            self.states[loop] = _State(then=(again, then))
             then = loop
         else:
             optional = node.most - node.least
         for _ in range(optional):
             # Each of them may be left out, and with it those behind it.
-            then = self.add(_State(then=(self.build(node.part, then), then)))
+            once_more = self.build(node.part, then)
+            then = self.add(_State(then=(once_more, then)))
         for _ in range(node.least):
             then = self.build(node.part, then)
         return then
@@ -101,6 +104,9 @@ class Budget:
             raise PatternError("and the patterns before it take too many steps to match")
 
 
+_States = frozenset[int]
+
+
 @dataclass(frozen=True)
 class Pattern:
     """A pattern, compiled."""
@@ -108,7 +114,7 @@ class Pattern:
     states: tuple[_State, ...]
     start: int
     # What a set of states becomes by a character, where that was worked out before.
-    known: dict[tuple[frozenset[int], str, str], frozenset[int]] = field(default_factory=dict)
+    known: dict[tuple[_States, str, str], _States] = field(default_factory=dict)
 
     def search(self, text: str, budget: Budget) -> bool:
         """Whether a pattern matches anywhere in a text.
@@ -117,7 +123,7 @@ class Pattern:
         """
         if len(text) > LONGEST:
             raise PatternError(f"is for a text of {len(text)} characters, which no name has")
-        active: frozenset[int] = frozenset({self.start})
+        active: _States = frozenset({self.start})
         before = ""
         for char in text:
             key = (active, before, char)
@@ -129,15 +135,17 @@ class Pattern:
                 return True
             before = char
             budget.spend(1)
-        return _END in self._closure(active, before, "", budget)
+        # Only now is the end of the text known, at which `$` holds.
+        reached = self._closure(active, before, "", budget)
+        return _END in reached
 
     def _step(
         self,
-        active: frozenset[int],
+        active: _States,
         before: str,
         char: str,
         budget: Budget,
-    ) -> frozenset[int]:
+    ) -> _States:
         """Follow a character; a match may begin behind it too.
 
         The end, once reached, is the whole answer.
@@ -172,6 +180,7 @@ class Pattern:
             # What reads a character waits for it.
             if state.test is not None:
                 continue
+            # Behind an assertion that does not hold there is nothing.
             if state.assertion and not _holds(state.assertion, before, after):
                 continue
             # A state is read once, so a loop of empty steps ends.
@@ -182,6 +191,7 @@ class Pattern:
 
 
 def _holds(assertion: str, before: str, after: str) -> bool:
+    is_boundary = _in_word(before) != _in_word(after)
     match assertion:
         case "^":
             return before == ""
@@ -191,9 +201,10 @@ def _holds(assertion: str, before: str, after: str) -> bool:
             return before in ("", "\n")
         case "$m":
             return after in ("", "\n")
+        case "b":
+            return is_boundary
         case _:
-            is_boundary = _in_word(before) != _in_word(after)
-            return is_boundary == (assertion == "b")
+            return not is_boundary
 
 
 def _in_word(char: str) -> bool:
@@ -207,6 +218,7 @@ def compile(text: str) -> Pattern:  # noqa: A001 - as the package calls it
         raise PatternError(
             f"is too long: it has {len(text)} characters, and at most {LONGEST} are allowed"
         )
+    tree = go_syntax.parse(text)
     builder = _Builder()
-    start = builder.build(go_syntax.parse(text), _END)
+    start = builder.build(tree, _END)
     return Pattern(tuple(builder.states), start)

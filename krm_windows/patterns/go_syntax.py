@@ -5,6 +5,7 @@ and forgotten.
 Scripts (`\p{Greek}`) are not known.
 """
 
+import sys
 import unicodedata
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -86,7 +87,15 @@ class _Flags:
 
 # ---- characters
 
-_ESCAPES = {"a": "\a", "f": "\f", "t": "\t", "n": "\n", "r": "\r", "v": "\v"}
+_ESCAPES = {
+    "a": "\a",
+    "f": "\f",
+    "t": "\t",
+    "n": "\n",
+    "r": "\r",
+    "v": "\v",
+}
+# All of them are sets of ASCII.
 _POSIX: dict[str, Test] = {
     "alnum": lambda char: char.isascii() and char.isalnum(),
     "alpha": lambda char: char.isascii() and char.isalpha(),
@@ -103,6 +112,7 @@ _POSIX: dict[str, Test] = {
     "word": lambda char: is_word(char),  # noqa: PLW0108 - defined below
     "xdigit": lambda char: char in "0123456789abcdefABCDEF",
 }
+# `\s` is without the vertical tab, which `[:space:]` has.
 _PERL: dict[str, Test] = {
     "d": _POSIX["digit"],
     "s": lambda char: char in "\t\n\f\r ",
@@ -120,7 +130,9 @@ _ODD_FOLDS = {"k": "\u212a", "s": "\u017f", "ß": "\u1e9e"}
 
 def is_word(char: str) -> bool:
     """Whether a character is one of a word: a letter or digit of ASCII, or `_`."""
-    return char == "_" or (char.isascii() and char.isalnum())
+    if char == "_":
+        return True
+    return char.isascii() and char.isalnum()
 
 
 def _not(test: Test) -> Test:
@@ -129,15 +141,21 @@ def _not(test: Test) -> Test:
 
 def _folded(test: Test) -> Test:
     """Pass what passes in any case."""
-    return lambda char: any(map(test, _cases(char)))
+
+    def any_case(char: str) -> bool:
+        return any(map(test, _cases(char)))
+
+    return any_case
 
 
 def _turned(test: Test, flags: _Flags, *, negated: bool) -> Test:
     """Pass what flags and a negation make of a test; letters are folded before it is negated."""
-    folded = _folded(test) if flags.fold else test
+    # `(?i)[^a]` takes neither `a` nor `A`.
+    if flags.fold:
+        test = _folded(test)
     if negated:
-        return _not(folded)
-    return folded
+        test = _not(test)
+    return test
 
 
 def _cases(char: str) -> Iterable[str]:
@@ -146,8 +164,11 @@ def _cases(char: str) -> Iterable[str]:
     # Go folds characters, one for one: `ß` never to `ss`.
     if len(lower) != 1:
         lower = char
-    every = {char, lower, lower.upper(), _ODD_FOLDS.get(lower, char)}
-    return (each for each in every if len(each) == 1)
+    yield from {char, lower, _ODD_FOLDS.get(lower, char)}
+    upper = lower.upper()
+    # What `upper` makes of `ß` are two letters.
+    if len(upper) == 1:
+        yield upper
 
 
 def _any(_: str) -> bool:
@@ -168,8 +189,22 @@ def _between(low: str, high: str) -> Test:
 
 # ---- the parser
 
-_REPEATS: dict[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
+_Bounds = tuple[int, int | None]
+_REPEATS: dict[str, _Bounds] = {
+    "*": (0, None),
+    "+": (1, None),
+    "?": (0, 1),
+}
+# Behind a backslash: `\A` and `\z` are `^` and `$` of the whole text, whatever the flags.
+_ASSERTIONS = {
+    "A": "^",
+    "z": "$",
+    "b": "b",
+    "B": "B",
+}
 _OCTAL = frozenset("01234567")
+# Of a character of Unicode, 10FFFF, written with zeros before it.
+_MOST_DIGITS = 8
 
 
 def parse(text: str) -> Node:
@@ -236,7 +271,8 @@ class _Parser:
 
     def _sequence(self, flags: _Flags) -> tuple[Node, _Flags]:
         parts: list[Node] = []
-        while self.place < len(self.text) and not self._rest("|") and not self._rest(")"):
+        # To the end of the text, of a branch or of a group.
+        while self._at() not in ("", "|", ")"):
             if self._take("(?"):
                 node, flags = self._special(flags)
             elif self._take("("):
@@ -289,7 +325,7 @@ class _Parser:
 
     def _no_repeat(self) -> None:
         """Refuse a repetition of nothing."""
-        if self._rest("*") or self._rest("+") or self._rest("?"):
+        if self._at() in _REPEATS:
             raise PatternError("repeats nothing")
 
     def _quoted(self, flags: _Flags, before: list[Node]) -> Node | None:
@@ -316,7 +352,7 @@ class _Parser:
             raise PatternError(f"repeats a repetition at {self.text[start:]!r}")
         return Repeat(node, *bounds)
 
-    def _bounds(self) -> tuple[int, int | None] | None:
+    def _bounds(self) -> _Bounds | None:
         """Read how often; None where nothing says so."""
         for sign, bounds in _REPEATS.items():
             if self._take(sign):
@@ -325,19 +361,28 @@ class _Parser:
             return self._counts()
         return None
 
-    def _counts(self) -> tuple[int, int | None] | None:
+    def _counts(self) -> _Bounds | None:
         """Read `{n}`, `{n,}` or `{n,m}`; None where it is a plain brace."""
         # Two numbers of four digits are far shorter than this.
-        inside, close, _ = self.text[self.place + 1 : self.place + 20].partition("}")
+        start = self.place + 1
+        inside, close, _ = self.text[start : start + 19].partition("}")
         low, comma, high = inside.partition(",")
-        if not close or not _is_count(low) or (high and not _is_count(high)):
+        if not close:
             return None
+        if not _is_count(low):
+            return None
+        if high and not _is_count(high):
+            return None
+        # The two braces, too.
         self.place += len(inside) + 2
         least = int(low)
-        most: int | None = int(high) if high else None
-        if not comma:
-            most = least
-        largest = least if most is None else most
+        largest = least
+        most: int | None = None
+        if high:
+            largest = int(high)
+        # `{3,}` alone has no end.
+        if high or not comma:
+            most = largest
         if max(least, largest) > MOST_REPEATS or largest < least:
             must = f"it must be in order, and at most {MOST_REPEATS}"
             raise PatternError(f"repeats {inside} times: {must}")
@@ -349,9 +394,14 @@ class _Parser:
             case "*" | "+" | "?":
                 raise PatternError("repeats nothing")
             case ".":
-                return Char(_any if flags.dot_all else _no_line_feed)
+                if flags.dot_all:
+                    return Char(_any)
+                return Char(_no_line_feed)
             case "^" | "$":
-                return Assertion(f"{sign}m" if flags.lines else sign)
+                # Of the text, or of each line in it.
+                if flags.lines:
+                    sign += "m"
+                return Assertion(sign)
             case "[":
                 return Char(self._class(flags))
             case "\\":
@@ -360,15 +410,13 @@ class _Parser:
                 return self._literal(sign, flags)
 
     def _literal(self, char: str, flags: _Flags) -> Char:
-        test = char.__eq__
-        return Char(_folded(test) if flags.fold else test)
+        test = _turned(char.__eq__, flags, negated=False)
+        return Char(test)
 
     def _escape(self, flags: _Flags) -> Node:
         sign = self._next("an escape")
-        # `\A` and `\z` are `^` and `$` of the whole text.
-        assertion = {"A": "^", "z": "$", "b": "b", "B": "B"}.get(sign)
-        if assertion:
-            return Assertion(assertion)
+        if sign in _ASSERTIONS:
+            return Assertion(_ASSERTIONS[sign])
         self.place -= 1
         test = self._set(flags)
         if test:
@@ -380,7 +428,8 @@ class _Parser:
         sign = self._at()
         if sign.lower() in _PERL:
             self.place += 1
-            return _turned(_PERL[sign.lower()], flags, negated=sign.isupper())
+            test = _PERL[sign.lower()]
+            return _turned(test, flags, negated=sign.isupper())
         if sign.lower() == "p":
             self.place += 1
             return self._category(flags, negated=sign == "P")
@@ -429,13 +478,14 @@ class _Parser:
         if self._take("{"):
             digits = self._until("}", "an escape")
         else:
-            digits = self._next("an escape") + self._next("an escape")
-        # The last character is 10FFFF, which may be padded with zeros.
-        if not digits or len(digits) > 8 or not all(map(_POSIX["xdigit"], digits)):  # noqa: PLR2004
+            digits = self._next("an escape")
+            digits += self._next("an escape")
+        if not _is_hexadecimal(digits):
             raise PatternError(f"has the escape \\x{{{digits[:9]}}}, which is not a character")
-        if int(digits, 16) > 0x10FFFF:  # noqa: PLR2004 - the last character of Unicode
+        number = int(digits, 16)
+        if number > sys.maxunicode:
             raise PatternError(f"has the escape \\x{{{digits}}}, which is not a character")
-        return chr(int(digits, 16))
+        return chr(number)
 
     def _class(self, flags: _Flags) -> Test:
         """Read a class up to its `]`, which may be its first character."""
@@ -456,7 +506,8 @@ class _Parser:
         return test
 
     def _member(self, flags: _Flags) -> Test:
-        if self._rest("[:") and ":]" in self.text[self.place + 2 :]:
+        # A `[:` that nothing closes is two plain characters.
+        if self._rest("[:") and self.text.find(":]", self.place + 2) >= 0:
             self.place += 2
             return self._named(flags)
         start = self.place
@@ -468,6 +519,7 @@ class _Parser:
         # A member is a character, or a range such as `a-z`.
         low = self._end()
         high = low
+        # The hyphen of `[a-]` is a member.
         if self._rest("-") and not self._rest("-]"):
             self.place += 1
             high = self._end()
@@ -498,15 +550,25 @@ def _copies(node: Node) -> int:
     """
     match node:
         case Repeat():
-            return max(node.least, node.most or 0, 1) * _copies(node.part)
+            times = max(node.least, node.most or 0, 1)
+            return times * _copies(node.part)
         case Sequence() | Choice():
             return max(map(_copies, node.parts), default=1)
         case _:
             return 1
 
 
+def _is_hexadecimal(digits: str) -> bool:
+    if not digits or len(digits) > _MOST_DIGITS:
+        return False
+    return all(map(_POSIX["xdigit"], digits))
+
+
 def _is_count(text: str) -> bool:
     """Whether a text is a number as Go reads one here: no sign, no zero before others."""
+    if text == "0":
+        return True
+    # `isdecimal` alone takes the digits of every script.
     if not text.isascii() or not text.isdecimal():
         return False
-    return text == "0" or not text.startswith("0")
+    return not text.startswith("0")
