@@ -12,6 +12,7 @@ from krm_windows.system import git_layout, programs
 from krm_windows.system.errors import WorkspaceError
 from krm_windows.system.programs import Ended, Limits
 
+# A hook may run for a while, and a signature may take a touch of a key.
 _LIMITS = Limits(seconds=120.0, output=1 << 20)
 
 
@@ -36,12 +37,14 @@ class WorkingTree:
 
         The file must be as it was committed, HEAD on a branch, and that `branch` if one is given.
         """
+        # `main`; fails where HEAD is a commit and not a branch (git-symbolic-ref(1)).
         head = self._git("symbolic-ref", "--quiet", "--short", "HEAD")
         current = head.output.decode(errors="replace").strip()
         if head.code != 0:
             raise WorkspaceError(f"{self.top}: HEAD is detached: check a branch out first")
         if branch is not None and current != branch:
             raise WorkspaceError(f"{self.top}: is on branch {current}, not on {branch}")
+        # Also a file that Git does not know yet counts as changed.
         status = self._done("status", "--porcelain", "--untracked-files=all", "--", str(self.file))
         if status.strip():
             raise WorkspaceError(
@@ -50,6 +53,7 @@ class WorkingTree:
 
     def commit(self, message: str, author: str | None) -> str:
         """Commit the file, whatever else is staged; return the commit's name."""
+        # `--only` leaves what the user has staged for another commit (git-commit(1)).
         arguments = ["commit", "--quiet", "--only", f"--message={message}"]
         if author is not None:
             arguments.append(f"--author={author}")
@@ -64,6 +68,7 @@ class WorkingTree:
         return ended.output.decode(errors="replace")
 
     def _git(self, *arguments: str) -> Ended:
+        # A path is a name and no pattern; and no question waits for an answer that nobody gives.
         environment = {**os.environ, "GIT_LITERAL_PATHSPECS": "1", "GIT_TERMINAL_PROMPT": "0"}
         command = [self.program, "-C", str(self.top), "--no-pager", *arguments]
         return programs.run(command, environment=environment, limits=_LIMITS)

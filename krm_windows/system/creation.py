@@ -28,11 +28,14 @@ def create(path: Path, files: Mapping[str, bytes]) -> None:
     place, name = split(path)
     _refuse_taken(path)
     with Directory.made(place) as above:
+        # Hidden, and with an ending of ours: `.out.1f2e3d4c.krm-windows`.
         temporary = f".{name[:_READABLE]}.{secrets.token_hex(4)}{SUFFIX}"
+        # Nobody else looks in before it is whole.
         os.mkdir(temporary, mode=0o700, dir_fd=above.descriptor)
         try:
             with above.below([temporary]) as made:
                 _fill(made, files)
+                # As mkdir makes a directory under the usual umask.
                 os.fchmod(made.descriptor, 0o755)
             _move(above, temporary, name, path)
         except BaseException:

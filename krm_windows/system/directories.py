@@ -119,11 +119,16 @@ class Directory(Closing):
         try:
             if make:
                 with suppress(FileExistsError):
+                    # Another run may have made it between the two; which of them did does not
+                    # matter.
                     os.mkdir(name, dir_fd=self.descriptor)
             return os.open(name, _DIRECTORY, dir_fd=self.descriptor)
         except OSError as error:
+            # The kernel says ELOOP for a link that must not be followed, ENOTDIR for a file
+            # (open(2)).
             if error.errno in (errno.ENOTDIR, errno.ELOOP):
                 raise WorkspaceError(self._in_the_way(name)) from None
+            # The step alone, `clusters`, would tell the user little.
             error.filename = str(self.path / name)
             raise
 
@@ -142,6 +147,7 @@ class Directory(Closing):
         None where nothing has it.
         """
         try:
+            # The name itself, and not what a link leads to.
             found = os.stat(name, dir_fd=self.descriptor, follow_symlinks=False)
         except FileNotFoundError:
             return None
@@ -215,6 +221,7 @@ class Directory(Closing):
         The system call rename(2) takes the place of a link and does not follow it. Where it is not
         `lasting`, a failure of power may lose it, and leave an empty file.
         """
+        # In the same directory, so that rename(2) does not cross a filesystem (EXDEV).
         temporary = f".{name[:_READABLE]}.{secrets.token_hex(4)}{SUFFIX}"
         try:
             self.create(temporary, content, lasting=lasting, mode=mode)
@@ -259,6 +266,7 @@ class Directory(Closing):
 
     def prune(self, steps: Sequence[str]) -> None:
         """Remove a directory below that is empty, and those above it up to this one."""
+        # From the innermost on: a directory is empty only once those in it are gone.
         for length in range(len(steps), 0, -1):
             above = self.found(steps[: length - 1])
             if above is None:

@@ -19,6 +19,7 @@ from krm_windows.system.programs import Ended, LimitError
 
 _BATCH = 32 << 20
 """So many bytes of contents are asked for at a time, unless one file alone has more."""
+# Far longer than any name of a branch.
 _REF = 1000
 _HEAD = 200  # more than the line before a content has: an object's name, its type, its size
 MOST = Most()
@@ -37,6 +38,7 @@ def snapshot(
     layout = git_layout.find(directory)
     with git_program.opened(layout) as git:
         commit = _commit(git, directory, ref)
+        # `--repo` may name a directory inside the repository: its path from the top.
         tree = _tree(git, commit, os.path.relpath(os.path.realpath(directory), layout.top))
         listed = b""
         if tree is not None:
@@ -53,8 +55,11 @@ def _commit(git: Git, directory: Path, ref: str) -> str:
     unknown = WorkspaceError(
         f"{directory}: {ref[:_REF]!r} names no commit of this repository (is it fetched?)"
     )
+    # A line end would begin a second request to `cat-file --batch`.
     if not ref or len(ref) > _REF or "\n" in ref:
         raise unknown
+    # `^{commit}` follows an annotated tag to what it names; a ref such as `--all` is no option
+    # here.
     ended = git.run("rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
     found = ended.output.decode(errors="replace").strip()
     if ended.code != 0 or not git_layout.is_object_name(found):
@@ -70,6 +75,7 @@ def _tree(git: Git, commit: str, prefix: str) -> str | None:
     if "\n" in prefix:
         raise WorkspaceError(f"{prefix!r}: --since takes no directory with a line end in its name")
     place = "" if prefix == "." else prefix
+    # Such as `4b825dc…:clusters/prod`; Git answers `OBJECT tree SIZE`, or `… missing`.
     ended = git.run("cat-file", "--batch-check", stdin=os.fsencode(f"{commit}:{place}\n"))
     words = ended.output.split()
     if ended.code != 0 or words[1:2] != [b"tree"]:
@@ -83,6 +89,7 @@ def _listed(git: Git, directory: Path, tree: str, most: Most) -> bytes:
 
     One that holds itself many times has more than anybody could read.
     """
+    # `-z` gives names as they are, without quotes; `-l` the sizes, by which requests are bounded.
     arguments = ("ls-tree", "-r", "-l", "-z", "--full-tree", "--end-of-options", tree)
     try:
         return _output(git.run(*arguments, output=most.listing), directory)
@@ -108,6 +115,7 @@ def _write(
         for batch in _batches(entries):
             for entry, content in zip(batch, _contents(git, batch), strict=True):
                 if entry.is_link:
+                    # The path of a link is the content of its object.
                     targets[entry.path] = os.fsdecode(content)
                 else:
                     writer.directory(entry.path).create(entry.path.rpartition("/")[2], content)
@@ -124,6 +132,7 @@ def _batches(entries: Sequence[Entry]) -> Iterator[list[Entry]]:
     batch: list[Entry] = []
     size = 0
     for entry in entries:
+        # At least one: a single file may be larger than a batch.
         if batch and size + entry.size > _BATCH:
             yield batch
             batch, size = [], 0
@@ -144,10 +153,12 @@ def _contents(git: Git, batch: Sequence[Entry]) -> Iterator[bytes]:
     place = 0
     for entry in batch:
         head, found, _ = printed[place : place + _HEAD].partition(b"\n")
+        # `OBJECT blob SIZE`; anything else, as `OBJECT missing`, has no content to read.
         if not found or head.split() != [entry.blob.encode(), b"blob", str(entry.size).encode()]:
             raise WorkspaceError(
                 f"the entry {entry.path!r} of the commit has no content that git can read"
             )
+        # Past the end of that line; and below past the line end that Git adds behind each content.
         place += len(head) + 1
         yield printed[place : place + entry.size]
         place += entry.size + 1
@@ -180,6 +191,7 @@ class _Writer:
 
     def directory(self, path: str) -> Directory:
         """Return the directory that a path lies in, made where it is missing."""
+        # Entries come in the order of paths, so most directories are those of the entry before.
         names = path.split("/")[:-1]
         shared = 0
         while shared < min(len(names), len(self._open)) and names[shared] == self._open[shared][0]:

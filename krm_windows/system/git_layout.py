@@ -35,6 +35,8 @@ class Layout:
 
     def owners(self) -> set[int]:
         """Return the user ids that the repository belongs to."""
+        # As Git looks at them (git-config(1), safe.directory): the tree, `.git`, and where that
+        # leads.
         return {
             os.lstat(path).st_uid for path in (self.top, self.top / ".git", self.own, self.common)
         }
@@ -45,6 +47,7 @@ def find(directory: Path) -> Layout:
 
     Raises WorkspaceError where it lies in none.
     """
+    # Without links, so that the directories above are those that it really lies in.
     start = Path(os.path.realpath(directory))
     device = start.stat().st_dev
     for top in (start, *start.parents):
@@ -61,6 +64,7 @@ def _layout(top: Path) -> Layout:
     if stat.S_ISDIR(kind):
         layout = Layout(top, place, place)
     elif stat.S_ISREG(kind):
+        # A worktree has the line `gitdir: /repo/.git/worktrees/w`, a submodule a relative path.
         own = _named(place, "gitdir: ")
         # The directory of a worktree names that of the repository; that of a submodule is one
         # itself.
@@ -79,6 +83,7 @@ def _named(file: Path, prefix: str) -> Path:
     text = os.fsdecode(small(file) or b"").rstrip("\r\n")
     if not text.startswith(prefix) or "\0" in text:
         raise WorkspaceError(f"{file}: must name a directory of Git")
+    # A relative path begins at the file, wherever the command runs (gitrepository-layout(5)).
     found = Path(os.path.realpath(file.parent / text.removeprefix(prefix)))
     if not found.is_dir():
         raise WorkspaceError(f"{file}: names {found}, which is not a directory")
@@ -93,11 +98,13 @@ def small(path: Path, most: int = _MOST) -> bytes | None:
     try:
         if not stat.S_ISREG(path.lstat().st_mode):
             return None
+        # O_NONBLOCK: a pipe put there meanwhile must not hold the run up.
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
         return None
     with os.fdopen(descriptor, "rb") as file:
         content = file.read(most + 1)
+    # One byte more was asked for, to tell a file that is too long.
     if len(content) > most:
         raise WorkspaceError(f"{path}: has more than {most} bytes")
     return content
@@ -105,6 +112,7 @@ def small(path: Path, most: int = _MOST) -> bytes | None:
 
 def _check_objects(layout: Layout) -> None:
     """Refuse objects that lie elsewhere: what is read has to be the repository's own."""
+    # A borrowed object database could be anywhere on this machine (git-clone(1), --shared).
     if small(layout.objects / "info/alternates"):
         raise WorkspaceError(
             f"{layout.top}: takes objects from another repository (objects/info/alternates), "
@@ -112,6 +120,7 @@ def _check_objects(layout: Layout) -> None:
             "--shared"
         )
     folders = [layout.objects, layout.objects / "info", layout.objects / "pack"]
+    # Loose objects lie in 256 directories, by the first byte of their names: `objects/4b/825dc…`.
     folders += [layout.objects / f"{number:02x}" for number in range(256)]
     for folder in folders:
         if folder.is_symlink():
@@ -128,4 +137,5 @@ def _check_objects(layout: Layout) -> None:
 
 def is_object_name(text: str) -> bool:
     """Whether a text is the whole name of an object, in SHA-1 or SHA-256."""
+    # 40 digits are SHA-1, 64 SHA-256; Git writes both in lower case.
     return re.fullmatch(r"[0-9a-f]{40}|[0-9a-f]{64}", text) is not None

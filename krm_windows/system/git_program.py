@@ -19,8 +19,10 @@ from krm_windows.system.errors import WorkspaceError
 from krm_windows.system.git_layout import Layout
 from krm_windows.system.programs import Ended, Limits
 
+# Two minutes and 4 GiB: far more than a repository of manifests needs, and an end for any other.
 _SECONDS = 120.0
 _MEMORY = 4 << 30
+# As Git reads sizes in its variables: one allocation may take 1 GiB.
 _ALLOCATION = "1g"
 _SMALL = 1 << 20
 _CONFIG = 1 << 20
@@ -30,15 +32,22 @@ _SHARED = ("refs", "packed-refs", "logs/refs")
 _OWN = ("logs/HEAD",)
 _COPIED = ("HEAD", "ORIG_HEAD", "FETCH_HEAD", "MERGE_HEAD")
 _SETTINGS = (
+    # Also a bare repository inside the one that is read is not taken for one (git-config(1)).
     "safe.bareRepository=explicit",
+    # No remote can be reached by any protocol, so nothing is fetched.
     "protocol.allow=never",
     "core.hooksPath=/dev/null",
+    # A file system monitor is a program that the configuration names.
     "core.fsmonitor=false",
+    # Attributes name filters, which are programs too.
     "core.attributesFile=/dev/null",
+    # A commit graph repeats what commits say, and whoever wrote it could say otherwise.
     "core.commitGraph=false",
+    # Bounds for what is mapped into memory of packs that anybody may have made.
     "core.packedGitWindowSize=32m",
     "core.packedGitLimit=512m",
     "core.bigFileThreshold=64m",
+    # Git would otherwise begin to repack, which writes.
     "gc.auto=0",
     "maintenance.auto=false",
 )
@@ -73,8 +82,10 @@ class Git:
     def environment(self) -> dict[str, str]:
         """Return the whole environment: nothing of the caller's is in it."""
         return {
+            # Git finds its own parts without PATH, and should start nothing else.
             "PATH": "",
             "HOME": self.private,
+            # Messages in English, whatever the user's language is.
             "LC_ALL": "C",
             "GIT_DIR": self.private,
             "GIT_OBJECT_DIRECTORY": self.objects,
@@ -82,14 +93,20 @@ class Git:
             "GIT_CONFIG_SYSTEM": os.devnull,
             "GIT_CONFIG_GLOBAL": os.devnull,
             "GIT_ATTR_NOSYSTEM": "1",
+            # A replacement would show another object under the name that was asked for
+            # (git-replace(1)).
             "GIT_NO_REPLACE_OBJECTS": "1",
             "GIT_GRAFT_FILE": os.devnull,
+            # A partial clone would fetch what it lacks (git-clone(1), --filter).
             "GIT_NO_LAZY_FETCH": "1",
             "GIT_ALLOW_PROTOCOL": "",
             "GIT_PROTOCOL_FROM_USER": "0",
             "GIT_TERMINAL_PROMPT": "0",
             "GIT_ASKPASS": "",
+            # No lock is taken for work that is optional, such as to refresh an index.
             "GIT_OPTIONAL_LOCKS": "0",
+            # A path such as `:(glob)**` is the name of a file, and no pattern (gitglossary(7),
+            # pathspec).
             "GIT_LITERAL_PATHSPECS": "1",
             "GIT_PAGER": "cat",
             "GIT_ALLOC_LIMIT": _ALLOCATION,
@@ -106,8 +123,10 @@ def opened(layout: Layout) -> Iterator[Git]:
     if program is None:
         raise WorkspaceError("git is not installed: --since needs it")
     with tempfile.TemporaryDirectory(prefix="krm-windows-git-") as name:
+        # Without links, as the temporary directory may be one (`/tmp` on macOS).
         private = Path(os.path.realpath(name))
         git = Git(program, str(private), str(layout.objects))
+        # Once without extensions, as Git must run to read which the repository has; then with them.
         _make(private, layout, "")
         _check_owner(git, layout)
         _make(private, layout, _extensions(git, layout))
@@ -123,9 +142,11 @@ def _start(
 ) -> Ended:
     """Start Git: the only place that does."""
     command = [git.program, "--no-pager"]
+    # By `-c`, which wins over every file of configuration (git-config(1)).
     for setting in _SETTINGS:
         command += ["-c", setting]
     command += arguments
+    # Nothing that only reads objects has to write into a file.
     limits = Limits(_SECONDS, output, _MEMORY, writes=False)
     return programs.run(
         command, environment=environment, limits=limits, stdin=stdin, directory=git.private
@@ -134,6 +155,7 @@ def _start(
 
 def _make(private: Path, layout: Layout, extensions: str) -> None:
     """Fill the private directory."""
+    # Extensions take version 1 of the format (gitrepository-layout).
     config = (
         f"[core]\n\trepositoryFormatVersion = {int(bool(extensions))}\n\tbare = true\n{extensions}"
     )
@@ -160,10 +182,12 @@ def _extensions(git: Git, layout: Layout) -> str:
     Of its own configuration this entry is read, as a value, and nothing else is.
     """
     content = git_layout.small(layout.common / "config", _CONFIG) or b"\n"
+    # Git's own reader of the format, on standard input: the file is a value and not in force.
     ended = git.run(
         "config", "--file", "-", "--no-includes", "--get", "extensions.objectFormat", stdin=content
     )
     form = ended.output.decode(errors="replace").strip().lower() or "sha1"
+    # Git's two object formats (gitformat-hash-function-transition).
     if form not in ("sha1", "sha256"):
         raise WorkspaceError(
             f"{layout.top}: has objects in the format {form!r}, which is not known"
@@ -177,6 +201,7 @@ def _check_owner(git: Git, layout: Layout) -> None:
     Unless safe.directory names it (git-config(1)).
     """
     mine = {os.geteuid()}
+    # As Git does under sudo: the repository of whoever called it is trusted (git-config(1)).
     if os.geteuid() == 0 and os.environ.get("SUDO_UID", "").isdecimal():
         mine.add(int(os.environ["SUDO_UID"]))
     if layout.owners() <= mine or _is_trusted(git, layout.top):
@@ -189,11 +214,13 @@ def _check_owner(git: Git, layout: Layout) -> None:
 
 def _is_trusted(git: Git, top: Path) -> bool:
     """Whether the configuration of the user or the system trusts a repository."""
+    # Here, and here only, the settings of user and system are read: trust is theirs to say.
     environment = git.environment()
     for name in _TRUST:
         environment.pop(name, None)
         if name in os.environ:
             environment[name] = os.environ[name]
+    # `--null` as a path may hold line ends; `--type=path` resolves `~/`.
     ended = _start(
         git, ("config", "--null", "--type=path", "--get-all", "safe.directory"), environment, b""
     )
@@ -208,6 +235,7 @@ def _is_trusted(git: Git, top: Path) -> bool:
 
 def _covers(value: str, top: Path) -> bool:
     """Whether an entry of safe.directory is about a repository."""
+    # `/srv/*` is every repository below `/srv`, since Git 2.46 (git-config(1), safe.directory).
     if value.endswith("/*"):
         return top.is_relative_to(os.path.realpath(value.removesuffix("/*")))
     return value == "*" or os.path.realpath(value) == str(top)

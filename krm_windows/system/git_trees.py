@@ -12,8 +12,11 @@ from krm_windows.system.errors import WorkspaceError
 
 _MODES = {stat.S_IFREG, stat.S_IFLNK}
 _NAME = 255  # bytes of a name, as filesystems have it
+# Shorter than what one system call takes (PATH_MAX, 4096).
 _PATH = 2000
+# Nobody nests that deep, and each level is a descriptor that stays open.
 _DEPTH = 100
+# Enough for any path that stays inside.
 _TARGET = 1000
 _FOLLOWED = 40  # links on the way to one file, as Linux has it (path_resolution(7))
 # Code points that HFS+ ignores in names, so that `.g<U+200C>it` is `.git` there (Git's utf8.c,
@@ -38,6 +41,7 @@ class Most:
     @property
     def listing(self) -> int:
         """How many bytes a listing of the entries may have."""
+        # A line has some 70 bytes before its path (git-ls-tree(1)), so 512 are far above the mean.
         return self.entries * 512
 
 
@@ -62,6 +66,7 @@ def entries(listed: bytes, most: Most) -> list[Entry]:
         raise WorkspaceError(
             f"the commit has more than {most.entries} files; name a directory with fewer"
         )
+    # A path once as a file and once as a directory could lead a write through a link.
     taken = _paths(found)
     total = 0
     for entry in found:
@@ -81,13 +86,16 @@ def entries(listed: bytes, most: Most) -> list[Entry]:
 def _files(listed: bytes) -> Iterator[Entry]:
     for line in listed.decode(errors="surrogateescape").split("\0")[:-1]:
         head, _, path = line.partition("\t")
+        # `100644 blob 8baef1b…      12`: as `git ls-tree -l` prints it (git-ls-tree(1)).
         mode, kind, blob, size = head.split()
         _check(path)
+        # A submodule is a commit of another repository.
         if kind == "commit":
             continue
         form = stat.S_IFMT(int(mode, 8))
         if kind != "blob" or form not in _MODES:
             raise _refused(path, f"is neither a file nor a link (mode {mode})")
+        # Git prints `BAD` for a size that it cannot tell, as in a partial clone.
         if not size.isdecimal():
             raise _refused(
                 path,
@@ -128,6 +136,7 @@ def _check(path: str) -> None:
 
 def _reason(name: str) -> str:
     """Return why a name of an entry is refused, empty where it is not."""
+    # `..` would be written above the directory; Git refuses all three as well (verify_path).
     if name in ("", ".", ".."):
         return "leads out of the tree" if name else "has an empty name in its path"
     if "\\" in name:
@@ -146,6 +155,7 @@ def is_dot_git(name: str) -> bool:
     it; macOS ignores some code points (CVE-2014-9390; Git's path.c, is_ntfs_dotgit, and utf8.c,
     is_hfs_dotgit).
     """
+    # `git~1` is the short name that NTFS gives `.git`; `.git::$INDEX_ALLOCATION` is the directory.
     seen = "".join(sign for sign in name if ord(sign) not in _IGNORED).casefold()
     return seen.partition(":")[0].rstrip(" .") in (".git", "git~1")
 
@@ -178,6 +188,7 @@ class Links:
 
         Raises WorkspaceError where following all links takes too long.
         """
+        # The directory that the link lies in: what its text says begins there.
         place: list[str] = path.split("/")[:-1]
         ahead = [path.rpartition("/")[2]]
         followed = 0
@@ -195,6 +206,7 @@ class Links:
             target = self._targets.get("/".join(place))
             if target is None:
                 continue
+            # Linux counts every link on the way, also those in the middle of a path.
             followed += 1
             if followed > _FOLLOWED or not _is_relative(target):
                 return False

@@ -14,9 +14,11 @@ from krm_windows.system import programs
 from krm_windows.system.errors import WorkspaceError
 from krm_windows.system.programs import Ended, Limits
 
+# As kubectl takes a length of time (`--request-timeout`), for each request.
 _PATIENCE = "20s"
 # Signing in may take a person some time; a list of so many bytes is no list of targets.
 _LIMITS = Limits(seconds=120, output=256 << 20)
+# What Kubernetes calls a qualified name, behind its prefix (apimachinery, validation).
 _PART = "[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?"
 _GRAMMARS = {
     "resource": re.compile(r"[a-z0-9]([-a-z0-9.,]*[a-z0-9])?"),
@@ -25,6 +27,7 @@ _GRAMMARS = {
     "label": re.compile(rf"([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?{_PART}"),
     "value of a label": re.compile(rf"({_PART})?"),
 }
+# A DNS subdomain may have 253 characters (RFC 1123), and nothing here is longer.
 _LONGEST = 253
 # A header in kubectl's log, as client-go writes it at level 8 (transport/round_trippers.go).
 _DATE = re.compile(r"\bDate: \[?([A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT)")
@@ -74,6 +77,7 @@ class Query:
                 "--selector="
                 + ",".join(f"{key}={value}" for key, value in sorted(self.labels.items()))
             )
+        # Behind `--` nothing is an option, whatever it begins with.
         return [*options, "--", self.resource, *self.names]
 
 
@@ -93,6 +97,7 @@ class Kubectl:
         Raises `WorkspaceError` where there is no kubectl, or where it fails, with its reason and
         some advice.
         """
+        # Managed fields say who has set what: `status` needs them, and kubectl leaves them out.
         options = ("--ignore-not-found", "--output=json", "--show-managed-fields")
         ended = self._run(*options, *query.arguments())
         if ended.code != 0:
@@ -107,6 +112,7 @@ class Kubectl:
         nobody else can put such a line into the log.
         """
         try:
+            # Level 8 is the first at which kubectl logs the headers of answers.
             log = self._run("--v=8", "--raw=/version").complaint
         except WorkspaceError:
             return None

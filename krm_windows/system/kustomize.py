@@ -26,8 +26,11 @@ _ANYWHERE, _BELOW = (
     "--load-restrictor=LoadRestrictionsNone",
     "--load-restrictor=LoadRestrictionsRootOnly",
 )
+# Raised when what is kept in the cache changes its meaning: older entries are not found then.
 _FORMAT = "2"
+# As Go's os/exec words the end of a program: `exit status 128`, `signal: killed`.
 _STATUS = re.compile(r"(?:exit status|signal:) .*")
+# As kustomize complains of a resource that it could take for neither a file nor a directory.
 _NO_DIRECTORY = "': must build at directory:"
 _COMMANDS = {
     "kustomize": (("build",), ("version",)),
@@ -36,6 +39,7 @@ _COMMANDS = {
 NAMES = " or ".join(_COMMANDS)
 # Go collects garbage harder before it meets the limit of memory; and kubectl looks for no cluster.
 _GO = {"GOMEMLIMIT": "1536MiB", "KUBECONFIG": "none"}
+# Without PATH kustomize finds no git to fetch a remote base with.
 _OFFLINE = {"PATH": ""}
 # What git and a proxy need, where the network is allowed; git takes addresses of two kinds only,
 # and asks nobody.
@@ -77,6 +81,7 @@ class Inputs:
         contents: list[bytes] = []
         for path, content in sorted(self.files.items()):
             contents += [os.fsencode(path), content]
+        # With each part's length before it, `ab` + `c` is not the same as `a` + `bc`.
         for part in (*map(os.fsencode, parts), *contents):
             found.update(f"{len(part)} ".encode() + part)
         return found.hexdigest()
@@ -93,6 +98,7 @@ class Inputs:
             place = folder / path
             if not place.exists():
                 place.parent.mkdir(parents=True, exist_ok=True)
+                # Relative, as the copy lies elsewhere than the repository.
                 place.symlink_to(os.path.relpath(folder / target, place.parent))
 
 
@@ -118,10 +124,13 @@ class Builder(Closing):
         self._limits = limits or Limits()
         self._numbers = count()
         try:
+            # In the sandbox a broken or foreign program can do no harm, not even when asked for its
+            # version.
             self._sandbox, self.version = self._begun(_OFFLINE, confined=True)
         except WorkspaceError as error:
             self.unconfined = f"{program.path}: {error}"
             try:
+                # Without a sandbox it may still build what was checked to be harmless.
                 self._sandbox, self.version = self._begun(_OFFLINE, confined=False)
             except WorkspaceError as again:
                 advice = "put the program itself first on the PATH, and not a script that finds it"
@@ -132,6 +141,7 @@ class Builder(Closing):
     @classmethod
     def find(cls, cache: Cache | None = None) -> "Builder | None":
         """Return kustomize, or kubectl where it is not installed, or None."""
+        # kustomize first: kubectl has an older one built in.
         for name in _COMMANDS:
             program = executables.find(name)
             if program is not None:
@@ -148,6 +158,7 @@ class Builder(Closing):
         """Return what a build prints; raises BuildError where it fails."""
         if self._cache is None:
             return self._built(inputs)
+        # The version is part of the name, so another kustomize never gets what this one has built.
         name = inputs.digest(self.version)
         output = self._cache.read(name)
         if output is None:
@@ -161,6 +172,7 @@ class Builder(Closing):
         There is no sandbox then.
         """
         self._sandbox.close()
+        # Only these: the rest of the environment is nobody's business in a build.
         variables = {name: os.environ[name] for name in (*_USER, *_PROXIES) if name in os.environ}
         self._sandbox, _ = self._begun({**variables, **_GIT}, confined=False)
         self.unconfined = None
@@ -171,14 +183,17 @@ class Builder(Closing):
         restrictor = _ANYWHERE if inputs.anywhere else _BELOW
         try:
             inputs.write(folder)
+            # Given as an absolute path: the program's working directory is another one.
             place = os.path.normpath(folder / inputs.directory)
             build, _ = _COMMANDS[self._name]
             return _checked(self._sandbox.run(self._program.path, *build, place, restrictor))
         except WorkspaceError as error:
+            # Messages name files as they are in the repository, and not as in the copy.
             raise BuildError(
                 str(error).replace(f"{folder}/", "").replace(f"{folder}", ".")
             ) from error
         finally:
+            # A copy may hold secrets, and a long run would fill the disk with them.
             shutil.rmtree(folder, ignore_errors=True)
 
     def _begun(
@@ -221,13 +236,16 @@ def reason(said: str, code: int) -> str:
     takes a file that it cannot read for a directory, and complains of that last. An exit status of
     what it ran is no reason, so that is reported with what is before it.
     """
+    # Some programs print nothing at all when they are killed.
     lines = [line.strip() for line in said.splitlines() if line.strip()] or [
         f"failed without a word, with {code}"
     ]
+    # kubectl prints `error: `, kustomize `Error: `, both before the same words.
     line = lines[-1].partition(_NO_DIRECTORY)[0].removeprefix("Error: ").removeprefix("error: ")
     innermost = line.rpartition("': ")[2]
     if not _STATUS.fullmatch(innermost):
         return innermost
+    # `exit status 128` alone says nothing; git's own words are in the line before.
     if line == innermost and len(lines) > 1:
         return f"{lines[-2]}: {line}"
     return line

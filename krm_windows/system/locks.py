@@ -25,6 +25,7 @@ _PART = re.compile(rf"\.part-(\d+)-of-(\d+)\.00000000{re.escape(SUFFIX)}")
 _FILE = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 # A filesystem without locks says one of these: there, a run goes on without.
 _WITHOUT = frozenset({errno.EBADF, errno.EINVAL, errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP})
+# Each attempt means that another run has got on; a hundred of them in a row is a fault.
 _ATTEMPTS = 100
 
 
@@ -34,6 +35,7 @@ def alone(path: Path) -> Iterator[Directory]:
 
     WorkspaceError where one does.
     """
+    # Exclusive: neither another run of the whole, nor one of a part, may be there (flock(2)).
     with _locked(path, fcntl.LOCK_EX) as directory:
         for name in _parts(directory):  # nobody has one: that would need this lock, too
             directory.remove(name)
@@ -47,13 +49,16 @@ def part(path: Path, index: int, count: int) -> Iterator[Directory]:
     `index` is from 0 on. Runs of another number of parts, whose parts are others, are kept out,
     too.
     """
+    # One part of one is the whole.
     if count == 1:
         with alone(path) as directory:
             yield directory
         return
     name = f".part-{index + 1}{_of(count)}"
+    # Shared among parts, and in the way of a run that wants all of it.
     with _locked(path, fcntl.LOCK_SH) as directory, ExitStack() as stack:
         stack.callback(os.close, _own(directory, name))
+        # Callbacks run in reverse: the file goes while its lock is still held.
         stack.callback(directory.remove, name)
         _refuse_other_counts(directory, count)
         yield directory
@@ -61,6 +66,7 @@ def part(path: Path, index: int, count: int) -> Iterator[Directory]:
 
 @contextmanager
 def _locked(path: Path, how: int) -> Iterator[Directory]:
+    # Whether it was there before says whether it is ours to remove.
     before = Directory.named(path)
     if before is not None:
         before.close()
@@ -93,6 +99,7 @@ def _is_now(path: Path, directory: Directory) -> bool:
     if now is None:
         return False
     with now:
+        # The same device and inode, wherever the path leads by now.
         return os.path.sameopenfile(now.descriptor, directory.descriptor)
 
 
@@ -100,6 +107,7 @@ def _own(directory: Directory, name: str) -> int:
     """Open and lock the file of a part; one that was removed between the two is opened again."""
     for _ in range(_ATTEMPTS):
         try:
+            # Opened and not made anew: the lock of whoever has it is on this very file.
             descriptor = os.open(name, _FILE, mode=0o600, dir_fd=directory.descriptor)
         except OSError as error:
             raise WorkspaceError(
@@ -114,6 +122,7 @@ def _own(directory: Directory, name: str) -> int:
             _take(directory, descriptor, fcntl.LOCK_EX, name)
             with suppress(FileNotFoundError):
                 found = os.stat(name, dir_fd=directory.descriptor, follow_symlinks=False)
+                # A file of that name that another run has made meanwhile is another one.
                 if os.path.samestat(found, os.fstat(descriptor)):
                     stack.pop_all()
                     return descriptor
@@ -131,6 +140,7 @@ def _refuse_other_counts(directory: Directory, count: int) -> None:
         if name.endswith(_of(count)):
             continue
         with suppress(FileNotFoundError):
+            # Without O_CREAT: a file that is gone is nobody's lock.
             descriptor = os.open(name, _FILE & ~os.O_CREAT, dir_fd=directory.descriptor)
             try:
                 _take(directory, descriptor, fcntl.LOCK_EX, name)
@@ -161,6 +171,7 @@ def _take(
     Raises WorkspaceError where another run has it.
     """
     try:
+        # At once or not at all: a pipeline that waits for another looks as if it hung.
         fcntl.flock(descriptor, how | fcntl.LOCK_NB)
     except BlockingIOError:
         raise WorkspaceError(_busy(directory, descriptor, name)) from None
@@ -186,6 +197,7 @@ def _holder(held: os.stat_result) -> str:
 
     Nothing where it is not told.
     """
+    # Major and minor device in hexadecimal, and the inode: `08:01:131`.
     place = f"{os.major(held.st_dev):02x}:{os.minor(held.st_dev):02x}:{held.st_ino}"
     try:
         lines = Path("/proc/locks").read_text(encoding="ascii").splitlines()

@@ -18,6 +18,7 @@ from typing import IO
 
 from krm_windows.system.errors import WorkspaceError
 
+# 64 KiB, as much as a pipe of Linux holds (pipe(7)).
 _CHUNK = 65536
 # Of what a program complains only the end is kept: there it says why it failed.
 _COMPLAINT = 65536
@@ -63,6 +64,7 @@ def find(name: str) -> str | None:
     A relative or empty entry of PATH means the directory one happens to be in, which may be a
     repository that is checked: such an entry is passed over.
     """
+    # Not `shutil.which`, which takes relative entries of PATH.
     for folder in os.environ.get("PATH", "").split(os.pathsep):
         place = Path(folder, name)
         if place.is_absolute() and place.is_file() and os.access(place, os.X_OK):
@@ -86,6 +88,7 @@ def run(
         stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        # A group of its own, which is killed as a whole, and no terminal to ask at.
         start_new_session=True,
     )
     try:
@@ -110,8 +113,10 @@ def _confine(process: int, limits: Limits) -> None:
     if not hasattr(resource, "prlimit"):
         return
     with suppress(ProcessLookupError):  # it may have ended already
+        # A core file would hold whatever was in memory.
         resource.prlimit(process, resource.RLIMIT_CORE, (0, 0))
         if limits.memory is not None:
+            # Address space, as data alone would leave out what is mapped.
             resource.prlimit(process, resource.RLIMIT_AS, (limits.memory, limits.memory))
         if not limits.writes:
             resource.prlimit(process, resource.RLIMIT_FSIZE, (0, 0))
@@ -142,6 +147,7 @@ class _Talk:
         self._process = process
         self._name = name
         self._limits = limits
+        # Monotonic: setting the wall clock must neither lengthen nor shorten it.
         self._ends = time.monotonic() + limits.seconds
         self._rest = memoryview(stdin)
         self._output = bytearray()
@@ -151,8 +157,10 @@ class _Talk:
         """Talk until the program has closed its pipes and ended."""
         with selectors.DefaultSelector() as selector:
             for pipe in self._pipes():
+                # Never blocked on one pipe while the program waits for another one to be emptied.
                 os.set_blocking(pipe.stream.fileno(), False)
                 selector.register(pipe.stream, pipe.events, pipe)
+            # Without any pipe left, `select` would only wait for the limit to pass.
             while selector.get_map():
                 for key, _ in selector.select(self._left()):
                     pipe = key.data
@@ -160,6 +168,7 @@ class _Talk:
                         selector.unregister(pipe.stream)
                         pipe.stream.close()
         try:
+            # It may have closed its pipes and go on.
             code = self._process.wait(self._left())
         except subprocess.TimeoutExpired:
             raise self._late() from None
@@ -187,6 +196,7 @@ class _Talk:
         try:
             written = os.write(descriptor, self._rest[:_CHUNK])
         except BrokenPipeError:
+            # It does not read any more; its exit code and its complaint will say why.
             return False
         self._rest = self._rest[written:]
         return bool(self._rest)
@@ -203,5 +213,6 @@ class _Talk:
         """Take more complaints; say whether there may be more."""
         found = os.read(descriptor, _CHUNK)
         self._complaint += found
+        # From the beginning of the buffer, so that the end stays.
         del self._complaint[:-_COMPLAINT]
         return bool(found)

@@ -9,17 +9,21 @@ from pathlib import Path
 from krm_windows.system import git_layout
 from krm_windows.system.errors import WorkspaceError
 
+# As Git writes the section; another form, such as `[Remote "origin"]`, is not looked for.
 _ORIGIN = '[remote "origin"]'
+# A configuration has a few lines for each branch; none has 256 KiB.
 _MOST = 256 * 1024
 
 
 def addresses(directory: Path) -> frozenset[str]:
     """Return the addresses of `origin`, none where a directory is not the top of a repository."""
+    # Without Git: to ask it would put the repository's own settings in force.
     try:
         layout = git_layout.find(directory)
         config = git_layout.small(layout.common / "config", _MOST)
     except (OSError, WorkspaceError):
         return frozenset()
+    # A directory inside a repository is another source than the repository.
     if config is None or layout.top != directory.resolve():
         return frozenset()
     return frozenset(_origin(config.decode(errors="replace")))
@@ -36,6 +40,7 @@ def _origin(config: str) -> Iterator[str]:
         if line.startswith("["):
             inside = line == _ORIGIN
         elif inside and key.strip() == "url" and address:
+            # `url = "https://example.com/fleet"`: quotes are allowed, and not part of the value.
             yield address.strip().strip('"')
 
 

@@ -57,6 +57,7 @@ class Tree:
         Raises WorkspaceError before anything is touched. Nobody else may write into these branches
         meanwhile: that is for the run to see to, which has a tree of many branches (`locks`).
         """
+        # Contents decide, and not times, which a checkout sets anew.
         changed = {
             path: content for path, content in sorted(wanted.items()) if there.get(path) != content
         }
@@ -115,6 +116,7 @@ class Tree:
         except FileNotFoundError:
             return
         with folder:
+            # It is ours, or nothing is there.
             if path in there or folder.kind(name) is None:
                 return
             # A failure of power leaves an empty file of a new one, which is nobody's.

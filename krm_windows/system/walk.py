@@ -7,6 +7,7 @@ from pathlib import Path
 from krm_windows.patterns import filename
 from krm_windows.system.errors import WorkspaceError
 
+# A large monorepo has that many files; a tree made to wear a program down has more.
 MOST_ENTRIES = 500_000
 MOST_STEPS = 64
 _ANY_DEPTH = "**"
@@ -25,6 +26,7 @@ def walk(
     counter = _Counter(str(root), most)
     waiting = [str(root)]
     while waiting:
+        # Depth first, in the order of names: the one added last is visited next.
         folder = waiting.pop()
         folders, files = counter.listed(folder)
         kept = [name for name in folders if hidden or not name.startswith(".")]

@@ -12,6 +12,7 @@ class Architecture:
     `clone`, `tgkill`, `prlimit64` and `fcntl` are allowed with some arguments only.
     """
 
+    # No dataclass, which would cost the launcher an import (see `wire`).
     __slots__ = ("audit", "clone", "fcntl", "plain", "prlimit64", "tgkill")
 
     def __init__(
@@ -148,8 +149,10 @@ _OLD_CALLS = {  # those that newer architectures have no more
 
 ARCHITECTURES = {
     "x86_64": Architecture(
+        # AUDIT_ARCH_X86_64 and AUDIT_ARCH_AARCH64: a call of another ABI has other numbers.
         audit=0xC000003E,
         plain=frozenset({x86 for x86, _ in _CALLS.values()} | set(_OLD_CALLS.values())),
+        # `clone`, `tgkill`, `prlimit64` and `fcntl`, in this order.
         some=(56, 234, 302, 72),
     ),
     "aarch64": Architecture(

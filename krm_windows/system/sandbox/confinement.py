@@ -21,10 +21,13 @@ from krm_windows.system.sandbox.launcher import COMPLAINTS, CONFINED, LIMITED, O
 from krm_windows.system.sandbox.wire import Groups, read_frame, write_frame
 
 _MIB = 1024 * 1024
+# Far more than any reason for a failure has.
 _MOST_COMPLAINTS = 64 * 1024
+# As subprocess has it: a negative number is the signal that ended a process.
 _SIGXCPU, _SIGXFSZ, _SIGKILL = -24, -25, -9
 # What Go says when the kernel gives it no more.
 _OUT_OF_MEMORY = (b"fatal error: runtime: out of memory", b"fatal error: runtime: cannot allocate")
+# The standard library is there with -S; our own modules are found by this path alone.
 _PROGRAM = (
     "import sys; sys.path.append({root!r}); from krm_windows.system.sandbox.launcher import main; "
     "main({life})"
@@ -93,6 +96,7 @@ class Sandbox(Closing):
 
     def __post_init__(self) -> None:
         """Make the directories, start the launcher, and wait until it is confined."""
+        # mkdtemp gives a directory of the user's alone (0700); Landlock wants it without links.
         self._folder = Path(os.path.realpath(tempfile.mkdtemp(prefix="krm-windows-")))
         self.copies, self.scratch, self._prints = (
             self._folder / name for name in ("copies", "scratch", "prints")
@@ -104,6 +108,7 @@ class Sandbox(Closing):
         self._waiting: dict[str, Future[list[str]]] = {}
         self._launcher: Launcher | None = None
         self._ended = False
+        # Also where nobody closes it: at the end of Python (weakref.finalize).
         self._removal = weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
         try:
             self._start()
@@ -120,6 +125,7 @@ class Sandbox(Closing):
         try:
             return self._finished(number, self._outcome(number, command))
         finally:
+            # Output may be 256 MiB, and many builds run in one sandbox.
             for ending in (OUTPUT, COMPLAINTS):
                 self._printed(number, ending).unlink(missing_ok=True)
 
@@ -129,6 +135,7 @@ class Sandbox(Closing):
             launcher, self._launcher = self._launcher, None
         if launcher is not None:
             launcher.close()
+            # The reader ends when the launcher has; only then its pipe may be closed.
             if self._reader.is_alive():
                 self._reader.join()
             launcher.release()
@@ -137,6 +144,7 @@ class Sandbox(Closing):
     def _start(self) -> None:
         """Start the launcher, and wait until it has given up all that it will not need."""
         launcher = Launcher(self._folder)
+        # One reader for all threads that wait, as answers come in any order.
         self._reader = threading.Thread(target=self._read, args=(launcher,), daemon=True)
         self._launcher = launcher
         with suppress(BrokenPipeError):  # it has ended: there will be no answer
@@ -148,6 +156,7 @@ class Sandbox(Closing):
 
     def _setup(self) -> Groups:
         """Return what the launcher is told first."""
+        # HOME and TMPDIR first, so that a caller may choose others.
         environment = {"HOME": str(self.scratch), "TMPDIR": str(self.scratch), **self.environment}
         variables = list(chain.from_iterable(environment.items()))
         limits = [str(self.limits.processor), str(self.limits.memory), str(self.limits.output)]
@@ -171,6 +180,7 @@ class Sandbox(Closing):
             launcher = self._launcher
             if launcher is None or self._ended:
                 raise WorkspaceError("was not started: what starts it has ended")
+            # Registered before it is asked: the answer may come at once.
             self._waiting[number] = future
             with suppress(BrokenPipeError):  # the reader tells whoever waits
                 launcher.tell([[number], list(command)])
@@ -187,8 +197,10 @@ class Sandbox(Closing):
         if refused:
             raise WorkspaceError(f"could not be started: {refused}")
         output = self._printed(number, OUTPUT)
+        # A program that ignores SIGXFSZ is told by the size of what it has printed (getrlimit(2)).
         if int(code) == _SIGXFSZ or output.stat().st_size >= self.limits.output:
             raise WorkspaceError(f"printed more than {self.limits.output // _MIB} MiB")
+        # SIGXCPU comes at the soft limit, SIGKILL at the hard one (getrlimit(2)).
         if int(code) in (_SIGXCPU, _SIGKILL):
             raise WorkspaceError(
                 f"was killed: it may take {self.limits.processor} s of a processor"
@@ -231,6 +243,7 @@ class Launcher:
 
     def __init__(self, folder: Path) -> None:
         """Start it in a directory."""
+        # Three pipes: requests, outcomes, and one that says by its end that we are gone.
         theirs, self._requests = os.pipe()
         self._outcomes, ours = os.pipe()
         living, self._life = os.pipe()
@@ -243,10 +256,13 @@ class Launcher:
                 stdin=theirs,
                 stdout=ours,
                 cwd=folder,
+                # A session of its own, so that the whole group can be killed, and no terminal
+                # reaches it.
                 start_new_session=True,
                 pass_fds=(living,),
             )
         finally:
+            # Our copies of its ends: a pipe ends only when the last copy is closed.
             for descriptor in (theirs, ours, living):
                 os.close(descriptor)
 
@@ -265,6 +281,7 @@ class Launcher:
 
     def close(self) -> None:
         """Have it end, with all that it started, and wait for that."""
+        # The launcher reads the end of this pipe, and ends all that it started.
         os.close(self._life)
         self._process.wait()
 
@@ -276,6 +293,7 @@ class Launcher:
 
 def _options() -> list[str]:
     """Return options of an interpreter that ignores its environment and starts at once."""
+    # -I ignores PYTHON* variables and the working directory, -S loads no site-packages.
     if sys.pycache_prefix is None:
         return ["-I", "-S"]
     return ["-I", "-S", "-X", f"pycache_prefix={sys.pycache_prefix}"]

@@ -12,6 +12,7 @@ _LIMITS = programs.Limits(seconds=20, output=1024 * 1024)
 # The ELF header and program headers of 64 bits, lower bytes first (elf(5)).
 _MAGIC = b"\x7fELF\x02\x01"
 _HEADERS, _HEADER_SIZE_AND_COUNT, _INTERPRETER = 0x20, 0x36, 3
+# The loader of glibc looks up libraries here (ld.so(8)).
 _LOADER_CACHE = "/etc/ld.so.cache"
 
 
@@ -29,10 +30,13 @@ def find(name: str) -> Executable | None:
     found = programs.find(name)
     if found is None:
         return None
+    # Landlock rules are for files: a link in the path would be another one.
     path = os.path.realpath(found)
     loader = _loader(path)
     if loader is None:
+        # A statically linked program, as most of Go are, opens nothing else to start.
         return Executable(path, (path,), ())
+    # The loader itself lists what it would load; `ldd` is a script around this (ldd(1)).
     listed = programs.run([loader, "--list", path], environment={}, limits=_LIMITS)
     libraries = set(_libraries(listed.output.decode(errors="replace")))
     loader = os.path.realpath(loader)
@@ -47,6 +51,7 @@ def _libraries(listed: str) -> Iterator[str]:
 
     `libc.so.6 => /lib/libc.so.6 (0x00007f…)`, one a line.
     """
+    # Also `/lib64/ld-linux-x86-64.so.2 (0x…)` without an arrow; `linux-vdso.so.1` is no file.
     for line in listed.splitlines():
         place, _, _ = line.rpartition("=> ")[2].strip().partition(" (0x")
         if place.startswith("/"):
@@ -59,12 +64,15 @@ def _loader(path: str) -> str | None:
         head = file.read(64)
         if not head.startswith(_MAGIC):
             return None  # a script, or a program of another system: what it needs is not known
+        # Three fields of the header: where the table is, how large an entry is, and how many there
+        # are.
         (place,) = struct.unpack_from("<Q", head, _HEADERS)
         size, count = struct.unpack_from("<HH", head, _HEADER_SIZE_AND_COUNT)
         file.seek(place)
         table = file.read(size * count)
         for begin in range(0, size * count, size):
             (kind,) = struct.unpack_from("<I", table, begin)
+            # PT_INTERP: its segment is the path of the loader.
             if kind == _INTERPRETER:
                 offset, _, _, length = struct.unpack_from("<QQQQ", table, begin + 8)
                 file.seek(offset)

@@ -3,6 +3,7 @@
 import ctypes
 import os
 
+# None is this process itself, in which the C library is loaded already.
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
 PR_SET_PDEATHSIG = 1
@@ -12,6 +13,7 @@ PR_SET_NO_NEW_PRIVS = 38
 
 def syscall(number: int, *arguments: object) -> int:
     """Call the kernel; raises OSError where it refuses."""
+    # As long as a register, or 64 bits would be cut to C's `int`.
     _LIBC.syscall.restype = ctypes.c_long
     result: int = _LIBC.syscall(ctypes.c_long(number), *arguments)
     if result < 0:
@@ -22,6 +24,7 @@ def syscall(number: int, *arguments: object) -> int:
 
 def prctl(option: int, value: int) -> None:
     """Change a property of this process."""
+    # prctl(2) wants the arguments that an option does not use to be zero.
     zero = ctypes.c_ulong(0)
     if _LIBC.prctl(ctypes.c_int(option), ctypes.c_ulong(value), zero, zero, zero) != 0:
         code = ctypes.get_errno()

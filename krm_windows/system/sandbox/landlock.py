@@ -12,6 +12,7 @@ from krm_windows.system.sandbox.kernel import syscall
 
 # The same on every architecture.
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
+# LANDLOCK_CREATE_RULESET_VERSION: asks for the version and makes nothing.
 _QUERY_VERSION = 1
 _RULE_PATH_BENEATH = 1
 
@@ -47,6 +48,7 @@ class _Ruleset(ctypes.Structure):
 
 
 class _PathBeneath(ctypes.Structure):
+    # `__attribute__((packed))` in the header: 12 bytes, and not 16.
     _pack_ = 1
     _fields_ = (("allowed", ctypes.c_uint64), ("parent", ctypes.c_int32))
 
@@ -65,9 +67,11 @@ def restrict(allowed: Iterable[tuple[str, int]], known: int) -> None:
     The version of the interface is `known`. Whoever calls it has set PR_SET_NO_NEW_PRIVS. Raises
     OSError where the kernel refuses, and where a path is gone.
     """
+    # A newer kernel may know more rights than are known here; those are left as they are.
     rights = (1 << _RIGHTS_BY_VERSION.get(known, _RIGHTS_BY_VERSION[5])) - 1
     wanted = _Ruleset(rights, 0, 0)
     size = 8
+    # The structure has grown: an older kernel refuses bytes that it does not know (E2BIG).
     if known >= _NETWORK_SINCE:
         wanted.network, size = _BIND_AND_CONNECT, 16
     if known >= _SCOPES_SINCE:
@@ -76,12 +80,14 @@ def restrict(allowed: Iterable[tuple[str, int]], known: int) -> None:
         _CREATE_RULESET, ctypes.byref(wanted), ctypes.c_size_t(size), ctypes.c_uint32(0)
     )
     for path, access in allowed:
+        # A right that this kernel does not know would make the whole rule fail (EINVAL).
         _allow(ruleset, path, access & rights)
     syscall(_RESTRICT_SELF, ctypes.c_int(ruleset), ctypes.c_uint32(0))
     os.close(ruleset)
 
 
 def _allow(ruleset: int, path: str, access: int) -> None:
+    # O_PATH names a file without opening it, so no right to read is needed (open(2)).
     parent = os.open(path, os.O_PATH | os.O_CLOEXEC)
     rule = _PathBeneath(access, parent)
     flags = ctypes.c_uint32(0)

@@ -24,8 +24,10 @@ READY = "ready"
 OUTPUT, COMPLAINTS = "output", "complaints"
 """The endings of the files to which a program prints, by the number of its request."""
 
+# As in linux/sched.h; `os` has these names only from Python 3.12 on.
 _CLONE_NEWIPC, _CLONE_NEWUSER, _CLONE_NEWNET = 0x08000000, 0x10000000, 0x40000000
 _SIGKILL = 9  # the module `signal` costs an import
+# The usual soft limit (getrlimit(2), RLIMIT_NOFILE); a build has far fewer files open.
 _DESCRIPTORS = 1024
 _REQUESTS, _OUTCOMES = 0, 1
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
@@ -56,6 +58,7 @@ def main(life: int) -> None:
     write_frame(_OUTCOMES, [[READY]])
     environment = dict(zip(variables[::2], variables[1::2], strict=True))
     while request := read_frame(_REQUESTS):
+        # A thread waits for each program, as `waitpid` blocks.
         _thread.start_new_thread(_run, (request, prints, environment))
 
 
@@ -66,9 +69,11 @@ def _end_with_the_parent(life: int, starter: int) -> None:
     """
     os.close(_REQUESTS)
     os.close(_OUTCOMES)
+    # Nothing is ever written: this returns at the end of the pipe.
     os.read(life, 1)
     os.kill(starter, _SIGKILL)
     os.waitpid(starter, 0)  # so that what it took is counted
+    # The whole group of this session, this process among it.
     os.killpg(0, _SIGKILL)
 
 
@@ -77,6 +82,7 @@ def _leave_the_network() -> None:
 
     The filter of system calls refuses sockets anyway, so this is a second wall and no condition.
     """
+    # A network namespace takes a right that root has, and others in a user namespace of their own.
     flags = _CLONE_NEWNET | _CLONE_NEWIPC
     if os.geteuid() != 0:
         flags |= _CLONE_NEWUSER
@@ -98,12 +104,14 @@ def _limit(seconds: int, memory: int, size: int) -> None:
     }
     for which, value in limits.items():
         _, most = resource.getrlimit(which)
+        # No limit may be raised above that of whoever started us (getrlimit(2)).
         bounded = value if most == resource.RLIM_INFINITY else min(value, most)
         resource.setrlimit(which, (bounded, bounded))
 
 
 def _confine(prints: str, paths: Groups) -> None:
     """Give up all but some paths; raises OSError where the kernel cannot do that."""
+    # Both are asked first: where one is missing, nothing is given up by halves.
     known = landlock.version()
     architecture = seccomp.architecture()
     runs, reads, reads_below, changes_below = paths
@@ -112,8 +120,11 @@ def _confine(prints: str, paths: Groups) -> None:
     allowed += [(path, landlock.READ) for path in reads]
     allowed += [(path, landlock.READ_BELOW) for path in reads_below]
     allowed += [(path, landlock.CHANGE_BELOW) for path in changes_below]
+    # Without it the kernel takes no filter from an ordinary user, as set-user-ID programs would run
+    # under it (seccomp(2)).
     prctl(PR_SET_NO_NEW_PRIVS, 1)
     landlock.restrict(allowed, known)
+    # Last, as the filter allows no call of Landlock.
     seccomp.restrict(architecture)
 
 
@@ -134,6 +145,7 @@ def _run(
         (os.POSIX_SPAWN_OPEN, 2, f"{place}.{COMPLAINTS}", _NEW_FILE, _PRIVATE),
     ]
     try:
+        # posix_spawn and not fork: there are threads, and no Python runs in the child.
         process = os.posix_spawn(command[0], command, environment, file_actions=files)
     except OSError as error:
         write_frame(_OUTCOMES, [[number, "", f"{error.strerror}"]])

@@ -14,12 +14,15 @@ from collections.abc import Iterator, Sequence
 from krm_windows.system.sandbox.calls import ARCHITECTURES, Architecture
 from krm_windows.system.sandbox.kernel import syscall
 
+# seccomp(2) has a number of its own on each architecture.
 _SYSCALL = {"x86_64": 317, "aarch64": 277}
 _SET_MODE_FILTER = 1
 
 # Instructions: load a word of the call, and the accumulator with a constant, compare it, end.
 _LOAD, _AND, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x54, 0x15, 0x35, 0x06
+# Offsets in struct seccomp_data: the number of the call, and AUDIT_ARCH of the machine.
 _NUMBER, _ARCHITECTURE = 0, 4
+# SECCOMP_RET_ALLOW, SECCOMP_RET_KILL_PROCESS, SECCOMP_RET_ERRNO (linux/seccomp.h).
 _ALLOW, _KILL_PROCESS, _REFUSE = 0x7FFF0000, 0x80000000, 0x00050000
 
 # A thread; or a process that shares the memory of its parent, which stands still until it is
@@ -40,6 +43,7 @@ def architecture() -> Architecture:
     """Return what is known of this machine; raises OSError where that is nothing."""
     machine = os.uname().machine
     if machine not in ARCHITECTURES:
+        # An unknown machine would have other numbers, and a filter of wrong ones allows anything.
         raise OSError(errno.ENOSYS, f"the system calls of {machine} are not known here")
     return ARCHITECTURES[machine]
 
@@ -51,12 +55,14 @@ def restrict(known: Architecture) -> None:
     """
     code = b"".join(_filter(known))
     held = ctypes.create_string_buffer(code, len(code))
+    # An instruction has eight bytes (struct sock_filter).
     program = _Program(len(code) // 8, ctypes.addressof(held))
     number = _SYSCALL[os.uname().machine]
     syscall(number, ctypes.c_uint(_SET_MODE_FILTER), ctypes.c_uint(0), ctypes.byref(program))
 
 
 def _filter(known: Architecture) -> Iterator[bytes]:
+    # First the architecture: a 32-bit call on x86_64 means other things by the same numbers.
     yield _instruction(_LOAD, _ARCHITECTURE)
     yield _instruction(_EQUAL, known.audit, if_true=1)
     yield _instruction(_RETURN, _KILL_PROCESS)
@@ -73,6 +79,7 @@ def _filter(known: Architecture) -> Iterator[bytes]:
     yield from _only_with(known.fcntl, argument=1, values=_FCNTL)
     # Read limits, and leave them as they are: the new ones are at no address.
     yield from _only_without_pointer(known.prlimit64, argument=2)
+    # `clone3` is 435: the C library then falls back on `clone`, whose flags a filter can see.
     yield _instruction(_AT_LEAST, _NEWER_SINCE, if_false=1)
     yield _refuse(errno.ENOSYS)
     yield _refuse(errno.EPERM)
@@ -85,6 +92,7 @@ def _only_with(
     mask: int = 0xFFFFFFFF,
 ) -> Iterator[bytes]:
     """Allow a call where the lower half of an argument is one of some values under a mask."""
+    # How far a call that is not meant jumps: over all of the instructions below.
     length = 3 + 2 * len(values)
     yield _instruction(_EQUAL, number, if_false=length)
     yield _instruction(_LOAD, _lower_half(argument))
@@ -98,6 +106,7 @@ def _only_with(
 def _only_without_pointer(number: int, argument: int) -> Iterator[bytes]:
     """Allow a call where both halves of an argument are zero."""
     yield _instruction(_EQUAL, number, if_false=6)
+    # A filter sees 32 bits at a time, so a pointer has two halves.
     yield _instruction(_LOAD, _lower_half(argument))
     yield _instruction(_EQUAL, 0, if_false=3)
     yield _instruction(_LOAD, _lower_half(argument) + 4)
@@ -123,4 +132,5 @@ def _instruction(
     if_false: int = 0,
 ) -> bytes:
     """Return an instruction; the jumps say how many are left out then."""
+    # struct sock_filter: a code, two jumps of a byte each, and an operand.
     return struct.pack("=HBBI", code, if_true, if_false, operand)

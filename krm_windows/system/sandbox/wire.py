@@ -18,6 +18,8 @@ def write_frame(descriptor: int, groups: Sequence[Sequence[str]]) -> None:
     for group in groups:
         texts.append(str(len(group)))
         texts.extend(group)
+    # No path, argument or variable has a zero byte in it (execve(2)); surrogateescape keeps bytes
+    # that are no UTF-8 (PEP 383).
     content = "\0".join(texts).encode("utf-8", "surrogateescape")
     rest = len(content).to_bytes(_LENGTH, "big") + content
     while rest:
@@ -43,6 +45,7 @@ def read_frame(descriptor: int) -> Groups | None:
 
 def _read(descriptor: int, length: int) -> bytes | None:
     content = b""
+    # A pipe gives what is there, which may be less than was asked for (pipe(7)).
     while len(content) < length:
         part = os.read(descriptor, length - len(content))
         if not part:
