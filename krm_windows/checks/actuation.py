@@ -51,7 +51,8 @@ class _Runs(NamedTuple):
     def faults(self, spared: Collection[datetime]) -> Iterator[_Fault]:
         """Compare the two but for some instants."""
         # The controller counts from the first one, so that is never fired itself.
-        lost = sorted(set(self.meant[1:]) - self.fired - set(spared))
+        counted = set(self.meant[1:])
+        lost = sorted(counted - self.fired - set(spared))
         odd = sorted(self.fired - set(self.meant))
         # One that is lost and one that is odd are one that was moved; the rest were skipped, or
         # came twice.
@@ -97,9 +98,14 @@ def _by_verb(faults: Iterable[_Fault]) -> dict[str, list[_Fault]]:
 
 def _runs(trigger: Trigger, change: ClockChange, zone: Zone) -> _Runs:
     meant = _meant(trigger, change, zone)
+    # As if its last run had been at the first instant, well before the change.
     runs = controller.runs(trigger.schedule, trigger.time_zone, meant[0])
     fired = _until(runs, change.at + _AROUND)
-    return _Runs(trigger, tuple(meant), frozenset(fired))
+    return _Runs(
+        trigger,
+        meant=tuple(meant),
+        fired=frozenset(fired),
+    )
 
 
 def _vanished(every: Iterable[_Runs]) -> set[datetime]:
@@ -111,6 +117,7 @@ def _vanished(every: Iterable[_Runs]) -> set[datetime]:
     closing: set[datetime] = set()
     fired: set[datetime] = set()
     for each in every:
+        # A trigger suspends its targets, so closes, or resumes them.
         side = opening
         if each.trigger.suspends:
             side = closing
@@ -127,7 +134,8 @@ def _meant(
     """Return the instants of an edge around a change, by the wall clock of the gate."""
     recurrence = cron.parse(trigger.schedule).recurrence or Recurrence()
     early = wallclock.wall(change.at - _AROUND, zone)
-    instants = (wallclock.instant(moment, zone) for moment in _moments(recurrence, early))
+    moments = _moments(recurrence, early)
+    instants = (wallclock.instant(moment, zone) for moment in moments)
     return list(_until(instants, change.at + _AROUND))
 
 
@@ -157,8 +165,10 @@ def _reported(
     when = first.at.astimezone(zone)
     until = last.at.astimezone(zone)
     instead = ""
+    # Only what is moved has both.
     if first.meant and first.fired:
-        instead = f" to {findings.moment(first.fired.astimezone(zone))}"
+        fired = first.fired.astimezone(zone)
+        instead = f" to {findings.moment(fired)}"
     message = (
         f"cannot be kept: the CronJob controller {first.verb} the edge of "
         f"{findings.moment(when)}{instead}{findings.repeated(len(faults), until)}, where the "
@@ -181,9 +191,12 @@ def _hurried(
             edges.update(_meant(trigger, change, zone))
         for edge, following in pairwise(sorted(edges)):
             # Away from a change the times were compared when the edges were worked out.
-            if not edge < change.at < following or following - edge > needed:
+            if not edge < change.at < following:
                 continue
-            minutes = (following - edge) // timedelta(minutes=1)
+            between = following - edge
+            if between > needed:
+                continue
+            minutes = between // timedelta(minutes=1)
             when = edge.astimezone(zone)
             message = (
                 f"have edges at {findings.moment(when)} and {minutes} minutes later, as the "

@@ -70,7 +70,7 @@ def size(manifest: Manifest) -> int:
     # Five bytes more for each of these, and three for a separator of three bytes.
     escapes = 5 * len(_ESCAPED.findall(text))
     escapes += 3 * len(_SEPARATORS.findall(text))
-    return len(text.encode()) + escapes
+    return _bytes(text) + escapes
 
 
 def annotated(manifest: Manifest) -> int:
@@ -80,14 +80,21 @@ def annotated(manifest: Manifest) -> int:
     util.GetModifiedConfiguration).
     """
     annotations = manifest["metadata"]["annotations"]
-    own = sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items())
+    # Kubernetes counts keys and values, in bytes of UTF-8.
+    own = sum(_bytes(key) + _bytes(value) for key, value in annotations.items())
     newline = 1
     return own + len(LAST_APPLIED) + size(manifest) + newline
 
 
+def _bytes(text: str) -> int:
+    return len(text.encode())
+
+
 def _excesses(manifest: Manifest) -> Iterator[_Excess]:
     """Yield the limits that an object exceeds, the hardest first."""
-    data = sum(len(value.encode()) for value in manifest.get("data", {}).values())
+    # Only a ConfigMap has `data`.
+    values = manifest.get("data", {}).values()
+    data = sum(map(_bytes, values))
     stored = size(manifest)
     kept = annotated(manifest)
     if data > MOST_DATA:
@@ -105,12 +112,21 @@ def _excesses(manifest: Manifest) -> Iterator[_Excess]:
 def _result(plan: Plan, manifest: Manifest, excess: _Excess) -> Result:
     field, taken = _largest(plan, manifest)
     metadata = manifest["metadata"]
-    name = "/".join(part for part in (metadata.get("namespace"), metadata["name"]) if part)
+    name = metadata["name"]
+    # An object of the whole cluster has no namespace.
+    namespace = metadata.get("namespace")
+    if namespace:
+        name = f"{namespace}/{name}"
+    fix = _fix(plan, field, taken, excess)
     message = (
         f"cannot be applied: the {manifest['kind']} {name} would have {excess.size:,} bytes, "
-        f"more than the {excess.most:,} that {excess.whose}; {_fix(plan, field, taken, excess)}"
+        f"more than the {excess.most:,} that {excess.whose}; {fix}"
     )
-    return rules.TOO_LARGE.result(message, path=f"spec.{field}", current=str(excess.size))
+    return rules.TOO_LARGE.result(
+        message,
+        path=f"spec.{field}",
+        current=str(excess.size),
+    )
 
 
 def _largest(plan: Plan, manifest: Manifest) -> tuple[str, int]:
@@ -148,8 +164,10 @@ def _shares(plan: Plan) -> dict[str, int]:
     for field, rest in without.items():
         smaller = plan._replace(timetable=rest)
         shares[field] = whole - size(configmap.config_map(smaller))
+    # Hooks are in a table of their own, as text.
     hooks = configmap.tables(plan).get(configmap.HOOKS, "")
-    return {**shares, "hooks": len(hooks)}
+    shares["hooks"] = len(hooks)
+    return shares
 
 
 def _fix(plan: Plan, field: str, taken: int, excess: _Excess) -> str:
@@ -158,9 +176,12 @@ def _fix(plan: Plan, field: str, taken: int, excess: _Excess) -> str:
     rest = max(excess.size - taken, 0)
     if field != "targets" or rest >= excess.most:
         return f"`{field}` takes {taken:,} of them: remove what is over, or write shorter texts"
-    count = len(plan.timetable.targets) + len(plan.timetable.released)
-    # Rounded up; what is not targets is in each of them again.
-    policies = max(-(-taken // (excess.most - rest)), 2)
+    held = plan.timetable
+    count = len(held.targets) + len(held.released)
+    # What is not targets is in each of them again.
+    room = excess.most - rest
+    # Rounded up.
+    policies = max(-(-taken // room), 2)
     return (
         f"split its {count:,} targets into at least {policies} policies (docs/reference/limits.md)"
     )

@@ -24,7 +24,9 @@ DAY = timedelta(days=1)
 WEEK = 7 * DAY
 # A week before and after, for a closed run to begin and end in, and a day for its edges.
 MARGIN = WEEK + DAY
+# A zone whose clocks never change: in it the wall clock is read as if it were UTC.
 WALL = "Etc/UTC"
+# The end of what has none.
 _EVER = datetime.max.replace(tzinfo=UTC)
 
 
@@ -66,12 +68,15 @@ class Facts:
     @property
     def last(self) -> date:
         """The last audited day."""
-        return (self.local(self.years.ends) - DAY).date()
+        # The years end at midnight, which is not in them.
+        end = self.local(self.years.ends)
+        return (end - DAY).date()
 
     @cached_property
     def changes(self) -> tuple[ClockChange, ...]:
         """The clock changes in the audited years."""
-        return tuple(clock_changes(self.zone, self.years.begins, self.years.ends))
+        begins, ends = self.years.edges
+        return tuple(clock_changes(self.zone, begins, ends))
 
     @cached_property
     def spans(self) -> tuple[Span, ...]:
@@ -106,7 +111,8 @@ class Facts:
         """Let a span begin at the second change before it, and end at the second one after it."""
         begins, ends = span.edges
         for _ in range(2):
-            begins = self._days.since(coverage.minute(begins) - 1) or within.begins
+            before = coverage.minute(begins) - 1
+            begins = self._days.since(before) or within.begins
             ends = self._days.until(coverage.minute(ends)) or within.ends
         return Span(begins, ends)
 
@@ -127,6 +133,7 @@ class Facts:
         And for as long before the years, as a closure may have begun there.
         """
         for span in self.spans:
+            # Where the last open minute ended, and it has been closed since.
             closed = span.begins
             if closed == self.years.begins:
                 closed -= longest
@@ -167,6 +174,7 @@ class Facts:
         begins = self.instant(looked.begins)
         ends = self.instant(looked.ends)
         for day, within in parts_of_days(begins, ends):
+            # A bit for each minute of the day.
             opened = self._days.open(day) & within
             if opened and opened & alone.open(day):
                 return True
@@ -181,8 +189,11 @@ class Facts:
 
         Three weeks of what is weekly, else all of the audited years.
         """
-        first = wallclock.wall(self.years.begins, self.zone).replace(tzinfo=UTC)
-        last = wallclock.wall(self.years.ends, self.zone).replace(tzinfo=UTC)
+        begins = wallclock.wall(self.years.begins, self.zone)
+        ends = wallclock.wall(self.years.ends, self.zone)
+        # Occurrences are counted on the wall clock, as if it were UTC.
+        first = begins.replace(tzinfo=UTC)
+        last = ends.replace(tzinfo=UTC)
         # Of a weekly rule each week is like the next, and three have a whole one between two
         # others.
         if all(map(is_weekly, rules)):
@@ -195,7 +206,8 @@ class Facts:
 
     def instant(self, moment: datetime) -> datetime:
         """Return the instant of a moment on the wall clock that is given as if it were UTC."""
-        return wallclock.instant(moment.replace(tzinfo=None), self.zone)
+        naive = moment.replace(tzinfo=None)
+        return wallclock.instant(naive, self.zone)
 
     def _opens_every_week(self) -> bool:
         """Whether the weekly rules alone leave something open in each of three weeks."""
@@ -235,19 +247,29 @@ class Facts:
 
 def span_of(occurrence: tuple[int, int]) -> Span:
     """Return an occurrence, which is given in minutes, by the wall clock (as if it were UTC)."""
-    begins, ends = occurrence
-    return Span(instant(*divmod(begins, bits.DAY)), instant(*divmod(ends, bits.DAY)))
+    # Each as a day and a minute of that day.
+    first_day, first_minute = divmod(occurrence[0], bits.DAY)
+    last_day, last_minute = divmod(occurrence[1], bits.DAY)
+    return Span(
+        instant(first_day, first_minute),
+        instant(last_day, last_minute),
+    )
 
 
 def take(timetable: Timetable, first: date, years: int) -> Facts:
     """Return the facts of so many years from midnight of `first`, in the policy's zone."""
-    days = (first, later(first, years))
-    begins, ends = (
-        wallclock.instant(datetime.combine(day, time()), timetable.zone) for day in days
+    span = Span(
+        _midnight(first, timetable.zone),
+        _midnight(later(first, years), timetable.zone),
     )
     # Held by hand it would be open or closed throughout, and nothing could be said of its rules.
     scheduled = replace(timetable, state="Scheduled")
-    return Facts(scheduled, Span(begins, ends))
+    return Facts(scheduled, span)
+
+
+def _midnight(day: date, zone: Zone) -> datetime:
+    """Return the instant at which a day begins."""
+    return wallclock.instant(datetime.combine(day, time()), zone)
 
 
 def later(day: date, years: int) -> date:
@@ -284,18 +306,23 @@ def end_of(timetable: Timetable, rule: Rule) -> datetime:
         return _EVER
     # A time of day or a length counts from the beginning, on clocks that may change meanwhile.
     begins = wallclock.utc(rule.begins, zone)
-    return next(timeline(bare(timetable, rule), begins, _EVER)).ends
+    alone = bare(timetable, rule)
+    first = next(timeline(alone, begins, _EVER))
+    return first.ends
 
 
 def is_open(timetable: Timetable, at: datetime) -> bool:
     """Whether a timetable is open at an instant."""
-    return next(timeline(timetable, at, at + timedelta.resolution)).open
+    # The least span there is: a microsecond.
+    only = next(timeline(timetable, at, at + timedelta.resolution))
+    return only.open
 
 
 def _joined(spans: Iterable[Span], within: Span) -> Iterator[Span]:
     """Yield spans in order, cut to `within`, those that touch as one."""
     begins = ends = within.begins
     for span in sorted(spans, key=lambda span: span.begins):
+        # A gap: what was joined so far ends before it.
         if span.begins > ends:
             yield Span(begins, min(ends, within.ends))
             begins = span.begins

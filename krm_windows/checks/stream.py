@@ -82,7 +82,8 @@ def verify(
             "them (kustomize skips an exec function without --enable-exec, and kubectl always does)"
         )
         return [*found, rules.NOT_RUN.result(message)]
-    found += overlap.check(Claim.of(plan.timetable), _others(plan, items))
+    own = Claim.of(plan.timetable)
+    found += overlap.check(own, _others(plan, items))
     found += _targets(plan, stream)
     emitted = Emitted(plan, ours)
     for check in (_missing, _timetable, _triggers, _references, _rights, _beside):
@@ -102,9 +103,13 @@ def _emitted(plan: Plan, items: Iterable[KubeObject]) -> Iterator[KubeObject]:
 def _local(items: Iterable[KubeObject]) -> Iterator[Result]:
     """Yield the policies that would be applied."""
     for item in items:
+        # A cluster has no definition of it, so all that is applied with it would fail.
         if item.kind == KIND and local_config.lacks(item):
             yield rules.LOCAL_CONFIG.result(
-                local_config.MESSAGE, path=local_config.PATH, ref=ref_of(item), file=file_of(item)
+                local_config.MESSAGE,
+                path=local_config.PATH,
+                ref=ref_of(item),
+                file=file_of(item),
             )
 
 
@@ -121,7 +126,8 @@ def _others(plan: Plan, items: Iterable[KubeObject]) -> Iterator[Claim]:
         if found is not None:
             # A policy with a timetable says all there; its Roles would say it again.
             claimed.add(label)
-            yield Claim.of(found)._replace(cluster=plan.timetable.cluster)
+            claim = Claim.of(found)
+            yield claim._replace(cluster=plan.timetable.cluster)
         elif item.kind == "Role":
             turned = granted_targets(item.get("rules"), item.namespace)
             granted.setdefault(label, []).extend(turned)
@@ -134,6 +140,7 @@ def _others(plan: Plan, items: Iterable[KubeObject]) -> Iterator[Claim]:
 def _of_others(own: str, items: Iterable[KubeObject]) -> Iterator[tuple[str, KubeObject]]:
     """Yield the objects of policies with another label than our own, behind that label."""
     for item in items:
+        # Most objects are of no policy, and need not be parsed.
         if not item.mentions(POLICY):
             continue
         label = item.labels.get(POLICY)
@@ -145,10 +152,14 @@ def _targets(plan: Plan, stream: Inventory) -> Iterator[Result]:
     for target, resource in targets.visible(plan.timetable.targets, stream):
         yield from _suspension(plan, target, resource)
         governor = resource.item.annotations.get(GOVERNED_BY)
+        # Each build writes its own policy there: another is that of a build after this one.
         if governor not in (None, plan.policy):
-            message = f"is gated by the policy {governor} too"
-            path = f"metadata.annotations.{GOVERNED_BY}"
-            yield resource.result(rules.TWO_POLICIES, message, path=path, current=governor)
+            yield resource.result(
+                rules.TWO_POLICIES,
+                f"is gated by the policy {governor} too",
+                path=f"metadata.annotations.{GOVERNED_BY}",
+                current=governor,
+            )
 
 
 def _suspension(
@@ -161,9 +172,10 @@ def _suspension(
     With `firstApply: Wait` a target is suspended on purpose until its first window.
     """
     value = resource.item.get(*target.field)
-    waits = value is True and plan.timetable.first_apply == "Wait"
     # Absent, it is the gate's alone.
-    if not isinstance(value, bool) or waits:
+    if not isinstance(value, bool):
+        return
+    if value and plan.timetable.first_apply == "Wait":
         return
     yield resource.result(
         rules.TARGET_SUSPEND,
@@ -181,21 +193,28 @@ def _timetable(emitted: Emitted) -> Iterator[Result]:
     plan = emitted.plan
     if not plan.runs_gate:
         return
+    tables = configmap.tables(plan)
     for item in emitted.programs():
-        for key, wanted in configmap.tables(plan).items():
+        for key, wanted in tables.items():
             found = item.get("data", key)
             # By meaning: a layer above may have laid the text out anew.
             if isinstance(found, str) and _parsed(found) == _parsed(wanted):
                 continue
-            message = "is not what the policy compiles to: run the function again"
-            yield rules.STALE.result(message, path=f"data.{key}", ref=ref_of(item))
+            yield rules.STALE.result(
+                "is not what the policy compiles to: run the function again",
+                path=f"data.{key}",
+                ref=ref_of(item),
+            )
         yield from _program(plan, item)
 
 
 def _program(plan: Plan, item: KubeObject) -> Iterator[Result]:
     program = configmap.program(configmap.parts(plan))
     # Sources and not a version: a release candidate may have the version of its release.
-    other = [key for key, source in program.items() if item.get("data", key) != source]
+    other: list[str] = []
+    for key, source in program.items():
+        if item.get("data", key) != source:
+            other.append(key)
     if other:
         message = (
             f"is the gate of another release ({', '.join(other)} differ): run the function again"
@@ -208,9 +227,15 @@ def _missing(emitted: Emitted) -> Iterator[Result]:
 
     `Kubectl` needs neither.
     """
-    wanted = {"ConfigMap": emitted.programs(), "Job": emitted.of("Job")}
+    if not emitted.plan.runs_gate:
+        return
+    # The Job runs the gate at once when the windows change, so nothing else names it.
+    wanted = {
+        "ConfigMap": emitted.programs(),
+        "Job": emitted.of("Job"),
+    }
     for kind, found in wanted.items():
-        if emitted.plan.runs_gate and not found:
+        if not found:
             yield rules.EMITTED_MISSING.result(
                 f"the {kind} of the policy {emitted.plan.policy} is missing"
             )
@@ -220,6 +245,7 @@ def _parsed(text: str) -> object:
     try:
         return plain_json.read(text)
     except (ValueError, InputError):
+        # It equals nothing that a policy compiles to.
         return None
 
 
@@ -256,7 +282,11 @@ def _active(emitted: Emitted) -> Iterator[tuple[object, object, list[object]]]:
         arguments: list[object] = []
         if not emitted.plan.runs_gate:
             arguments = _acts(item)
-        yield item.get("spec", "schedule"), item.get("spec", "timeZone"), arguments
+        yield (
+            item.get("spec", "schedule"),
+            item.get("spec", "timeZone"),
+            arguments,
+        )
 
 
 def _acts(item: KubeObject) -> list[object]:
@@ -301,7 +331,8 @@ def _beside(emitted: Emitted) -> Iterator[Result]:
     # What has no reference to follow is compared as a whole; metadata may be added to by layers.
     wanted = beside(emitted.plan)
     for manifest in wanted:
-        if not any(_says(item, manifest) for item in emitted.of(manifest["kind"])):
+        found = emitted.of(manifest["kind"])
+        if not any(_says(item, manifest) for item in found):
             message = (
                 f"the {manifest['kind']} of the policy {emitted.plan.policy} is missing, or not "
                 "what it yields"
@@ -339,13 +370,19 @@ def _named(plan: Plan) -> Iterator[tuple[str, str, str]]:
 
 def _says(item: KubeObject, manifest: Manifest) -> bool:
     """Whether an object says what a manifest does, but for its metadata."""
-    return all(item.get(key) == value for key, value in manifest.items() if key != "metadata")
+    for key, value in manifest.items():
+        # Layers above may add labels, annotations and a prefix to names.
+        if key != "metadata" and item.get(key) != value:
+            return False
+    return True
 
 
 def _rights(emitted: Emitted) -> Iterator[Result]:
     """Prove that each target can be turned, and nothing else be touched."""
     plan = emitted.plan
-    wanted = {*plan.timetable.targets, *plan.timetable.released}
+    held = plan.timetable
+    # What the policy gates no more is still opened by the gate, once.
+    wanted = {*held.targets, *held.released}
     loose = _loose(plan)
     bound = [role for role in emitted.of("Role") if _bound(emitted, role)]
     yield from _lacking(emitted, wanted, bound)
@@ -389,7 +426,9 @@ def _excess(
 ) -> Iterator[Result]:
     """Yield what a Role gives beyond that, bound or not."""
     # All verbs together: `get` alone, or with `delete` beside, is another grant.
-    turned = {_Grant(_TURN, target.group, target.resource, target.name) for target in wanted}
+    turned: set[_Grant] = set()
+    for target in wanted:
+        turned.add(_Grant(_TURN, target.group, target.resource, target.name))
     for role in emitted.of("Role"):
         for grant in _granted(role):
             if grant in turned:
@@ -409,16 +448,26 @@ def _loose(plan: Plan) -> set[_Loose]:
     for rights in plan.rights:
         for grant in rights.grants:
             if not grant.names:
-                right = _Loose(rights.namespace, tuple(grant.verbs), grant.group, grant.resource)
+                right = _Loose(
+                    rights.namespace,
+                    tuple(grant.verbs),
+                    grant.group,
+                    grant.resource,
+                )
                 found.add(right)
     return found
 
 
 def _bound(emitted: Emitted, role: KubeObject) -> bool:
+    """Whether a binding beside a Role gives it to an account that is there."""
     accounts = {(item.namespace, item.name) for item in emitted.of("ServiceAccount")}
     for binding in emitted.of("RoleBinding"):
-        refers = (binding.get("roleRef", "kind"), binding.get("roleRef", "name"))
-        if binding.namespace != role.namespace or refers != ("Role", role.name):
+        # A RoleBinding can name Roles of its own namespace only (RBAC).
+        if binding.namespace != role.namespace:
+            continue
+        kind = binding.get("roleRef", "kind")
+        name_of_role = binding.get("roleRef", "name")
+        if (kind, name_of_role) != ("Role", role.name):
             continue
         # Ours have one subject each; kustomize renames it with the account.
         namespace = binding.get("subjects", 0, "namespace")
@@ -429,8 +478,10 @@ def _bound(emitted: Emitted, role: KubeObject) -> bool:
 
 
 def _grants(role: KubeObject, target: Target) -> bool:
+    """Whether a Role names a target, with whatever verbs: those are compared in `_excess`."""
     wanted = (target.group, target.resource, target.name)
-    return any((grant.group, grant.resource, grant.name) == wanted for grant in _granted(role))
+    given = ((grant.group, grant.resource, grant.name) for grant in _granted(role))
+    return wanted in given
 
 
 def _granted(role: KubeObject) -> Iterator[_Grant]:
@@ -456,10 +507,15 @@ def _texts(item: KubeObject, *path: str | int) -> list[str]:
 
 
 def _misplaced(emitted: Emitted, target: Target) -> Result:
-    elsewhere = sorted({role.namespace for role in emitted.of("Role") if _grants(role, target)})
+    elsewhere: set[str] = set()
+    for role in emitted.of("Role"):
+        if _grants(role, target):
+            elsewhere.add(role.namespace)
     found = ""
+    # A kustomization's `namespace:` moves every Role into one namespace.
     if elsewhere:
-        found = f"; the Role for it lies in {', '.join(elsewhere)}, moved there by a layer above"
+        namespaces = ", ".join(sorted(elsewhere))
+        found = f"; the Role for it lies in {namespaces}, moved there by a layer above"
     return rules.RIGHTS_MISSING.result(
         f"no bound Role in {target.namespace} lets the gate turn {target}{found}; run the function "
         "in the outermost layer, or put no `namespace:` over its output"
