@@ -56,6 +56,7 @@ class Calendar:
 
 def named(timetable: Timetable) -> str:
     """Return the policy of a timetable, and the cluster if it is for one."""
+    # A policy for every cluster: `flux-system/week`.
     if not timetable.cluster:
         return timetable.policy
     return f"{timetable.policy} on {timetable.cluster}"
@@ -84,6 +85,7 @@ def alike(every: Iterable[Calendar]) -> list[list[Calendar]]:
 
 
 def _calendar(timetable: Timetable, period: Period) -> Calendar:
+    # A date begins at another instant in each policy's zone.
     begins, ends = period.bounds(timetable.zone)
     intervals = _intervals(_rules(timetable), begins, ends)
     return Calendar(timetable, begins, ends, intervals)

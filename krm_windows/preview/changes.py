@@ -44,6 +44,7 @@ def markdown(every: Sequence[Difference], results: Sequence[Result]) -> str:
 def _item(result: Result) -> str:
     """Return the line of a list for a result."""
     # In backticks all of it: a path or a reason may hold what Markdown would take for its own.
+    # The rule's id is what an ignore, or the reference of rules, goes by: `cluster-unknown`.
     words = f"{result.message} ({result.tags['rule']})"
     if result.path:
         words = f"{result.path}: {words}"
@@ -80,6 +81,7 @@ def _markdown(group: Sequence[Difference]) -> Iterator[str]:
     yield f"|{'---|' * len(_HEAD)}"
     for change in one.changes:
         kind, *edges, rules = _row(one, change)
+        # Bold, so that the two words can be told apart at a glance in a long table.
         yield f"| **{kind}** | {' | '.join(edges)} | {cell(rules)} |"
 
 

@@ -29,5 +29,6 @@ def paint(page: str) -> Text:
 def _week(line: str) -> Text:
     text = Text(line)
     for signs, style in _STYLES.items():
+        # `highlight_regex` of rich styles every match of an expression.
         text.highlight_regex(signs, style)
     return text

@@ -61,6 +61,7 @@ def compare(
     period: Period,
 ) -> Difference:
     """Compare two timetables, over days of the newer one's time zone."""
+    # Of the newer one: the reader is about to merge that.
     zone = new.zone
     begins, ends = period.bounds(zone)
     return Difference(
@@ -90,6 +91,7 @@ def _changes(
     ends: datetime,
 ) -> Iterator[Change]:
     """Sweep over the edges of both: between one and the next, neither changes."""
+    # Also the rims of the period, so that the first and last part are compared, too.
     edges = {begins, ends}
     for timetable in (old, new):
         edges.update(segment.begins for segment in timeline(timetable, begins, ends))

@@ -38,6 +38,7 @@ def spans(
     found: list[Span] = []
     for rule in (*timetable.freezes, *timetable.overrides):
         found.extend(_of(rule, timetable, begins, ends))
+    # By name where two begin together, so that a picture is drawn alike every time.
     found.sort(key=lambda span: (span.begins, span.rule.name))
     return tuple(found)
 

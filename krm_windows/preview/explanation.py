@@ -26,6 +26,7 @@ time that has passed: what held before it holds until that hour is over."""
 
 def render(policy: WindowPolicy, timetable: Timetable) -> str:
     """Return the page; every line ends in a newline."""
+    # What people wrote may hold what steers a terminal.
     return "".join(f"{escape.line(line)}\n" for line in _lines(policy.spec, timetable))
 
 
@@ -37,6 +38,7 @@ def _lines(spec: Spec, timetable: Timetable) -> Iterator[str]:
     yield ""
     yield from _rules(spec, timetable.zone)
     yield "What wins, from the top:"
+    # A list that is read from the top, as the evaluator decides.
     for place, words in enumerate(_order(timetable), 1):
         yield f"  {place}. {words}"
     yield from _margin(timetable)
@@ -51,6 +53,7 @@ def _lines(spec: Spec, timetable: Timetable) -> Iterator[str]:
 
 def _rules(spec: Spec, zone: tzinfo) -> Iterator[str]:
     """Yield what each window, freeze and override says, by their names."""
+    # By name, as a map in YAML has no order.
     for name, window in sorted(spec.windows.items()):
         yield from _window(name, window, zone)
     for name, freeze in sorted(spec.freezes.items()):
@@ -61,6 +64,7 @@ def _rules(spec: Spec, zone: tzinfo) -> Iterator[str]:
 
 def _window(name: str, window: Window, zone: tzinfo) -> Iterator[str]:
     yield f"windows.{name}: changes may reach them {window.words()}."
+    # A block of YAML (`|`) has several lines, and ends in a line end.
     if window.description:
         yield from _description(window.description.strip().split("\n"))
     yield from _resolved("opens", window.opens, zone)
@@ -102,6 +106,7 @@ def _override(
     if override.ticket:
         parts.append(f"see {override.ticket}")
     yield f"  {', '.join(parts)}"
+    # One without a beginning has always held.
     if override.starts:
         yield from _resolved("starts", override.starts, zone)
     yield from _end("ends", override.ends, None, override.starts, zone)
@@ -122,6 +127,7 @@ def _hooks(hooks: Hooks) -> Iterator[str]:
         yield f"    and once         {_job(before.rollback)}"
     if after:
         yield f"  after closing      {_job(after)}"
+        # A reconciliation that has begun is not cut off: the Job waits for it, but not for ever.
         length = phrases.duration(after.timeout)
         yield f"                     as soon as nothing reconciles any more, or {length} later"
     yield ""
@@ -167,6 +173,7 @@ def _words(value: Value, zone: tzinfo) -> str:
         case time():
             return f"the first {value:%H:%M} after its own beginning"
     at = wallclock.utc(value, zone)
+    # `Mon 2026-12-14 08:00, the instant 2026-12-14T07:00:00Z`.
     return f"{shown(at, zone)}, the instant {stamp(at, UTC).replace('+00:00', 'Z')}"
 
 
@@ -193,6 +200,7 @@ def _field(
 def _order(timetable: Timetable) -> Iterator[str]:
     """Yield what decides, the strongest first; what the policy does not have is left out."""
     states = {rule.state for rule in timetable.overrides}
+    # `spec.state` holds until somebody changes it back.
     if timetable.state != "Scheduled":
         yield f"state: {timetable.state}, held by hand, so that nothing below has an effect"
     if "Closed" in states:

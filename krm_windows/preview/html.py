@@ -26,6 +26,7 @@ def render(every: Sequence[Calendar]) -> str:
     head = element(
         "head",
         element("meta", charset="utf-8"),
+        # A phone would otherwise lay the page out as wide as a desk's, and shrink it.
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
         element("meta", http_equiv="Content-Security-Policy", content=POLICY),
         element("title", picture.title),
@@ -33,6 +34,7 @@ def render(every: Sequence[Calendar]) -> str:
     )
     script = element("script", _asset("calendar.js"))
     body = element("body", _header(picture), element("main", *_main(picture)), script)
+    # The language of the page's own words: names and reasons may be in any other.
     return markup.html(element("html", head, body, lang="en"))
 
 
@@ -59,6 +61,7 @@ def _header(picture: Picture) -> Element:
 
 
 def _count(picture: Picture) -> str:
+    # Rows of what is alike stand for many clusters.
     number = sum(len(row.names) for row in picture.rows)
     if number == 1:
         return picture.rows[0].names[0]
@@ -68,6 +71,7 @@ def _count(picture: Picture) -> str:
 
 
 def _search() -> Element:
+    # What was typed on other pages is no help here.
     field = element("input", type="search", id="search", autocomplete="off")
     return element("label", "Show only", field)
 
@@ -76,6 +80,7 @@ def _main(picture: Picture) -> Iterator[Element]:
     for band in picture.bands:
         yield _band(picture, band)
     yield element("h2", "In words")
+    # The number of a row is its anchor in the page, `#r0`.
     for number, row in enumerate(picture.rows):
         yield _words(row, number)
 
@@ -252,4 +257,5 @@ def _by(fact: Fact) -> Iterator[Child]:
 
 
 def _time(row: Row, at: datetime) -> Element:
+    # The instant with its offset, for whatever reads `<time>` (HTML, 4.5.14).
     return element("time", shown(at, row.zone), datetime=stamp(at, row.zone))

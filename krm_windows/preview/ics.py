@@ -26,12 +26,14 @@ def render(every: Sequence[Calendar]) -> str:
         "BEGIN:VCALENDAR",
         "VERSION:2.0",
         "PRODID:-//krm-windows//calendar//EN",
+        # The default, written out (RFC 5545, 3.7.1).
         "CALSCALE:GREGORIAN",
     ]
     for calendar in every:
         for segment in calendar.intervals:
             lines.extend(_event(calendar, segment))
     lines.append("END:VCALENDAR")
+    # Lines end in CRLF, and long ones are folded (RFC 5545, 3.1).
     return page(lines)
 
 
@@ -64,12 +66,14 @@ def _whole(calendar: Calendar, segment: Segment) -> tuple[datetime, datetime]:
     if begins == calendar.begins:
         begins = decide(calendar.timetable, begins).since or begins
     if ends == calendar.ends:
+        # Asked for the segment's beginning: at its end something else holds already.
         ends = decide(calendar.timetable, segment.begins).until or ends
     return begins, ends
 
 
 def _uid(timetable: Timetable, begins: datetime) -> str:
     """Return a name that depends on the event's policy, cluster and beginning alone."""
+    # Without the end: a window that grows is the same event, which a reader moves.
     identity = "\n".join((timetable.policy, timetable.cluster or "", _stamp(begins)))
     # A reader that has the event already replaces it by one with the same UID (RFC 5545, 3.8.4.7).
     digest = hashlib.sha256(identity.encode()).hexdigest()
@@ -77,4 +81,5 @@ def _uid(timetable: Timetable, begins: datetime) -> str:
 
 
 def _stamp(at: datetime) -> str:
+    # `20261214T070000Z`, a date with UTC time (RFC 5545, 3.3.5).
     return f"{at.astimezone(UTC):%Y%m%dT%H%M%SZ}"

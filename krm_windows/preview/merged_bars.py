@@ -24,6 +24,7 @@ def bars(row: Row, band: Band) -> list[tuple[int, Fact]]:
 
 
 def _bars(row: Row, band: Band) -> Iterator[tuple[int, Fact]]:
+    # A month of 30 days: 2 hours and 24 minutes.
     finest = (band.ends - band.begins) * _FINEST
     close: list[tuple[int, Fact]] = []
     for number, fact in enumerate(row.facts):
@@ -34,6 +35,7 @@ def _bars(row: Row, band: Band) -> Iterator[tuple[int, Fact]]:
         if fact.kind != "open":
             yield number, fact
             continue
+        # A chain: each is close to the one before, however far it is to the first.
         if close and not _touch(close[-1][1], fact, finest):
             yield from _merged(close)
             close = []

@@ -113,6 +113,7 @@ class Row:
     def lanes_in(self, band: Band) -> int:
         """Return how many lanes below the first are in use in a band."""
         seen = (fact.lane for fact in self.facts if band.place(fact.begins, fact.ends))
+        # 0 is the first lane alone, which is always drawn.
         return max(seen, default=0)
 
     @property
@@ -150,6 +151,7 @@ class Picture:
         """The first and the last day, on the clocks of the first row."""
         row = self.rows[0]
         first = row.begins.astimezone(row.zone)
+        # The end is the midnight after the last day, so a moment before it is asked for its date.
         last = (row.ends - timedelta.resolution).astimezone(row.zone)
         return f"{first:%Y-%m-%d} to {last:%Y-%m-%d}"
 
@@ -170,6 +172,7 @@ def draw(every: Sequence[Calendar]) -> Picture:
     zones = {one.zone for one in every}
     if len(zones) == 1:
         zone = zones.pop()
+    # In several zones days begin at several instants: the axis has them all.
     begins = min(one.begins for one in every)
     ends = max(one.ends for one in every)
     rows = [_row(group, same_policy=bool(policy)) for group in alike(every)]
@@ -256,6 +259,7 @@ def _bands(
     zone: tzinfo,
 ) -> Iterator[Band]:
     first = begins.astimezone(zone).date()
+    # The end is exclusive, so a moment before it is asked for its date.
     last = (ends - timedelta.resolution).astimezone(zone).date()
     if last - first < _ONE_BAND * _DAY:
         yield _band("", begins, ends, zone)
@@ -295,6 +299,7 @@ def _ticks(
     at = wallclock.instant(wall, zone)
     while at < ends:
         if at >= begins:
+            # Half of a step is about as wide as the words.
             has_room = ends - at >= step / 2
             yield _tick(wall, at, step, has_room=has_room)
         wall += step

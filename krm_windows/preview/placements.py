@@ -17,6 +17,7 @@ def _block(declared: ChangeClass, placed: list[Placement]) -> str:
     if declared.policy:
         gate = f"gated by {declared.policy}"
     titles = [escape.word(title(placement.resource)) for placement in placed]
+    # As wide as the longest, so that the reasons begin below one another.
     width = max(map(len, titles), default=0)
     lines = [f"{declared.name}, {gate}: {counted(len(placed), 'object')}\n"]
     for name, placement in zip(titles, placed, strict=True):
@@ -26,6 +27,7 @@ def _block(declared: ChangeClass, placed: list[Placement]) -> str:
 
 def why(placement: Placement) -> str:
     """Return in words what put a resource into its class."""
+    # `spec.default`, where nothing else decides.
     decided = "default"
     if placement.rule is not None:
         decided = f"spec.rules[{placement.rule}]"

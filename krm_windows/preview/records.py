@@ -17,8 +17,12 @@ def calendar(of: Calendar) -> Record:
     return {
         "policy": of.timetable.policy,
         "cluster": of.timetable.cluster,
+        # The name in the IANA database, and the release by which it was read: `Europe/Berlin`,
+        # `2026b`.
         "timeZone": of.zone.key,
         "zoneRelease": of.zone.rules.release,
+        # With the offset of the policy's zone, so that a reader sees its wall clock:
+        # `2026-12-14T08:00:00+01:00`.
         "from": stamp(of.begins, of.zone),
         "until": stamp(of.ends, of.zone),
         "intervals": [_interval(segment, of.zone) for segment in of.intervals],
@@ -50,6 +54,7 @@ def state(decision: Decision, zone: tzinfo) -> Record:
     """
     return {
         "open": decision.open,
+        # Several rules may decide together, as windows that overlap do.
         "rule": ", ".join(decision.rules) or None,
         "reason": decision.reason,
         "since": _edge(decision.since, zone),
@@ -69,6 +74,7 @@ def _change(change: Change, zone: tzinfo) -> Record:
     return {
         "from": stamp(change.begins, zone),
         "until": stamp(change.ends, zone),
+        # `rules` are those of the new policy, `instead` those of the old.
         "rules": list(change.now),
         "instead": list(change.was),
     }

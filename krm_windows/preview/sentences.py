@@ -31,6 +31,7 @@ def turn(
 ) -> str:
     """Say what a change makes hold from now on, and what would have held without it."""
     zone = timetable.zone
+    # Another rule may decide the same: `stays open`.
     verb = "stays" if was.open is now.open else "becomes"
     targets = ", ".join(map(str, timetable.targets)) or "what its targets select by label"
     said = f"{named(timetable)} {verb} {_brief(now, zone)}"

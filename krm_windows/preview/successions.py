@@ -33,8 +33,10 @@ def successions(
     The results are the errors of both, the warnings of the newer one, and what the change has
     forgotten.
     """
+    # Loaded apart, as each may name clusters that the other does not.
     past = old.load()
     present = new.load()
+    # A dict keeps the order in which clusters are named.
     both: list[str | None] = list(dict.fromkeys((*past.clusters, *present.clusters)))
     names = [cluster]
     if cluster is None and both:
@@ -44,8 +46,10 @@ def successions(
     # What the older one was only warned of is over.
     errors = [result for result in was if fails([result])]
     results = [*errors, *found]
+    # Two versions of which one is wrong cannot be compared.
     if fails(results):
         return [], once(results)
+    # `strict`: both have exactly one version for each name, or a pair would be of two clusters.
     pairs = [Succession(*pair) for pair in zip(before, after, strict=True)]
     forgotten: list[Result] = []
     for pair in pairs:

@@ -13,6 +13,7 @@ from krm_windows.preview.picture import KINDS, Band, Fact, Picture, Row, Tick, d
 
 # In pixels; a viewer scales the whole.
 WIDTH = 1200
+# Names on the left, and the tracks beside them.
 NAMES = 220
 MARGIN = 12
 TRACK = WIDTH - NAMES - MARGIN
@@ -31,6 +32,7 @@ def render(every: Sequence[Calendar]) -> str:
     """Return the picture."""
     picture = draw(every)
     drawn, height = _bands(picture)
+    # In the file itself, as a picture in a README can load nothing beside it.
     style = get_data(__package__ or "", "assets/calendar.svg.css") or b""
     root = element(
         "svg",
@@ -42,6 +44,7 @@ def render(every: Sequence[Calendar]) -> str:
         *_legend(),
         *drawn,
         xmlns="http://www.w3.org/2000/svg",
+        # A viewBox lets whoever embeds the picture scale it.
         viewBox=f"0 0 {WIDTH} {height}",
         width=WIDTH,
         height=height,
@@ -50,6 +53,8 @@ def render(every: Sequence[Calendar]) -> str:
 
 
 def _patterns() -> Element:
+    # Patterns repeat: each line is drawn beyond the edges, so that it meets itself in the next
+    # tile.
     stripes = element("path", d="M-2 2 4 -4M-1 9 9 -1M4 10 10 4", class_="freeze-ink")
     dots = element("circle", cx=3, cy=3, r=1, class_="opens-ink")
     cross = element("path", d="M0 0 6 6M6 0 0 6", class_="closes-ink")
@@ -128,6 +133,7 @@ def _row(
     # The title that a pointer shows has all names, however few fit.
     names = element("title", ", ".join(row.names))
     yield element("text", title, names, class_="name", x=MARGIN, y=y + 17)
+    # The row's own days may begin later than the axis, which has those of all rows.
     left, width = band.place(row.begins, row.ends) or (0, 0)
     yield element("rect", class_="track", x=_x(left), y=y, width=_length(width), height=height)
     for tick in band.ticks:

@@ -13,9 +13,11 @@ from krm_windows.preview.calendar import Calendar, alike, some
 from krm_windows.preview.clock import shown
 from krm_windows.schedule.timeline import Segment
 
+# Twelve cells are a day, and a week with its date is a line of 101 characters.
 CELL = timedelta(hours=2)
 CELLS = 12
 WEEK = 7
+# Signs of ASCII, which every terminal has in one width.
 OPEN = "#"
 PARTLY = "+"
 CLOSED = "."
@@ -63,8 +65,10 @@ def _lines(group: Sequence[Calendar]) -> Iterator[str]:
     heads = (f"{day:<{CELLS}}" for day in _WEEKDAYS)
     # As wide as the date at the beginning of each week.
     yield " ".join([" " * 10, *heads])
+    # Weeks begin on Monday (ISO 8601).
     monday = first - first.weekday() * _DAY
     while monday < last:
+        # By dates and not by hours: a day may have 23 or 25 of them.
         days = (_day(calendar, closing, monday + day * _DAY) for day in range(WEEK))
         yield " ".join([str(monday), *days])
         monday += WEEK * _DAY

@@ -39,9 +39,11 @@ class Choice:
 
     def clusters(self, loaded: Loaded) -> list[str | None]:
         """Return the clusters chosen of a policy; one without `clusters` is shown as it is."""
+        # One that names no clusters has one version, which all of them share.
         if self.every and loaded.clusters:
             return list(loaded.clusters)
         chosen = self.cluster
+        # As a build does, which has no option for it.
         if chosen is None:
             chosen = loaded.build_for
         return [chosen]
@@ -77,6 +79,7 @@ class Source:
             loading.extend(found)
             if policy:
                 policies.append((name, policy))
+        # What is wrong in one cluster is told before anything is compiled, of all of them at once.
         if fails(loading):
             return [], once(loading)
         versions: list[Version] = []
@@ -95,6 +98,7 @@ class Source:
         cluster: str | None,
         policy: WindowPolicy,
     ) -> tuple[Version, list[Result]]:
+        # What the targets are matters only for `closesEarly: auto`.
         items = inventory.take(self.items, kinds(policy))
         plan, results = compile_policy(policy, cluster, items)
         timely = [result for result in results if result.tags["rule"] in _TIMELY]

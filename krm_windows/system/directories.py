@@ -124,8 +124,7 @@ class Directory(Closing):
                     os.mkdir(name, dir_fd=self.descriptor)
             return os.open(name, _DIRECTORY, dir_fd=self.descriptor)
         except OSError as error:
-            # The kernel says ELOOP for a link that must not be followed, ENOTDIR for a file
-            # (open(2)).
+            # Of a file the kernel says ENOTDIR, of a link one of the two (open(2)).
             if error.errno in (errno.ENOTDIR, errno.ELOOP):
                 raise WorkspaceError(self._in_the_way(name)) from None
             # The step alone, `clusters`, would tell the user little.

@@ -32,7 +32,7 @@ _SHARED = ("refs", "packed-refs", "logs/refs")
 _OWN = ("logs/HEAD",)
 _COPIED = ("HEAD", "ORIG_HEAD", "FETCH_HEAD", "MERGE_HEAD")
 _SETTINGS = (
-    # Also a bare repository inside the one that is read is not taken for one (git-config(1)).
+    # What looks like a bare repository is one only where it is named as such (git-config(1)).
     "safe.bareRepository=explicit",
     # No remote can be reached by any protocol, so nothing is fetched.
     "protocol.allow=never",
