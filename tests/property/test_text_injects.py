@@ -447,6 +447,23 @@ def calls(text: str) -> dict[str, list[tuple[str, ...]]]:
             ("policy.yaml", "wrong.yaml", *DAYS),
             ("policy.yaml", argument, *DAYS),
         ],
+        "set": [
+            ("policy.yaml", "--patch", '{"spec": {"windows": {"office": {"opens": "Tue 08:00"}}}}', "--dry-run"),
+            ("policy.yaml", "--patch", json.dumps({"spec": {"freezes": {name: {"reason": text}}}})),
+            ("policy.yaml", "--patch", json.dumps({text: text}), *target),
+            ("wrong.yaml", "--patch", "{}"),
+            ("policy.yaml", "--patch", argument, "--cluster", argument),
+            (argument, "--patch", "{}"),
+        ],
+        "override": [
+            ("policy.yaml", "open", "--for", "2h", "--reason", argument, "--ticket", argument, "--dry-run"),
+            ("policy.yaml", "closed", "--until", "2098-01-01", "--reason", argument, "--name", "o"),
+            ("policy.yaml", "open", "--until", argument, "--reason", argument, "--name", argument),
+            ("policy.yaml", "--list"),
+            ("policy.yaml", "--end", argument, "--cluster", argument),
+            ("wrong.yaml", "--list"),
+            (argument, "--prune"),
+        ],
         "holidays": [
             ("DE", "--years", "2026", "--subdivision", "BY", "--language", "de"),
             (argument, "--years", "2026"),
