@@ -51,4 +51,5 @@ class Application:
         targets.edit(self.plan, self.inventory)
         targets.release(self.plan, self.items, self.inventory)
         directory = paths.directory(self.plan, self.items)
+        # In place: the caller's list is the stream itself.
         self.items[:] = objects.edit(self.wanted, self._found, self.items, directory)

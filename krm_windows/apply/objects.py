@@ -50,6 +50,7 @@ def standing(plan: Plan, items: Iterable[KubeObject]) -> Standing:
         if item.kind in KINDS_OF_CLUSTERS:
             namespace = ""
         key = (item.kind, namespace, item.name)
+        # By the label, not by the name: whoever has a name of ours may have had it first.
         if item.labels.get(POLICY) in own:
             ours[key] = item
         else:
@@ -62,6 +63,7 @@ def _needles(plan: Plan) -> set[str]:
 
     A cut name still begins like the policy's.
     """
+    # Those of `cronJobs` are anybody's names.
     given = {trigger.given for trigger in plan.triggers if trigger.given}
     return {names.beginning(plan), *names.own_labels(plan), *given}
 
@@ -74,22 +76,22 @@ def check(
     """Yield an error for each foreign object under a name of ours that is not claimed."""
     yield from _own_targets(plan, wanted)
     adopted = {id(item) for item in claimed(plan, found)}
-    keys = map(identity, wanted)
-    taken = (found.foreign[key] for key in keys if key in found.foreign)
-    for item in taken:
-        if id(item) not in adopted:
-            adopt = ""
-            # Only CronJobs have names that a policy can give.
-            if item.kind == "CronJob":
-                adopt = ", or name it in the window's cronJobs to adopt it"
-            yield rules.NAME_TAKEN.result(
-                "is among the resources already and is not ours; rename it or the policy "
-                f"{plan.policy}{adopt}",
-                path="metadata.name",
-                current=item.name,
-                ref=ref_of(item),
-                file=file_of(item),
-            )
+    for manifest in wanted:
+        item = found.foreign.get(identity(manifest))
+        if item is None or id(item) in adopted:
+            continue
+        adopt = ""
+        # Only CronJobs have names that a policy can give.
+        if item.kind == "CronJob":
+            adopt = ", or name it in the window's cronJobs to adopt it"
+        yield rules.NAME_TAKEN.result(
+            "is among the resources already and is not ours; rename it or the policy "
+            f"{plan.policy}{adopt}",
+            path="metadata.name",
+            current=item.name,
+            ref=ref_of(item),
+            file=file_of(item),
+        )
 
 
 def _own_targets(plan: Plan, wanted: Iterable[Manifest]) -> Iterator[Result]:

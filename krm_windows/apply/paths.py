@@ -30,7 +30,8 @@ class Directory(NamedTuple):
         kind, _, name = identity(manifest)
         path = f"{self.name}/{file_name(kind, name)}"
         # Foreign objects may be in a file of that name, too.
-        index = next(index for index in map(str, count()) if (path, index) not in self.taken)
+        numbers = map(str, count())
+        index = next(index for index in numbers if (path, index) not in self.taken)
         metadata = manifest["metadata"]
         annotations = {**metadata["annotations"], INDEX: index, PATH: path}
         return {**manifest, "metadata": {**metadata, "annotations": annotations}}

@@ -27,6 +27,7 @@ def edit(plan: Plan, inventory: Inventory) -> None:
         # Absent and false are equal to Flux, but false from Git is put back at every reconcile.
         if resource.item.get(*target.field) is False:
             resource.item.remove(*target.field)
+        # An object that has the note already keeps every byte.
         if resource.item.annotations.get(GOVERNED_BY) != plan.policy:
             resource.item.set_annotation(GOVERNED_BY, plan.policy)
 
@@ -43,6 +44,7 @@ def release(
         # To search its text is cheaper than to parse an item.
         if id(item) in gated or not item.mentions(GOVERNED_BY):
             continue
+        # The note of another policy is that policy's to remove.
         if item.annotations.get(GOVERNED_BY) not in plan.own_names:
             continue
         # No empty mapping is left behind, as there was none before.

@@ -54,6 +54,7 @@ def check(facts: Facts) -> Iterator[Result]:
 def _hits(rule: Rule, change: ClockChange) -> Iterator[_Hit]:
     """Yield the first beginning and the first end of a rule that fall into a change."""
     first, last = _FIELDS[rule.kind]
+    # One of each is enough: a rule that recurs within the hour has the same trouble each time.
     begins = next(_begins(rule, change.begins, change.ends), None)
     if begins:
         yield _Hit(f"{rule.name}.{first}", begins, change)
@@ -86,7 +87,10 @@ def _ends(rule: Rule, change: ClockChange) -> Iterator[datetime]:
     """Yield the wall-clock ends in a change."""
     match rule.ends:
         case timedelta() as length:
-            for begin in _begins(rule, change.begins - length, change.ends - length):
+            # What ends in the change began so long before.
+            first = change.begins - length
+            last = change.ends - length
+            for begin in _begins(rule, first, last):
                 yield begin + length
         case time() as clock:
             # A change may lie around midnight, and so on two days.
@@ -98,6 +102,7 @@ def _ends(rule: Rule, change: ClockChange) -> Iterator[datetime]:
         case Recurrence() as recurrence:
             yield from _recurring_ends(rule, recurrence, change)
         case datetime() as end:
+            # An instant with an offset of its own is on no wall clock.
             if not end.tzinfo and change.begins <= end < change.ends:
                 yield end
 
@@ -181,16 +186,18 @@ def _reported(hits: Iterable[_Hit], facts: Facts) -> Iterator[Result]:
     zone = facts.timetable.time_zone
     if missing:
         first = missing[0]
+        day = f"{first.moment:%a %Y-%m-%d}"
         message = (
-            f"falls on {first.moment:%H:%M} of {first.moment:%a %Y-%m-%d}{_more(missing)}, which "
+            f"falls on {first.moment:%H:%M} of {day}{_more(missing)}, which "
             f"the clocks of {zone} skip: there it happens at {first.change.ends:%H:%M}; take a "
             f"time outside of {_span(first.change)}"
         )
         yield findings.at(rules.EDGE_MISSING_HOUR, first.path, message, first.moment)
     if doubled:
         first = doubled[0]
+        day = f"{first.moment:%a %Y-%m-%d}"
         message = (
-            f"falls on {first.moment:%H:%M} of {first.moment:%a %Y-%m-%d}{_more(doubled)}, which "
+            f"falls on {first.moment:%H:%M} of {day}{_more(doubled)}, which "
             f"the clocks of {zone} show twice: the first of the two counts; take a time outside "
             f"of {_span(first.change)}"
         )

@@ -51,6 +51,7 @@ def _over(
 
 def _cuts(facts: Facts) -> Iterator[Result]:
     """Report for each freeze the first window of which it takes a part only."""
+    # A freeze may cut a window in each of its weeks: the first says it.
     untold = {freeze.name for freeze in facts.timetable.freezes}
     segments = facts.segments_around(*facts.timetable.freezes)
     for before, closed, after in _closures(segments):

@@ -41,9 +41,14 @@ def _fields(resource: Resource) -> Iterator[Result]:
         ),
     ):
         if resource.item.get("spec", name) is wrong:
-            message = f"must not be {str(wrong).lower()} where windows are delivered: {reason}"
+            # As YAML has it.
+            current = str(wrong).lower()
+            message = f"must not be {current} where windows are delivered: {reason}"
             yield resource.result(
-                rules.DELIVERY_FIELD, message, path=f"spec.{name}", current=str(wrong).lower()
+                rules.DELIVERY_FIELD,
+                message,
+                path=f"spec.{name}",
+                current=current,
             )
     # A Role in another namespace than its targets grants nothing on them.
     if resource.text("spec", "targetNamespace"):

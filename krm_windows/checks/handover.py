@@ -26,6 +26,7 @@ def moved(older: Mapping[str, bytes], newer: Mapping[str, bytes]) -> Iterator[Re
     left = {PurePosixPath(path).name: path for path in older if path not in newer}
     for path in newer:
         origin = left.get(PurePosixPath(path).name)
+        # It was there before, or it is new altogether.
         if path in older or origin is None:
             continue
         if _kept(KubeObject.parse(older[origin])):
@@ -37,7 +38,11 @@ def moved(older: Mapping[str, bytes], newer: Mapping[str, bytes]) -> Iterator[Re
 
 def _kept(item: KubeObject) -> bool:
     # Flux reads either (kustomize-controller).
-    return "disabled" in (item.annotations.get(PRUNE), item.labels.get(PRUNE))
+    said = (
+        item.annotations.get(PRUNE),
+        item.labels.get(PRUNE),
+    )
+    return "disabled" in said
 
 
 def _result(item: KubeObject, origin: str, goal: str) -> Result:

@@ -81,6 +81,7 @@ class _Lengths:
         # Of equal ones the first is the shortest, and the last the longest.
         shortest = None
         longest = first
+        # In minutes, like the occurrences: years of them are looked at.
         most = least = greatest = 0
         for each in chain((first,), every):
             begin, end = each
@@ -152,6 +153,7 @@ def _never(
     lengths: _Lengths,
 ) -> Iterator[Result]:
     """Report a window that comes and is not open once."""
+    # The names of all rules by which anything is open.
     if window.name in facts.opening:
         return
     # That is said in `_lengths`.

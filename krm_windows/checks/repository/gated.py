@@ -36,13 +36,15 @@ class GatedCluster:
 
     def suspends(self, kustomization: Kustomization) -> frozenset[str]:
         """Return the policies that suspend a Kustomization itself."""
-        return self._gates.get(identity(kustomization), frozenset())
+        own = identity(kustomization)
+        return self._gates.get(own, frozenset())
 
     def holds(self, kustomization: Kustomization) -> frozenset[str]:
         """Return the policies that hold new revisions back from a Kustomization.
 
         By itself, or by its source.
         """
+        # Without new artifacts of its source it has no new revision to apply.
         by_source: frozenset[str] = frozenset()
         source = kustomization.source
         if source:
@@ -73,12 +75,15 @@ class GatedCluster:
 
     def windowed(self) -> Iterator[Kustomization]:
         """Yield the Kustomizations that wait for a window."""
-        return (each for each in self.cluster.kustomizations.values() if self.holds(each))
+        for each in self.cluster.kustomizations.values():
+            if self.holds(each):
+                yield each
 
     def chain(self, gate: Gate) -> list[Kustomization]:
         """Return what delivers a policy, and the root of all."""
         root = self.cluster.first
         by = self.cluster.kustomizations.get(gate.delivered_by or "")
+        # The policy may lie in the cluster's own directory, or nothing may deliver it.
         if by is None or by is root:
             return [root]
         return [by, root]
@@ -86,6 +91,7 @@ class GatedCluster:
 
 def identity(kustomization: Kustomization) -> Identity:
     """Return a Kustomization as the object that it is."""
+    # The key is `namespace/name`.
     namespace, _, name = kustomization.key.partition("/")
     return KUSTOMIZE, "Kustomization", namespace, name
 
@@ -101,4 +107,6 @@ def described(policies: frozenset[str]) -> str:
     """Say in a word or two when something changes."""
     if not policies:
         return "at once"
-    return f"in the windows of {' and '.join(sorted(policies))}"
+    # Sorted, so that a message is the same in each run.
+    named = " and ".join(sorted(policies))
+    return f"in the windows of {named}"

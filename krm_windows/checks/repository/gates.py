@@ -55,6 +55,7 @@ def _locks(gated: GatedCluster, gate: Gate) -> Iterator[Finding]:
 
 
 def _sources(gated: GatedCluster, gate: Gate) -> Iterator[Finding]:
+    # A suspended source has no new artifact, for whoever uses it.
     for target in gate.targets:
         reason = _needed(gated, gate, target)
         if reason:
@@ -108,6 +109,7 @@ def _suspended(
     Its parent would bring it back.
     """
     value = item.get(*target.field)
+    # Absent, it is the gate's alone, and so is what the parent leaves alone.
     if value is None or _is_ignored(parent, target):
         return
     path = ".".join(target.field)
@@ -142,12 +144,14 @@ def _selects(selector: object, target: Target) -> bool:
     if not isinstance(selector, dict):
         return True
     kind = selector.get("kind")
-    name = selector.get("name")
-    return kind in (None, target.kind) and name in (None, target.name)
+    if kind not in (None, target.kind):
+        return False
+    return selector.get("name") in (None, target.name)
 
 
 def _missing(gated: GatedCluster, gate: Gate, target: Target) -> Finding:
     cluster = gated.cluster
+    # The names of its kind beside it, and the namespaces in which its name is.
     alike: list[str] = []
     elsewhere: list[str] = []
     for group, kind, namespace, name in cluster.objects:

@@ -29,11 +29,12 @@ _LEFT = {
 
 def check(gated: GatedCluster) -> Iterator[Finding]:
     """Yield the objects that Kustomizations of different classes or policies apply."""
-    for found in _owners(gated).values():
-        first = found[0]
-        for other in found[1:]:
+    for first, *others in _owners(gated).values():
+        owner, _ = first
+        own_class = _class(gated, owner)
+        for other in others:
             # Of one class and the same windows, both apply the same version.
-            if _class(gated, first[0]) != _class(gated, other[0]):
+            if _class(gated, other[0]) != own_class:
                 yield _shared(gated, first, other)
 
 
@@ -51,28 +52,35 @@ def _owners(gated: GatedCluster) -> dict[Identity, list[Owned]]:
 
 def _acting(several: list[Owned]) -> list[Owned]:
     """Leave out those that do not write what is there already."""
-    return [each for each in several if not _says(each[1], _ABSTAINS)]
+    return [(each, item) for each, item in several if not _says(item, _ABSTAINS)]
 
 
 def _says(item: Object, notes: set[tuple[str, str]]) -> bool:
+    """Whether an object has one of some annotations, with that value."""
     return any(item.note(key) == text for key, text in notes)
 
 
 def _class(gated: GatedCluster, each: Kustomization) -> tuple[frozenset[str], str | None]:
+    """Return what decides when a Kustomization changes: the policies, and the class it names."""
     named = None
+    # The root may be applied by hand, and then no file has it.
     if each.own:
         named = each.own.note(CHANGE_CLASS)
     return gated.holds(each), named
 
 
 def _shared(gated: GatedCluster, first: Owned, other: Owned) -> Finding:
-    one = f"{first[0]} ({described(gated.holds(first[0]))})"
-    two = f"{other[0]} ({described(gated.holds(other[0]))})"
+    one, _ = first
+    two, item = other
     message = (
-        f"is applied by {one} and by {two}: an older version overwrites a newer one; leave it to "
-        "one of them"
+        f"is applied by {_with_windows(gated, one)} and by {_with_windows(gated, two)}: an older "
+        "version overwrites a newer one; leave it to one of them"
     )
-    return Finding(rules.OBJECT_SHARED, message, other[1])
+    return Finding(rules.OBJECT_SHARED, message, item)
+
+
+def _with_windows(gated: GatedCluster, each: Kustomization) -> str:
+    return f"{each} ({described(gated.holds(each))})"
 
 
 def moved(before: GatedCluster, after: GatedCluster) -> Iterator[Finding]:
@@ -87,7 +95,10 @@ def moved(before: GatedCluster, after: GatedCluster) -> Iterator[Finding]:
         keys = {each.key for each, _ in found}
         for giver, given in old.get(key, ()):
             # Whoever still applies it has given nothing up.
-            if giver.key in keys or not _prunes(giver) or _says(given, _LEFT):
+            if giver.key in keys:
+                continue
+            # Nothing is deleted by who never deletes, or where the object says that it stays.
+            if not _prunes(giver) or _says(given, _LEFT):
                 continue
             yield from _given(after, giver, owner, item)
 

@@ -76,7 +76,8 @@ def _on(result: Result) -> str:
         return ""
     names = clusters.split(", ")
     if len(names) > _FEW:
-        names = [*names[:_FEW], f"{len(names) - _FEW} more"]
+        more = len(names) - _FEW
+        names = [*names[:_FEW], f"{more} more"]
     return f" [{', '.join(names)}]"
 
 
@@ -89,6 +90,7 @@ def compose(
 
     Errors first, then by file and line.
     """
+    # One fact in several clusters, or of several objects, is one result.
     found: dict[tuple[object, ...], list[Finding]] = {}
     for finding in findings:
         found.setdefault(finding.sameness, []).append(finding)
@@ -102,35 +104,52 @@ def compose(
         alike.extend(same)
     results = [_named(result, alike) for result, alike in placed.values()]
     results.sort(key=_order)
-    return RepositoryReport(directory, _heading(directory, survey), tuple(results))
+    heading = _heading(directory, survey)
+    return RepositoryReport(directory, heading, tuple(results))
 
 
 def _order(result: Result) -> tuple[object, ...]:
+    """Return what results are sorted by."""
     file = ""
     if result.file:
         file = result.file.path
+    # As a number: as a text, line 10 would come before line 9.
     line = int(result.tags["line"])
-    return (_RANK[result.severity], file, line, result.tags["rule"], result.message)
+    return (
+        _RANK[result.severity],
+        file,
+        line,
+        result.tags["rule"],
+        result.message,
+    )
 
 
 def _named(result: Result, findings: Sequence[Finding]) -> Result:
     """Return a result with its clusters, and how many objects share its fact."""
-    # In the order in which they were found, each once.
-    named = dict.fromkeys(finding.cluster for finding in findings if finding.cluster)
-    clusters = ", ".join(named)
-    objects = list(dict.fromkeys(finding.of for finding in findings if finding.of))
+    clusters = _each_once(finding.cluster for finding in findings)
+    objects = _each_once(finding.of for finding in findings)
+    count = len(objects)
     message = result.message
     tags = dict(result.tags)
     if clusters:
-        tags["clusters"] = clusters
+        tags["clusters"] = ", ".join(clusters)
     if objects:
-        tags |= {"count": str(len(objects)), "objects": ", ".join(objects)}
-    if len(objects) > 1:
+        tags["count"] = str(count)
+        tags["objects"] = ", ".join(objects)
+    # One object is what the result is about anyway.
+    if count > 1:
         some = ", ".join(objects[:_FEW])
-        if len(objects) > _FEW:
-            some += f" and {len(objects) - _FEW} more"
-        message += f" ({len(objects)} objects: {some})"
+        if count > _FEW:
+            some += f" and {count - _FEW} more"
+        message += f" ({count} objects: {some})"
     return replace(result, message=message, tags=tags)
+
+
+def _each_once(names: Iterable[str]) -> list[str]:
+    """Return names in the order in which they were found, without the empty one."""
+    found = dict.fromkeys(names)
+    found.pop("", None)
+    return list(found)
 
 
 def _result(directory: str, survey: Survey, first: Finding) -> Result:
@@ -139,6 +158,7 @@ def _result(directory: str, survey: Survey, first: Finding) -> Result:
     ref = None
     if first.about:
         ref = first.about.ref
+    # As seen from where the command was run, so that an editor finds it.
     path = PurePosixPath(directory, file)
     result = first.rule.result(
         first.message,
@@ -159,15 +179,19 @@ def _place(survey: Survey, finding: Finding) -> tuple[str, int, int]:
     # Generated: the kustomization that has it made is the nearest place.
     if item is None:
         return file, 1, 0
+    # The documents before it in the file, each of which ends at a line `---`.
     index = item.source.count(b"\n---", 0, item.start)
-    return file, report.line(item, finding.path), index
+    line = report.line(item, finding.path)
+    return file, line, index
 
 
 def _heading(directory: str, survey: Survey) -> str:
     policies: set[str] = set()
+    kustomizations = 0
     for cluster in survey.clusters:
+        # A policy that holds in several clusters is one.
         policies.update(gate.policy for gate in cluster.gates)
-    kustomizations = sum(len(each.kustomizations) for each in survey.clusters)
+        kustomizations += len(cluster.kustomizations)
     counts = (
         counted(len(survey.clusters), "cluster"),
         counted(kustomizations, "Kustomization"),

@@ -135,6 +135,7 @@ class Tenancy:
         tenants = [each for each in self.cluster.kustomizations.values() if self._reason(each)]
         found = {each.namespace for each in tenants}
         found |= {each.own.text("spec", "targetNamespace") for each in tenants if each.own}
+        # Most have no `targetNamespace`, and the root's is the platform's.
         return frozenset(found - {"", self.cluster.first.namespace})
 
     def _reason(self, each: Kustomization) -> str:
@@ -203,8 +204,10 @@ class Tenancy:
             return False
         missing = set(_RESOURCES)
         for rule in found[1].parts("rules"):
-            if _has(rule, "apiGroups", _GROUP) and _has(rule, "verbs", "create"):
-                missing -= {each for each in missing if _has(rule, "resources", each)}
+            # One rule must allow group, verb and resource together (RBAC); several rules add up.
+            if not _has(rule, "apiGroups", _GROUP) or not _has(rule, "verbs", "create"):
+                continue
+            missing -= {each for each in missing if _has(rule, "resources", each)}
         return not missing
 
 

@@ -46,8 +46,11 @@ def _alone(
     """Yield the policies that are in a file, and are neither rendered nor a plugin of a build."""
     for gate in cluster.gates:
         file = gate.place.file
+        # It is known by what was rendered, or a build runs it.
+        if gate.place.kind != KIND or file in plugins:
+            continue
         # Of windows that were rendered and are not applied it is said in full.
-        if gate.place.kind != KIND or file in plugins or gate.policy in told:
+        if gate.policy in told:
             continue
         message = (
             "nothing that the cluster applies comes from this policy, so its file alone "
@@ -187,7 +190,10 @@ def _lacking(
         applied = [gate for gate in each.gates if _is_rendered(gate)]
         if not any(gate.place.note(POLICY) in labels for gate in applied):
             continue
-        found = sum(item.note(POLICY) in labels for item in _cron_jobs(each))
+        found = 0
+        for item in _cron_jobs(each):
+            if item.note(POLICY) in labels:
+                found += 1
         if found < wanted:
             return f"{each.name} applies {found} of their {counted(wanted, 'CronJob')}"
     return ""
@@ -208,6 +214,7 @@ def _rendered_cron_jobs(survey: Survey, folder: str) -> int:
 
 def _cron_jobs(cluster: Cluster) -> Iterator[Object]:
     for _, item in GatedCluster(cluster).applied():
+        # To look for the text is quicker than to parse the labels.
         if item.kind == "CronJob" and item.item.mentions(POLICY):
             yield item
 
@@ -217,6 +224,7 @@ def _names(cluster: Cluster) -> tuple[str, ...]:
 
     Its own, and the directories that lead to it.
     """
+    # `clusters/staging/eu` is staging, or eu, to whoever wrote the policy.
     return cluster.name, *cluster.root.split("/")
 
 
