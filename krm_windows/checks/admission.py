@@ -19,6 +19,7 @@ NARROW = (
 
 def check(plan: Plan) -> Iterator[Result]:
     """Yield a warning where nothing but RBAC holds the gate's account."""
+    # RBAC knows objects and no fields: the right to suspend is the right to change all else.
     if not plan.admission:
         message = f"the gate's account may patch every field of its targets: {RISK}; {NARROW}"
         yield rules.ADMISSION_DISABLED.result(

@@ -11,14 +11,10 @@ def at(
     rule: Rule,
     path: str,
     message: str,
-    on: date | None = None,
-    *,
-    proposed: str | None = None,
+    on: date,
 ) -> Result:
     """Report a rule at `path` below `spec`; the date goes into the tags, for machines to sort."""
-    result = rule.result(message, path=f"spec.{path}", proposed=proposed)
-    if on is None:
-        return result
+    result = rule.result(message, path=f"spec.{path}")
     return replace(result, tags={**result.tags, "date": f"{on:%Y-%m-%d}"})
 
 
@@ -29,6 +25,7 @@ def moment(at: datetime) -> str:
 
 def repeated(count: int, last: date) -> str:
     """Say how often else something happens."""
+    # The first was named already.
     if count == 1:
         return ""
     return f" (and {count - 1} more times until {last:%Y-%m-%d})"

@@ -22,6 +22,7 @@ _LEVELS = {
 def text(reports: Reports) -> str:
     """Return a line for each finding, and one that counts them."""
     lines: list[str] = []
+    # Escaped: a policy from elsewhere may have control characters in its texts.
     for report in reports:
         lines.extend(escape.line(report.written(result)) for result in report.results)
         lines.append(_count(report))
@@ -30,6 +31,7 @@ def text(reports: Reports) -> str:
 
 def _count(report: Findings) -> str:
     count = Counter(result.severity for result in report.results)
+    # Errors first, as the severities are declared.
     counts = (counted(count[each], each) for each in Severity if count[each])
     said = ", ".join(counts) or "nothing to say"
     return escape.line(f"{report.heading}: {said}")
@@ -70,6 +72,7 @@ def _command(report: Findings, result: Result) -> str:
         file, line = place
         properties = {"file": file, "line": str(line), **properties}
     message = result.message
+    # GitHub shows title and message, and no field.
     if result.field:
         message = f"{result.path}: {message}"
     return escape.actions.command(_LEVELS[result.severity], properties, message)

@@ -52,6 +52,7 @@ class Claim(NamedTuple):
         # What was rendered under a former name is this policy as it was; two given at once are two.
         if other.file and other.policy in self.former_names:
             return []
+        # By address: a claim may have been rendered with another version of the API.
         theirs = {_address(target) for target in other.targets}
         return [target for target in self.targets if _address(target) in theirs]
 
@@ -70,6 +71,7 @@ def doubt(
 ) -> Iterator[Result]:
     """Yield what a policy has in common with others that may be for another cluster."""
     for other in others:
+        # Whether both are for one cluster only a person knows.
         if shared := own.shares(other):
             must = (
                 "neither says for which cluster it is: if both are for one, leave it to one of "
@@ -82,6 +84,7 @@ def doubt(
 def among(claims: Sequence[Claim]) -> Iterator[tuple[Claim, Result]]:
     """Yield what each of some policies of one cluster has in common with those before it."""
     for index, own in enumerate(claims):
+        # With those before it only, so that each pair is reported once.
         for result in check(own, claims[:index]):
             yield own, result
 
@@ -93,9 +96,11 @@ def _result(
     shared: Sequence[Target],
     must: str,
 ) -> Result:
+    # `matchLabels` may select hundreds.
     named = ", ".join(map(str, shared[:_FEW]))
-    if len(shared) > _FEW:
-        named += f" and {counted(len(shared) - _FEW, 'target')} more"
+    more = len(shared) - _FEW
+    if more > 0:
+        named += f" and {counted(more, 'target')} more"
     verb = "are"
     if len(shared) == 1:
         verb = "is"

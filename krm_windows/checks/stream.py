@@ -255,6 +255,7 @@ def _triggers(emitted: Emitted) -> Iterator[Result]:
     One that acts has to do what the policy says.
     """
     plan = emitted.plan
+    # A CronJob that was suspended starts nothing, so it counts as missing.
     found = list(_active(emitted))
     for trigger in plan.triggers:
         arguments: list[object] = []
@@ -338,6 +339,7 @@ def _beside(emitted: Emitted) -> Iterator[Result]:
                 "what it yields"
             )
             yield rules.EMITTED_MISSING.result(message)
+    # The names as they are now: texts still have those that were emitted.
     standing = set()
     for item in emitted.items:
         if item.namespace == emitted.plan.namespace:

@@ -214,6 +214,7 @@ def _is_prolonged(
     least: timedelta,
 ) -> bool:
     """Whether other windows prolong this one, so that together they are long enough."""
+    # Of all windows together: where two touch or overlap, they are one time.
     begins = coverage.minute(occurrence.begins)
     around = span_of(facts.union.around(begins))
     return around.length >= least

@@ -35,6 +35,7 @@ def check(
     Policies in the namespaces that are `trusted` may gate targets in others, though they are a
     tenant's.
     """
+    # What was not understood while the repository was read.
     for notice in survey.notices:
         yield Finding(
             notice.rule,
@@ -46,6 +47,7 @@ def check(
             of=notice.of,
         )
     older: dict[str, GatedCluster] = {}
+    # By name: between two commits a cluster is the one that is called the same.
     if before:
         older = {cluster.name: GatedCluster(cluster) for cluster in before.clusters}
     for cluster in survey.clusters:
@@ -77,6 +79,7 @@ def _ungated(survey: Survey) -> Iterator[Finding]:
         return
     for cluster in ungated:
         message = "has no policy: whatever is committed is applied at once"
+        # A finding needs a file: any that the cluster's root applies.
         files = (item.file for item in cluster.first.objects if item.file)
         file = next(files, cluster.root)
         yield Finding(rules.CLUSTER_UNGATED, message, file=file, cluster=cluster.name)

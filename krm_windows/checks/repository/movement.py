@@ -111,9 +111,12 @@ def _moves(source: Object) -> bool:
     # A digest or a commit is always the same content.
     if source.get("spec", "ref", "digest") or source.get("spec", "ref", "commit"):
         return False
+    # It has no `ref`: whatever is put into it is taken.
     if source.kind == "Bucket":
         return True
-    tag = source.get("spec", "ref", "tag")
+    if source.kind not in ("GitRepository", "OCIRepository"):
+        return False
     # A range in `semver` takes precedence over a tag (source-controller).
-    fixed = tag not in (None, "latest") and not source.get("spec", "ref", "semver")
-    return source.kind in ("GitRepository", "OCIRepository") and not fixed
+    if source.get("spec", "ref", "semver"):
+        return True
+    return source.get("spec", "ref", "tag") in (None, "latest")

@@ -56,6 +56,7 @@ def _child(gated: GatedCluster, each: Kustomization) -> Iterator[Finding]:
     # What gates the root locks itself out, which is reported about the policy.
     if parent is None or parent is gated.cluster.first:
         return
+    # It waits as well, or is meant to stay live.
     if gated.holds(each) or is_live(each) or _delivers(gated, each):
         return
     if held := gated.holds(parent):
