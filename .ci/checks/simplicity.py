@@ -24,10 +24,10 @@ PACKAGE = ROOT / "krm_windows"
 # Held to the limits of functions alone.
 SCRIPTS = (ROOT / ".ci", ROOT / "bench")
 
-# Of the whole package: what it has today, so that it does not get worse. The aims are 8.5 nodes and 0.08 comments.
-NODES_A_LINE = 8.65
+# Of the whole package: about what it has today, so that it does not get worse.
+NODES_A_LINE = 8.55
 CONDITIONALS_A_THOUSAND_LINES = 4.5
-COMMENTS_A_LINE = 0.068
+COMMENTS_A_LINE = 0.085
 # Of each function.
 PATHS = 10
 
