@@ -1,7 +1,6 @@
 """The apply Job: it runs as soon as it is applied, and its name changes with what it does."""
 
 import json
-from dataclasses import replace
 
 from krm_windows.emit import configmap, gate, kubectl, names
 from krm_windows.emit.job import unfailing_spec
@@ -16,12 +15,14 @@ def run(plan: Plan, config: Manifest) -> Manifest:
     `config` is the gate's ConfigMap. Where another run comes, it leaves to that what it cannot do;
     where none comes (`render --uninstall`), it goes on.
     """
-    leaves = []
+    flags = ["--allow-missing"]
     if plan.triggers:
-        leaves.append("--leave-to-next")
-    spec = unfailing_spec(plan, gate.pod(plan, "--allow-missing", *leaves))
+        flags.append("--leave-to-next")
+    # The Pod may be given the ConfigMap as it was before.
+    flags += ["--digest", str(config["data"][configmap.DIGEST])]
+    spec = unfailing_spec(plan, gate.pod(plan, *flags))
     # A new name makes a new Job, so everything that changes what it does is in the digest.
-    data = {**config["data"], **configmap.tables(_of_any_release(plan))}
+    data = {**config["data"], **configmap.tables(configmap.of_any_release(plan))}
     around = {**config, "data": data}
     return _job(plan, spec, [around, spec])
 
@@ -30,18 +31,6 @@ def lift(plan: Plan) -> Manifest:
     """Return the Job that opens all targets, where no edge will do it any more."""
     spec = unfailing_spec(plan, kubectl.pod(plan, suspend=False))
     return _job(plan, spec, spec)
-
-
-def _of_any_release(plan: Plan) -> Plan:
-    """Return the plan without the release of its zone data.
-
-    One that changes nothing is no reason for another Job.
-    """
-    held = plan.timetable
-    if held.zone_rules is None:
-        return plan
-    rules = replace(held.zone_rules, release="")
-    return plan._replace(timetable=replace(held, zone_rules=rules))
 
 
 def _job(

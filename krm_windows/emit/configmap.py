@@ -16,6 +16,8 @@ from krm_windows.plan.timetable import dump
 TIMETABLE = "timetable.json"
 HOOKS = "hooks.json"
 ENTRY = "__main__.py"
+DIGEST = "digest"
+"""The key of what tells one content from another: a Job sees whether it has the one it is for."""
 
 # Where in the volume the modules lie, by the beginning of their keys: a key takes no slash.
 _FOLDERS = {
@@ -32,21 +34,36 @@ _PARTS = {"events": ("events",), "hooks": ("hooks", "notes")}
 
 def config_map(plan: Plan) -> Manifest:
     """Return the ConfigMap that the gate's Pods mount."""
+    files = program(parts(plan))
+    lasting = {**files, **tables(of_any_release(plan))}
+    digest = names.digest(json.dumps(lasting, sort_keys=True))
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
         "metadata": metadata(plan, names.gate(plan), plan.namespace),
-        "data": {**program(parts(plan)), **tables(plan)},
+        "data": {**files, **tables(plan), DIGEST: digest},
     }
 
 
 def items(plan: Plan) -> list[dict[str, str]]:
     """Return which key lies at which path of the volume, so that `python3 -I` finds the package."""
     # The names alone: every Job asks for them, and the tables are as long as the policy.
-    keys = [*program(parts(plan)), TIMETABLE]
+    keys = [*program(parts(plan)), TIMETABLE, DIGEST]
     if plan.hooks:
         keys.append(HOOKS)
     return [{"key": key, "path": _path(key)} for key in keys]
+
+
+def of_any_release(plan: Plan) -> Plan:
+    """Return the plan without the release of its zone data.
+
+    One that changes nothing is no reason for another Job.
+    """
+    held = plan.timetable
+    if held.zone_rules is None:
+        return plan
+    rules = replace(held.zone_rules, release="")
+    return plan._replace(timetable=replace(held, zone_rules=rules))
 
 
 def parts(plan: Plan) -> frozenset[str]:

@@ -7,9 +7,10 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from http import HTTPStatus
-from os import environ
+from os import environ, execv
 from pathlib import Path
-from time import sleep
+from sys import executable, orig_argv
+from time import monotonic, sleep
 
 from krm_windows.gate.clocks import APART, seconds_of
 from krm_windows.gate.decide import Decider, Decision
@@ -22,6 +23,8 @@ _TRIES = 5  # to write a target: others write it, too, Flux its status
 _AWAITED = timedelta(seconds=60)  # before a change: a run that begins so late waits for it
 _SLEW = 0.1  # seconds more than it takes: while it sleeps, the clock may be slewed
 _PAUSES = (10.0, 20.0)  # in seconds, before a run that leaves the rest to the next one tries again
+_PATIENCE = 150.0  # seconds: kubelet syncs a volume every 60 to 90
+_POLL = 0.5  # seconds between two readings of what kubelet changes
 _YEARS = range(1970, 9000)  # for which `--at` decides: a timetable is read 400 days back and ahead
 FILES = Path(__file__).parents[2]  # where the program lies, and what it reads
 _ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
@@ -287,16 +290,20 @@ def main(
     run: Callable[..., bool] = Gate.run,
     pauses: Sequence[float] = _PAUSES,
     clock: Callable[[], datetime] = _clock,
+    patience: float = _PATIENCE,
 ) -> int:
     """Run the gate and give its exit code: 0 if every target is as it should be, else 1.
 
     `run` is what settles the targets, `clock` tells the time. With `--leave-to-next` it tries again
     after each of the `pauses`, in seconds; what cannot be done then is logged, and no failure: the
-    next run does it, or fails (docs/decisions/0028-the-apply-job-does-not-fail.md).
+    next run does it, or fails (docs/decisions/0028-the-apply-job-does-not-fail.md). With `--digest`
+    it waits so many seconds, at most `patience`, for the files that it is to decide by.
     """
     options = _options()
     if options.at:
         return _show(options.at)
+    if options.digest:
+        _await_files(options.digest, patience)
     gate, is_sound = _load(clock)
     decision = gate.announce()
     gate = replace(gate.compared(), backwards=options.backwards)
@@ -325,6 +332,35 @@ def _exit_code(*, well: bool) -> int:
     return 1
 
 
+def _await_files(digest: str, patience: float) -> None:
+    """Wait until the volume holds the ConfigMap that this Job was made with, then begin anew.
+
+    kubelet fills a volume from what it or the API server remembers, which may be a ConfigMap as it
+    was before (docs/decisions/0034-an-apply-job-waits-for-its-config-map.md). It puts the new one
+    there when it syncs, once a minute. One that never comes was overtaken by another: the run goes
+    on with that.
+    """
+    if _digest() == digest:
+        return
+    _log(waits="for the ConfigMap that this Job was made with")
+    end = monotonic() + patience
+    while _digest() != digest:
+        if monotonic() >= end:
+            _log(runs="with another ConfigMap than this Job was made with")
+            return
+        sleep(_POLL)
+    # The program may be another one, too: nothing of the old one stays in memory.
+    execv(executable, orig_argv)  # noqa: S606 - this very program, with its own arguments
+
+
+def _digest() -> str:
+    """Return which ConfigMap the volume holds; empty while kubelet changes it."""
+    try:
+        return (FILES / "digest").read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return ""
+
+
 def _options() -> Namespace:
     parser = ArgumentParser(prog="gate", description=__doc__)
     parser.add_argument(
@@ -336,6 +372,7 @@ def _options() -> Namespace:
     parser.add_argument(
         "--leave-to-next", action="store_true", help="what could not be done is no failure either"
     )
+    parser.add_argument("--digest", help="wait for the files of this digest")
     parser.add_argument("--backwards", action="store_true", help="begin with the last target")
     parser.add_argument(
         "--account", type=Path, default=_ACCOUNT, help="the folder with token and ca.crt"

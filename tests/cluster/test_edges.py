@@ -128,7 +128,7 @@ def stop_runs(env: Environment, opening: Window, caught: list[int], done: Event)
     while not done.wait(0.002):
         for folder in Path("/proc").glob("[0-9]*"):
             pid = int(folder.name)
-            if pid not in caught and is_look(folder, env.name):
+            if pid not in caught and is_run(folder, env.name):
                 os.kill(pid, signal.SIGSTOP)
                 caught.append(pid)
                 step(env, opening, pid, done)
@@ -152,10 +152,11 @@ def logged(env: Environment, opening: Window, words: str) -> bool:
     return False
 
 
-def is_look(process: Path, namespace: str) -> bool:
+def is_run(process: Path, namespace: str) -> bool:
     """Say whether a process is the gate, in a Pod of the namespace."""
     try:
-        if process.joinpath("cmdline").read_bytes() != b"python3\0-I\0/gate\0":
+        # Behind it, `--backwards` at every other edge.
+        if not process.joinpath("cmdline").read_bytes().startswith(b"python3\0-I\0/gate\0"):
             return False
         return (
             process.joinpath("root/run/secrets/kubernetes.io/serviceaccount/namespace").read_text()

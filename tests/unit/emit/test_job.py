@@ -126,8 +126,25 @@ def test_only_the_job_of_an_edit_forgives_what_is_missing() -> None:
     """A delivering Kustomization that waits for it is blocked neither by targets that come later nor by any trouble."""
     commands = [spec["template"]["spec"]["containers"][0]["command"][3:] for spec in pods()]
     at_once, *others = commands
-    assert at_once == ["--allow-missing", "--leave-to-next"]
+    assert at_once[:-1] == ["--allow-missing", "--leave-to-next", "--digest"]
     assert {tuple(flags) for flags in others} == {(), ("--backwards",)}
+
+
+def test_the_apply_job_waits_for_its_own_config_map() -> None:
+    """By a digest of all that is in it, which no release of zone data that says the same changes."""
+    held = zoned.timetable(policy="flux-system/week", time_zone="Europe/Berlin")
+    assert held.zone_rules is not None
+    other = replace(held, zone_rules=replace(held.zone_rules, release="2099z"))
+    shut = replace(held, state="Closed")
+    digests: list[str] = []
+    for timetable in (held, other, shut):
+        plan = PLAN._replace(timetable=timetable)
+        config = configmap.config_map(plan)
+        digest = config["data"][configmap.DIGEST]
+        command = str(apply_job.run(plan, config)["spec"])
+        assert f"'--digest', '{digest}'" in command
+        digests.append(str(digest))
+    assert digests[0] == digests[1] != digests[2]
 
 
 def test_of_two_runs_at_an_edge_one_begins_at_the_end() -> None:
@@ -150,7 +167,7 @@ def test_where_no_look_follows_nothing_is_left_to_it() -> None:
 def test_every_key_of_the_volume_is_in_the_config_map() -> None:
     """And lies at the path that the program imports it from."""
     paths = {item["key"]: item["path"] for item in configmap.items(PLAN)}
-    assert set(paths) == {*configmap.program(), "timetable.json"}
+    assert set(paths) == {*configmap.program(), "timetable.json", "digest"}
     assert paths["__main__.py"] == "__main__.py"
     assert paths["gate.decide.py"] == "krm_windows/gate/decide.py"
     assert paths["package.__init__.py"] == "krm_windows/__init__.py"

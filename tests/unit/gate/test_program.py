@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from shutil import copy
+from threading import Timer
 from time import monotonic
 
 import pytest
@@ -390,7 +391,7 @@ def run(tmp_path: Path, port: int, account: Path) -> Run:
         "from datetime import UTC, datetime, timedelta\n"
         "from krm_windows.gate.__main__ import main\n"
         "clock = lambda: datetime.now(UTC) + timedelta(seconds={})\n"
-        "raise SystemExit(main(pauses=(0.1, 0.1), clock=clock))\n"
+        "raise SystemExit(main(pauses=(0.1, 0.1), clock=clock, patience=2))\n"
     )
     for module in ("zoneinfo", "tzdata"):  # found before those of the image, if it had any
         (tmp_path / "gate" / f"{module}.py").write_text(
@@ -545,3 +546,42 @@ def test_run_with_nothing_to_name(api: Api, run: Run, broken: str) -> None:
     """Exits 1, and touches nothing."""
     assert run(broken)[0] == 1
     assert api.asked == []
+
+
+def test_it_waits_for_the_files_that_it_is_to_decide_by(api: Api, run: Run, tmp_path: Path) -> None:
+    """kubelet may mount the ConfigMap as it was; when the new one comes, its program and timetable are used."""
+    folder = tmp_path / "gate"
+    (folder / "digest").write_text("old")
+
+    def come() -> None:
+        (folder / "timetable.json").write_text(text(SHUT))
+        (folder / "digest").write_text("new")
+
+    timer = Timer(0.7, come)
+    timer.start()
+    code, log = run(text(ALWAYS), "--digest", "new")
+    timer.join()
+    assert code == 0
+    assert log[0] == {"waits": "for the ConfigMap that this Job was made with"}
+    assert log[1]["open"] is False
+    assert state(api, "infra") == (True, {OURS})
+
+
+@pytest.mark.parametrize("there", ["other", None])
+def test_it_does_not_wait_for_ever_for_its_files(
+    there: str | None, api: Api, run: Run, tmp_path: Path
+) -> None:
+    """Another apply has overtaken it: what is there now is what counts."""
+    if there is not None:
+        (tmp_path / "gate" / "digest").write_text(there)
+    code, log = run(text(SHUT), "--digest", "mine")
+    assert code == 0
+    assert log[1] == {"runs": "with another ConfigMap than this Job was made with"}
+    assert state(api, "infra") == (True, {OURS})
+
+
+def test_it_does_not_wait_for_files_that_are_there(run: Run, tmp_path: Path) -> None:
+    """As almost always."""
+    (tmp_path / "gate" / "digest").write_text("mine")
+    _, log = run(text(SHUT), "--digest", "mine")
+    assert log[0]["open"] is False
