@@ -36,7 +36,8 @@ def config_map(plan: Plan) -> Manifest:
     """Return the ConfigMap that the gate's Pods mount."""
     files = program(parts(plan))
     lasting = {**files, **tables(of_any_release(plan))}
-    digest = names.digest(json.dumps(lasting, sort_keys=True))
+    # With letters before it, no digest looks like a number, which YAML would want in quotes.
+    digest = f"sha256-{names.digest(json.dumps(lasting, sort_keys=True))}"
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",

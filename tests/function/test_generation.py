@@ -135,6 +135,7 @@ def test_G03_an_object_of_ours_is_updated_in_place() -> None:
         '"hours"',
         '"minutes"',
         "week-apply-",
+        "sha256-",
     }
     known |= {"0 6,7,15,16 * * 1,4", "0 7,8,15,16 * * 1,4"}
     assert all(any(text in line for text in known) for line in changed), changed
