@@ -55,7 +55,8 @@ def _written(every: Sequence[Calendar], arguments: argparse.Namespace) -> None:
     # The writer is named by its format: `krm_windows.preview.svg`.
     page = importlib.import_module(f"krm_windows.preview.{arguments.output}").render(every)
     if arguments.output == "text" and output.is_terminal():
-        from krm_windows.preview import color  # noqa: PLC0415 - takes long to import, and only a terminal needs it
+        # Takes long to import, and only a terminal needs it.
+        from krm_windows.preview import color  # noqa: PLC0415
 
         output.show_painted(page, color.paint)
     else:

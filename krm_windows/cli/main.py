@@ -84,7 +84,8 @@ def _function(arguments: Sequence[str]) -> int:
 
 
 def _command(arguments: Sequence[str]) -> int:
-    from krm_windows.cli.arguments import parser as parser_of  # noqa: PLC0415 - the function takes none
+    # The function takes none.
+    from krm_windows.cli.arguments import parser as parser_of  # noqa: PLC0415
 
     parser = parser_of(COMMANDS, arguments)
     try:
@@ -110,7 +111,8 @@ def _command(arguments: Sequence[str]) -> int:
 
 def _failed(error: Exception, *, debug: bool) -> ExitCode:
     """Say in one line why a command failed: the user's input, or our own fault."""
-    from krm_windows.krm import EditError, InputError  # noqa: PLC0415 - `--help` and `--version` need none of it
+    # `--help` and `--version` need none of it.
+    from krm_windows.krm import EditError, InputError  # noqa: PLC0415
     from krm_windows.system.errors import WorkspaceError  # noqa: PLC0415 - likewise
 
     if debug:

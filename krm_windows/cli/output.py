@@ -40,7 +40,8 @@ def show_painted(text: str, paint: Callable[[str], "Text"]) -> None:
 
     `paint` gets what is harmless, and its codes are the only ones.
     """
-    from rich.console import Console  # noqa: PLC0415 - takes long to import, and only a terminal needs it
+    # Takes long to import, and only a terminal needs it.
+    from rich.console import Console  # noqa: PLC0415
 
     # `soft_wrap` leaves lines as long as they are, so a terminal shows what a file would hold.
     Console(file=_behind(sys.stdout)).print(paint(escape.page(text)), soft_wrap=True, end="")

@@ -24,7 +24,8 @@ def resources(path: str | None, without: Callable[[Path], bool] | None = None) -
     files = inputs.resources(path, without=without or _nothing)
     if path == inputs.STDIN or not any(Path(path, name).is_file() for name in KUSTOMIZATIONS):
         return files
-    from krm_windows.cli import overlays  # noqa: PLC0415 - most calls need no reader of repositories
+    # Most calls need no reader of repositories.
+    from krm_windows.cli import overlays  # noqa: PLC0415
 
     return overlays.built(Path(path), files, rendered=without is None)
 

@@ -214,7 +214,8 @@ def _show(
     if arguments.output == "json":
         output.show_json(records.status(found, at))
     elif output.is_terminal():
-        from krm_windows.status import color  # noqa: PLC0415 - takes long to import, and only a terminal needs it
+        # Takes long to import, and only a terminal needs it.
+        from krm_windows.status import color  # noqa: PLC0415
 
         alarming = [each for _, each in text.lines(found, at)]
         output.show_painted(text.render(found, at), partial(color.paint, alarming=alarming))

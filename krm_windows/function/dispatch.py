@@ -41,7 +41,8 @@ def _functions(kind: str) -> tuple[Function, Function]:
     Each is imported where it is asked for.
     """
     if kind == "ChangeClasses":
-        from krm_windows.function import change_classes  # noqa: PLC0415 - most runs are of the other kind
+        # Most runs are of the other kind.
+        from krm_windows.function import change_classes  # noqa: PLC0415
 
         return change_classes.transform, change_classes.validate
     from krm_windows.function import window_policy  # noqa: PLC0415 - likewise

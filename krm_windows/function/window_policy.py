@@ -94,7 +94,8 @@ def verify(
     cluster: str | None = None,
 ) -> list[Result]:
     """Return what is wrong with a final stream that should hold the windows of a policy."""
-    from krm_windows.checks import stream  # noqa: PLC0415 - a build writes a stream, and proves none
+    # A build writes a stream, and proves none.
+    from krm_windows.checks import stream  # noqa: PLC0415
 
     # Compiled as a build would do it now, so that both agree on what should be there.
     policy, name, found = load_policy(config, cluster)
