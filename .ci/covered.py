@@ -18,7 +18,7 @@ FLOORS: dict[str, float] = {
     ".": 98,
     "apply": 98,
     "checks": 96,
-    "classes": 97,
+    "classes": 96,
     "cli": 94,
     "edit": 96,
     "emit": 98,

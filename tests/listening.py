@@ -2,6 +2,7 @@
 
 import socket
 import threading
+import time
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -29,6 +30,13 @@ class Listener:
     def url(self) -> str:
         """The address of what answers HTTP."""
         return f"http://{LOOPBACK}:{self._sockets[0].getsockname()[1]}"
+
+    def has_met(self, count: int) -> bool:
+        """Say whether so many have come, once they are counted: a connection stands before it is accepted."""
+        end = time.monotonic() + 10
+        while self.met < count and time.monotonic() < end:
+            time.sleep(0.01)
+        return self.met == count
 
     def _listen(self, family: str, address: object) -> None:
         server = socket.socket(getattr(socket, family), socket.SOCK_STREAM)
