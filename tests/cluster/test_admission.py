@@ -6,7 +6,16 @@ from contextlib import suppress
 from copy import deepcopy
 
 import pytest
-from environment import APPS, Environment, eventually, far_window, sleep_until, window
+from environment import (
+    APPS,
+    STEADY_ZONE,
+    Environment,
+    eventually,
+    far_window,
+    kubectl_policy,
+    sleep_until,
+    window,
+)
 from lab.api import Api, ApiError, Object, path
 
 from krm_windows.gate.annotations import HOOKS, annotation
@@ -591,10 +600,8 @@ def test_the_gate_works_under_it(env: Environment) -> None:
 def test_kubectl_works_under_it(env: Environment) -> None:
     """The actuator `Kubectl` closes and opens, its account is held as the gate's is, and it has no annotation to write."""
     env.begin()
-    opening = window(after=75, length=4)
-    env.policy(
-        {"actuator": {"type": "Kubectl"}, "windows": {"next": opening.spec}, "interval": None}
-    )
+    opening = window(after=75, length=4, zone=STEADY_ZONE)
+    env.policy(kubectl_policy(opening))
     env.eventually_delivered()
     as_account = token(env)
     eventually("the policy is in force", lambda: refused(as_account, env, annotate) == FIELD)

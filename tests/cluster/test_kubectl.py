@@ -2,10 +2,12 @@
 
 import pytest
 from environment import (
+    STEADY_ZONE,
     Environment,
     Spec,
     eventually,
     far_window,
+    kubectl_policy,
     minute,
     sleep_until,
     throughout,
@@ -18,10 +20,8 @@ from environment import (
 def test_kubectl_opens_and_closes(env: Environment) -> None:
     """The edges patch, as a manager that the parent does not take back; between them nothing runs."""
     env.begin()
-    opening = window(after=70, length=3)
-    env.policy(
-        {"actuator": {"type": "Kubectl"}, "interval": None, "windows": {"next": opening.spec}}
-    )
+    opening = window(after=70, length=3, zone=STEADY_ZONE)
+    env.policy(kubectl_policy(opening))
     env.eventually_delivered()
     env.kubectl("create", "job", "close", "--from=cronjob/windows-close-next")
     eventually("apps is closed", env.suspended)
@@ -39,11 +39,12 @@ def test_kubectl_opens_and_closes(env: Environment) -> None:
 @pytest.mark.long
 def test_from_gate_to_kubectl_while_closed(env: Environment) -> None:
     """It stays closed until the next opening edge; the gate's annotation stays behind, and means nothing but to the gate."""
-    windows: Spec = {"windows": {"next": far_window().spec}}
+    far = far_window(STEADY_ZONE)
+    windows: Spec = {"timeZone": str(far.zone), "windows": {"next": far.spec}}
     env.begin()
     env.policy(windows)
     env.eventually_closed()
-    env.policy({**windows, "actuator": {"type": "Kubectl"}, "interval": None})
+    env.policy(kubectl_policy(far))
     env.eventually_delivered()
     throughout(10, "apps stays closed", env.closed)
     env.kubectl("create", "job", "open", "--from=cronjob/windows-open-next")
@@ -57,13 +58,14 @@ def test_from_gate_to_kubectl_while_closed(env: Environment) -> None:
 
 def test_from_kubectl_to_gate_while_closed(env: Environment) -> None:
     """What kubectl closed carries no annotation: the gate takes it for a person's, unless `adoptUntil` says otherwise."""
-    windows: Spec = {"windows": {"next": far_window().spec}}
+    far = far_window(STEADY_ZONE)
+    windows: Spec = {"timeZone": str(far.zone), "windows": {"next": far.spec}}
     env.begin()
-    env.policy({**windows, "actuator": {"type": "Kubectl"}, "interval": None})
+    env.policy(kubectl_policy(far))
     env.eventually_delivered()
     env.kubectl("create", "job", "close", "--from=cronjob/windows-close-next")
     eventually("apps is closed", env.suspended)
     env.policy({**windows, "state": "Open"})
     env.eventually_says("left closed by a person")
-    env.policy({**windows, "state": "Open", "adoptUntil": wall(minute(3600))})
+    env.policy({**windows, "state": "Open", "adoptUntil": wall(minute(3600), STEADY_ZONE)})
     env.eventually_open()

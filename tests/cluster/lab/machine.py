@@ -6,6 +6,7 @@ component writes there goes with the mounts. Only cgroups are the machine's; `de
 """
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -33,6 +34,7 @@ _HOLDER = PIDS / "holder"
 _UNSHARE = ["unshare", "--pid", "--net", "--mount", "--fork", "--kill-child", "--mount-proc"]
 _HOLD = [*_UNSHARE, sys.executable, "-m", "lab", "hold"]
 _ELSEWHERE = "elsewhere"
+_STRAYS = Path("/proc/net/xt_recent/strays")  # kept by the kernel, per network namespace
 _HIERARCHY = Path("/sys/fs/cgroup")
 _FRESH = ("/var/lib/cni", "/var/lib/kubelet", "/run/containerd", "/var/log/containers")
 _COVERED = tuple(Path(name) for name in ("/etc", "/opt", "/run", "/var"))
@@ -157,26 +159,30 @@ def _keep_parameters() -> None:
     run("mount", "-o", "remount,bind,ro", "/proc/sys")
 
 
-def strays() -> int:
-    """Return how many packets Pods have sent to anything but the API server and the neighbour; to be called inside."""
-    counted = run("iptables", "--list", _ELSEWHERE, "--numeric", "--verbose", "--exact")
-    return int(counted.splitlines()[-1].split()[0])
+def strays() -> list[str]:
+    """Return the addresses that Pods have sent packets to, but the API server's and the neighbour's; to be called inside."""
+    return re.findall(r"^src=(\S+)", _STRAYS.read_text(), re.MULTILINE)
 
 
 def forget_strays() -> None:
-    """Count from zero again."""
-    run("iptables", "--zero", _ELSEWHERE)
+    """Remember none of them any more."""
+    _STRAYS.write_text("/")
 
 
 def _watch() -> None:
-    """Count, and drop, what comes from the Pods' bridge and goes neither to the API server nor to the neighbour."""
+    """Remember, and drop, what comes from the Pods' bridge and goes neither to the API server nor to the neighbour.
+
+    A packet that comes after the end of its connection is not translated any more: it still has the Service's address.
+    """
     run("iptables", "--new-chain", _ELSEWHERE)
     for chain in ("INPUT", "FORWARD"):
         run("iptables", "--append", chain, "--in-interface", POD_BRIDGE, "--jump", _ELSEWHERE)
     api_server = ["--destination", NODE, "--protocol", "tcp", "--dport", str(API_PORT)]
-    for known in (api_server, ["--destination", NEIGHBOUR]):
+    service = ["--destination", API_SERVICE, "--protocol", "tcp", "--dport", "443"]
+    for known in (api_server, service, ["--destination", NEIGHBOUR]):
         run("iptables", "--append", _ELSEWHERE, *known, "--jump", "RETURN")
-    run("iptables", "--append", _ELSEWHERE, "--jump", "DROP")
+    destination = ["--match", "recent", "--name", _STRAYS.name, "--set", "--rdest"]
+    run("iptables", "--append", _ELSEWHERE, *destination, "--jump", "DROP")
 
 
 def hold(*, tied: bool) -> None:
