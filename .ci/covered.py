@@ -1,6 +1,7 @@
-"""What the quick tests run through, lines and branches, room by room: no less than it was (`make coverage`).
+"""What the quick tests run through, room by room: no less than it was (`make coverage`).
 
-What only programs that a test starts run through does not count. Where a room has more than its floor, raise the floor.
+Lines and branches are counted. What only programs that a test starts run through does not count.
+Where a room has more than its floor, raise the floor.
 """
 
 import json

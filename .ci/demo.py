@@ -1,4 +1,7 @@
-"""`make demo`: build examples/no-deploy-friday as a user would, and show when its windows open in the coming week."""
+"""`make demo`: build examples/no-deploy-friday, and show when its windows open in a week.
+
+It is built as a user would, and the week is the one that begins now.
+"""
 
 import os
 import shutil
@@ -21,7 +24,10 @@ def run(*command: str | Path, environment: dict[str, str] | None = None) -> None
 
 
 def build(folder: Path) -> None:
-    """Build the example with the first engine there is: kustomize, kubectl, or the embedded `render`."""
+    """Build the example with the first engine that is there.
+
+    These are kustomize, kubectl, and the embedded `render`.
+    """
     plugins = {"KUSTOMIZE_PLUGIN_HOME": str(folder / "plugins")}
     engines = {"kustomize": ["kustomize", "build"], "kubectl": ["kubectl", "kustomize"]}
     for engine, command in engines.items():

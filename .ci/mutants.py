@@ -1,8 +1,9 @@
-"""`make mutants`: change one operator or constant at a time, and see whether the tests of the room notice.
+"""`make mutants`: change one operator or constant, and see whether the room's tests notice.
 
-A mutant is a copy of the repository with one such change. It is killed where one of the room's own tests fails, or where
-they do not end. What survives, and may, stands in mutants.toml with the reason; anything else that survives fails.
-A sample is taken of each target, the same each time as long as its code stays; `--all` takes every mutant.
+A mutant is a copy of the repository with one such change. It is killed where one of the room's own
+tests fails, or where they do not end. What survives, and may, stands in mutants.toml with the
+reason; anything else that survives fails. A sample is taken of each target, the same each time as
+long as its code stays; `--all` takes every mutant.
 """
 
 import argparse
@@ -67,7 +68,7 @@ class Mutant:
 
 
 def changes(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield what may stand in the place of a node: the other boundary, one more or less, no result."""
+    """Yield what may replace a node: the other boundary, one more or less, no result."""
     match node:
         case ast.Compare(left, [operator], comparators) if type(operator) in COMPARISONS:
             yield ast.Compare(left, [COMPARISONS[type(operator)]()], comparators)
@@ -89,7 +90,10 @@ def changes(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def code(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield a node and those below that do something: no annotations, decorators, f-strings, guards of `zip`."""
+    """Yield a node and those below that do something.
+
+    Annotations, decorators, f-strings and the guards of `zip` are left out.
+    """
     if isinstance(node, ast.JoinedStr) or (isinstance(node, ast.keyword) and node.arg == "strict"):
         return
     yield node
@@ -117,7 +121,10 @@ def mutants(path: Path) -> Iterator[Mutant]:
 
 
 def passes(copy: Path, room: str, mutant: Mutant, seconds: float) -> bool:
-    """Say whether all tests of the room pass: first those that are named after the module, as they kill most."""
+    """Say whether all tests of the room pass.
+
+    Those that are named after the module come first, as they kill most mutants.
+    """
     files = sorted(str(path) for path in (copy / room).glob("test_*.py"))
     named = [name for name in files if mutant.path.stem.strip("_") in Path(name).stem]
     others = [name for name in files if name not in named]
@@ -144,7 +151,10 @@ def run(copy: Path, files: list[str], seconds: float | None) -> bool:
 
 
 def survivors(copy: Path, room: str, chosen: list[Mutant]) -> Iterator[Mutant]:
-    """Yield the mutants that the room's tests do not kill; raises SystemExit where they fail by themselves."""
+    """Yield the mutants that the room's tests do not kill.
+
+    Raises SystemExit where the tests fail without any mutant.
+    """
     began = time.monotonic()
     if not run(copy, [room], None):
         raise SystemExit(f"{room} fails without any mutant")
@@ -153,7 +163,8 @@ def survivors(copy: Path, room: str, chosen: list[Mutant]) -> Iterator[Mutant]:
         place = copy / mutant.path
         text = place.read_bytes()
         place.write_bytes(mutant.applied(text))
-        # A time of its own for each, in whole seconds: by that, Python knows bytecode that is out of date.
+        # A time of its own for each, in whole seconds: by that, Python knows bytecode that is out
+        # of date.
         os.utime(place, (number, number))
         if passes(copy, room, mutant, seconds):
             yield mutant
@@ -167,7 +178,9 @@ def measured(copy: Path, target: str, size: int | None) -> bool:
     found: list[Mutant] = []
     for path in files:
         found += mutants(path.relative_to(ROOT))
-    chosen = found if size is None else Random(0).sample(found, min(size, len(found)))  # noqa: S311 - a sample, no secret
+    chosen = found
+    if size is not None:
+        chosen = Random(0).sample(found, min(size, len(found)))  # noqa: S311 - no secret
     alive = []
     for mutant in survivors(copy, TARGETS[target], chosen):
         alive.append(mutant)
@@ -179,7 +192,10 @@ def measured(copy: Path, target: str, size: int | None) -> bool:
 
 
 def main() -> int:
-    """Measure the targets that are named, or all; exit 1 where too many survive, or one without a reason."""
+    """Measure the targets that are named, or all.
+
+    Exits 1 where too many mutants survive, or one survives without a reason.
+    """
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("targets", nargs="*", help=f"some of {', '.join(TARGETS)}")
     parser.add_argument("--sample", type=int, default=SAMPLE, help="how many of each target")

@@ -1,4 +1,7 @@
-"""Is the tool on PATH the pinned one? `tool_version.py kustomize 5.8.2` says so, and exits 1 where it is not."""
+"""Say whether the tool on PATH is the pinned one.
+
+`tool_version.py kustomize 5.8.2` exits 1 where it is not.
+"""
 
 import re
 import shutil

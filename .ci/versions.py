@@ -1,4 +1,7 @@
-"""Print one entry of versions.toml for the shell: `versions.py tools.kustomize`; lists are printed one item a line."""
+"""Print one entry of versions.toml for the shell: `versions.py tools.kustomize`.
+
+Lists are printed one item a line.
+"""
 
 import sys
 import tomllib

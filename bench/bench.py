@@ -1,7 +1,7 @@
 """`make bench`: every measurement, or those named: `make bench BENCH=calendars`.
 
-Each is taken in a process of its own that imports no other: the peak memory of a program counts what the process was
-that started it.
+Each is taken in a process of its own that imports no other: the peak memory of a program counts
+what the process was that started it.
 """
 
 import subprocess

@@ -1,7 +1,8 @@
-"""A kustomize build of one cluster with one policy: what share of it is ours, for each way to run it.
+"""A kustomize build of one cluster with one policy: our share of it, for each way to run it.
 
-A container is not measured: it takes what its engine takes. What is ours is what a build takes beyond one of the same
-files without the policy; for `render`, which runs before a build, it is that and the run itself.
+A container is not measured: it takes what its engine takes. What is ours is what a build takes
+beyond one of the same files without the policy; for `render`, which runs before a build, it is that
+and the run itself.
 """
 
 import shutil

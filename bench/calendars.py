@@ -50,7 +50,8 @@ def run() -> None:
         year = [*_calendar(one, 365), "-o", "json"]
         ours, imports = compare([year, IMPORTS], 15)
         print(
-            f"a year of one policy: {ours.seconds:.3f} s; import yaml, BaseModel: {imports.seconds:.3f} s"
+            f"a year of one policy: {ours.seconds:.3f} s; "
+            f"import yaml, BaseModel: {imports.seconds:.3f} s"
         )
         startup("a year of calendar", year, 2.0)
         for days in (28, 365):

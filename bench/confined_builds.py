@@ -1,4 +1,7 @@
-"""Builds the first kustomizations of a repository, confined or bare: two programs that `repositories` compares."""
+"""Builds the first kustomizations of a repository, confined or bare.
+
+`repositories` compares the two.
+"""
 
 import subprocess
 import sys

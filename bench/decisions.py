@@ -1,7 +1,9 @@
-"""A decision of the gate: a usual policy, a long freeze, and the worst policies that the schema accepts.
+"""A decision of the gate, for usual policies and for the worst that the schema accepts.
 
-Each in a process of its own that imports what the gate's Pod imports: the processor time of the first decision, its
-preparation included, of the next one a minute later, and of reading the timetable; and the most memory that was held.
+Measured are a usual policy, a long freeze, and those worst ones. Each in a process of its own that
+imports what the gate's Pod imports: the processor time of the first decision, its preparation
+included, of the next one a minute later, and of reading the timetable; and the most memory that was
+held.
 """
 
 import json
@@ -52,7 +54,8 @@ times.append(process_time())
 decider.decide(at + timedelta(minutes=1))
 times.append(process_time())
 status = Path("/proc/self/status").read_text()
-held = int(status.split("VmHWM:")[1].split()[0])  # ru_maxrss would count the parent, from before exec
+# ru_maxrss would count the parent, from before exec.
+held = int(status.split("VmHWM:")[1].split()[0])
 print(*(1000 * (b - a) for a, b in zip(times, times[1:])), held / 1024)
 """
 
@@ -105,14 +108,15 @@ def _ending() -> tuple[Rule, ...]:
 
 
 def _halves(*, lasting: bool) -> tuple[Rule, ...]:
-    """Open three minutes of half the days with each window, and of the other half with the next one."""
+    """Open three minutes of half the days with each window, of the other half with the next."""
     found = []
     for number in range(480):
         begins, ends = (
             _minute(number * 3),
             3 * MINUTE if lasting else Recurrence(*_minute((number * 3 + 3) % 1440)),
         )
-        half = frozenset(random.Random(number).sample(sorted(EVERY_DAY), 15))  # noqa: S311 - nobody guesses
+        chosen = random.Random(number)  # noqa: S311 - nobody guesses
+        half = frozenset(chosen.sample(sorted(EVERY_DAY), 15))
         found.append(Rule(Kind.WINDOW, f"a{number}", Recurrence(*begins, days=half), ends))
         found.append(
             Rule(Kind.WINDOW, f"b{number}", Recurrence(*begins, days=EVERY_DAY - half), ends)
@@ -149,7 +153,10 @@ def _dated(kind: Kind, minutes: int) -> tuple[Rule, ...]:
 def _days(
     number: int, minutes: set[int] | frozenset[int], hours: set[int] | frozenset[int]
 ) -> Recurrence:
-    """Recur on days that depend on a number: of the month from one on, or on weekdays; not in every month."""
+    """Recur on days that depend on a number, and not in every month.
+
+    They are days of the month from one on, or weekdays.
+    """
     return Recurrence(
         frozenset(minutes),
         frozenset(hours),
@@ -174,7 +181,8 @@ def run() -> None:
             ).stdout
         load, first, second, memory = map(float, said.split())
         print(
-            f"{name}: {first:.1f} ms, the next {second:.1f} ms, {memory:.0f} MiB; read in {load:.0f} ms, {size:.0f} KiB"
+            f"{name}: {first:.1f} ms, the next {second:.1f} ms, {memory:.0f} MiB; "
+            f"read in {load:.0f} ms, {size:.0f} KiB"
         )
         worst = [max(worst[0], first), max(worst[1], memory)]
     for aim, figure in zip(AIMS, worst, strict=True):

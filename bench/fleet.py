@@ -1,8 +1,9 @@
 """A fleet rendered, and rendered again, beside what kustomize takes to build the same tree.
 
-Three policies for each cluster. kustomize builds a cluster at a time, as Flux does; it is measured on some clusters,
-spread over the fleet, and the median stands for all. Time is of the processor (user and system), which can be compared
-on a machine that has other things to do; the wall's is beside it. A missed aim is said, and fails nothing.
+Three policies for each cluster. kustomize builds a cluster at a time, as Flux does; it is measured
+on some clusters, spread over the fleet, and the median stands for all. Time is of the processor
+(user and system), which can be compared on a machine that has other things to do; the wall's is
+beside it. A missed aim is said, and fails nothing.
 """
 
 import shutil
@@ -70,7 +71,7 @@ def built(kustomize: str, tree: Path) -> Run:
 
 
 def compare(kustomize: str, clusters: int) -> tuple[Run, Run, Run]:
-    """Return the first and the second rendering of a fleet, and the build of one of its clusters."""
+    """Return a fleet's first and second rendering, and the build of one of its clusters."""
     with tempfile.TemporaryDirectory() as folder:
         tree = Path(folder, "tree")
         command: Command = [

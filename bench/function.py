@@ -1,4 +1,4 @@
-"""The function beside a minimal Go function on kustomize's framework, by the number of resources."""
+"""The function beside a minimal Go one on kustomize's framework, by number of resources."""
 
 import os
 import shutil
@@ -111,7 +111,7 @@ def framework() -> Path:
 
 
 def rows() -> Iterator[tuple[int, list[Run]]]:
-    """Yield, for each number of resources, the runs of the function, of Go and of the imports alone."""
+    """Yield the runs of the function, of Go and of the imports alone, by number of resources."""
     programs: list[Command] = [[OURS], [framework()], IMPORTS]
     with tempfile.TemporaryDirectory() as folder:
         for resources, times in SIZES.items():
@@ -123,7 +123,8 @@ def rows() -> Iterator[tuple[int, list[Run]]]:
 def run() -> None:
     """Print what was measured, then each aim and whether it was met."""
     print(
-        f"{'resources':>9}  {'krm-windows':>18}  {'Go framework':>18}  {'import yaml, BaseModel':>22}"
+        f"{'resources':>9}  {'krm-windows':>18}  {'Go framework':>18}  "
+        f"{'import yaml, BaseModel':>22}"
     )
     measured = {}
     for resources, runs in rows():

@@ -1,7 +1,9 @@
-"""A run of the gate for 1,000 targets: closing all, finding nothing to do, opening all; by the program as it is shipped.
+"""A run of the gate for 1,000 targets, by the program as it is shipped.
 
-The API server is a small one of Python's, over TLS, in a process of its own on the same machine (tenants.py), so the
-wall time is that of both. What counts is the processor time and the memory of the gate; a missed aim is reported.
+It closes all of them, finds nothing to do, and opens all of them. The API server is a small one of
+Python's, over TLS, in a process of its own on the same machine (tenants.py), so the wall time is
+that of both. What counts is the processor time and the memory of the gate; a missed aim is
+reported.
 """
 
 import subprocess

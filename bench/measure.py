@@ -1,8 +1,9 @@
 """Programs measured side by side in one run: wall time, peak memory, and ratios with an aim.
 
-Wall time is the median of several runs that take turns; memory is the peak of resident memory (`ru_maxrss`). Only the
-ratios mean anything beyond the machine that measured them. Start-up is measured in instructions, by valgrind's callgrind:
-they are the same on a busy machine. A missed aim is said, and fails nothing.
+Wall time is the median of several runs that take turns; memory is the peak of resident memory
+(`ru_maxrss`). Only the ratios mean anything beyond the machine that measured them. Start-up is
+measured in instructions, by valgrind's callgrind: they are the same on a busy machine. A missed aim
+is said, and fails nothing.
 """
 
 import os
@@ -29,7 +30,10 @@ IMPORTS: Command = [sys.executable, "-c", "import yaml; from pydantic import Bas
 
 @dataclass(frozen=True)
 class Run:
-    """One run of a program: wall time in seconds, peak memory in MiB, processor time with that of its children."""
+    """One run of a program.
+
+    Wall time in seconds, peak memory in MiB, and processor time with that of its children.
+    """
 
     seconds: float
     memory: float
@@ -45,10 +49,8 @@ class Aim:
 
     def judge(self, ratio: float) -> None:
         """Print a ratio, the aim, and whether it was met."""
-        print(
-            f"{self.what} = {ratio:.3f}, aim {self.limit}: {'met' if ratio <= self.limit else 'MISSED'}",
-            flush=True,
-        )
+        verdict = "met" if ratio <= self.limit else "MISSED"
+        print(f"{self.what} = {ratio:.3f}, aim {self.limit}: {verdict}", flush=True)
 
 
 ENVIRONMENT = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
@@ -57,7 +59,10 @@ COUNT: Command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/nul
 
 
 def measure(command: Command, stdin: Path = Path(os.devnull)) -> Run:
-    """Run a program on a file. This process stays small: a child's peak counts what it was before `exec`."""
+    """Run a program on a file.
+
+    This process stays small: a child's peak counts what it was before `exec`.
+    """
     with stdin.open("rb") as source, tempfile.TemporaryFile() as sink:
         start = time.perf_counter()
         child = subprocess.Popen(command, stdin=source, stdout=sink, env=ENVIRONMENT)
@@ -70,7 +75,10 @@ def measure(command: Command, stdin: Path = Path(os.devnull)) -> Run:
 
 
 def instructions(command: Command, stdin: Path = Path(os.devnull)) -> int:
-    """Return how many instructions a Python program takes in user space; exits where there is no valgrind."""
+    """Return how many instructions a Python program takes in user space.
+
+    Exits where there is no valgrind.
+    """
     if shutil.which("valgrind") is None:
         sys.exit("bench: valgrind is not installed")
     measure(command, stdin)  # once for Python's bytecode
@@ -95,7 +103,7 @@ def instructions(command: Command, stdin: Path = Path(os.devnull)) -> int:
 
 
 def startup(what: str, command: Command, aim: float, stdin: Path = Path(os.devnull)) -> None:
-    """Print what a call takes beside the imports alone, in instructions, and whether that is the aim."""
+    """Print the instructions of a call beside those of its imports, and whether that is the aim."""
     ours, imports = instructions(command, stdin), instructions(IMPORTS)
     print(f"{what}: {ours / 1e6:,.0f} million instructions; imports alone: {imports / 1e6:,.0f}")
     Aim(f"{what}: instructions / import yaml, BaseModel", aim).judge(ours / imports)

@@ -1,4 +1,7 @@
-"""`migrate` on a repository of many clusters with windows, beside kustomize alone building each directory."""
+"""`migrate` on a repository of many clusters with windows, beside kustomize alone.
+
+kustomize builds each directory.
+"""
 
 import shutil
 import sys
@@ -44,7 +47,10 @@ ALONE = "for each in apps/edge-* windows/edge-*; do kustomize build $each || exi
 
 
 def write(root: Path) -> int:
-    """Write a repository: for each cluster an overlay of the apps, and one of the windows; return how many files."""
+    """Write a repository; return how many files it has.
+
+    For each cluster it has an overlay of the apps, and one of the windows.
+    """
     files = {"apps/base/apps.yaml": "---\n".join(APP.format(number=number) for number in range(10))}
     files["apps/base/kustomization.yaml"] = "resources:\n- apps.yaml\n"
     for name, schedule, verb in (
@@ -67,7 +73,7 @@ def write(root: Path) -> int:
 
 
 def run() -> None:
-    """Print what a migration takes, its proof included, and how that compares with the builds alone."""
+    """Print what a migration takes, its proof included, and how the builds alone compare."""
     if shutil.which("kustomize") is None:
         sys.exit("bench: kustomize is not installed")
     with tempfile.TemporaryDirectory() as folder:

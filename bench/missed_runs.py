@@ -1,4 +1,7 @@
-"""How late an edge is seen where a tenth of the runs is missed: simulated over two years, for several intervals."""
+"""How late an edge is seen where a tenth of the runs is missed.
+
+Simulated over two years, for several intervals.
+"""
 
 import random
 from bisect import bisect_left
@@ -30,7 +33,10 @@ NOON = Rule(
 
 
 def run() -> None:
-    """Print the share of edges that are seen more than an interval late, with equal and with other zone data."""
+    """Print the share of edges that are seen more than an interval late.
+
+    Zone data are equal, or other.
+    """
     rng = random.Random(1)  # noqa: S311 - no secret
     for interval in INTERVALS:
         for said, same in (

@@ -1,4 +1,4 @@
-"""`check --repo` on a repository of many clusters, beside kustomize alone building what it has to build for that."""
+"""`check --repo` on a repository of many clusters, beside the kustomize builds that it needs."""
 
 import shutil
 import sys
@@ -130,7 +130,10 @@ ALONE = "for each in apps/edge-*; do kustomize build $each || exit; done"
 
 
 def write(root: Path) -> None:
-    """Write a repository: an overlay of ten apps for each cluster, infrastructure that all share, and a policy."""
+    """Write a repository of many clusters, each with an overlay of ten apps.
+
+    The clusters share their infrastructure and a policy.
+    """
     files = {
         "windows/office-hours.yaml": POLICY,
         "infra/infra.yaml": APP.format(number=0).replace("apps", "infra"),
@@ -151,7 +154,10 @@ def write(root: Path) -> None:
 
 
 def write_one(root: Path) -> None:
-    """Write a repository of one cluster and 80 Kustomizations: a third merges patches, and a parent patches all."""
+    """Write a repository of one cluster and 80 Kustomizations.
+
+    A third of them merges patches, and a parent patches all.
+    """
     groups, each = 8, 9
     path = "clusters/home"
     children = [FLUX.format(name="flux-system", path=path)]
@@ -172,7 +178,10 @@ def write_one(root: Path) -> None:
 
 
 def one() -> None:
-    """Print what a first check of 80 Kustomizations takes, beside kustomize alone, one build after the other."""
+    """Print what a first check of 80 Kustomizations takes.
+
+    Beside it, kustomize alone makes one build after the other.
+    """
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder) / "home"
         write_one(root)
@@ -191,7 +200,7 @@ def one() -> None:
 
 
 def run() -> None:
-    """Print what a check takes, how much of that is kustomize, and what it takes when nothing has changed."""
+    """Print what a check takes, how much of it is kustomize, and what one without changes takes."""
     if shutil.which("kustomize") is None:
         sys.exit("bench: kustomize is not installed")
     one()
@@ -206,7 +215,8 @@ def run() -> None:
         first, again = (measure(check, Path("/dev/null")) for _ in range(2))
     for what, told in {"kustomize alone": alone, "check": first, "check again": again}.items():
         print(
-            f"{CLUSTERS:,} clusters, {what}: {told.seconds:.1f} s, {told.processor:.1f} s of processor",
+            f"{CLUSTERS:,} clusters, {what}: {told.seconds:.1f} s, "
+            f"{told.processor:.1f} s of processor",
             flush=True,
         )
     confinement()
@@ -217,7 +227,7 @@ def run() -> None:
 
 
 def confinement() -> None:
-    """Print what it costs that builds are confined: the same ones in a sandbox and without, in turns."""
+    """Print what it costs to confine builds: the same ones with a sandbox and without, in turns."""
     with tempfile.TemporaryDirectory() as folder:
         write(Path(folder))
         script = Path(__file__).with_name("confined_builds.py")
@@ -226,7 +236,8 @@ def confinement() -> None:
         ]
         confined, bare = compare(programs, TURNS)
     print(
-        f"{BUILDS} builds: {confined.processor:.2f} s of processor confined, {bare.processor:.2f} s bare",
+        f"{BUILDS} builds: {confined.processor:.2f} s of processor confined, "
+        f"{bare.processor:.2f} s bare",
         flush=True,
     )
     Aim("processor time of builds, confined / bare", 1.05).judge(

@@ -1,7 +1,8 @@
-"""1,000 Kustomizations behind a small API server, and the gate program that closes and opens them: what gate.py runs.
+"""1,000 Kustomizations behind a small API server, and the gate that closes and opens them.
 
-Usage: tenants.py FOLDER. Writes into the folder, for each measured run, the program as a Pod's volume holds it, and
-the account that it reads. Then serves until it is ended; the only line that it prints is its port.
+This is what gate.py runs. Usage: tenants.py FOLDER. Writes into the folder, for each measured run,
+the program as a Pod's volume holds it, and the account that it reads. Then serves until it is
+ended; the only line that it prints is its port.
 """
 
 import json
@@ -32,7 +33,7 @@ STATES = {"closing": "Closed", "idle": "Closed", "opening": "Open"}
 
 
 def lay_out(folder: Path, timetable: Timetable) -> None:
-    """Write the program as the volume of a Pod holds it, with the time zones of this environment."""
+    """Write the program as a Pod's volume holds it, with the time zones of this environment."""
     package = folder / "krm_windows" / "gate"
     package.mkdir(parents=True)
     folders = {"gate": package, "package": package.parent}

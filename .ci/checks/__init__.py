@@ -1,1 +1,1 @@
-"""Rules of the house that no linter knows: each module's `problems` yields a sentence per breach."""
+"""Rules of the house that no linter knows: each module's `problems` says every breach."""

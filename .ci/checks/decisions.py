@@ -1,4 +1,7 @@
-"""Decisions in docs/decisions are numbered without gaps, open with their number and status, and fit on a page."""
+"""Decisions in docs/decisions: numbered without gaps, and each at most a page.
+
+Each opens with its number and its status.
+"""
 
 import re
 from collections.abc import Iterator
@@ -18,7 +21,10 @@ def problems() -> Iterator[str]:
     for expected, path in enumerate(records, 1):
         match, text = NAME.fullmatch(path.name), path.read_text()
         if not match or int(match[1]) != expected:
-            yield f"{path.name}: the next number is {expected:04}, and a name is lower case with hyphens"
+            yield (
+                f"{path.name}: the next number is {expected:04}, "
+                "and a name is lower case with hyphens"
+            )
         if not text.startswith(f"# {expected}. "):
             yield f"{path.name}: must open with `# {expected}. <decision>`"
         if "\nStatus: " not in text:

@@ -1,4 +1,4 @@
-"""Every id in tests/must_hold.toml is the name of a test (`test_P01_…`), and every such name is an id of the list."""
+"""Every id in tests/must_hold.toml is the name of a test (`test_P01_…`), and the reverse."""
 
 import re
 import tomllib

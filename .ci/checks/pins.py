@@ -44,7 +44,10 @@ def images(pins: dict[str, dict[str, str]]) -> Iterator[str]:
         if tag not in digests:
             yield f"versions.toml: {tag} is not in the table images"
         elif not is_same:
-            yield f"{tag}: Dockerfile or krm_windows/policy/images.py do not repeat versions.toml: make renew-images"
+            yield (
+                f"{tag}: Dockerfile or krm_windows/policy/images.py do not repeat versions.toml: "
+                "make renew-images"
+            )
     for tag in sorted(digests.keys() - dict(repeated).keys()):
         yield f"versions.toml: nothing uses the image {tag}"
     for tag, digest in digests.items():

@@ -1,4 +1,7 @@
-"""requirements/*.txt are complete, hashed, name no index, and fit constraints.txt and pyproject.toml."""
+"""requirements/*.txt are complete and hashed, and fit constraints.txt and pyproject.toml.
+
+None of them names an index.
+"""
 
 import re
 import sysconfig
@@ -43,7 +46,10 @@ class Entry:
 
 
 def entries(text: str) -> Iterator[Entry]:
-    """Yield the entries of a requirements file; raises InvalidRequirement for any other line, such as an option."""
+    """Yield the entries of a requirements file.
+
+    Raises InvalidRequirement for any other line, such as an option.
+    """
     unfolded = text.replace("\\\n", " ")
     for line in unfolded.splitlines():
         content = line.partition("#")[0].strip()
@@ -76,7 +82,8 @@ def _unpinned(found: list[Entry], constraints: dict[NormalizedName, str]) -> Ite
         if not entry.options or not all(HASH.fullmatch(option) for option in entry.options):
             yield f"{entry.name} has no hashes, or something else beside them"
         if constraints.get(entry.name, entry.version) != entry.version:
-            yield f"{entry.name} is {entry.version} here, and {constraints[entry.name]} in constraints.txt"
+            pinned = constraints[entry.name]
+            yield f"{entry.name} is {entry.version} here, and {pinned} in constraints.txt"
 
 
 def _unmet(found: list[Entry], wanted: list[str], source: str) -> Iterator[str]:
@@ -89,7 +96,7 @@ def _unmet(found: list[Entry], wanted: list[str], source: str) -> Iterator[str]:
 
 
 def _incomplete() -> Iterator[str]:
-    """Compare what is installed for development, at the same versions, with what the image and the build install."""
+    """Compare the versions for development with those that the image and the build install."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     roots = {"image": ["krm-windows"], "build": project["build-system"]["requires"]}
     for name, wanted in roots.items():

@@ -1,4 +1,4 @@
-"""SECURITY.md names a test for every attack that it says is stopped, and each of these tests exists."""
+"""SECURITY.md names a test for each attack that it says is stopped, and the test exists."""
 
 import re
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ HEADS = 2  # lines of a table before its rows
 
 
 def problems() -> Iterator[str]:
-    """Yield a sentence for every row without a test or a reason (`none: …`), and for tests that do not exist."""
+    """Yield every row without a test or a reason (`none: …`), and tests that do not exist."""
     files = sorted((ROOT / "tests").rglob("test_*.py"))
     modules = {path.name for path in files}
     functions: set[str] = set()

@@ -1,15 +1,17 @@
-"""Code reads easily: few thoughts a line, few paths a function, no nested comprehensions, comments where they help.
+"""Code reads easily: few thoughts a line, few paths a function, comments where they help.
 
-The number of lines is free. What is limited is what makes a line or a function hard to read, measured on the syntax tree:
+No comprehension has another one inside. The number of lines is free. What is limited is what makes
+a line or a function hard to read, measured on the syntax tree:
 
 - nodes of the tree for each line that has code,
 - conditional expressions (`a if b else c`) for each thousand such lines,
 - lines with a comment for each such line,
 - comprehensions with another one inside, or with two `for`: none,
-- paths through a function: one, and one more for each `if`, loop, `except`, `case`, conditional expression,
-  `and`, `or`, and each `for` and `if` of a comprehension.
+- paths through a function: one, and one more for each `if`, loop, `except`, `case`, conditional
+  expression, `and`, `or`, and each `for` and `if` of a comprehension.
 
-The figures of cronsim, kopf, svcs and kyaml are 5.7 to 9.3 nodes and 0.6 to 20 conditional expressions.
+The figures of cronsim, kopf, svcs and kyaml are 5.7 to 9.3 nodes and 0.6 to 20 conditional
+expressions.
 """
 
 import ast

@@ -1,4 +1,7 @@
-"""The gate program stays what can be read in one sitting before it is trusted, and its parts stay small."""
+"""The gate program stays small enough to be read in one sitting before it is trusted.
+
+Its parts stay small, too.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +13,8 @@ PARTS = {
     # Shipped only where a policy uses it (docs/decisions/0013).
     ("hooks.py", "notes.py"): 840,
     ("events.py",): 200,
-    # Each is read, and can be trusted, by itself: TLS and HTTP; POSIX rules of time zones; the clocks of others.
+    # Each is read, and can be trusted, by itself: TLS and HTTP; POSIX rules of time zones; the
+    # clocks of others.
     ("connection.py",): 270,
     ("zones.py",): 350,
     ("image.py", "clocks.py"): 210,

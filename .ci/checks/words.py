@@ -1,4 +1,4 @@
-"""No file of the repository names a place of one machine, an address of a package registry, or unfinished work."""
+"""No file names a place of one machine, an address of a package registry, or open work."""
 
 import re
 import subprocess

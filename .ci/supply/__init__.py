@@ -1,1 +1,4 @@
-"""What goes into a release, and how it is pinned: requirements, images, licences, SBOM, and the files themselves."""
+"""What goes into a release, and how it is pinned.
+
+Requirements, images, licences, the SBOM, and the files themselves.
+"""

@@ -1,7 +1,8 @@
-"""`make dist`: the wheel, the source archive, the SBOM and their checksums, in dist/, made from a commit.
+"""`make dist`: the files of a release, made from a commit, in dist/.
 
-They are made from what Git has, in a folder of their own, so that nothing that lies about in the work tree gets in, and
-with the time of the commit, so that the same commit gives the same bytes on every machine.
+These are the wheel, the source archive, the SBOM and their checksums. They are made from what Git
+has, in a folder of their own, so that nothing that lies about in the work tree gets in, and with
+the time of the commit, so that the same commit gives the same bytes on every machine.
 """
 
 import argparse
@@ -35,7 +36,8 @@ def build(commit: str, output: Path) -> None:
         git("archive", "--format=tar", f"--output={archive}", commit)
         with tarfile.open(archive) as members:
             members.extractall(sources, filter="data")
-        # The source archive first, and the wheel from it: what is shipped can be built from what is shipped.
+        # The source archive first, and the wheel from it: what is shipped can be built from what is
+        # shipped.
         backend = [sys.executable, "-m", "build", "--no-isolation", "--outdir", output, sources]
         subprocess.run(backend, env=environment, stdout=subprocess.DEVNULL, check=True)
         [wheel] = output.glob("*.whl")

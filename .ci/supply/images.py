@@ -1,8 +1,8 @@
-"""`make renew-images`: what the tags of versions.toml are today, by digest, written wherever they are named.
+"""`make renew-images`: write today's digest of each tag of versions.toml where it is named.
 
-`make renew-images IMAGES=--check` only tells which are not what their tag is today, and exits 1 if any is not.
-Registries are asked over HTTPS, without an account (OCI distribution specification 1.1); one on this machine may
-speak HTTP.
+`make renew-images IMAGES=--check` only tells which are not what their tag is today, and exits 1 if
+any is not. Registries are asked over HTTPS, without an account (OCI distribution specification
+1.1); one on this machine may speak HTTP.
 """
 
 import argparse
@@ -26,7 +26,8 @@ INDEXES = (
     "application/vnd.docker.distribution.manifest.list.v2+json",
 )
 REFERENCE = re.compile(
-    r"(?P<registry>[a-z0-9.-]+(?::[0-9]+)?)/(?P<repository>[a-z0-9._/-]+):(?P<tag>[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})"
+    r"(?P<registry>[a-z0-9.-]+(?::[0-9]+)?)/(?P<repository>[a-z0-9._/-]+)"
+    r":(?P<tag>[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})"
 )
 PARAMETER = re.compile(r'(\w+)="([^"]*)"')
 # Where a registry has its interface under another name than the one in references.
@@ -52,8 +53,9 @@ class Answer:
 def digest(reference: str) -> str:
     """Return the digest of the index that a tag names; raises `LookupFailedError`.
 
-    It is computed from what was read, so that it is right whatever the registry's headers say. The index has to cover
-    every platform that is supported here: the digest of one platform's manifest would not run on the other.
+    It is computed from what was read, so that it is right whatever the registry's headers say. The
+    index has to cover every platform that is supported here: the digest of one platform's manifest
+    would not run on the other.
     """
     match = REFERENCE.fullmatch(reference)
     if match is None:

@@ -1,4 +1,7 @@
-"""docs/reference/licences.md: what is distributed with the function or installed beside it, under which licences."""
+"""docs/reference/licences.md: what comes with the function, and under which licences.
+
+That is what is distributed with it, and what is installed beside it.
+"""
 
 import sys
 import sysconfig
@@ -18,12 +21,13 @@ OWN = canonicalize_name("krm-windows")
 HEAD = """\
 # Licences
 
-krm-windows is under [Apache-2.0](../../LICENSE). Here is what it is used with, at the versions that it is tested with.
-This page is written by `make generate`, and `make check` fails where it is out of date or a licence is not allowed.
+krm-windows is under [Apache-2.0](../../LICENSE). Here is what it is used with, at the versions that
+it is tested with. This page is written by `make generate`, and `make check` fails where it is out
+of date or a licence is not allowed.
 
 The image carries the text of each licence beside the package, in `*.dist-info`, and its
-[SBOM](../how-to/supply-chain.md#sbom) names them. The packages of the image's base are Debian's: the SBOM lists them,
-and their licences lie in `/usr/share/doc/*/copyright`.
+[SBOM](../how-to/supply-chain.md#sbom) names them. The packages of the image's base are Debian's:
+the SBOM lists them, and their licences lie in `/usr/share/doc/*/copyright`.
 """
 
 
@@ -46,7 +50,8 @@ SECTIONS = (
     ),
     Section(
         "Extras",
-        "Installed by whoever wants `holidays` or `import-ics`; not in the image, and not changed by us.",
+        "Installed by whoever wants `holidays` or `import-ics`; not in the image, "
+        "and not changed by us.",
         ("krm-windows[holidays,ics]",),
         packages.PERMISSIVE | {"LGPL-3.0-or-later"},
     ),
@@ -60,7 +65,7 @@ SECTIONS = (
 
 
 def members(section: Section) -> dict[str, Package]:
-    """Return the packages of a section, sorted by name; those of the sections before it are left out."""
+    """Return the packages of a section, sorted by name, but for those of the sections before it."""
     known = {OWN: None}
     for earlier in SECTIONS[: SECTIONS.index(section)]:
         known.update(dict.fromkeys(_closure(earlier)))
@@ -99,7 +104,10 @@ def problems() -> Iterator[str]:
     for section in SECTIONS:
         for name, package in members(section).items():
             if not packages.is_allowed(package.licence, section.allowed):
-                yield f"{name} {package.version} is under {package.licence}, which is not allowed for: {section.title}"
+                yield (
+                    f"{name} {package.version} is under {package.licence}, "
+                    f"which is not allowed for: {section.title}"
+                )
     if not PAGE.exists() or PAGE.read_text() != page():
         yield f"{PAGE.relative_to(ROOT)} is out of date: make generate"
 

@@ -1,4 +1,4 @@
-"""The Python packages that are installed somewhere: what needs what, and under which licence each is."""
+"""The Python packages that are installed somewhere: what needs what, and their licences."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -8,11 +8,12 @@ from pathlib import Path
 from packaging.requirements import Requirement
 from packaging.utils import NormalizedName, canonicalize_name
 
+LGPL = "License :: OSI Approved :: GNU Lesser General Public License v3 or later (LGPLv3+)"
 # What the metadata of packages that state no SPDX expression say instead, and what it means.
 CLASSIFIERS = {
     "License :: OSI Approved :: Apache Software License": "Apache-2.0",
     "License :: OSI Approved :: BSD License": "BSD-3-Clause",
-    "License :: OSI Approved :: GNU Lesser General Public License v3 or later (LGPLv3+)": "LGPL-3.0-or-later",
+    LGPL: "LGPL-3.0-or-later",
     "License :: OSI Approved :: MIT License": "MIT",
     "License :: OSI Approved :: Mozilla Public License 2.0 (MPL 2.0)": "MPL-2.0",
 }
@@ -46,7 +47,10 @@ def installed(folder: Path) -> Mapping[NormalizedName, Distribution]:
 
 
 def closure(folder: Path, requirement: str) -> dict[NormalizedName, Package]:
-    """Return what a requirement needs, itself included, sorted by name; raises KeyError for what is not installed."""
+    """Return what a requirement needs, itself included, sorted by name.
+
+    Raises KeyError for what is not installed.
+    """
     present = installed(folder)
     found: dict[NormalizedName, Package] = {}
     waiting = [Requirement(requirement)]
@@ -99,7 +103,7 @@ def _licence_classifiers(distribution: Distribution) -> list[str]:
 
 
 def is_allowed(expression: str, allowed: frozenset[str]) -> bool:
-    """Tell whether one of the choices that an SPDX expression gives lies within the allowed licences.
+    """Tell whether the allowed licences cover one of the choices of an SPDX expression.
 
     Expressions with parentheses or exceptions are refused: somebody has to read them first.
     """

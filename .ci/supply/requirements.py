@@ -1,7 +1,8 @@
-"""`make requirements`: pin what images and releases are made from, with the hash of every file, in requirements/.
+"""`make requirements`: pin what images and releases are made from, in requirements/.
 
-`image.txt` is what the function needs at run time, `build.txt` what builds its wheel, `tools.txt` what renews and
-audits the two. Each is resolved once for all platforms, at the versions of constraints.txt.
+Every file is pinned by its hash. `image.txt` is what the function needs at run time, `build.txt`
+what builds its wheel, `tools.txt` what renews and audits the two. Each is resolved once for all
+platforms, at the versions of constraints.txt.
 """
 
 import argparse
@@ -13,8 +14,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "requirements"
-HEADER = "# Made by `make requirements` from {source}: every file by its hash, for every platform. Do not edit.\n"
-# The oldest Python that the function runs on: what is resolved for it also fits the newer one of the image.
+HEADER = (
+    "# Made by `make requirements` from {source}: "
+    "every file by its hash, for every platform. Do not edit.\n"
+)
+# The oldest Python that the function runs on: what is resolved for it also fits the newer one of
+# the image.
 PYTHON = "3.11"
 
 

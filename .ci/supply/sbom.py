@@ -1,7 +1,7 @@
 """The software bill of materials, CycloneDX 1.6: what krm-windows and its image are made of.
 
-It is made from what is installed, not from what was asked for. The same content gives the same bytes: the time in it
-is `SOURCE_DATE_EPOCH`, and its serial number is a hash of the rest.
+It is made from what is installed, not from what was asked for. The same content gives the same
+bytes: the time in it is `SOURCE_DATE_EPOCH`, and its serial number is a hash of the rest.
 """
 
 import argparse
@@ -26,7 +26,10 @@ NAMESPACE = uuid.uuid5(uuid.NAMESPACE_URL, "https://krm-windows.dev/sbom")
 
 
 def bom(site: Path, system: Path | None) -> Tree:
-    """Return the bill of materials of the function in a `site-packages`, and of the Debian system below a folder."""
+    """Return the bill of materials of a `site-packages` and of a Debian system.
+
+    The first holds the function; the second is the tree below a folder.
+    """
     found = packages.closure(site, OWN)
     own = found.pop(OWN)
     components: list[Tree] = [_component(package) for package in found.values()]
@@ -62,8 +65,8 @@ def _timestamp() -> str:
 def _ref(package: Package) -> str:
     """Return a package's URL.
 
-    krm-windows is on no public index, so its own is `generic`: under `pypi` a scanner would take it for whatever
-    somebody registers there.
+    krm-windows is on no public index, so its own is `generic`: under `pypi` a scanner would take it
+    for whatever somebody registers there.
     """
     kind = "generic" if package.name == OWN else "pypi"
     return f"pkg:{kind}/{package.name}@{package.version}"
@@ -86,7 +89,10 @@ def _component(package: Package, kind: str = "library") -> Tree:
 
 
 def _licence(expression: str) -> Tree:
-    """Return an SPDX expression as the specification wants it: one licence by its id, more as an expression."""
+    """Return an SPDX expression as the specification wants it.
+
+    One licence is given by its id, several as an expression.
+    """
     if " " in expression:
         return {"expression": expression}
     return {"license": {"id": expression}}
@@ -107,7 +113,10 @@ def _interpreter() -> Tree:
 
 
 def _debian(system: Path) -> Iterator[Tree]:
-    """Yield the system's packages from dpkg's own list, which is in the format of Debian's control files."""
+    """Yield the system's packages from dpkg's own list.
+
+    It is in the format of Debian's control files.
+    """
     status = (system / "var/lib/dpkg/status").read_text()
     release = _release(system)
     for paragraph in sorted(status.strip().split("\n\n")):

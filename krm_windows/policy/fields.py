@@ -74,7 +74,8 @@ INTERVALS |= {f"{n}h": timedelta(hours=n) for n in (1, 2, 3, 4, 6, 8, 12, 24)}
 # Not `latest`, and not without a tag, which means the same.
 _PINNED = (
     r"^([A-Za-z0-9_.-]+(:[0-9]+)?/)?([A-Za-z0-9_.-]+/)*[A-Za-z0-9_.-]+"
-    r"(:(?!latest$)[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}|(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?@sha256:[0-9a-f]{64})$"
+    r"(:(?!latest$)[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}"
+    r"|(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?@sha256:[0-9a-f]{64})$"
 )
 _FIELD_PATH = r"^spec(\.[A-Za-z][A-Za-z0-9]*)+$"
 _GROUP_VERSION = rf"^({NAME}/)?v[a-z0-9]+$"

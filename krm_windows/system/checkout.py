@@ -122,7 +122,9 @@ class Checkout:
         above, name = os.path.split(path)
         place = os.path.join(_resolved(self.root, above), name)  # noqa: PTH118 - a hot path
         # Only where there may be a link at all, as `realpath` asks for every step of the path.
-        real = os.path.realpath(place) if name in _DOTS or os.path.islink(place) else place  # noqa: PTH114
+        real = place
+        if name in _DOTS or os.path.islink(place):  # noqa: PTH114 - a hot path
+            real = os.path.realpath(place)
         if real == self.root:
             return "."
         inside = self.root if self.root.endswith("/") else f"{self.root}/"
