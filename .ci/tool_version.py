@@ -27,7 +27,7 @@ def version(tool: str) -> str | None:
 
 
 def main() -> int:
-    """Compare and tell."""
+    """Compare, and print the result."""
     tool, wanted = sys.argv[1:]
     found = version(tool)
     print(f"{tool}: {found or 'not found'}" + ("" if found == wanted else f", {wanted} is wanted"))

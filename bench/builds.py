@@ -71,9 +71,9 @@ def run() -> None:
         runs = dict(zip(ways, compare(list(ways.values()), TURNS), strict=True))
     alone = runs.pop("kustomize alone")
     print(f"kustomize alone: {alone.seconds:.3f} s, {alone.processor:.3f} s of processor")
-    for way, told in runs.items():
-        share = 1 - alone.seconds / told.seconds
+    for way, run in runs.items():
+        share = 1 - alone.seconds / run.seconds
         print(
-            f"{way}: {told.seconds:.3f} s, {told.processor:.3f} s of processor, ours: {share:.0%}",
+            f"{way}: {run.seconds:.3f} s, {run.processor:.3f} s of processor, ours: {share:.0%}",
             flush=True,
         )

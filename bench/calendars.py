@@ -57,10 +57,10 @@ def run() -> None:
         for days in (28, 365):
             commands = [[*_calendar(many, days), "--all-clusters", "-o", form] for form in FORMATS]
             figures = zip(FORMATS, compare(commands, 1), strict=True)
-            told = ", ".join(
+            results = ", ".join(
                 f"{form} {run.seconds:.1f} s {run.memory:.0f} MiB" for form, run in figures
             )
-            print(f"{days} days of {CLUSTERS:,} clusters, no two alike: {told}", flush=True)
+            print(f"{days} days of {CLUSTERS:,} clusters, no two alike: {results}", flush=True)
 
 
 def _calendar(policy: Path, days: int) -> Command:

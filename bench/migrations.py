@@ -86,9 +86,9 @@ def run() -> None:
         ]
         alone = measure(["sh", "-c", f"cd {root} && {ALONE}"])
         ours = measure(migrate)
-    for what, told in {"kustomize alone": alone, "migrate": ours}.items():
+    for what, run in {"kustomize alone": alone, "migrate": ours}.items():
         print(
-            f"{count} files, {what}: {told.seconds:.1f} s, {told.processor:.1f} s of processor",
+            f"{count} files, {what}: {run.seconds:.1f} s, {run.processor:.1f} s of processor",
             flush=True,
         )
     # Twice, as what the clusters would have without the old windows is built too.

@@ -188,9 +188,9 @@ def one() -> None:
         check = [OURS, "check", "--repo", root, "--no-cache", "--source", "flux-system=."]
         alone = ["sh", "-c", f"cd {root} && {ONE_ALONE}"]
         theirs, ours = compare([alone, check], 3)
-    for what, told in {"kustomize alone": theirs, "check": ours}.items():
+    for what, cost in {"kustomize alone": theirs, "check": ours}.items():
         print(
-            f"80 Kustomizations, {what}: {told.seconds:.1f} s, {told.processor:.1f} s of processor",
+            f"80 Kustomizations, {what}: {cost.seconds:.1f} s, {cost.processor:.1f} s of processor",
             flush=True,
         )
     Aim("80 Kustomizations: wall time / kustomize alone", 1.5).judge(ours.seconds / theirs.seconds)
@@ -213,10 +213,10 @@ def run() -> None:
         )  # for Python's bytecode
         alone = measure(["sh", "-c", f"cd {root} && {ALONE}"], Path("/dev/null"))
         first, again = (measure(check, Path("/dev/null")) for _ in range(2))
-    for what, told in {"kustomize alone": alone, "check": first, "check again": again}.items():
+    for what, cost in {"kustomize alone": alone, "check": first, "check again": again}.items():
         print(
-            f"{CLUSTERS:,} clusters, {what}: {told.seconds:.1f} s, "
-            f"{told.processor:.1f} s of processor",
+            f"{CLUSTERS:,} clusters, {what}: {cost.seconds:.1f} s, "
+            f"{cost.processor:.1f} s of processor",
             flush=True,
         )
     confinement()

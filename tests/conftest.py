@@ -117,7 +117,7 @@ def pytest_deselected(items: list[pytest.Item]) -> None:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Have a worker tell its count."""
+    """Have a worker report its count."""
     output = getattr(session.config, "workeroutput", {})
     output["left_out"] = session.config.stash.get(LEFT_OUT, 0)
 

@@ -1,4 +1,4 @@
-"""Work that is counted, for tests of how it grows: a clock would tell of the machine instead."""
+"""Work that is counted, for tests of how it grows: a clock would measure the machine instead."""
 
 import sys
 from collections.abc import Callable

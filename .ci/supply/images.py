@@ -1,6 +1,6 @@
 """`make renew-images`: write today's digest of each tag of versions.toml where it is named.
 
-`make renew-images IMAGES=--check` only tells which are not what their tag is today, and exits 1 if
+`make renew-images IMAGES=--check` reports which are not what their tag is today, and exits 1 if
 any is not. Registries are asked over HTTPS, without an account (OCI distribution specification
 1.1); one on this machine may speak HTTP.
 """
@@ -147,7 +147,7 @@ def write(root: Path, reference: str, found: str) -> None:
 
 
 def main(root: Path = ROOT) -> int:
-    """Look every image up; write what is new, or only tell."""
+    """Look every image up; write what is new, or only report."""
     parser = argparse.ArgumentParser(prog="make renew-images", description=main.__doc__)
     parser.add_argument(
         "--check", action="store_true", help="write nothing; exit 1 where a digest is not the tag's"

@@ -103,7 +103,7 @@ def _licence_classifiers(distribution: Distribution) -> list[str]:
 
 
 def is_allowed(expression: str, allowed: frozenset[str]) -> bool:
-    """Tell whether the allowed licences cover one of the choices of an SPDX expression.
+    """Return whether the allowed licences cover one of the choices of an SPDX expression.
 
     Expressions with parentheses or exceptions are refused: somebody has to read them first.
     """

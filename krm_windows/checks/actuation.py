@@ -81,7 +81,7 @@ def check(
         vanished = _vanished(every)
         for faults, runs in zip(found, every, strict=True):
             faults.extend(runs.faults(vanished))
-    # Of one sort only the first is told in full, with how many more there are.
+    # Of one sort only the first is reported in full, with how many more there are.
     for trigger, faults in zip(plan.triggers, found, strict=True):
         for same in _by_verb(faults).values():
             yield _reported(trigger, same, zone)

@@ -21,7 +21,7 @@ def check(results: Iterable[Result], adopted: Iterable[Resource]) -> list[Result
 
 
 def _edits(result: Result) -> Result:
-    # All other results only tell something, and change nothing.
+    # All other results only report something, and change nothing.
     if result.tags.get("rule") != rules.SUSPEND_FALSE.id:
         return result
     where = _in(result.file)

@@ -49,7 +49,7 @@ class Report:
         """Return what a result is called."""
         return f"{self.name}: {result.tags['rule']}"
 
-    # The results of a policy are all about the policy, and told apart by its clusters alone.
+    # The results of a policy are all about the policy, and differ in its clusters alone.
     def subject(self, result: Result) -> str:  # noqa: ARG002
         """Return what a result is about."""
         return self.policy

@@ -22,7 +22,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Say it below the usage, and end with the code of a wrong call."""
-        output.tell_wrong_call(self.format_usage(), f"{self.prog}: error: {message}")
+        output.log_wrong_call(self.format_usage(), f"{self.prog}: error: {message}")
         # argparse itself would exit with 2, which in our table is a failure of our own.
         raise SystemExit(ExitCode.ERROR)
 

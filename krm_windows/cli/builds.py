@@ -18,8 +18,8 @@ _NAME = "krm-windows"
 def repository(directory: Path) -> Path:
     """Return the top of the repository that a directory lies in, itself where it lies in none.
 
-    It is known by what lies in the directories above; git is not asked, as a repository may tell
-    that to run commands.
+    It is known by what lies in the directories above; git is not asked, as a repository may
+    configure it to run commands.
     """
     directory = directory.resolve()
     # From the inside out, as git looks for it: a repository inside another one is its own.

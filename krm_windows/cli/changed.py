@@ -156,7 +156,7 @@ def _show(
             }
         )
         return
-    output.tell_results(results)
+    output.log_results(results)
     output.show(changes.text(proposal.differences) + more)
     output.show(_outcome(arguments, proposal, commit, written=written))
 

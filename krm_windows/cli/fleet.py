@@ -108,14 +108,14 @@ def _run(
     said = list(base.results)
     for path, config in policies.items():
         said += applied.check(config, path)
-    # An error in the base is in every cluster: it is told once, and none is rendered.
+    # An error in the base is in every cluster: it is reported once, and none is rendered.
     if base.files is None or fails(said, strict=arguments.strict):
         return report.show(locations.located(said, policies), strict=arguments.strict)
     found = Findings(base.results)
     stale = _renew(tree, base.files, found, shard, arguments)
     code = report.show(locations.located(found.results(), policies), strict=arguments.strict)
     if code is ExitCode.FINE:
-        report.tell_zone_rules()
+        report.log_zone_rules()
     return ExitCode.ERROR if stale else code
 
 
@@ -181,7 +181,7 @@ class Findings:
     def add(self, outcome: ClusterOutcome) -> None:
         """Take what was found in a cluster."""
         for result in outcome.results:
-            # What is true of the base is true of every cluster, and is told without names.
+            # What is true of the base is true of every cluster, and is reported without names.
             if str(result) not in self._base:
                 self._clusters.setdefault(str(result), (result, []))[1].append(outcome.cluster)
 
@@ -318,7 +318,7 @@ def _meant(document: KubeObject, policies: Mapping[tuple[str, str], KubeObject])
     """
     if not document.namespace:
         for address in policies:
-            # Without a namespace the name alone has to tell: the first policy of it is meant.
+            # Without a namespace the name alone has to do: the first policy of it is meant.
             if address[1] == document.name:
                 return address
     return _address(document)

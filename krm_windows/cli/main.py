@@ -95,7 +95,7 @@ def _command(arguments: Sequence[str]) -> int:
         return ExitCode.of(failed=bool(end.code))
     # `krm-windows` alone, or with options only: no subparser has set `run`.
     if "run" not in parsed:
-        output.tell_help(parser.format_help())
+        output.log_help(parser.format_help())
         return ExitCode.ERROR
     # What is loaded stays until the end, so it is not looked at again.
     gc.freeze()
@@ -116,13 +116,13 @@ def _failed(error: Exception, *, debug: bool) -> ExitCode:
     from krm_windows.system.errors import WorkspaceError  # noqa: PLC0415 - likewise
 
     if debug:
-        output.tell_traceback(error)
+        output.log_traceback(error)
     # Example: `policy.yaml: Permission denied`.
     if isinstance(error, OSError):
-        output.tell(f"{error.filename}: {error.strerror}")
+        output.log(f"{error.filename}: {error.strerror}")
         return ExitCode.ERROR
     if isinstance(error, InputError | EditError | WorkspaceError):
-        output.tell(str(error))
+        output.log(str(error))
         return ExitCode.ERROR
-    output.tell(f"internal error: {type(error).__name__}: {error} (--debug shows where)")
+    output.log(f"internal error: {type(error).__name__}: {error} (--debug shows where)")
     return ExitCode.FAILURE

@@ -52,18 +52,18 @@ def is_terminal() -> bool:
     return sys.stdout.isatty()
 
 
-def tell(message: str) -> None:
+def log(message: str) -> None:
     """Say on standard error, in one line, why something was not done."""
     _say(f"krm-windows: {escape.line(message)}")
 
 
-def tell_results(results: Sequence["Result"]) -> None:
+def log_results(results: Sequence["Result"]) -> None:
     """Say on standard error what was found, a line for each."""
     for result in results:
         _say(escape.line(str(result)))
 
 
-def tell_traceback(error: BaseException) -> None:
+def log_traceback(error: BaseException) -> None:
     """Say on standard error where an exception comes from, behind a rim.
 
     Its words may be anybody's.
@@ -75,13 +75,13 @@ def tell_traceback(error: BaseException) -> None:
         _say(f"| {escape.page(line)}")
 
 
-def tell_wrong_call(usage: str, message: str) -> None:
+def log_wrong_call(usage: str, message: str) -> None:
     """Say on standard error, in one line below the usage, what was wrong with a call."""
     sys.stderr.write(usage)
     _say(escape.line(message))
 
 
-def tell_help(text: str) -> None:
+def log_help(text: str) -> None:
     """Say on standard error what commands there are."""
     sys.stderr.write(text)
 
@@ -98,7 +98,7 @@ def cannot_be_written(error: OSError) -> None:
     """
     # `krm-windows calendar … | head -1`: head has read enough and closed the pipe (EPIPE).
     if not isinstance(error, BrokenPipeError):
-        tell(f"the output cannot be written: {error.strerror}")
+        log(f"the output cannot be written: {error.strerror}")
     # What is left would be written again when Python ends, and fail again.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

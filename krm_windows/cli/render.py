@@ -85,7 +85,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
             *results,
             *about(config, ExistingOutput(arguments.output).check(Claim.of(plan.timetable))),
         ]
-    # What was rendered before tells by which zone data it was built, and which targets it held.
+    # What was rendered before says by which zone data it was built, and which targets it held.
     older = tuple(_older(arguments.output))
     built = zone_release.recorded(map(KubeObject.parse, older), plan)
     results = [*results, *about(config, list(zone_release.check(plan, built)))]
@@ -96,7 +96,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     code = report.show([*results, *about(config, forgotten)], strict=arguments.strict)
     if code is not ExitCode.FINE:
         return code
-    report.tell_zone_rules()
+    report.log_zone_rules()
     folder, files = _folder(plan, arguments.output), render.files(plan.policy, emit.objects(plan))
     # Nothing is written where one runs `--check`, as `gofmt -l` and `terraform fmt -check` do it.
     if arguments.check:

@@ -26,15 +26,15 @@ def options(parser: argparse.ArgumentParser) -> None:
 def show(results: Sequence[Result], *, strict: bool) -> ExitCode:
     """Print results in their order and return what they mean."""
     # Sorted, so that the output of two runs can be compared.
-    output.tell_results(sort(results))
+    output.log_results(sort(results))
     return ExitCode.of(failed=fails(results, strict=strict))
 
 
-def tell_zone_rules() -> None:
+def log_zone_rules() -> None:
     """Say on standard error by which release of the zone data something was built."""
     from krm_windows.schedule import zones  # noqa: PLC0415 - few commands say it
 
-    output.tell(f"zone rules {zones.release()}")
+    output.log(f"zone rules {zones.release()}")
 
 
 def compare(folder: "Folder", files: Mapping[str, bytes]) -> ExitCode:

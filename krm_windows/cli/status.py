@@ -161,7 +161,7 @@ class _Asked:
         return judge(version, more, at, has_asked=True)
 
     def _willing(self, query: Query) -> list[Thing]:
-        """Ask for what is not needed: who may not read it, or has none of it, is told the rest."""
+        """Ask for what is not needed: who may not read it, or has none of it, is shown the rest."""
         try:
             return _read("kubectl", self._kubectl.get(query))
         except WorkspaceError:
@@ -196,7 +196,7 @@ def _watch(asked: _Asked, shown: Report) -> None:
         try:
             found, results, at = asked.judged()
         except (InputError, WorkspaceError) as error:
-            output.tell(str(error))
+            output.log(str(error))
             continue
         if found is None:
             report.show(results, strict=asked.arguments.strict)

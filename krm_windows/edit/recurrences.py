@@ -38,7 +38,7 @@ def _rules(component: icalendar.Component) -> Iterator[icalendar.vRecur]:
 
 
 def _check(component: icalendar.Component, rule: icalendar.vRecur) -> None:
-    # The beginning of a long text tells the event, too.
+    # The beginning of a long text identifies the event, too.
     uid = component.get("UID", "")
     name = str(component.get("SUMMARY", uid))[:80]
     title = f"{component.name} {name!r}"

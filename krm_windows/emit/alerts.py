@@ -95,7 +95,7 @@ def _record(plan: Plan, name: str, expression: str) -> Rule:
 def _overdue(plan: Plan) -> Rule:
     """Alert where no run has succeeded for two intervals, or none since they were created.
 
-    An edit, which the end of the apply Job tells of, begins that time anew: it may have made the
+    An edit, which the end of the apply Job shows, begins that time anew: it may have made the
     interval shorter. It is no success, as that Job does not fail
     (docs/decisions/0028-the-apply-job-does-not-fail).
     """

@@ -17,7 +17,7 @@ TIMETABLE = "timetable.json"
 HOOKS = "hooks.json"
 ENTRY = "__main__.py"
 DIGEST = "digest"
-"""The key of what tells one content from another: a Job sees whether it has the one it is for."""
+"""The key of a digest of the content: a Job sees whether it has the content that it is for."""
 
 # Where in the volume the modules lie, by the beginning of their keys: a key takes no slash.
 _FOLDERS = {

@@ -81,7 +81,7 @@ def _resource(target: Target) -> str:
 def _name(batch: Batch, *, unique: bool = True) -> str:
     """Name a container after what it patches.
 
-    Where that is not unique, with a hash of all that tells it apart.
+    Where that is not unique, with a hash of all that it differs in.
     """
     first = batch[0]
     plain = f"{first.resource}-{first.namespace}"

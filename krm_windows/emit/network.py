@@ -1,6 +1,6 @@
 """The NetworkPolicy: the gate's Pods reach the API server alone, and nothing reaches them.
 
-They need no DNS, as Kubernetes tells every Pod the address of its API server. A NetworkPolicy
+They need no DNS, as Kubernetes gives every Pod the address of its API server. A NetworkPolicy
 cannot name the API server, so the policy gives its addresses; without them any address at its usual
 ports may be reached.
 """

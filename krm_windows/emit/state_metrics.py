@@ -1,4 +1,4 @@
-"""The configuration by which kube-state-metrics tells Prometheus about the targets.
+"""The configuration by which kube-state-metrics exports metrics of the targets.
 
 Two metrics: whether an object is suspended, by anybody, and this policy's closed-by annotation
 where it carries one. CronJobs are left out, as kube-state-metrics knows them
@@ -38,7 +38,7 @@ def kinds(plan: Plan) -> list[Target]:
     """Return a target of each kind that is reported.
 
     Those that one field turns, as one metric has one path. kube-state-metrics knows CronJobs
-    without our telling.
+    by itself.
     """
     fields: dict[tuple[str, str], dict[tuple[str, ...], Target]] = {}
     for target in (*plan.timetable.targets, *plan.timetable.released):

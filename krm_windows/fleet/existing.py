@@ -132,7 +132,7 @@ class ExistingOutput:
         return self._is_built_with(Path(other.file).parent)
 
     def _is_unclear(self, own: Claim, other: Claim) -> bool:
-        """Whether nothing tells if another policy is for the same cluster.
+        """Whether nothing says if another policy is for the same cluster.
 
         It was rendered right beside the output, and neither of the two names a cluster.
         """

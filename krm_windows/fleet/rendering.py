@@ -137,9 +137,9 @@ class Fleet:
         results += _zones(older.values(), zip(configs, outputs, strict=True))
         if fails(results):
             return Rendered(None, tuple(results))
-        # A stamp says that there is nothing to tell; the next run would be silent.
-        told = set(map(_said, results))
-        if told <= self._said:
+        # A stamp says that there is nothing to report; the next run would be silent.
+        sentences = set(map(_said, results))
+        if sentences <= self._said:
             place = paths.kustomization(cluster)
             files = stamp.seal(files, place, self._key(cluster))
         return Rendered(files, tuple(results))

@@ -26,7 +26,7 @@ _LACKING = re.compile(
 # `accumulating resources: … File: deploy/app.yaml`.
 _FILE = re.compile(r"\bFile: (\S+)")
 Progress = Callable[[int, int], None]
-"""Told after each build how many are done, of how many that are known of."""
+"""Called after each build with how many are done, of how many that are known of."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -169,7 +169,7 @@ def _scanned(
 
 
 def _is_worth_naming(path: str) -> bool:
-    """Whether a path that is not read may hold manifests, or lies too deep for anybody to tell."""
+    """Whether a path that is not read may hold manifests, or lies too deep to be known."""
     name = basename(path)
     return name.endswith(SUFFIXES) or name.startswith(".") or path.count("/") > DEEPEST
 

@@ -1,6 +1,6 @@
 """Where Flux enters a repository.
 
-The directories of its clusters, told by what syncs them, or else by habit. `check --repo` is told
+The directories of its clusters, known by what syncs them, or else by habit. `check --repo` is given
 them (`--clusters`), and suggests these; a command that is given nothing starts from them.
 """
 
@@ -133,7 +133,7 @@ def _tops(tree: Checkout, found: Iterable[Object]) -> Iterator[Entrance]:
     No Kustomization applies them, and no kustomization includes them.
     """
     flux = [item for item in found if item.kind == "Kustomization"]
-    # One that applies everything leads to each directory, and so tells nothing.
+    # One that applies everything leads to each directory, and so says nothing.
     applied = {below("", item.text("spec", "path")) for item in flux} - {"."}
     directories = {dirname(item.file) or "." for item in flux}
     for directory in sorted(directories.difference(_included(tree))):

@@ -421,8 +421,8 @@ def _survey(
             notices.append(each.faulty())
     notices += _of_builds(states)
     # A dict keeps their order, and each once: clusters share most of what is said.
-    told = tuple(dict.fromkeys(notices))
-    return Survey(tree, tuple(clusters), told, len(builds.done))
+    distinct = tuple(dict.fromkeys(notices))
+    return Survey(tree, tuple(clusters), distinct, len(builds.done))
 
 
 def _of_builds(states: Sequence[_State]) -> Iterator[Notice]:
@@ -452,7 +452,7 @@ def _unbuilt(state: _State) -> Iterator[tuple[Notice, Notice]]:
 
 
 def _assumed(tree: Checkout, states: Sequence[_State]) -> Iterator[Notice]:
-    """Say once where nothing but a name tells which source this directory is."""
+    """Say once where nothing but a name says which source this directory is."""
     # Where something syncs the cluster, that says it.
     found = [state for state in states if state.sources.assumed and state.sources.sync is None]
     if not found:
@@ -507,13 +507,13 @@ def _loose(
     that cluster's.
     """
     # A policy that some build leads to is no loose one.
-    told: set[str] = set()
+    named: set[str] = set()
     for own, state in zip(within, states, strict=True):
-        told.update(each.name for each, _ in own)
-        told.update(gate.policy for gate in _rendered(state))
+        named.update(each.name for each, _ in own)
+        named.update(gate.policy for gate in _rendered(state))
     # Clusters lie side by side, so whatever is beside one is another's.
     others = {dirname(state.root) for state in states} - {""}
-    return [each for each in _in_files(tree, others) if each.name not in told]
+    return [each for each in _in_files(tree, others) if each.name not in named]
 
 
 def _in_files(tree: Checkout, others: set[str]) -> Iterator[Written]:
@@ -549,12 +549,12 @@ def _cluster(
     Rendered ones come first, then those among plugins, then those in files.
     """
     gates: list[Gate | None] = [*_rendered(state)]
-    told = {gate.policy for gate in gates if gate}
+    named = {gate.policy for gate in gates if gate}
     for each, kustomization in own:
         # What was rendered from a policy is nearer to the cluster than the policy itself.
-        if each.name in told:
+        if each.name in named:
             continue
-        told.add(each.name)
+        named.add(each.name)
         build_for = each.loaded.build_for
         gates.append(each.gate(build_for, kustomization.objects, kustomization.key))
     every = list(state.known.values())

@@ -45,7 +45,7 @@ _KINDS = frozenset(
         "OCIRepository",
     }
 )
-# kustomize has one of its own kind of that name; the group tells them apart.
+# kustomize has one of its own kind of that name; the group distinguishes them.
 _ALL_KINDS = frozenset({*_KINDS, "Kustomization"})
 
 

@@ -138,7 +138,7 @@ class Sources:
         """Return the directory that a source is where nothing says what syncs the cluster."""
         if self._is_here(source):
             return "."
-        # Nothing says so but the name that `flux bootstrap` gives, so the user is told.
+        # Nothing says so but the name that `flux bootstrap` gives, so the user is warned.
         if source[2:] == (NAME, NAME) and not self._is_elsewhere(source):
             self.assumed = True
             return "."
@@ -164,7 +164,7 @@ class Sources:
     def _is_elsewhere(self, source: Identity) -> bool:
         """Whether a source has an address that is not this repository's.
 
-        That is not known where nothing tells this repository's address.
+        That is not known where nothing says this repository's address.
         """
         address = self._declared(source)
         return bool(address) and bool(self.addresses) and address not in self.addresses

@@ -1,4 +1,4 @@
-"""Which function is meant: told by `apiVersion` and `kind` of the functionConfig."""
+"""Which function is meant: chosen by `apiVersion` and `kind` of the functionConfig."""
 
 from collections.abc import Callable
 from typing import TypeAlias
@@ -23,7 +23,7 @@ def process(resources: ResourceList) -> None:
     config = resources.function_config
     if config is None:
         raise ConfigurationError(f"no functionConfig: {EXPECTED}")
-    # A Kubernetes kind is told by group and kind together: another group may have a WindowPolicy.
+    # A kind is identified by group and kind together: another group may have a WindowPolicy.
     if config.api_version != API_VERSION or config.kind not in KINDS:
         found = f"{config.api_version or '(no apiVersion)'} {config.kind or '(no kind)'}"
         raise ConfigurationError(f"functionConfig is {found}: {EXPECTED}")

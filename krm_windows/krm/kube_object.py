@@ -244,7 +244,7 @@ class KubeObject:
         return self._string(key)
 
     def _word(self, key: str) -> str | None:
-        """Read a field from its line, or as JSON; None where only the node tells."""
+        """Read a field from its line, or as JSON; None where only the node has it."""
         if self.json and self._node is None:
             word = json_outline.word(self.source[self.start : self.end], key)
             if word is not None:

@@ -281,7 +281,7 @@ def _spans(
 ) -> Iterator[Span]:
     """Give the span of each entry, from the comments above its dash to those above the next one.
 
-    `ends` are the ends of entries whose lines cannot be told apart from comments by looking at
+    `ends` are the ends of entries whose lines cannot be distinguished from comments by looking at
     them.
     """
     heads = [_head(data, dashes[0] - column, field.start, column)]

@@ -59,5 +59,5 @@ def same(one: Value, other: Value) -> bool:
 
 def canonical(value: Value) -> str:
     """Give a text that is the same for the same values."""
-    # JSON tells 1, 1.0 and true apart, which Python calls equal.
+    # JSON distinguishes 1, 1.0 and true, which Python calls equal.
     return json.dumps(value, sort_keys=True)

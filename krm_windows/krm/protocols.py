@@ -135,7 +135,7 @@ def _pass_on(
         stdout.write(piece)
         left -= len(piece)
     stdout.flush()
-    # Where it was cut off, the reader has no complete input, and must be told.
+    # Where it was cut off, the reader has no complete input, and must know.
     if left <= 0 and stdin.read(1):
         message = f"the input has no end: no more than {_PASSED_ON} times as much was passed on"
         _say([rules.INPUT_UNREADABLE.result(message)], stderr, loud=True)

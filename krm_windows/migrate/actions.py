@@ -156,8 +156,8 @@ class _Reader:
             return
         if self.conditions:
             raise CommandError(f"`{command}` runs only if `{self.conditions[-1]}` succeeds")
-        # Behind `&&` of another action: the policy acts on each target alone, and the user is told
-        # so.
+        # Behind `&&` of another action: the policy acts on each target alone, and the user is
+        # warned of that.
         if self.actions:
             self.chained = True
 
@@ -246,7 +246,7 @@ class _Call:
 
 
 def _call(words: Iterable[str], command: Command) -> _Call:
-    """Tell flags from words, as the Flux CLI and kubectl do (pflag)."""
+    """Separate flags from words, as the Flux CLI and kubectl do (pflag)."""
     plain: list[str] = []
     flags: dict[str, str] = {}
     rest = iter(words)

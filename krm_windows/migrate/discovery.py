@@ -36,7 +36,7 @@ class ClusterDirectories:
     directories: tuple[str, ...]
 
     named: bool = True
-    """False where nothing tells one cluster from another, so that there can be one only."""
+    """False where nothing distinguishes one cluster from another, so that there can be one only."""
 
     @property
     def roots(self) -> list[str]:
@@ -74,7 +74,7 @@ def names(directories: Sequence[str]) -> dict[str, str]:
         found = {each: "-".join(parts[-count:]) for each, parts in split.items()}
         if len(set(found.values())) == len(found):
             return found
-    # Paths that differ in what Kubernetes does not tell apart.
+    # Paths that differ in what Kubernetes does not distinguish.
     numbered = {}
     for number, (each, parts) in enumerate(split.items(), 1):
         stem = "-".join(parts)
@@ -90,7 +90,7 @@ def relative(directory: str) -> str:
 
 
 def _parts(directory: str) -> list[str]:
-    """Return the parts of a path that tell clusters apart, spelt as Kubernetes does."""
+    """Return the parts of a path that distinguish clusters, spelt as Kubernetes does."""
     written = directory.split("/")
     # `clusters/berlin/flux-system`: the cluster is berlin.
     while len(written) > 1 and written[-1] in _PARTS:

@@ -1,4 +1,4 @@
-"""What the builds of the clusters read: which files have an effect, and where nobody can tell."""
+"""What the builds of the clusters read: which files have an effect, and where that is unknown."""
 
 import json
 from collections.abc import Collection, Iterator

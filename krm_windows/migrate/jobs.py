@@ -335,7 +335,7 @@ def scripts(document: Document) -> Iterator[Result]:
     for found in _texts(document.tree):
         if not heuristics.is_script(found.text):
             continue
-        line = _telling_line(found.text)
+        line = _decisive_line(found.text)
         message = (
             f"{document} has a script that suspends or resumes, which is not read: `{line}`; "
             "write the commands into a CronJob"
@@ -361,13 +361,13 @@ def _texts(tree: Tree) -> Iterator[Leaf]:
                 yield from _texts(entry)
 
 
-def _telling_line(script: str) -> str:
+def _decisive_line(script: str) -> str:
     """Return the line of a script that is the reason to name it."""
     lines = [line.strip() for line in script.splitlines() if line.strip()]
     # The first line that is a reason by itself; else it takes several, and the first stands for
     # all.
-    telling = next(filter(heuristics.is_script, lines), lines[0])
-    return telling[:_LONGEST_LINE]
+    decisive = next(filter(heuristics.is_script, lines), lines[0])
+    return decisive[:_LONGEST_LINE]
 
 
 def unseen(document: Document) -> Iterator[Result]:
@@ -388,7 +388,7 @@ def _elsewhere(document: Document) -> Iterator[Result]:
     for container in containers(document):
         said = " ".join(_said(container))
         if heuristics.is_script(said):
-            message = f"{document.name}: `{_telling_line(said)}` is not understood"
+            message = f"{document.name}: `{_decisive_line(said)}` is not understood"
             yield found_at(rules.MIGRATE_UNREAD, _place(document), message)
     yield from unseen(document)
 

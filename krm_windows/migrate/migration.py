@@ -176,7 +176,7 @@ def _has_windows(cluster: ClusterObjects) -> bool:
 
 
 def _unnamed(found: Iterable[ClusterObjects]) -> Iterator[Result]:
-    """Name the CronJobs of clusters where nothing tells one from another."""
+    """Name the CronJobs of clusters where nothing distinguishes one from another."""
     for cluster in found:
         for each in cluster.jobs:
             message = (
@@ -221,7 +221,7 @@ def _names(gatings: Sequence[Gating]) -> frozenset[str]:
 def _unreadable(repository: Repository, noticed: Sequence[Result]) -> Iterator[Result]:
     """Yield files that are no YAML, but for those that a failed build was about."""
     # The build says more, and says it better.
-    told = {result.file.path for result in noticed if result.file and fails([result])}
+    reported = {result.file.path for result in noticed if result.file and fails([result])}
     for each in faults.unreadable(repository):
-        if each.file and each.file.path not in told:
+        if each.file and each.file.path not in reported:
             yield each

@@ -68,7 +68,7 @@ def _candidates(
     own = "-".join(word for word in _shared(pair) if word not in everywhere)
     if own:
         yield own
-    # `suspend-friday` closes what `resume-monday` opens: `suspend-friday` tells it from others.
+    # `suspend-friday` closes what `resume-monday` opens, the only name that says it.
     closing = "-".join(word for word in pair[1].split("-") if word not in everywhere)
     if closing and not is_only:
         yield closing

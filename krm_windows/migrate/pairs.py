@@ -118,7 +118,7 @@ def _paired(
         closings = first.get(edge, {})
         pairs = list(_pairs(edge, closings))
         found += pairs
-        # Several closings, and no weekdays that would tell which one comes.
+        # Several closings, and no weekdays that would say which one comes.
         if not pairs:
             results.append(_split(edge, closings))
     # Where the windows are not whole, a closing that seems idle may not be.

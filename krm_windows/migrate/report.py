@@ -33,7 +33,7 @@ def _why_nothing(migration: Migration) -> str:
     """Say why there is no policy."""
     found = {result.tags["rule"] for result in migration.results}
     if fails(migration.results):
-        # The most telling first: an error may be the reason for all that follows.
+        # The most important first: an error may be the reason for all that follows.
         return "the errors above must be corrected first"
     if rules.MIGRATE_CLUSTER_UNKNOWN.id in found:
         return "the CronJobs above are applied to no cluster that was found"

@@ -49,7 +49,7 @@ class Repository:
                 continue
             found = self.documents(path)
             if found:
-                # kustomize takes one document; a second one is its error to tell.
+                # kustomize takes one document; a second one is its error to report.
                 kustomizations[directory] = found[0]
         return kustomizations
 

@@ -10,7 +10,7 @@ from krm_windows.gate.timetable import Target
 from krm_windows.plan.model import Grant, Rights
 from krm_windows.policy.hooks import Hooks
 
-# A Job's name has its occurrence in it, and an Event's what it tells, so neither can be named
+# A Job's name has its occurrence in it, and an Event's what it says, so neither can be named
 # beforehand.
 JOBS = Grant("batch", "jobs", (), ("create", "get"))
 EVENTS = Grant("", "events", (), ("create",))

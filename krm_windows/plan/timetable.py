@@ -31,7 +31,7 @@ def _kinds(targets: Iterable[Target]) -> list[dict[str, object]]:
     """Return targets by their kinds, and the names in each namespace.
 
     An object has 1 MiB, and a name 253 characters. `objects` are lists of a namespace and the
-    names in it. A map could not be told from the rest of the JSON form.
+    names in it. A map could not be distinguished from the rest of the JSON form.
     """
     found: dict[Target, dict[str, list[str]]] = {}
     for target in targets:

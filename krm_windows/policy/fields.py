@@ -51,11 +51,11 @@ class Leaf:
         self.schema = dict(schema)
 
     def __get_pydantic_core_schema__(self, _source: object, _handler: object) -> CoreSchema:
-        """Tell pydantic how a value is read."""
+        """Return to pydantic how a value is read."""
         return core_schema.no_info_plain_validator_function(self.read)
 
     def __get_pydantic_json_schema__(self, _schema: object, _handler: object) -> dict[str, object]:
-        """Tell pydantic what stands in a JSON schema."""
+        """Return to pydantic what stands in a JSON schema."""
         return self.schema.copy()
 
 

@@ -244,7 +244,7 @@ def _cluster(
     patch: Tree,
     known: frozenset[Finding],
 ) -> _Version:
-    """Read the policy of one cluster; what it has without its patch is not told again."""
+    """Read the policy of one cluster; what it has without its patch is not reported again."""
     path = f"spec.clusters.{name}"
     # Null, or a text: the model of the policy itself says so.
     if not isinstance(patch, dict):

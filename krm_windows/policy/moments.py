@@ -1,4 +1,4 @@
-"""The grammar of moments: `opens`, `closes`, `starts` and `ends`, told apart by shape.
+"""The grammar of moments: `opens`, `closes`, `starts` and `ends`, distinguished by shape.
 
 Each shape has one pattern and one reader. A text that has no shape, or one that its field does not
 take, is refused with what must hold and, where it can be guessed, the text that was meant.

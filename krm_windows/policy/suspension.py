@@ -1,4 +1,4 @@
-"""What true means in a field, as its name tells: whether it stops reconciliation, or has it go on.
+"""What true means in a field, as its name says: whether it stops reconciliation, or has it go on.
 
 The gate closes a target by writing true, so a field such as `spec.syncPolicy.automated.enabled`
 would be switched on by every close. Its type does not distinguish the two, so names are read, and
@@ -10,7 +10,7 @@ from enum import Enum
 
 
 class Meaning(Enum):
-    """What true in a field does, as far as its name tells."""
+    """What true in a field does, as far as its name says."""
 
     CLOSES = "closes"
     OPENS = "opens"
@@ -59,7 +59,7 @@ def meaning(path: str) -> Meaning:
     """Return what true means at a path such as `spec.rollout.paused`.
 
     Where the last name only says whether what is above it is there, that one's name counts.
-    `pauseEnabled`, `notPaused` and a name without any such word tell nothing.
+    `pauseEnabled`, `notPaused` and a name without any such word say nothing.
     """
     *above, last = map(_words, path.split(".")[1:])
     if last not in _SWITCHES:

@@ -81,7 +81,7 @@ def _markdown(group: Sequence[Difference]) -> Iterator[str]:
     yield f"|{'---|' * len(_HEAD)}"
     for change in one.changes:
         kind, *edges, rules = _row(one, change)
-        # Bold, so that the two words can be told apart at a glance in a long table.
+        # Bold, so that the two words can be distinguished at a glance in a long table.
         yield f"| **{kind}** | {' | '.join(edges)} | {cell(rules)} |"
 
 

@@ -25,7 +25,7 @@ def stamp(at: datetime, zone: tzinfo) -> str:
 def shown(at: datetime, zone: tzinfo) -> str:
     """Write an instant for a reader.
 
-    `Mon 2026-12-14 08:00`, in a repeated hour with the offset that tells which.
+    `Mon 2026-12-14 08:00`, in a repeated hour with the offset that says which.
     """
     local = at.astimezone(zone)
     moment = f"{local:%a %Y-%m-%d %H:%M}"

@@ -191,7 +191,7 @@ def _shape(
 ) -> Element:
     if kind == "clock":
         return element("line", class_="clock", x1=x + 8, x2=x + 8, y1=y, y2=y + height)
-    # All but what is open are drawn with a pattern, so that colour is not all that tells them.
+    # All but what is open are drawn with a pattern, so that colour is not all that identifies them.
     fill: str | None = f"url(#{kind})"
     if kind == "open":
         fill = None

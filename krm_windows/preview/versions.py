@@ -79,7 +79,7 @@ class Source:
             loading.extend(found)
             if policy:
                 policies.append((name, policy))
-        # What is wrong in one cluster is told before anything is compiled, of all of them at once.
+        # What is wrong in one cluster is reported before anything is compiled, of all at once.
         if fails(loading):
             return [], once(loading)
         versions: list[Version] = []

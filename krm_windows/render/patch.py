@@ -61,7 +61,7 @@ def _containers(before: list[Mapping[str, object]], wanted: list[Mapping[str, ob
 
     It is `_REPLACED` where that is not all that is to do.
     """
-    # Containers merge by name, and what a patch does not name stays: one that goes cannot be told.
+    # Containers merge by name, and what a patch does not name stays: none can be taken out.
     names_before = [each["name"] for each in before]
     if names_before != [each["name"] for each in wanted]:
         return _REPLACED

@@ -80,7 +80,7 @@ def newest(
 
 
 def _weight(failure: Failure) -> tuple[bool, bool, datetime]:
-    """Sort by how much is told: close to the cause, then with a known cause, then the newest."""
+    """Sort by how much is known: close to the cause, then with a known cause, then the newest."""
     # A kubelet also warns of what keeps nothing from starting (MissingClusterDNS), again and again:
     # a cause that is known comes first.
     return failure.is_close, failure.cause != FAILED, failure.at
@@ -181,7 +181,7 @@ def _failure(
     is_close: bool = True,
 ) -> Failure:
     words = ": ".join(str(part) for part in (reason, message) if part) or FAILED
-    # The table's last are the ends of Jobs, which say least, so the first that fits is told.
+    # The table's last are the ends of Jobs, which say least, so the first that fits is taken.
     causes = (cause for pattern, cause in _CAUSES.items() if pattern.search(words))
     return Failure(
         at=_instant(at),

@@ -72,8 +72,8 @@ class Report:
 
         Empty where none does.
         """
-        told = (row.suspension.zone_data for row in self.rows if row.suspension)
-        return next(filter(None, told), "")
+        found = (row.suspension.zone_data for row in self.rows if row.suspension)
+        return next(filter(None, found), "")
 
     @property
     def as_wanted(self) -> bool:
@@ -238,8 +238,8 @@ class _Judge:
         is_apart = first.reason == APART
         if is_apart:
             by += f": {APART}"
-        told = next((each.zone_data for each in mine if each.zone_data), "")
-        return Suspension(by, first.since, first.until, is_apart, told)
+        zone_data = next((each.zone_data for each in mine if each.zone_data), "")
+        return Suspension(by, first.since, first.until, is_apart, zone_data)
 
 
 def _state(*, shut: bool) -> Literal["open", "closed"]:

@@ -60,7 +60,7 @@ def read_stream(
     """Return what a stream holds up to its end; raises WorkspaceError where that is too much."""
     parts: list[bytes] = []
     left = most
-    # One byte more than is allowed tells what is too large from what just fits.
+    # One byte more than is allowed distinguishes what is too large from what just fits.
     while part := stream.read(min(_CHUNK, left + 1)):
         left -= len(part)
         if left < 0:

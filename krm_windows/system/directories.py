@@ -127,7 +127,7 @@ class Directory(Closing):
             # Of a file the kernel says ENOTDIR, of a link one of the two (open(2)).
             if error.errno in (errno.ENOTDIR, errno.ELOOP):
                 raise WorkspaceError(self._in_the_way(name)) from None
-            # The step alone, `clusters`, would tell the user little.
+            # The step alone, `clusters`, would say little to the user.
             error.filename = str(self.path / name)
             raise
 

@@ -104,7 +104,7 @@ def small(path: Path, most: int = _MOST) -> bytes | None:
         return None
     with os.fdopen(descriptor, "rb") as file:
         content = file.read(most + 1)
-    # One byte more was asked for, to tell a file that is too long.
+    # One byte more was asked for, to recognise a file that is too long.
     if len(content) > most:
         raise WorkspaceError(f"{path}: has more than {most} bytes")
     return content

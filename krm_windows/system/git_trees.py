@@ -95,7 +95,7 @@ def _files(listed: bytes) -> Iterator[Entry]:
         form = stat.S_IFMT(int(mode, 8))
         if kind != "blob" or form not in _MODES:
             raise _refused(path, f"is neither a file nor a link (mode {mode})")
-        # Git prints `BAD` for a size that it cannot tell, as in a partial clone.
+        # Git prints `BAD` for a size that it does not know, as in a partial clone.
         if not size.isdecimal():
             raise _refused(
                 path,

@@ -105,7 +105,7 @@ class Kubectl:
         return ended.output.decode(errors="replace")
 
     def date(self) -> str | None:
-        """Return the `Date` of an answer of the API server, which tells its clock.
+        """Return the `Date` of an answer of the API server, which shows its clock.
 
         None where it cannot be had. kubectl prints the headers of an answer into its log only.
         `/version` is for everybody who has signed in, and what it says is the server's own, so

@@ -195,7 +195,7 @@ def _busy(directory: Directory, descriptor: int, name: str) -> str:
 def _holder(held: os.stat_result) -> str:
     """Return which process has the lock on a file, from Linux's list of them.
 
-    Nothing where it is not told.
+    Empty where that is not known.
     """
     # Major and minor device in hexadecimal, and the inode: `08:01:131`.
     place = f"{os.major(held.st_dev):02x}:{os.minor(held.st_dev):02x}:{held.st_ino}"

@@ -56,7 +56,7 @@ def _begin(work: Callable[..., object]) -> None:
 
 
 def _end_with_parent() -> None:
-    """End this child once its parent is gone: nobody else would tell it that there is no work."""
+    """End this child once its parent is gone: nobody else would let it know."""
     parent = parent_process()
     if parent is not None:
         parent.join()

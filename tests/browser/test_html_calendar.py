@@ -151,7 +151,7 @@ def test_freezes_and_overrides_differ_in_more_than_color(show: Callable[..., Chr
 
 
 def test_clock_changes_are_marked(show: Callable[..., Chrome]) -> None:
-    """Each row tells those of its own zone."""
+    """Each row shows those of its own zone."""
     marks = show().find_elements(By.CSS_SELECTOR, ".bar.clock")
     assert [mark.get_attribute("aria-label") for mark in marks] == [
         "Sun 2027-03-28 02:00: clocks go forward to 03:00 (Europe/Berlin)",

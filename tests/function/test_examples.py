@@ -132,7 +132,7 @@ def test_each_cluster_of_the_fleet_builds_to_the_expected_objects(
 
 
 def test_the_indexed_job_says_its_number_twice_alike() -> None:
-    """Kubernetes does not tell a Pod of how many it is one."""
+    """Kubernetes does not let a Pod know of how many it is one."""
     [job] = documents(FLEET / "render-job.yaml")
     [container] = job["spec"]["template"]["spec"]["containers"]
     assert job["spec"]["completionMode"] == "Indexed"

@@ -311,7 +311,7 @@ def test_a_directory_of_policies_or_patches(run: Run, tool: Callable[[str], Path
 def test_a_null_that_a_merge_would_drop_is_refused(
     run: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A cluster's document that removes below `clusters` would be merged to nothing; the line is told."""
+    """A cluster's document that removes below `clusters` would be merged to nothing; the line is reported."""
     head = "# ours\napiVersion: krm-windows.dev/v1alpha1\nkind: WindowPolicy\n"
     patch = "metadata: {name: change, namespace: flux-system}\nspec:\n  clusters:\n    b:\n      freezes: null\n"
     Path("plants").mkdir()
@@ -511,7 +511,7 @@ def test_clusters_that_cannot_be_read(
 def test_wrong_calls(
     run: Run, argv: list[str], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Each is told in one line."""
+    """Each is reported in one line."""
     assert run
     Path("second.yaml").write_text(SECOND)
     Path("named").mkdir()

@@ -224,7 +224,7 @@ def test_P10_stray_prints(body: str) -> None:
 
 
 def test_P11_our_own_failure() -> None:
-    """It is told from the user's by its code and said in one line, the traceback is there for who asks."""
+    """It is distinguished from the user's by its code and said in one line, the traceback is there for who asks."""
     answer = with_process("resources.items.clear(); raise ZeroDivisionError('oh\\nno')", wire(APPS))
     assert answer.code == 2
     assert (

@@ -57,7 +57,7 @@ class Kpt:
     flags: tuple[str, ...]
     """How `kpt fn eval` names it."""
     permission: tuple[str, ...]
-    """What kpt needs to be told before it starts such a function."""
+    """What kpt needs to be given before it starts such a function."""
 
     def render(self, folder: Path) -> subprocess.CompletedProcess[str]:
         """Run the pipeline of a package."""

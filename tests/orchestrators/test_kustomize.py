@@ -159,7 +159,7 @@ def way(request: pytest.FixtureRequest) -> str:
 def test_K04_exec_that_is_not_enabled_is_skipped(
     engine_of: Callable[[str], Engine], function: Path, tmp_path: Path, program: str
 ) -> None:
-    """kustomize skips an exec function that it was not told to run, with exit 0; `verify` sees that."""
+    """kustomize skips an exec function that it was not asked to run, with exit 0; `verify` sees that."""
     silent = Engine(engine_of(f"{program}-legacy").command, f"exec: {{path: {function}}}")
     built = silent.build(repository(tmp_path, silent))
     assert built.returncode == 0

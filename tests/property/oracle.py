@@ -23,7 +23,7 @@ MINUTE = timedelta(minutes=1)
 HOUR, DAY = 60, 1440
 DAYS = 40 * 366
 LAST = DAYS * DAY
-# No clock of these years was turned back by more than three hours, so two days tell what it has shown before.
+# No clock of these years was turned back by more than three hours, so two days say what it has shown before.
 LEAD = 2 * DAY
 
 

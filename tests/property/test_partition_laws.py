@@ -37,7 +37,7 @@ DEFINITION = {"group": "example.com", "names": {"kind": "Thing"}}
 
 @st.composite
 def objects(draw: st.DrawFn) -> dict[str, object]:
-    """Draw an object with any of the marks that decide about its class; its number tells it from its likes."""
+    """Draw an object with any of the marks that decide about its class; its number distinguishes it from its likes."""
     version, kind = draw(KINDS)
     namespace = None if kind in ("Namespace", "CustomResourceDefinition") else draw(NAMESPACES)
     annotations = (

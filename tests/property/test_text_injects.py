@@ -482,7 +482,7 @@ def calls(text: str) -> dict[str, list[tuple[str, ...]]]:
 
 
 def formats(command: str) -> list[tuple[tuple[str, ...], str]]:
-    """Return the options by which a command is told a format, and the format, as its parser has them."""
+    """Return the options by which a command is given a format, and the format, as its parser has them."""
     module = importlib.import_module("krm_windows.cli.arguments")
     parser = module.parser(COMMANDS, [command])
     [commands] = (

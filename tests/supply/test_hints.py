@@ -1,4 +1,4 @@
-"""What the project tells anybody to install, pull, run or use names only what is known to be whose it says.
+"""What the project asks anybody to install, pull, run or use names only what is known to be whose it says.
 
 Nobody has registered the name krm-windows on a public index or registry, so whoever does gets what we send there: a
 hint that names it, or another name that is not on these lists, must not be in a message, a page, an example or a
@@ -93,7 +93,7 @@ def known() -> set[str]:
 
 
 def foreign(text: str, known: set[str]) -> Iterator[str]:
-    """Yield every installation that a text tells of and that is not allowed."""
+    """Yield every installation that a text names and that is not allowed."""
     for pattern in (INSTALLS, RUNS):
         for match in pattern.finditer(text):
             tool, verb, rest = match["tool"], match.groupdict().get("verb", ""), match["rest"]
@@ -114,7 +114,7 @@ def foreign(text: str, known: set[str]) -> Iterator[str]:
 
 
 def is_allowed(tool: str, verb: str, rest: str, known: set[str]) -> bool:
-    """Tell whether each thing that is installed is a path, or a package of others that is used here."""
+    """Return whether each thing that is installed is a path, or a package of others that is used here."""
     if tool in {"apt", "apt-get"}:
         return "krm" not in rest  # Debian's packages are signed by Debian
     if tool == "go":
@@ -140,7 +140,7 @@ def operands(rest: str) -> Iterator[str]:
 
 
 def is_known(word: str, known: set[str]) -> bool:
-    """Tell whether a word is a path, a variable of make or the shell, or a package of others."""
+    """Return whether a word is a path, a variable of make or the shell, or a package of others."""
     if LOCAL.fullmatch(word) or word.startswith("$"):
         return True
     try:

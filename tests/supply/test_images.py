@@ -108,8 +108,8 @@ def test_a_second_time_nothing_changes(
     moved = published(registry, project, note="later")
     capsys.readouterr()
     assert renew(project, monkeypatch, "--check") == 1
-    told = capsys.readouterr().out
-    assert [digest for digest in moved.values() if digest not in told] == []
+    printed = capsys.readouterr().out
+    assert [digest for digest in moved.values() if digest not in printed] == []
     assert {name: (project / name).read_bytes() for name in FILES} == before
     assert renew(project, monkeypatch) == 0
     assert named(project) == moved

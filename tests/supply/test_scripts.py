@@ -68,7 +68,7 @@ def test_turning_one_off_is_found(line: str) -> None:
 
 
 def test_signatures_are_demanded() -> None:
-    """debootstrap goes on without a keyring unless told not to; every Go program is built from committed sums."""
+    """debootstrap goes on without a keyring unless asked not to; every Go program is built from committed sums."""
     setup = (ROOT / ".ci/setup").read_text()
     assert re.findall(r"debootstrap (--\S+)", setup) == ["--force-check-gpg"]
     assert "debian-archive-keyring" in (ROOT / "versions.toml").read_text()

@@ -37,7 +37,7 @@ def test_only_what_changed_is_shown_and_how_it_is_written_again() -> None:
 
 
 def test_a_file_that_is_missing_or_too_much_is_shown_whole() -> None:
-    """An empty one is told from none."""
+    """An empty one is distinguished from none."""
     assert said({"new": "a\n"}, {"old": ""}) == (
         "not as expected: new, old (if it is meant: make it)\n"
         "--- /dev/null\n+++ found/new\n@@ -0,0 +1 @@\n+a\n"

@@ -135,13 +135,13 @@ def _used(
     each: Kustomization,
     defined: dict[str, list[Owned]],
 ) -> Iterator[Finding]:
-    told: set[Identity] = set()
+    reported: set[Identity] = set()
     waits = bool(gated.holds(each))
     for item in each.objects:
         for owner, definition in defined.get(item.group, ()):
             # Once for each definition, however many objects of it there are.
-            if definition.identity in told or bool(gated.holds(owner)) == waits:
+            if definition.identity in reported or bool(gated.holds(owner)) == waits:
                 continue
             if definition.get("spec", "names", "kind") == item.kind:
-                told.add(definition.identity)
+                reported.add(definition.identity)
                 yield from _pair(gated, (each, item), (owner, definition), "kind")

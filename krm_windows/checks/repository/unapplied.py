@@ -27,20 +27,20 @@ _RENDERED = b"# Rendered by krm-windows from WindowPolicy "
 
 def check(survey: Survey) -> Iterator[Finding]:
     """Yield what a reader would take to be in force."""
-    told: set[str] = set()
+    reported: set[str] = set()
     for policy, finding in _unapplied(survey, list(_timetables(survey))):
-        told.add(policy)
+        reported.add(policy)
         yield finding
     plugins = _plugins(survey)
     for cluster in survey.clusters:
         gated = GatedCluster(cluster)
         yield from _applied_itself(gated)
-        yield from _alone(cluster, told, plugins)
+        yield from _alone(cluster, reported, plugins)
 
 
 def _alone(
     cluster: Cluster,
-    told: Collection[str],
+    reported: Collection[str],
     plugins: Collection[str],
 ) -> Iterator[Finding]:
     """Yield the policies that are in a file, and are neither rendered nor a plugin of a build."""
@@ -50,7 +50,7 @@ def _alone(
         if gate.place.kind != KIND or file in plugins:
             continue
         # Of windows that were rendered and are not applied it is said in full.
-        if gate.policy in told:
+        if gate.policy in reported:
             continue
         message = (
             "nothing that the cluster applies comes from this policy, so its file alone "

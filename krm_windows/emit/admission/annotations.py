@@ -1,4 +1,4 @@
-"""The closed-by annotations: they tell the gate's suspension from a person's, so only it may write.
+"""The closed-by annotations: they mark the gate's suspension as its own, so only it may write.
 
 Whoever could write one would have the gate open what a person has suspended, or skip a hook.
 Removing one is left to all who may change the object: then a suspension is taken for a person's and

@@ -148,14 +148,14 @@ class Sandbox(Closing):
         self._reader = threading.Thread(target=self._read, args=(launcher,), daemon=True)
         self._launcher = launcher
         with suppress(BrokenPipeError):  # it has ended: there will be no answer
-            launcher.tell(self._setup())
-        answer = launcher.hear()
+            launcher.send(self._setup())
+        answer = launcher.receive()
         self._reader.start()
         if answer != [[READY]]:
             raise NotConfinedError(_lacking(answer))
 
     def _setup(self) -> Groups:
-        """Return what the launcher is told first."""
+        """Return what the launcher is sent first."""
         # HOME and TMPDIR first, so that a caller may choose others.
         environment = {"HOME": str(self.scratch), "TMPDIR": str(self.scratch), **self.environment}
         variables = list(chain.from_iterable(environment.items()))
@@ -182,8 +182,8 @@ class Sandbox(Closing):
                 raise WorkspaceError("was not started: what starts it has ended")
             # Registered before it is asked: the answer may come at once.
             self._waiting[number] = future
-            with suppress(BrokenPipeError):  # the reader tells whoever waits
-                launcher.tell([[number], list(command)])
+            with suppress(BrokenPipeError):  # the reader answers whoever waits
+                launcher.send([[number], list(command)])
         try:
             return future.result(timeout=self.limits.clock)
         except Overdue:
@@ -197,7 +197,7 @@ class Sandbox(Closing):
         if refused:
             raise WorkspaceError(f"could not be started: {refused}")
         output = self._printed(number, OUTPUT)
-        # A program that ignores SIGXFSZ is told by the size of what it has printed (getrlimit(2)).
+        # A program that ignores SIGXFSZ is known by the size of what it printed (getrlimit(2)).
         if int(code) == _SIGXFSZ or output.stat().st_size >= self.limits.output:
             raise WorkspaceError(f"printed more than {self.limits.output // _MIB} MiB")
         # SIGXCPU comes at the soft limit, SIGKILL at the hard one (getrlimit(2)).
@@ -216,11 +216,11 @@ class Sandbox(Closing):
 
     def _read(self, launcher: "Launcher") -> None:
         """Hand each outcome to whoever waits for it, until the launcher ends."""
-        while frame := launcher.hear():
-            told = frame[0]
-            future = self._taken(told[0])
+        while frame := launcher.receive():
+            outcome = frame[0]
+            future = self._taken(outcome[0])
             if future is not None:
-                future.set_result(told)
+                future.set_result(outcome)
         with self._lock:
             self._ended = True
             left = list(self._waiting)
@@ -266,11 +266,11 @@ class Launcher:
             for descriptor in (theirs, ours, living):
                 os.close(descriptor)
 
-    def tell(self, groups: Groups) -> None:
+    def send(self, groups: Groups) -> None:
         """Write a frame to it."""
         write_frame(self._requests, groups)
 
-    def hear(self) -> Groups | None:
+    def receive(self) -> Groups | None:
         """Return its next frame, None when it has ended."""
         return read_frame(self._outcomes)
 

@@ -61,7 +61,7 @@ def test_what_no_clock_change_touches_is_kept(zone: str, opens: str, closes: str
 
 
 def test_a_missing_hour_is_skipped_and_a_repeated_one_fires_twice() -> None:
-    """Both are told, each with its first date and how often it comes."""
+    """Both are reported, each with its first date and how often it comes."""
     skipped, repeated = built("Europe/Berlin", "Sun 02:30", "Sun 22:00")
     assert skipped.startswith(
         "spec.windows.w.opens: cannot be kept: the CronJob controller repeats the edge of Sun 2026-10-25 02:30 "
@@ -130,9 +130,9 @@ def test_a_fault_is_told_if_and_only_if_there_is_one(
         )
         if run > YEARS[0]
     )
-    told = [
+    reported = [
         each
         for each in actuation.check(plan, *YEARS)
         if each.tags["rule"] == rules.KUBECTL_CLOCK_CHANGE.id
     ]
-    assert bool(told) == (meant != fired)
+    assert bool(reported) == (meant != fired)

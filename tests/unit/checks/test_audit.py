@@ -72,10 +72,10 @@ def joined(segments: list[Segment]) -> list[tuple[datetime, datetime]]:
 
 def frozen(segments: Iterable[Segment]) -> list[list[Segment]]:
     """Give each segment in which a freeze holds, with what touches it before and after."""
-    told = list(segments)
+    drawn = list(segments)
     return [
-        [beside for beside in told[max(place - 1, 0) : place + 2] if touches(beside, each)]
-        for place, each in enumerate(told)
+        [beside for beside in drawn[max(place - 1, 0) : place + 2] if touches(beside, each)]
+        for place, each in enumerate(drawn)
         if any(rule.startswith("freezes.") for rule in each.rules)
     ]
 
@@ -127,7 +127,7 @@ def test_leaving_out_ordinary_weeks_hides_nothing(
 def test_facts_are_those_of_the_timeline(
     windows: str, freezes: str, overrides: str, early: str, zone: str
 ) -> None:
-    """What opens, what is closed for long and what lies around freezes, told segment by segment."""
+    """What opens, what is closed for long and what lies around freezes, segment by segment."""
     fields = f"  windows: {windows}\n  freezes: {freezes}\n  overrides: {overrides}\n  closesEarly: {early}"
     held = facts(fields, zone=zone)
     segments = list(held.segments)

@@ -14,7 +14,7 @@ from krm_windows.system.checkout import Checkout
 from krm_windows.system.kustomize import Builder
 
 LAYOUTS = Path(__file__).parents[2] / "fixtures/layouts"
-# What each of its clusters has, and what is told: CI renders the policies into what the repository does not hold, and a
+# What each of its clusters has, and what is reported: CI renders the policies into what the repository does not hold, and a
 # tenant's own repository cannot be looked at.
 SEEN = {
     "kustomize-helm": ({"apps": 3, "configs": 1, "controllers": 3, "flux-system": 4}, ["info"]),

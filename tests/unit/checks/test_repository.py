@@ -133,8 +133,8 @@ def test_a_move_is_judged_by_what_opens_later(
 
 def test_a_dependency_with_an_expression_of_its_own_blocks_nothing(judged: Judged) -> None:
     """It is ready when the expression says so, whatever the revision (kustomize-controller)."""
-    plain, told = ("{name: windowed}", '{name: windowed, readyExpr: "true"}')
-    for entry, fires in ((plain, {("depends-blocked", "live")}), (told, set())):
+    plain, expressed = ("{name: windowed}", '{name: windowed, readyExpr: "true"}')
+    for entry, fires in ((plain, {("depends-blocked", "live")}), (expressed, set())):
         flux = kustomization("live", f"  dependsOn: [{entry}]\n") + kustomization("windowed")
         assert judged(PAIR | {FLUX: flux}) == fires
 
@@ -181,7 +181,7 @@ def test_what_delivers_the_policy_may_hang_on_what_it_gates(judged: Judged) -> N
 
 
 def test_a_definition_and_its_objects_are_a_pair(judged: Judged) -> None:
-    """Told once for each Kustomization; Flux's own definitions are always live."""
+    """Reported once for each Kustomization; Flux's own definitions are always live."""
     definition = """\
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition

@@ -67,8 +67,8 @@ def judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Judged:
             ]
         )
         results = json.loads(capsys.readouterr().out)["results"]
-        told = [each["tags"]["rule"] for each in results]
-        return [rule for rule in told if rule.startswith(("target-e", "admission"))]
+        found = [each["tags"]["rule"] for each in results]
+        return [rule for rule in found if rule.startswith(("target-e", "admission"))]
 
     return check
 

@@ -155,7 +155,7 @@ def test_a_cluster_is_audited_as_it_is_built(
 def test_clusters_that_have_it_alike_are_one_report(
     policy: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Told once, and the others apart."""
+    """Reported once, and the others apart."""
     short = "{freezes: {summer: {ends: '2027-07-10'}}}"
     clusters = (
         f"{{north: {{interval: 30m}}, south: {short}, east: {{interval: 30m}}, west: {short}}}"
@@ -183,7 +183,7 @@ def test_many_clusters_are_counted(policy: str, capsys: pytest.CaptureFixture[st
     assert out.startswith("flux-system/week on c0, c1, c2, c3, c4, 995 more, 2027-01-01 to ")
 
 
-def test_resources_tell_how_early_to_close(policy: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_resources_show_how_early_to_close(policy: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Without them `auto` cannot be known."""
     Path(policy).write_text(spec(closesEarly="auto"))
     assert "(timeout-unknown)" in printed(capsys, policy, *FROM, code=1)

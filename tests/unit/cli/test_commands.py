@@ -406,7 +406,7 @@ def test_verify(run: Run) -> None:
 
 
 def test_verify_finds_that_the_function_did_not_run(run: Run) -> None:
-    """Which kustomize does not tell."""
+    """Which kustomize does not report."""
     ended = run("verify", "resources/apps.yaml", "--policy", "policy.yaml")
     assert ended.code == 1
     assert "(not-run)" in ended.err

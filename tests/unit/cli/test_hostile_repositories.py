@@ -295,13 +295,13 @@ def test_check_reads_nothing_of_the_host_and_asks_nobody(
     assert not (host / "ran").exists()
     assert code == 1
     found = json.loads(printed.out)["results"]
-    told = {
+    reported = {
         each["file"]["path"].removeprefix(f"{repository}/").partition("/")[0]
         for each in found
         if "file" in each
     }
-    untold = {name.partition(":")[0] for key, name in names.items() if key not in told}
-    assert untold <= HARMLESS
+    unreported = {name.partition(":")[0] for key, name in names.items() if key not in reported}
+    assert unreported <= HARMLESS
 
 
 def write(repository: Path, directory: str, files: dict[str, str]) -> None:

@@ -168,7 +168,7 @@ def test_the_table(status: Status) -> None:
 
 
 def test_other_zone_data_in_the_image(status: Status) -> None:
-    """It is told below the table, once, and as JSON; it decides nothing, so all is as it should be."""
+    """It is shown below the table, once, and as JSON; it decides nothing, so all is as it should be."""
     words = "the image's zone data (2025b) differs now from the timetable's (2026f), which decides"
     notes = {key: json.dumps(json.loads(text) | {"zoneData": words}) for key, text in OURS.items()}
     found = [thing(name, suspend=True, notes=notes) for name in ("apps", "infra")]

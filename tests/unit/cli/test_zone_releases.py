@@ -1,4 +1,4 @@
-"""Two builders with different zone data: what a tree that another has rendered is told to be."""
+"""Two builders with different zone data: what a tree that another has rendered is said to be."""
 
 from pathlib import Path
 
@@ -100,7 +100,7 @@ def test_a_builder_that_is_older_is_refused(
 def test_verify_takes_a_release_for_what_it_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Another release with the same rules is fine; other rules are stale, and told why."""
+    """Another release with the same rules is fine; other rules are stale, and it is said why."""
     monkeypatch.chdir(tmp_path)
     Path("policy.yaml").write_text(POLICY)
     assert main(["render", "policy.yaml", "-o", "out"]) == 0

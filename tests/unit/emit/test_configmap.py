@@ -1,4 +1,4 @@
-"""What the gate is told, it may repeat: in Events, in marks, in its log."""
+"""What the gate is given, it may repeat: in Events, in annotations, in its log."""
 
 import json
 

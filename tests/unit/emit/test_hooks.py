@@ -88,8 +88,8 @@ def test_rights_are_only_where_they_are_used() -> None:
         **plain,
         "line": [{"apiGroups": ["batch"], "resources": ["jobs"], "verbs": ["create", "get"]}],
     }
-    told = [{"apiGroups": [""], "resources": ["events"], "verbs": ["create"]}]
-    assert roles(EVENTS) == {namespace: told + rules for namespace, rules in plain.items()}
+    granted = [{"apiGroups": [""], "resources": ["events"], "verbs": ["create"]}]
+    assert roles(EVENTS) == {namespace: granted + rules for namespace, rules in plain.items()}
 
 
 def test_a_job_has_time_for_its_hooks() -> None:

@@ -174,7 +174,7 @@ PATCH = "patches: [{patch: '{apiVersion: v1, kind: ConfigMap, metadata: {name: g
 
 
 @pytest.mark.parametrize(
-    ("kustomization", "manifest", "told"),
+    ("kustomization", "manifest", "reported"),
     [
         (REMOTE + PATCH, config_map("a"), ("not-followed", "apps/kustomization.yaml")),
         (REMOTE + "namePrefix: x-\n", "kind: *app\n", ("build-failed", "apps/a.yaml")),
@@ -192,19 +192,19 @@ PATCH = "patches: [{patch: '{apiVersion: v1, kind: ConfigMap, metadata: {name: g
     ],
 )
 def test_a_failure_is_remote_only_if_what_failed_is(
-    kustomization: str, manifest: str, told: tuple[str, str], write: Write, builder: Builder
+    kustomization: str, manifest: str, reported: tuple[str, str], write: Write, builder: Builder
 ) -> None:
     """A patch may be for what was not fetched; a file that cannot be read is one of this repository."""
     found = built(
         write({"apps/kustomization.yaml": kustomization, "apps/a.yaml": manifest}), builder
     )
     last = found.notices[-1]
-    assert (last.rule.id, last.file) == told
-    assert bool(found.unbuilt) is (told[0] == "not-followed")
+    assert (last.rule.id, last.file) == reported
+    assert bool(found.unbuilt) is (reported[0] == "not-followed")
 
 
 @pytest.mark.parametrize(
-    ("said", "told"),
+    ("said", "reported"),
     [
         (
             "Error: accumulating from 'a.yaml': yaml: unknown anchor 'app'",
@@ -215,9 +215,9 @@ def test_a_failure_is_remote_only_if_what_failed_is(
         ("", "failed without a word, with 1"),
     ],
 )
-def test_an_exit_status_alone_is_no_reason(said: str, told: str) -> None:
+def test_an_exit_status_alone_is_no_reason(said: str, reported: str) -> None:
     """What is before it is."""
-    assert reason(said, 1) == told
+    assert reason(said, 1) == reported
 
 
 def test_a_policy_of_a_directory_of_plugins_is_known_by_its_file(

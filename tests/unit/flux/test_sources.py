@@ -45,7 +45,7 @@ def applied(found: Survey, key: str) -> set[str]:
     return objects
 
 
-def told(found: Survey) -> list[str]:
+def reported(found: Survey) -> list[str]:
     """Return the ids of what was met on the way."""
     return [notice.rule.id for notice in found.notices]
 
@@ -61,7 +61,7 @@ def test_another_repository_is_not_followed_into_this_one(path: str, follow: Fol
         OTHER,
     )
     assert not applied(found, "apps")
-    assert told(found) == ["not-followed"]
+    assert reported(found) == ["not-followed"]
     assert "--source flux-system/tenant=." in found.notices[0].message
 
 
@@ -91,7 +91,7 @@ def test_the_usual_name_is_taken_where_nothing_says_more(follow: Followed) -> No
     files = {f"clusters/{name}/flux.yaml": kustomization("apps") for name in ("north", "south")}
     found = follow({**files, "apps/a.yaml": config_map()}, OTHER)
     assert applied(found, "apps")
-    assert told(found) == ["source-assumed"]
+    assert reported(found) == ["source-assumed"]
 
 
 def test_a_source_that_is_given_is_believed(follow: Followed) -> None:
@@ -120,7 +120,7 @@ def test_an_instance_of_the_operator_says_what_syncs_a_cluster(
     place = "zone/a.yaml" if root == "." else f"{root}/zone/a.yaml"
     found = follow({NORTH: text + flux, place: config_map()}, OTHER)
     assert applied(found, "zone")
-    assert not told(found)
+    assert not reported(found)
 
 
 def test_an_artifact_of_a_tenant_is_no_sync(follow: Followed) -> None:

@@ -147,7 +147,7 @@ class Handler(BaseHTTPRequestHandler):
         self.api.connections += 1
 
     def date_time_string(self, _: float | None = None) -> str:
-        """Tell the server's own time in `Date`."""
+        """Give the server's own time in `Date`."""
         return format_datetime(datetime.now(UTC) + self.api.ahead, usegmt=True)
 
     def do_GET(self) -> None:

@@ -228,7 +228,7 @@ def test_names_do_not_change_the_event(policy: str, api: Api, port: int, account
 
 
 def test_an_event_that_is_written_late(api: Api, port: int, account: Path) -> None:
-    """A hook that takes long delays the telling only: time, end and reason are those of the deed."""
+    """A hook that takes long delays the Event only: time, end and reason are those of the deed."""
     api.add("apps", {}, apiVersion=f"{GROUP}/v1")
     time = [NOON]
 
@@ -264,7 +264,7 @@ def test_what_a_failed_hook_closes_has_an_event(api: Api, run_once: RunOnce) -> 
 
 
 def test_a_missing_target(api: Api, run_once: RunOnce) -> None:
-    """There is nothing to tell it on."""
+    """There is no object to record it on."""
     api.objects.clear()
     assert not run_once(NOON)
     assert recorded(api) == []

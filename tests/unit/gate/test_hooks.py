@@ -85,7 +85,7 @@ class Clock:
         self.time = time
 
     def __call__(self) -> datetime:
-        """Tell the time."""
+        """Return the time."""
         return self.time
 
     def at(self, time: datetime) -> Fault:

@@ -310,7 +310,7 @@ class Clock:
         self.time = NOON - SECOND
 
     def __call__(self) -> datetime:
-        """Tell the time."""
+        """Return the time."""
         return self.time
 
     def strikes(self, _: Handler) -> bool:

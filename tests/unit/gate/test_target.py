@@ -273,7 +273,7 @@ YOUNG, OLDER = timedelta(minutes=59), timedelta(hours=1)
             {},
         ),
         (
-            "a kind that does not tell",
+            "a kind that does not say",
             replace(APPS, applied=()),
             found({}, suspended=False, applied=False, age=YOUNG),
             patch({**ANNOTATED}, suspend=True),

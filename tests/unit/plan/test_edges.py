@@ -170,7 +170,7 @@ def test_schedules(windows: str, wanted: dict[str, str]) -> None:
 
 
 def test_an_edge_at_two_times_of_day_is_two_cron_jobs() -> None:
-    """Their names tell the time."""
+    """Their names say the time."""
     got, _ = compiled(
         "{w: {opens: '15 8,20 * * *', closes: '30 9,22 * * *'}, x: {opens: Mon 09:00, closes: '12:45'}}"
     )

@@ -215,7 +215,7 @@ def test_an_instant_is_looked_at_in_utc() -> None:
 
 
 def test_equal_schedules_are_one_cron_job() -> None:
-    """The first name stands for all, and its words tell of all."""
+    """The first name stands for all, and its words name all."""
     windows = tuple(Rule(Kind.WINDOW, name, MONDAY, THURSDAY) for name in ("b", "a"))
     found = triggers_of(windows=windows)
     assert set(found) == {"open-a", "close-a", "edge-utc-00", "resync"}

@@ -48,14 +48,14 @@ def test_value() -> None:
 
 def test_order() -> None:
     """Errors come first, indices count as numbers, and what is reported twice is reported once."""
-    told = [
+    results = [
         Result(message="w", severity=Severity.WARNING),
         *(
             Result(message="m", severity=Severity.ERROR, field=Field(path=f"a[{i}]"))
             for i in (10, 9, 9)
         ),
     ]
-    assert [str(result) for result in sort(told)] == [
+    assert [str(result) for result in sort(results)] == [
         "[error] a[9]: m",
         "[error] a[10]: m",
         "[warning] w",

@@ -1,4 +1,4 @@
-"""How much a policy may hold: at most so many entries, told by field, number and fix before any of them is read."""
+"""How much a policy may hold: at most so many entries, reported with field, number and fix before any of them is read."""
 
 import pytest
 from work import growth
@@ -41,7 +41,7 @@ def loaded(*fields: str) -> Loaded:
     return load(KubeObject.parse((HEAD + "".join(fields)).encode()).node)
 
 
-def told(*fields: str) -> list[tuple[str, str | None]]:
+def reported(*fields: str) -> list[tuple[str, str | None]]:
     """Return field and number of each finding."""
     return [
         (found.path, found.current_value)
@@ -73,9 +73,9 @@ CASES = {
 
 @pytest.mark.parametrize("field", CASES)
 def test_one_entry_too_many_is_refused(field: str) -> None:
-    """What is wrong, where, how much it is, and the likely fix; nothing else is told beside it."""
+    """What is wrong, where, how much it is, and the likely fix; nothing else is reported beside it."""
     most, fields = CASES[field]
-    assert told(*fields(most + 1)) == [(f"spec.{field}", str(most + 1))]
+    assert reported(*fields(most + 1)) == [(f"spec.{field}", str(most + 1))]
     [result] = loaded(*fields(most + 1)).results
     assert f"at most {most} entries: " in result.message
 
@@ -109,7 +109,7 @@ def test_the_patch_of_a_cluster_counts_too() -> None:
 
 
 def test_a_policy_refused_for_its_size_is_refused_alone_for_its_cluster() -> None:
-    """That its cluster was not read is not told as if it were unknown."""
+    """That its cluster was not read is not reported as if it were unknown."""
     fields = (
         TARGETS,
         many("windows", WINDOW, 999),

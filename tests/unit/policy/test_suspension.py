@@ -95,7 +95,7 @@ def test_a_field_that_has_it_go_on_is_refused(field: str) -> None:
 
 
 @pytest.mark.parametrize("field", [*UNKNOWN, *ALSO_UNKNOWN])
-def test_what_a_name_does_not_tell_has_to_be_said(field: str) -> None:
+def test_what_a_name_does_not_say_has_to_be_given(field: str) -> None:
     """By whoever knows the kind."""
     assert meaning(f"spec.{field}") is Meaning.UNKNOWN
     assert rules("Thing", f"suspendField: spec.{field}") == ["suspend-field"]

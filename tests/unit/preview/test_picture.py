@@ -100,7 +100,7 @@ def test_names_say_what_differs() -> None:
     assert [row.names for row in both] == [("flux-system/week on a", "flux-system/other on a")]
 
 
-def test_svg_tells_every_fact() -> None:
+def test_svg_shows_every_fact() -> None:
     """It is well-formed, and each part has its words as a title."""
     every: tuple[Calendar, ...] = calendars([timetable("<a> & b")], Period(date(2027, 3, 8), 60))
     root = ET.fromstring(svg.render(every))  # noqa: S314 - it is our own

@@ -40,7 +40,7 @@ def test_a_duration_is_what_go_reads(text: str, nanoseconds: int | None) -> None
 
 @pytest.mark.parametrize("part", ["1ns", "0", "9", "1h1", ".", "1.", "0.0"])
 def test_a_duration_costs_its_length(part: str) -> None:
-    """Also where it is none, which only its end tells."""
+    """Also where it is none, which only its end shows."""
     assert growth(lambda size: durations.nanoseconds(part * size + "x"), 2000) < 2.5
 
 

@@ -346,7 +346,7 @@ def test_devices_and_pipes_are_no_entries(repository: Repository, mode: str) -> 
 
 
 def test_a_tree_of_millions_is_refused(repository: Repository) -> None:
-    """Ten trees that hold one another ten times are ten thousand million files; and a bound is told for each thing."""
+    """Ten trees that hold one another ten times are ten thousand million files; and a bound is reported for each thing."""
     tree = repository.tree(*((FILE, b"f%d" % number, repository.blob()) for number in range(10)))
     for _ in range(9):
         tree = repository.tree(*((TREE, b"d%d" % number, tree) for number in range(10)))

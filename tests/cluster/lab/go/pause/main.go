@@ -1,4 +1,4 @@
-// Package main keeps a Pod's namespaces open until it is told to end, and reaps what ends before it.
+// Package main keeps a Pod's namespaces open until it is asked to end, and reaps what ends before it.
 package main
 
 import (
