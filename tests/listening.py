@@ -5,13 +5,13 @@ import threading
 import time
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
-from typing import Self
+
+from krm_windows.system.closing import Closing
 
 LOOPBACK = "127.0.0.1"
 
 
-class Listener:
+class Listener(Closing):
     """Listens on TCP, and on two sockets of this machine: one in the file system and one without a file."""
 
     def __init__(self, folder: Path, content: bytes = b"a: fetched\n") -> None:
@@ -63,16 +63,7 @@ class Listener:
                 client.recv(65536)
                 client.send(self._answer)
 
-    def __enter__(self) -> Self:
-        """Listen."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
         """Listen no more."""
         for server in self._sockets:
             server.shutdown(socket.SHUT_RDWR)

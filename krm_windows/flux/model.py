@@ -4,7 +4,7 @@ Clusters, their Kustomizations, what each applies, and the policies that gate th
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from krm_windows.gate.timetable import Target
@@ -35,6 +35,31 @@ class Object:
     first: int = 0
     directory: str = ""
     made_by: "Object | None" = None
+
+    @classmethod
+    def of(
+        cls,
+        item: KubeObject,
+        *,
+        directory: str = "",
+        made_by: "Object | None" = None,
+    ) -> "Object":
+        """Read an object's identity; raises InputError where it cannot be read."""
+        return cls(
+            item=item,
+            api_version=item.api_version,
+            kind=item.kind,
+            namespace=item.namespace,
+            name=item.name,
+            directory=directory,
+            made_by=made_by,
+        )
+
+    @classmethod
+    def in_file(cls, item: KubeObject, file: str) -> "Object":
+        """Read the identity of an object of a file; raises InputError where it cannot be read."""
+        first = item.source.count(b"\n", 0, item.start)
+        return replace(cls.of(item), file=file, first=first)
 
     @property
     def group(self) -> str:

@@ -39,16 +39,7 @@ def parsed(content: bytes) -> tuple[KubeObject, ...]:
 def written(content: bytes, file: str) -> Iterator[Object]:
     """Yield the objects of a file; raises InputError where one cannot be read."""
     for item in parsed(content):
-        first = content.count(b"\n", 0, item.start)
-        yield Object(
-            item=item,
-            api_version=item.api_version,
-            kind=item.kind,
-            namespace=item.namespace,
-            name=item.name,
-            file=file,
-            first=first,
-        )
+        yield Object.in_file(item, file)
 
 
 def built(output: bytes, directory: str) -> Iterator[Object]:
@@ -68,14 +59,7 @@ def _headed(item: KubeObject, directory: str) -> Object:
     kind = root.get(b"kind", b"")
     names = _names(text)
     if names is None or not _WORD.match(api_version) or not _WORD.match(kind):
-        return Object(
-            item=item,
-            api_version=item.api_version,
-            kind=item.kind,
-            namespace=item.namespace,
-            name=item.name,
-            directory=directory,
-        )
+        return Object.of(item, directory=directory)
     namespace, name = names
     return Object(
         item=item,

@@ -37,17 +37,7 @@ class Written:
     @classmethod
     def of(cls, file: str, item: KubeObject) -> "Written":
         """Read a policy that is in a file."""
-        first = item.source.count(b"\n", 0, item.start)
-        place = Object(
-            item=item,
-            api_version=item.api_version,
-            kind=item.kind,
-            namespace=item.namespace,
-            name=item.name,
-            file=file,
-            first=first,
-        )
-        return cls(place, load(item.node))
+        return cls(Object.in_file(item, file), load(item.node))
 
     @property
     def name(self) -> str:

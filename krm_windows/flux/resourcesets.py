@@ -145,14 +145,7 @@ class _Making:
             return
         made = KubeObject.from_value(content)
         try:
-            found = Object(
-                item=made,
-                api_version=made.api_version,
-                kind=made.kind,
-                namespace=made.namespace,
-                name=made.name,
-                made_by=self.item,
-            )
+            found = Object.of(made, made_by=self.item)
         except InputError:
             # What a template makes need not be an object at all.
             return

@@ -297,40 +297,30 @@ class _Reader:
         while not isinstance(key := next(self.stream), yaml.MappingEndEvent):
             name = self.spot(key)
             entries.append((name, self.spot(next(self.stream))))
-        start = starts(event)
-        flow = bool(event.flow_style)
-        end = ends(key).index
-        # A block collection ends with its last entry: libyaml sees its end only further below.
-        if entries and not flow:
-            end = entries[-1][1].end
-        return Pairs(
-            start=start.index,
-            end=end,
-            line=start.line + 1,
-            column=start.column,
-            flow=flow,
-            anchor=event.anchor,
-            entries=tuple(entries),
-        )
+        last = entries[-1][1] if entries else None
+        return Pairs(*_extent(event, key, last), tuple(entries))
 
     def _row(self, event: yaml.SequenceStartEvent) -> Spot:
         items: list[Spot] = []
         while not isinstance(item := next(self.stream), yaml.SequenceEndEvent):
             items.append(self.spot(item))
-        start = starts(event)
-        flow = bool(event.flow_style)
-        end = ends(item).index
-        if items and not flow:
-            end = items[-1].end
-        return Row(
-            start=start.index,
-            end=end,
-            line=start.line + 1,
-            column=start.column,
-            flow=flow,
-            anchor=event.anchor,
-            items=tuple(items),
-        )
+        last = items[-1] if items else None
+        return Row(*_extent(event, item, last), tuple(items))
+
+
+def _extent(
+    begin: yaml.CollectionStartEvent,
+    end: yaml.Event,
+    last: Spot | None,
+) -> tuple[int, int, int, int, bool, str | None]:
+    """Return the fields of the Spot of a collection, in their order."""
+    start = starts(begin)
+    flow = bool(begin.flow_style)
+    until = ends(end).index
+    # A block collection ends with its last entry: libyaml sees its end only further below.
+    if last is not None and not flow:
+        until = last.end
+    return start.index, until, start.line + 1, start.column, flow, begin.anchor
 
 
 def node(spot: Spot) -> Node:

@@ -125,27 +125,13 @@ def _window(
     opens = wording.schedules.get((rule.name, "opens"))
     if opens is None:
         opens = covering.cover(rule.begins, covering.moments(rule.begins))
-    yield Trigger(
-        slug=f"open-{name}",
-        schedule=opens,
-        time_zone=zone,
-        words=f"opens {words}",
-        given=given.open,
-        edge=Edge.OPENING,
-    )
+    yield Trigger(f"open-{name}", opens, zone, f"opens {words}", given.open, edge=Edge.OPENING)
     closes = wording.schedules.get((rule.name, "closes"))
     # One that is moved ahead by `closesEarly` is not what was written, and no fields are moved
     # alone.
     if closes is None or timetable.closes_early:
         closes = _closing(rule.begins, rule.ends, timetable.closes_early)
-    yield Trigger(
-        slug=f"close-{name}",
-        schedule=closes,
-        time_zone=zone,
-        words=f"closes {words}",
-        given=given.close,
-        edge=Edge.CLOSING,
-    )
+    yield Trigger(f"close-{name}", closes, zone, f"closes {words}", given.close, edge=Edge.CLOSING)
 
 
 def _closing(begins: Recurrence, ends: object, early: timedelta) -> str:

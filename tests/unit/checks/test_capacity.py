@@ -5,19 +5,14 @@ from dataclasses import replace
 
 import pytest
 from calls import Answer, call, spec, wire
+from targets import kustomization
 
 from krm_windows.checks import capacity
 from krm_windows.emit import Manifest, objects
-from krm_windows.gate.timetable import Target, Timetable
+from krm_windows.gate.timetable import Timetable
 from krm_windows.plan.model import Plan, Runtime
 
-APPS = Target(
-    group="kustomize.toolkit.fluxcd.io",
-    resource="kustomizations",
-    kind="Kustomization",
-    namespace="a",
-    name="b",
-)
+APPS = kustomization()
 PLAN = Plan(
     "week",
     "flux-system",

@@ -20,7 +20,7 @@ PLAN = Plan(
 )
 
 
-def looks_at_once(plan: Plan) -> Manifest:
+def job_of(plan: Plan) -> Manifest:
     """Return the Job of a plan."""
     return apply_job.run(plan, configmap.config_map(plan))
 
@@ -161,7 +161,7 @@ def test_of_two_runs_at_an_edge_one_begins_at_the_end() -> None:
 def test_where_no_look_follows_nothing_is_left_to_it() -> None:
     """`render --uninstall`: that its Job has ended is the sign that all is open."""
     assert not PLAN.triggers
-    assert "--leave-to-next" not in str(looks_at_once(PLAN)["spec"])
+    assert "--leave-to-next" not in str(job_of(PLAN)["spec"])
 
 
 def test_every_key_of_the_volume_is_in_the_config_map() -> None:
@@ -185,8 +185,5 @@ def test_every_key_of_the_volume_is_in_the_config_map() -> None:
 )
 def test_every_edit_is_looked_at(other: Plan) -> None:
     """The name follows from all that the Job does, so that Flux makes a new one; it is the same for the same."""
-    assert (
-        looks_at_once(PLAN)["metadata"]["name"]
-        == looks_at_once(PLAN._replace())["metadata"]["name"]
-    )
-    assert looks_at_once(PLAN)["metadata"]["name"] != looks_at_once(other)["metadata"]["name"]
+    assert job_of(PLAN)["metadata"]["name"] == job_of(PLAN._replace())["metadata"]["name"]
+    assert job_of(PLAN)["metadata"]["name"] != job_of(other)["metadata"]["name"]

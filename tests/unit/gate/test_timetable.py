@@ -6,20 +6,14 @@ from datetime import UTC, datetime, time, timedelta
 
 import pytest
 import zoned
+from targets import kustomization
 
 from krm_windows.gate.recurrence import Recurrence
 from krm_windows.gate.timetable import Kind, Rule, Target, Timetable, load, salvage
 from krm_windows.plan import zone_rules
 from krm_windows.plan.timetable import dump
 
-APPS = Target(
-    group="kustomize.toolkit.fluxcd.io",
-    resource="kustomizations",
-    kind="Kustomization",
-    namespace="flux-system",
-    name="apps",
-    applied=("lastAppliedRevision", "history"),
-)
+APPS = kustomization(applied=("lastAppliedRevision", "history"))
 CLUSTER = Target(
     group="cluster.x-k8s.io",
     version="v1beta1",

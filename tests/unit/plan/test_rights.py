@@ -1,17 +1,11 @@
 """Rights read back from the rules of a Role."""
 
 import pytest
+from targets import kustomization
 
-from krm_windows.gate.timetable import Target
 from krm_windows.plan.rights import granted
 
-APPS = Target(
-    group="kustomize.toolkit.fluxcd.io",
-    resource="kustomizations",
-    kind="Kustomization",
-    namespace="flux-system",
-    name="apps",
-)
+APPS = kustomization()
 
 
 def test_the_names_of_a_rule_are_targets() -> None:
