@@ -5,7 +5,7 @@ from functools import cached_property
 
 from krm_windows import emit
 from krm_windows.apply import annotations, objects, paths, targets
-from krm_windows.apply.objects import Standing
+from krm_windows.apply.objects import Existing
 from krm_windows.emit import Manifest
 from krm_windows.inventory import Inventory, Resource, resource_of
 from krm_windows.krm import KubeObject
@@ -30,8 +30,8 @@ class Application:
         return emit.objects(self.plan)
 
     @cached_property
-    def _found(self) -> Standing:
-        return objects.standing(self.plan, self.items)
+    def _found(self) -> Existing:
+        return objects.existing(self.plan, self.items)
 
     @property
     def adopted(self) -> tuple[Resource, ...]:

@@ -29,14 +29,14 @@ KINDS = KINDS_OF_CLUSTERS | {
 }
 
 
-class Standing(NamedTuple):
+class Existing(NamedTuple):
     """What the stream holds already under the names of a plan, or with its label."""
 
     ours: dict[Identity, KubeObject]
     foreign: dict[Identity, KubeObject]
 
 
-def standing(plan: Plan, items: Iterable[KubeObject]) -> Standing:
+def existing(plan: Plan, items: Iterable[KubeObject]) -> Existing:
     """Find the objects of a plan among the items, looking only into those that could be."""
     own = names.own_labels(plan)
     needles = _needles(plan)
@@ -55,7 +55,7 @@ def standing(plan: Plan, items: Iterable[KubeObject]) -> Standing:
             ours[key] = item
         else:
             foreign[key] = item
-    return Standing(ours, foreign)
+    return Existing(ours, foreign)
 
 
 def _needles(plan: Plan) -> set[str]:
@@ -71,7 +71,7 @@ def _needles(plan: Plan) -> set[str]:
 def check(
     plan: Plan,
     wanted: Sequence[Manifest],
-    found: Standing,
+    found: Existing,
 ) -> Iterator[Result]:
     """Yield an error for each foreign object under a name of ours that is not claimed."""
     yield from _own_targets(plan, wanted)
@@ -108,7 +108,7 @@ def _own_targets(plan: Plan, wanted: Iterable[Manifest]) -> Iterator[Result]:
             )
 
 
-def claimed(plan: Plan, found: Standing) -> list[KubeObject]:
+def claimed(plan: Plan, found: Existing) -> list[KubeObject]:
     """Return the foreign CronJobs that the policy names in `cronJobs`."""
     given = [trigger.given for trigger in plan.triggers if trigger.given]
     keys = [("CronJob", plan.namespace, name) for name in given]
@@ -117,7 +117,7 @@ def claimed(plan: Plan, found: Standing) -> list[KubeObject]:
 
 def edit(
     wanted: Iterable[Manifest],
-    found: Standing,
+    found: Existing,
     items: Sequence[KubeObject],
     directory: Directory,
 ) -> list[KubeObject]:

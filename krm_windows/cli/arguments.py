@@ -8,6 +8,7 @@ from typing import NoReturn
 from krm_windows import __version__
 from krm_windows.cli import output
 from krm_windows.exit_codes import ExitCode
+from krm_windows.krm import InputError
 
 DESCRIPTION = """\
 A KRM function: without a command it reads a ResourceList on standard input and writes it back with
@@ -52,6 +53,18 @@ def parser(commands: Mapping[str, str], arguments: Sequence[str]) -> argparse.Ar
             module.options(command)
             command.set_defaults(run=module.run)
     return made
+
+
+def check_cluster(arguments: argparse.Namespace, *others: str) -> None:
+    """Refuse `--cluster` beside any option that names more than one; raises InputError."""
+    if arguments.cluster is None:
+        return
+    for option in ("--all-clusters", *others):
+        # As argparse names it in the namespace: `--all-clusters` is `all_clusters`.
+        if getattr(arguments, option.removeprefix("--").replace("-", "_")):
+            raise InputError(
+                f"--cluster is about one cluster, {option} about more: give one of the two"
+            )
 
 
 def _version(arguments: Sequence[str]) -> str:

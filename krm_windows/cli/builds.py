@@ -62,7 +62,7 @@ def cache(checked: Path, given: Path | None) -> Cache | None:
     return None
 
 
-def chosen(checked: Path, arguments: argparse.Namespace) -> Cache | None:
+def requested_cache(checked: Path, arguments: argparse.Namespace) -> Cache | None:
     """Return the cache that `--cache` and `--no-cache` say."""
     if arguments.no_cache:
         return None

@@ -4,7 +4,8 @@ import argparse
 import importlib
 from collections.abc import Sequence
 
-from krm_windows.cli import chosen, output, previews, times
+from krm_windows.cli import output, previews, times
+from krm_windows.cli.arguments import check_cluster
 from krm_windows.exit_codes import ExitCode
 from krm_windows.preview import records
 from krm_windows.preview.calendar import Calendar, calendars
@@ -28,7 +29,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Print the calendar."""
-    chosen.check(arguments)
+    check_cluster(arguments)
     choice = Choice(arguments.cluster, every=arguments.all_clusters)
     versions, code = previews.load(arguments.policy, choice, arguments)
     if versions:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
-from krm_windows.cli import inputs, locations, output, report, seen, times
+from krm_windows.cli import cluster_resources, inputs, locations, output, report, times
 from krm_windows.edit.proposal import Proposal, propose
 from krm_windows.exit_codes import ExitCode
 from krm_windows.krm import InputError, KubeObject
@@ -64,7 +64,7 @@ def run(
     # Before the file is touched, so that a wrong call costs nothing.
     _check(arguments)
     path = _file(arguments.policy)
-    items = seen.resources(arguments.resources)
+    items = cluster_resources.read(arguments.resources)
     # Nobody else changes a file here between the reading and the writing.
     with locks.alone(path.parent):
         tree = None

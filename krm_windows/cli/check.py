@@ -10,7 +10,8 @@ from krm_windows.checks.audit import MAX_CLOSED, YEARS, Scope
 from krm_windows.checks.formats import FORMATS, FORMATS_OF_EVERY
 from krm_windows.checks.overlap import Claim
 from krm_windows.checks.report import Report
-from krm_windows.cli import chosen, inputs, locations, output, report, repository, seen, times
+from krm_windows.cli import cluster_resources, inputs, locations, output, report, repository, times
+from krm_windows.cli.arguments import check_cluster
 from krm_windows.exit_codes import ExitCode
 from krm_windows.fleet import audit, overlaps
 from krm_windows.fleet.existing import ExistingOutput
@@ -68,7 +69,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     # Exactly one of the two: neither has nothing to look at, both have two different subjects.
     if bool(arguments.policies) == (arguments.repo is not None):
         raise InputError("check takes a POLICY, or --repo DIR")
-    chosen.check(arguments)
+    check_cluster(arguments)
     if arguments.repo is None:
         return _policies(arguments)
     if arguments.cluster is not None or arguments.all_clusters:
@@ -80,7 +81,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
 
 def _policies(arguments: argparse.Namespace) -> ExitCode:
     configs = {path: inputs.policy(path) for path in arguments.policies}
-    items = seen.resources(arguments.resources)
+    items = cluster_resources.read(arguments.resources)
     choice = Choice(arguments.cluster, every=arguments.all_clusters)
     # Policies are compared with each other, and with those that were rendered before beside them.
     shared = overlaps.found(list(configs.values()), items, choice, _rendered(arguments.policies))

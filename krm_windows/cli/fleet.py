@@ -13,7 +13,16 @@ from pathlib import Path
 
 from krm_windows import render
 from krm_windows.checks.overlap import Claim
-from krm_windows.cli import inputs, locations, output, progress, report, seen, shards, times
+from krm_windows.cli import (
+    cluster_resources,
+    inputs,
+    locations,
+    output,
+    progress,
+    report,
+    shards,
+    times,
+)
 from krm_windows.exit_codes import ExitCode
 from krm_windows.fleet import applied
 from krm_windows.fleet.existing import ExistingOutput
@@ -330,7 +339,7 @@ def _resources(path: str | None) -> Callable[[str | None], list[KubeObject]]:
         return lambda _: []
     if CLUSTER not in path:
         # Without `{cluster}` all clusters see the same, which is read once.
-        items = seen.resources(path, _is_rendered)
+        items = cluster_resources.read(path, _is_rendered)
         return lambda _: items
 
     @lru_cache(maxsize=1)
@@ -338,7 +347,7 @@ def _resources(path: str | None) -> Callable[[str | None], list[KubeObject]]:
         # The base is for no cluster in particular, and sees none.
         if not cluster:
             return []
-        return seen.resources(path.replace(CLUSTER, cluster), _is_rendered)
+        return cluster_resources.read(path.replace(CLUSTER, cluster), _is_rendered)
 
     return read
 

@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         place = (
             arguments.country,
             arguments.subdivision,
-            years.chosen(arguments),
+            years.requested(arguments),
             arguments.language,
         )
         output.show(entries.render(public.entries(*place)))

@@ -28,7 +28,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     content = inputs.content(arguments.file)
     try:
         # icalendar raises ValueError for whatever it cannot read.
-        found = company.render(content, years.chosen(arguments))
+        found = company.render(content, years.requested(arguments))
     except ValueError as error:
         raise InputError(f"{arguments.file}: is not a calendar: {error}") from error
     output.show(found)

@@ -6,7 +6,7 @@ Which versions of it, and how the answer is printed.
 import argparse
 from collections.abc import Sequence
 
-from krm_windows.cli import inputs, report, seen
+from krm_windows.cli import cluster_resources, inputs, report
 from krm_windows.exit_codes import ExitCode
 from krm_windows.krm import KubeObject
 from krm_windows.preview.versions import Choice, Source, Version
@@ -49,4 +49,4 @@ def load(
 
 def resources(arguments: argparse.Namespace) -> list[KubeObject]:
     """Read what `--resources` names."""
-    return seen.resources(arguments.resources)
+    return cluster_resources.read(arguments.resources)

@@ -7,7 +7,8 @@ from pathlib import Path
 from krm_windows import emit, render, rules
 from krm_windows.checks import readonly, succession, zone_release
 from krm_windows.checks.overlap import Claim
-from krm_windows.cli import chosen, destinations, fleet, inputs, locations, report, seen
+from krm_windows.cli import cluster_resources, destinations, fleet, inputs, locations, report
+from krm_windows.cli.arguments import check_cluster
 from krm_windows.exit_codes import ExitCode
 from krm_windows.fleet import applied
 from krm_windows.fleet.existing import ExistingOutput
@@ -63,7 +64,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Render, or compare with what was rendered before."""
-    chosen.check(arguments, "--clusters")
+    check_cluster(arguments, "--clusters")
     # A fleet has its own form of output: a base and overlays for each cluster.
     if arguments.all_clusters or arguments.clusters:
         return fleet.run(arguments)
@@ -120,7 +121,7 @@ def _folder(plan: Plan, path: Path) -> Folder:
 def _plan(
     config: KubeObject, arguments: argparse.Namespace
 ) -> tuple[Plan | None, Sequence[Result]]:
-    items = seen.resources(arguments.resources)
+    items = cluster_resources.read(arguments.resources)
     compiled = window_policy.compile_onto(config, items, arguments.cluster)
     # Items are only read here: what a transformer would edit in them has to be edited by hand.
     results = readonly.check(compiled.results, compiled.adopted)

@@ -92,7 +92,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     if not tree.is_directory("."):
         raise InputError(f"{arguments.repo}: no such directory")
     with ExitStack() as stack:
-        builder = Builder.find(builds.chosen(Path(tree.root), arguments))
+        builder = Builder.find(builds.requested_cache(Path(tree.root), arguments))
         if builder is not None:
             stack.enter_context(builder)
         before = None

@@ -20,7 +20,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def chosen(arguments: argparse.Namespace) -> range:
+def requested(arguments: argparse.Namespace) -> range:
     """Return the years asked for."""
     # In autumn the holidays of next year are what is missing.
     this = times.now().year

@@ -97,7 +97,7 @@ class FleetOutput:
         """Write the files of a branch, or compare them with those that are there."""
         place = paths.kustomization(name)
         # A newer release of the zone data alone changes nothing.
-        files = stamp.settled(older, files, place)
+        files = stamp.kept(older, files, place)
         if not self.checks:
             return ClusterOutcome(name, tuple(results), branch.write(older, files))
         before = stamp.without(older, place)

@@ -12,7 +12,7 @@ from krm_windows.krm import InputError
 from krm_windows.migrate import heuristics, jobs, trees
 from krm_windows.migrate.findings import found_at
 from krm_windows.migrate.origins import Origins
-from krm_windows.migrate.trees import Document, Place, leaf
+from krm_windows.migrate.trees import Document, Location, leaf
 from krm_windows.results import Result
 
 # Kinds by which a CronJob has its rights, some of which go with it.
@@ -111,8 +111,8 @@ def read(
         # One directory that cannot be read must not hide the windows of the others.
         except InputError as error:
             message = f"what {each.path} applies cannot be read: {error.message}"
-            place = Place(each.path, max(error.line, 1))
-            results.append(found_at(rules.MIGRATE_UNTRANSLATED, place, message))
+            location = Location(each.path, max(error.line, 1))
+            results.append(found_at(rules.MIGRATE_UNTRANSLATED, location, message))
     results += _twice(directories)
     return ClusterObjects(name, tuple(directories), tuple(results), cluster.complete)
 
@@ -169,19 +169,20 @@ def _twice(directories: Iterable[AppliedDirectory]) -> Iterator[Result]:
             # Comments and order of keys do not count, as the API server does not see them.
             if trees.plain(other.tree) == trees.plain(each.tree):
                 continue
-            message = f"{each} is applied twice, and not alike: the other one is in {other.place}"
-            yield found_at(rules.MIGRATE_UNTRANSLATED, each.place, message)
+            where = other.location
+            message = f"{each} is applied twice, and not alike: the other one is in {where}"
+            yield found_at(rules.MIGRATE_UNTRANSLATED, each.location, message)
 
 
 def all_suspended(cluster: ClusterObjects) -> Iterator[Result]:
     """Say of a cluster whose CronJobs are all suspended that it has no window."""
     found = list(cluster.jobs)
     suspended = [leaf(job.tree, "spec", "suspend") for job in found]
-    places = [each.place for each in suspended if each and each.value is True]
+    locations = [each.location for each in suspended if each and each.value is True]
     # One that runs makes a window, whatever the others do.
-    if not found or len(places) < len(found):
+    if not found or len(locations) < len(found):
         return
     names = ", ".join(sorted({job.name for job in found}))
     where = cluster.where
     message = f"{names} stay suspended {where}: no window, and the policy gates nothing there"
-    yield found_at(rules.MIGRATE_SUSPENDED, places[0], message)
+    yield found_at(rules.MIGRATE_SUSPENDED, locations[0], message)

@@ -21,7 +21,7 @@ from krm_windows.migrate.findings import found_at
 from krm_windows.migrate.gating import Gating
 from krm_windows.migrate.repository import Repository, resolve
 from krm_windows.migrate.selectors import PatternError
-from krm_windows.migrate.trees import Document, Leaf, Map, Place, Tree, leaf, text
+from krm_windows.migrate.trees import Document, Leaf, Location, Map, Tree, leaf, text
 from krm_windows.results import Result
 
 _LISTS = ("resources", "bases")
@@ -54,7 +54,7 @@ class Cutover:
     @cached_property
     def files(self) -> dict[str, bytes]:
         """The kustomizations as they are to be, by path."""
-        paths = {each.place.file for each in self.repository.kustomizations.values()}
+        paths = {each.location.file for each in self.repository.kustomizations.values()}
         for path in self.repository.contents:
             if self.repository.mentions(path, KUSTOMIZE):
                 paths.add(path)
@@ -68,7 +68,7 @@ class Cutover:
     @cached_property
     def obsolete(self) -> tuple[str, ...]:
         """The files that nothing refers to any more."""
-        emptied = {self.repository.kustomizations[path].place.file for path in self._emptied}
+        emptied = {self.repository.kustomizations[path].location.file for path in self._emptied}
         return tuple(sorted({*self._removed_files, *emptied, *self._patch_files}))
 
     @cached_property
@@ -85,7 +85,7 @@ class Cutover:
     @cached_property
     def by_hand(self) -> frozenset[Identity]:
         """What of it stays until somebody takes it out, as its file holds other objects too."""
-        mixed = (each for each in self._removed if each.place.file not in self._removed_files)
+        mixed = (each for each in self._removed if each.location.file not in self._removed_files)
         return frozenset(map(_identity, mixed))
 
     @cached_property
@@ -99,9 +99,9 @@ class Cutover:
         return tuple(found)
 
     @cached_property
-    def _places(self) -> frozenset[Place]:
+    def _locations(self) -> frozenset[Location]:
         """Where the objects are written that go."""
-        return frozenset(each.place for each in self._removed)
+        return frozenset(each.location for each in self._removed)
 
     @cached_property
     def _jobs(self) -> tuple[Document, ...]:
@@ -120,18 +120,18 @@ class Cutover:
         return frozenset(names)
 
     @cached_property
-    def _staying(self) -> frozenset[Place]:
+    def _staying(self) -> frozenset[Location]:
         """Where CronJobs are written that are applied and make no window."""
-        found: set[Place] = set()
+        found: set[Location] = set()
         for gating in self.gatings:
-            found.update(each.place for each in gating.cluster.objects if each.kind == "CronJob")
-        # A patch has the place of its file, not that of the CronJob that it changes.
-        return frozenset(found - {each.place for each in self._jobs})
+            found.update(each.location for each in gating.cluster.objects if each.kind == "CronJob")
+        # A patch has the location of its file, not that of the CronJob that it changes.
+        return frozenset(found - {each.location for each in self._jobs})
 
     @cached_property
     def _concerned(self) -> frozenset[str]:
         """The files that something goes out of, or that may hold a patch of a CronJob."""
-        found = {place.file for place in self._places}
+        found = {location.file for location in self._locations}
         # To look for a word is much cheaper than to read every file.
         for path, content in self.repository.contents.items():
             if b"CronJob" in content:
@@ -151,8 +151,8 @@ class Cutover:
         """Whether a document is one of those objects, or a patch of one of those CronJobs."""
         # A patch has the name of its CronJob, and no command that suspends.
         if found.kind == "CronJob" and found.name in self._names and not jobs.is_one(found):
-            return found.place not in self._staying
-        return found.place in self._places
+            return found.location not in self._staying
+        return found.location in self._locations
 
     @cached_property
     def _emptied(self) -> frozenset[str]:
@@ -295,7 +295,7 @@ class Cutover:
 
     def _inline_goes(self, written: Leaf) -> bool:
         try:
-            found = trees.read(written.place.file, written.text.encode())
+            found = trees.read(written.location.file, written.text.encode())
         except InputError:
             return False
         return self._all_go(found)
@@ -305,9 +305,9 @@ class Cutover:
         # Only its owner knows whether the objects beside it are still needed.
         for path in sorted(self._concerned - self._removed_files):
             for found in self.repository.documents(path):
-                if found.place in self._places:
+                if found.location in self._locations:
                     message = f"{found} has to be removed by hand: its file holds other objects too"
-                    yield found_at(rules.MIGRATE_BY_HAND, found.place, message)
+                    yield found_at(rules.MIGRATE_BY_HAND, found.location, message)
 
     @property
     def _directories(self) -> Iterator[AppliedDirectory]:
@@ -321,12 +321,12 @@ class Cutover:
         # The repository as a whole is an empty text.
         applied = {directory.path for directory in self._directories}
         for path in sorted(self._emptied & applied):
-            place = self.repository.kustomizations[path].place
+            location = self.repository.kustomizations[path].location
             message = (
                 f"has nothing left without the windows: what applies {path or '.'} must be "
                 "removed too"
             )
-            yield found_at(rules.MIGRATE_BY_HAND, place, message)
+            yield found_at(rules.MIGRATE_BY_HAND, location, message)
 
     def _unused_kustomizations(self) -> Iterator[Result]:
         """Name Flux Kustomizations of which nothing stays, though no kustomization says so."""
@@ -340,7 +340,7 @@ class Cutover:
                     f"{applier} has nothing left to apply without the windows in {path}, "
                     "and must be removed too"
                 )
-                yield found_at(rules.MIGRATE_BY_HAND, applier.place, message)
+                yield found_at(rules.MIGRATE_BY_HAND, applier.location, message)
 
     def _is_left_empty(self, directory: str) -> bool:
         """Whether nothing is left of a directory that Flux applies as it is."""

@@ -78,7 +78,7 @@ def _self_lock(
                 f"{job.name} suspends {held}, and is applied from {directory.path}: if this "
                 "Kustomization applies that, an edit of the times has to wait while closed"
             )
-        yield found_at(rules.MIGRATE_SELF_LOCK, job.place, message)
+        yield found_at(rules.MIGRATE_SELF_LOCK, job.location, message)
 
 
 def _holder(directory: AppliedDirectory, gated: Iterable[Target]) -> Target | None:
@@ -110,7 +110,7 @@ def _images(job: Job) -> Iterator[Result]:
             message = f"{job.name} runs on {image.text}, which may be another image tomorrow"
         else:
             continue
-        yield found_at(rules.MIGRATE_IMAGE, image.place, message)
+        yield found_at(rules.MIGRATE_IMAGE, image.location, message)
 
 
 def _rights(job: Job, cluster: ClusterObjects) -> Iterator[Result]:
@@ -124,7 +124,7 @@ def _rights(job: Job, cluster: ClusterObjects) -> Iterator[Result]:
         if binding.kind == "ClusterRoleBinding":
             message = f"{account} has its rights in every namespace, by {binding}"
             # Its role may be too large as well, so both are said.
-            yield found_at(rules.MIGRATE_RIGHTS, binding.place, message)
+            yield found_at(rules.MIGRATE_RIGHTS, binding.location, message)
         role = _role(binding, cluster)
         if role is None:
             yield from _known_role(account, binding)
@@ -146,27 +146,27 @@ def _known_role(account: str, binding: Document) -> Iterator[Result]:
     """Name a role that every cluster has (Kubernetes, "User-facing roles")."""
     name = text(binding.tree, "roleRef", "name")
     if name in _ROLES_FOR_ALL:
-        yield found_at(rules.MIGRATE_RIGHTS, binding.place, f"{account} has the role {name}")
+        yield found_at(rules.MIGRATE_RIGHTS, binding.location, f"{account} has the role {name}")
 
 
 def _excess(role: Document) -> Iterator[Result]:
     """Name verbs that are not needed, and rules for every object of a kind."""
     for rule in trees.items(role.tree, "rules"):
         first = next(trees.leaves(rule), None)
-        place = role.place
+        location = role.location
         if first:
-            place = first.place
+            location = first.location
         # Also `*`, which has more than those two.
         excess = {each.text for each in trees.leaves(trees.at(rule, "verbs"))} - _NEEDED
         if excess:
             verbs = ", ".join(sorted(excess))
             message = f"{role} grants {verbs}, which no window needs"
-            yield found_at(rules.MIGRATE_RIGHTS, place, message)
+            yield found_at(rules.MIGRATE_RIGHTS, location, message)
         # A rule without names is about every object (rbac/v1, PolicyRule).
         if not trees.items(rule, "resourceNames"):
             resources = ", ".join(each.text for each in trees.leaves(trees.at(rule, "resources")))
             message = f"{role} names no objects: it grants every one of {resources}"
-            yield found_at(rules.MIGRATE_RIGHTS, place, message)
+            yield found_at(rules.MIGRATE_RIGHTS, location, message)
 
 
 def subjects(binding: Document) -> set[tuple[str, str]]:
@@ -199,7 +199,7 @@ def _suspended(cluster: ClusterObjects, gated: Iterable[Target]) -> Iterator[Res
             f"{target} says `suspend: {held.text}` in Git, which {does} it whenever its parent "
             "reconciles; remove the line"
         )
-        yield found_at(rules.MIGRATE_SUSPEND, held.place, message)
+        yield found_at(rules.MIGRATE_SUSPEND, held.location, message)
 
 
 def unused(
@@ -221,22 +221,22 @@ def unused(
                     f"{found} is applied to no cluster that was found, so no policy has it; "
                     f"{ADVICE}"
                 )
-                yield found_at(rules.MIGRATE_CLUSTER_UNKNOWN, found.place, message)
+                yield found_at(rules.MIGRATE_CLUSTER_UNKNOWN, found.location, message)
             elif found.kind == "CronJob" and found.name in names and path not in repository.named:
                 message = (
                     f"the patch of {found.name} is in no kustomization of the repository, "
                     "so it has no effect"
                 )
-                yield found_at(rules.MIGRATE_PATCH_UNUSED, found.place, message)
+                yield found_at(rules.MIGRATE_PATCH_UNUSED, found.location, message)
 
 
 def unreadable(repository: Repository) -> Iterator[Result]:
     """Yield files that are no YAML and look as if they held such CronJobs."""
-    for place, why in repository.unreadable.items():
-        content = repository.contents[place.file]
+    for location, why in repository.unreadable.items():
+        content = repository.contents[location.file]
         # Files of templates are no YAML, and there are many.
         if b"CronJob" not in content:
             continue
         if heuristics.mentions(content.decode(errors="replace")):
             message = f"is not YAML, so windows in it are not found: {why}"
-            yield found_at(rules.MIGRATE_UNREAD, place, message)
+            yield found_at(rules.MIGRATE_UNREAD, location, message)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from krm_windows.migrate.trees import Place
+from krm_windows.migrate.trees import Location
 from krm_windows.results import File, Result, Severity
 from krm_windows.rules import Rule
 
@@ -11,26 +11,26 @@ from krm_windows.rules import Rule
 _RANK = {severity: rank for rank, severity in enumerate(Severity)}
 
 
-def found_at(rule: Rule, place: Place, message: str) -> Result:
+def found_at(rule: Rule, location: Location, message: str) -> Result:
     """Report a rule at a line of a file."""
-    result = rule.result(message, file=File(path=place.file))
-    tags = {**result.tags, "line": str(place.line)}
+    result = rule.result(message, file=File(path=location.file))
+    tags = {**result.tags, "line": str(location.line)}
     return replace(result, tags=tags)
 
 
-def place_of(result: Result) -> Place:
+def location_of(result: Result) -> Location:
     """Return where a result was found; line 0 where it is about a file, or none, as a whole."""
     path = ""
     if result.file:
         path = result.file.path
-    return Place(path, int(result.tags.get("line", "0")))
+    return Location(path, int(result.tags.get("line", "0")))
 
 
 def line(result: Result) -> str:
-    """Write a result as compilers do: place, severity, message, rule."""
+    """Write a result as compilers do: location, severity, message, rule."""
     rule = result.tags["rule"]
-    # `apps/windows.yaml:12: [warning] …`, so that editors find the place.
-    return f"{place_of(result)}: [{result.severity}] {result.message} ({rule})"
+    # `apps/windows.yaml:12: [warning] …`, so that editors find it.
+    return f"{location_of(result)}: [{result.severity}] {result.message} ({rule})"
 
 
 def sort(results: Iterable[Result]) -> list[Result]:
@@ -40,5 +40,5 @@ def sort(results: Iterable[Result]) -> list[Result]:
     return sorted(unique.values(), key=_order)
 
 
-def _order(result: Result) -> tuple[int, Place, str]:
-    return _RANK[result.severity], place_of(result), line(result)
+def _order(result: Result) -> tuple[int, Location, str]:
+    return _RANK[result.severity], location_of(result), line(result)

@@ -127,13 +127,13 @@ def _group(members: Iterable[Target], does: dict[Act, Job]) -> Group:
         # A suspended CronJob never runs, so it makes no window (Kubernetes, `spec.suspend`).
         if job.schedule is None or job.suspended:
             continue
-        home = job.document.place
+        home = job.document.location
         edge = Edge(
             job.name,
             job.namespace,
             job.schedule,
             job.zone,
-            job.place,
+            job.location,
             home,
         )
         if act.suspends:
@@ -170,7 +170,7 @@ def _unseen(
             f"{cluster.where}: the policy names it with `mustExist: false`, "
             "and only the cluster knows whether it is there"
         )
-        yield found_at(rules.MIGRATE_TARGET_UNSEEN, job.place, message)
+        yield found_at(rules.MIGRATE_TARGET_UNSEEN, job.location, message)
 
 
 def targets(action: Action, cluster: ClusterObjects) -> Iterator[Target]:
@@ -198,10 +198,10 @@ def _everything(
     what = f"{job.name} acts on every {action.row.kind} of {action.namespace}"
     if found:
         message = f"{what}; the policy names those in the repository: {found}"
-        yield found_at(rules.MIGRATE_ALL, job.place, message)
+        yield found_at(rules.MIGRATE_ALL, job.location, message)
     else:
         message = f"{what}, and the repository has none: name them"
-        yield found_at(rules.MIGRATE_UNTRANSLATED, job.place, message)
+        yield found_at(rules.MIGRATE_UNTRANSLATED, job.location, message)
 
 
 def _both(acts: _Acts) -> Iterator[Result]:
@@ -213,4 +213,4 @@ def _both(acts: _Acts) -> Iterator[Result]:
                 message = (
                     f"{job.name} suspends and resumes {target} in one run, so it makes no window"
                 )
-                yield found_at(rules.MIGRATE_UNTRANSLATED, job.place, message)
+                yield found_at(rules.MIGRATE_UNTRANSLATED, job.location, message)

@@ -14,7 +14,7 @@ from krm_windows.migrate import faults, heuristics
 from krm_windows.migrate.cutover import Cutover
 from krm_windows.migrate.findings import found_at
 from krm_windows.migrate.repository import RESOURCES, Repository, entries, parents, resolve
-from krm_windows.migrate.trees import Place
+from krm_windows.migrate.trees import Location
 from krm_windows.results import Result
 from krm_windows.rules import Rule
 
@@ -61,7 +61,7 @@ class BuildInputs:
     ) -> Iterator[Result]:
         """Yield what the survey left out: an error where windows may be in it, else a warning."""
         for notice in survey.notices:
-            where = Place(self._file(notice), _line(notice))
+            where = Location(self._file(notice), _line(notice))
             # That is only said: nothing was left out for it.
             if notice.rule is rules.SOURCE_ASSUMED:
                 yield found_at(notice.rule, where, notice.message)
@@ -120,13 +120,13 @@ class BuildInputs:
         for directory in _including(repository, touched):
             document = repository.kustomizations[directory]
             # A build reads it, so a cluster has it.
-            if document.place.file in self.kustomizations:
+            if document.location.file in self.kustomizations:
                 continue
             message = (
                 f"{directory} has windows, and is applied to no cluster that was found, "
                 f"so no policy has them; {faults.ADVICE}"
             )
-            yield found_at(rules.MIGRATE_CLUSTER_UNKNOWN, document.place, message)
+            yield found_at(rules.MIGRATE_CLUSTER_UNKNOWN, document.location, message)
 
 
 def _has_job(content: bytes) -> bool:
@@ -140,7 +140,7 @@ def _including(repository: Repository, touched: set[str]) -> set[str]:
     for directory, kustomization in repository.kustomizations.items():
         # The kustomization's own file counts too: it may be what is written anew.
         named = {resolve(directory, each.text) for each in entries(kustomization.tree, *RESOURCES)}
-        entries_of[directory] = named | {kustomization.place.file}
+        entries_of[directory] = named | {kustomization.location.file}
     found: set[str] = set()
     reached = set(touched)
     while True:

@@ -9,7 +9,7 @@ from krm_windows.migrate import actions, heuristics, shell, trees
 from krm_windows.migrate.actions import Action, CommandError, Script
 from krm_windows.migrate.findings import found_at
 from krm_windows.migrate.shell import Command, ShellError
-from krm_windows.migrate.trees import Document, Leaf, Map, Place, Tree, leaf, text
+from krm_windows.migrate.trees import Document, Leaf, Location, Map, Tree, leaf, text
 from krm_windows.results import Result
 from krm_windows.schedule import cron
 
@@ -65,9 +65,9 @@ class Job:
         return self.document.namespace
 
     @property
-    def place(self) -> Place:
+    def location(self) -> Location:
         """Where its schedule is written."""
-        return _leaf(self.document, "spec", "schedule").place
+        return _leaf(self.document, "spec", "schedule").location
 
 
 def is_one(document: Document) -> bool:
@@ -126,7 +126,7 @@ def read(document: Document) -> Job:
     suspend = leaf(document.tree, "spec", "suspend")
     if suspend and not isinstance(suspend.value, bool):
         message = f"`suspend` is {suspend.text}, neither true nor false"
-        found.append(found_at(rules.MIGRATE_UNTRANSLATED, suspend.place, message))
+        found.append(found_at(rules.MIGRATE_UNTRANSLATED, suspend.location, message))
     # Half of what it does would be a window that nobody made.
     done: tuple[Action, ...] = ()
     if understood:
@@ -150,8 +150,8 @@ def _time_zone(document: Document) -> str | None:
 
 
 def _leaf(document: Document, *path: str) -> Leaf:
-    """Return the leaf at a path; where there is none, an empty one at the document's place."""
-    return leaf(document.tree, *path) or Leaf(None, "", document.place)
+    """Return the leaf at a path; where there is none, an empty one at the document's location."""
+    return leaf(document.tree, *path) or Leaf(None, "", document.location)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +168,7 @@ def _schedule(written: Leaf) -> _Schedule:
         parsed = cron.parse(written.text)
     except cron.CronError as error:
         message = f"the schedule {written.text!r} is not one that Kubernetes accepts: {error}"
-        wrong = found_at(rules.MIGRATE_UNTRANSLATED, written.place, message)
+        wrong = found_at(rules.MIGRATE_UNTRANSLATED, written.location, message)
         return _Schedule(None, results=(wrong,))
     # robfig/cron: `Local` is the zone of the controller, as if none were given.
     if parsed.time_zone in (None, "", "Local"):
@@ -195,9 +195,9 @@ def _script(document: Document) -> Script:
         try:
             more = actions.read(_commands(container), document.namespace)
         except (ShellError, CommandError) as error:
-            place = _last_place(_program(container), document)
+            location = _last_location(_program(container), document)
             message = f"{document.name}: {error}"
-            raise _UnreadError(found, found_at(rules.MIGRATE_UNREAD, place, message)) from error
+            raise _UnreadError(found, found_at(rules.MIGRATE_UNREAD, location, message)) from error
         found = Script(
             found.actions + more.actions,
             found.chained or more.chained,
@@ -303,18 +303,18 @@ def _script_of(words: list[str]) -> tuple[list[str], str | None]:
     return flags, None
 
 
-def _place(document: Document) -> Place:
+def _location(document: Document) -> Location:
     """Return where the last word is written that a CronJob runs."""
     programs: list[Leaf] = []
     for container in containers(document):
         programs += _program(container)
-    return _last_place(programs, document)
+    return _last_location(programs, document)
 
 
-def _last_place(words: list[Leaf], document: Document) -> Place:
+def _last_location(words: list[Leaf], document: Document) -> Location:
     if words:
-        return words[-1].place
-    return document.place
+        return words[-1].location
+    return document.location
 
 
 def _chain(document: Document, script: Script) -> Iterator[Result]:
@@ -324,7 +324,7 @@ def _chain(document: Document, script: Script) -> Iterator[Result]:
         f"{document.name}: behind `&&` nothing runs once a command has failed, "
         "so the rest stays as it is"
     )
-    yield found_at(rules.MIGRATE_CHAIN, _place(document), message)
+    yield found_at(rules.MIGRATE_CHAIN, _location(document), message)
 
 
 def scripts(document: Document) -> Iterator[Result]:
@@ -340,7 +340,7 @@ def scripts(document: Document) -> Iterator[Result]:
             f"{document} has a script that suspends or resumes, which is not read: `{line}`; "
             "write the commands into a CronJob"
         )
-        yield found_at(rules.MIGRATE_UNREAD, found.place, message)
+        yield found_at(rules.MIGRATE_UNREAD, found.location, message)
 
 
 def _texts(tree: Tree) -> Iterator[Leaf]:
@@ -355,7 +355,7 @@ def _texts(tree: Tree) -> Iterator[Leaf]:
         if words:
             # `["flux", "suspend", …]` is one command, though no word of it says so.
             joined = " ".join(word.text for word in words)
-            yield Leaf(joined, joined, words[0].place)
+            yield Leaf(joined, joined, words[0].location)
         for entry in tree:
             if not isinstance(entry, Leaf):
                 yield from _texts(entry)
@@ -389,7 +389,7 @@ def _elsewhere(document: Document) -> Iterator[Result]:
         said = " ".join(_said(container))
         if heuristics.is_script(said):
             message = f"{document.name}: `{_decisive_line(said)}` is not understood"
-            yield found_at(rules.MIGRATE_UNREAD, _place(document), message)
+            yield found_at(rules.MIGRATE_UNREAD, _location(document), message)
     yield from unseen(document)
 
 
@@ -405,10 +405,10 @@ def _files(document: Document, container: Map) -> Iterator[Result]:
             f"{document.name} runs {words[0]}, which is not read: "
             "if it opens or closes anything, no policy does"
         )
-        yield found_at(rules.MIGRATE_LEFT_OUT, _place(document), message)
+        yield found_at(rules.MIGRATE_LEFT_OUT, _location(document), message)
 
 
 def _left_out(document: Document, script: Script) -> Iterator[Result]:
     for command in script.left_out:
         message = f"{document.name} also runs `{command}`, which the policy does not"
-        yield found_at(rules.MIGRATE_LEFT_OUT, _place(document), message)
+        yield found_at(rules.MIGRATE_LEFT_OUT, _location(document), message)

@@ -183,7 +183,7 @@ def _unnamed(found: Iterable[ClusterObjects]) -> Iterator[Result]:
                 f"{each} is one of several sets of windows, and nothing says to which cluster "
                 f"each is applied; {faults.ADVICE}"
             )
-            yield found_at(rules.MIGRATE_CLUSTER_UNKNOWN, each.place, message)
+            yield found_at(rules.MIGRATE_CLUSTER_UNKNOWN, each.location, message)
 
 
 def _barred(cluster: ClusterObjects, noticed: Sequence[Result]) -> ClusterObjects:

@@ -15,7 +15,7 @@ from krm_windows.krm import InputError
 from krm_windows.krm.nodes import Mapping
 from krm_windows.migrate import trees
 from krm_windows.migrate.repository import Repository
-from krm_windows.migrate.trees import Document, Leaf, Place, Tree, at
+from krm_windows.migrate.trees import Document, Leaf, Location, Tree, at
 from krm_windows.system.checkout import Checkout
 
 
@@ -46,9 +46,9 @@ class Origins:
         tree = trees.of_mapping(node, file)
         # Made by a generator, so no file has it as it is.
         if origin is None:
-            made = Document(tree, Place(file, max(item.first + 1, 1)))
+            made = Document(tree, Location(file, max(item.first + 1, 1)))
             return self._placed(made, made.name, [], item.directory)
-        made = Document(tree, origin.place, origin.index)
+        made = Document(tree, origin.location, origin.index)
         before = (origin.namespace, origin.name)
         # `namePrefix`, `nameSuffix` and `namespace` of a kustomization change these.
         if before != (made.namespace, made.name):
@@ -62,7 +62,7 @@ class Origins:
         written: list[Tree],
         directory: str,
     ) -> Document:
-        """Return a document with the place of each leaf.
+        """Return a document with the location of each leaf.
 
         A patch names its object as it was called before, or after, kustomize changed its name.
         """
@@ -74,10 +74,10 @@ class Origins:
         ]
         # Patches come first: what they say is what the object has.
         sources = patches + written
-        place = _head(sources, made.place)
+        location = _head(sources, made.location)
         tree = {}
         for key, entry in made.tree.items():
-            tree[key] = _with_places(entry, _below(sources, key), place)
+            tree[key] = _with_locations(entry, _below(sources, key), location)
         return replace(made, tree=tree)
 
     def _origin(self, item: Object) -> tuple[str, Document | None]:
@@ -88,8 +88,8 @@ class Origins:
         first = found.source.count(b"\n", 0, found.start)
         last = found.source.count(b"\n", 0, found.end)
         for each in self.repository.documents(file):
-            # Lines of a place are counted from 1, those before the document's bytes from 0.
-            if each.kind == item.kind and first < each.place.line <= last + 1:
+            # Lines of a location are counted from 1, those before the document's bytes from 0.
+            if each.kind == item.kind and first < each.location.line <= last + 1:
                 return file, each
         return file, None
 
@@ -109,29 +109,33 @@ class Origins:
                 yield from self.repository.documents(path)
 
 
-def _with_places(
+def _with_locations(
     built: Tree,
     sources: Sequence[Tree],
-    place: Place,
+    location: Location,
 ) -> Tree:
-    """Give each leaf the place of the source that says the same at its path.
+    """Give each leaf the location of the source that says the same at its path.
 
-    Where none does, it has the place of the mapping or list that it is in.
+    Where none does, it has the location of the mapping or list that it is in.
     """
     if isinstance(built, Leaf):
         # The same text at the same path: of two that say it, the first is as good as the other.
         for each in sources:
             if isinstance(each, Leaf) and each.text == built.text:
-                return replace(built, place=each.place)
-        return replace(built, place=place)
-    place = _head(sources, place)
+                return replace(built, location=each.location)
+        return replace(built, location=location)
+    location = _head(sources, location)
     if isinstance(built, dict):
         mapping: Tree = {
-            key: _with_places(entry, _below(sources, key), place) for key, entry in built.items()
+            key: _with_locations(entry, _below(sources, key), location)
+            for key, entry in built.items()
         }
         return mapping
     # Entries by their number: a patch that adds to a list has others, and then says nothing.
-    return [_with_places(entry, _below(sources, index), place) for index, entry in enumerate(built)]
+    return [
+        _with_locations(entry, _below(sources, index), location)
+        for index, entry in enumerate(built)
+    ]
 
 
 def _below(sources: Iterable[Tree], step: str | int) -> list[Tree]:
@@ -139,11 +143,11 @@ def _below(sources: Iterable[Tree], step: str | int) -> list[Tree]:
     return [each for each in found if each is not None]
 
 
-def _head(sources: Sequence[Tree], place: Place) -> Place:
+def _head(sources: Sequence[Tree], location: Location) -> Location:
     """Return where the last of some sources begins: the base, as patches come first."""
     if not sources:
-        return place
+        return location
     first = next(trees.leaves(sources[-1]), None)
     if first is None:
-        return place
-    return first.place
+        return location
+    return first.location

@@ -17,7 +17,7 @@ from typing import TypeAlias
 from krm_windows import rules
 from krm_windows.gate.recurrence import EVERY_DAY, EVERY_MONTH
 from krm_windows.migrate.findings import found_at
-from krm_windows.migrate.trees import Place
+from krm_windows.migrate.trees import Location
 from krm_windows.plan import AUDITED
 from krm_windows.plan.union import WEEK, minutes
 from krm_windows.policy import schedules
@@ -45,10 +45,10 @@ class Edge:
     zone: str | None
     """None where none is given."""
 
-    place: Place
+    location: Location
     """Where its schedule is written."""
 
-    home: Place
+    home: Location
     """Where the CronJob itself is written."""
 
 
@@ -136,7 +136,7 @@ def _refused(edges: Iterable[Edge]) -> Iterator[Result]:
         except RefusedError as error:
             reasons = "; ".join(finding.message for finding in error.findings)
             message = f"the schedule of {edge.job} {reasons}"
-            yield found_at(rules.MIGRATE_UNTRANSLATED, edge.place, message)
+            yield found_at(rules.MIGRATE_UNTRANSLATED, edge.location, message)
 
 
 def _lonely(
@@ -146,10 +146,10 @@ def _lonely(
 ) -> Iterator[Result]:
     if opens and not closes:
         message = f"{opens[0].job} opens {about}, and no CronJob at work closes it again"
-        yield found_at(rules.MIGRATE_NEVER_CLOSES, opens[0].place, message)
+        yield found_at(rules.MIGRATE_NEVER_CLOSES, opens[0].location, message)
     if closes and not opens:
         message = f"{closes[0].job} closes {about}, and no CronJob at work opens it again"
-        yield found_at(rules.MIGRATE_NEVER_OPENS, closes[0].place, message)
+        yield found_at(rules.MIGRATE_NEVER_OPENS, closes[0].location, message)
 
 
 def _zones(edges: list[Edge]) -> Iterator[Result]:
@@ -160,7 +160,7 @@ def _zones(edges: list[Edge]) -> Iterator[Result]:
     named = " and ".join(zone or "none" for zone in zones)
     jobs = ", ".join(edge.job for edge in edges)
     message = f"{jobs} have different time zones ({named}), and a policy has one"
-    yield found_at(rules.MIGRATE_UNTRANSLATED, edges[0].place, message)
+    yield found_at(rules.MIGRATE_UNTRANSLATED, edges[0].location, message)
 
 
 class _Kind(IntEnum):
@@ -246,7 +246,7 @@ def _meeting(
             f"{edge.job} opens {about} at a minute at which {shut[at].job} closes it, "
             f"such as {at:%a %H:%M}, and chance decides which is last"
         )
-        yield found_at(rules.MIGRATE_RACE, edge.place, message)
+        yield found_at(rules.MIGRATE_RACE, edge.location, message)
 
 
 def _pairs(edge: Edge, closings: _Closings) -> Iterator[Pair]:
@@ -286,9 +286,9 @@ def _split(edge: Edge, closings: _Closings) -> Result:
         f"what {edge.job} opens is closed sometimes by one and sometimes by another of {names}, "
         "which no window of a policy expresses"
     )
-    return found_at(rules.MIGRATE_UNTRANSLATED, edge.place, message)
+    return found_at(rules.MIGRATE_UNTRANSLATED, edge.location, message)
 
 
 def _idle(edge: Edge, about: str) -> Result:
     message = f"{edge.job} only ever closes {about} when it is closed already, and is left out"
-    return found_at(rules.MIGRATE_LEFT_OUT, edge.place, message)
+    return found_at(rules.MIGRATE_LEFT_OUT, edge.location, message)

@@ -146,11 +146,11 @@ def _homeless(group: Group) -> Iterator[Result]:
     for edge in edges:
         if not edge.namespace:
             message = f"{edge.job} has no namespace, so it is not known where it runs"
-            yield found_at(rules.MIGRATE_UNTRANSLATED, edge.place, message)
+            yield found_at(rules.MIGRATE_UNTRANSLATED, edge.location, message)
     if len({edge.namespace for edge in edges}) > 1:
         names = ", ".join(edge.job for edge in edges)
         message = f"{names} run in different namespaces, and a policy has one"
-        yield found_at(rules.MIGRATE_UNTRANSLATED, edges[0].place, message)
+        yield found_at(rules.MIGRATE_UNTRANSLATED, edges[0].location, message)
 
 
 def _zoneless(group: Group) -> Iterator[Result]:

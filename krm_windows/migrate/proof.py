@@ -18,7 +18,7 @@ from krm_windows.krm.nodes import value
 from krm_windows.migrate.cutover import Cutover
 from krm_windows.migrate.findings import found_at
 from krm_windows.migrate.inputs import BuildInputs
-from krm_windows.migrate.trees import Place
+from krm_windows.migrate.trees import Location
 from krm_windows.results import Result
 from krm_windows.system.checkout import Checkout
 
@@ -134,14 +134,14 @@ def _found(
     item: Object | None,
     wrong: _Difference,
 ) -> Result:
-    place = Place(cluster.root, 1)
+    location = Location(cluster.root, 1)
     if item is not None:
         # An object that was built has no file of its own, so that of its directory.
-        place = Place(item.file or item.directory, item.first + 1)
+        location = Location(item.file or item.directory, item.first + 1)
     message = (
         f"without the old windows, {item} {wrong.value} in {cluster.root}: remove them by hand"
     )
-    return found_at(rules.MIGRATE_UNTRANSLATED, place, message)
+    return found_at(rules.MIGRATE_UNTRANSLATED, location, message)
 
 
 def _objects(cluster: Cluster) -> dict[Identity, Object]:

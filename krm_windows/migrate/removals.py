@@ -54,7 +54,7 @@ def accounts_of_others(repository: Repository, own: Collection[Document]) -> fro
 
     The namespace does not matter: kustomize may set it anywhere.
     """
-    places = {document.place for document in own}
+    locations = {document.location for document in own}
     # Any Pod that names no account runs as this one.
     found = {"default"}
     for path, content in repository.contents.items():
@@ -62,7 +62,7 @@ def accounts_of_others(repository: Repository, own: Collection[Document]) -> fro
         if b"serviceAccount" not in content:
             continue
         for document in repository.documents(path):
-            if document.place not in places and not jobs.is_one(document):
+            if document.location not in locations and not jobs.is_one(document):
                 found.update(_accounts(document.tree))
     return frozenset(found)
 

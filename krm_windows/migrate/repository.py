@@ -9,7 +9,7 @@ from krm_windows.gateable import KUSTOMIZE
 from krm_windows.krm import InputError
 from krm_windows.migrate import heuristics, trees
 from krm_windows.migrate.selectors import Selectors
-from krm_windows.migrate.trees import Document, Leaf, Map, Place
+from krm_windows.migrate.trees import Document, Leaf, Location, Map
 from krm_windows.system.reading import KUSTOMIZATIONS, SUFFIXES
 
 RESOURCES = ("resources", "bases", "components")
@@ -27,7 +27,7 @@ class Repository:
     _read: dict[str, tuple[Document, ...] | InputError] = field(default_factory=dict)
 
     @cached_property
-    def unreadable(self) -> dict[Place, str]:
+    def unreadable(self) -> dict[Location, str]:
         """Files with words of windows that are no YAML: where the error is, and what it is."""
         found = {}
         for path, content in self.contents.items():
@@ -36,7 +36,7 @@ class Repository:
                 continue
             error = self._file(path)
             if isinstance(error, InputError):
-                found[Place(path, max(error.line, 1))] = error.message
+                found[Location(path, max(error.line, 1))] = error.message
         return found
 
     @cached_property
@@ -89,7 +89,7 @@ class Repository:
         """Every path that a text of a kustomization may mean, or of a Flux Kustomization."""
         found: set[str] = set()
         for document in (*self.kustomizations.values(), *self.mentioning(KUSTOMIZE)):
-            directory = posixpath.dirname(document.place.file)
+            directory = posixpath.dirname(document.location.file)
             for each in trees.leaves(document.tree):
                 # A text of several lines is a patch, and no path.
                 if "\n" not in each.text:

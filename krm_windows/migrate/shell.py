@@ -266,16 +266,16 @@ def _simples(script: str) -> Iterator[_Simple]:
 
 def _tokens(script: str) -> Iterator[tuple[str, str]]:
     """Yield words and operators; blanks, comments and redirections are passed over."""
-    place = 0
-    while place < len(script):
-        found = _TOKEN.match(script, place)
+    position = 0
+    while position < len(script):
+        found = _TOKEN.match(script, position)
         if not found:
-            rest = script[place : place + _SHOWN]
+            rest = script[position : position + _SHOWN]
             raise _refused(rest.splitlines()[:1])
         # Where output goes changes nothing of what a command does.
         if found.lastgroup in ("operator", "word"):
             yield found.lastgroup, found.group()
-        place = found.end()
+        position = found.end()
 
 
 def _refused(words: Sequence[str]) -> ShellError:
@@ -432,9 +432,9 @@ class _Run:
 
     def _pieces(self, raw: str) -> Iterator[_Piece]:
         """Yield the texts that a raw word comes to."""
-        place = 0
-        while part := _PART.match(raw, place):
-            place = part.end()
+        position = 0
+        while part := _PART.match(raw, position):
+            position = part.end()
             if part["double"] is not None:
                 # `""` is a word, too.
                 yield _Piece("")

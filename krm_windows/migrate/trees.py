@@ -13,7 +13,7 @@ from krm_windows.krm import InputError, Mapping, Node, Scalar, documents, parse,
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Place:
+class Location:
     """A line of a file, counted from 1; the path is relative to the repository."""
 
     file: str
@@ -30,7 +30,7 @@ class Leaf:
 
     value: str | int | float | bool | None
     text: str
-    place: Place
+    location: Location
 
 
 Tree: TypeAlias = dict[str, "Tree"] | list["Tree"] | Leaf
@@ -42,7 +42,7 @@ class Document:
     """An object of the repository, and where it begins."""
 
     tree: Map
-    place: Place
+    location: Location
 
     index: int = 0
     """Its number in its file, from 0."""
@@ -93,20 +93,20 @@ def read(path: str, content: bytes) -> tuple[Document, ...]:
         root = parse(source.decode("utf-8-sig"))
         if isinstance(root, Mapping):
             tree = of_mapping(root, path, above)
-            place = Place(path, above + root.line)
-            found.append(Document(tree, place, index))
+            location = Location(path, above + root.line)
+            found.append(Document(tree, location, index))
     return tuple(found)
 
 
 def of(node: Node, path: str, above: int = 0) -> Tree:
     """Return the tree of a node; `above` are the lines of the file before its document."""
     if isinstance(node, Scalar):
-        place = Place(path, above + node.line)
+        location = Location(path, above + node.line)
         meaning = value(node)
         # No scalar means one; this is for the type checker.
         if isinstance(meaning, list | dict):
-            return Leaf(None, node.text, place)
-        return Leaf(meaning, node.text, place)
+            return Leaf(None, node.text, location)
+        return Leaf(meaning, node.text, location)
     if isinstance(node, Mapping):
         return of_mapping(node, path, above)
     return [of(item, path, above) for item in node.items]
@@ -160,7 +160,7 @@ def items(tree: Tree | None, *path: str | int) -> list[Tree]:
 
 
 def plain(tree: Tree) -> object:
-    """Return what a tree says, without the places where it is written."""
+    """Return what a tree says, without the locations where it is written."""
     if isinstance(tree, Leaf):
         return tree.text
     if isinstance(tree, list):

@@ -46,27 +46,27 @@ def matches(pattern: str, name: str) -> bool:
 
 
 def _matches(parts: Sequence[_Part], name: str) -> bool:
-    part = place = 0
+    part = position = 0
     # The part behind the last star, and up to where that star reaches.
     star: int | None = None
     held = 0
-    while place < len(name):
+    while position < len(name):
         here: _Part | None = None
         if part < len(parts):
             here = parts[part]
         # First a star matches nothing; it takes more when what follows does not fit.
         if isinstance(here, _Any):
             part += 1
-            star, held = part, place
-        elif here is not None and here.takes(name[place]):
+            star, held = part, position
+        elif here is not None and here.takes(name[position]):
             part += 1
-            place += 1
+            position += 1
         elif star is None:
             return False
         else:
             # Have the star take one character more, and try again from there.
             held += 1
-            part, place = star, held
+            part, position = star, held
     # Behind the end of the name only stars may be left.
     return all(isinstance(rest, _Any) for rest in parts[part:])
 
@@ -74,16 +74,16 @@ def _matches(parts: Sequence[_Part], name: str) -> bool:
 @lru_cache(maxsize=256)
 def _parts(pattern: str) -> tuple[_Part, ...]:
     found: list[_Part] = []
-    place = 0
-    while place < len(pattern):
-        sign = pattern[place]
+    position = 0
+    while position < len(pattern):
+        sign = pattern[position]
         end: int | None = None
         if sign == "[":
-            end = _class_end(pattern, place)
+            end = _class_end(pattern, position)
         if end is not None:
-            inside = pattern[place + 1 : end]
+            inside = pattern[position + 1 : end]
             found.append(_class(inside))
-            place = end
+            position = end
         elif sign == "*":
             found.append(_STAR)
         elif sign == "?":
@@ -93,7 +93,7 @@ def _parts(pattern: str) -> tuple[_Part, ...]:
             # A character is a range of its own, and so is a bracket that nothing closes.
             itself = (sign, sign)
             found.append(_One((itself,)))
-        place += 1
+        position += 1
     return tuple(found)
 
 
@@ -115,21 +115,21 @@ def _class(inside: str) -> _One:
     negated = inside.startswith("!")
     members = inside.removeprefix("!")
     ranges: list[tuple[str, str]] = []
-    place = 0
-    while place < len(members):
-        first = members[place]
+    position = 0
+    while position < len(members):
+        first = members[position]
         last = first
         # A range has three characters, `a-z`.
-        if _is_range(members, place):
-            place += 2
-            last = members[place]
+        if _is_range(members, position):
+            position += 2
+            last = members[position]
         ranges.append((first, last))
-        place += 1
+        position += 1
     return _One(tuple(ranges), negated)
 
 
-def _is_range(members: str, place: int) -> bool:
-    """Whether a range begins at a place: a hyphen at the end of a class stands for itself."""
-    if place + 2 >= len(members):
+def _is_range(members: str, position: int) -> bool:
+    """Whether a range begins at a position: a hyphen at the end of a class stands for itself."""
+    if position + 2 >= len(members):
         return False
-    return members[place + 1] == "-"
+    return members[position + 1] == "-"

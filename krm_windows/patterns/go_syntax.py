@@ -32,7 +32,7 @@ class Char:
 
 @dataclass(frozen=True, slots=True)
 class Assertion:
-    r"""A place between two characters: `^`, `$` (of the text, or `m` of a line), `b` or `B`."""
+    r"""A position between two characters: `^`, `$` (of the text, or `m` of a line), `b` or `B`."""
 
     sign: str
 
@@ -217,41 +217,41 @@ class _Parser:
     """Reads a pattern from left to right."""
 
     text: str
-    place: int = 0
+    position: int = 0
     depth: int = 0
 
     def parse(self) -> Node:
         """Read the whole; raises PatternError."""
         node, _ = self._choice(_Flags())
-        if self.place < len(self.text):
+        if self.position < len(self.text):
             raise PatternError("has a `)` too many")
         return node
 
     def _rest(self, sign: str) -> bool:
-        return self.text.startswith(sign, self.place)
+        return self.text.startswith(sign, self.position)
 
     def _take(self, sign: str) -> bool:
         if not self._rest(sign):
             return False
-        self.place += len(sign)
+        self.position += len(sign)
         return True
 
     def _at(self) -> str:
         """Return the next character, empty at the end, and leave it there."""
-        return self.text[self.place : self.place + 1]
+        return self.text[self.position : self.position + 1]
 
     def _next(self, what: str) -> str:
-        if self.place == len(self.text):
+        if self.position == len(self.text):
             raise PatternError(f"ends within {what}")
-        self.place += 1
-        return self.text[self.place - 1]
+        self.position += 1
+        return self.text[self.position - 1]
 
     def _until(self, sign: str, what: str) -> str:
-        end = self.text.find(sign, self.place)
+        end = self.text.find(sign, self.position)
         if end < 0:
             raise PatternError(f"ends within {what}")
-        found = self.text[self.place : end]
-        self.place = end + len(sign)
+        found = self.text[self.position : end]
+        self.position = end + len(sign)
         return found
 
     def _choice(self, flags: _Flags) -> tuple[Node, _Flags]:
@@ -330,8 +330,8 @@ class _Parser:
 
     def _quoted(self, flags: _Flags, before: list[Node]) -> Node | None:
         r"""Read `\Q…\E`, or to the end; only its last character may be repeated."""
-        found, end, _ = self.text[self.place :].partition("\\E")
-        self.place += len(found) + len(end)
+        found, end, _ = self.text[self.position :].partition("\\E")
+        self.position += len(found) + len(end)
         chars = [self._literal(char, flags) for char in found]
         before += chars[:-1]
         if chars:
@@ -346,7 +346,7 @@ class _Parser:
         # Each repetition inside multiplies: `(a{100}){100}` is too much.
         if _copies(Repeat(node, *bounds)) > MOST_REPEATS:
             raise PatternError(f"repeats what is repeated, more than {MOST_REPEATS} times together")
-        start = self.place
+        start = self.position
         # `a**` and `a{2}{3}`: Go refuses both.
         if self._bounds() is not None:
             raise PatternError(f"repeats a repetition at {self.text[start:]!r}")
@@ -364,7 +364,7 @@ class _Parser:
     def _counts(self) -> _Bounds | None:
         """Read `{n}`, `{n,}` or `{n,m}`; None where it is a plain brace."""
         # Two numbers of four digits are far shorter than this.
-        start = self.place + 1
+        start = self.position + 1
         inside, close, _ = self.text[start : start + 19].partition("}")
         low, comma, high = inside.partition(",")
         if not close:
@@ -374,7 +374,7 @@ class _Parser:
         if high and not _is_count(high):
             return None
         # The two braces, too.
-        self.place += len(inside) + 2
+        self.position += len(inside) + 2
         least = int(low)
         largest = least
         most: int | None = None
@@ -417,7 +417,7 @@ class _Parser:
         sign = self._next("an escape")
         if sign in _ASSERTIONS:
             return Assertion(_ASSERTIONS[sign])
-        self.place -= 1
+        self.position -= 1
         test = self._set(flags)
         if test:
             return Char(test)
@@ -427,11 +427,11 @@ class _Parser:
         r"""Read what follows a backslash, if it is a set: `d`, `W`, `pL`, `P{Lu}`."""
         sign = self._at()
         if sign.lower() in _PERL:
-            self.place += 1
+            self.position += 1
             test = _PERL[sign.lower()]
             return _turned(test, flags, negated=sign.isupper())
         if sign.lower() == "p":
-            self.place += 1
+            self.position += 1
             return self._category(flags, negated=sign == "P")
         return None
 
@@ -496,7 +496,7 @@ class _Parser:
         while first or not self._rest("]"):
             tests.append(self._member(flags))
             first = False
-        self.place += 1
+        self.position += 1
 
         def test(char: str) -> bool:
             return any(each(char) for each in tests)
@@ -507,24 +507,24 @@ class _Parser:
 
     def _member(self, flags: _Flags) -> Test:
         # A `[:` that nothing closes is two plain characters.
-        if self._rest("[:") and self.text.find(":]", self.place + 2) >= 0:
-            self.place += 2
+        if self._rest("[:") and self.text.find(":]", self.position + 2) >= 0:
+            self.position += 2
             return self._named(flags)
-        start = self.place
+        start = self.position
         if self._take("\\"):
             found = self._set(flags)
             if found:
                 return found
-            self.place = start
+            self.position = start
         # A member is a character, or a range such as `a-z`.
         low = self._end()
         high = low
         # The hyphen of `[a-]` is a member.
         if self._rest("-") and not self._rest("-]"):
-            self.place += 1
+            self.position += 1
             high = self._end()
         if high < low:
-            range_ = self.text[start : self.place]
+            range_ = self.text[start : self.position]
             raise PatternError(f"has the range {range_}, which runs backwards")
         return _turned(_between(low, high), flags, negated=False)
 

@@ -63,7 +63,7 @@ def without(files: Mapping[str, bytes], place: str) -> dict[str, bytes]:
     return found
 
 
-def settled(
+def kept(
     older: Mapping[str, bytes],
     files: Mapping[str, bytes],
     place: str,

@@ -21,8 +21,8 @@ from environment import (
     wall,
     window,
 )
+from external_system import ExternalSystem
 from lab.api import Api, ApiError, Object
-from line import Line
 from test_rights import KUSTOMIZE, granted
 
 CLOSED: Spec = {"windows": {"later": far_window().spec}}
@@ -31,10 +31,10 @@ OPEN: Spec = {**CLOSED, "state": "Open"}
 
 @dataclass(frozen=True)
 class Plant:
-    """An environment with a line to be put into maintenance, and the namespace in which that is done."""
+    """An environment with a system to be put into maintenance, and the namespace in which that is done."""
 
     env: Environment
-    line: Line
+    system: ExternalSystem
     namespace: str
 
     def policy(self, spec: Spec, **hooks: object) -> None:
@@ -71,11 +71,11 @@ class Plant:
 
 @pytest.fixture
 def plant(env: Environment, neighbour: Environment) -> Iterator[Plant]:
-    """A test's environment with a line, and a second namespace for its hooks; both enforce Pod Security *restricted*."""
-    line = Line()
-    server = line.serve()
-    yield Plant(env, line, neighbour.name)
-    line.released.set()
+    """A test's environment with an external system, and a second namespace for its hooks; both enforce Pod Security *restricted*."""
+    system = ExternalSystem()
+    server = system.serve()
+    yield Plant(env, system, neighbour.name)
+    system.released.set()
     server.shutdown()
     server.server_close()
 
@@ -83,11 +83,13 @@ def plant(env: Environment, neighbour: Environment) -> Iterator[Plant]:
 @pytest.mark.long
 def test_maintenance_around_a_window(plant: Plant) -> None:
     """In maintenance before the first change is applied; out of it when it is closed and nothing reconciles."""
-    env, line = plant.env, plant.line
-    plant.closed(beforeOpen=line.hook("on"), afterClose=line.hook("off"))
+    env, system = plant.env, plant.system
+    plant.closed(beforeOpen=system.hook("on"), afterClose=system.hook("off"))
     night = window(after=45, length=2)
     plant.policy(
-        {"windows": {"night": night.spec}}, beforeOpen=line.hook("on"), afterClose=line.hook("off")
+        {"windows": {"night": night.spec}},
+        beforeOpen=system.hook("on"),
+        afterClose=system.hook("off"),
     )
     env.eventually_delivered()
     opened = Event()
@@ -97,13 +99,13 @@ def test_maintenance_around_a_window(plant: Plant) -> None:
     env.eventually_applied("2")
     opened.set()
     watch.join()
-    assert night.opens < line.at("on") + timedelta(seconds=2) < last_applied(env)
+    assert night.opens < system.at("on") + timedelta(seconds=2) < last_applied(env)
     sleep_until(night.closes)
     env.eventually_closed()
-    assert line.maintenance
-    eventually("out of maintenance", lambda: not line.maintenance)
+    assert system.maintenance
+    eventually("out of maintenance", lambda: not system.maintenance)
     assert env.closed()
-    assert [word for word, _ in line.calls] == ["on", "off"]
+    assert [word for word, _ in system.calls] == ["on", "off"]
     assert [job["metadata"]["name"].rsplit("-", 2)[0] for job in plant.jobs()] == [
         "windows-before-open",
         "windows-after-close",
@@ -111,12 +113,12 @@ def test_maintenance_around_a_window(plant: Plant) -> None:
 
 
 def watched(plant: Plant, opened: Event) -> None:
-    """Note it as a call if the target is open while the line is not in maintenance."""
+    """Note it as a call if the target is open while the system is not in maintenance."""
     api = Api()
     while not opened.wait(0.1):
         found = api.get("kustomizations", plant.env.name, APPS)
-        if not found["spec"].get("suspend") and not plant.line.maintenance:
-            plant.line.calls.append(("opened early", datetime.now(UTC)))
+        if not found["spec"].get("suspend") and not plant.system.maintenance:
+            plant.system.calls.append(("opened early", datetime.now(UTC)))
     api.close()
 
 
@@ -131,8 +133,8 @@ def last_applied(env: Environment) -> datetime:
 @pytest.mark.long
 def test_nothing_is_taken_out_while_something_reconciles(plant: Plant) -> None:
     """A change that is still being applied at the close keeps the system in maintenance until it is done."""
-    env, line = plant.env, plant.line
-    hooks = {"afterClose": line.hook("off", timeout="3m")}
+    env, system = plant.env, plant.system
+    hooks = {"afterClose": system.hook("off", timeout="3m")}
     env.begin(timeout="75s", wait=True)
     env.write("apps/slow.yaml", never_ready())
     env.write("apps/kustomization.yaml", {"resources": ["app.yaml"]})
@@ -147,10 +149,10 @@ def test_nothing_is_taken_out_while_something_reconciles(plant: Plant) -> None:
     env.eventually_closed()
     eventually(
         "it reconciles no more, and nothing ran before",
-        lambda: bool(line.calls) or not reconciles(env),
+        lambda: bool(system.calls) or not reconciles(env),
     )
-    assert not line.calls
-    eventually("the hook has run", lambda: line.called("off") == 1)
+    assert not system.calls
+    eventually("the hook has run", lambda: system.called("off") == 1)
 
 
 def never_ready() -> Object:
@@ -182,11 +184,11 @@ def reconciles(env: Environment) -> bool:
 
 def test_a_failure_keeps_it_closed(plant: Plant) -> None:
     """It says so; the next run starts nothing; the rollback has run once."""
-    env, line = plant.env, plant.line
-    hooks = {"beforeOpen": line.hook("fail", rollback=line.hook("off"))}
+    env, system = plant.env, plant.system
+    hooks = {"beforeOpen": system.hook("fail", rollback=system.hook("off"))}
     plant.closed(**hooks)
     plant.policy(OPEN, **hooks)
-    eventually("it is rolled back", lambda: line.called("off") == 1)
+    eventually("it is rolled back", lambda: system.called("off") == 1)
     eventually(
         "the target says so",
         lambda: "hooks.beforeOpen failed" in str(env.target()["metadata"]["annotations"]),
@@ -195,17 +197,17 @@ def test_a_failure_keeps_it_closed(plant: Plant) -> None:
     eventually("the run fails", lambda: plant.ended("again") == "Failed")
     assert env.suspended()
     assert env.version() == "1"
-    assert (line.called("fail"), line.called("off"), len(plant.jobs())) == (1, 1, 2)
+    assert (system.called("fail"), system.called("off"), len(plant.jobs())) == (1, 1, 2)
 
 
 def test_a_failure_is_passed_over(plant: Plant) -> None:
     """With `Continue` the target is opened, after the failure."""
-    line = plant.line
-    hooks = {"beforeOpen": line.hook("fail", onFailure="Continue")}
+    system = plant.system
+    hooks = {"beforeOpen": system.hook("fail", onFailure="Continue")}
     plant.closed(**hooks)
     plant.policy(OPEN, **hooks)
     plant.env.eventually_applied("2")
-    assert line.called("fail") == 1
+    assert system.called("fail") == 1
     [job] = plant.jobs()
     assert job["status"]["failed"] == 1
 
@@ -213,11 +215,11 @@ def test_a_failure_is_passed_over(plant: Plant) -> None:
 @pytest.mark.long
 def test_a_hook_that_hangs(plant: Plant) -> None:
     """It is ended by its timeout, and the target stays closed."""
-    env, line = plant.env, plant.line
-    hooks = {"beforeOpen": line.hook("hang", timeout=f"{pace()}m")}
+    env, system = plant.env, plant.system
+    hooks = {"beforeOpen": system.hook("hang", timeout=f"{pace()}m")}
     plant.closed(**hooks)
     plant.policy(OPEN, **hooks)
-    eventually("it is called", lambda: line.called("hang") == 1)
+    eventually("it is called", lambda: system.called("hang") == 1)
     eventually("it is ended", lambda: "DeadlineExceeded" in str(plant.jobs()[0].get("status")))
     eventually(
         "the target says so",
@@ -230,17 +232,19 @@ def test_a_hook_that_hangs(plant: Plant) -> None:
 @pytest.mark.long
 def test_a_hook_that_still_runs_at_the_close(plant: Plant) -> None:
     """It does not keep the gate open: when it ends, nothing is opened, and what it did is rolled back."""
-    env, line = plant.env, plant.line
-    hooks = {"beforeOpen": line.hook("hang", timeout=f"{5 * pace()}m", rollback=line.hook("off"))}
+    env, system = plant.env, plant.system
+    hooks = {
+        "beforeOpen": system.hook("hang", timeout=f"{5 * pace()}m", rollback=system.hook("off"))
+    }
     plant.closed(**hooks)
     ends = soon(after=90)
     override = {"now": {"state": "Open", "ends": wall(ends), "reason": "a test"}}
     plant.policy({**CLOSED, "overrides": override}, **hooks)
-    eventually("it is called", lambda: line.called("hang") == 1)
+    eventually("it is called", lambda: system.called("hang") == 1)
     sleep_until(ends + timedelta(seconds=10))
     assert env.suspended()
-    line.released.set()
-    eventually("it is rolled back", lambda: line.called("off") == 1)
+    system.released.set()
+    eventually("it is rolled back", lambda: system.called("off") == 1)
     throughout(10, "apps stays closed", env.suspended)
     assert env.version() == "1"
     assert not env.says("opened")
@@ -248,18 +252,18 @@ def test_a_hook_that_still_runs_at_the_close(plant: Plant) -> None:
 
 def test_runs_that_overlap(plant: Plant) -> None:
     """They wait for one and the same Job, and none opens before it has ended."""
-    env, line = plant.env, plant.line
-    hooks = {"beforeOpen": line.hook("hang")}
+    env, system = plant.env, plant.system
+    hooks = {"beforeOpen": system.hook("hang")}
     plant.closed(**hooks)
     plant.policy(OPEN, **hooks)
     for name in ("one", "two"):
         plant.run(name)
-    eventually("it is called", lambda: line.called("hang") == 1)
+    eventually("it is called", lambda: system.called("hang") == 1)
     throughout(15, "apps stays closed", env.suspended)
-    line.released.set()
+    system.released.set()
     env.eventually_applied("2")
     eventually("they all end well", lambda: all(well(env, name) for name in ("one", "two")))
-    assert (line.called("hang"), len(plant.jobs())) == (1, 1)
+    assert (system.called("hang"), len(plant.jobs())) == (1, 1)
 
 
 def well(env: Environment, name: str) -> bool:
@@ -269,16 +273,16 @@ def well(env: Environment, name: str) -> bool:
 
 def test_hooks_under_the_admission_policy(plant: Plant) -> None:
     """Held to its field, the account still notes its hooks on the target, opens after the one and before the other."""
-    env, line = plant.env, plant.line
-    hooks = {"beforeOpen": line.hook("on"), "afterClose": line.hook("off")}
+    env, system = plant.env, plant.system
+    hooks = {"beforeOpen": system.hook("on"), "afterClose": system.hook("off")}
     plant.closed(**hooks)
     plant.policy(OPEN, **hooks)
     env.eventually_applied("2")
-    assert line.maintenance
+    assert system.maintenance
     plant.policy(CLOSED, **hooks)
     env.eventually_closed()
-    eventually("out of maintenance", lambda: not line.maintenance)
-    assert [word for word, _ in line.calls] == ["on", "off"]
+    eventually("out of maintenance", lambda: not system.maintenance)
+    assert [word for word, _ in system.calls] == ["on", "off"]
     assert not env.says("denied request")
 
 
@@ -459,7 +463,7 @@ def answer(account: Api, where: str, job: Object) -> str:
 def test_the_rights_of_hooks(plant: Plant) -> None:
     """In their namespace Jobs may be created and read, and nothing else; without hooks there is no right at all."""
     env = plant.env
-    plant.closed(afterClose=plant.line.hook("off"))
+    plant.closed(afterClose=plant.system.hook("off"))
     account = token(env)
     target = ([KUSTOMIZE], ["kustomizations"], [APPS], ["get", "patch"])
     expected = {

@@ -6,9 +6,9 @@ from copy import deepcopy
 
 import pytest
 from environment import Environment, Spec, eventually, far_window
+from external_system import ExternalSystem
 from lab.api import Api, ApiError, Object
 from lab.settings import REGISTRY_PORT
-from line import Line
 from test_hooks import CLOSED, DENIED, OPEN, Plant, answer, container, job_of, never_ready, token
 from test_status import row, status
 
@@ -261,19 +261,19 @@ def test_windows_that_were_pruned_while_closed_are_named(env: Environment) -> No
 
 @pytest.fixture
 def plant(env: Environment, neighbour: Environment) -> Iterator[Plant]:
-    """A test's environment with a line, and a second namespace for its hooks, whose Pods are bounded."""
+    """A test's environment with an external system, and a second namespace for its hooks, whose Pods are bounded."""
     bounds: Object = {"type": "Container", "min": {"memory": "96Mi"}, "max": {"memory": "1Gi"}}
     set_limits(env.api, neighbour.name, bounds)
-    line = Line()
-    server = line.serve()
-    yield Plant(env, line, neighbour.name)
+    system = ExternalSystem()
+    server = system.serve()
+    yield Plant(env, system, neighbour.name)
     server.shutdown()
     server.server_close()
 
 
 def test_hooks_with_amounts_of_their_own(plant: Plant) -> None:
     """However they are spelled, the admission policy lets their Jobs pass, and no others."""
-    env, line = plant.env, plant.line
+    env, system = plant.env, plant.system
     opening = {
         "requests": {"cpu": 0.25, "memory": "0.125Gi"},
         "limits": {"cpu": "1.50", "memory": "1024Mi"},
@@ -283,15 +283,15 @@ def test_hooks_with_amounts_of_their_own(plant: Plant) -> None:
         "limits": {"memory": "5e8", "ephemeral-storage": ".5Gi"},
     }
     hooks = {
-        "beforeOpen": line.hook("on", resources=opening),
-        "afterClose": line.hook("off", resources=ending),
+        "beforeOpen": system.hook("on", resources=opening),
+        "afterClose": system.hook("off", resources=ending),
     }
     plant.closed(**hooks)
     plant.policy(OPEN, **hooks)
     env.eventually_applied("2")
     plant.policy(CLOSED, **hooks)
     env.eventually_closed()
-    eventually("out of maintenance", lambda: line.called("off") == 1)
+    eventually("out of maintenance", lambda: system.called("off") == 1)
     assert [container(job)["resources"] for job in plant.jobs()] == [
         {
             "requests": {"cpu": "250m", "memory": "128Mi", "ephemeral-storage": "0"},

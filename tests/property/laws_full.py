@@ -16,7 +16,7 @@ from itertools import pairwise
 from time import monotonic
 
 from changes import Change, Group, groups
-from met import unmet
+from missed_edges import missed_edges
 from oracle import EPOCH, MINUTE, minute, states, utc, walk
 from shapes import DATED, RECURRING, plan
 
@@ -150,7 +150,7 @@ def _met(shape: str, policy: Plan, year: int) -> Tally:
     start, count = _span(year)
     if year < FIRST_MET:
         return Tally()
-    late = unmet(policy, utc(start), utc(start + count))
+    late = missed_edges(policy, utc(start), utc(start + count))
     return Tally(
         differences=tuple(
             f"  {shape}, {policy.timetable.time_zone}: nothing runs at {edge}" for edge in late

@@ -11,7 +11,7 @@ from itertools import pairwise
 import pytest
 from changes import Change, changes, of
 from effort import mostly_slow
-from met import replayed, unmet
+from missed_edges import missed_edges, replayed
 from shapes import POLICY, RECURRING, SHAPES, compiled, plan
 
 from krm_windows.plan.triggers import Wording, triggers
@@ -46,7 +46,7 @@ STRIDE = 12
 def test_every_edge_of_some_years_is_met(shape: str) -> None:
     """Whatever recurs, in a zone of its own: each edge."""
     zone = ZONES[list(RECURRING).index(shape) % len(ZONES)]
-    assert unmet(plan(shape, Change(zone, 0, 0, 0)), START, START + 3 * 366 * DAY) == []
+    assert missed_edges(plan(shape, Change(zone, 0, 0, 0)), START, START + 3 * 366 * DAY) == []
 
 
 @pytest.mark.parametrize("shape", mostly_slow(SHAPES, every=4))
@@ -54,7 +54,9 @@ def test_every_edge_at_a_change_is_met(shape: str) -> None:
     """Days around a change of a clock, whatever is dated lying in it; others for each shape."""
     number = list(SHAPES).index(shape)
     for change in COMING[number % STRIDE :: STRIDE]:
-        assert unmet(plan(shape, change), change.utc - 3 * DAY, change.utc + 3 * DAY) == [], change
+        assert (
+            missed_edges(plan(shape, change), change.utc - 3 * DAY, change.utc + 3 * DAY) == []
+        ), change
 
 
 @pytest.mark.parametrize(
@@ -76,7 +78,9 @@ def test_an_edge_in_a_change_of_the_clock_is_met(zone: str, interval: str) -> No
                     % f"closesEarly: {early}, windows: {{w: {until}, v: {since}}}"
                 )
                 policy = compiled(text.replace("$zone", zone))
-                assert unmet(policy, change.utc - 2 * DAY, change.utc + 2 * DAY) == [], change
+                assert missed_edges(policy, change.utc - 2 * DAY, change.utc + 2 * DAY) == [], (
+                    change
+                )
 
 
 @pytest.mark.parametrize("shape", mostly_slow(SHAPES, every=4))

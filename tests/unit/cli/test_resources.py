@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from krm_windows.cli import seen
+from krm_windows.cli import cluster_resources
 
 FLUX = """\
 apiVersion: kustomize.toolkit.fluxcd.io/v1
@@ -45,7 +45,8 @@ def north(tmp_path: Path, tool: Callable[[str], Path], monkeypatch: pytest.Monke
 def names(north: Path, *, rendered: bool = True) -> list[str]:
     """Return the names of what is seen."""
     return sorted(
-        item.name for item in seen.resources(str(north), None if rendered else lambda _: False)
+        item.name
+        for item in cluster_resources.read(str(north), None if rendered else lambda _: False)
     )
 
 
@@ -54,7 +55,7 @@ def test_an_overlay_is_built(north: Path) -> None:
     (north / "kustomization.yaml").write_text(OVERLAY)
     assert names(north) == ["north-apps", "north-ours", "settings"]
     assert names(north, rendered=False) == ["north-apps", "settings"]
-    (apps,) = (item for item in seen.resources(str(north)) if item.name == "north-apps")
+    (apps,) = (item for item in cluster_resources.read(str(north)) if item.name == "north-apps")
     assert (
         Path(apps.annotations["internal.config.kubernetes.io/path"]).resolve()
         == north.parent / "base/flux.yaml"

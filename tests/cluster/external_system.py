@@ -16,8 +16,8 @@ CALL = (
 
 
 @dataclass
-class Line:
-    """A production line: PUT `/on` and `/off` set its flag, `/fail` refuses, `/hang` answers when it is let go."""
+class ExternalSystem:
+    """A system with a flag: PUT `/on` and `/off` set its flag, `/fail` refuses, `/hang` answers when it is let go."""
 
     maintenance: bool = False
     calls: list[tuple[str, datetime]] = field(default_factory=list)
@@ -43,7 +43,7 @@ class Line:
 
     def serve(self) -> ThreadingHTTPServer:
         """Begin to serve on a free port of the cluster's neighbour."""
-        server = ThreadingHTTPServer((NEIGHBOUR, 0), type("Bound", (_Handler,), {"line": self}))
+        server = ThreadingHTTPServer((NEIGHBOUR, 0), type("Bound", (_Handler,), {"system": self}))
         server.daemon_threads = True
         self.address = f"http://{NEIGHBOUR}:{server.server_port}"
         Thread(target=server.serve_forever, daemon=True).start()
@@ -51,16 +51,16 @@ class Line:
 
 
 class _Handler(BaseHTTPRequestHandler):
-    line: Line
+    system: ExternalSystem
 
     def do_PUT(self) -> None:
         """Do what the path says."""
         word = self.path.strip("/")
-        self.line.calls.append((word, datetime.now(UTC)))
+        self.system.calls.append((word, datetime.now(UTC)))
         if word == "hang":
-            self.line.released.wait()
+            self.system.released.wait()
         if word in ("on", "off"):
-            self.line.maintenance = word == "on"
+            self.system.maintenance = word == "on"
             time.sleep(2)  # it takes its time, so that whatever does not wait for it is caught
         self.send_response(500 if word == "fail" else 200)
         self.send_header("Content-Length", "0")

@@ -1,4 +1,4 @@
-"""What a command is shown as the resources of a cluster.
+"""The resources of a cluster, as `--resources` names them.
 
 A kustomization as it is built, else files as they are.
 """
@@ -11,7 +11,7 @@ from krm_windows.krm import KubeObject
 from krm_windows.system.reading import KUSTOMIZATIONS
 
 
-def resources(path: str | None, without: Callable[[Path], bool] | None = None) -> list[KubeObject]:
+def read(path: str | None, without: Callable[[Path], bool] | None = None) -> list[KubeObject]:
     """Return the objects of a directory, a file or a stream; none where no path is given.
 
     `without` some files, and without what came of those. A kustomization that cannot be built,

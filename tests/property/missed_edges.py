@@ -20,7 +20,7 @@ def replayed(trigger: Trigger, start: datetime, until: datetime) -> list[datetim
     )
 
 
-def unmet(policy: Plan, start: datetime, until: datetime) -> list[datetime]:
+def missed_edges(policy: Plan, start: datetime, until: datetime) -> list[datetime]:
     """Give the edges at which no CronJob in UTC fires to the minute, the resync left out."""
     found = [
         trigger
