@@ -14,7 +14,7 @@ from krm_windows.flux.builds import Build, Builds, Request
 from krm_windows.flux.closure import GROUP, joined, kustomization_file, window_policies
 from krm_windows.flux.model import Cluster, Gate, Identity, Kustomization, Notice, Object
 from krm_windows.flux.objects import substituted
-from krm_windows.flux.policies import Written
+from krm_windows.flux.policies import WrittenPolicy
 from krm_windows.flux.sources import Hints, Sources, below
 from krm_windows.flux.substitution import Variables
 from krm_windows.gateable import KUSTOMIZE
@@ -407,7 +407,7 @@ def _survey(
     builds: Builds,
 ) -> Survey:
     """Put together what is known of all clusters."""
-    read: dict[tuple[str, bytes], Written] = {}
+    read: dict[tuple[str, bytes], WrittenPolicy] = {}
     within = [list(_within(state, read)) for state in states]
     loose = _loose(tree, states, within)
     clusters = []
@@ -481,8 +481,8 @@ def _entrance(tree: Checkout, root: str) -> str:
 
 
 def _within(
-    state: _State, read: dict[tuple[str, bytes], Written]
-) -> Iterator[tuple[Written, Kustomization]]:
+    state: _State, read: dict[tuple[str, bytes], WrittenPolicy]
+) -> Iterator[tuple[WrittenPolicy, Kustomization]]:
     """Yield the policies in what a cluster builds.
 
     Each comes with the Kustomization that delivers it.
@@ -492,15 +492,15 @@ def _within(
             # A policy that many clusters share is read once, if it is the same in each.
             known = (file, item.span)
             if known not in read:
-                read[known] = Written.of(file, item)
+                read[known] = WrittenPolicy.of(file, item)
             yield read[known], state.found[key]
 
 
 def _loose(
     tree: Checkout,
     states: Sequence[_State],
-    within: Sequence[Sequence[tuple[Written, Kustomization]]],
-) -> list[Written]:
+    within: Sequence[Sequence[tuple[WrittenPolicy, Kustomization]]],
+) -> list[WrittenPolicy]:
     """Return the policies in files that lead to no cluster, neither as they are nor rendered.
 
     One beside a kustomization is a part of that, and one in the directory of another cluster is
@@ -516,14 +516,14 @@ def _loose(
     return [each for each in _in_files(tree, others) if each.name not in named]
 
 
-def _in_files(tree: Checkout, others: set[str]) -> Iterator[Written]:
+def _in_files(tree: Checkout, others: set[str]) -> Iterator[WrittenPolicy]:
     """Yield the policies in files that no kustomization, and no other cluster, may have."""
     for path in tree.manifests():
         content = tree.read(path) or b""
         if GROUP.encode() not in content or _is_taken(tree, path, others):
             continue
         for item in window_policies(content):
-            yield Written.of(path, item)
+            yield WrittenPolicy.of(path, item)
 
 
 def _rendered(state: _State) -> Iterator[Gate]:
@@ -541,8 +541,8 @@ def _is_taken(tree: Checkout, path: str, others: set[str]) -> bool:
 
 def _cluster(
     state: _State,
-    own: Sequence[tuple[Written, Kustomization]],
-    loose: Sequence[Written],
+    own: Sequence[tuple[WrittenPolicy, Kustomization]],
+    loose: Sequence[WrittenPolicy],
 ) -> Cluster:
     """Return a cluster with its policies.
 

@@ -172,7 +172,7 @@ class Kustomization:
     def depends_on(self) -> tuple[str, ...]:
         """The keys of those it waits for.
 
-        Left out are those with an expression of their own that tells whether they are ready.
+        Left out are those with an expression of their own that says whether they are ready.
         """
         if self.own is None:
             return ()
@@ -195,14 +195,14 @@ class Gate:
 
     `policy` is `namespace/name`, `delivered_by` the key of the Kustomization that brings it.
     `delivered_by` is None where nothing in the repository does. `waits`: `firstApply` is `Wait`.
-    `place` is the object that says so, the policy itself or what was rendered from it; `path` its
-    field that names the targets. `held` is what the policy says of admission policies, None where
-    only what was rendered shows it.
+    `manifest` is the object that says so, the policy itself or what was rendered from it; `path` is
+    its field that names the targets. `held` is what the policy says of admission policies, None
+    where only what was rendered shows it.
     """
 
     policy: str
     targets: tuple[Target, ...]
-    place: Object
+    manifest: Object
     path: str
     delivered_by: str | None = None
     waits: bool = False

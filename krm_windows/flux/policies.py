@@ -25,24 +25,24 @@ TARGETS = "spec.targets"
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenPolicy:
     """A WindowPolicy and where it is written.
 
     `loaded` is the policy as it was read, for every cluster that it names.
     """
 
-    place: Object
+    manifest: Object
     loaded: Loaded
 
     @classmethod
-    def of(cls, file: str, item: KubeObject) -> "Written":
+    def of(cls, file: str, item: KubeObject) -> "WrittenPolicy":
         """Read a policy that is in a file."""
         return cls(Object.in_file(item, file), load(item.node))
 
     @property
     def name(self) -> str:
         """Its `namespace/name`."""
-        return f"{self.place.namespace}/{self.place.name}"
+        return f"{self.manifest.namespace}/{self.manifest.name}"
 
     def gate(
         self,
@@ -57,7 +57,7 @@ class Written:
         return Gate(
             policy=self.name,
             targets=tuple(_targets(policy, objects)),
-            place=self.place,
+            manifest=self.manifest,
             path=TARGETS,
             delivered_by=by,
             waits=policy.spec.first_apply == "Wait",
@@ -68,9 +68,9 @@ class Written:
         """Say that it is wrong."""
         message = (
             "the policy is wrong, so what it gates is not known: `krm-windows check "
-            f"{self.place.file}` says why"
+            f"{self.manifest.file}` says why"
         )
-        return Notice(rules.BUILD_FAILED, message, about=self.place)
+        return Notice(rules.BUILD_FAILED, message, about=self.manifest)
 
 
 def _targets(policy: WindowPolicy, objects: Iterable[Object]) -> Iterator[Target]:
@@ -94,16 +94,16 @@ def rendered(kustomization: Kustomization) -> Iterator[Gate]:
     They are known by their timetables, or else by their rights.
     """
     ours = list(_ours(kustomization))
-    told: set[str] = set()
+    timetabled: set[str] = set()
     for label, item in ours:
         gate = _timetabled(item, kustomization.key)
         if gate is not None:
-            told.add(label)
+            timetabled.add(label)
             yield gate
     # With the actuator `Kubectl` there is no timetable, and the Roles name the targets.
     granted: dict[str, list[Object]] = {}
     for label, item in ours:
-        if item.kind == "Role" and label not in told:
+        if item.kind == "Role" and label not in timetabled:
             granted.setdefault(label, []).append(item)
     for label, roles in granted.items():
         targets: list[Target] = []

@@ -33,8 +33,8 @@ class Finding:
         # The message too: of one fact several things may be said.
         if self.fact:
             return (self.rule.id, self.fact, self.message)
-        place: tuple[object, ...] = (self.file, self.line)
+        location: tuple[object, ...] = (self.file, self.line)
         if self.about:
             about = self.about
-            place = (about.identity, about.file, about.first, about.directory)
-        return (self.rule.id, place, self.path, self.message)
+            location = (about.identity, about.file, about.first, about.directory)
+        return (self.rule.id, location, self.path, self.message)

@@ -51,7 +51,7 @@ def _locks(gated: GatedCluster, gate: Gate) -> Iterator[Finding]:
             f"must not gate {each}, which {does}: while closed no edit of the windows would "
             "arrive; gate the Kustomizations that apply what may wait"
         )
-        yield Finding(rules.SELF_LOCK, message, gate.place, gate.path, current=each.key)
+        yield Finding(rules.SELF_LOCK, message, gate.manifest, gate.path, current=each.key)
 
 
 def _sources(gated: GatedCluster, gate: Gate) -> Iterator[Finding]:
@@ -63,7 +63,9 @@ def _sources(gated: GatedCluster, gate: Gate) -> Iterator[Finding]:
                 f"must not gate {target}: {reason}; declare a second {target.kind} for what may "
                 "wait, and gate that one"
             )
-            yield Finding(rules.SOURCE_SHARED, message, gate.place, gate.path, current=target.name)
+            yield Finding(
+                rules.SOURCE_SHARED, message, gate.manifest, gate.path, current=target.name
+            )
 
 
 def _needed(gated: GatedCluster, gate: Gate, target: Target) -> str:
@@ -170,7 +172,7 @@ def _missing(gated: GatedCluster, gate: Gate, target: Target) -> Finding:
         message += f"; there is one in {', '.join(sorted(elsewhere))}: say so with `namespace`"
     elif near:
         message += f'; did you mean "{near}"?'
-    return Finding(rule, message, gate.place, gate.path, current=target.name, proposed=near)
+    return Finding(rule, message, gate.manifest, gate.path, current=target.name, proposed=near)
 
 
 def _doubled(gated: GatedCluster) -> Iterator[Finding]:
@@ -185,7 +187,7 @@ def _doubled(gated: GatedCluster) -> Iterator[Finding]:
             yield Finding(
                 rules.TWO_POLICIES,
                 message,
-                gate.place,
+                gate.manifest,
                 gate.path,
                 current=target.name,
             )

@@ -44,7 +44,7 @@ class RepositoryReport:
         return result.message
 
     def written(self, result: Result) -> str:
-        """Return the line for a person, the place first as compilers write it."""
+        """Return the line for a person, the location first, as compilers write it."""
         file, line = self.location(result)
         # The file is named once, where the result is about no object.
         about = result
@@ -94,7 +94,7 @@ def compose(
     found: dict[tuple[object, ...], list[Finding]] = {}
     for finding in findings:
         found.setdefault(finding.sameness, []).append(finding)
-    # What reads the same at the same place is reported once, whatever cluster it was built for.
+    # What reads the same at the same location is reported once, whatever cluster it was built for.
     placed: dict[tuple[str, str], tuple[Result, list[Finding]]] = {}
     for same in found.values():
         result = _result(directory, survey, same[0])
@@ -176,7 +176,7 @@ def _place(survey: Survey, finding: Finding) -> tuple[str, int, int]:
     if finding.about is None:
         return finding.file, finding.line, 0
     file, item = locate(survey.tree, finding.about)
-    # Generated: the kustomization that has it made is the nearest place.
+    # Generated: the kustomization that has it made is the nearest location.
     if item is None:
         return file, 1, 0
     # The documents before it in the file, each of which ends at a line `---`.

@@ -65,7 +65,7 @@ def _disabled(gate: Gate) -> Finding:
     # None: only what was rendered shows it, which has no such field.
     if gate.held is False:
         path = "spec.admissionPolicy"
-    return Finding(rules.ADMISSION_DISABLED, message, gate.place, path)
+    return Finding(rules.ADMISSION_DISABLED, message, gate.manifest, path)
 
 
 def _undelivered(tenancy: "Tenancy", gate: Gate) -> Iterator[Finding]:
@@ -83,7 +83,7 @@ def _undelivered(tenancy: "Tenancy", gate: Gate) -> Iterator[Finding]:
         "be applied; grant that, have a Kustomization of the platform deliver it, or write "
         "`admissionPolicy: Disabled`"
     )
-    yield Finding(rules.ADMISSION_UNDELIVERED, message, gate.place)
+    yield Finding(rules.ADMISSION_UNDELIVERED, message, gate.manifest)
 
 
 def _elsewhere(tenancy: "Tenancy", gate: Gate) -> Iterator[Finding]:
@@ -102,7 +102,7 @@ def _elsewhere(tenancy: "Tenancy", gate: Gate) -> Iterator[Finding]:
         yield Finding(
             rules.TARGET_ELSEWHERE,
             message,
-            gate.place,
+            gate.manifest,
             gate.path,
             current=target.namespace,
         )

@@ -45,9 +45,9 @@ def _alone(
 ) -> Iterator[Finding]:
     """Yield the policies that are in a file, and are neither rendered nor a plugin of a build."""
     for gate in cluster.gates:
-        file = gate.place.file
+        file = gate.manifest.file
         # It is known by what was rendered, or a build runs it.
-        if gate.place.kind != KIND or file in plugins:
+        if gate.manifest.kind != KIND or file in plugins:
             continue
         # Of windows that were rendered and are not applied it is said in full.
         if gate.policy in reported:
@@ -57,7 +57,7 @@ def _alone(
             "closes nothing: render it, run it in a build, or, where CI renders it elsewhere, "
             "check what is rendered there"
         )
-        yield Finding(rules.POLICY_FILE_ALONE, message, gate.place, cluster=cluster.name)
+        yield Finding(rules.POLICY_FILE_ALONE, message, gate.manifest, cluster=cluster.name)
 
 
 def _plugins(survey: Survey) -> set[str]:
@@ -137,7 +137,7 @@ def _labels(clusters: Sequence[Cluster], timetable: Timetable) -> set[str | None
     for each in clusters:
         for gate in each.gates:
             if _is_rendered(gate) and gate.policy == timetable.policy:
-                found.add(gate.place.note(POLICY))
+                found.add(gate.manifest.note(POLICY))
     return found
 
 
@@ -172,7 +172,7 @@ def _clusters(survey: Survey, timetable: Timetable) -> Sequence[Cluster]:
 
 def _is_rendered(gate: Gate) -> bool:
     """Whether a policy is in force by what was rendered from it, not by its own file."""
-    return gate.place.kind != KIND
+    return gate.manifest.kind != KIND
 
 
 def _lacking(
@@ -188,7 +188,7 @@ def _lacking(
     wanted = _rendered_cron_jobs(survey, dirname(file))
     for each in clusters:
         applied = [gate for gate in each.gates if _is_rendered(gate)]
-        if not any(gate.place.note(POLICY) in labels for gate in applied):
+        if not any(gate.manifest.note(POLICY) in labels for gate in applied):
             continue
         found = 0
         for item in _cron_jobs(each):
