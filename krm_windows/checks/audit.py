@@ -4,7 +4,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from krm_windows.checks import actuation, admission, clock_edges, closures, images, windows
+from krm_windows.checks import (
+    actuation,
+    admission,
+    clock_edges,
+    closures,
+    images,
+    windows,
+    zone_changes,
+)
 from krm_windows.checks.facts import DAY, later, take
 from krm_windows.plan import AUDITED
 from krm_windows.plan.model import Plan
@@ -44,6 +52,7 @@ def audit(
     yield from closures.check(facts, scope.max_closed)
     yield from images.check(plan)
     yield from admission.check(plan)
+    yield from zone_changes.check(plan)
     # What a build refuses is refused here too, whatever years are asked for.
     begins = min(facts.years.begins, AUDITED[0])
     ends = max(facts.years.ends, AUDITED[1])

@@ -126,6 +126,22 @@ def test_zones_that_changed_are_zones() -> None:
     assert "Europe/Berlin" not in zone_changes.CHANGED
 
 
+@pytest.mark.parametrize("zone", sorted(zone_changes.CHANGED))
+def test_a_zone_that_changed_is_a_finding_of_kubectl(
+    zone: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of the build and of `check` alike, and of neither for the actuator Gate."""
+    monkeypatch.chdir(tmp_path)
+    policy = POLICY.replace("Europe/Berlin", zone)
+    kubectl = policy.replace("spec:\n", "spec:\n  actuator: {type: Kubectl}\n")
+    for text, count in ((kubectl, 1), (policy, 0)):
+        Path("policy.yaml").write_text(text)
+        for command in (["render", "policy.yaml", "-o", "out"], ["check", "policy.yaml"]):
+            main(command)
+            printed = capsys.readouterr()
+            assert (printed.out + printed.err).count("(kubectl-zone)") == count, command
+
+
 def test_the_release_is_named(call: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     """On standard error, once, by what renders and by what compares."""
     said = f"krm-windows: zone rules {zones.release()}\n"

@@ -1,0 +1,68 @@
+"""From CronJobs with kubectl to a policy, where Flux's objects were made by hand and no file has them."""
+
+import shutil
+import subprocess
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from environment import APPS, FUNCTION, PARENT, Environment, eventually, far_window
+
+CLUSTER = "clusters/site"
+
+
+def cron_job(env: Environment, name: str, at: datetime, *, suspend: str) -> dict[str, object]:
+    """Return a CronJob that suspends or resumes `apps` every day, as people write them by hand."""
+    patch = f'kubectl patch kustomization {APPS} -n {env.name} --type=merge -p \'{{"spec":{{"suspend":{suspend}}}}}\''
+    container = {"name": "kubectl", "image": "kubectl:1", "command": ["sh", "-c", patch]}
+    template = {"spec": {"restartPolicy": "Never", "containers": [container]}}
+    spec = {
+        "schedule": f"{at:%M %H} * * *",
+        "timeZone": "Etc/UTC",
+        "jobTemplate": {"spec": {"template": template}},
+    }
+    return env.object("batch/v1", "CronJob", name, spec=spec)
+
+
+def krm_windows(env: Environment, *arguments: str | Path) -> str:
+    """Run the command in the repository, and return what it printed."""
+    done = subprocess.run(
+        [FUNCTION, *arguments], cwd=env.tree, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_targets_that_git_does_not_have(env: Environment, tmp_path: Path) -> None:
+    """As `flux create kustomization` makes them: what a CronJob closed stays closed, and opens by the policy's word."""
+    env.write_version("1")
+    far = far_window()
+    env.write(
+        f"{CLUSTER}/windows-by-hand.yaml",
+        [
+            cron_job(env, "open-window", far.opens, suspend="false"),
+            cron_job(env, "close-window", far.closes, suspend="true"),
+        ],
+    )
+    env.write(f"{CLUSTER}/kustomization.yaml", {"resources": ["windows-by-hand.yaml"]})
+    env.commit("Close by CronJobs")
+    env.api.create("gitrepositories", env.name, env.source(PARENT))
+    env.api.create("kustomizations", env.name, env.kustomization(APPS, "./apps"))
+    env.eventually_applied("1")
+    env.api.patch("kustomizations", env.name, APPS, {"spec": {"suspend": True}}, manager="kubectl")
+    migrated = tmp_path / "migrated"
+    until = datetime.now(UTC) + timedelta(days=30)
+    report = krm_windows(
+        env, "migrate", env.tree, "-o", migrated, "--adopt-until", f"{until:%Y-%m-%d}", "--no-cache"
+    )
+    assert "migrate-target-unseen" in report
+    shutil.copytree(migrated, env.tree, dirs_exist_ok=True)
+    krm_windows(env, "render", "window.yaml", "-o", f"{CLUSTER}/windows")
+    env.commit("Close by a policy")
+    windows = env.kustomization("windows", f"./{CLUSTER}/windows", targetNamespace=None)
+    env.api.create("kustomizations", env.name, windows)
+    eventually("apps is closed", lambda: env.closed("window"))
+    krm_windows(env, "set", "window.yaml", "--patch", '{"spec": {"state": "Open"}}')
+    krm_windows(env, "render", "window.yaml", "-o", f"{CLUSTER}/windows")
+    env.write_version("2")
+    env.commit("Open")
+    env.eventually_applied("2")
